@@ -1,0 +1,83 @@
+// Package app holds the use cases: what a trigger, a request or a tick makes
+// happen. Each loads what it needs, lets package engine decide, commits the
+// decision in one atomic write and then publishes the effects; doing any of it a
+// second time is harmless.
+//
+// It knows the store and the bus by their contracts, and nothing of HTTP, of the
+// Functions host or of where it runs.
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// App carries the use cases. It is safe for concurrent use.
+type App struct {
+	store    *store.Store
+	bus      bus.Sender
+	now      func() time.Time
+	log      *slog.Logger
+	runbooks runbookCache
+}
+
+// Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
+type Config struct {
+	Store *store.Store
+	Bus   bus.Sender
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// New makes an App.
+func New(c Config) *App {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache()}
+}
+
+// Message is a message as a trigger delivers it.
+type Message struct {
+	ID            string
+	Type          string // application property MessageType, where there is one
+	Body          []byte
+	Properties    map[string]any
+	DeliveryCount int // 1 on the first delivery
+	EnqueuedAt    time.Time
+}
+
+// Caller is who asks for something.
+type Caller struct {
+	Name string
+}
+
+// Health tells whether what the system stands on can be reached.
+type Health struct {
+	Status  string            `json:"status"` // ok or degraded
+	Version string            `json:"version"`
+	Parts   map[string]string `json:"parts"` // store, bus: ok or what is wrong
+}
+
+// Health asks the store and the bus; it answers within the context's time.
+func (a *App) Health(ctx context.Context) Health {
+	h := Health{Status: "ok", Version: Version, Parts: map[string]string{}}
+	for part, check := range map[string]func(context.Context) error{"store": a.store.Ping, "bus": a.bus.Ping} {
+		h.Parts[part] = "ok"
+		if err := check(ctx); err != nil {
+			a.log.Warn("health", "part", part, "error", err)
+			h.Parts[part], h.Status = "cannot be reached", "degraded"
+		}
+	}
+	return h
+}
+
+// Version is stamped by the build.
+var Version = "dev"

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// The views are what people and programs read: the admin API answers with them as
+// they are, the CLI decodes them. Field names are camelCase, times RFC 3339 in UTC.
+
+// Page is one page of a list. Continuation is empty on the last page.
+type Page[T any] struct {
+	Items        []T    `json:"items"`
+	Continuation string `json:"continuationToken,omitempty"`
+}
+
+// ListOptions asks for one page of a list.
+type ListOptions struct {
+	Limit        int    // 1 to 1000; 0 means 100
+	Continuation string // as the page before gave it
+	Status       string // only items of this status; empty for all
+	Runbook      string // batches only
+	Phase        string // steps only
+	Member       int    // steps only; 0 for all
+}
+
+// RunbookView is one version of a runbook. YAML is left out in lists.
+type RunbookView struct {
+	Name        string               `json:"name"`
+	Version     int                  `json:"version"`
+	Description string               `json:"description,omitempty"`
+	YAML        string               `json:"yamlContent,omitempty"`
+	Active      bool                 `json:"isActive"`
+	CreatedAt   time.Time            `json:"createdAt"`
+	PublishedBy string               `json:"publishedBy"`
+	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`  // only in the answer to a publish
+	Unchanged   bool                 `json:"unchanged,omitempty"` // a publish of what was already active
+}
+
+// BatchView is a batch as a list or a page shows it.
+type BatchView struct {
+	ID             int        `json:"id"`
+	RunbookName    string     `json:"runbookName"`
+	RunbookVersion int        `json:"runbookVersion"`
+	Status         string     `json:"status"`
+	IsManual       bool       `json:"isManual"`
+	CreatedBy      string     `json:"createdBy,omitempty"`
+	BatchStartTime *time.Time `json:"batchStartTime"`
+	DetectedAt     time.Time  `json:"detectedAt"`
+	CompletedAt    *time.Time `json:"completedAt,omitempty"`
+	CurrentPhase   string     `json:"currentPhase,omitempty"`
+	MemberCount    int        `json:"memberCount"`
+	Error          string     `json:"error,omitempty"`
+	Warnings       []string   `json:"warnings,omitempty"` // only in the answer to a creation
+}
+
+// MemberView is a member of a batch.
+type MemberView struct {
+	ID         int                        `json:"id"`
+	Key        string                     `json:"memberKey"`
+	Status     string                     `json:"status"`
+	Data       map[string]json.RawMessage `json:"data"`
+	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"`
+	Phase      string                     `json:"phase,omitempty"` // the phase the member is in
+	AddedAt    time.Time                  `json:"addedAt"`
+	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
+	Error      string                     `json:"error,omitempty"`
+}
+
+// PhaseView is a phase execution with how its members stand. The init sequence
+// is shown as a phase named "init" with Kind "init" and counts of its steps.
+type PhaseView struct {
+	ID             int        `json:"id"`
+	Name           string     `json:"phaseName"`
+	Kind           string     `json:"kind"` // phase or init
+	RunbookVersion int        `json:"runbookVersion"`
+	Status         string     `json:"status"`
+	Reason         string     `json:"reason,omitempty"`
+	OffsetMinutes  int        `json:"offsetMinutes"`
+	DueAt          *time.Time `json:"dueAt"`
+	DispatchedAt   *time.Time `json:"dispatchedAt,omitempty"`
+	CompletedAt    *time.Time `json:"completedAt,omitempty"`
+	Members        int        `json:"members"` // who take or took part
+	Succeeded      int        `json:"succeeded"`
+	Failed         int        `json:"failed"`
+	Cancelled      int        `json:"cancelled"`
+	Running        int        `json:"running"`
+	Waiting        int        `json:"waiting"`
+}
+
+// StepView is one step of one member, or one init step (MemberID 0).
+type StepView struct {
+	ID           int64           `json:"id"`
+	Phase        string          `json:"phaseName"`
+	MemberID     int             `json:"memberId"`
+	MemberKey    string          `json:"memberKey,omitempty"`
+	Name         string          `json:"stepName"`
+	Index        int             `json:"stepIndex"`
+	IsInit       bool            `json:"isInitStep"`
+	WorkerID     string          `json:"workerId"`
+	Function     string          `json:"functionName"`
+	Params       json.RawMessage `json:"params,omitempty"`
+	Status       string          `json:"status"`
+	JobID        string          `json:"jobId,omitempty"`
+	Result       json.RawMessage `json:"result,omitempty"`
+	Error        string          `json:"errorMessage,omitempty"`
+	DispatchedAt *time.Time      `json:"dispatchedAt,omitempty"`
+	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
+	PollCount    int             `json:"pollCount,omitempty"`
+	RetryCount   int             `json:"retryCount,omitempty"`
+	RetryAfter   *time.Time      `json:"retryAfter,omitempty"`
+}
+
+// AdvanceView is the answer to an advance: what was set going.
+type AdvanceView struct {
+	Batch     BatchView `json:"batch"`
+	Advanced  string    `json:"advanced"`  // the phase, or "init"
+	Repeated  bool      `json:"repeated"`  // it had been set going before and was only announced again
+	Remaining []string  `json:"remaining"` // phases that can still be advanced to, in order
+}
