@@ -1,0 +1,137 @@
+package runbook
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+var sourceTypes = []string{SourceDataverse, SourceDatabricks, SourceSQL, SourceCSV}
+
+var columnFormats = []string{FormatSemicolonDelimited, FormatCommaDelimited, FormatJSONArray}
+
+// dataSource reads data_source. A csv source without a connection has no place
+// to fetch from: its members are uploaded, its batches are started by hand, and
+// so it needs no batch time.
+func (p *parser) dataSource(n *yaml.Node, path string) DataSource {
+	var ds DataSource
+	f, ok := p.object(n, path, "type", "connection", "warehouse_id", "query", "primary_key", "batch_time_column", "batch_time", "multi_valued_columns")
+	if !ok {
+		return ds
+	}
+	f.require("type", "primary_key")
+	ds.Type = f.oneOf("type", sourceTypes)
+	ds.Connection = f.variable("connection")
+	ds.WarehouseID = f.variable("warehouse_id")
+	ds.Query = f.text("query")
+	ds.PrimaryKey = f.column("primary_key")
+	ds.BatchTimeColumn = f.column("batch_time_column")
+	ds.BatchTime = f.oneOf("batch_time", []string{BatchTimeImmediate})
+
+	switch ds.Type {
+	case SourceDataverse, SourceSQL:
+		f.require("connection", "query")
+	case SourceDatabricks:
+		f.require("connection", "query", "warehouse_id")
+	}
+	if f.has("warehouse_id") && ds.Type != SourceDatabricks && ds.Type != "" {
+		p.errorf(f.at("warehouse_id"), f.join("warehouse_id"), CodeBadValue, "is only for databricks")
+	}
+	uploaded := ds.Type == SourceCSV && !f.has("connection")
+	timed := f.has("batch_time") || f.has("batch_time_column") || f.refused["batch_time"] || f.refused["batch_time_column"]
+	switch {
+	case f.has("batch_time") && f.has("batch_time_column"):
+		p.errorf(f.at("batch_time"), f.join("batch_time"), CodeBadValue, "excludes batch_time_column; keep one of the two")
+	case !timed && !uploaded && ds.Type != "":
+		p.errorf(f.pos, path, CodeMissingField, `"batch_time_column" or "batch_time" is missing`)
+	}
+	ds.MultiValued = f.multiValued(ds)
+	return ds
+}
+
+// oneOf reads a field as one of a few words.
+func (f fields) oneOf(name string, words []string) string {
+	s := f.text(name)
+	if s == "" {
+		return ""
+	}
+	for _, w := range words {
+		if s == w {
+			return s
+		}
+	}
+	hint := ""
+	if near := nearest(s, words); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is not possible; it is one of %s%s", clip(s), strings.Join(words, ", "), hint)
+	return ""
+}
+
+var (
+	environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	// What connection strings, URLs and Databricks tokens have and names do not.
+	secretLike = regexp.MustCompile(`[=;@]|://|^dapi[0-9a-f]{32}|^eyJ`)
+)
+
+// variable reads a field as the name of an environment variable. What might be a
+// secret is never quoted back.
+func (f fields) variable(name string) string {
+	s := f.text(name)
+	switch {
+	case s == "":
+	case secretLike.MatchString(s) || len(s) > 64:
+		f.p.errorf(f.at(name), f.join(name), CodeSecret, "looks like a connection string or a token; put that into an environment variable and give the variable's name here")
+		return ""
+	case !environmentName.MatchString(s):
+		f.p.errorf(f.at(name), f.join(name), CodeBadConnection, "must be the name of an environment variable: letters, digits and _ only, beginning with a letter or _")
+		return ""
+	}
+	return s
+}
+
+// column reads a field as the name of a data column.
+func (f fields) column(name string) string {
+	s := f.text(name)
+	if s == "" {
+		return ""
+	}
+	switch fault := variableFault(s); {
+	case strings.TrimSpace(s) != s:
+		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q begins or ends with a space", clip(s))
+	case fault != "":
+		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%s", fault)
+	case strings.HasPrefix(s, "_"):
+		f.p.errorf(f.at(name), f.join(name), CodeReservedName, "names that begin with _ are reserved for special variables")
+	}
+	return s
+}
+
+func (f fields) multiValued(ds DataSource) []MultiValued {
+	n, ok := f.values["multi_valued_columns"]
+	if !ok {
+		return nil
+	}
+	path := f.join("multi_valued_columns")
+	var out []MultiValued
+	seen := map[string]int{}
+	for i, item := range f.p.list(n, path) {
+		g, ok := f.p.object(item, fmt.Sprintf("%s[%d]", path, i), "name", "format")
+		if !ok {
+			continue
+		}
+		g.require("name", "format")
+		mv := MultiValued{Name: g.column("name"), Format: g.oneOf("format", columnFormats)}
+		if line, twice := seen[mv.Name]; twice && mv.Name != "" {
+			f.p.errorf(g.at("name"), g.join("name"), CodeDuplicateColumn, "%q is already on line %d", clip(mv.Name), line)
+		}
+		seen[mv.Name] = g.at("name").line
+		if mv.Name != "" && (mv.Name == ds.PrimaryKey || mv.Name == ds.BatchTimeColumn) {
+			f.p.errorf(g.at("name"), g.join("name"), CodeBadValue, "%q identifies or times a member, so it holds one value", clip(mv.Name))
+		}
+		out = append(out, mv)
+	}
+	return out
+}

@@ -1,0 +1,362 @@
+package runbook
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+)
+
+// draft is a runbook with the positions that the checks across its parts need.
+type draft struct {
+	name, description string
+	source            DataSource
+	retry             *Retry
+	init              []draftStep
+	phases            []draftPhase
+	removed           []draftStep
+	rollbacks         []draftRollback
+}
+
+type draftPhase struct {
+	Phase
+	steps []draftStep
+	path  string
+	pos   position // of the offset
+	valid bool     // the offset was read
+}
+
+type draftRollback struct {
+	name  string
+	steps []draftStep
+	path  string
+	pos   position
+}
+
+type draftStep struct {
+	Step
+	path      string
+	uses      []use
+	outputs   []output
+	onFailure position
+}
+
+// use is one variable in one template.
+type use struct {
+	variable string
+	path     string
+	pos      position
+	amidText bool // not the whole of its string
+}
+
+// output is one variable that a step writes.
+type output struct {
+	variable string
+	path     string
+	pos      position
+}
+
+// Runbook drops the positions.
+func (d *draft) Runbook() *Runbook {
+	r := &Runbook{
+		Name: d.name, Description: d.description, DataSource: d.source, Retry: d.retry,
+		Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
+	}
+	for _, ph := range d.phases {
+		ph.Phase.Steps = steps(ph.steps)
+		r.Phases = append(r.Phases, ph.Phase)
+	}
+	for _, rb := range d.rollbacks {
+		r.Rollbacks[rb.name] = steps(rb.steps)
+	}
+	return r
+}
+
+func steps(drafts []draftStep) []Step {
+	var out []Step
+	for _, d := range drafts {
+		out = append(out, d.Step)
+	}
+	return out
+}
+
+func (p *parser) runbook(root *yaml.Node) *draft {
+	d := &draft{}
+	f, ok := p.object(root, "", "name", "description", "data_source", "retry", "init", "phases", "on_member_removed", "rollbacks")
+	if !ok {
+		return d
+	}
+	f.require("name", "data_source", "phases")
+	d.name = f.matching("name", runbookName, "a runbook's name has letters, digits and - _ . only, begins with a letter or digit, and is at most 100 long")
+	d.description = f.text("description")
+	if n, ok := f.values["data_source"]; ok {
+		d.source = p.dataSource(n, f.join("data_source"))
+	}
+	d.retry = f.retry()
+	d.init = f.steps("init")
+	d.phases = f.phases()
+	d.removed = f.steps("on_member_removed")
+	d.rollbacks = f.rollbacks()
+	return d
+}
+
+var (
+	runbookName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	workerID     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,41}[A-Za-z0-9])?$`)
+	functionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,99}$`)
+	outputName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,99}$`)
+)
+
+// matching reads a field as text of a given form.
+func (f fields) matching(name string, form *regexp.Regexp, rule string) string {
+	s := f.text(name)
+	if s != "" && !form.MatchString(s) {
+		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q is not possible: %s", clip(s), rule)
+	}
+	return s
+}
+
+// title reads a field as the name of a phase or a step. Names become parts of
+// document ids, which cannot hold / \ ? and #.
+func (f fields) title(name string) string {
+	s := f.text(name)
+	f.p.title(s, f.at(name), f.join(name))
+	return s
+}
+
+func (p *parser) title(s string, pos position, path string) {
+	switch {
+	case s == "":
+	case strings.TrimSpace(s) != s:
+		p.errorf(pos, path, CodeBadName, "%q begins or ends with a space", clip(s))
+	case strings.ContainsAny(s, `/\?#`) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+		p.errorf(pos, path, CodeBadName, `%q is not possible: a name is printable and has none of / \ ? #`, clip(s))
+	case len(s) > 100:
+		p.errorf(pos, path, CodeBadName, "%q is not possible: a name has at most 100 bytes", clip(s))
+	}
+}
+
+// clip shortens what a message quotes.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return s
+}
+
+func (f fields) retry() *Retry {
+	n, ok := f.values["retry"]
+	if !ok {
+		return nil
+	}
+	g, ok := f.p.object(n, f.join("retry"), "max_retries", "interval")
+	if !ok {
+		return nil
+	}
+	g.require("max_retries")
+	r := &Retry{MaxRetries: g.count("max_retries", 100), Interval: g.duration("interval")}
+	if r.MaxRetries > 0 {
+		g.require("interval")
+	}
+	return r
+}
+
+// count reads a field as a whole number from 0 to most.
+func (f fields) count(name string, most int) int {
+	n, ok := f.values[name]
+	if !ok {
+		return 0
+	}
+	path := f.join(name)
+	if n, ok = f.p.enter(n, path); !ok {
+		return 0
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
+		f.p.errorf(at(n), path, CodeBadType, "must be a whole number, not %s", describe(n))
+		return 0
+	}
+	c, err := strconv.Atoi(n.Value)
+	if err != nil || c < 0 || c > most {
+		f.p.errorf(at(n), path, CodeBadValue, "must be a whole number from 0 to %d", most)
+		return 0
+	}
+	return c
+}
+
+func (f fields) poll() *Poll {
+	n, ok := f.values["poll"]
+	if !ok {
+		return nil
+	}
+	g, ok := f.p.object(n, f.join("poll"), "interval", "timeout")
+	if !ok {
+		return nil
+	}
+	g.require("interval", "timeout")
+	poll := &Poll{Interval: g.duration("interval"), Timeout: g.duration("timeout")}
+	if poll.Timeout > 0 && poll.Interval > poll.Timeout {
+		f.p.errorf(g.at("interval"), g.join("interval"), CodeBadValue, "is longer than the timeout, so that no second poll would come")
+	}
+	return poll
+}
+
+func (f fields) phases() []draftPhase {
+	n, ok := f.values["phases"]
+	if !ok {
+		return nil
+	}
+	path := f.join("phases")
+	items := f.p.list(n, path)
+	switch {
+	case len(items) > MaxPhases:
+		f.p.errorf(at(n), path, CodeTooLarge, "has %d phases; at most %d are possible", len(items), MaxPhases)
+		return nil
+	case items != nil && len(items) == 0:
+		f.p.errorf(at(n), path, CodeBadValue, "needs at least one phase")
+	}
+	var phases []draftPhase
+	seen := map[string]int{}
+	for i, item := range items {
+		path := fmt.Sprintf("%s[%d]", path, i)
+		g, ok := f.p.object(item, path, "name", "offset", "steps")
+		if !ok {
+			continue
+		}
+		g.require("name", "offset", "steps")
+		ph := draftPhase{path: path, pos: g.at("offset")}
+		ph.Name = g.title("name")
+		if line, twice := seen[ph.Name]; twice && ph.Name != "" {
+			f.p.errorf(g.at("name"), g.join("name"), CodeDuplicatePhase, "a phase %q is already on line %d", clip(ph.Name), line)
+		}
+		seen[ph.Name] = g.at("name").line
+		if s := g.text("offset"); s != "" {
+			offset, err := ParseOffset(s)
+			if err != nil {
+				f.p.errorf(ph.pos, g.join("offset"), CodeBadOffset, "%v", err)
+			}
+			ph.Offset, ph.valid = offset, err == nil
+		}
+		ph.steps = g.steps("steps")
+		if n, ok := g.values["steps"]; ok && n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+			f.p.errorf(at(n), g.join("steps"), CodeBadValue, "needs at least one step")
+		}
+		phases = append(phases, ph)
+	}
+	return phases
+}
+
+func (f fields) rollbacks() []draftRollback {
+	n, ok := f.values["rollbacks"]
+	if !ok {
+		return nil
+	}
+	g, ok := f.p.mapping(n, f.join("rollbacks"))
+	if !ok {
+		return nil
+	}
+	var out []draftRollback
+	for _, key := range g.keys {
+		rb := draftRollback{name: key.Value, path: g.join(key.Value), pos: at(key)}
+		if strings.TrimSpace(rb.name) == "" {
+			f.p.errorf(rb.pos, g.path, CodeBadName, "a rollback has an empty name")
+		}
+		f.p.title(rb.name, rb.pos, rb.path)
+		rb.steps = g.steps(rb.name)
+		if n := g.values[rb.name]; n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+			f.p.errorf(at(n), rb.path, CodeBadValue, "needs at least one step")
+		}
+		out = append(out, rb)
+	}
+	return out
+}
+
+// steps reads a list of steps.
+func (f fields) steps(name string) []draftStep {
+	n, ok := f.values[name]
+	if !ok {
+		return nil
+	}
+	path := f.join(name)
+	items := f.p.list(n, path)
+	if len(items) > MaxSteps {
+		f.p.errorf(at(n), path, CodeTooLarge, "has %d steps; at most %d are possible in one list", len(items), MaxSteps)
+		return nil
+	}
+	var out []draftStep
+	seen := map[string]int{}
+	for i, item := range items {
+		s, pos := f.p.step(item, fmt.Sprintf("%s[%d]", path, i))
+		if line, twice := seen[s.Name]; twice && s.Name != "" {
+			f.p.errorf(pos, s.path+".name", CodeDuplicateStep, "a step %q is already on line %d of this list", clip(s.Name), line)
+		}
+		seen[s.Name] = pos.line
+		out = append(out, s)
+	}
+	return out
+}
+
+// step reads one step, and where its name is.
+func (p *parser) step(n *yaml.Node, path string) (draftStep, position) {
+	s := draftStep{path: path}
+	f, ok := p.object(n, path, "name", "worker_id", "function", "params", "output_params", "on_failure", "poll", "retry", "timeout")
+	if !ok {
+		return s, f.pos
+	}
+	f.require("name", "worker_id", "function")
+	s.Name = f.title("name")
+	s.WorkerID = f.matching("worker_id", workerID, "a worker id has letters, digits and - _ . only and is at most 43 long; templates are not possible")
+	s.Function = f.function(&s)
+	if n, ok := f.values["params"]; ok {
+		s.Params = p.params(n, f.join("params"), &s)
+	}
+	if n, ok := f.values["output_params"]; ok {
+		p.outputs(n, f.join("output_params"), &s)
+	}
+	s.OnFailure, s.onFailure = f.text("on_failure"), f.at("on_failure")
+	s.Poll = f.poll()
+	s.Retry = f.retry()
+	if s.Timeout = f.duration("timeout"); s.Timeout == 0 {
+		s.Timeout = DefaultTimeout
+	}
+	return s, f.at("name")
+}
+
+func (f fields) function(s *draftStep) string {
+	name := f.text("function")
+	if name == "" {
+		return ""
+	}
+	before := len(s.uses)
+	sound := f.p.template(f.values["function"], f.join("function"), s)
+	if sound && len(s.uses) == before && !functionName.MatchString(name) {
+		f.p.errorf(f.at("function"), f.join("function"), CodeBadName,
+			"%q is not possible: a function's name has letters, digits and - _ . only, begins with a letter, and is at most 100 long", clip(name))
+	}
+	return name
+}
+
+func (p *parser) outputs(n *yaml.Node, path string, s *draftStep) {
+	f, ok := p.mapping(n, path)
+	if !ok {
+		return
+	}
+	s.OutputParams = map[string]string{}
+	for _, key := range f.keys {
+		out := output{key.Value, f.join(key.Value), at(key)}
+		switch {
+		case strings.HasPrefix(out.variable, "_"):
+			p.errorf(out.pos, out.path, CodeReservedName, "names that begin with _ are reserved for special variables")
+		case !outputName.MatchString(out.variable):
+			p.errorf(out.pos, out.path, CodeBadName, "%q is not possible: an output variable has letters, digits and _ only, and begins with a letter", clip(out.variable))
+		}
+		field := p.text(f.values[out.variable], out.path)
+		if strings.Contains(field, "{{") {
+			p.errorf(at(f.values[out.variable]), out.path, CodeBadValue, "names a field of the result; templates are not possible here")
+		}
+		s.OutputParams[out.variable] = field
+		s.outputs = append(s.outputs, out)
+	}
+}

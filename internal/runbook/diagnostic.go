@@ -1,0 +1,112 @@
+package runbook
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity tells whether a diagnostic stops a runbook from being used.
+type Severity string
+
+// A runbook with an error is refused; one with warnings only is accepted.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// Diagnostic codes. They are stable: messages may change, these do not.
+const (
+	CodeAliasLimit      = "alias-limit"           // aliases expand to too much
+	CodeAmbiguousNumber = "ambiguous-number"      // 0123, 0x1F, 1_000, .5, .nan
+	CodeBadConnection   = "bad-connection"        // not the name of an environment variable
+	CodeBadDuration     = "bad-duration"          // not 30s, 15m, 24h, 7d
+	CodeBadEncoding     = "bad-encoding"          // not UTF-8
+	CodeBadName         = "bad-name"              // a name with characters it cannot have
+	CodeBadOffset       = "bad-offset"            // not T-5d, T-4h, T-30m, T-90s, T-0
+	CodeBadTemplate     = "bad-template"          // not {{name}}
+	CodeBadType         = "bad-type"              // a list where text belongs, and the like
+	CodeBadValue        = "bad-value"             // right type, impossible value
+	CodeCaseMismatch    = "case-mismatch"         // warning: differs from an output only by case
+	CodeDepthLimit      = "depth-limit"           // nested too deeply
+	CodeDuplicateKey    = "duplicate-key"         // the same key twice in one mapping
+	CodeDuplicatePhase  = "duplicate-phase"       //
+	CodeDuplicateStep   = "duplicate-step"        // within one list of steps
+	CodeDuplicateColumn = "duplicate-column"      // within multi_valued_columns
+	CodeEmpty           = "empty-runbook"         // nothing but blanks and comments
+	CodeInitMemberData  = "init-uses-member-data" // init has no member
+	CodeInitOutput      = "init-output"           // outputs are a member's, init has none
+	CodeListInText      = "list-in-text"          // a multi-valued column amid other text
+	CodeMissingField    = "missing-field"         //
+	CodeMultipleDocs    = "multiple-documents"    //
+	CodeNestedRollback  = "nested-rollback"       // a rollback cannot be rolled back
+	CodeOutputMaybe     = "output-may-be-missing" // warning: on_member_removed uses an output
+	CodeOutputTwice     = "output-twice"          // warning: two steps write one variable
+	CodePhaseOrder      = "phase-order"           // warning: listed out of the order they fall due
+	CodeReservedName    = "reserved-name"         // begins with "_"
+	CodeSecret          = "secret-in-runbook"     // a connection string, not the name of one
+	CodeShadowedColumn  = "shadowed-column"       // an output hides a data column
+	CodeSyntax          = "syntax"                // not YAML
+	CodeTab             = "tab"                   // YAML indents with spaces only
+	CodeTooLarge        = "too-large"             // file, list of steps, list of phases
+	CodeTooMany         = "too-many-diagnostics"  // the rest is left out
+	CodeUnknownField    = "unknown-field"         //
+	CodeUnknownRollback = "unknown-rollback"      // on_failure names none
+	CodeUnknownSpecial  = "unknown-special"       // {{_foo}}
+	CodeUnquoted        = "unquoted-template"     // {{x}} without quotes is a YAML mapping
+	CodeUnresolvable    = "unresolvable-variable" // an output that no earlier step gives
+	CodeUnusedRollback  = "unused-rollback"       // warning
+)
+
+// Diagnostic is one finding about a runbook's text.
+type Diagnostic struct {
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code"`
+	Message  string   `json:"message"`
+	Path     string   `json:"path"`   // such as phases[0].steps[1].params.Mail; empty for the file
+	Line     int      `json:"line"`   // from 1
+	Column   int      `json:"column"` // from 1, in characters
+}
+
+// String is the diagnostic on one line, position first.
+func (d Diagnostic) String() string {
+	where := ""
+	if d.Path != "" {
+		where = d.Path + ": "
+	}
+	return fmt.Sprintf("%d:%d: %s: %s%s [%s]", d.Line, d.Column, d.Severity, where, d.Message, d.Code)
+}
+
+// Diagnostics is everything found in one text, sorted by position.
+type Diagnostics []Diagnostic
+
+// HasErrors tells whether the runbook is refused.
+func (ds Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == SeverityError })
+}
+
+// Err is nil when nothing is worse than a warning, and otherwise an error that
+// lists every error, one a line.
+func (ds Diagnostics) Err() error {
+	var lines []string
+	for _, d := range ds {
+		if d.Severity == SeverityError {
+			lines = append(lines, d.String())
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+func (ds Diagnostics) sort() {
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Code, b.Code), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Message, b.Message))
+	})
+}

@@ -1,0 +1,130 @@
+package runbook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// params reads a step's parameters and notes the variables they use.
+func (p *parser) params(n *yaml.Node, path string, s *draftStep) map[string]any {
+	target := n
+	if n.Kind == yaml.AliasNode {
+		target = n.Alias
+	}
+	if target.Kind != yaml.MappingNode {
+		p.errorf(at(n), path, CodeBadType, "must be a mapping, not %s", describe(target))
+		return nil
+	}
+	m, _ := p.value(n, path, 0, s).(map[string]any)
+	return m
+}
+
+// value reads a parameter's value as encoding/json would give it, numbers as
+// json.Number.
+func (p *parser) value(n *yaml.Node, path string, depth int, s *draftStep) any {
+	if depth > maxDepth {
+		p.errorf(at(n), path, CodeDepthLimit, "is nested more than %d deep", maxDepth)
+		return nil
+	}
+	n, ok := p.enter(n, path)
+	if !ok {
+		return nil
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		f, ok := p.mapping(n, path)
+		if !ok {
+			return nil
+		}
+		m := make(map[string]any, len(f.keys))
+		for _, key := range f.keys {
+			if key.Value == "" {
+				p.errorf(at(key), path, CodeBadValue, "has an empty key")
+			}
+			m[key.Value] = p.value(f.values[key.Value], f.join(key.Value), depth+1, s)
+		}
+		return m
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			list[i] = p.value(item, fmt.Sprintf("%s[%d]", path, i), depth+1, s)
+		}
+		return list
+	}
+	return p.scalar(n, path, s)
+}
+
+func (p *parser) scalar(n *yaml.Node, path string, s *draftStep) any {
+	switch tag := n.ShortTag(); tag {
+	case "!!str":
+		p.template(n, path, s)
+		return n.Value
+	case "!!timestamp": // JSON has no dates: it is the text that was written
+		return n.Value
+	case "!!null":
+		return nil
+	case "!!bool":
+		var b bool
+		if err := n.Decode(&b); err != nil {
+			p.errorf(at(n), path, CodeBadValue, "is not true or false")
+		}
+		return b
+	case "!!int", "!!float":
+		if !jsonNumber.MatchString(n.Value) {
+			p.errorf(at(n), path, CodeAmbiguousNumber, "%q can be read in more than one way; write a plain decimal number, or put it in quotes if it is text", clip(n.Value))
+			return nil
+		}
+		return json.Number(n.Value)
+	default:
+		p.errorf(at(n), path, CodeBadType, "has the tag %s, which is not possible here", clip(tag))
+		return nil
+	}
+}
+
+// template notes the variables of a string, or reports that it is no template.
+func (p *parser) template(n *yaml.Node, path string, s *draftStep) bool {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	segments, err := parseTemplate(n.Value)
+	if err != nil {
+		var bad *TemplateError
+		errors.As(err, &bad)
+		p.errorf(within(n, bad.Offset), path, CodeBadTemplate, "%s", bad.Message)
+		return false
+	}
+	for _, seg := range segments {
+		if seg.variable {
+			s.uses = append(s.uses, use{seg.text, path, within(n, seg.offset), len(segments) > 1})
+		}
+	}
+	return true
+}
+
+// within is the position of a byte of a scalar's value. It is exact on one plain
+// line; where YAML folds, unescapes or indents, it is the start of the scalar.
+func within(n *yaml.Node, offset int) position {
+	pos := at(n)
+	before := n.Value[:offset]
+	switch {
+	case strings.Contains(n.Value, "\n"), n.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0, n.Anchor != "":
+		return pos
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		if strings.ContainsAny(before, "\"\\\t") {
+			return pos
+		}
+		pos.column++
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		pos.column += 1 + strings.Count(before, "'")
+	}
+	pos.column += utf8.RuneCountInString(before)
+	return pos
+}

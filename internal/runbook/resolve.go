@@ -1,0 +1,217 @@
+package runbook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Variables are the values that templates are resolved from, as encoding/json
+// gives them: nil, bool, string, json.Number or another number, []any,
+// map[string]any. Names match exactly, case included.
+type Variables map[string]any
+
+// Unresolved is one place where a template could not be resolved. It holds no
+// value of any variable: those are a person's data.
+type Unresolved struct {
+	Variable string
+	Path     string // within the parameters, such as Manager.Mail or Groups[0]; empty in ResolveString
+	Reason   string
+}
+
+// UnresolvedError lists every place that could not be resolved, sorted by path.
+type UnresolvedError struct {
+	Missing []Unresolved
+}
+
+func (e *UnresolvedError) Error() string {
+	parts := make([]string, len(e.Missing))
+	for i, m := range e.Missing {
+		parts[i] = fmt.Sprintf("{{%s}} %s", m.Variable, m.Reason)
+		if m.Path != "" {
+			parts[i] = fmt.Sprintf("%s: %s", m.Path, parts[i])
+		}
+	}
+	return "cannot resolve " + strings.Join(parts, "; ")
+}
+
+// ResolveParams replaces the templates in params, at any depth, and leaves params
+// itself as it is. A string that is one template and nothing else takes the
+// variable's value with its type; amid other text the value must be a string, a
+// number or a bool. Keys are not templates. The error is an *UnresolvedError
+// that lists every place at fault, or wraps a *TemplateError.
+func ResolveParams(params map[string]any, vars Variables) (map[string]any, error) {
+	r := resolver{vars: vars}
+	resolved, _ := r.value(params, "").(map[string]any)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	if resolved == nil {
+		resolved = map[string]any{}
+	}
+	return resolved, nil
+}
+
+// ResolveString replaces the templates in a text that must end up as text, such
+// as a function's name.
+func ResolveString(tmpl string, vars Variables) (string, error) {
+	r := resolver{vars: vars}
+	s := r.text(tmpl, "")
+	if err := r.err(); err != nil {
+		return "", err
+	}
+	return s, nil
+}
+
+// resolver collects what is at fault on its way through the values.
+type resolver struct {
+	vars    Variables
+	missing []Unresolved
+	faults  []error // malformed templates
+}
+
+func (r *resolver) err() error {
+	if r.faults != nil {
+		return errors.Join(r.faults...)
+	}
+	if r.missing != nil {
+		return &UnresolvedError{Missing: r.missing}
+	}
+	return nil
+}
+
+func (r *resolver) value(v any, path string) any {
+	switch v := v.(type) {
+	case string:
+		segments, err := parseTemplate(v)
+		if err == nil && len(segments) == 1 && segments[0].variable {
+			return r.lookup(segments[0].text, path)
+		}
+		return r.text(v, path)
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			list[i] = r.value(e, fmt.Sprintf("%s[%d]", path, i))
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			m[key] = r.value(v[key], joinPath(path, key))
+		}
+		return m
+	}
+	return v
+}
+
+func (r *resolver) text(tmpl, path string) string {
+	segments, err := parseTemplate(tmpl)
+	if err != nil {
+		if path != "" {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		r.faults = append(r.faults, err)
+		return ""
+	}
+	var b strings.Builder
+	for _, seg := range segments {
+		if !seg.variable {
+			b.WriteString(seg.text)
+			continue
+		}
+		before := len(r.missing)
+		value := r.lookup(seg.text, path)
+		if len(r.missing) > before {
+			continue
+		}
+		text, fault := scalarText(value)
+		if fault != "" {
+			r.missing = append(r.missing, Unresolved{seg.text, path, fault})
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+func (r *resolver) lookup(name, path string) any {
+	value, ok := r.vars[name]
+	if !ok {
+		reason := "is not known"
+		if near := nearest(name, slices.Sorted(maps.Keys(r.vars))); near != "" {
+			reason += fmt.Sprintf("; did you mean {{%s}}?", near)
+		}
+		r.missing = append(r.missing, Unresolved{name, path, reason})
+	}
+	return value
+}
+
+// scalarText writes a value amid text, or says why it cannot be.
+func scalarText(v any) (text, fault string) {
+	switch v := v.(type) {
+	case nil:
+		return "", "is null, which has no text"
+	case string:
+		return v, ""
+	case bool:
+		return strconv.FormatBool(v), ""
+	case json.Number:
+		return numberText(string(v))
+	case float64:
+		return floatText(v, 64)
+	case float32:
+		return floatText(float64(v), 32)
+	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		return fmt.Sprint(v), ""
+	case []any, []string:
+		return "", "is a list, which has no text"
+	case map[string]any:
+		return "", "is an object, which has no text"
+	}
+	return "", fmt.Sprintf("has a value of type %T, which has no text", v)
+}
+
+func floatText(f float64, bits int) (text, fault string) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return "", "is not a finite number"
+	}
+	return strconv.FormatFloat(f, 'f', -1, bits), ""
+}
+
+// numberText writes a JSON number without an exponent and with every digit.
+func numberText(s string) (text, fault string) {
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(s), "e")
+	if !jsonNumber.MatchString(s) {
+		return "", "is not a number"
+	}
+	if !scientific {
+		return s, ""
+	}
+	// Beyond what a float64 holds, writing the number out is no longer sensible.
+	exp, err := strconv.Atoi(exponent)
+	if err != nil || exp > 308 || exp < -324 {
+		return "", "is a number too large or too small to be written out"
+	}
+	n, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return "", "is not a number"
+	}
+	_, fraction, _ := strings.Cut(mantissa, ".")
+	text = n.FloatString(max(0, len(fraction)-exp))
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text, ""
+}
+
+func joinPath(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}

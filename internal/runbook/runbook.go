@@ -1,0 +1,164 @@
+// Package runbook is the runbook format: parsing YAML with positions, checking it
+// in one go, resolving templates, and reckoning offsets and durations.
+//
+// It is pure. It must not know the clock, files, the store, the bus, which
+// functions the workers have, or what a data source answers.
+package runbook
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultTimeout is how long a dispatched step waits for its result when the
+// runbook gives it no timeout of its own.
+const DefaultTimeout = 30 * time.Minute
+
+// Special variables, known for every batch. All names that begin with "_" are
+// reserved for them.
+const (
+	VariableBatchID        = "_batch_id"
+	VariableBatchStartTime = "_batch_start_time"
+)
+
+// Runbook is one parsed and checked definition of a migration.
+type Runbook struct {
+	Name            string
+	Description     string
+	DataSource      DataSource
+	Retry           *Retry // for every step without its own; nil when there is none
+	Init            []Step // once a batch, before its phases
+	Phases          []Phase
+	OnMemberRemoved []Step
+	Rollbacks       map[string][]Step
+}
+
+// Phase is a list of steps that falls due at an offset from the batch's start.
+type Phase struct {
+	Name   string
+	Offset Offset
+	Steps  []Step
+}
+
+// Step is one call of a worker's function.
+type Step struct {
+	Name     string
+	WorkerID string
+	Function string // may be a template: see [ResolveString]
+	// Params holds strings (which may be templates), bool, nil, json.Number,
+	// []any and map[string]any: see [ResolveParams].
+	Params       map[string]any
+	OutputParams map[string]string // template variable → field of the result
+	OnFailure    string            // key of Runbook.Rollbacks, or empty
+	Poll         *Poll             // nil when the function answers at once
+	Retry        *Retry            // replaces Runbook.Retry; nil when absent
+	Timeout      time.Duration     // from dispatch to result; never 0 after Parse
+}
+
+// Retry repeats a failed step up to MaxRetries times, Interval apart.
+type Retry struct {
+	MaxRetries int
+	Interval   time.Duration
+}
+
+// Poll repeats an unfinished step every Interval until Timeout has passed.
+type Poll struct {
+	Interval time.Duration
+	Timeout  time.Duration
+}
+
+// The types of a data source.
+const (
+	SourceDataverse  = "dataverse"
+	SourceDatabricks = "databricks"
+	SourceSQL        = "sql"
+	SourceCSV        = "csv"
+)
+
+// BatchTimeImmediate is the one value of DataSource.BatchTime.
+const BatchTimeImmediate = "immediate"
+
+// DataSource says where the members come from. Connection and WarehouseID name
+// environment variables; the secrets themselves are never in a runbook.
+type DataSource struct {
+	Type            string
+	Connection      string // empty only for csv: members are then uploaded
+	WarehouseID     string // databricks only
+	Query           string
+	PrimaryKey      string
+	BatchTimeColumn string // at most one of BatchTimeColumn and BatchTime
+	BatchTime       string
+	MultiValued     []MultiValued
+}
+
+// The formats of a multi-valued column.
+const (
+	FormatSemicolonDelimited = "semicolon_delimited"
+	FormatCommaDelimited     = "comma_delimited"
+	FormatJSONArray          = "json_array"
+)
+
+// MultiValued names a column that holds a list, and how the list is written.
+type MultiValued struct {
+	Name   string
+	Format string
+}
+
+// EffectiveRetry is the step's own retry, else the runbook's, else none. The two
+// are never merged.
+func (r *Runbook) EffectiveRetry(s Step) Retry {
+	switch {
+	case s.Retry != nil:
+		return *s.Retry
+	case r.Retry != nil:
+		return *r.Retry
+	}
+	return Retry{}
+}
+
+// Phase finds a phase by its exact name.
+func (r *Runbook) Phase(name string) (Phase, bool) {
+	for _, p := range r.Phases {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Phase{}, false
+}
+
+// Columns names the data columns a member needs: the primary key, and every
+// variable of the phases, the rollbacks and on_member_removed that is neither
+// special nor an output of a step. It is sorted and holds no name twice.
+func (r *Runbook) Columns() []string {
+	var steps []Step
+	for _, p := range r.Phases {
+		steps = append(steps, p.Steps...)
+	}
+	for _, s := range r.Rollbacks {
+		steps = append(steps, s...)
+	}
+	steps = append(steps, r.OnMemberRemoved...)
+
+	names := map[string]bool{}
+	for _, s := range steps {
+		for _, name := range s.References() {
+			names[name] = !strings.HasPrefix(name, "_")
+		}
+	}
+	for _, s := range steps {
+		for name := range s.OutputParams {
+			names[name] = false
+		}
+	}
+	names[r.DataSource.PrimaryKey] = true
+	maps.DeleteFunc(names, func(_ string, needed bool) bool { return !needed })
+	return slices.Sorted(maps.Keys(names))
+}
+
+// References names the variables that the step's function and parameters use,
+// sorted, each once.
+func (s Step) References() []string {
+	return References([]any{s.Function, s.Params})
+}
