@@ -1,0 +1,75 @@
+package roster
+
+import (
+	"encoding/csv"
+	"strings"
+	"unicode"
+)
+
+// header matches the first line with the columns of the runbook. Names are compared
+// exactly, since templates are; a name that is nearly right is named in the problem. It tells whether the rows are worth reading.
+func (p *parser) header(r *csv.Reader, names []string) bool {
+	wanted := columns(p.rb)
+	formats := map[string]string{}
+	for _, m := range p.rb.DataSource.MultiValued {
+		formats[m.Name] = string(m.Format)
+	}
+	if len(names) == 1 && len(wanted) > 1 {
+		for _, d := range []struct{ sep, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
+			if strings.Contains(names[0], d.sep) {
+				p.add(Problem{Line: 1, Code: CodeDelimiter},
+					"the fields are separated by %s; save the file as \"CSV UTF-8 (comma delimited)\"", d.name)
+				return false
+			}
+		}
+	}
+
+	used := map[string]bool{}
+	for _, w := range wanted {
+		used[w] = true
+	}
+	seen := map[string]int{} // name → its place, from 1
+	near := map[string]string{}
+	for i, name := range names {
+		name = strings.Clone(name)
+		line, col := r.FieldPos(i)
+		at := Problem{Line: line, Column: col, Field: name}
+		if first, ok := seen[name]; ok && name != "" {
+			at.Code = CodeDuplicateColumn
+			p.add(at, "the header names %q twice, as column %d and as column %d", short(name), first, i+1)
+		}
+		seen[name] = i + 1
+		switch {
+		case used[name]:
+			p.columns = append(p.columns, column{name: name, format: formats[name]})
+		case strings.ContainsFunc(name, unicode.IsControl):
+			at.Field, at.Code = "", CodeCharacter
+			p.add(at, "column %d of the header holds a control character", i+1)
+			p.columns = append(p.columns, column{})
+		default:
+			near[fold(name)] = name
+			p.columns = append(p.columns, column{})
+			if name != "" {
+				p.warn("column %q is not used by the runbook and is left out", short(name))
+			}
+		}
+	}
+	for _, w := range wanted {
+		if seen[w] > 0 {
+			continue
+		}
+		at := Problem{Line: 1, Field: w, Code: CodeMissingColumn}
+		what := "the runbook uses it"
+		if w == p.rb.DataSource.PrimaryKey {
+			what = "it is the key that tells members apart"
+		}
+		if n, ok := near[fold(w)]; ok {
+			p.add(at, "column %s is missing (%s); the header has %q, and names are compared exactly", w, what, short(n))
+		} else {
+			p.add(at, "column %s is missing (%s)", w, what)
+		}
+	}
+	return true
+}
+
+func fold(s string) string { return strings.ToLower(strings.TrimSpace(s)) }

@@ -1,0 +1,292 @@
+// Package roster reads the list of members that a person uploads: a CSV file with
+// one member a row, checked against the columns that a runbook uses. Everything
+// that is wrong with a file is reported at once, with its place, and a file with
+// anything wrong in it yields no rows.
+//
+// It knows the CSV format (RFC 4180, UTF-8) and the columns of a runbook, and
+// nothing of batches, of HTTP or of where members are kept.
+package roster
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// What a file may hold. A field is as long as a cell of a spreadsheet can be; a row
+// has to fit, with the parameters made from it, into one message to a worker.
+const (
+	MaxBytes    = 50 << 20 // of the whole file
+	MaxRows     = 100_000
+	MaxField    = 32_767  // characters
+	MaxKey      = 255     // characters
+	MaxRow      = 128_000 // bytes, all fields of a row together
+	maxProblems = 1_000
+)
+
+// Row is one member. Data has a value for each column that the runbook uses: a JSON
+// string, or a JSON array for the columns it declares as multi-valued.
+type Row struct {
+	Line int // where the row begins, from 1; the header is line 1
+	Key  string
+	Data map[string]json.RawMessage
+}
+
+// Problem is one thing wrong with a file. Line and Column count from 1, Column in
+// bytes; 0 means the file, or the line, as a whole.
+type Problem struct {
+	Line, Column int
+	Field        string // the name of the CSV column
+	Code         string
+	Message      string
+}
+
+// The codes of problems.
+const (
+	CodeEncoding        = "encoding"
+	CodeEmpty           = "empty"
+	CodeTooLarge        = "too-large"
+	CodeTooManyRows     = "too-many-rows"
+	CodeTooManyProblems = "too-many-problems"
+	CodeQuote           = "quote"
+	CodeDelimiter       = "delimiter"
+	CodeMissingColumn   = "missing-column"
+	CodeDuplicateColumn = "duplicate-column"
+	CodeFieldCount      = "field-count"
+	CodeFieldTooLong    = "field-too-long"
+	CodeRowTooLong      = "row-too-long"
+	CodeCharacter       = "character"
+	CodeEmptyKey        = "empty-key"
+	CodeDuplicateKey    = "duplicate-key"
+	CodeBadKey          = "bad-key"
+	CodeBadValue        = "bad-value"
+)
+
+// Parse reads src for rb. The warnings are for people: columns that the runbook
+// does not use, rows without any value, keys that differ only in case. Rows are
+// returned only when there is no problem.
+func Parse(src []byte, rb *runbook.Runbook) ([]Row, []string, []Problem) {
+	p := &parser{rb: rb, lines: map[string]int{}, folded: map[string]string{}}
+	text, ok := p.decode(src)
+	if ok {
+		p.read(text)
+	}
+	if len(p.problems) > 0 {
+		return nil, p.warnings, p.problems
+	}
+	if p.blank > 0 {
+		p.warn("%s without any value passed over", count(p.blank, "row"))
+	}
+	return p.rows, p.warnings, nil
+}
+
+type parser struct {
+	rb       *runbook.Runbook
+	columns  []column
+	rows     []Row
+	lines    map[string]int    // key → line
+	folded   map[string]string // key in lower case → key
+	blank    int
+	warnings []string
+	problems []Problem
+}
+
+// column is a column of the file; one that the runbook does not use has no name.
+type column struct {
+	name   string
+	format string // of a multi-valued column
+}
+
+func (p *parser) warn(format string, args ...any) {
+	if len(p.warnings) < maxProblems {
+		p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *parser) add(pr Problem, format string, args ...any) {
+	pr.Message = fmt.Sprintf(format, args...)
+	p.problems = append(p.problems, pr)
+}
+
+func (p *parser) read(text []byte) {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.FieldsPerRecord = -1
+	r.ReuseRecord = true
+
+	header, err := r.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		p.add(Problem{Line: 1, Code: CodeEmpty}, "the file is empty; its first line has to name the columns")
+		return
+	case err != nil:
+		p.syntax(err)
+		return
+	}
+	if !p.header(r, header) {
+		return
+	}
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if len(p.problems) >= maxProblems {
+			p.add(Problem{Code: CodeTooManyProblems}, "more than %d problems; the rest of the file was not read", maxProblems)
+			return
+		}
+		if err != nil {
+			p.syntax(err)
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		if len(p.rows) == MaxRows {
+			p.add(Problem{Line: line, Code: CodeTooManyRows}, "more than %d members; split the file into several batches", MaxRows)
+			return
+		}
+		p.record(r, line, record)
+	}
+	if len(p.rows) == 0 && len(p.problems) == 0 {
+		p.add(Problem{Line: 1, Code: CodeEmpty}, "the file has a header and no members")
+	}
+}
+
+// syntax reports what encoding/csv could not read. Reading goes on with the line
+// after.
+func (p *parser) syntax(err error) {
+	var e *csv.ParseError
+	if !errors.As(err, &e) {
+		p.add(Problem{Code: CodeQuote}, "%v", err)
+		return
+	}
+	switch {
+	case errors.Is(e.Err, csv.ErrBareQuote):
+		p.add(Problem{Line: e.Line, Column: e.Column, Code: CodeQuote},
+			`a quotation mark inside a field that does not begin with one; write the field as "…" and the mark as ""`)
+	case e.Line != e.StartLine:
+		p.add(Problem{Line: e.StartLine, Code: CodeQuote},
+			"a field that begins with a quotation mark is not closed properly; the fault shows on line %d", e.Line)
+	default:
+		p.add(Problem{Line: e.Line, Column: e.Column, Code: CodeQuote},
+			`a quotation mark that is not followed by a comma or the end of the line; write a mark inside a quoted field as ""`)
+	}
+}
+
+func (p *parser) record(r *csv.Reader, line int, record []string) {
+	if strings.Join(record, "") == "" {
+		p.blank++
+		return
+	}
+	before := len(p.problems)
+	if len(record) != len(p.columns) {
+		p.add(Problem{Line: line, Code: CodeFieldCount}, "%s where the header has %d", count(len(record), "field"), len(p.columns))
+		return
+	}
+	row := Row{Line: line, Data: make(map[string]json.RawMessage, len(p.columns))}
+	size := 0
+	for i, field := range record {
+		size += len(field)
+		c := p.columns[i]
+		if c.name == "" {
+			continue
+		}
+		fieldLine, col := r.FieldPos(i)
+		at := Problem{Line: fieldLine, Column: col, Field: c.name}
+		if !p.characters(at, field) {
+			continue
+		}
+		if c.name == p.rb.DataSource.PrimaryKey {
+			row.Key = p.key(at, line, field)
+		}
+		value, err := encode(c.format, field)
+		if err != nil {
+			at.Code = CodeBadValue
+			p.add(at, "column %s: %v", c.name, err)
+			continue
+		}
+		row.Data[c.name] = value
+	}
+	if size > MaxRow {
+		p.add(Problem{Line: line, Code: CodeRowTooLong}, "the row has %d bytes; at most %d are allowed", size, MaxRow)
+	}
+	if len(p.problems) == before {
+		row.Key = strings.Clone(row.Key)
+		p.rows = append(p.rows, row)
+	}
+}
+
+// characters refuses what no cell of a list of people holds: a field beyond the
+// limit and control characters other than tab and line ends.
+func (p *parser) characters(at Problem, field string) bool {
+	if n := utf8.RuneCountInString(field); n > MaxField {
+		at.Code = CodeFieldTooLong
+		p.add(at, "column %s: %d characters; at most %d are allowed", at.Field, n, MaxField)
+		return false
+	}
+	if r, found := control(field); found {
+		at.Code = CodeCharacter
+		p.add(at, "column %s: the control character %U is not allowed", at.Field, r)
+		return false
+	}
+	return true
+}
+
+func control(s string) (rune, bool) {
+	for _, r := range s {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+func (p *parser) key(at Problem, line int, key string) string {
+	switch trimmed := strings.TrimSpace(key); {
+	case trimmed == "":
+		at.Code = CodeEmptyKey
+		p.add(at, "column %s is empty; it has to name the member", at.Field)
+		return ""
+	case trimmed != key:
+		at.Code = CodeBadKey
+		p.add(at, "column %s: %q has spaces around it", at.Field, short(key))
+		return ""
+	case utf8.RuneCountInString(key) > MaxKey:
+		at.Code = CodeBadKey
+		p.add(at, "column %s: a key of %d characters; at most %d are allowed", at.Field, utf8.RuneCountInString(key), MaxKey)
+		return ""
+	}
+	if first, ok := p.lines[key]; ok {
+		at.Code = CodeDuplicateKey
+		p.add(at, "column %s: %q is on line %d and again on line %d", at.Field, short(key), first, line)
+		return ""
+	}
+	key = strings.Clone(key)
+	p.lines[key] = line
+	fold := strings.ToLower(key)
+	if other, ok := p.folded[fold]; ok {
+		p.warn("lines %d and %d: the keys %q and %q differ only in case and are taken as two members", p.lines[other], line, short(other), short(key))
+	} else {
+		p.folded[fold] = key
+	}
+	return key
+}
+
+func short(s string) string {
+	if utf8.RuneCountInString(s) <= 60 {
+		return s
+	}
+	return string([]rune(s)[:60]) + "…"
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

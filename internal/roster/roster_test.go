@@ -1,0 +1,215 @@
+package roster_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// users is a runbook that needs the columns UserId (the key), Mail and Groups (a
+// list in the given format).
+func users(format string) *runbook.Runbook {
+	return &runbook.Runbook{
+		DataSource: runbook.DataSource{
+			PrimaryKey:  "UserId",
+			MultiValued: []runbook.MultiValued{{Name: "Groups", Format: format}},
+		},
+		Phases: []runbook.Phase{{Name: "move", Steps: []runbook.Step{{
+			Name: "s", Function: "F",
+			Params: map[string]any{"Id": "{{UserId}}", "Mail": "{{Mail}}", "Groups": "{{Groups}}"},
+		}}}},
+	}
+}
+
+func TestRows(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, format, src string
+		want              []roster.Row
+		warnings          []string
+	}{
+		{"one row", "semicolon_delimited", "UserId,Mail,Groups\nu1,a@x.org,g1; g2;\n",
+			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)}, nil},
+		{"byte order mark, CRLF, columns in another order, no line end at the end", "comma_delimited",
+			"\xef\xbb\xbfMail,Groups,UserId\r\na@x.org,\"g1,g2\",u1",
+			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)}, nil},
+		{"a JSON array may hold more than strings", "json_array", "UserId,Mail,Groups\nu1,,\"[ \"\"g1\"\", {\"\"id\"\": 2} ]\"\n",
+			[]roster.Row{row(2, "u1", `""`, `["g1",{"id":2}]`)}, nil},
+		{"an empty list is an empty array", "json_array", "UserId,Mail,Groups\nu1,m,\n",
+			[]roster.Row{row(2, "u1", `"m"`, `[]`)}, nil},
+		{"line breaks and quotes within a field", "semicolon_delimited", "UserId,Mail,Groups\nu1,\"a\nb\"\"<&\",\nu2,m,\n",
+			[]roster.Row{row(2, "u1", `"a\nb\"<&"`, `[]`), row(4, "u2", `"m"`, `[]`)}, nil},
+		{"numbers and words stay text", "semicolon_delimited", "UserId,Mail,Groups\n007,true,1\n",
+			[]roster.Row{row(2, "007", `"true"`, `["1"]`)}, nil},
+		{"unexpected columns are named and left out", "semicolon_delimited", "UserId,Mail,Groups,Salary,\nu1,m,g,100,\n",
+			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)}, []string{`column "Salary" is not used by the runbook and is left out`}},
+		{"rows without any value are passed over", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\n,,\n,,\n\n",
+			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)}, []string{"2 rows without any value passed over"}},
+		{"keys that differ in case are two members", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\nU1,m,g\n",
+			[]roster.Row{row(2, "u1", `"m"`, `["g"]`), row(3, "U1", `"m"`, `["g"]`)},
+			[]string{`lines 2 and 3: the keys "u1" and "U1" differ only in case and are taken as two members`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rows, warnings, problems := roster.Parse([]byte(tt.src), users(tt.format))
+			if len(problems) > 0 {
+				t.Fatalf("problems: %v", problems)
+			}
+			if !reflect.DeepEqual(rows, tt.want) {
+				t.Errorf("rows:\n%s\nwant:\n%s", dump(rows), dump(tt.want))
+			}
+			if !reflect.DeepEqual(warnings, tt.warnings) {
+				t.Errorf("warnings %q, want %q", warnings, tt.warnings)
+			}
+		})
+	}
+}
+
+func row(line int, key, mail, groups string) roster.Row {
+	id, _ := json.Marshal(key)
+	return roster.Row{Line: line, Key: key, Data: map[string]json.RawMessage{
+		"UserId": id, "Mail": json.RawMessage(mail), "Groups": json.RawMessage(groups),
+	}}
+}
+
+func dump(rows []roster.Row) string {
+	b, _ := json.MarshalIndent(rows, "", " ")
+	return string(b)
+}
+
+// Every problem is written as line:column code field, in the order reported.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	const header = "UserId,Mail,Groups\n"
+	tests := []struct {
+		name, src string
+		want      []string
+		says      string // somewhere in the messages
+	}{
+		{"empty file", "", []string{"1:0 empty "}, "first line has to name the columns"},
+		{"only a byte order mark", "\xef\xbb\xbf", []string{"1:0 empty "}, ""},
+		{"header only", header, []string{"1:0 empty "}, "no members"},
+		{"header and blank rows only", header + ",,\n", []string{"1:0 empty "}, "no members"},
+		{"UTF-16", "\xff\xfeU\x00s\x00", []string{"1:0 encoding "}, "UTF-16; save it as"},
+		{"UTF-16 big-endian", "\xfe\xff\x00U", []string{"1:0 encoding "}, "UTF-16"},
+		{"a workbook", "PK\x03\x04rest", []string{"1:0 encoding "}, "workbook"},
+		{"code page 1252, every line of it", header + "u1,Andr\xe9,g\nu2,m,g\nu3,m,\xfc\n",
+			[]string{"2:8 encoding ", "4:6 encoding "}, "not in UTF-8; save it as"},
+		{"semicolons between fields", "UserId;Mail;Groups\nu1;m;g\n", []string{"1:0 delimiter "}, "separated by semicolons"},
+		{"missing columns, all of them", "Name\nx\n", []string{"1:0 missing-column UserId", "1:0 missing-column Groups", "1:0 missing-column Mail"}, "tells members apart"},
+		{"a column nearly named right", "userid,Mail ,Groups\nx,m,g\n",
+			[]string{"1:0 missing-column UserId", "1:0 missing-column Mail"}, `the header has "userid", and names are compared exactly`},
+		{"a column twice", "UserId,Mail,Groups,Mail\nu1,m,g,n\n", []string{"1:20 duplicate-column Mail"}, "as column 2 and as column 4"},
+		{"an unused column twice", "UserId,Mail,Groups,A,A\nu1,m,g,,\n", []string{"1:22 duplicate-column A"}, ""},
+		{"a control character in the header", "UserId,Mail,Groups,A\x00\nu1,m,g,\n", []string{"1:20 character "}, ""},
+		{"every bad row at once", header + "u1,m,g\n,m,g\nu1,m,g\nu2,m\nu3,m,g,h\n u4,m,g\n",
+			[]string{"3:1 empty-key UserId", "4:1 duplicate-key UserId", "5:0 field-count ", "6:0 field-count ", "7:1 bad-key UserId"},
+			`"u1" is on line 2 and again on line 4`},
+		{"a quotation mark within a field", header + "u1,a\"b,g\nu2,m\n", []string{"2:5 quote ", "3:0 field-count "}, "inside a field"},
+		{"a quotation mark that ends nothing", header + "u1,\"a\"b,g\n", []string{"2:6 quote "}, "not followed by a comma"},
+		{"a quotation mark that is never closed", header + "u1,\"a,g\nu2,m,g\n", []string{"2:0 quote "}, "not closed"},
+		{"a control character in a field", header + "u1,a\x07,g\n", []string{"2:4 character Mail"}, "U+0007"},
+		{"a field too long", header + "u1," + strings.Repeat("é", roster.MaxField+1) + ",g\n", []string{"2:4 field-too-long Mail"}, "32768 characters"},
+		{"a key too long", header + strings.Repeat("k", roster.MaxKey+1) + ",m,g\n", []string{"2:1 bad-key UserId"}, "256 characters"},
+		{"a row too long", "UserId,Mail,Groups,A,B,C\nu1" + strings.Repeat(","+strings.Repeat("x", 30_000), 5) + "\n",
+			[]string{"2:0 row-too-long "}, "150002 bytes"},
+		{"too large", strings.Repeat("x", roster.MaxBytes+1), []string{"0:0 too-large "}, "52428800"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rows, _, problems := roster.Parse([]byte(tt.src), users("semicolon_delimited"))
+			var got, messages []string
+			for _, p := range problems {
+				got = append(got, fmt.Sprintf("%d:%d %s %s", p.Line, p.Column, p.Code, p.Field))
+				messages = append(messages, p.Message)
+			}
+			if !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("problems:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+			}
+			if all := strings.Join(messages, "\n"); !strings.Contains(all, tt.says) {
+				t.Errorf("%q says nothing of %q", all, tt.says)
+			}
+			if rows != nil {
+				t.Errorf("a file with problems gave %d rows", len(rows))
+			}
+		})
+	}
+}
+
+func TestJSONArrayProblems(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{`g1`, `{"a":1}`, `null`, `["a"`, `["a"] x`} {
+		src := "UserId,Mail,Groups\nu1,m,\"" + strings.ReplaceAll(value, `"`, `""`) + "\"\n"
+		_, _, problems := roster.Parse([]byte(src), users("json_array"))
+		if len(problems) != 1 || problems[0].Code != roster.CodeBadValue || problems[0].Field != "Groups" {
+			t.Errorf("%s: problems %v", value, problems)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("UserId,Mail,Groups\n")
+	for i := range roster.MaxRows {
+		fmt.Fprintf(&b, "u%d,m,g\n", i)
+	}
+	rows, _, problems := roster.Parse([]byte(b.String()), users("semicolon_delimited"))
+	if len(rows) != roster.MaxRows || len(problems) > 0 {
+		t.Fatalf("%d rows, problems %v", len(rows), problems)
+	}
+	b.WriteString("one,too,many\n")
+	_, _, problems = roster.Parse([]byte(b.String()), users("semicolon_delimited"))
+	if len(problems) != 1 || problems[0].Code != roster.CodeTooManyRows || problems[0].Line != roster.MaxRows+2 {
+		t.Errorf("problems %v", problems)
+	}
+
+	_, _, problems = roster.Parse([]byte("UserId,Mail,Groups\n"+strings.Repeat(",x,\n", 5000)), users("semicolon_delimited"))
+	if last := problems[len(problems)-1]; len(problems) != 1001 || last.Code != roster.CodeTooManyProblems {
+		t.Errorf("%d problems, the last %v", len(problems), last)
+	}
+}
+
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	rb := users("json_array")
+	got := roster.Template(rb)
+	if want := "\xef\xbb\xbfUserId,Groups,Mail\r\n"; string(got) != want {
+		t.Errorf("template %q, want %q", got, want)
+	}
+	rows, warnings, problems := roster.Parse(append(got, "u1,[],m\r\n"...), rb)
+	if len(rows) != 1 || warnings != nil || problems != nil {
+		t.Errorf("a filled-in template gave %v, %v, %v", rows, warnings, problems)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("UserId,Mail,Groups\nu1,m,\"a;b\"\n"))
+	f.Add([]byte("UserId,Mail,Groups\nu1,\"m\n"))
+	rb := users("semicolon_delimited")
+	f.Fuzz(func(t *testing.T, src []byte) {
+		rows, _, problems := roster.Parse(src, rb)
+		if (len(rows) == 0) == (len(problems) == 0) {
+			t.Fatalf("%d rows and %d problems", len(rows), len(problems))
+		}
+		keys := map[string]bool{}
+		for _, r := range rows {
+			if r.Key == "" || keys[r.Key] || len(r.Data) != 3 {
+				t.Fatalf("row %+v", r)
+			}
+			keys[r.Key] = true
+			for _, v := range r.Data {
+				if !json.Valid(v) {
+					t.Fatalf("value %q", v)
+				}
+			}
+		}
+	})
+}
