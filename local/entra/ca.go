@@ -1,0 +1,186 @@
+package entra
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	caFile    = "ca.pem"
+	caKeyFile = "ca-key.pem"
+	caYears   = 10
+)
+
+// authority is the CA that vouches for the server. It is constrained to
+// loopback names, so that a machine which comes to trust it does not thereby
+// trust it for anything else. Its times are real ones, whatever clock the
+// server was given: TLS clients go by theirs.
+type authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+	pem         []byte
+}
+
+// loadAuthority returns the CA kept in dir, or creates it. An empty dir
+// creates one in memory.
+func loadAuthority(dir string) (*authority, error) {
+	if dir == "" {
+		a, _, err := newAuthority()
+		return a, err
+	}
+	a, err := readAuthority(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case time.Now().Before(a.certificate.NotAfter.AddDate(0, -1, 0)):
+		return a, nil
+	}
+	a, keyPEM, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
+	// The certificate comes last: it is what readAuthority looks for first, so
+	// a start that was cut short leaves nothing that looks whole.
+	if err := writeFile(filepath.Join(dir, caKeyFile), keyPEM, 0o600); err != nil {
+		return nil, err
+	}
+	if err := writeFile(filepath.Join(dir, caFile), a.pem, 0o644); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func readAuthority(dir string) (*authority, error) {
+	certPEM, err := os.ReadFile(filepath.Join(dir, caFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the local CA: %w", err)
+	}
+	keyPEM, err := os.ReadFile(filepath.Join(dir, caKeyFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the local CA's key: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("the local CA in %s: %w", dir, err)
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("the local CA in %s: its key cannot sign", dir)
+	}
+	return &authority{certificate: pair.Leaf, key: key, pem: certPEM}, nil
+}
+
+func newAuthority() (a *authority, keyPEM []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the local CA's key: %w", err)
+	}
+	now := time.Now()
+	serial, err := serialNumber()
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:                serial,
+		Subject:                     pkix.Name{CommonName: "matoolkit local CA", Organization: []string{"matoolkit"}},
+		NotBefore:                   now.Add(-time.Hour),
+		NotAfter:                    now.AddDate(caYears, 0, 0),
+		IsCA:                        true,
+		BasicConstraintsValid:       true,
+		MaxPathLenZero:              true,
+		KeyUsage:                    x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		PermittedDNSDomainsCritical: true,
+		PermittedDNSDomains:         []string{"localhost"},
+		PermittedIPRanges: []*net.IPNet{
+			{IP: net.IPv4(127, 0, 0, 0).To4(), Mask: net.CIDRMask(8, 32)},
+			{IP: net.IPv6loopback, Mask: net.CIDRMask(128, 128)},
+		},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the local CA: %w", err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the local CA: %w", err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode the local CA's key: %w", err)
+	}
+	return &authority{
+		certificate: certificate,
+		key:         key,
+		pem:         pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+	}, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
+}
+
+// serverCertificate is made anew at every start and lives in memory only.
+func (a *authority) serverCertificate() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make the server's key: %w", err)
+	}
+	serial, err := serialNumber()
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "localhost"},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter:     now.AddDate(1, 0, 0),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:     []string{"localhost"},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make the server's certificate: %w", err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+func serialNumber() (*big.Int, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, fmt.Errorf("draw a serial number: %w", err)
+	}
+	return serial, nil
+}
+
+// writeFile replaces a file in one step, so that no reader and no later start
+// ever meets half of it.
+func writeFile(path string, data []byte, mode fs.FileMode) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(temporary.Name())
+	_, err = temporary.Write(data)
+	err = errors.Join(err, temporary.Chmod(mode), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package entra
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Config describes the directory that the server plays.
+type Config struct {
+	// Addr is the loopback address to listen on; default 127.0.0.1:7072.
+	Addr string
+	// DataDir keeps the CA, the signing keys and the refresh token key, so that
+	// trust and sign-ins outlive a restart. Empty keeps them in memory.
+	DataDir string
+	// Tenants are the directories. At least one.
+	Tenants []Tenant
+	// AutoApprove is the user principal name that every device code is approved
+	// as at once. Empty leaves approval to the page.
+	AutoApprove string
+	// Now is the clock of everything but the TLS certificates; default time.Now.
+	Now func() time.Time
+	// Logger receives one line per issued or refused token, never a secret or a
+	// token; default discards.
+	Logger *slog.Logger
+}
+
+// Tenant is one directory.
+type Tenant struct {
+	// ID is the tenant's GUID.
+	ID string
+	// Domain is accepted in place of the ID in URLs, as in the real service.
+	Domain string
+	// Applications are clients, resources, or both.
+	Applications []Application
+	Users        []User
+}
+
+// Application is an app registration together with its service principal.
+type Application struct {
+	// ClientID is the application's GUID.
+	ClientID string
+	// ObjectID is the service principal's GUID: oid and sub of its own tokens.
+	// Default: the client ID.
+	ObjectID string
+	Name     string
+
+	// IdentifierURIs are what scopes may address the application as, besides
+	// its client ID, e.g. api://{client-id}. "https://*.documents.azure.com"
+	// stands for every host below that domain. None and no Scopes or AppRoles
+	// makes an application that is only a client.
+	IdentifierURIs []string
+	// TokenVersion is the version of the access tokens for this resource, 1 or 2
+	// (requestedAccessTokenVersion); default 2. Microsoft's own take 1.
+	TokenVersion int
+	// Scopes are the delegated permissions, all of them consented to.
+	Scopes []string
+	// AppRoles are the roles that users and applications can be assigned.
+	AppRoles []string
+
+	// Public clients sign users in and have no credential of their own.
+	Public bool
+	// Secrets and Certificates are the credentials of a confidential client.
+	Secrets      []string
+	Certificates []*x509.Certificate
+	// Roles are the app roles this client is assigned, by resource client ID.
+	Roles map[string][]string
+}
+
+// User is a person in the directory.
+type User struct {
+	// UPN is the user principal name, compared without regard to case.
+	UPN  string
+	Name string
+	// ObjectID is the user's GUID.
+	ObjectID string
+	// Roles are the app roles the user is assigned, by resource client ID.
+	Roles map[string][]string
+}
+
+// The directory of DefaultConfig. The identifiers are made up; the resource
+// client IDs below are Microsoft's own.
+const (
+	DefaultAddr = "127.0.0.1:7072"
+
+	DefaultTenantID     = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01"
+	DefaultTenantDomain = "contoso.onmicrosoft.com"
+
+	DefaultAdminAPIClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02"
+	DefaultAdminAPIAudience = "api://" + DefaultAdminAPIClientID
+	// DefaultAdminAPIScope is what the CLI asks for.
+	DefaultAdminAPIScope = DefaultAdminAPIAudience + "/.default"
+
+	DefaultCLIClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b03"
+
+	DefaultWorkerClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b04"
+	// DefaultWorkerSecret guards nothing: the server listens on loopback and
+	// its tokens are good for local services only.
+	DefaultWorkerSecret = "local-worker-secret"
+
+	DefaultAdminUPN       = "admin@contoso.onmicrosoft.com"
+	DefaultAdminObjectID  = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b05"
+	DefaultReaderUPN      = "reader@contoso.onmicrosoft.com"
+	DefaultReaderObjectID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b06"
+
+	// RoleAdmin and RoleReader are the app roles of the admin API.
+	RoleAdmin  = "Admin"
+	RoleReader = "Reader"
+)
+
+// Client IDs of Microsoft's resources, the same in every tenant.
+const (
+	GraphClientID      = "00000003-0000-0000-c000-000000000000"
+	ExchangeClientID   = "00000002-0000-0ff1-ce00-000000000000"
+	ServiceBusClientID = "80a10ef9-8168-493d-abf9-3297c4ef6e3c"
+	CosmosClientID     = "a232010e-820c-4083-83bb-3ace5fc29d0b"
+)
+
+// Audiences that VerifyToken takes for Microsoft's resources.
+const (
+	GraphAudience      = "https://graph.microsoft.com"
+	ExchangeAudience   = "https://outlook.office365.com"
+	ServiceBusAudience = "https://servicebus.azure.net"
+	CosmosAudience     = "https://cosmos.azure.com"
+)
+
+// DefaultConfig is the directory of a local installation: the admin API, the
+// CLI, a worker allowed to do all that the worker's functions need, an
+// administrator and a reader. Every call returns a value of its own.
+func DefaultConfig() Config {
+	return Config{
+		Addr: DefaultAddr,
+		Tenants: []Tenant{{
+			ID:     DefaultTenantID,
+			Domain: DefaultTenantDomain,
+			Applications: append(MicrosoftResources(),
+				Application{
+					ClientID:       DefaultAdminAPIClientID,
+					Name:           "matoolkit admin API",
+					IdentifierURIs: []string{DefaultAdminAPIAudience},
+					Scopes:         []string{"access_as_user"},
+					AppRoles:       []string{RoleAdmin, RoleReader},
+				},
+				Application{ClientID: DefaultCLIClientID, Name: "matoolkit CLI", Public: true},
+				Application{
+					ClientID: DefaultWorkerClientID,
+					Name:     "matoolkit worker",
+					Secrets:  []string{DefaultWorkerSecret},
+					Roles: map[string][]string{
+						GraphClientID:    {"User.ReadWrite.All", "GroupMember.ReadWrite.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All"},
+						ExchangeClientID: {"Exchange.ManageAsApp"},
+					},
+				},
+			),
+			Users: []User{
+				{
+					UPN: DefaultAdminUPN, Name: "Avery Admin", ObjectID: DefaultAdminObjectID,
+					Roles: map[string][]string{DefaultAdminAPIClientID: {RoleAdmin}},
+				},
+				{
+					UPN: DefaultReaderUPN, Name: "Robin Reader", ObjectID: DefaultReaderObjectID,
+					Roles: map[string][]string{DefaultAdminAPIClientID: {RoleReader}},
+				},
+			},
+		}},
+	}
+}
+
+// MicrosoftResources returns the resources that every real tenant has and that
+// this system asks tokens for.
+func MicrosoftResources() []Application {
+	return []Application{
+		{
+			ClientID: GraphClientID, Name: "Microsoft Graph", TokenVersion: 1,
+			IdentifierURIs: []string{GraphAudience},
+			Scopes:         []string{"User.Read"},
+			AppRoles: []string{
+				"User.Read.All", "User.ReadWrite.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All",
+				"Group.Read.All", "Group.ReadWrite.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All",
+			},
+		},
+		{
+			ClientID: ExchangeClientID, Name: "Office 365 Exchange Online", TokenVersion: 1,
+			IdentifierURIs: []string{ExchangeAudience},
+			AppRoles:       []string{"Exchange.ManageAsApp"},
+		},
+		{
+			ClientID: ServiceBusClientID, Name: "Microsoft.ServiceBus", TokenVersion: 1,
+			IdentifierURIs: []string{ServiceBusAudience, "https://*.servicebus.windows.net"},
+			Scopes:         []string{"user_impersonation"},
+		},
+		{
+			ClientID: CosmosClientID, Name: "Azure Cosmos DB", TokenVersion: 1,
+			IdentifierURIs: []string{CosmosAudience, "https://*.documents.azure.com"},
+			Scopes:         []string{"user_impersonation"},
+		},
+	}
+}
+
+// complete fills in the defaults on a copy and refuses a directory that
+// contradicts itself, so that a mistake shows at start and not as a refused
+// token later.
+func (c Config) complete() (Config, error) {
+	if c.Addr == "" {
+		c.Addr = DefaultAddr
+	}
+	if err := loopback(c.Addr); err != nil {
+		return Config{}, err
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if len(c.Tenants) == 0 {
+		return Config{}, errors.New("no tenant configured")
+	}
+	tenants := make([]Tenant, len(c.Tenants))
+	names := map[string]bool{}
+	for i, t := range c.Tenants {
+		tenant, err := t.complete()
+		if err != nil {
+			return Config{}, fmt.Errorf("tenant %q: %w", t.ID, err)
+		}
+		for _, name := range []string{tenant.ID, strings.ToLower(tenant.Domain)} {
+			if name != "" && names[name] {
+				return Config{}, fmt.Errorf("tenant %q is configured twice", name)
+			}
+			names[name] = true
+		}
+		tenants[i] = tenant
+	}
+	c.Tenants = tenants
+	if c.AutoApprove != "" {
+		if _, _, ok := c.userByUPN(c.AutoApprove); !ok {
+			return Config{}, fmt.Errorf("AutoApprove names user %q, which no tenant has", c.AutoApprove)
+		}
+	}
+	return c, nil
+}
+
+func (t Tenant) complete() (Tenant, error) {
+	if err := uuid.Validate(t.ID); err != nil {
+		return Tenant{}, fmt.Errorf("the ID is not a GUID: %w", err)
+	}
+	t.ID = strings.ToLower(t.ID)
+	applications := make([]Application, len(t.Applications))
+	seen := map[string]bool{}
+	for i, a := range t.Applications {
+		if err := uuid.Validate(a.ClientID); err != nil {
+			return Tenant{}, fmt.Errorf("application %q: client ID %q is not a GUID: %w", a.Name, a.ClientID, err)
+		}
+		if seen[a.ClientID] {
+			return Tenant{}, fmt.Errorf("application %q: client ID %q is configured twice", a.Name, a.ClientID)
+		}
+		seen[a.ClientID] = true
+		if a.ObjectID == "" {
+			a.ObjectID = a.ClientID
+		}
+		if a.TokenVersion == 0 {
+			a.TokenVersion = 2
+		}
+		if a.TokenVersion != 1 && a.TokenVersion != 2 {
+			return Tenant{}, fmt.Errorf("application %q: token version %d; 1 and 2 exist", a.Name, a.TokenVersion)
+		}
+		if a.Public && len(a.Secrets)+len(a.Certificates) > 0 {
+			return Tenant{}, fmt.Errorf("application %q is a public client and has a credential", a.Name)
+		}
+		applications[i] = a
+	}
+	t.Applications = applications
+	for _, a := range t.Applications {
+		if err := t.checkRoles(a.Roles); err != nil {
+			return Tenant{}, fmt.Errorf("application %q: %w", a.Name, err)
+		}
+	}
+	for _, u := range t.Users {
+		if u.UPN == "" || seen[strings.ToLower(u.UPN)] {
+			return Tenant{}, fmt.Errorf("user %q has no name of their own", u.UPN)
+		}
+		seen[strings.ToLower(u.UPN)] = true
+		if err := uuid.Validate(u.ObjectID); err != nil {
+			return Tenant{}, fmt.Errorf("user %q: object ID %q is not a GUID: %w", u.UPN, u.ObjectID, err)
+		}
+		if err := t.checkRoles(u.Roles); err != nil {
+			return Tenant{}, fmt.Errorf("user %q: %w", u.UPN, err)
+		}
+	}
+	return t, nil
+}
+
+// checkRoles holds assignments to roles that their resource defines.
+func (t Tenant) checkRoles(assigned map[string][]string) error {
+	for clientID, roles := range assigned {
+		resource, ok := t.application(clientID)
+		if !ok {
+			return fmt.Errorf("roles are assigned on %q, which is not an application of the tenant", clientID)
+		}
+		for _, role := range roles {
+			if !slices.Contains(resource.AppRoles, role) {
+				return fmt.Errorf("application %q has no role %q", resource.Name, role)
+			}
+		}
+	}
+	return nil
+}
+
+// loopback refuses every address that other machines can reach: the server
+// hands out tokens for the asking.
+func loopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("address %q: %w", addr, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("address %q is not on loopback", addr)
+	}
+	return nil
+}

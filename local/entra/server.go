@@ -1,0 +1,125 @@
+package entra
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Server is a running token service. Its methods are safe for concurrent use.
+type Server struct {
+	config     Config
+	authority  *authority
+	keys       *keyring
+	refreshKey []byte
+	devices    *deviceCodes
+	assertions *usedAssertions
+
+	url  string
+	http *http.Server
+	done chan error
+}
+
+// Start listens and serves until Close. The server is ready when Start
+// returns; ctx bounds the start alone.
+func Start(ctx context.Context, config Config) (*Server, error) {
+	config, err := config.complete()
+	if err != nil {
+		return nil, fmt.Errorf("local Entra ID: %w", err)
+	}
+	s := &Server{
+		config:     config,
+		devices:    newDeviceCodes(config.Now),
+		assertions: newUsedAssertions(config.Now),
+		done:       make(chan error, 1),
+	}
+	if err := s.load(); err != nil {
+		return nil, fmt.Errorf("local Entra ID: %w", err)
+	}
+	certificate, err := s.authority.serverCertificate()
+	if err != nil {
+		return nil, fmt.Errorf("local Entra ID: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("local Entra ID: %w", err)
+	}
+	s.url = "https://" + listener.Addr().String()
+	s.http = &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		// A browser that does not trust the CA yet would fill the console.
+		ErrorLog: log.New(debugWriter{config.Logger}, "", 0),
+	}
+	go func() { s.done <- s.http.ServeTLS(listener, "", "") }()
+	return s, nil
+}
+
+// load reads what DataDir keeps, or makes it.
+func (s *Server) load() error {
+	dir := s.config.DataDir
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.authority, err = loadAuthority(dir); err != nil {
+		return err
+	}
+	if s.keys, err = loadKeyring(dir); err != nil {
+		return err
+	}
+	s.refreshKey, err = loadRefreshKey(dir)
+	return err
+}
+
+// Close stops the server at once. Requests under way are cut off.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	if serveErr := <-s.done; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	s.done <- http.ErrServerClosed // a second Close finds the same answer
+	return err
+}
+
+// URL is the authority host, without a trailing slash, e.g.
+// https://127.0.0.1:7072: azidentity's ActiveDirectoryAuthorityHost.
+func (s *Server) URL() string { return s.url }
+
+// CAFile is the path of the CA certificate, for programs that read
+// EXTRA_CA_FILE. It is empty when there is no DataDir.
+func (s *Server) CAFile() string {
+	if s.config.DataDir == "" {
+		return ""
+	}
+	return filepath.Join(s.config.DataDir, caFile)
+}
+
+// CAPEM is the CA certificate in PEM.
+func (s *Server) CAPEM() []byte { return append([]byte(nil), s.authority.pem...) }
+
+// HTTPClient returns a client that trusts this server's CA and no other.
+func (s *Server) HTTPClient() *http.Client {
+	roots := x509.NewCertPool()
+	roots.AddCert(s.authority.certificate)
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2: true,
+	}}
+}
+
+// RotateKeys makes a new signing key the current one. The key before it is
+// still published and verifies; the one before that is forgotten.
+func (s *Server) RotateKeys() error { return s.keys.rotate() }
