@@ -110,15 +110,10 @@ func (f fields) column(name string) string {
 }
 
 func (f fields) multiValued(ds DataSource) []MultiValued {
-	n, ok := f.values["multi_valued_columns"]
-	if !ok {
-		return nil
-	}
-	path := f.join("multi_valued_columns")
 	var out []MultiValued
 	seen := map[string]int{}
-	for i, item := range f.p.list(n, path) {
-		g, ok := f.p.object(item, fmt.Sprintf("%s[%d]", path, i), "name", "format")
+	for i, item := range f.list("multi_valued_columns", "column", 0, maxColumns) {
+		g, ok := f.p.object(item, fmt.Sprintf("%s[%d]", f.join("multi_valued_columns"), i), "name", "format")
 		if !ok {
 			continue
 		}

@@ -96,9 +96,9 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 		d.source = p.dataSource(n, f.join("data_source"))
 	}
 	d.retry = f.retry()
-	d.init = f.steps("init")
+	d.init = f.steps("init", 0)
 	d.phases = f.phases()
-	d.removed = f.steps("on_member_removed")
+	d.removed = f.steps("on_member_removed", 0)
 	d.rollbacks = f.rollbacks()
 	return d
 }
@@ -204,23 +204,10 @@ func (f fields) poll() *Poll {
 }
 
 func (f fields) phases() []draftPhase {
-	n, ok := f.values["phases"]
-	if !ok {
-		return nil
-	}
-	path := f.join("phases")
-	items := f.p.list(n, path)
-	switch {
-	case len(items) > MaxPhases:
-		f.p.errorf(at(n), path, CodeTooLarge, "has %d phases; at most %d are possible", len(items), MaxPhases)
-		return nil
-	case items != nil && len(items) == 0:
-		f.p.errorf(at(n), path, CodeBadValue, "needs at least one phase")
-	}
 	var phases []draftPhase
 	seen := map[string]int{}
-	for i, item := range items {
-		path := fmt.Sprintf("%s[%d]", path, i)
+	for i, item := range f.list("phases", "phase", 1, MaxPhases) {
+		path := fmt.Sprintf("%s[%d]", f.join("phases"), i)
 		g, ok := f.p.object(item, path, "name", "offset", "steps")
 		if !ok {
 			continue
@@ -239,10 +226,7 @@ func (f fields) phases() []draftPhase {
 			}
 			ph.Offset, ph.valid = offset, err == nil
 		}
-		ph.steps = g.steps("steps")
-		if n, ok := g.values["steps"]; ok && n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-			f.p.errorf(at(n), g.join("steps"), CodeBadValue, "needs at least one step")
-		}
+		ph.steps = g.steps("steps", 1)
 		phases = append(phases, ph)
 	}
 	return phases
@@ -264,31 +248,18 @@ func (f fields) rollbacks() []draftRollback {
 			f.p.errorf(rb.pos, g.path, CodeBadName, "a rollback has an empty name")
 		}
 		f.p.title(rb.name, rb.pos, rb.path)
-		rb.steps = g.steps(rb.name)
-		if n := g.values[rb.name]; n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-			f.p.errorf(at(n), rb.path, CodeBadValue, "needs at least one step")
-		}
+		rb.steps = g.steps(rb.name, 1)
 		out = append(out, rb)
 	}
 	return out
 }
 
-// steps reads a list of steps.
-func (f fields) steps(name string) []draftStep {
-	n, ok := f.values[name]
-	if !ok {
-		return nil
-	}
-	path := f.join(name)
-	items := f.p.list(n, path)
-	if len(items) > MaxSteps {
-		f.p.errorf(at(n), path, CodeTooLarge, "has %d steps; at most %d are possible in one list", len(items), MaxSteps)
-		return nil
-	}
+// steps reads a list of at least so many steps.
+func (f fields) steps(name string, least int) []draftStep {
 	var out []draftStep
 	seen := map[string]int{}
-	for i, item := range items {
-		s, pos := f.p.step(item, fmt.Sprintf("%s[%d]", path, i))
+	for i, item := range f.list(name, "step", least, MaxSteps) {
+		s, pos := f.p.step(item, fmt.Sprintf("%s[%d]", f.join(name), i))
 		if line, twice := seen[s.Name]; twice && s.Name != "" {
 			f.p.errorf(pos, s.path+".name", CodeDuplicateStep, "a step %q is already on line %d of this list", clip(s.Name), line)
 		}

@@ -29,7 +29,7 @@ const (
 	CodeBadTemplate     = "bad-template"          // not {{name}}
 	CodeBadType         = "bad-type"              // a list where text belongs, and the like
 	CodeBadValue        = "bad-value"             // right type, impossible value
-	CodeCaseMismatch    = "case-mismatch"         // warning: differs from an output only by case
+	CodeCaseMismatch    = "case-mismatch"         // warning: differs from a known name only by case
 	CodeDepthLimit      = "depth-limit"           // nested too deeply
 	CodeDuplicateKey    = "duplicate-key"         // the same key twice in one mapping
 	CodeDuplicatePhase  = "duplicate-phase"       //

@@ -15,14 +15,16 @@ func (p *parser) enter(n *yaml.Node, path string) (*yaml.Node, bool) {
 	if p.stopped {
 		return n, false
 	}
-	if p.visited++; p.visited > maxNodes {
-		p.stop(at(n), path, CodeAliasLimit, "the aliases expand to more than %d values", maxNodes)
+	target := n
+	if n.Kind == yaml.AliasNode {
+		target = n.Alias
+	}
+	// Long text counts for more: one text may stand behind many aliases.
+	if p.visited += 1 + len(target.Value)/16; p.visited > maxVisited {
+		p.stop(at(n), path, CodeAliasLimit, "the aliases expand to more than is possible in one runbook")
 		return n, false
 	}
-	if n.Kind == yaml.AliasNode {
-		return n.Alias, true
-	}
-	return n, true
+	return target, true
 }
 
 // fields is one mapping, its keys known to be unique and its values to be there.
@@ -33,7 +35,7 @@ type fields struct {
 	// keys in the order of the text; values has the same keys.
 	keys    []*yaml.Node
 	values  map[string]*yaml.Node
-	refused map[string]bool // present, but null
+	refused map[string]bool // present, but null or misspelt: not missing as well
 }
 
 // mapping reads n as a mapping with any keys.
@@ -56,13 +58,17 @@ func (p *parser) mapping(n *yaml.Node, path string) (fields, bool) {
 		}
 		switch {
 		case key.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
-			p.errorf(f.pos, path, CodeUnquoted, `{{ begins a YAML mapping here; put a template in quotes: "{{name}}"`)
+			p.errorf(f.pos, path, CodeUnquoted, unquotedTemplate)
 			return f, false
 		case key.ShortTag() == "!!merge":
 			p.errorf(at(key), path, CodeBadType, "merge keys (<<) are not supported; write the fields out")
 			continue
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
 			p.errorf(at(key), path, CodeBadType, "a key must be a string, not %s", describe(key))
+			continue
+		}
+		if len(key.Value) > maxKey {
+			p.errorf(at(key), path, CodeBadValue, "has a key of %d bytes; at most %d are possible", len(key.Value), maxKey)
 			continue
 		}
 		if earlier, twice := first[key.Value]; twice {
@@ -89,6 +95,7 @@ func (p *parser) object(n *yaml.Node, path string, known ...string) (fields, boo
 			hint := ""
 			if near := nearest(name, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
+				f.refused[near] = true
 			}
 			p.errorf(at(key), joinPath(path, name), CodeUnknownField, "unknown field%s", hint)
 			delete(f.values, name)
@@ -180,14 +187,25 @@ func (f fields) duration(name string) time.Duration {
 	return d
 }
 
-// list reads n as a sequence.
-func (p *parser) list(n *yaml.Node, path string) []*yaml.Node {
-	n, ok := p.enter(n, path)
+// list reads a field as a sequence of at most so many items, and reports one that
+// is empty when there must be an item.
+func (f fields) list(name, items string, least, most int) []*yaml.Node {
+	n, ok := f.values[name]
 	if !ok {
 		return nil
 	}
-	if n.Kind != yaml.SequenceNode {
-		p.errorf(at(n), path, CodeBadType, "must be a list, not %s", describe(n))
+	path := f.join(name)
+	if n, ok = f.p.enter(n, path); !ok {
+		return nil
+	}
+	switch {
+	case n.Kind != yaml.SequenceNode:
+		f.p.errorf(at(n), path, CodeBadType, "must be a list of %ss, not %s", items, describe(n))
+		return nil
+	case len(n.Content) < least:
+		f.p.errorf(at(n), path, CodeBadValue, "needs at least one %s", items)
+	case len(n.Content) > most:
+		f.p.errorf(at(n), path, CodeTooLarge, "has %d %ss; at most %d are possible in one list", len(n.Content), items, most)
 		return nil
 	}
 	return n.Content
@@ -199,7 +217,7 @@ func (p *parser) unquoted(n *yaml.Node, path string) bool {
 	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle == 0 || len(n.Content) == 0 || n.Content[0].Kind != yaml.MappingNode {
 		return false
 	}
-	p.errorf(at(n), path, CodeUnquoted, `{{ begins a YAML mapping here; put a template in quotes: "{{name}}"`)
+	p.errorf(at(n), path, CodeUnquoted, unquotedTemplate)
 	return true
 }
 
@@ -223,8 +241,10 @@ func describe(n *yaml.Node) string {
 	switch n.ShortTag() {
 	case "!!str":
 		return "text"
-	case "!!int", "!!float":
+	case "!!int":
 		return "a number"
+	case "!!float":
+		return "a decimal number"
 	case "!!bool":
 		return "true or false"
 	case "!!null":

@@ -11,60 +11,78 @@ import (
 // and where each variable comes from. A name is either a data column or an
 // output of steps, never both.
 func (p *parser) lint(d *draft) {
-	l := &linter{p: p, d: d, outputs: map[string]output{}, lists: map[string]bool{}}
+	l := &linter{
+		p: p, d: d,
+		outputs: map[string]output{}, known: map[string]int{},
+		columns: map[string]bool{}, lists: map[string]bool{}, folded: map[string]string{},
+		callers: map[string]*callers{},
+	}
 	l.declare()
 	l.order()
 	l.initSteps()
 	l.phaseSteps()
-	l.rollbackSteps()
 	l.removalSteps()
+	l.rollbackSteps()
 }
 
 type linter struct {
-	p       *parser
-	d       *draft
-	outputs map[string]output // every output of any step, where first written
-	lists   map[string]bool   // multi-valued columns
-	// callers holds, for each rollback, what was known each time it can be called.
-	callers map[string][]caller
+	p *parser
+	d *draft
+	// outputs has every output of any step, where it is first written; known, the
+	// turn after which a member has it, for those that a phase writes.
+	outputs map[string]output
+	known   map[string]int
+	columns map[string]bool   // data columns that the data source names
+	lists   map[string]bool   // those that are multi-valued
+	folded  map[string]string // outputs and columns, by their name in lower case
+	callers map[string]*callers
 }
 
-// caller is a step whose failure calls a rollback.
-type caller struct {
-	step   string
-	init   bool
-	always bool            // called from on_member_removed: anything may be known
-	known  map[string]bool // outputs of earlier steps
+// callers are the steps whose failure calls one rollback, as far as they matter:
+// what the earliest of them knows, all of them know.
+type callers struct {
+	init     string // an init step; empty when none
+	earliest string // the earliest phase step; empty when none
+	turn     int    // of earliest
 }
 
-// declare notes every output, and reports those that hide something.
+// declare notes every column and output, and reports outputs that hide something.
 func (l *linter) declare() {
-	for _, mv := range l.d.source.MultiValued {
-		l.lists[mv.Name] = true
-	}
-	columns := map[string]bool{l.d.source.PrimaryKey: true, l.d.source.BatchTimeColumn: true}
-	maps.Copy(columns, l.lists)
-	declare := func(steps []draftStep) {
-		for _, s := range steps {
-			for _, out := range s.outputs {
-				if columns[out.variable] {
-					l.p.errorf(out.pos, out.path, CodeShadowedColumn, "hides the data column %q; choose another name", out.variable)
-				}
-				if first, twice := l.outputs[out.variable]; twice {
-					l.p.warnf(out.pos, out.path, CodeOutputTwice, "overwrites the output of line %d", first.pos.line)
-					continue
-				}
-				l.outputs[out.variable] = out
-			}
+	for _, name := range []string{l.d.source.PrimaryKey, l.d.source.BatchTimeColumn} {
+		if name != "" {
+			l.columns[name] = true
 		}
 	}
+	for _, mv := range l.d.source.MultiValued {
+		l.columns[mv.Name], l.lists[mv.Name] = true, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.columns)) {
+		l.folded[strings.ToLower(name)] = name
+	}
 	for _, ph := range l.d.phases {
-		declare(ph.steps)
+		l.declareOutputs(ph.steps)
 	}
 	for _, rb := range l.d.rollbacks {
-		declare(rb.steps)
+		l.declareOutputs(rb.steps)
+		l.callers[rb.name] = nil
 	}
-	declare(l.d.removed)
+	l.declareOutputs(l.d.removed)
+}
+
+func (l *linter) declareOutputs(steps []draftStep) {
+	for _, s := range steps {
+		for _, out := range s.outputs {
+			if l.columns[out.variable] {
+				l.p.errorf(out.pos, out.path, CodeShadowedColumn, "hides the data column %q; choose another name", out.variable)
+			}
+			if first, twice := l.outputs[out.variable]; twice {
+				l.p.warnf(out.pos, out.path, CodeOutputTwice, "overwrites the output of line %d", first.pos.line)
+				continue
+			}
+			l.outputs[out.variable] = out
+			l.folded[strings.ToLower(out.variable)] = out.variable
+		}
+	}
 }
 
 // order warns of phases that are not listed in the order they fall due.
@@ -92,7 +110,9 @@ func (l *linter) initSteps() {
 				l.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, and init runs once for the whole batch; only %s are known", clip(u.variable), specialVariables)
 			}
 		}
-		l.call(s, caller{step: s.Name, init: true})
+		if c := l.call(s); c != nil && c.init == "" {
+			c.init = s.Name
+		}
 	}
 }
 
@@ -100,59 +120,35 @@ func (l *linter) initSteps() {
 func (l *linter) phaseSteps() {
 	phases := slices.Clone(l.d.phases)
 	slices.SortStableFunc(phases, func(a, b draftPhase) int { return cmp.Compare(b.Offset, a.Offset) })
-	known := map[string]bool{}
+	turn := 0
 	for _, ph := range phases {
 		for _, s := range ph.steps {
-			l.variables(s, known)
-			l.call(s, caller{step: s.Name, known: maps.Clone(known)})
-			for _, out := range s.outputs {
-				known[out.variable] = true
-			}
-		}
-	}
-}
-
-func (l *linter) rollbackSteps() {
-	for _, rb := range l.d.rollbacks {
-		callers := l.callers[rb.name]
-		if len(callers) == 0 {
-			l.p.warnf(rb.pos, rb.path, CodeUnusedRollback, "no step's on_failure names this rollback")
-		}
-		for _, s := range rb.steps {
-			if s.OnFailure != "" {
-				l.p.errorf(s.onFailure, s.path+".on_failure", CodeNestedRollback, "a rollback's own steps cannot be rolled back")
-			}
+			turn++
 			for _, u := range s.uses {
-				l.rollbackUse(u, callers)
+				if l.special(u) {
+					continue
+				}
+				l.use(u)
+				if out, isOutput := l.outputs[u.variable]; isOutput && !l.knownBy(u.variable, turn) {
+					l.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which has not run by then", clip(u.variable), out.pos.line)
+				}
+			}
+			if c := l.call(s); c != nil && c.earliest == "" {
+				c.earliest, c.turn = s.Name, turn
 			}
 			for _, out := range s.outputs {
-				for _, c := range callers {
-					if c.known != nil {
-						c.known[out.variable] = true
-					}
+				if _, already := l.known[out.variable]; !already {
+					l.known[out.variable] = turn
 				}
 			}
 		}
 	}
 }
 
-func (l *linter) rollbackUse(u use, callers []caller) {
-	if l.special(u) {
-		return
-	}
-	l.amidText(u)
-	for _, c := range callers {
-		_, isOutput := l.outputs[u.variable]
-		switch {
-		case c.init:
-			l.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, but the init step %q calls this rollback; only %s are known then", clip(u.variable), clip(c.step), specialVariables)
-			return
-		case isOutput && !c.always && !c.known[u.variable]:
-			l.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not known yet when the step %q fails and calls this rollback", clip(u.variable), clip(c.step))
-			return
-		}
-	}
-	l.spelling(u)
+// knownBy tells whether a member has an output when a turn begins.
+func (l *linter) knownBy(variable string, turn int) bool {
+	since, ok := l.known[variable]
+	return ok && since < turn
 }
 
 func (l *linter) removalSteps() {
@@ -162,30 +158,55 @@ func (l *linter) removalSteps() {
 			if l.special(u) {
 				continue
 			}
-			l.amidText(u)
-			l.spelling(u)
+			l.use(u)
 			if out, isOutput := l.outputs[u.variable]; isOutput && !own[u.variable] {
-				l.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; for a member removed before that step this step fails", clip(u.variable), out.pos.line)
+				l.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; for a member removed before that step this one fails", clip(u.variable), out.pos.line)
 			}
 		}
-		l.call(s, caller{step: s.Name, always: true})
+		l.call(s)
 		for _, out := range s.outputs {
 			own[out.variable] = true
 		}
 	}
 }
 
-// variables checks what a phase's step uses against what is known by then.
-func (l *linter) variables(s draftStep, known map[string]bool) {
-	for _, u := range s.uses {
-		if l.special(u) {
-			continue
+func (l *linter) rollbackSteps() {
+	for _, rb := range l.d.rollbacks {
+		c := l.callers[rb.name]
+		if c == nil {
+			l.p.warnf(rb.pos, rb.path, CodeUnusedRollback, "no step's on_failure names this rollback")
+			c = &callers{}
 		}
-		l.amidText(u)
-		l.spelling(u)
-		if out, isOutput := l.outputs[u.variable]; isOutput && !known[u.variable] {
-			l.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which has not run by then", clip(u.variable), out.pos.line)
+		own := map[string]bool{}
+		for _, s := range rb.steps {
+			if s.OnFailure != "" {
+				l.p.errorf(s.onFailure, s.path+".on_failure", CodeNestedRollback, "a rollback's own steps cannot be rolled back")
+			}
+			for _, u := range s.uses {
+				l.rollbackUse(u, c, own)
+			}
+			for _, out := range s.outputs {
+				own[out.variable] = true
+				if c.init != "" {
+					l.p.errorf(out.pos, out.path, CodeInitOutput, "outputs are kept with a member, and the init step %q calls this rollback without one", clip(c.init))
+				}
+			}
 		}
+	}
+}
+
+func (l *linter) rollbackUse(u use, c *callers, own map[string]bool) {
+	if l.special(u) {
+		return
+	}
+	if c.init != "" {
+		l.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, but the init step %q calls this rollback; only %s are known then", clip(u.variable), clip(c.init), specialVariables)
+		return
+	}
+	l.use(u)
+	_, isOutput := l.outputs[u.variable]
+	if isOutput && c.earliest != "" && !own[u.variable] && !l.knownBy(u.variable, c.turn) {
+		l.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not known yet when the step %q fails and calls this rollback", clip(u.variable), clip(c.earliest))
 	}
 }
 
@@ -203,39 +224,38 @@ func (l *linter) special(u use) bool {
 	return true
 }
 
-func (l *linter) amidText(u use) {
+// use checks a member's variable wherever it is used.
+func (l *linter) use(u use) {
 	if u.amidText && l.lists[u.variable] {
 		l.p.errorf(u.pos, u.path, CodeListInText, "{{%s}} is a multi-valued column: a list can only be a parameter's whole value", clip(u.variable))
 	}
-}
-
-// spelling warns of a column that differs from an output only by case: names
-// match exactly.
-func (l *linter) spelling(u use) {
-	if _, exact := l.outputs[u.variable]; exact {
+	if _, isOutput := l.outputs[u.variable]; isOutput || l.columns[u.variable] {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.outputs)) {
-		if strings.EqualFold(name, u.variable) {
-			l.p.warnf(u.pos, u.path, CodeCaseMismatch, "{{%s}} is taken for a data column; did you mean the output {{%s}}?", clip(u.variable), name)
-		}
+	if name, near := l.folded[strings.ToLower(u.variable)]; near {
+		l.p.warnf(u.pos, u.path, CodeCaseMismatch, "{{%s}} differs from {{%s}} by case, and so is another variable", clip(u.variable), clip(name))
 	}
 }
 
-// call checks and notes a step's on_failure.
-func (l *linter) call(s draftStep, c caller) {
+// call checks a step's on_failure and gives the callers of that rollback, among
+// which the step is to be noted; nil when there is no such rollback.
+func (l *linter) call(s draftStep) *callers {
 	if s.OnFailure == "" {
-		return
+		return nil
+	}
+	c, exists := l.callers[s.OnFailure]
+	if exists {
+		if c == nil {
+			c = &callers{}
+			l.callers[s.OnFailure] = c
+		}
+		return c
+	}
+	if l.p.stopped {
+		return nil
 	}
 	var names []string
 	for _, rb := range l.d.rollbacks {
-		if rb.name == s.OnFailure {
-			if l.callers == nil {
-				l.callers = map[string][]caller{}
-			}
-			l.callers[rb.name] = append(l.callers[rb.name], c)
-			return
-		}
 		names = append(names, rb.name)
 	}
 	hint := ""
@@ -243,4 +263,5 @@ func (l *linter) call(s draftStep, c caller) {
 		hint = "; did you mean \"" + clip(near) + "\"?"
 	}
 	l.p.errorf(s.onFailure, s.path+".on_failure", CodeUnknownRollback, "there is no rollback %q%s", clip(s.OnFailure), hint)
+	return nil
 }

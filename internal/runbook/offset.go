@@ -20,18 +20,18 @@ type Offset int
 // whole minutes. Offsets after the start (T+1d) are refused.
 func ParseOffset(s string) (Offset, error) {
 	if strings.HasPrefix(s, "T+") {
-		return 0, fmt.Errorf("offset %q lies after the batch start; only T- and T-0 are possible", s)
+		return 0, fmt.Errorf("offset %q lies after the batch start; only T- and T-0 are possible", clip(s))
 	}
 	rest, ok := strings.CutPrefix(s, "T-")
 	if !ok {
-		return 0, fmt.Errorf("offset %q is not of the form T-5d, T-4h, T-30m, T-90s or T-0", s)
+		return 0, fmt.Errorf("offset %q is not of the form T-5d, T-4h, T-30m, T-90s or T-0", clip(s))
 	}
 	if rest == "0" {
 		return 0, nil
 	}
 	d, err := ParseDuration(rest)
 	if err != nil {
-		return 0, fmt.Errorf("offset %q is not of the form T-5d, T-4h, T-30m, T-90s or T-0: %w", s, err)
+		return 0, fmt.Errorf("offset %q is not of the form T-5d, T-4h, T-30m, T-90s or T-0: %w", clip(s), err)
 	}
 	return Offset(math.Ceil(d.Minutes())), nil
 }
@@ -74,15 +74,15 @@ func ParseDuration(s string) (time.Duration, error) {
 	case 'd':
 		unit = 24 * time.Hour
 	default:
-		return 0, fmt.Errorf("duration %q has no unit; write it as 30s, 15m, 24h or 7d", s)
+		return 0, fmt.Errorf("duration %q has no unit; write it as 30s, 15m, 24h or 7d", clip(s))
 	}
 	digits := s[:len(s)-1]
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return 0, fmt.Errorf("duration %q is not a whole number with one unit, as 30s, 15m, 24h or 7d", s)
+		return 0, fmt.Errorf("duration %q is not a whole number with one unit, as 30s, 15m, 24h or 7d", clip(s))
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n > int64(maxSpan/unit) {
-		return 0, fmt.Errorf("duration %q is longer than 3650d", s)
+		return 0, fmt.Errorf("duration %q is longer than 3650d", clip(s))
 	}
 	return time.Duration(n) * unit, nil
 }

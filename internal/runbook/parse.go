@@ -20,8 +20,10 @@ const (
 	MaxPhases = 200
 	MaxSteps  = 500 // in one list
 
-	maxNodes       = 200_000 // visited, each alias counted as what it stands for
+	maxVisited     = 400_000 // values and text, each alias counted as what it stands for
 	maxDepth       = 32      // of one parameter
+	maxKey         = 200     // bytes of a key
+	maxColumns     = 500     // multi-valued ones
 	maxDiagnostics = 200
 )
 
@@ -120,6 +122,11 @@ func (p *parser) load(src []byte) *yaml.Node {
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 
+// openTemplate finds a template that begins a value and has no quotes before it.
+var openTemplate = regexp.MustCompile(`^\s*(- +)*([^"'#{\[]*: +|- +)\{\{`)
+
+const unquotedTemplate = `{{ begins a YAML mapping here; put a template in quotes: "{{name}}"`
+
 // syntax turns an error of the YAML library into a diagnostic.
 func (p *parser) syntax(src []byte, err error) {
 	message, line := strings.TrimPrefix(err.Error(), "yaml: "), 1
@@ -137,6 +144,16 @@ func (p *parser) syntax(src []byte, err error) {
 		indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
 		if tab := bytes.IndexByte(indent, '\t'); tab >= 0 {
 			p.errorf(position{candidate, tab + 1}, "", CodeTab, "a tab indents this line; YAML takes spaces only")
+			return
+		}
+	}
+	for _, candidate := range []int{line, line + 1} {
+		if candidate < 1 || candidate > len(lines) {
+			continue
+		}
+		if m := openTemplate.FindIndex(lines[candidate-1]); m != nil {
+			column := utf8.RuneCount(lines[candidate-1][:m[1]-2]) + 1
+			p.errorf(position{candidate, column}, "", CodeUnquoted, "%s", unquotedTemplate)
 			return
 		}
 	}

@@ -9,7 +9,7 @@ func nearest(word string, candidates []string) string {
 	if n := len([]rune(word)) / 2; n < bestDistance {
 		bestDistance = n + 1
 	}
-	for _, c := range candidates {
+	for _, c := range candidates[:min(len(candidates), 500)] {
 		if strings.EqualFold(c, word) {
 			return c
 		}

@@ -27,7 +27,8 @@ type segment struct {
 }
 
 // parseTemplate cuts a text into segments. {{name}} is a variable; {{{{ and }}}}
-// stand for a literal {{ and }}. Single braces are ordinary text.
+// stand for a literal {{ and }}. Single braces are ordinary text, also around a
+// variable: {{{Id}}} is its value in braces.
 func parseTemplate(s string) ([]segment, error) {
 	var segments []segment
 	var literal strings.Builder
@@ -44,6 +45,9 @@ func parseTemplate(s string) ([]segment, error) {
 		case strings.HasPrefix(rest, "{{{{"):
 			literal.WriteString("{{")
 			i += 4
+		case strings.HasPrefix(rest, "{{{"):
+			literal.WriteString("{")
+			i++
 		case strings.HasPrefix(rest, "}}}}"):
 			literal.WriteString("}}")
 			i += 4

@@ -1,0 +1,111 @@
+package runbook
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Whatever the text, Parse answers, with either a runbook or an error, and with
+// every position inside the text.
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.yaml", "testdata/diagnostics/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatalf("no seeds in %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(src)
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		rb, found := Parse(src)
+		if (rb == nil) != found.HasErrors() {
+			t.Fatalf("runbook is nil: %v, findings: %v", rb == nil, found)
+		}
+		lines := strings.Split(string(src), "\n")
+		for _, d := range found {
+			if d.Line < 1 || d.Line > len(lines) || d.Column < 1 || d.Column > utf8.RuneCountInString(lines[d.Line-1])+1 {
+				t.Errorf("outside of the text: %v", d)
+			}
+			if d.Code == "" || d.Message == "" || d.Severity == "" {
+				t.Errorf("incomplete: %+v", d)
+			}
+		}
+		if rb == nil {
+			return
+		}
+		// What Parse accepts resolves once every variable has a value.
+		vars := Variables{VariableBatchID: 1, VariableBatchStartTime: "2026-01-01T00:00:00Z"}
+		for _, name := range rb.Columns() {
+			vars[name] = "x"
+		}
+		for _, ph := range rb.Phases {
+			for _, s := range ph.Steps {
+				for name := range s.OutputParams {
+					vars[name] = "x"
+				}
+				for _, name := range s.References() {
+					if _, ok := vars[name]; !ok && !declared(rb, name) {
+						t.Errorf("%q is neither a column nor an output nor special", name)
+					}
+				}
+			}
+		}
+	})
+}
+
+func declared(rb *Runbook, name string) bool {
+	lists := [][]Step{rb.OnMemberRemoved}
+	for _, ph := range rb.Phases {
+		lists = append(lists, ph.Steps)
+	}
+	for _, steps := range rb.Rollbacks {
+		lists = append(lists, steps)
+	}
+	for _, s := range slices.Concat(lists...) {
+		if _, ok := s.OutputParams[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// A text is a template or has a TemplateError inside it; a template resolves when
+// its references are known, and a text without references and doubled braces is
+// itself.
+func FuzzTemplate(f *testing.F) {
+	for _, seed := range []string{"", "{{a}}", "{{{{a}}}}", "a {{ b.c }} }}}}", "{{", "}}", "{{}}", "{{{a}}}", "{{é ü}}{{b}}", "\xff{{\xff}}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, tmpl string) {
+		vars := Variables{}
+		for _, name := range References(tmpl) {
+			vars[name] = "v"
+		}
+		got, err := ResolveString(tmpl, vars)
+		var bad *TemplateError
+		switch {
+		case errors.As(err, &bad):
+			if bad.Offset < 0 || bad.Offset >= len(tmpl) {
+				t.Errorf("fault at byte %d of %d", bad.Offset, len(tmpl))
+			}
+		case err != nil:
+			t.Errorf("ResolveString(%q): %v", tmpl, err)
+		case !strings.Contains(tmpl, "{{") && !strings.Contains(tmpl, "}}") && got != tmpl:
+			t.Errorf("ResolveString(%q) = %q", tmpl, got)
+		}
+		escaped := strings.NewReplacer("{{", "{{{{", "}}", "}}}}").Replace(tmpl)
+		if back, err := ResolveString(escaped, nil); err != nil || back != tmpl {
+			t.Errorf("escaped %q resolves to %q, %v", escaped, back, err)
+		}
+	})
+}
