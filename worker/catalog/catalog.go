@@ -1,0 +1,109 @@
+// Package catalog defines what a worker can be asked to do: the functions, the
+// parameters that each takes, what it answers and which permissions it needs.
+//
+// The definitions are data that anybody may read (the CLI lists them, a runbook
+// can be checked against them); packages graph and exchange attach what runs.
+// This package knows no broker, no tenant and no SDK.
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Type is the type of a parameter.
+type Type string
+
+// Types. Jobs are made from templates, whose values are text, so each type is
+// also read from its text form.
+const (
+	String     Type = "string"
+	Boolean    Type = "boolean"     // true, false, or either as text
+	GUID       Type = "guid"        // 8-4-4-4-12 hexadecimal digits
+	StringList Type = "string list" // an array of strings, its JSON text, or one string
+)
+
+// Param is one parameter of a function. Names are compared case-insensitively.
+type Param struct {
+	Name        string `json:"name"`
+	Type        Type   `json:"type"`
+	Required    bool   `json:"required"`
+	Description string `json:"description"`
+}
+
+// Field is one field of what a function answers.
+type Field struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// RunFunc does the work of a function. It may be called again for a job that it
+// has done before, wholly or in part, and must then answer as the first time. A
+// function that has nothing to tell answers true; one that has answers a value
+// that marshals to a JSON object. It may be called from several goroutines.
+type RunFunc func(ctx context.Context, params Params) (any, error)
+
+// Function is one entry of the catalogue.
+type Function struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Params      []Param  `json:"params"`
+	Result      []Field  `json:"result,omitempty"` // empty: the answer is true
+	Permissions []string `json:"permissions,omitempty"`
+	Run         RunFunc  `json:"-"`
+}
+
+// With returns the function with what runs when it is called.
+func (f Function) With(run RunFunc) Function {
+	f.Run = run
+	return f
+}
+
+// Catalog is the set of functions that one worker offers. It does not change
+// once made and is safe for concurrent use.
+type Catalog struct {
+	functions []Function
+	byName    map[string]int
+}
+
+// New makes a catalogue. It refuses a function without a name or without
+// anything to run, and two functions of the same name.
+func New(functions ...Function) (*Catalog, error) {
+	c := &Catalog{functions: slices.Clone(functions), byName: make(map[string]int, len(functions))}
+	slices.SortFunc(c.functions, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
+	for i, f := range c.functions {
+		key := strings.ToLower(f.Name)
+		if key == "" {
+			return nil, errors.New("catalog: a function has no name")
+		}
+		if _, taken := c.byName[key]; taken {
+			return nil, fmt.Errorf("catalog: function %s is registered twice", f.Name)
+		}
+		if f.Run == nil {
+			return nil, fmt.Errorf("catalog: function %s has nothing to run", f.Name)
+		}
+		c.byName[key] = i
+	}
+	return c, nil
+}
+
+// Functions lists the catalogue by name. The caller must not change it.
+func (c *Catalog) Functions() []Function { return c.functions }
+
+// Call checks the parameters, a JSON object, and runs the function. What it
+// refuses is a *Failure.
+func (c *Catalog) Call(ctx context.Context, name string, parameters []byte) (any, error) {
+	i, ok := c.byName[strings.ToLower(name)]
+	if !ok {
+		return nil, &Failure{Type: FailureUnknownFunction, Message: fmt.Sprintf("this worker has no function %q", name)}
+	}
+	f := c.functions[i]
+	params, err := f.Check(parameters)
+	if err != nil {
+		return nil, err
+	}
+	return f.Run(ctx, params)
+}

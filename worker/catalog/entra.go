@@ -1,0 +1,96 @@
+package catalog
+
+var userID = Param{"UserId", GUID, true, "Object id of the user."}
+
+// NewEntraUser is carried out by package graph, like the functions after it.
+var NewEntraUser = Function{
+	Name: "New-EntraUser",
+	Description: "Creates a user. When a user of that name exists, it is accepted if it has all the given properties, " +
+		"since then an earlier delivery of the same job made it, and refused otherwise.",
+	Params: []Param{
+		{"DisplayName", String, true, "Name shown in the address book."},
+		{"UserPrincipalName", String, true, "Sign-in name, in a verified domain of the tenant."},
+		{"MailNickname", String, false, "Mail alias. The part of UserPrincipalName before the @ when not given."},
+		{"Password", String, false, "First password, to be changed at the first sign-in. A strong random one, which is not kept anywhere, when not given."},
+		{"AccountEnabled", Boolean, false, "Whether the user can sign in. true when not given."},
+		{"Mail", String, false, "SMTP address."},
+		{"OtherMails", StringList, false, "Further addresses."},
+		{"UsageLocation", String, false, "Two-letter country code, needed before a licence is assigned."},
+		{"Department", String, false, "Department."},
+		{"JobTitle", String, false, "Job title."},
+		{"GivenName", String, false, "First name."},
+		{"Surname", String, false, "Last name."},
+		{"EmployeeId", String, false, "Employee id."},
+	},
+	Result: []Field{
+		{"UserId", "Object id of the user."},
+		{"Id", "The same, under Graph's name."},
+		{"UserPrincipalName", "Sign-in name as the tenant has it."},
+	},
+	Permissions: []string{"User.ReadWrite.All"},
+}
+
+// SetEntraUserUPN changes a user's sign-in name.
+var SetEntraUserUPN = Function{
+	Name:        "Set-EntraUserUPN",
+	Description: "Changes a user's sign-in name. Nothing is done when the user has it already.",
+	Params: []Param{
+		userID,
+		{"NewUserPrincipalName", String, true, "The new sign-in name, in a verified domain of the tenant."},
+	},
+	Permissions: []string{"User.ReadWrite.All"},
+}
+
+// AddEntraGroupMember adds a user to a group.
+var AddEntraGroupMember = Function{
+	Name:        "Add-EntraGroupMember",
+	Description: "Adds a user to a security or Microsoft 365 group. A user who is a member already is left as is. Distribution lists and mail-enabled security groups belong to Exchange and are refused by Graph.",
+	Params: []Param{
+		{"GroupId", GUID, true, "Object id of the group."},
+		userID,
+	},
+	Permissions: []string{"GroupMember.ReadWrite.All"},
+}
+
+// RemoveEntraGroupMember takes a user out of a group.
+var RemoveEntraGroupMember = Function{
+	Name:        "Remove-EntraGroupMember",
+	Description: "Takes a user out of a group. A user who is not a member is left as is.",
+	Params: []Param{
+		{"GroupId", GUID, true, "Object id of the group."},
+		userID,
+	},
+	Permissions: []string{"GroupMember.ReadWrite.All"},
+}
+
+// TestEntraAttributeMatch compares an attribute of a user.
+var TestEntraAttributeMatch = Function{
+	Name:        "Test-EntraAttributeMatch",
+	Description: "Compares an attribute of a user with what is expected, without regard to case; lists are compared as sets. Not complete until they match, so that a step can poll for it.",
+	Params: []Param{
+		{"UserId", String, true, "Object id or sign-in name of the user."},
+		{"AttributeName", String, true, "Graph's name of the attribute, with dots for what is inside of others: onPremisesExtensionAttributes.extensionAttribute1."},
+		{"ExpectedValue", StringList, false, "The expected value or values. The attribute is expected to be empty when not given."},
+	},
+	Result: []Field{
+		{"complete", "Whether they match."},
+		{"data", "UserId, AttributeName, Match, and ActualValue as the tenant has it."},
+	},
+	Permissions: []string{"User.Read.All"},
+}
+
+// TestEntraGroupMembership tells whether a user is in a group.
+var TestEntraGroupMembership = Function{
+	Name:        "Test-EntraGroupMembership",
+	Description: "Tells whether a user is a member of a group, directly or through other groups. Not complete until it is as expected, so that a step can poll for it.",
+	Params: []Param{
+		{"GroupId", GUID, true, "Object id of the group."},
+		userID,
+		{"ExpectedMember", Boolean, false, "Whether the user should be a member. true when not given."},
+	},
+	Result: []Field{
+		{"complete", "Whether it is as expected."},
+		{"data", "UserId, GroupId, IsMember."},
+	},
+	Permissions: []string{"GroupMember.Read.All"},
+}

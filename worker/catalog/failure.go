@@ -1,0 +1,22 @@
+package catalog
+
+// Types of failures that are the worker's own. A failure that a tenant reported
+// has the tenant's error code as its type.
+const (
+	FailureUnknownFunction = "UnknownFunction"
+	FailureParameters      = "InvalidParameters"
+	FailureConflict        = "Conflict" // something else is where the result should be
+	FailureThrottled       = "Throttled"
+	FailureUnreachable     = "Unreachable"
+)
+
+// Failure is how a function fails. Its message goes to administrators and must
+// not hold secrets.
+type Failure struct {
+	Type      string
+	Message   string
+	Throttled bool // the tenant's limits were the reason
+	Attempts  int  // how often the failing call was made; 0 when none was
+}
+
+func (f *Failure) Error() string { return f.Type + ": " + f.Message }

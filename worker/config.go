@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/trust"
+)
+
+// Environment variables.
+const (
+	envWorkerID      = "WORKER_ID"
+	envBusString     = "ServiceBusConnection"
+	envBusNamespace  = "ServiceBusConnection__fullyQualifiedNamespace"
+	envTenantID      = "TARGET_TENANT_ID"
+	envAppID         = "APP_ID"
+	envAppSecret     = "APP_SECRET"
+	envAuthorityHost = "AZURE_AUTHORITY_HOST"
+	envGraphURL      = "GRAPH_URL"
+	envExchangeURL   = "EXCHANGE_URL"
+	envParallelism   = "MAX_PARALLELISM"
+	envIdle          = "IDLE_TIMEOUT_SECONDS"
+	envGrace         = "SHUTDOWN_GRACE_SECONDS"
+	envJobTimeout    = "JOB_TIMEOUT_SECONDS"
+	envLogLevel      = "LOG_LEVEL"
+	envNoOp          = "WORKER_NOOP"
+)
+
+// Defaults of Graph and Exchange Online, whose tokens a server on this machine
+// asks for as well.
+const (
+	publicGraph    = "https://graph.microsoft.com"
+	publicExchange = "https://outlook.office365.com"
+)
+
+// config is everything that the environment says.
+type config struct {
+	WorkerID string
+	// One of the two names the broker: a connection string (local), or a
+	// namespace that the managed identity may use.
+	BusString, BusNamespace string
+
+	TenantID, AppID, AppSecret string
+	AuthorityHost              string // empty means the public cloud's
+	Graph, Exchange            service
+	CAFile                     string
+
+	MaxParallelism                         int
+	IdleTimeout, ShutdownGrace, JobTimeout time.Duration
+	LogLevel                               slog.Level
+	NoOp                                   bool
+}
+
+// service is an API of the target tenant and the scope of tokens for it.
+type service struct{ URL, Scope string }
+
+// loadConfig reads the environment and reports everything that is wrong with it
+// at once. No error repeats the value of a secret.
+func loadConfig(getenv func(string) string) (config, error) {
+	r := reader{getenv: getenv}
+	c := config{
+		WorkerID:      r.required(envWorkerID, "the worker's id, by which its jobs are addressed"),
+		BusString:     getenv(envBusString),
+		BusNamespace:  getenv(envBusNamespace),
+		TenantID:      r.required(envTenantID, "the id of the target tenant"),
+		AppID:         r.required(envAppID, "the client id of the app registration in the target tenant"),
+		AppSecret:     r.required(envAppSecret, "the client secret of the app registration"),
+		AuthorityHost: r.secureURL(envAuthorityHost),
+		Graph:         r.service(envGraphURL, publicGraph),
+		Exchange:      r.service(envExchangeURL, publicExchange),
+		CAFile:        getenv(trust.EnvCAFile),
+
+		MaxParallelism: r.number(envParallelism, 2, 1, 1000),
+		IdleTimeout:    r.seconds(envIdle, 300),
+		ShutdownGrace:  r.seconds(envGrace, 30),
+		JobTimeout:     r.seconds(envJobTimeout, 600),
+	}
+	if strings.ContainsAny(c.WorkerID, "/\\?#") {
+		r.fault("%s: %q cannot be part of a subscription's name", envWorkerID, c.WorkerID)
+	}
+	if (c.BusString == "") == (c.BusNamespace == "") {
+		r.fault("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBusString, envBusNamespace)
+	}
+	if c.JobTimeout == 0 {
+		r.fault("%s: a job needs a time limit", envJobTimeout)
+	}
+	if v := getenv(envLogLevel); v != "" && c.LogLevel.UnmarshalText([]byte(v)) != nil {
+		r.fault("%s: %q is not one of debug, info, warn, error", envLogLevel, v)
+	}
+	switch v := getenv(envNoOp); v {
+	case "", "0":
+	case "1":
+		c.NoOp = true
+	default:
+		r.fault("%s: %q is neither 0 nor 1", envNoOp, v)
+	}
+	return c, errors.Join(r.faults...)
+}
+
+// reader collects what is wrong.
+type reader struct {
+	getenv func(string) string
+	faults []error
+}
+
+func (r *reader) fault(format string, args ...any) {
+	r.faults = append(r.faults, fmt.Errorf(format, args...))
+}
+
+func (r *reader) required(name, what string) string {
+	v := r.getenv(name)
+	if v == "" {
+		r.fault("%s is not set: %s", name, what)
+	}
+	return v
+}
+
+func (r *reader) number(name string, otherwise, least, most int) int {
+	v := r.getenv(name)
+	if v == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < least || n > most {
+		r.fault("%s: %q is not a whole number from %d to %d", name, v, least, most)
+	}
+	return n
+}
+
+func (r *reader) seconds(name string, otherwise int) time.Duration {
+	return time.Duration(r.number(name, otherwise, 0, 7*24*3600)) * time.Second
+}
+
+// service reads the URL of an API. Tokens are for the API at that address, or
+// for the public one when a simulation of it runs on this machine.
+func (r *reader) service(name, public string) service {
+	v := strings.TrimRight(r.getenv(name), "/")
+	if v == "" {
+		v = public
+	}
+	u, err := serverURL(v)
+	switch {
+	case err != nil:
+		r.fault("%s: %v", name, err)
+		return service{}
+	case onLoopback(u):
+		return service{URL: v, Scope: public + "/.default"}
+	case u.Scheme != "https":
+		r.fault("%s: %q must be https: only a server on this machine may be called without it", name, v)
+	}
+	return service{URL: v, Scope: v + "/.default"}
+}
+
+func (r *reader) secureURL(name string) string {
+	v := r.getenv(name)
+	if v == "" {
+		return ""
+	}
+	if u, err := serverURL(v); err != nil {
+		r.fault("%s: %v", name, err)
+	} else if u.Scheme != "https" {
+		r.fault("%s: %q must be https", name, v)
+	}
+	return v
+}
+
+func serverURL(v string) (*url.URL, error) {
+	u, err := url.Parse(v)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%q is not the URL of a server", v)
+	}
+	return u, nil
+}
+
+// onLoopback tells whether what is sent to u stays on this machine.
+func onLoopback(u *url.URL) bool {
+	if strings.EqualFold(u.Hostname(), "localhost") {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,236 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// Types of failures that this package finds.
+const (
+	FailureInvalidJob    = "InvalidJob"
+	FailureInvalidResult = "InvalidResult"
+	FailureTimeout       = "Timeout"
+	FailurePanic         = "Panic"
+	FailureUnknown       = "Failure" // an error that is no *catalog.Failure
+)
+
+// ReasonUnreadable is the dead-letter reason of a job that nobody can be answered
+// about.
+const ReasonUnreadable = "UnreadableJob"
+
+// handle takes one delivery of a job to its end: answered and completed,
+// dead-lettered, or given back.
+func (l *Loop) handle(m *azservicebus.ReceivedMessage) {
+	stop := l.keepLock(m)
+	defer stop()
+
+	job, err := readJob(m.Body, l.config.WorkerID)
+	log := l.logFor(job)
+	if errors.Is(err, errUnanswerable) {
+		log.Error("dead-lettering a job that cannot be read", "Error", err, "MessageId", m.MessageID)
+		reason, description := ReasonUnreadable, err.Error()
+		if err := l.receiver.DeadLetterMessage(l.settle, m, &azservicebus.DeadLetterOptions{
+			Reason: &reason, ErrorDescription: &description,
+		}); err != nil {
+			log.Warn("the job could not be dead-lettered and will come again", "Error", err)
+		}
+		return
+	}
+
+	var result message.Result
+	if err != nil {
+		result = failure(job, &catalog.Failure{Type: FailureInvalidJob, Message: err.Error()}, 0)
+	} else {
+		c, first := l.memory.begin(job.ID())
+		if first {
+			go l.run(job, c)
+		} else {
+			log.Info("the job has come again", "DeliveryCount", m.DeliveryCount)
+		}
+		select {
+		case <-c.done:
+			result = c.result
+		case <-l.work.Done():
+			l.abandon(m, job)
+			return
+		}
+	}
+
+	if err := l.results.send(l.work, envelope(result, m)); err != nil {
+		l.abandon(m, job)
+		return
+	}
+	if err := l.receiver.CompleteMessage(l.settle, m, nil); err != nil {
+		// It comes again, is answered from memory, and the repeated result is dropped.
+		log.Warn("the job could not be completed and will come again", "Error", err)
+	}
+	l.report(log.With("DurationMs", result.DurationMs), result)
+}
+
+func (l *Loop) abandon(m *azservicebus.ReceivedMessage, job message.Job) {
+	log := l.logFor(job)
+	if err := l.receiver.AbandonMessage(l.settle, m, nil); err != nil {
+		log.Warn("the job could not be given back and will come again when its lock ends", "Error", err)
+		return
+	}
+	log.Info("gave the job back")
+}
+
+// run runs the function and records the result under c, or forgets c when the
+// worker stops before there is one.
+func (l *Loop) run(job message.Job, c *call) {
+	ctx, cancel := context.WithTimeout(l.work, l.config.JobTimeout)
+	defer cancel()
+	start := time.Now()
+	type outcome struct {
+		value any
+		err   error
+	}
+	answered := make(chan outcome, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				l.logFor(job).Error("the function panicked", "Panic", fmt.Sprint(r), "Stack", string(debug.Stack()))
+				answered <- outcome{err: &catalog.Failure{
+					Type: FailurePanic, Message: fmt.Sprintf("%s failed by a defect: %v", job.FunctionName, r),
+				}}
+			}
+		}()
+		value, err := l.functions.Call(ctx, job.FunctionName, job.Parameters)
+		answered <- outcome{value, err}
+	}()
+
+	var o outcome
+	select {
+	case o = <-answered:
+	case <-ctx.Done():
+		// Answers that came at the same moment count.
+		select {
+		case o = <-answered:
+		default:
+			o.err = ctx.Err()
+		}
+	}
+	took := time.Since(start)
+	if o.err == nil {
+		l.memory.finish(job.ID(), c, success(job, o.value, took))
+		return
+	}
+	if l.work.Err() != nil { // stopped from outside: no verdict on the job
+		l.memory.forget(job.ID())
+		return
+	}
+	if ctx.Err() != nil {
+		o.err = &catalog.Failure{
+			Type:    FailureTimeout,
+			Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, l.config.JobTimeout),
+		}
+	}
+	l.memory.finish(job.ID(), c, failure(job, o.err, took))
+}
+
+// errUnanswerable marks jobs that hold nothing to send an answer to.
+var errUnanswerable = errors.New("no JobId and CorrelationData.StepExecutionId to answer to")
+
+// readJob reads a job for this worker. With an error that is not errUnanswerable
+// the job has what an answer needs.
+func readJob(body []byte, workerID string) (message.Job, error) {
+	var job message.Job
+	err := json.Unmarshal(body, &job)
+	if err != nil {
+		// Where a field has the wrong type the others are still read.
+		var wrongType *json.UnmarshalTypeError
+		if !errors.As(err, &wrongType) {
+			return job, fmt.Errorf("%w: %v", errUnanswerable, err)
+		}
+	}
+	if job.JobID == "" || job.CorrelationData.StepExecutionID == 0 {
+		return job, errUnanswerable
+	}
+	parameters := bytes.TrimSpace(job.Parameters)
+	switch {
+	case err != nil:
+		return job, fmt.Errorf("the job cannot be read: %v", err)
+	case job.FunctionName == "":
+		return job, errors.New("the job names no function")
+	case job.WorkerID != "" && !strings.EqualFold(job.WorkerID, workerID):
+		return job, fmt.Errorf("the job is for worker %q, but came to %q", job.WorkerID, workerID)
+	case len(parameters) > 0 && parameters[0] != '{' && !bytes.Equal(parameters, jsonNull):
+		return job, errors.New("the job's Parameters are not a JSON object")
+	}
+	if bytes.Equal(parameters, jsonNull) {
+		job.Parameters = nil
+	}
+	return job, nil
+}
+
+func success(job message.Job, value any, took time.Duration) message.Result {
+	r := answer(job, took)
+	raw, err := json.Marshal(value)
+	switch _, isBool := value.(bool); {
+	case err != nil:
+		return failure(job, &catalog.Failure{Type: FailureInvalidResult, Message: "the answer is not JSON: " + err.Error()}, took)
+	case isBool:
+		r.ResultType = message.ResultBoolean
+	case len(raw) > 0 && raw[0] == '{':
+		r.ResultType = message.ResultObject
+	default:
+		return failure(job, &catalog.Failure{Type: FailureInvalidResult, Message: "the answer is neither a boolean nor an object"}, took)
+	}
+	if room := message.Limit - 4<<10; len(raw) > room { // the envelope needs the rest
+		return failure(job, &catalog.Failure{
+			Type:    FailureInvalidResult,
+			Message: fmt.Sprintf("the answer has %d bytes; at most %d can be sent", len(raw), room),
+		}, took)
+	}
+	r.Status, r.Result = message.StatusSuccess, raw
+	return r
+}
+
+// maxMessage bounds the message of an error, which may quote a whole response.
+const maxMessage = 4000
+
+func failure(job message.Job, err error, took time.Duration) message.Result {
+	r := answer(job, took)
+	r.Status, r.Result = message.StatusFailure, jsonNull
+	var f *catalog.Failure
+	if !errors.As(err, &f) {
+		f = &catalog.Failure{Type: FailureUnknown, Message: err.Error()}
+	}
+	said := f.Message
+	if len(said) > maxMessage {
+		said = strings.ToValidUTF8(said[:maxMessage], "") + "…"
+	}
+	r.Error = &message.JobError{Message: said, Type: f.Type, IsThrottled: f.Throttled, Attempts: max(f.Attempts, 1)}
+	return r
+}
+
+func answer(job message.Job, took time.Duration) message.Result {
+	return message.Result{
+		JobID: job.JobID, DurationMs: took.Milliseconds(), Timestamp: time.Now().UTC(),
+		CorrelationData: job.CorrelationData,
+	}
+}
+
+// report logs how a job ended: its failure, but never its parameters or result,
+// which hold personal data and perhaps a password.
+func (l *Loop) report(log *slog.Logger, r message.Result) {
+	if r.Error == nil {
+		log.Debug("the job succeeded")
+		return
+	}
+	log.Warn("the job failed", "Type", r.Error.Type, "Error", r.Error.Message,
+		"IsThrottled", r.Error.IsThrottled, "Attempts", r.Error.Attempts)
+}

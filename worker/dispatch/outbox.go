@@ -1,0 +1,161 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// senders is how many batches are under way at once: enough to fill one while
+// others wait for the broker.
+const senders = 4
+
+// maxBatch is how many results go into one batch at most.
+const maxBatch = 100
+
+// outbox sends results. Those that are ready together go in one batch; each
+// waits until the broker has taken it.
+type outbox struct {
+	sender  *azservicebus.Sender
+	backoff func(failures int) time.Duration
+	log     *slog.Logger
+	waiting chan *letter
+	group   sync.WaitGroup
+}
+
+type letter struct {
+	message *azservicebus.Message
+	sent    chan struct{}
+}
+
+func newOutbox(sender *azservicebus.Sender, backoff func(int) time.Duration, log *slog.Logger) *outbox {
+	return &outbox{sender: sender, backoff: backoff, log: log, waiting: make(chan *letter, maxBatch)}
+}
+
+// start sends until ctx ends.
+func (o *outbox) start(ctx context.Context) {
+	for range senders {
+		o.group.Go(func() {
+			for {
+				select {
+				case first := <-o.waiting:
+					o.deliver(ctx, o.collect(first))
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+}
+
+func (o *outbox) wait() { o.group.Wait() }
+
+// send returns when the broker has the message, or ctx's error when that ends
+// before; the message may then have been sent or not.
+func (o *outbox) send(ctx context.Context, m *azservicebus.Message) error {
+	l := &letter{message: m, sent: make(chan struct{})}
+	select {
+	case o.waiting <- l:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-l.sent:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// collect takes what else is waiting by now.
+func (o *outbox) collect(first *letter) []*letter {
+	letters := []*letter{first}
+	for len(letters) < maxBatch {
+		select {
+		case l := <-o.waiting:
+			letters = append(letters, l)
+		default:
+			return letters
+		}
+	}
+	return letters
+}
+
+// deliver sends letters, again and again until ctx ends. A batch that failed may
+// have arrived: the message ids make its repetition harmless.
+func (o *outbox) deliver(ctx context.Context, letters []*letter) {
+	for failures := 0; len(letters) > 0 && ctx.Err() == nil; {
+		n, err := o.sendSome(ctx, letters)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			delay := o.backoff(failures)
+			failures++
+			o.log.Warn("cannot send results: trying again", "Results", len(letters), "Error", err, "Delay", delay.String())
+			pause(ctx, delay)
+			continue
+		}
+		failures = 0
+		for _, l := range letters[:n] {
+			close(l.sent)
+		}
+		letters = letters[n:]
+	}
+}
+
+// sendSome sends as many of the letters as go into one batch, from the first on,
+// and returns how many.
+func (o *outbox) sendSome(ctx context.Context, letters []*letter) (int, error) {
+	if len(letters) == 1 {
+		return 1, o.sender.SendMessage(ctx, letters[0].message, nil)
+	}
+	batch, err := o.sender.NewMessageBatch(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, l := range letters {
+		err := batch.AddMessage(l.message, nil)
+		if errors.Is(err, azservicebus.ErrMessageTooLarge) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	if n == 0 { // alone it has more room than in a batch
+		return 1, o.sender.SendMessage(ctx, letters[0].message, nil)
+	}
+	return n, o.sender.SendMessageBatch(ctx, batch, nil)
+}
+
+// traceProperties carry the trace context from the job to its result.
+var traceProperties = []string{"traceparent", "tracestate", "Diagnostic-Id"}
+
+// envelope makes the message of a result that answers a delivery of its job.
+func envelope(r message.Result, job *azservicebus.ReceivedMessage) *azservicebus.Message {
+	body, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // r.Result was marshalled here before; the rest is plain data
+	}
+	id, contentType := r.ID(), "application/json"
+	m := &azservicebus.Message{Body: body, MessageID: &id, ContentType: &contentType, CorrelationID: &r.JobID}
+	for _, name := range traceProperties {
+		if v, ok := job.ApplicationProperties[name]; ok {
+			if m.ApplicationProperties == nil {
+				m.ApplicationProperties = make(map[string]any)
+			}
+			m.ApplicationProperties[name] = v
+		}
+	}
+	return m
+}

@@ -1,0 +1,184 @@
+// Package exchange carries out the Exchange functions of the catalogue on
+// Exchange Online, through the REST back end of its PowerShell module: one POST
+// that names a cmdlet and its parameters. That interface is not published; all
+// that depends on it is in this file, behind Client.invoke.
+//
+// The package knows neither the bus nor Graph.
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+// Concurrency is how many commands run at once: Exchange Online refuses more.
+const Concurrency = 3
+
+// Config of a Client. All but Scope and HTTP are required.
+type Config struct {
+	URL        string // such as https://outlook.office365.com
+	Scope      string // of the token; empty means URL + "/.default"
+	TenantID   string // of the target tenant
+	Credential azcore.TokenCredential
+	HTTP       *http.Client // nil means one with a time limit of 100 seconds
+	Policy     throttle.Policy
+}
+
+// Client calls Exchange Online as one application. It is safe for concurrent use.
+type Client struct {
+	endpoint string
+	anchor   string
+	scope    string
+	config   Config
+	turns    chan struct{}
+}
+
+// New makes a client. It does not connect.
+func New(config Config) (*Client, error) {
+	base, err := url.Parse(config.URL)
+	if err != nil || base.Hostname() == "" {
+		return nil, fmt.Errorf("exchange: %q is not the URL of a server", config.URL)
+	}
+	root := strings.TrimRight(config.URL, "/")
+	if config.Scope == "" {
+		config.Scope = root + "/.default"
+	}
+	if config.HTTP == nil {
+		config.HTTP = &http.Client{Timeout: 100 * time.Second}
+	}
+	return &Client{
+		endpoint: root + "/adminapi/beta/" + url.PathEscape(config.TenantID) + "/InvokeCommand",
+		// The mailbox by which requests are routed: every tenant has this one.
+		anchor: "APP:SystemMailbox{bb558c35-97f1-4cb9-8ff7-d53741dc928c}@" + config.TenantID,
+		scope:  config.Scope,
+		config: config,
+		turns:  make(chan struct{}, Concurrency),
+	}, nil
+}
+
+// Functions are the catalogue's functions that this package carries out.
+func (c *Client) Functions() []catalog.Function {
+	return []catalog.Function{
+		catalog.SetExchangePrimaryEmail.With(c.setPrimary),
+		catalog.AddExchangeSecondaryEmail.With(c.addSecondary),
+		catalog.SetExchangeExternalAddress.With(c.setExternal),
+		catalog.SetExchangeMailUserGuids.With(c.setGUIDs),
+	}
+}
+
+// invoke runs a cmdlet, repeated by the policy, and decodes its output into the
+// slice that into points to; nil ignores it. Its error is a *catalog.Failure.
+func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[string]any, into any) error {
+	attempts, err := c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
+		return c.invokeOnce(ctx, cmdlet, parameters, into)
+	})
+	if err == nil {
+		return nil
+	}
+	f := &catalog.Failure{
+		Type: catalog.FailureUnreachable, Message: cmdlet + ": " + err.Error(), Attempts: attempts,
+		Throttled: judge(err).Outcome == throttle.Throttled,
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		f.Type = refused.kind
+	}
+	return f
+}
+
+func (c *Client) invokeOnce(ctx context.Context, cmdlet string, parameters map[string]any, into any) error {
+	select {
+	case c.turns <- struct{}{}:
+		defer func() { <-c.turns }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	request, err := c.request(ctx, cmdlet, parameters)
+	if err != nil {
+		return err
+	}
+	response, err := c.config.HTTP.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode/100 != 2 {
+		return refusalFrom(response, body)
+	}
+	return readAnswer(body, into)
+}
+
+func (c *Client) request(ctx context.Context, cmdlet string, parameters map[string]any) (*http.Request, error) {
+	type input struct {
+		CmdletName string
+		Parameters map[string]any
+	}
+	body, err := json.Marshal(struct{ CmdletInput input }{input{cmdlet, parameters}})
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.config.Credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{c.scope}})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{
+		"Authorization":     "Bearer " + token.Token,
+		"Content-Type":      "application/json",
+		"Accept-Encoding":   "identity", // refusals come falsely labelled as gzip
+		"Prefer":            "odata.maxpagesize=1000",
+		"X-AnchorMailbox":   c.anchor,
+		"X-CmdletName":      cmdlet,
+		"X-ResponseFormat":  "json",
+		"client-request-id": uuid.NewString(),
+	} {
+		request.Header.Set(name, value)
+	}
+	return request, nil
+}
+
+// maxAnswer bounds what is read of an answer: these functions ask for single
+// recipients.
+const maxAnswer = 8 << 20
+
+func readAnswer(body []byte, into any) error {
+	if into == nil {
+		return nil
+	}
+	var answer struct {
+		Value json.RawMessage `json:"value"`
+		Next  string          `json:"@odata.nextLink"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return &refusal{kind: "InvalidAnswer", text: "the answer is not the expected JSON: " + err.Error()}
+	}
+	if answer.Next != "" {
+		return &refusal{kind: "InvalidAnswer", text: "the answer goes on on a further page, which was not expected"}
+	}
+	if err := json.Unmarshal(answer.Value, into); err != nil {
+		return &refusal{kind: "InvalidAnswer", text: "the answer is not the expected JSON: " + err.Error()}
+	}
+	return nil
+}

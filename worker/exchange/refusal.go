@@ -1,0 +1,117 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+// refusal is what Exchange Online said instead of an answer. kind is the type of
+// its exception where it tells.
+type refusal struct {
+	status int
+	kind   string
+	text   string
+	after  time.Duration
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// refusalFrom finds the message that says what is wrong: the outer one is always
+// the same, the details have it, and at times only the innermost error.
+func refusalFrom(response *http.Response, body []byte) *refusal {
+	r := &refusal{
+		status: response.StatusCode,
+		kind:   fmt.Sprintf("HTTP %d", response.StatusCode),
+		text:   response.Status,
+		after:  throttle.After(response.Header.Get("Retry-After"), time.Now()),
+	}
+	var answer struct {
+		Error struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+			Details []struct {
+				Message string `json:"message"`
+			} `json:"details"`
+			InnerError struct {
+				Internal struct {
+					Message string `json:"message"`
+				} `json:"internalexception"`
+			} `json:"innererror"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(bytes.TrimRight(body, "\x00"), &answer) != nil {
+		return r
+	}
+	e := answer.Error
+	if e.Code != "" {
+		r.kind = e.Code
+	}
+	var details []string
+	for _, d := range e.Details {
+		if d.Message != "" {
+			details = append(details, d.Message)
+		}
+	}
+	switch {
+	case len(details) > 0:
+		r.kind, r.text = splitDetail(r.kind, strings.Join(details, "; "))
+	case e.InnerError.Internal.Message != "":
+		r.text = e.InnerError.Internal.Message
+	case e.Message != "":
+		r.text = e.Message
+	}
+	return r
+}
+
+// splitDetail takes "ExCODE|Type|text" apart.
+func splitDetail(kind, detail string) (string, string) {
+	parts := strings.SplitN(detail, "|", 3)
+	if len(parts) < 3 || !strings.HasPrefix(parts[0], "Ex") {
+		return kind, detail
+	}
+	return parts[1], parts[2]
+}
+
+// judge says whether a command that failed is worth repeating.
+func judge(err error) throttle.Verdict {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return throttle.Verdict{}
+	}
+	var judged *catalog.Failure
+	if errors.As(err, &judged) { // a command that was repeated already
+		return throttle.Verdict{}
+	}
+	var stale *staleError
+	if errors.As(err, &stale) {
+		return throttle.Verdict{Outcome: throttle.Transient}
+	}
+	var r *refusal
+	if errors.As(err, &r) {
+		switch {
+		case r.status == http.StatusTooManyRequests, r.status == http.StatusRequestTimeout,
+			r.status == http.StatusServiceUnavailable, r.status == http.StatusGatewayTimeout,
+			throttle.Said(r.text), throttle.Said(r.kind):
+			return throttle.Verdict{Outcome: throttle.Throttled, After: r.after}
+		case r.status >= 500, r.status == http.StatusNotFound:
+			// For minutes after it was made a recipient may not be found.
+			return throttle.Verdict{Outcome: throttle.Transient, After: r.after}
+		}
+		return throttle.Verdict{}
+	}
+	var failed *azidentity.AuthenticationFailedError
+	if errors.As(err, &failed) && failed.RawResponse != nil && failed.RawResponse.StatusCode < 500 {
+		return throttle.Verdict{} // the credential is wrong
+	}
+	return throttle.Verdict{Outcome: throttle.Transient} // no answer came
+}

@@ -1,0 +1,71 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	abstractions "github.com/microsoft/kiota-abstractions-go"
+	"github.com/microsoftgraph/msgraph-sdk-go/models/odataerrors"
+	"github.com/microsoftgraph/msgraph-sdk-go/users"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// AttributeResult is what Test-EntraAttributeMatch answers.
+type AttributeResult struct {
+	Complete bool          `json:"complete"`
+	Data     AttributeData `json:"data"`
+}
+
+// AttributeData tells of one attribute of one user. ActualValue is as the tenant
+// has it.
+type AttributeData struct {
+	UserID        string `json:"UserId"`
+	AttributeName string `json:"AttributeName"`
+	Match         bool   `json:"Match"`
+	ActualValue   any    `json:"ActualValue"`
+}
+
+// graphErrors has the SDK read error bodies of requests that it has no call for.
+var graphErrors = abstractions.ErrorMappings{"XXX": odataerrors.CreateODataErrorFromDiscriminatorValue}
+
+func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, error) {
+	id, path := p.String("UserId"), strings.Split(p.String("AttributeName"), ".")
+	var user map[string]any
+	err := c.do(ctx, func(ctx context.Context) error {
+		request, err := c.graph.Users().ByUserId(id).ToGetRequestInformation(ctx, &users.UserItemRequestBuilderGetRequestConfiguration{
+			QueryParameters: &users.UserItemRequestBuilderGetQueryParameters{Select: []string{"id", path[0]}},
+		})
+		if err != nil {
+			return err
+		}
+		// Read as plain JSON: the SDK's model has another method for each attribute.
+		body, err := c.graph.GetAdapter().SendPrimitive(ctx, request, "[]byte", graphErrors)
+		if err != nil {
+			return err
+		}
+		raw, ok := body.([]byte)
+		if !ok {
+			return fmt.Errorf("the answer is a %T, not a body", body)
+		}
+		user = nil
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		return dec.Decode(&user)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var actual any = user
+	for _, name := range path {
+		object, _ := actual.(map[string]any)
+		actual = object[name]
+	}
+	match := catalog.SameValues(p.List("ExpectedValue"), actual)
+	return AttributeResult{Complete: match, Data: AttributeData{
+		UserID: id, AttributeName: p.String("AttributeName"), Match: match, ActualValue: actual,
+	}}, nil
+}

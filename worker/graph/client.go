@@ -1,0 +1,175 @@
+// Package graph carries out the Entra functions of the catalogue on Microsoft
+// Graph. It is the only package that imports the Graph SDK, whose compilation
+// takes minutes; it knows neither the bus nor Exchange.
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	abstractions "github.com/microsoft/kiota-abstractions-go"
+	khttp "github.com/microsoft/kiota-http-go"
+	msgraph "github.com/microsoftgraph/msgraph-sdk-go"
+	core "github.com/microsoftgraph/msgraph-sdk-go-core"
+	"github.com/microsoftgraph/msgraph-sdk-go-core/authentication"
+	"github.com/microsoftgraph/msgraph-sdk-go/models/odataerrors"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+// Config of a Client. All but Scope and HTTP are required.
+type Config struct {
+	URL        string // such as https://graph.microsoft.com, without a version
+	Scope      string // of the token; empty means URL + "/.default"
+	Credential azcore.TokenCredential
+	HTTP       *http.Client // nil means the SDK's transport
+	Policy     throttle.Policy
+}
+
+// Client calls Graph as one application. It is safe for concurrent use.
+type Client struct {
+	graph  *msgraph.GraphServiceClient
+	url    string
+	policy throttle.Policy
+}
+
+// New makes a client. It does not connect.
+func New(config Config) (*Client, error) {
+	base, err := url.Parse(config.URL)
+	if err != nil || base.Hostname() == "" {
+		return nil, fmt.Errorf("graph: %q is not the URL of a server", config.URL)
+	}
+	if config.Scope == "" {
+		config.Scope = strings.TrimRight(config.URL, "/") + "/.default"
+	}
+	auth, err := authentication.NewAzureIdentityAuthenticationProviderWithScopesAndValidHosts(
+		config.Credential, []string{config.Scope}, []string{base.Hostname()})
+	if err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	adapter, err := msgraph.NewGraphRequestAdapterWithParseNodeFactoryAndSerializationWriterFactoryAndHttpClient(
+		auth, nil, nil, httpClient(config.HTTP))
+	if err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	root := strings.TrimRight(config.URL, "/")
+	adapter.SetBaseUrl(root + "/v1.0")
+	return &Client{graph: msgraph.NewGraphServiceClient(adapter), url: root, policy: config.Policy}, nil
+}
+
+// httpClient lists the middleware instead of taking the SDK's, which comes in
+// another order in each process and, where Retry is outside of Compression,
+// repeats a POST with an empty body. Neither of the two is in the list: this
+// package repeats whole calls itself, by the tenant's Retry-After, and bodies
+// are small.
+func httpClient(base *http.Client) *http.Client {
+	var transport http.RoundTripper
+	if base != nil {
+		transport = base.Transport
+	}
+	options := msgraph.GetDefaultClientOptions()
+	return &http.Client{
+		Transport: khttp.NewCustomTransportWithParentTransport(transport,
+			core.NewGraphTelemetryHandler(&options),
+			khttp.NewUrlReplaceHandler(true, core.ReplacementPairs),
+			khttp.NewParametersNameDecodingHandler(),
+			khttp.NewUserAgentHandler(),
+		),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       100 * time.Second,
+	}
+}
+
+// Functions are the catalogue's functions that this package carries out.
+func (c *Client) Functions() []catalog.Function {
+	return []catalog.Function{
+		catalog.NewEntraUser.With(c.newUser),
+		catalog.SetEntraUserUPN.With(c.setUPN),
+		catalog.AddEntraGroupMember.With(c.addMember),
+		catalog.RemoveEntraGroupMember.With(c.removeMember),
+		catalog.TestEntraAttributeMatch.With(c.testAttribute),
+		catalog.TestEntraGroupMembership.With(c.testMembership),
+	}
+}
+
+// do makes a call and repeats it by the policy. Its error is a *catalog.Failure.
+func (c *Client) do(ctx context.Context, call func(ctx context.Context) error) error {
+	attempts, err := c.policy.Do(ctx, judge, call)
+	if err == nil {
+		return nil
+	}
+	f := &catalog.Failure{Type: catalog.FailureUnreachable, Message: err.Error(), Attempts: attempts}
+	if code, text, _ := said(err); code != "" {
+		f.Type, f.Message = code, text
+	}
+	f.Throttled = judge(err).Outcome == throttle.Throttled
+	return f
+}
+
+// judge says whether a call that failed is worth repeating.
+func judge(err error) throttle.Verdict {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return throttle.Verdict{}
+	}
+	code, text, status := said(err)
+	var after time.Duration
+	var api abstractions.ApiErrorable
+	if errors.As(err, &api) && api.GetResponseHeaders() != nil {
+		if values := api.GetResponseHeaders().Get("Retry-After"); len(values) > 0 {
+			after = throttle.After(values[0], time.Now())
+		}
+	}
+	switch {
+	case status == http.StatusTooManyRequests,
+		status == http.StatusServiceUnavailable && after > 0,
+		throttle.Said(code), throttle.Said(text):
+		return throttle.Verdict{Outcome: throttle.Throttled, After: after}
+	case status >= 500:
+		return throttle.Verdict{Outcome: throttle.Transient, After: after}
+	case status == http.StatusNotFound:
+		// What was just made is not everywhere at once.
+		return throttle.Verdict{Outcome: throttle.Transient}
+	case status > 0:
+		return throttle.Verdict{}
+	}
+	var refused *azidentity.AuthenticationFailedError
+	if errors.As(err, &refused) && refused.RawResponse != nil && refused.RawResponse.StatusCode < 500 {
+		return throttle.Verdict{} // the credential is wrong
+	}
+	return throttle.Verdict{Outcome: throttle.Transient} // no answer came
+}
+
+// said is what Graph answered: its error code, its message and the HTTP status,
+// 0 when there was no answer.
+func said(err error) (code, text string, status int) {
+	var api abstractions.ApiErrorable
+	if !errors.As(err, &api) {
+		return "", "", 0
+	}
+	status = api.GetStatusCode()
+	code, text = fmt.Sprintf("HTTP %d", status), err.Error()
+	var odata *odataerrors.ODataError
+	if errors.As(err, &odata) && odata.GetErrorEscaped() != nil {
+		if v := odata.GetErrorEscaped().GetCode(); v != nil && *v != "" {
+			code = *v
+		}
+		if v := odata.GetErrorEscaped().GetMessage(); v != nil {
+			text = *v
+		}
+	}
+	return code, text, status
+}
+
+// failed tells whether err is a failure whose message holds the text.
+func failed(err error, text string) bool {
+	var f *catalog.Failure
+	return errors.As(err, &f) && strings.Contains(strings.ToLower(f.Message), strings.ToLower(text))
+}

@@ -1,0 +1,98 @@
+package graph
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/microsoftgraph/msgraph-sdk-go/groups"
+	"github.com/microsoftgraph/msgraph-sdk-go/models"
+	"github.com/microsoftgraph/msgraph-sdk-go/users"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+func (c *Client) addMember(ctx context.Context, p catalog.Params) (any, error) {
+	group, reference := p.String("GroupId"), c.url+"/v1.0/directoryObjects/"+p.String("UserId")
+	err := c.do(ctx, func(ctx context.Context) error {
+		body := models.NewReferenceCreate()
+		body.SetOdataId(&reference)
+		return c.graph.Groups().ByGroupId(group).Members().Ref().Post(ctx, body, nil)
+	})
+	// The code of this refusal is the general one: the text tells.
+	if err != nil && !failed(err, "added object references already exist") {
+		return nil, err
+	}
+	return true, nil
+}
+
+// removeMember ends the reference, never the user: the same request without
+// /$ref would delete the user from the tenant.
+func (c *Client) removeMember(ctx context.Context, p catalog.Params) (any, error) {
+	group, user := p.String("GroupId"), p.String("UserId")
+	absent := false
+	err := c.do(ctx, func(ctx context.Context) error {
+		err := c.graph.Groups().ByGroupId(group).Members().ByDirectoryObjectId(user).Ref().Delete(ctx, nil)
+		_, text, status := said(err)
+		absent = status == http.StatusNotFound || strings.Contains(text, "removed object references do not exist")
+		if absent {
+			return nil
+		}
+		return err
+	})
+	if err == nil && absent {
+		// No such member, or no such group: only the first is what was asked for.
+		err = c.do(ctx, func(ctx context.Context) error {
+			_, err := c.graph.Groups().ByGroupId(group).Get(ctx, &groups.GroupItemRequestBuilderGetRequestConfiguration{
+				QueryParameters: &groups.GroupItemRequestBuilderGetQueryParameters{Select: []string{"id"}},
+			})
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// isMember counts membership through other groups.
+func (c *Client) isMember(ctx context.Context, user, group string) (member bool, err error) {
+	err = c.do(ctx, func(ctx context.Context) error {
+		body := users.NewItemCheckMemberGroupsPostRequestBody()
+		body.SetGroupIds([]string{group})
+		answer, err := c.graph.Users().ByUserId(user).CheckMemberGroups().PostAsCheckMemberGroupsPostResponse(ctx, body, nil)
+		if err != nil {
+			return err
+		}
+		for _, id := range answer.GetValue() {
+			member = member || strings.EqualFold(id, group)
+		}
+		return nil
+	})
+	return member, err
+}
+
+// MembershipResult is what Test-EntraGroupMembership answers.
+type MembershipResult struct {
+	Complete bool           `json:"complete"`
+	Data     MembershipData `json:"data"`
+}
+
+// MembershipData tells of one user and one group.
+type MembershipData struct {
+	UserID   string `json:"UserId"`
+	GroupID  string `json:"GroupId"`
+	IsMember bool   `json:"IsMember"`
+}
+
+func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, error) {
+	user, group := p.String("UserId"), p.String("GroupId")
+	member, err := c.isMember(ctx, user, group)
+	if err != nil {
+		return nil, err
+	}
+	return MembershipResult{
+		Complete: member == p.Bool("ExpectedMember", true),
+		Data:     MembershipData{UserID: user, GroupID: group, IsMember: member},
+	}, nil
+}

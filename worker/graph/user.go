@@ -1,0 +1,211 @@
+package graph
+
+import (
+	"context"
+	"crypto/rand"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/microsoftgraph/msgraph-sdk-go/models"
+	"github.com/microsoftgraph/msgraph-sdk-go/users"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// NewUserResult is what New-EntraUser answers.
+type NewUserResult struct {
+	UserID            string `json:"UserId"`
+	ID                string `json:"Id"`
+	UserPrincipalName string `json:"UserPrincipalName"`
+}
+
+func (c *Client) newUser(ctx context.Context, p catalog.Params) (any, error) {
+	wanted := userFrom(p)
+	password := p.String("Password")
+	if password == "" {
+		password = strongPassword()
+	}
+	profile := models.NewPasswordProfile()
+	profile.SetPassword(&password)
+	profile.SetForceChangePasswordNextSignIn(new(true))
+
+	var made models.Userable
+	err := c.do(ctx, func(ctx context.Context) (err error) {
+		body := userFrom(p) // the SDK keeps track of what it sent: each attempt gets its own
+		body.SetPasswordProfile(profile)
+		made, err = c.graph.Users().Post(ctx, body, nil)
+		return err
+	})
+	if failed(err, "another object with the same value for property userPrincipalName") {
+		made, err = c.madeBefore(ctx, wanted)
+	}
+	if err != nil {
+		return nil, err
+	}
+	id := value(made.GetId())
+	return NewUserResult{UserID: id, ID: id, UserPrincipalName: value(made.GetUserPrincipalName())}, nil
+}
+
+// madeBefore returns the user that has the wanted one's name, when an earlier
+// delivery of the same job may have made it: when it has all that was asked for.
+func (c *Client) madeBefore(ctx context.Context, wanted models.Userable) (models.Userable, error) {
+	fields := []string{"id", "userPrincipalName"}
+	for _, property := range userProperties {
+		fields = append(fields, property.name)
+	}
+	found, err := c.user(ctx, value(wanted.GetUserPrincipalName()), fields...)
+	if err != nil {
+		return nil, err
+	}
+	var differ []string
+	for _, property := range userProperties {
+		if !property.same(wanted, found) {
+			differ = append(differ, property.name)
+		}
+	}
+	if len(differ) > 0 {
+		return nil, &catalog.Failure{
+			Type: catalog.FailureConflict,
+			Message: "a user with this userPrincipalName exists and is not the one asked for: other " +
+				strings.Join(differ, ", "),
+			Attempts: 1,
+		}
+	}
+	return found, nil
+}
+
+func (c *Client) user(ctx context.Context, id string, fields ...string) (found models.Userable, err error) {
+	err = c.do(ctx, func(ctx context.Context) (err error) {
+		found, err = c.graph.Users().ByUserId(id).Get(ctx, &users.UserItemRequestBuilderGetRequestConfiguration{
+			QueryParameters: &users.UserItemRequestBuilderGetQueryParameters{Select: fields},
+		})
+		return err
+	})
+	return found, err
+}
+
+func (c *Client) setUPN(ctx context.Context, p catalog.Params) (any, error) {
+	id, name := p.String("UserId"), p.String("NewUserPrincipalName")
+	user, err := c.user(ctx, id, "id", "userPrincipalName")
+	if err != nil {
+		return nil, err
+	}
+	if value(user.GetUserPrincipalName()) == name {
+		return true, nil
+	}
+	err = c.do(ctx, func(ctx context.Context) error {
+		change := models.NewUser()
+		change.SetUserPrincipalName(&name)
+		_, err := c.graph.Users().ByUserId(id).Patch(ctx, change, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// userFrom makes the user that the parameters ask for, without a password.
+func userFrom(p catalog.Params) models.Userable {
+	user := models.NewUser()
+	name := p.String("UserPrincipalName")
+	nickname, _, _ := strings.Cut(name, "@")
+	if p.Has("MailNickname") {
+		nickname = p.String("MailNickname")
+	}
+	enabled := p.Bool("AccountEnabled", true)
+	user.SetUserPrincipalName(&name)
+	user.SetMailNickname(&nickname)
+	user.SetAccountEnabled(&enabled)
+	for _, text := range []struct {
+		param string
+		set   func(*string)
+	}{
+		{"DisplayName", user.SetDisplayName},
+		{"Mail", user.SetMail},
+		{"UsageLocation", user.SetUsageLocation},
+		{"Department", user.SetDepartment},
+		{"JobTitle", user.SetJobTitle},
+		{"GivenName", user.SetGivenName},
+		{"Surname", user.SetSurname},
+		{"EmployeeId", user.SetEmployeeId},
+	} {
+		if p.Has(text.param) {
+			text.set(new(p.String(text.param)))
+		}
+	}
+	if p.Has("OtherMails") {
+		user.SetOtherMails(p.List("OtherMails"))
+	}
+	return user
+}
+
+// userProperties are those by which madeBefore knows a user. What was not asked
+// for may be anything.
+var userProperties = []struct {
+	name string
+	same func(wanted, found models.Userable) bool
+}{
+	{"displayName", sameText(models.Userable.GetDisplayName)},
+	{"mailNickname", sameText(models.Userable.GetMailNickname)},
+	{"mail", sameText(models.Userable.GetMail)},
+	{"usageLocation", sameText(models.Userable.GetUsageLocation)},
+	{"department", sameText(models.Userable.GetDepartment)},
+	{"jobTitle", sameText(models.Userable.GetJobTitle)},
+	{"givenName", sameText(models.Userable.GetGivenName)},
+	{"surname", sameText(models.Userable.GetSurname)},
+	{"employeeId", sameText(models.Userable.GetEmployeeId)},
+	{"accountEnabled", func(wanted, found models.Userable) bool {
+		w, f := wanted.GetAccountEnabled(), found.GetAccountEnabled()
+		return w == nil || f != nil && *w == *f
+	}},
+	{"otherMails", func(wanted, found models.Userable) bool {
+		w, f := slices.Clone(wanted.GetOtherMails()), slices.Clone(found.GetOtherMails())
+		slices.Sort(w)
+		slices.Sort(f)
+		return len(w) == 0 || slices.Equal(w, f)
+	}},
+}
+
+func sameText(get func(models.Userable) *string) func(wanted, found models.Userable) bool {
+	return func(wanted, found models.Userable) bool {
+		w := get(wanted)
+		return w == nil || strings.EqualFold(*w, value(get(found)))
+	}
+}
+
+// passwordClasses are the four of which Entra asks for three; letters and digits
+// that look alike are left out.
+var passwordClasses = []string{
+	"ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnopqrstuvwxyz", "23456789", "!#$%&*+-=?@^_~",
+}
+
+// strongPassword makes a password of 32 characters, some of each class.
+func strongPassword() string {
+	password := make([]byte, 32)
+	for i := range password {
+		class := passwordClasses[i%len(passwordClasses)]
+		password[i] = class[random(len(class))]
+	}
+	for i := len(password) - 1; i > 0; i-- {
+		j := random(i + 1)
+		password[i], password[j] = password[j], password[i]
+	}
+	return string(password)
+}
+
+func random(n int) int {
+	i, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	if err != nil {
+		panic(err) // the system's source of randomness never fails
+	}
+	return int(i.Int64())
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,137 @@
+// Package throttle repeats calls to a tenant that were refused for a while: at
+// the pace that the tenant asks for, or else at exponentially growing intervals.
+//
+// It knows neither Graph nor Exchange: whoever makes the call judges its error.
+package throttle
+
+import (
+	"context"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Outcome says what a call's error means for repeating it.
+type Outcome int
+
+// Outcomes.
+const (
+	Final     Outcome = iota // repeating it will not help
+	Throttled                // the tenant's limits: repeated up to Policy.Retries times
+	Transient                // passes by itself: repeated up to Policy.TransientRetries times
+)
+
+// Verdict is the judgement on an error. After is how long the tenant asked to be
+// left alone; 0 when it did not say.
+type Verdict struct {
+	Outcome Outcome
+	After   time.Duration
+}
+
+// Policy says how often and at what intervals a call is repeated. The delay
+// before retry n is min(Base·2ⁿ, Max), n counting from 0, plus up to 30 % at
+// random so that callers which were refused together do not return together.
+type Policy struct {
+	Retries          int
+	TransientRetries int
+	Base, Max        time.Duration
+	// Sleep waits, or returns the context's error. Nil means real time.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Random returns a number in [0, 1). Nil means a random one.
+	Random func() float64
+}
+
+// Default is what a worker uses.
+func Default() Policy {
+	return Policy{Retries: 5, TransientRetries: 4, Base: 2 * time.Second, Max: 120 * time.Second}
+}
+
+// Do makes the call until it succeeds, fails for good, or has been repeated
+// enough. It returns the last error and how often the call was made. A delay
+// that would outlast the context's deadline is not waited for: the caller's
+// caller can come back later.
+func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx context.Context) error) (attempts int, err error) {
+	var throttled, transient int
+	for {
+		attempts++
+		err = call(ctx)
+		if err == nil || ctx.Err() != nil {
+			return attempts, err
+		}
+		v := judge(err)
+		var n int
+		switch {
+		case v.Outcome == Throttled && throttled < p.Retries:
+			n = throttled
+			throttled++
+		case v.Outcome == Transient && transient < p.TransientRetries:
+			n = transient
+			transient++
+		default:
+			return attempts, err
+		}
+		delay := v.After
+		if delay <= 0 {
+			delay = p.delay(n)
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < delay {
+			return attempts, err
+		}
+		if p.sleep(ctx, delay) != nil {
+			return attempts, err
+		}
+	}
+}
+
+func (p Policy) delay(n int) time.Duration {
+	d := p.Max
+	if n < 32 && p.Base<<n < p.Max {
+		d = p.Base << n
+	}
+	random := rand.Float64
+	if p.Random != nil {
+		random = p.Random
+	}
+	return d + time.Duration(random()*0.3*float64(d))
+}
+
+func (p Policy) sleep(ctx context.Context, d time.Duration) error {
+	if p.Sleep != nil {
+		return p.Sleep(ctx, d)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// said are the words by which Graph and Exchange Online tell of throttling where
+// the status does not. The number stands alone, or an id that holds its digits
+// would be taken for it.
+var said = regexp.MustCompile(`(?i)TooManyRequests|\b429\b|throttled|rate limit|` +
+	`Server Busy|ServerBusyException|MicroDelay|BackoffException|` +
+	`too many concurrent connections|maximum number of concurrent requests`)
+
+// Said tells whether the text of an error speaks of throttling.
+func Said(text string) bool { return said.MatchString(text) }
+
+// After reads a Retry-After header: seconds, whole or not, or an HTTP date. A
+// value that cannot be read counts as none.
+func After(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if s, err := strconv.ParseFloat(header, 64); err == nil && s > 0 && s < 1e6 {
+		return time.Duration(s * float64(time.Second))
+	}
+	for _, layout := range []string{time.RFC1123, time.RFC850, time.ANSIC} {
+		if t, err := time.Parse(layout, header); err == nil && t.After(now) {
+			return t.Sub(now)
+		}
+	}
+	return 0
+}
