@@ -1,0 +1,105 @@
+package tenant
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the "sqlite" driver
+)
+
+// disk is the state on disk: the latest version of every object. A save has
+// reached the disk when it returns.
+type disk struct{ db *sql.DB }
+
+func openDisk(ctx context.Context, dir string) (*disk, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("tenant: data directory: %w", err)
+	}
+	name := "file:" + filepath.Join(dir, "tenant.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)"
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return nil, fmt.Errorf("tenant: open %s: %w", dir, err)
+	}
+	db.SetMaxOpenConns(1)
+	const table = `CREATE TABLE IF NOT EXISTS object (
+		seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (kind, id))`
+	if _, err := db.ExecContext(ctx, table); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("tenant: prepare %s: %w", dir, err)
+	}
+	return &disk{db: db}, nil
+}
+
+func (k *disk) save(changes []change) error {
+	tx, err := k.db.Begin()
+	if err != nil {
+		return fmt.Errorf("tenant: save: %w", err)
+	}
+	defer tx.Rollback()
+	for _, c := range changes {
+		if c.deletes() {
+			_, err = tx.Exec(`DELETE FROM object WHERE kind = ? AND id = ?`, c.kind, c.id)
+		} else {
+			var body []byte
+			if body, err = c.body(); err == nil {
+				_, err = tx.Exec(`INSERT INTO object (kind, id, body) VALUES (?, ?, ?)
+					ON CONFLICT (kind, id) DO UPDATE SET body = excluded.body`, c.kind, c.id, string(body))
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("tenant: save %s %s: %w", c.kind, c.id, err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("tenant: save: %w", err)
+	}
+	return nil
+}
+
+func (c change) body() ([]byte, error) {
+	switch c.kind {
+	case "user":
+		return json.Marshal(c.user)
+	case "group":
+		return json.Marshal(c.group)
+	default:
+		return json.Marshal(c.recipient)
+	}
+}
+
+// load fills d with all stored objects. They are visible at once: replication
+// lag does not outlive the process.
+func (k *disk) load(ctx context.Context, d *directory) error {
+	rows, err := k.db.QueryContext(ctx, `SELECT kind, id, body FROM object ORDER BY seq`)
+	if err != nil {
+		return fmt.Errorf("tenant: load: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c change
+		var body string
+		if err := rows.Scan(&c.kind, &c.id, &body); err != nil {
+			return fmt.Errorf("tenant: load: %w", err)
+		}
+		switch c.kind {
+		case "user":
+			err = json.Unmarshal([]byte(body), &c.user)
+		case "group":
+			err = json.Unmarshal([]byte(body), &c.group)
+		case "recipient":
+			err = json.Unmarshal([]byte(body), &c.recipient)
+		default:
+			err = fmt.Errorf("unknown kind")
+		}
+		if err != nil {
+			return fmt.Errorf("tenant: load %s %s: %w", c.kind, c.id, err)
+		}
+		d.apply(c, time.Time{})
+	}
+	return rows.Err()
+}

@@ -1,0 +1,42 @@
+// Package tenant is a Microsoft 365 tenant on one machine: a stateful
+// simulation of the parts of Microsoft Graph and of the Exchange Online admin
+// API that the worker's functions use, over HTTP on loopback.
+//
+// It must not know the worker, the engine or any other program: it speaks the
+// two public protocols and nothing else. What it does not simulate it refuses
+// with the error the real service gives for an unknown path, property or
+// cmdlet; it never guesses. A property that exists in a real tenant but not in
+// the tables of schema.go is therefore refused as unknown.
+//
+// # One directory
+//
+// Entra users and groups and Exchange recipients are one directory. A
+// recipient is always the Exchange side of a user or of a mail-enabled group
+// and carries its object id as ExternalDirectoryObjectId. Addresses written
+// through Exchange appear in the user's mail and proxyAddresses, a user
+// principal name changed in Graph appears in Exchange.
+//
+// In a real tenant Exchange Online learns of a directory object through
+// forward synchronisation: a user with an Exchange licence gets a mailbox, a
+// user without one that has mail attributes becomes a mail user, a user with
+// neither has no recipient at all, and an object that fails Exchange's own
+// validation stays without a recipient until it is mended. It takes seconds to
+// many minutes. Here Config.ProvisionMailUsers turns this on: every user that
+// has mail or otherMails becomes a mail user after Config.ProvisionDelay,
+// except those named by Config.ProvisionExcept, which stand for the objects
+// that Exchange rejects. The primary address is mail (or else the first of
+// otherMails); the external address is the first of otherMails (or else mail).
+// Licences and mailboxes are not simulated by provisioning; mailboxes and
+// distribution groups come from a Seed.
+//
+// # What was compared with real services
+//
+// No live tenant was used. Status codes, error codes and texts follow the
+// public documentation and error reports of users. Known only by report, or
+// chosen here because nothing public says: the exception type names of
+// Exchange errors other than ManagementObjectNotFoundException, the refusal of
+// more than 20 ids by checkMemberGroups, the refusal of a duplicate
+// ExchangeGuid, and that a changed ExternalEmailAddress moves the primary
+// address along only when both were the same. Accepted domains are checked for
+// user principal names only, and only when the seed lists verified domains.
+package tenant

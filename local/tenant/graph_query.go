@@ -1,0 +1,185 @@
+package tenant
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Page sizes of a collection.
+const (
+	defaultPage = 100
+	maxPage     = 999
+)
+
+// option is the value of a system query option, with or without its dollar.
+func (c *call) option(name string) (string, bool) {
+	for _, key := range []string{"$" + name, name} {
+		if values := c.query[key]; len(values) > 0 {
+			return values[0], true
+		}
+	}
+	return "", false
+}
+
+// onlyOptions refuses system query options that the operation does not have.
+func (c *call) onlyOptions(names ...string) *reply {
+	for key := range c.query {
+		name, isOption := strings.CutPrefix(key, "$")
+		if (isOption || slices.Contains([]string{"filter", "select", "top", "expand", "orderby", "search", "count", "skip"}, name)) && !slices.Contains(names, name) {
+			return graphError(http.StatusBadRequest, "Request_UnsupportedQuery", "The query option '$%s' is not supported.", name)
+		}
+	}
+	return nil
+}
+
+// selected are the properties named by $select, nil when there is none.
+func (c *call) selected(resource string, properties map[string]property) ([]string, *reply) {
+	if c.method == http.MethodGet && !strings.Contains(c.op, "members") && len(c.path) > 1 {
+		if refusal := c.onlyOptions("select"); refusal != nil {
+			return nil, refusal
+		}
+	}
+	list, present := c.option("select")
+	if !present || list == "" {
+		return nil, nil
+	}
+	names := []string{}
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if name == "*" {
+			return nil, nil
+		}
+		real, known := propertyName(properties, name)
+		if !known {
+			return nil, graphError(http.StatusBadRequest, "BadRequest",
+				"Parsing OData Select and Expand failed: Could not find a property named '%s' on type 'microsoft.graph.%s'.", name, resource)
+		}
+		names = append(names, real)
+	}
+	return names, nil
+}
+
+// propertyName finds a property; Graph compares their names without case.
+func propertyName(properties map[string]property, name string) (string, bool) {
+	if _, ok := properties[name]; ok {
+		return name, true
+	}
+	for known := range properties {
+		if strings.EqualFold(known, name) {
+			return known, true
+		}
+	}
+	return "", false
+}
+
+type page struct{ size, skip int }
+
+// paging reads $top and the $skiptoken of a nextLink.
+func (c *call) paging() (page, *reply) {
+	if refusal := c.onlyOptions("select", "top", "filter", "skiptoken"); refusal != nil {
+		return page{}, refusal
+	}
+	p := page{size: defaultPage}
+	if value, present := c.option("top"); present {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > maxPage {
+			return p, graphError(http.StatusBadRequest, "Request_UnsupportedQuery", "Invalid page size specified: '%s'. Must be between 1 and %d inclusive.", value, maxPage)
+		}
+		p.size = n
+	}
+	if value, present := c.option("skiptoken"); present {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 {
+			return p, graphError(http.StatusBadRequest, "Directory_ExpiredPageToken", "The specified page token value has expired and can no longer be included in your request.")
+		}
+		p.skip = n
+	}
+	return p, nil
+}
+
+// listing is one page of a collection with the link to the next.
+func (c *call) listing(set string, all []map[string]any, p page) *reply {
+	start := min(p.skip, len(all))
+	end := min(start+p.size, len(all))
+	value := all[start:end]
+	if value == nil {
+		value = []map[string]any{}
+	}
+	body := map[string]any{"@odata.context": c.context(set), "value": value}
+	if end < len(all) {
+		query := url.Values{}
+		for key, values := range c.query {
+			query[key] = values
+		}
+		query.Set("$skiptoken", strconv.Itoa(end))
+		var escaped []string
+		for _, segment := range c.path {
+			escaped = append(escaped, url.PathEscape(segment))
+		}
+		body["@odata.nextLink"] = c.base + "/" + c.version() + "/" + strings.Join(escaped, "/") + "?" + query.Encode()
+	}
+	return ok(body)
+}
+
+var (
+	equalsFilter     = regexp.MustCompile(`^\s*([A-Za-z]+)\s+eq\s+'((?:[^']|'')*)'\s*$`)
+	startsWithFilter = regexp.MustCompile(`(?i)^\s*startswith\(\s*([A-Za-z]+)\s*,\s*'((?:[^']|'')*)'\s*\)\s*$`)
+)
+
+// filter understands one `property eq 'text'` or `startswith(property,'text')`
+// and refuses all else.
+func (c *call) filter(resource string, properties ...string) (func(map[string]any) bool, *reply) {
+	expression, present := c.option("filter")
+	if !present {
+		return func(map[string]any) bool { return true }, nil
+	}
+	match, starts := equalsFilter.FindStringSubmatch(expression), false
+	if match == nil {
+		match, starts = startsWithFilter.FindStringSubmatch(expression), true
+	}
+	if match == nil {
+		return nil, graphError(http.StatusBadRequest, "BadRequest", "Invalid filter clause: %s", expression)
+	}
+	name, value := match[1], fold(strings.ReplaceAll(match[2], "''", "'"))
+	at := slices.IndexFunc(properties, func(p string) bool { return strings.EqualFold(p, name) })
+	if at < 0 {
+		return nil, graphError(http.StatusBadRequest, "Request_UnsupportedQuery",
+			"Unsupported or invalid query filter clause specified for property '%s' of resource '%s'.", name, resource)
+	}
+	return func(object map[string]any) bool {
+		actual := fold(text(object[properties[at]]))
+		if starts {
+			return strings.HasPrefix(actual, value)
+		}
+		return actual == value
+	}, nil
+}
+
+func (s *Server) listUsers(c *call) *reply {
+	page, refusal := c.paging()
+	if refusal != nil {
+		return refusal
+	}
+	selected, refusal := c.selected("user", userProperties)
+	if refusal != nil {
+		return refusal
+	}
+	match, refusal := c.filter("User", "userPrincipalName", "mail", "employeeId")
+	if refusal != nil {
+		return refusal
+	}
+	s.dir.mu.Lock()
+	defer s.dir.mu.Unlock()
+	_, asOf := s.times()
+	var found []map[string]any
+	for _, u := range s.dir.users.all(func(h *history[User]) (User, bool) { return h.visible(asOf) }) {
+		if match(u) {
+			found = append(found, project(userProperties, u, selected))
+		}
+	}
+	return c.listing("users", found, page)
+}

@@ -1,0 +1,145 @@
+package tenant
+
+import (
+	"fmt"
+	"strings"
+)
+
+// property is one property of a Graph resource.
+type property struct {
+	kind     valueKind
+	readOnly bool
+	standard bool // returned when no $select is given
+	hidden   bool // may be written, never read (passwordProfile)
+}
+
+type valueKind int
+
+const (
+	stringValue valueKind = iota
+	boolValue
+	listValue
+	objectValue
+)
+
+// userProperties are the properties of a user simulated here, from the user
+// resource type of Graph v1.0.
+var userProperties = map[string]property{
+	"id": {readOnly: true, standard: true}, "userPrincipalName": {standard: true}, "displayName": {standard: true},
+	"givenName": {standard: true}, "surname": {standard: true}, "mail": {standard: true}, "jobTitle": {standard: true},
+	"mobilePhone": {standard: true}, "officeLocation": {standard: true}, "preferredLanguage": {standard: true},
+	"businessPhones": {kind: listValue, standard: true},
+	"accountEnabled": {kind: boolValue}, "showInAddressList": {kind: boolValue},
+	"mailNickname": {}, "userType": {}, "usageLocation": {}, "department": {}, "companyName": {}, "employeeId": {},
+	"employeeType": {}, "city": {}, "state": {}, "country": {}, "postalCode": {}, "streetAddress": {}, "faxNumber": {},
+	"ageGroup": {}, "consentProvidedForMinor": {}, "passwordPolicies": {}, "preferredDataLocation": {},
+	"employeeHireDate": {}, "onPremisesImmutableId": {},
+	"otherMails":                    {kind: listValue},
+	"onPremisesExtensionAttributes": {kind: objectValue},
+	"employeeOrgData":               {kind: objectValue},
+	"passwordProfile":               {kind: objectValue, hidden: true},
+	"proxyAddresses":                {kind: listValue, readOnly: true}, "imAddresses": {kind: listValue, readOnly: true},
+	"createdDateTime": {readOnly: true}, "creationType": {readOnly: true},
+	"externalUserState": {readOnly: true}, "externalUserStateChangeDateTime": {readOnly: true},
+	"onPremisesUserPrincipalName": {readOnly: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true},
+	"onPremisesDistinguishedName": {readOnly: true}, "onPremisesDomainName": {readOnly: true},
+	"onPremisesSamAccountName": {readOnly: true}, "onPremisesSecurityIdentifier": {readOnly: true},
+	"securityIdentifier": {readOnly: true},
+}
+
+// groupProperties are the properties of a group simulated here.
+var groupProperties = map[string]property{
+	"id": {readOnly: true, standard: true}, "displayName": {standard: true}, "description": {standard: true},
+	"mailNickname": {standard: true}, "mail": {readOnly: true, standard: true}, "visibility": {standard: true},
+	"mailEnabled": {kind: boolValue, standard: true}, "securityEnabled": {kind: boolValue, standard: true},
+	"isAssignableToRole": {kind: boolValue, standard: true},
+	"groupTypes":         {kind: listValue, standard: true},
+	"proxyAddresses":     {kind: listValue, readOnly: true, standard: true},
+	"createdDateTime":    {readOnly: true, standard: true}, "onPremisesSyncEnabled": {kind: boolValue, readOnly: true, standard: true},
+}
+
+// extensionAttributes are the members of onPremisesExtensionAttributes.
+func isExtensionAttribute(name string) bool {
+	var n int
+	if _, err := fmt.Sscanf(name, "extensionAttribute%d", &n); err != nil {
+		return false
+	}
+	return n >= 1 && n <= 15 && name == fmt.Sprintf("extensionAttribute%d", n)
+}
+
+// checkWrite refuses a body that sets a property that is unknown, read-only or
+// of another type. Control information (@odata.…) is accepted and ignored.
+func checkWrite(properties map[string]property, body map[string]any) (map[string]any, *reply) {
+	accepted := map[string]any{}
+	for name, value := range body {
+		if strings.HasPrefix(name, "@odata.") {
+			continue
+		}
+		p, known := properties[name]
+		if !known {
+			return nil, badRequest("Invalid property '%s'.", name)
+		}
+		if p.readOnly {
+			return nil, badRequest("Property '%s' is read-only and cannot be set.", name)
+		}
+		if !p.kind.accepts(value) {
+			return nil, badRequest("Invalid value specified for property '%s' of resource.", name)
+		}
+		if attributes, ok := value.(map[string]any); ok && name == "onPremisesExtensionAttributes" {
+			for attribute := range attributes {
+				if !isExtensionAttribute(attribute) {
+					return nil, badRequest("Invalid property '%s'.", attribute)
+				}
+			}
+		}
+		accepted[name] = value
+	}
+	return accepted, nil
+}
+
+func (k valueKind) accepts(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return k != boolValue
+	case string:
+		return k == stringValue
+	case bool:
+		return k == boolValue
+	case map[string]any:
+		return k == objectValue
+	case []any:
+		for _, item := range v {
+			if _, ok := item.(string); !ok {
+				return false
+			}
+		}
+		return k == listValue
+	}
+	return false
+}
+
+// project is the object as a reader sees it: the selected properties, or the
+// standard ones; absent collections are empty, other absent properties null.
+func project(properties map[string]property, object map[string]any, selected []string) map[string]any {
+	out := map[string]any{}
+	show := func(name string) {
+		value := object[name]
+		if value == nil && properties[name].kind == listValue {
+			value = []string{}
+		}
+		out[name] = value
+	}
+	for _, name := range selected {
+		if !properties[name].hidden {
+			show(name)
+		}
+	}
+	if selected == nil {
+		for name, p := range properties {
+			if p.standard {
+				show(name)
+			}
+		}
+	}
+	return out
+}
