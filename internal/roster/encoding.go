@@ -14,9 +14,9 @@ const saveAs = `save it as "CSV UTF-8 (comma delimited)" in Excel, or as UTF-8 i
 func (p *parser) decode(src []byte) ([]byte, bool) {
 	at := Problem{Line: 1, Code: CodeEncoding}
 	switch {
-	case len(src) > MaxSize:
+	case len(src) > MaxBytes:
 		at.Code, at.Line = CodeTooLarge, 0
-		p.add(at, "the file has %d bytes; at most %d are allowed", len(src), MaxSize)
+		p.add(at, "the file has %d bytes; at most %d are allowed", len(src), MaxBytes)
 		return nil, false
 	case bytes.HasPrefix(src, []byte("\xff\xfe")), bytes.HasPrefix(src, []byte("\xfe\xff")):
 		p.add(at, "the file is in UTF-16; %s", saveAs)

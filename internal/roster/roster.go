@@ -23,7 +23,7 @@ import (
 // What a file may hold. A field is as long as a cell of a spreadsheet can be; a row
 // has to fit, with the parameters made from it, into one message to a worker.
 const (
-	MaxSize     = 50 << 20 // of the whole file
+	MaxBytes    = 50 << 20 // of the whole file
 	MaxRows     = 100_000
 	MaxField    = 32_767  // characters
 	MaxKey      = 255     // characters

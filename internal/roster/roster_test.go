@@ -119,7 +119,7 @@ func TestProblems(t *testing.T) {
 		{"a key too long", header + strings.Repeat("k", roster.MaxKey+1) + ",m,g\n", []string{"2:1 bad-key UserId"}, "256 characters"},
 		{"a row too long", "UserId,Mail,Groups,A,B,C\nu1" + strings.Repeat(","+strings.Repeat("x", 30_000), 5) + "\n",
 			[]string{"2:0 row-too-long "}, "150002 bytes"},
-		{"too large", strings.Repeat("x", roster.MaxSize+1), []string{"0:0 too-large "}, "52428800"},
+		{"too large", strings.Repeat("x", roster.MaxBytes+1), []string{"0:0 too-large "}, "52428800"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
