@@ -1,0 +1,54 @@
+package adminhttp
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/signin"
+)
+
+const keyAdmin = "admin"
+
+// signIn lets a request pass only with a token of someone signed in.
+func (a *api) signIn(c *gin.Context) {
+	identity, err := a.Verifier.Verify(c.Request.Context(), c.GetHeader("Authorization"))
+	if err != nil {
+		_ = c.Error(err) // record logs it with its cause
+		refuseToken(c, err)
+		return
+	}
+	c.Set(keyCaller, identity.Name)
+	c.Set(keyAdmin, identity.Admin())
+}
+
+// refuseToken tells why a token is not taken, as far as its owner may know.
+func refuseToken(c *gin.Context, err error) {
+	var e *signin.Error
+	if !errors.As(err, &e) {
+		fail(c, err)
+		return
+	}
+	if challenge := e.Challenge(); challenge != "" {
+		c.Header("WWW-Authenticate", challenge)
+	}
+	switch {
+	case errors.Is(e, signin.ErrMissing), errors.Is(e, signin.ErrInvalid):
+		refuse(c, http.StatusUnauthorized, errUnauthenticated, "sign in: %s", e.Reason)
+	case errors.Is(e, signin.ErrForbidden):
+		refuse(c, http.StatusForbidden, errForbidden, "%s", e.Reason)
+	case errors.Is(e, signin.ErrUnavailable):
+		refuse(c, http.StatusServiceUnavailable, string(app.CodeUnavailable), "%s", e.Reason)
+	default:
+		fail(c, err)
+	}
+}
+
+// admin lets a request pass only if its caller may change things.
+func (a *api) admin(c *gin.Context) {
+	if !c.GetBool(keyAdmin) {
+		refuse(c, http.StatusForbidden, errForbidden, "%s may read and not change anything; that takes the app role %s", callerOf(c).Name, signin.RoleAdmin)
+	}
+}

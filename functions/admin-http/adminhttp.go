@@ -1,0 +1,110 @@
+// Package adminhttp is the admin API over HTTP: the routes under /api, who may call
+// them, what a request may hold and how a failure is told (RFC 9457). Each route
+// turns a request into one call of a use case and its answer into JSON.
+//
+// It decides nothing about migrations and knows neither the store nor the bus, nor
+// how a token is checked.
+package adminhttp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/signin"
+)
+
+// App is the use cases that the routes call; *app.App has them.
+type App interface {
+	Health(ctx context.Context) app.Health
+	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte) (app.RunbookView, error)
+	Runbooks(ctx context.Context, o app.ListOptions) (app.Page[app.RunbookView], error)
+	Runbook(ctx context.Context, name string) (app.RunbookView, error)
+	CSVTemplate(ctx context.Context, name string) ([]byte, error)
+	CreateBatch(ctx context.Context, by app.Caller, runbookName string, csv []byte) (app.BatchView, error)
+	Batches(ctx context.Context, o app.ListOptions) (app.Page[app.BatchView], error)
+	Batch(ctx context.Context, id int) (app.BatchView, error)
+	Members(ctx context.Context, id int, o app.ListOptions) (app.Page[app.MemberView], error)
+	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
+	Steps(ctx context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error)
+	Advance(ctx context.Context, by app.Caller, id int) (app.AdvanceView, error)
+}
+
+// Verifier tells whose an Authorization header is; *signin.Verifier is one.
+type Verifier interface {
+	Verify(ctx context.Context, header string) (signin.Identity, error)
+}
+
+// Config is what the API is made of. App and Verifier are required.
+type Config struct {
+	App      App
+	Verifier Verifier
+	Log      *slog.Logger     // slog.Default when nil
+	Now      func() time.Time // time.Now when nil
+
+	// MaxBody is the largest upload of members, in bytes; roster.MaxBytes when 0.
+	MaxBody int64
+}
+
+// The limits of a request, apart from the upload of members.
+const (
+	maxHealth    = 3 * time.Second // how long the parts of the system have to answer
+	keepHealth   = 5 * time.Second // how long their answer is passed on
+	maxName      = 100             // bytes of a runbook's name, as the format has it
+	maxParameter = 4096            // bytes of a query parameter
+	// A runbook in JSON grows by its escapes; none but control characters, which YAML
+	// does not allow, take more than two bytes for one.
+	maxRunbookJSON = 2*runbook.MaxBytes + 4096
+)
+
+type api struct {
+	Config
+	health healthCache
+}
+
+// New makes the handler of everything under /api. It is safe for concurrent use.
+func New(c Config) http.Handler {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.MaxBody == 0 {
+		c.MaxBody = roster.MaxBytes
+	}
+	a := &api{Config: c}
+
+	r := gin.New()
+	r.HandleMethodNotAllowed = true
+	r.RedirectTrailingSlash = false
+	r.Use(a.record)
+	r.NoRoute(a.noRoute)
+	r.NoMethod(a.noMethod)
+
+	r.GET("/api/health", query(), a.getHealth)
+
+	reader := r.Group("/api", a.signIn)
+	reader.GET("/runbooks", query("limit", "continuationToken"), a.listRunbooks)
+	reader.GET("/runbooks/:name", query(), a.getRunbook)
+	reader.GET("/runbooks/:name/template", query(), a.getTemplate)
+	reader.GET("/batches", query("status", "runbook", "limit", "continuationToken"), a.listBatches)
+	reader.GET("/batches/:id", query(), a.getBatch)
+	reader.GET("/batches/:id/members", query("status", "limit", "continuationToken"), a.listMembers)
+	reader.GET("/batches/:id/phases", query(), a.listPhases)
+	reader.GET("/batches/:id/steps", query("status", "phase", "member", "limit", "continuationToken"), a.listSteps)
+
+	writer := reader.Group("", a.admin)
+	writer.POST("/runbooks", query(), a.publishRunbook)
+	writer.POST("/batches", query(), a.createBatch)
+	writer.POST("/batches/:id/advance", query(), a.advanceBatch)
+	return r
+}
+
+func init() { gin.SetMode(gin.ReleaseMode) }

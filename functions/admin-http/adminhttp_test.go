@@ -1,0 +1,527 @@
+package adminhttp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/signin"
+)
+
+// record is an App that notes each call and answers with err or with something that
+// can be recognised.
+type recorder struct {
+	mu     sync.Mutex
+	calls  []string
+	err    error
+	health app.Health
+	panics bool
+}
+
+func (r *recorder) note(format string, args ...any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, fmt.Sprintf(format, args...))
+	if r.panics {
+		panic("secret of the implementation")
+	}
+	return r.err
+}
+
+func (r *recorder) Health(context.Context) app.Health {
+	_ = r.note("Health")
+	return r.health
+}
+
+func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte) (app.RunbookView, error) {
+	return app.RunbookView{Name: "a b", Version: 1, Unchanged: string(yaml) == "same"}, r.note("PublishRunbook %s %q %q", by.Name, name, yaml)
+}
+
+func (r *recorder) Runbooks(_ context.Context, o app.ListOptions) (app.Page[app.RunbookView], error) {
+	return app.Page[app.RunbookView]{}, r.note("Runbooks %+v", o)
+}
+
+func (r *recorder) Runbook(_ context.Context, name string) (app.RunbookView, error) {
+	return app.RunbookView{Name: name, Version: 3}, r.note("Runbook %q", name)
+}
+
+func (r *recorder) CSVTemplate(_ context.Context, name string) ([]byte, error) {
+	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
+}
+
+func (r *recorder) CreateBatch(_ context.Context, by app.Caller, name string, csv []byte) (app.BatchView, error) {
+	return app.BatchView{ID: 42}, r.note("CreateBatch %s %q %q", by.Name, name, csv)
+}
+
+func (r *recorder) Batches(_ context.Context, o app.ListOptions) (app.Page[app.BatchView], error) {
+	return app.Page[app.BatchView]{Items: []app.BatchView{{ID: 1}}, Continuation: "next"}, r.note("Batches %+v", o)
+}
+
+func (r *recorder) Batch(_ context.Context, id int) (app.BatchView, error) {
+	return app.BatchView{ID: id}, r.note("Batch %d", id)
+}
+
+func (r *recorder) Members(_ context.Context, id int, o app.ListOptions) (app.Page[app.MemberView], error) {
+	return app.Page[app.MemberView]{}, r.note("Members %d %+v", id, o)
+}
+
+func (r *recorder) Phases(_ context.Context, id int) (app.Page[app.PhaseView], error) {
+	return app.Page[app.PhaseView]{}, r.note("Phases %d", id)
+}
+
+func (r *recorder) Steps(_ context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error) {
+	return app.Page[app.StepView]{}, r.note("Steps %d %+v", id, o)
+}
+
+func (r *recorder) Advance(_ context.Context, by app.Caller, id int) (app.AdvanceView, error) {
+	return app.AdvanceView{Batch: app.BatchView{ID: id}, Advanced: "move"}, r.note("Advance %s %d", by.Name, id)
+}
+
+// fixture is the API over a recorder.
+type fixture struct {
+	app     *recorder
+	handler http.Handler
+	log     *bytes.Buffer
+	now     time.Time
+}
+
+func newFixture() *fixture {
+	f := &fixture{app: &recorder{health: app.Health{Status: "ok", Version: "1"}}, log: &bytes.Buffer{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	f.handler = adminhttp.New(adminhttp.Config{
+		App: f.app, Verifier: tokens{}, MaxBody: 1000, Now: func() time.Time { return f.now },
+		Log: slog.New(slog.NewJSONHandler(f.log, nil)),
+	})
+	return f
+}
+
+type request struct {
+	method, path, token, media, body string
+}
+
+func (f *fixture) send(r request) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(r.method, r.path, strings.NewReader(r.body))
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	if r.media != "" {
+		req.Header.Set("Content-Type", r.media)
+	}
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, req)
+	return w
+}
+
+func form(t *testing.T, parts ...string) (media, body string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i := 0; i < len(parts); i += 2 {
+		p, err := w.CreateFormField(parts[i])
+		if err == nil {
+			_, err = io.WriteString(p, parts[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w.FormDataContentType(), b.String()
+}
+
+const jsonMedia = "application/json"
+
+// routes is every route with a request that is good, what it answers an
+// administrator with, and the call it makes.
+func routes(t *testing.T) []struct {
+	request
+	write  bool
+	status int
+	call   string
+	body   string
+} {
+	media, csv := form(t, "runbookName", "rb", "file", "Key\nu1\n")
+	return []struct {
+		request
+		write  bool
+		status int
+		call   string
+		body   string
+	}{
+		{request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""}, false, 200,
+			"Runbooks {Limit:5 Continuation:t Status: Runbook: Phase: Member:0}", `{"items":[]}`},
+		{request{"GET", "/api/runbooks/my%20moves", "", "", ""}, false, 200, `Runbook "my moves"`, `"version":3`},
+		{request{"GET", "/api/runbooks/rb/template", "", "", ""}, false, 200, `CSVTemplate "rb"`, "Key,Mail\r\n"},
+		{request{"GET", "/api/batches?status=active&runbook=rb", "", "", ""}, false, 200,
+			"Batches {Limit:0 Continuation: Status:active Runbook:rb Phase: Member:0}", `"continuationToken":"next"`},
+		{request{"GET", "/api/batches/7", "", "", ""}, false, 200, "Batch 7", `"id":7`},
+		{request{"GET", "/api/batches/7/members?status=failed&limit=1000", "", "", ""}, false, 200,
+			"Members 7 {Limit:1000 Continuation: Status:failed Runbook: Phase: Member:0}", `{"items":[]}`},
+		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases 7", `{"items":[]}`},
+		{request{"GET", "/api/batches/7/steps?phase=move&member=9&status=failed", "", "", ""}, false, 200,
+			"Steps 7 {Limit:0 Continuation: Status:failed Runbook: Phase:move Member:9}", `{"items":[]}`},
+		{request{"POST", "/api/runbooks", "", jsonMedia, `{"name":"rb","yamlContent":"name: rb"}`}, true, 201,
+			`PublishRunbook avery@contoso "rb" "name: rb"`, `"version":1`},
+		{request{"POST", "/api/runbooks", "", "application/yaml; charset=UTF-8", "name: rb"}, true, 201,
+			`PublishRunbook avery@contoso "" "name: rb"`, `"version":1`},
+		{request{"POST", "/api/runbooks", "", "application/yaml", "same"}, true, 200,
+			`PublishRunbook avery@contoso "" "same"`, `"unchanged":true`},
+		{request{"POST", "/api/batches", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n"`, `"id":42`},
+		{request{"POST", "/api/batches/7/advance", "", "", ""}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
+		{request{"POST", "/api/batches/7/advance", "", jsonMedia, "{}"}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
+	}
+}
+
+func TestRoutesByRole(t *testing.T) {
+	t.Parallel()
+	for _, route := range routes(t) {
+		for _, caller := range []struct {
+			token  string
+			status int // 0: as the route says
+		}{{"", 401}, {"bad", 401}, {"none", 0}, {"reader", 0}, {"admin", 0}} {
+			want := route.status
+			if caller.status != 0 {
+				want = caller.status
+			} else if route.write && caller.token != "admin" {
+				want = 403
+			}
+			t.Run(fmt.Sprintf("%s %s as %q", route.method, route.path, caller.token), func(t *testing.T) {
+				t.Parallel()
+				f := newFixture()
+				r := route.request
+				r.token = caller.token
+				w := f.send(r)
+				if w.Code != want {
+					t.Fatalf("status %d, want %d: %s", w.Code, want, w.Body)
+				}
+				if want >= 400 {
+					problem(t, w)
+					if f.app.calls != nil {
+						t.Errorf("a refused request reached %q", f.app.calls)
+					}
+					if (want == 401) != (w.Header().Get("WWW-Authenticate") != "") {
+						t.Errorf("WWW-Authenticate is %q", w.Header().Get("WWW-Authenticate"))
+					}
+					return
+				}
+				if !reflect.DeepEqual(f.app.calls, []string{route.call}) {
+					t.Errorf("calls %q, want %q", f.app.calls, route.call)
+				}
+				if !strings.Contains(w.Body.String(), route.body) {
+					t.Errorf("body %s has no %s", w.Body, route.body)
+				}
+				if w.Header().Get("Cache-Control") != "no-store" {
+					t.Error("the answer may be cached")
+				}
+			})
+		}
+	}
+}
+
+func TestAnswerHeaders(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	media, csv := form(t, "file", "Key\n", "runbookName", "rb")
+	for _, tt := range []struct {
+		request
+		header, want string
+	}{
+		{request{"POST", "/api/runbooks", "admin", "application/yaml", "x"}, "Location", "/api/runbooks/a%20b"},
+		{request{"POST", "/api/batches", "admin", media, csv}, "Location", "/api/batches/42"},
+		{request{"GET", "/api/runbooks/moves/template", "admin", "", ""}, "Content-Type", "text/csv; charset=utf-8"},
+		{request{"GET", "/api/runbooks/moves/template", "admin", "", ""}, "Content-Disposition", "attachment; filename=moves-template.csv"},
+		{request{"GET", "/api/runbooks/m%C3%BCnchen/template", "admin", "", ""}, "Content-Disposition", "attachment; filename*=utf-8''m%C3%BCnchen-template.csv"},
+		{request{"DELETE", "/api/batches", "admin", "", ""}, "Allow", "GET, POST"},
+	} {
+		if got := f.send(tt.request).Header().Get(tt.header); got != tt.want {
+			t.Errorf("%s %s: %s is %q, want %q", tt.method, tt.path, tt.header, got, tt.want)
+		}
+	}
+}
+
+// problem reads a problem document and checks what every one has.
+func problem(t *testing.T, w *httptest.ResponseRecorder) adminhttp.Problem {
+	t.Helper()
+	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
+		t.Fatalf("status %d with content type %q: %s", w.Code, got, w.Body)
+	}
+	var p adminhttp.Problem
+	d := json.NewDecoder(w.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Type != "about:blank" || p.Title != http.StatusText(w.Code) || p.Status != w.Code || p.Detail == "" || p.Error == "" ||
+		len(p.TraceID) != 32 || p.TraceID != w.Header().Get("X-Trace-Id") {
+		t.Fatalf("problem %+v", p)
+	}
+	return p
+}
+
+func TestRefusedRequests(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 101)
+	upload := func(parts ...string) request {
+		media, body := form(t, parts...)
+		return request{"POST", "/api/batches", "admin", media, body}
+	}
+	broken := upload("runbookName", "rb", "file", "Key\n")
+	broken.body = broken.body[:len(broken.body)-10]
+	runbook := func(media, body string) request { return request{"POST", "/api/runbooks", "admin", media, body} }
+	get := func(path string) request { return request{"GET", path, "reader", "", ""} }
+
+	tests := []struct {
+		name string
+		request
+		status int
+		code   string
+		says   string
+	}{
+		{"no such address", get("/api/nothing"), 404, "not_found", "nothing at this address"},
+		{"a slash too many", get("/api/batches/"), 404, "not_found", ""},
+		{"outside the API", get("/"), 404, "not_found", ""},
+		{"method", request{"DELETE", "/api/batches/7", "admin", "", ""}, 405, "method_not_allowed", "allows GET"},
+		{"batch that is no number", get("/api/batches/seven"), 404, "not_found", "named by its number"},
+		{"batch 0", get("/api/batches/0"), 404, "not_found", ""},
+		{"batch 07", get("/api/batches/07"), 404, "not_found", ""},
+		{"batch +7", get("/api/batches/+7/phases"), 404, "not_found", ""},
+		{"batch beyond any", get("/api/batches/2147483648/members"), 404, "not_found", ""},
+		{"runbook name too long", get("/api/runbooks/" + long), 404, "not_found", "at most 100 bytes"},
+		{"runbook name not UTF-8", get("/api/runbooks/%ff"), 404, "not_found", ""},
+		{"unknown parameter", get("/api/batches?stauts=active"), 400, "invalid", `unknown query parameter "stauts"; this address has status, runbook`},
+		{"parameter where none belongs", get("/api/batches/7?limit=1"), 400, "invalid", "this address has none"},
+		{"parameter on a write", request{"POST", "/api/batches/7/advance?force=1", "admin", "", ""}, 400, "invalid", "force"},
+		{"parameter on health", get("/api/health?x=1"), 400, "invalid", ""},
+		{"parameter twice", get("/api/batches?limit=1&limit=2"), 400, "invalid", "2 times"},
+		{"parameter empty", get("/api/batches?status="), 400, "invalid", "empty"},
+		{"parameter too long", get("/api/batches?status=" + strings.Repeat("x", 5000)), 400, "invalid", "longer"},
+		{"query malformed", get("/api/batches?a=%zz"), 400, "invalid", "malformed"},
+		{"limit 0", get("/api/batches?limit=0"), 400, "invalid", "from 1 to 1000"},
+		{"limit too large", get("/api/runbooks?limit=1001"), 400, "invalid", "from 1 to 1000"},
+		{"limit no number", get("/api/batches/7/steps?limit=ten"), 400, "invalid", `limit is "ten"`},
+		{"member no number", get("/api/batches/7/steps?member=-1"), 400, "invalid", "member"},
+
+		{"runbook without content type", runbook("", "name: x"), 415, "unsupported_media_type", "application/yaml"},
+		{"runbook as a form", runbook("application/x-www-form-urlencoded", "a=b"), 415, "unsupported_media_type", ""},
+		{"runbook in another charset", runbook("application/json; charset=iso-8859-1", "{}"), 415, "unsupported_media_type", "UTF-8"},
+		{"unknown field", runbook(jsonMedia, `{"yamlContent":"x","version":2}`), 400, "invalid", `unknown field "version"`},
+		{"wrong type", runbook(jsonMedia, `{"yamlContent":7}`), 400, "invalid", "yamlContent is a number"},
+		{"an array", runbook(jsonMedia, `[]`), 400, "invalid", "array where an object belongs"},
+		{"JSON cut off", runbook(jsonMedia, `{"yamlContent":"x`), 400, "invalid", "too early"},
+		{"JSON malformed", runbook(jsonMedia, `{yamlContent}`), 400, "invalid", "syntax error at byte 2"},
+		{"more than an object", runbook(jsonMedia, `{"yamlContent":"x"}{}`), 400, "invalid", "goes on"},
+		{"JSON not UTF-8", runbook(jsonMedia, "{\"yamlContent\":\"\xff\"}"), 400, "invalid", "UTF-8"},
+		{"no runbook", runbook(jsonMedia, `{"name":"x"}`), 400, "invalid", "yamlContent is missing"},
+		{"runbook too large", runbook("application/yaml", strings.Repeat("x", 1<<20+1)), 413, "too_large", ""},
+		{"runbook too large in JSON", runbook(jsonMedia, strings.Repeat(" ", 3<<20)), 413, "too_large", ""},
+
+		{"batch as JSON", request{"POST", "/api/batches", "admin", jsonMedia, "{}"}, 415, "unsupported_media_type", "multipart/form-data"},
+		{"batch without boundary", request{"POST", "/api/batches", "admin", "multipart/form-data", ""}, 415, "unsupported_media_type", ""},
+		{"batch with another part", upload("runbookName", "rb", "files", "x"), 400, "invalid", `part "files"`},
+		{"batch with a part twice", upload("runbookName", "rb", "runbookName", "rc"), 400, "invalid", "twice"},
+		{"batch without file", upload("runbookName", "rb"), 400, "invalid", "no part file"},
+		{"batch without name", upload("file", "x"), 400, "invalid", "no part runbookName"},
+		{"batch with a blank name", upload("runbookName", " ", "file", "x"), 400, "invalid", "runbookName"},
+		{"batch with a long name", upload("runbookName", long, "file", "x"), 413, "too_large", "runbookName"},
+		{"file too large", upload("runbookName", "rb", "file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},
+		{"request too large", upload("runbookName", "rb", "file", strings.Repeat("x", 9000)), 413, "too_large", "1000 bytes"},
+		{"upload cut off", broken, 400, "invalid", "before it was complete"},
+
+		{"advance with a body", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"x"}`}, 400, "invalid", `unknown field "phase"`},
+		{"advance with a form", request{"POST", "/api/batches/7/advance", "admin", "", `x`}, 415, "unsupported_media_type", ""},
+		{"advance with a large body", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, strings.Repeat(" ", 2000)}, 413, "too_large", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture()
+			w := f.send(tt.request)
+			p := problem(t, w)
+			if w.Code != tt.status || p.Error != tt.code {
+				t.Errorf("%d %s, want %d %s: %s", w.Code, p.Error, tt.status, tt.code, p.Detail)
+			}
+			if !strings.Contains(p.Detail, tt.says) {
+				t.Errorf("detail %q says nothing of %q", p.Detail, tt.says)
+			}
+			if f.app.calls != nil {
+				t.Errorf("a refused request reached %q", f.app.calls)
+			}
+		})
+	}
+}
+
+func TestErrorsOfUseCases(t *testing.T) {
+	t.Parallel()
+	problems := []app.Problem{{Line: 3, Column: 1, Field: "Mail", Code: "empty-key", Message: "is empty"}}
+	cause := errors.New("10.0.0.4: AccountKey=secret")
+	tests := []struct {
+		err      error
+		status   int
+		code     string
+		detail   string
+		problems []app.Problem
+	}{
+		{&app.Error{Code: app.CodeInvalid, Message: "bad status"}, 400, "invalid", "bad status", nil},
+		{&app.Error{Code: app.CodeInvalid, Message: "bad file", Problems: problems}, 422, "invalid", "bad file", problems},
+		{&app.Error{Code: app.CodeNotFound, Message: "no batch 7"}, 404, "not_found", "no batch 7", nil},
+		{fmt.Errorf("wrapped: %w", &app.Error{Code: app.CodeConflict, Message: "nothing left"}), 409, "conflict", "nothing left", nil},
+		{&app.Error{Code: app.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
+		{&app.Error{Code: app.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
+		{&app.Error{Code: app.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
+		{cause, 500, "internal", "something went wrong", nil},
+		{context.DeadlineExceeded, 500, "internal", "something went wrong", nil},
+	}
+	for _, tt := range tests {
+		for _, route := range routes(t) {
+			f := newFixture()
+			f.app.err = tt.err
+			r := route.request
+			r.token = "admin"
+			w := f.send(r)
+			body := w.Body.String()
+			p := problem(t, w)
+			if w.Code != tt.status || p.Error != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || !reflect.DeepEqual(p.Problems, tt.problems) {
+				t.Errorf("%s %s with %v: %s", r.method, r.path, tt.err, body)
+			}
+			if strings.Contains(body, "secret") {
+				t.Errorf("%s %s tells %s", r.method, r.path, body)
+			}
+			if (tt.status == 503) != (w.Header().Get("Retry-After") != "") {
+				t.Errorf("status %d with Retry-After %q", tt.status, w.Header().Get("Retry-After"))
+			}
+			if tt.status >= 500 && !strings.Contains(f.log.String(), p.TraceID) {
+				t.Errorf("the log has no trace id: %s", f.log)
+			}
+		}
+	}
+}
+
+func TestPanicIsAnInternalError(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	f.app.panics = true
+	w := f.send(request{"GET", "/api/batches/7", "reader", "", ""})
+	body := w.Body.String()
+	if p := problem(t, w); w.Code != 500 || p.Error != "internal" || strings.Contains(body, "secret") {
+		t.Errorf("%d %s", w.Code, body)
+	}
+	if !strings.Contains(f.log.String(), "secret of the implementation") {
+		t.Errorf("log %s", f.log)
+	}
+}
+
+func TestHealthIsOpenAndKeptForAMoment(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	health := request{"GET", "/api/health", "", "", ""}
+	for range 3 {
+		if w := f.send(health); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"status":"ok"}` {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	if len(f.app.calls) != 1 {
+		t.Errorf("three requests asked %d times", len(f.app.calls))
+	}
+	f.app.health = app.Health{Status: "degraded", Parts: map[string]string{"store": "cannot be reached"}}
+	f.now = f.now.Add(6 * time.Second)
+	if w := f.send(health); w.Code != 503 || strings.TrimSpace(w.Body.String()) != `{"status":"degraded"}` {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestRequestLogHoldsNoContent(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	media, csv := form(t, "runbookName", "rb", "file", "Key\nvery-private\n")
+	f.send(request{"POST", "/api/batches", "admin", media, csv})
+	f.send(request{"GET", "/api/batches?status=very-private", "reader", "", ""})
+	f.send(request{"GET", "/api/runbooks/very-private", "bad", "", ""})
+	log := f.log.String()
+	for _, secret := range []string{"very-private", "Bearer", "admin\""} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log holds %q: %s", secret, log)
+		}
+	}
+	var line map[string]any
+	if err := json.Unmarshal([]byte(strings.SplitN(log, "\n", 2)[0]), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line["method"] != "POST" || line["route"] != "/api/batches" || line["status"] != 201.0 || line["caller"] != "avery@contoso" || line["ms"] != 0.0 {
+		t.Errorf("log line %v", line)
+	}
+}
+
+func TestTraceOfTheCallerIsKept(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	for header, want := range map[string]bool{"00-" + trace + "-00f067aa0ba902b7-01": true, "00-" + trace: false, trace + "\nx": false} {
+		req := httptest.NewRequest("GET", "/api/batches", nil)
+		req.Header.Set("traceparent", header)
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, req)
+		if p := problem(t, w); (p.TraceID == trace) != want {
+			t.Errorf("traceparent %q gave the trace id %s", header, p.TraceID)
+		}
+	}
+}
+
+// tokens takes the words admin and reader for the tokens of people with the role of
+// that name, none for that of someone without a role.
+type tokens struct{}
+
+func (tokens) Verify(_ context.Context, header string) (signin.Identity, error) {
+	switch header {
+	case "Bearer admin":
+		return signin.Identity{Name: "avery@contoso", Roles: []string{"Reader", signin.RoleAdmin}}, nil
+	case "Bearer reader":
+		return signin.Identity{Name: "robin@contoso", Roles: []string{"Reader"}}, nil
+	case "Bearer none":
+		return signin.Identity{Name: "guest@contoso"}, nil
+	case "Bearer application":
+		return signin.Identity{}, &signin.Error{Kind: signin.ErrForbidden, Reason: "the token carries no role"}
+	case "Bearer outage":
+		return signin.Identity{}, &signin.Error{Kind: signin.ErrUnavailable, Reason: "the keys cannot be had"}
+	case "Bearer broken":
+		return signin.Identity{}, errors.New("secret")
+	case "":
+		return signin.Identity{}, &signin.Error{Kind: signin.ErrMissing, Reason: "a bearer token is required"}
+	}
+	return signin.Identity{}, &signin.Error{Kind: signin.ErrInvalid, Reason: "the token has expired"}
+}
+
+func TestRefusedTokens(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		token, challenge string
+		status           int
+		code, detail     string
+	}{
+		{"", "Bearer", 401, "unauthenticated", "sign in: a bearer token is required"},
+		{"old", `Bearer error="invalid_token", error_description="the token has expired"`, 401, "unauthenticated", "sign in: the token has expired"},
+		{"application", `Bearer error="insufficient_scope", error_description="the token carries no role"`, 403, "forbidden", "the token carries no role"},
+		{"outage", "", 503, "unavailable", "the keys cannot be had"},
+		{"broken", "", 500, "internal", "something went wrong on our side"},
+	} {
+		w := newFixture().send(request{"GET", "/api/batches", tt.token, "", ""})
+		p := problem(t, w)
+		if w.Code != tt.status || p.Error != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || w.Header().Get("WWW-Authenticate") != tt.challenge {
+			t.Errorf("%q: %d %q %+v", tt.token, w.Code, w.Header().Get("WWW-Authenticate"), p)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package adminhttp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// healthCache keeps the last answer for a moment: the route is open to everyone and
+// must not be a way to load the store.
+type healthCache struct {
+	mu   sync.Mutex
+	at   time.Time
+	last app.Health
+}
+
+// getHealth tells anyone whether the system works, and nothing else about it.
+func (a *api) getHealth(c *gin.Context) {
+	a.health.mu.Lock()
+	defer a.health.mu.Unlock()
+	if now := a.Now(); a.health.at.IsZero() || now.Sub(a.health.at) >= keepHealth {
+		// The answer serves other callers too, so it does not end with this one.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), maxHealth)
+		defer cancel()
+		a.health.last, a.health.at = a.App.Health(ctx), now
+	}
+	status := http.StatusOK
+	if a.health.last.Status != "ok" {
+		status = http.StatusServiceUnavailable
+		c.Header("Retry-After", retryAfter)
+	}
+	c.JSON(status, gin.H{"status": a.health.last.Status})
+}

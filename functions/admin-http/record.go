@@ -1,0 +1,89 @@
+package adminhttp
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+const (
+	keyTrace  = "trace"
+	keyCaller = "caller"
+)
+
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// record runs the request, turns a panic into a 500 and logs one line. Bodies,
+// queries and tokens are never logged.
+func (a *api) record(c *gin.Context) {
+	start := a.Now()
+	c.Set(keyTrace, newTrace(c.Request.Header.Get("traceparent")))
+	h := c.Writer.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Trace-Id", traceOf(c))
+
+	func() {
+		defer a.recover(c)
+		c.Next()
+	}()
+
+	route := c.FullPath()
+	if route == "" {
+		route = "none"
+	}
+	status := c.Writer.Status()
+	attrs := []slog.Attr{
+		slog.String("method", c.Request.Method), slog.String("route", route), slog.Int("status", status),
+		slog.Int64("ms", a.Now().Sub(start).Milliseconds()), slog.String("caller", callerOf(c).Name),
+		slog.String("trace", traceOf(c)),
+	}
+	if err := c.Errors.Last(); err != nil {
+		attrs = append(attrs, slog.String("error", err.Err.Error()))
+	}
+	level := slog.LevelInfo
+	switch {
+	case c.Request.Context().Err() != nil:
+		attrs = append(attrs, slog.Bool("callerGone", true))
+	case status >= 500:
+		level = slog.LevelError
+	}
+	a.Log.LogAttrs(c.Request.Context(), level, "request", attrs...)
+}
+
+func (a *api) recover(c *gin.Context) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(r)
+	}
+	a.Log.ErrorContext(c.Request.Context(), "panic", "panic", fmt.Sprint(r), "stack", string(debug.Stack()), "trace", traceOf(c))
+	if !c.Writer.Written() {
+		fail(c, fmt.Errorf("panic: %v", r))
+	}
+}
+
+// newTrace is the trace id that the caller sent (W3C Trace Context), or a new one.
+func newTrace(header string) string {
+	if m := traceparent.FindStringSubmatch(header); m != nil {
+		return m[1]
+	}
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // crypto/rand does not fail
+	return hex.EncodeToString(id[:])
+}
+
+func traceOf(c *gin.Context) string { return c.GetString(keyTrace) }
+
+func callerOf(c *gin.Context) app.Caller { return app.Caller{Name: c.GetString(keyCaller)} }

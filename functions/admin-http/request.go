@@ -1,0 +1,187 @@
+package adminhttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+const keyQuery = "query"
+
+// query lets a request pass only if it has no query parameter but those named, each
+// once, in UTF-8 and of reasonable length.
+func query(names ...string) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		values, err := url.ParseQuery(c.Request.URL.RawQuery)
+		if err != nil {
+			invalid(c, "the query of the address is malformed")
+			return
+		}
+		for name, v := range values {
+			switch {
+			case !slices.Contains(names, name) && len(names) == 0:
+				invalid(c, "unknown query parameter %q; this address has none", clip(name))
+				return
+			case !slices.Contains(names, name):
+				invalid(c, "unknown query parameter %q; this address has %s", clip(name), strings.Join(names, ", "))
+				return
+			case len(v) > 1:
+				invalid(c, "the query parameter %s is given %d times", name, len(v))
+				return
+			case len(v[0]) > maxParameter || !utf8.ValidString(v[0]):
+				invalid(c, "the query parameter %s is longer than %d bytes or not UTF-8", name, maxParameter)
+				return
+			case v[0] == "":
+				invalid(c, "the query parameter %s is empty", name)
+				return
+			}
+		}
+		c.Set(keyQuery, values)
+	}
+}
+
+// options reads the query into what the lists take. It answers and returns false
+// when a value is wrong.
+func options(c *gin.Context) (app.ListOptions, bool) {
+	values := c.MustGet(keyQuery).(url.Values)
+	o := app.ListOptions{
+		Continuation: values.Get("continuationToken"), Status: values.Get("status"),
+		Runbook: values.Get("runbook"), Phase: values.Get("phase"),
+	}
+	for name, n := range map[string]struct {
+		into *int
+		max  int
+	}{"limit": {&o.Limit, 1000}, "member": {&o.Member, 1<<31 - 1}} {
+		text := values.Get(name)
+		if text == "" {
+			continue
+		}
+		value, ok := number(text, n.max)
+		if !ok {
+			invalid(c, "the query parameter %s is %q; it has to be a number from 1 to %d", name, clip(text), n.max)
+			return o, false
+		}
+		*n.into = value
+	}
+	return o, true
+}
+
+// number reads a positive decimal number as people write it: no sign, no zero in
+// front.
+func number(s string, limit int) (int, bool) {
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 1 && n <= limit && strconv.Itoa(n) == s
+}
+
+// batchID reads the batch's number from the address.
+func batchID(c *gin.Context) (int, bool) {
+	id, ok := number(c.Param("id"), 1<<31-1)
+	if !ok {
+		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no batch %q; a batch is named by its number", clip(c.Param("id")))
+	}
+	return id, ok
+}
+
+// runbookName reads the runbook's name from the address.
+func runbookName(c *gin.Context) (string, bool) {
+	name := c.Param("name")
+	if len(name) > maxName || !utf8.ValidString(name) {
+		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no runbook %q; names have at most %d bytes", clip(name), maxName)
+		return "", false
+	}
+	return name, true
+}
+
+// mediaType is the media type of the body without its parameters, which have to be
+// well-formed; a charset other than UTF-8 is none that we read.
+func mediaType(c *gin.Context) (string, map[string]string) {
+	media, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	if err != nil {
+		return "", nil
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return "", nil
+	}
+	return media, params
+}
+
+// body reads the whole body. It answers and returns false when it is longer than
+// limit or cannot be read.
+func body(c *gin.Context, limit int64) ([]byte, bool) {
+	data, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	if err != nil {
+		unreadable(c, err, limit)
+		return nil, false
+	}
+	return data, true
+}
+
+func unreadable(c *gin.Context, err error, limit int64) {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		refuse(c, http.StatusRequestEntityTooLarge, string(app.CodeTooLarge), "the request is larger than the %d bytes allowed", limit)
+		return
+	}
+	_ = c.Error(err)
+	invalid(c, "the request ended before it was complete or is malformed")
+}
+
+// decodeJSON reads exactly one JSON object without unknown fields.
+func decodeJSON(c *gin.Context, data []byte, into any) bool {
+	if !utf8.Valid(data) {
+		invalid(c, "the request is not in UTF-8")
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		invalid(c, "the request is not the JSON expected: %s", reason(err))
+		return false
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		invalid(c, "the request goes on after its JSON object")
+		return false
+	}
+	return true
+}
+
+// reason words what encoding/json reports for the caller, without Go's types.
+func reason(err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return "syntax error at byte " + strconv.FormatInt(syntax.Offset, 10)
+	case errors.As(err, &kind) && kind.Field == "":
+		return "a " + kind.Value + " where an object belongs"
+	case errors.As(err, &kind):
+		return kind.Field + " is a " + kind.Value
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	}
+	return strings.TrimPrefix(err.Error(), "json: ") // unknown field "x"
+}
+
+func invalid(c *gin.Context, format string, args ...any) {
+	refuse(c, http.StatusBadRequest, string(app.CodeInvalid), format, args...)
+}
+
+// clip shortens what a caller sent for a message.
+func clip(s string) string {
+	if r := []rune(strings.ToValidUTF8(s, "�")); len(r) > 100 {
+		return string(r[:100]) + "…"
+	}
+	return strings.ToValidUTF8(s, "�")
+}

@@ -1,0 +1,103 @@
+package adminhttp
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// publishRunbook takes a runbook as JSON with the YAML in it, as the API always
+// had it, or as the YAML itself.
+func (a *api) publishRunbook(c *gin.Context) {
+	var request struct {
+		Name        string `json:"name"`
+		YAMLContent string `json:"yamlContent"`
+	}
+	var yaml []byte
+	switch media, _ := mediaType(c); media {
+	case "application/json":
+		data, ok := body(c, maxRunbookJSON)
+		if !ok || !decodeJSON(c, data, &request) {
+			return
+		}
+		if request.YAMLContent == "" {
+			invalid(c, "yamlContent is missing; it holds the runbook")
+			return
+		}
+		yaml = []byte(request.YAMLContent)
+	case "application/yaml":
+		data, ok := body(c, runbook.MaxBytes)
+		if !ok {
+			return
+		}
+		yaml = data
+	default:
+		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the runbook as application/yaml or as application/json, in UTF-8")
+		return
+	}
+	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	status := http.StatusCreated
+	if view.Unchanged {
+		status = http.StatusOK
+	}
+	c.Header("Location", "/api/runbooks/"+url.PathEscape(view.Name))
+	c.JSON(status, view)
+}
+
+func (a *api) listRunbooks(c *gin.Context) {
+	o, ok := options(c)
+	if !ok {
+		return
+	}
+	p, err := a.App.Runbooks(c.Request.Context(), o)
+	page(c, p, err)
+}
+
+func (a *api) getRunbook(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.Runbook(c.Request.Context(), name)
+	respond(c, view, err)
+}
+
+func (a *api) getTemplate(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	csv, err := a.App.CSVTemplate(c.Request.Context(), name)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.Header("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + "-template.csv"}))
+	c.Data(http.StatusOK, "text/csv; charset=utf-8", csv)
+}
+
+// respond answers with a view, or with why there is none.
+func respond[V any](c *gin.Context, view V, err error) {
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.JSON(http.StatusOK, view)
+}
+
+// page answers with one page of a list, whose items are never null.
+func page[V any](c *gin.Context, p app.Page[V], err error) {
+	if p.Items == nil {
+		p.Items = []V{}
+	}
+	respond(c, p, err)
+}
