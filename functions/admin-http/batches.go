@@ -11,6 +11,19 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// The statuses that the lists can be narrowed to.
+var (
+	batchStatuses = []engine.BatchStatus{
+		engine.BatchDetected, engine.BatchInitDispatched, engine.BatchActive, engine.BatchCompleted, engine.BatchFailed,
+	}
+	memberStatuses = []engine.MemberStatus{engine.MemberActive, engine.MemberRemoved, engine.MemberFailed}
+	stepStatuses   = []engine.StepStatus{
+		engine.StepPending, engine.StepDispatched, engine.StepSucceeded, engine.StepFailed,
+		engine.StepPolling, engine.StepPollTimeout, engine.StepCancelled,
+	}
 )
 
 // createBatch takes a form of two parts: runbookName and file, the CSV of members.
@@ -88,7 +101,7 @@ func (a *api) upload(c *gin.Context, form *multipart.Reader) (name string, csv [
 }
 
 func (a *api) listBatches(c *gin.Context) {
-	o, ok := options(c)
+	o, ok := options(c, batchStatuses)
 	if !ok {
 		return
 	}
@@ -110,7 +123,7 @@ func (a *api) listMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	o, ok := options(c)
+	o, ok := options(c, memberStatuses)
 	if !ok {
 		return
 	}
@@ -132,7 +145,7 @@ func (a *api) listSteps(c *gin.Context) {
 	if !ok {
 		return
 	}
-	o, ok := options(c)
+	o, ok := options(c, stepStatuses)
 	if !ok {
 		return
 	}

@@ -52,13 +52,17 @@ func query(names ...string) gin.HandlerFunc {
 	}
 }
 
-// options reads the query into what the lists take. It answers and returns false
-// when a value is wrong.
-func options(c *gin.Context) (app.ListOptions, bool) {
+// options reads the query into what the lists take; statuses are those that the
+// list's items can have. It answers and returns false when a value is wrong.
+func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
 	values := c.MustGet(keyQuery).(url.Values)
 	o := app.ListOptions{
-		Continuation: values.Get("continuationToken"), Status: values.Get("status"),
+		Continuation: values.Get("continuationToken"), Status: strings.ToLower(values.Get("status")),
 		Runbook: values.Get("runbook"), Phase: values.Get("phase"),
+	}
+	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {
+		invalid(c, "the query parameter status is %q; it can be one of %v", clip(o.Status), statuses)
+		return o, false
 	}
 	for name, n := range map[string]struct {
 		into *int

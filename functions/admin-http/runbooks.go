@@ -54,7 +54,7 @@ func (a *api) publishRunbook(c *gin.Context) {
 }
 
 func (a *api) listRunbooks(c *gin.Context) {
-	o, ok := options(c)
+	o, ok := options[string](c, nil)
 	if !ok {
 		return
 	}
