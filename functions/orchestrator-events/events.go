@@ -1,0 +1,42 @@
+// Package orchestratorevents turns a message of the topic orchestrator-events
+// into one call of the use case that handles it. It knows the trigger's payload
+// and that use case.
+package orchestratorevents
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/invocation"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// Name is the function's, the same as its folder's.
+const Name = message.TopicOrchestratorEvents
+
+const binding = "message" // as in function.json
+
+// Handler handles one event. nil settles the message; an error has it delivered
+// again at once, so a Handler must expect any message twice.
+type Handler interface {
+	HandleEvent(ctx context.Context, m app.Message) error
+}
+
+// New makes the function.
+func New(handler Handler) invocation.Func {
+	return func(ctx context.Context, call *invocation.Call) error {
+		body, err := call.Binary(binding)
+		if err != nil {
+			return err
+		}
+		kind, _ := call.Properties[message.PropertyMessageType].(string)
+		return handler.HandleEvent(ctx, app.Message{
+			ID:            call.MessageID,
+			Type:          kind,
+			Body:          body,
+			Properties:    call.Properties,
+			DeliveryCount: max(call.DeliveryCount, 1),
+			EnqueuedAt:    call.EnqueuedAt,
+		})
+	}
+}

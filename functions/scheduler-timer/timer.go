@@ -1,0 +1,30 @@
+// Package schedulertimer turns a firing of the scheduler's timer into one tick.
+// It knows the trigger's payload and the one use case it calls.
+package schedulertimer
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/invocation"
+)
+
+// Name is the function's, the same as its folder's.
+const Name = "scheduler-timer"
+
+const binding = "timer" // as in function.json
+
+// Ticker does what is due. A tick may come late, twice or together with another.
+type Ticker interface {
+	Tick(ctx context.Context) error
+}
+
+// New makes the function. A timer that is past due ticks like any other: a tick
+// looks at what is due now, so the occurrences that were missed need no making up.
+func New(ticker Ticker) invocation.Func {
+	return func(ctx context.Context, call *invocation.Call) error {
+		if _, err := call.Timer(binding); err != nil {
+			return err
+		}
+		return ticker.Tick(ctx)
+	}
+}

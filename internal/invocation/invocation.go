@@ -1,0 +1,161 @@
+// Package invocation is the custom-handler side of the Azure Functions host
+// protocol: it takes the host's POST /{FunctionName}, decodes its envelope, runs
+// the function under a deadline and writes the reply that the host accepts.
+//
+// It knows the wire and nothing of what the functions do: no use case, no store,
+// no bus.
+package invocation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+)
+
+// Headers of the protocol.
+const (
+	HeaderInvocationID = "X-Azure-Functions-InvocationId" // on every invocation
+	HeaderProxiedID    = "X-Ms-Invocation-Id"             // only on HTTP requests that the host proxies
+)
+
+// MaxBody is the largest envelope that is read, in bytes: a message of Service Bus
+// Standard (256 KB) in base64, with room for its metadata.
+const MaxBody = 1 << 20
+
+// Func runs one invocation. An error, or a panic, makes the host count the
+// invocation as failed: a message is abandoned and comes again at once. The
+// context ends before the host's functionTimeout does. A Func is called
+// concurrently and may keep nothing of call after it returns.
+type Func func(ctx context.Context, call *Call) error
+
+// Server answers invocations. It is an http.Handler, safe for concurrent use.
+type Server struct {
+	functions map[string]Func
+	deadline  time.Duration
+	log       *slog.Logger
+}
+
+// Config of a Server. Functions are keyed by the name of their folder, in its
+// exact case. Deadline is how long one invocation may take; it must be shorter
+// than the host's functionTimeout, past which the host kills the whole process.
+type Config struct {
+	Functions map[string]Func
+	Deadline  time.Duration
+	Log       *slog.Logger // nil: slog.Default
+}
+
+// NewServer makes a Server.
+func NewServer(c Config) *Server {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &Server{functions: c.Functions, deadline: c.Deadline, log: c.Log}
+}
+
+// The replies hold a non-empty object and are always application/json: the host
+// waits for ever on an empty one and fails a call whose content type is not JSON.
+const (
+	replySuccess = `{"Outputs":{},"Logs":[],"ReturnValue":null}`
+	replyFailure = `{"Outputs":{},"Logs":["the invocation failed; see the handler's own log"],"ReturnValue":null}`
+	replyUnknown = `{"Outputs":{},"Logs":["no such function"],"ReturnValue":null}`
+)
+
+// ServeHTTP serves the host's probe, GET /, at once with 200, and an invocation
+// on the exact POST /{FunctionName} and nowhere else. A request that the host
+// proxies from outside is never an invocation, whatever its path.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		reply(w, http.StatusOK, replySuccess)
+		return
+	}
+	name, function := s.function(r)
+	if function == nil {
+		reply(w, http.StatusNotFound, replyUnknown)
+		return
+	}
+	id := r.Header.Get(HeaderInvocationID)
+	log := s.log.With("function", name, "invocation", id)
+	start := time.Now()
+	if err := s.invoke(w, r, name, id, function, log); err != nil {
+		log.Warn("invocation failed", "error", err, "duration", time.Since(start))
+		reply(w, http.StatusInternalServerError, replyFailure)
+		return
+	}
+	log.Debug("invocation done", "duration", time.Since(start))
+	reply(w, http.StatusOK, replySuccess)
+}
+
+func (s *Server) function(r *http.Request) (string, Func) {
+	if r.Method != http.MethodPost || len(r.URL.Path) < 2 || r.URL.RawPath != "" {
+		return "", nil
+	}
+	if _, proxied := r.Header[HeaderProxiedID]; proxied {
+		return "", nil
+	}
+	name := r.URL.Path[1:]
+	return name, s.functions[name]
+}
+
+func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic in a function", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	buffer := buffers.Get().(*bytes.Buffer)
+	defer release(buffer)
+	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
+		return fmt.Errorf("read the envelope: %w", err)
+	}
+	call, err := Decode(buffer.Bytes())
+	if err != nil {
+		return err
+	}
+	call.Function, call.ID = name, id
+	ctx, cancel := context.WithTimeout(r.Context(), s.deadline)
+	defer cancel()
+	return function(traced(ctx, r.Header, call), call)
+}
+
+// traced puts the trace that the call belongs to into its context: the host's own
+// where it is being traced, else the one the message carries from its sender.
+func traced(ctx context.Context, header http.Header, call *Call) context.Context {
+	if header.Get("traceparent") != "" {
+		return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
+	}
+	carrier := propagation.MapCarrier{}
+	for _, key := range []string{"traceparent", "tracestate"} {
+		if value, ok := call.Properties[key].(string); ok {
+			carrier[key] = value
+		}
+	}
+	return propagation.TraceContext{}.Extract(ctx, carrier)
+}
+
+func reply(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body) // the host is gone if this fails, and takes the call as failed
+}
+
+// keepBuffer is the largest buffer that is kept for the next envelope, so that a
+// few large messages do not hold on to memory.
+const keepBuffer = 64 << 10
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func release(b *bytes.Buffer) {
+	if b.Cap() <= keepBuffer {
+		b.Reset()
+		buffers.Put(b)
+	}
+}

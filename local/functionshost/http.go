@@ -1,0 +1,113 @@
+package functionshost
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// answerWithin is how long a proxied request may go without an answer.
+const answerWithin = 240 * time.Second
+
+// handler serves the host's own /admin and proxies what an httpTrigger's route
+// and methods let through; anything else is 404.
+func (s *Server) handler() http.Handler {
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       rewrite,
+		Transport:     proxied{s},
+		FlushInterval: -1,
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil {
+				s.log.Warn("proxied request failed", "path", r.URL.Path, "error", err)
+			}
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	}
+	prefix := "/" + strings.Trim(s.app.host.Extensions.HTTP.RoutePrefix, "/")
+	admin := s.admin()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.EscapedPath()
+		if path == "/admin" || strings.HasPrefix(path, "/admin/") {
+			admin.ServeHTTP(w, r)
+			return
+		}
+		rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
+		if ok && (rest == "" || rest[0] == '/') {
+			for _, f := range s.app.functions {
+				if f.http != nil && f.http.allows(r.Method) && f.http.route.matches(rest) {
+					proxy.ServeHTTP(w, r)
+					return
+				}
+			}
+		}
+		http.NotFound(w, r)
+	})
+}
+
+// rewrite keeps method, path, query, headers and body as they came and adds the
+// host's own headers over any that the caller forged.
+func rewrite(r *httputil.ProxyRequest) {
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	id := uuid.NewString()
+	r.Out.Header.Set("X-Azure-Functions-HostVersion", hostVersion)
+	r.Out.Header.Set("X-Azure-Functions-InvocationId", id)
+	r.Out.Header.Set("x-ms-invocation-id", id)
+}
+
+// proxied sends a request to whichever process is ready.
+type proxied struct{ s *Server }
+
+func (t proxied) RoundTrip(r *http.Request) (*http.Response, error) {
+	p, err := t.s.supervisor.ready(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(p.url)
+	if err != nil {
+		return nil, err
+	}
+	r.URL.Scheme, r.URL.Host = target.Scheme, target.Host
+	return p.proxy.RoundTrip(r)
+}
+
+// admin serves the few of the host's own addresses that a person or a script
+// uses: status, and running a timer now.
+func (s *Server) admin() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /admin/host/status", func(w http.ResponseWriter, r *http.Request) {
+		state := "Running"
+		if s.HandlerPID() == 0 {
+			state = "Initializing"
+		}
+		answer(w, http.StatusOK, map[string]any{
+			"id": "local", "state": state, "version": hostVersion, "processUptime": time.Since(s.started).Milliseconds(), "functionAppContentEditingState": "NotAllowed",
+		})
+	})
+	mux.HandleFunc("GET /admin/host/ping", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.HandleFunc("POST /admin/functions/{name}", func(w http.ResponseWriter, r *http.Request) {
+		// A page in the browser cannot send this content type without asking first.
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+			answer(w, http.StatusUnsupportedMediaType, map[string]any{"error": "Content-Type must be application/json"})
+			return
+		}
+		t, ok := s.timers[strings.ToLower(r.PathValue("name"))]
+		if !ok {
+			answer(w, http.StatusNotFound, map[string]any{"error": "no timer function of that name; only those can be run by hand here"})
+			return
+		}
+		t.runNow()
+		w.WriteHeader(http.StatusAccepted)
+	})
+	return mux
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the caller is gone if this fails
+}

@@ -1,0 +1,183 @@
+package functionshost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// process is one run of the handler's executable.
+type process struct {
+	pid    int
+	url    string          // http://127.0.0.1:port
+	client *http.Client    // for invocations and probes
+	proxy  *http.Transport // for proxied requests
+	cmd    *exec.Cmd
+	lines  *lines
+	done   chan struct{} // closed when it has exited
+	exit   error         // why; read after done
+}
+
+// command says how the handler is started.
+type command struct {
+	path, dir string
+	arguments []string
+	settings  map[string]string
+	appDir    string
+	timeout   time.Duration // until it must answer
+}
+
+// inherited are the variables of this process that the handler gets beside its
+// settings. The rest stays out, so that what the person at this machine has set
+// for other programs does not reach the handler.
+var inherited = []string{"PATH", "HOME", "TMPDIR", "TEMP", "SystemRoot", "USERPROFILE", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR", "GORACE"}
+
+// start runs the handler and returns when it answers GET /, with whatever status.
+func (c command) start(ctx context.Context, lines *lines, connections int) (*process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{
+		url:   "http://127.0.0.1:" + strconv.Itoa(port),
+		lines: lines,
+		done:  make(chan struct{}),
+		client: &http.Client{
+			Transport: &http.Transport{
+				MaxIdleConnsPerHost: connections,
+				DisableCompression:  true,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		proxy: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true, ResponseHeaderTimeout: answerWithin},
+	}
+	p.cmd = exec.Command(c.path, c.arguments...)
+	p.cmd.Dir = c.dir
+	p.cmd.Env = c.environment(port)
+	p.cmd.Stdout = lines.stream(stdout)
+	p.cmd.Stderr = lines.stream(stderr)
+	p.cmd.WaitDelay = time.Second
+	dieWithParent(p.cmd)
+	started := make(chan error)
+	go func() {
+		// The kernel ties the handler's life to the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.exit = p.cmd.Wait()
+			p.client.CloseIdleConnections()
+			p.proxy.CloseIdleConnections()
+			close(p.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start the handler: %w", err)
+	}
+	p.pid = p.cmd.Process.Pid
+	if err := p.awaitReady(ctx, c.timeout); err != nil {
+		p.kill()
+		<-p.done
+		return nil, err
+	}
+	return p, nil
+}
+
+func (c command) environment(port int) []string {
+	var env []string
+	for _, name := range inherited {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, value := range c.settings {
+		env = append(env, name+"="+value)
+	}
+	id := uuid.NewString()
+	return append(env,
+		"FUNCTIONS_CUSTOMHANDLER_PORT="+strconv.Itoa(port),
+		"FUNCTIONS_CUSTOMHANDLER_WORKER_ID="+id,
+		"FUNCTIONS_HTTPWORKER_PORT="+strconv.Itoa(port),
+		"FUNCTIONS_HTTPWORKER_ID="+id,
+		"FUNCTIONS_APP_ROOT_PATH="+c.appDir,
+	)
+}
+
+// awaitReady asks every 25 ms until there is an answer.
+func (p *process) awaitReady(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if p.probe(ctx) {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return fmt.Errorf("the handler ended before it answered: %s", p.reason())
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("the handler did not answer within initializationTimeout (%s)", timeout)
+			}
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *process) probe(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/", nil)
+	if err != nil {
+		return false
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return false
+	}
+	return response.Body.Close() == nil
+}
+
+// reason tells how an exited process ended, with its last words on stderr.
+func (p *process) reason() string {
+	reason := "exit status 0"
+	if p.exit != nil {
+		reason = p.exit.Error()
+	}
+	if last := p.lines.last(); len(last) > 0 {
+		reason += ": " + strings.Join(last, "; ")
+	}
+	return reason
+}
+
+// failed tells whether an exited process counts as crashed: exit 0, 200 and 143,
+// the end that SIGTERM makes, do not.
+func (p *process) failed() bool {
+	var exit *exec.ExitError
+	if !errors.As(p.exit, &exit) {
+		return p.exit != nil
+	}
+	return exit.ExitCode() != 200 && exit.ExitCode() != 143 && exit.String() != "signal: terminated"
+}
+
+func (p *process) kill() { _ = p.cmd.Process.Kill() }
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}

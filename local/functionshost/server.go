@@ -1,0 +1,203 @@
+// Package functionshost runs a staged Azure Functions app on one machine: it
+// starts the real executable of a custom handler and drives it over the host's
+// protocol, with the app's timer, Service Bus and HTTP triggers.
+//
+// It knows the host's side of the protocol and nothing of what the app does. It
+// honours what it is told or refuses to start; it never guesses. Its behaviour
+// follows the source and captures of the Azure host and was not compared with a
+// live one.
+package functionshost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config of a Server.
+type Config struct {
+	AppDir   string            // the staged folder: host.json, the handler, <function>/function.json
+	Addr     string            // loopback address of the HTTP triggers; "" means 127.0.0.1:7071
+	Settings map[string]string // app settings: the handler's environment, %SETTING% and connections
+	DataDir  string            // keeps the timers' schedule status; "" keeps it in memory
+	Now      func() time.Time  // the clock of the timers; nil: time.Now
+	Logger   *slog.Logger      // what the host itself says; nil: slog.Default
+	Output   io.Writer         // the handler's lines, each behind its level; nil: Logger
+}
+
+// Server is a running host. It is safe for concurrent use.
+type Server struct {
+	app        *application
+	settings   map[string]string
+	dataDir    string
+	now        func() time.Time
+	log        *slog.Logger
+	lines      *lines
+	supervisor *supervisor
+	timers     map[string]*timerTrigger
+
+	listener net.Listener
+	http     *http.Server
+	stop     context.CancelFunc // ends the triggers
+	kill     context.CancelFunc // ends the process and what it still runs
+	started  time.Time
+	triggers sync.WaitGroup
+	process  sync.WaitGroup
+	close    sync.Once
+	closeErr error
+}
+
+// grace is how long Close waits for invocations that are running.
+const grace = 5 * time.Second
+
+// Start loads the app, starts its handler and, once that answers, its triggers.
+// ctx bounds the start and ends the server when it ends.
+func Start(ctx context.Context, c Config) (*Server, error) {
+	if c.Addr == "" {
+		c.Addr = "127.0.0.1:7071"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	dir, err := filepath.Abs(c.AppDir)
+	if err != nil {
+		return nil, fmt.Errorf("functions host: %w", err)
+	}
+	app, err := load(dir, c.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("functions host: %w", err)
+	}
+	host, _, err := net.SplitHostPort(c.Addr)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("functions host: %q is no loopback address with a port", c.Addr)
+	}
+	s := &Server{
+		app: app, settings: c.Settings, dataDir: c.DataDir, now: c.Now, log: c.Logger, started: time.Now(),
+		lines:  &lines{out: c.Output, log: c.Logger},
+		timers: map[string]*timerTrigger{},
+	}
+	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {
+		return nil, fmt.Errorf("functions host: %w", err)
+	}
+	if err := s.start(ctx, dir); err != nil {
+		_ = s.Close() // the start's own error is the one to tell
+		return nil, fmt.Errorf("functions host: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, dir string) error {
+	life, kill := context.WithCancel(context.WithoutCancel(ctx))
+	running, stop := context.WithCancel(life)
+	s.kill, s.stop = kill, stop
+	triggers, err := s.prepare()
+	if err != nil {
+		return err
+	}
+	handler := s.app.host.CustomHandler
+	s.supervisor = &supervisor{
+		command: command{
+			path: under(dir, handler.Description.DefaultExecutablePath), dir: under(dir, handler.Description.WorkingDirectory),
+			arguments: handler.Description.Arguments, settings: s.settings, appDir: dir,
+			timeout: time.Duration(handler.InitializationTimeout),
+		},
+		lines: s.lines, log: s.log, changed: make(chan struct{}),
+		connections: 64 + len(s.app.functions)*s.app.host.Extensions.ServiceBus.MaxConcurrentCalls,
+	}
+	p, err := s.supervisor.command.start(ctx, s.lines, s.supervisor.connections)
+	if err != nil {
+		return err
+	}
+	s.supervisor.current = p
+	s.process.Go(func() { s.supervisor.run(life, p) })
+	for _, trigger := range triggers {
+		s.triggers.Go(func() { trigger(running, life) })
+	}
+	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	s.process.Go(func() {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("the host's HTTP server ended", "error", err)
+		}
+	})
+	context.AfterFunc(ctx, func() { _ = s.Close() }) // whoever cancelled asked for no answer
+	return nil
+}
+
+// prepare makes the triggers, each a function that runs until its first context
+// ends and whose invocations may go on until the second does.
+func (s *Server) prepare() ([]func(running, life context.Context), error) {
+	var triggers []func(running, life context.Context)
+	for _, f := range s.app.functions {
+		switch {
+		case f.timer != nil:
+			t, err := newTimer(s, f.name, f.timer)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.name, err)
+			}
+			s.timers[strings.ToLower(f.name)] = t
+			triggers = append(triggers, t.run)
+		case f.bus != nil:
+			t, err := newServiceBus(s, f.name, f.bus)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.name, err)
+			}
+			triggers = append(triggers, t.run)
+		}
+	}
+	return triggers, nil
+}
+
+// Addr is the address of the HTTP triggers, host:port.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// URL is the base address of the HTTP triggers, without the route prefix.
+func (s *Server) URL() string { return "http://" + s.Addr() }
+
+// HandlerPID is the process id of the handler, 0 while none is ready.
+func (s *Server) HandlerPID() int { return s.supervisor.pid() }
+
+// Close stops the triggers, waits up to five seconds for what runs, and kills the
+// handler, which the host gives no notice.
+func (s *Server) Close() error {
+	s.close.Do(func() {
+		s.stop()
+		if s.http != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), grace)
+			if s.http.Shutdown(ctx) != nil {
+				s.closeErr = s.http.Close()
+			}
+			cancel()
+		} else {
+			s.closeErr = s.listener.Close()
+		}
+		done := make(chan struct{})
+		go func() { s.triggers.Wait(); close(done) }()
+		select {
+		case <-done:
+		case <-time.After(grace):
+			s.log.Warn("the host stops with invocations running; their messages will come again")
+		}
+		s.kill()
+		<-done
+		s.process.Wait()
+	})
+	return s.closeErr
+}
+
+func under(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

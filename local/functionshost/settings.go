@@ -1,0 +1,111 @@
+package functionshost
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var reference = regexp.MustCompile(`%([^%]+)%`)
+
+// expandFields replaces each %SETTING% in place and names the one that is missing.
+func expandFields(where string, settings map[string]string, fields ...*string) error {
+	for _, field := range fields {
+		for _, match := range reference.FindAllStringSubmatch(*field, -1) {
+			value, ok := settings[match[1]]
+			if !ok {
+				return fmt.Errorf("%s: %s: there is no setting %s", where, *field, match[1])
+			}
+			*field = strings.ReplaceAll(*field, match[0], value)
+		}
+	}
+	return nil
+}
+
+const overridePrefix = "AzureFunctionsJobHost__"
+
+// override applies the settings AzureFunctionsJobHost__section__field to host.json
+// as the host does.
+func override(raw []byte, settings map[string]string) ([]byte, error) {
+	var document map[string]any
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		path, ok := strings.CutPrefix(key, overridePrefix)
+		if !ok {
+			continue
+		}
+		if document == nil {
+			if err := json.Unmarshal(raw, &document); err != nil {
+				return nil, err
+			}
+		}
+		at, fields := document, strings.Split(path, "__")
+		for _, field := range fields[:len(fields)-1] {
+			next, ok := at[field].(map[string]any)
+			if !ok {
+				if at[field] != nil {
+					return nil, fmt.Errorf("setting %s: %s is not a section", key, field)
+				}
+				next = map[string]any{}
+				at[field] = next
+			}
+			at = next
+		}
+		at[fields[len(fields)-1]] = literal(settings[key])
+	}
+	if document == nil {
+		return raw, nil
+	}
+	return json.Marshal(document)
+}
+
+// literal is a setting's text as the number or bool that it reads as, else as text.
+func literal(s string) any {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
+	}
+	switch strings.ToLower(s) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return s
+}
+
+// timeSpan is a .NET TimeSpan: "[d.]hh:mm:ss[.fff]".
+type timeSpan time.Duration
+
+var timeSpanForm = regexp.MustCompile(`^(?:(\d{1,4})\.)?(\d{1,2}):(\d{2}):(\d{2})(\.\d{1,7})?$`)
+
+func (t *timeSpan) UnmarshalJSON(raw []byte) error {
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return fmt.Errorf("a duration is a string of hh:mm:ss: %w", err)
+	}
+	m := timeSpanForm.FindStringSubmatch(s)
+	if m == nil {
+		return fmt.Errorf("%q is no duration of the form hh:mm:ss", s)
+	}
+	n := [4]int64{}
+	for i := range n {
+		n[i], _ = strconv.ParseInt(m[i+1], 10, 64) // digits only, by the pattern; "" is 0
+	}
+	if n[1] > 23 || n[2] > 59 || n[3] > 59 {
+		return fmt.Errorf("%q is no duration of the form hh:mm:ss", s)
+	}
+	d := time.Duration(n[0])*24*time.Hour + time.Duration(n[1])*time.Hour + time.Duration(n[2])*time.Minute + time.Duration(n[3])*time.Second
+	if m[5] != "" {
+		fraction, err := time.ParseDuration("0" + m[5] + "s")
+		if err != nil {
+			return fmt.Errorf("%q is no duration of the form hh:mm:ss", s)
+		}
+		d += fraction
+	}
+	*t = timeSpan(d)
+	return nil
+}

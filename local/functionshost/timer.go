@@ -1,0 +1,168 @@
+package functionshost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// timerTrigger fires one function on its schedule, one firing at a time.
+type timerTrigger struct {
+	server  *Server
+	name    string
+	binding *timerBinding
+	file    string        // of the status; "" keeps it in memory
+	manual  chan struct{} // a request to run now; one can wait
+	status  *scheduleStatus
+}
+
+// scheduleStatus is what the host remembers of a timer from one run to the next.
+type scheduleStatus struct {
+	Last        time.Time // zero: never
+	Next        time.Time
+	LastUpdated time.Time
+}
+
+func newTimer(s *Server, name string, b *timerBinding) (*timerTrigger, error) {
+	t := &timerTrigger{server: s, name: name, binding: b, manual: make(chan struct{}, 1)}
+	if !b.UseMonitor || b.schedule.subMinute(s.now()) {
+		return t, nil
+	}
+	if s.dataDir != "" {
+		t.file = filepath.Join(s.dataDir, "timers", name+".json")
+		if err := os.MkdirAll(filepath.Dir(t.file), 0o700); err != nil {
+			return nil, fmt.Errorf("keep the schedule status: %w", err)
+		}
+		raw, err := os.ReadFile(t.file)
+		if err == nil {
+			err = json.Unmarshal(raw, &t.status)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("read the schedule status: %w", err)
+		}
+	}
+	return t, t.begin(s.now())
+}
+
+// begin makes the status of a timer that starts at now: a new one, or the one that
+// was kept, whose next occurrence follows from when it last ran by the schedule as
+// it is now.
+func (t *timerTrigger) begin(now time.Time) error {
+	if t.status == nil {
+		t.status = &scheduleStatus{Next: t.binding.schedule.next(now), LastUpdated: now}
+		return t.save()
+	}
+	since := t.status.Last
+	if since.IsZero() {
+		since = t.status.LastUpdated
+	}
+	t.status.Next = t.binding.schedule.next(since)
+	return nil
+}
+
+// runNow asks for a firing at once; asking again before it began adds nothing.
+func (t *timerTrigger) runNow() {
+	select {
+	case t.manual <- struct{}{}:
+	default:
+	}
+}
+
+func (t *timerTrigger) run(running, life context.Context) {
+	now := t.server.now()
+	switch {
+	case t.status != nil && now.After(t.status.Next):
+		t.fire(life, true)
+	case t.binding.RunOnStartup:
+		t.fire(life, false)
+	}
+	for {
+		now := t.server.now()
+		next := t.binding.schedule.next(now)
+		wait := time.NewTimer(next.Sub(now))
+		select {
+		case <-running.Done():
+			wait.Stop()
+			return
+		case <-t.manual:
+			wait.Stop()
+			t.invoke(life, false)
+		case <-wait.C:
+			if !t.server.now().Before(next) { // the clock may differ from the timer's
+				t.fire(life, false)
+			}
+		}
+	}
+}
+
+// fire runs one occurrence and remembers it, whether it succeeded or not: a timer
+// that failed runs again at its next occurrence.
+func (t *timerTrigger) fire(life context.Context, pastDue bool) {
+	began := t.server.now()
+	t.invoke(life, pastDue)
+	if t.status == nil {
+		return
+	}
+	*t.status = scheduleStatus{Last: began, Next: t.binding.schedule.next(t.server.now()), LastUpdated: began}
+	if err := t.save(); err != nil {
+		t.server.log.Error("the schedule status cannot be kept", "function", t.name, "error", err)
+	}
+}
+
+func (t *timerTrigger) invoke(life context.Context, pastDue bool) {
+	payload, err := t.payload(pastDue)
+	if err == nil {
+		err = t.server.invoke(life, t.name, payload)
+	}
+	if err != nil {
+		t.server.log.Error("a timer's run failed", "function", t.name, "error", err)
+	}
+}
+
+func (t *timerTrigger) save() error {
+	if t.file == "" {
+		return nil
+	}
+	raw, err := json.Marshal(t.status)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(t.file+".new", raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(t.file+".new", t.file)
+}
+
+func (t *timerTrigger) payload(pastDue bool) ([]byte, error) {
+	type object = map[string]any
+	var status any
+	if t.status != nil {
+		status = object{"Last": stamp(t.status.Last), "Next": stamp(t.status.Next), "LastUpdated": stamp(t.status.LastUpdated)}
+	}
+	return json.Marshal(object{
+		"Data": object{t.binding.Name: object{
+			"Schedule":       object{"AdjustForDST": true},
+			"ScheduleStatus": status,
+			"IsPastDue":      pastDue,
+		}},
+		"Metadata": object{"sys": object{
+			"MethodName": t.name,
+			"UtcNow":     t.server.now().UTC().Format("2006-01-02T15:04:05.999999Z"),
+			"RandGuid":   uuid.NewString(),
+		}},
+	})
+}
+
+// stamp writes a time of the status; one that never was has no zone.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "0001-01-01T00:00:00"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.9999999-07:00")
+}
