@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// unprocessable is a message that no repetition can make sense of. It is kept for
+// an administrator and then settled.
+type unprocessable struct{ reason string }
+
+func (u *unprocessable) Error() string { return u.reason }
+
+func reject(format string, args ...any) error {
+	return &unprocessable{reason: fmt.Sprintf(format, args...)}
+}
+
+// HandleEvent processes a message of the topic orchestrator-events. An error asks
+// for its redelivery.
+func (a *App) HandleEvent(ctx context.Context, m Message) error {
+	return a.handle(ctx, message.TopicOrchestratorEvents, m, func(ctx context.Context) error {
+		switch strings.ToLower(m.Type) {
+		case message.TypeBatchInit:
+			return decodeThen(ctx, m, a.batchInit)
+		case message.TypePhaseDue:
+			return decodeThen(ctx, m, a.phaseDue)
+		case message.TypePollCheck:
+			return decodeThen(ctx, m, a.pollCheck)
+		case message.TypeRetryCheck:
+			return decodeThen(ctx, m, a.retryCheck)
+		case "":
+			return reject("the message has no application property %s", message.PropertyMessageType)
+		}
+		return reject("no handler for messages of type %q", m.Type)
+	})
+}
+
+// HandleResult processes a message of the topic worker-results. An error asks for
+// its redelivery.
+func (a *App) HandleResult(ctx context.Context, m Message) error {
+	return a.handle(ctx, message.TopicWorkerResults, m, func(ctx context.Context) error {
+		return decodeThen(ctx, m, a.result)
+	})
+}
+
+func decodeThen[T any](ctx context.Context, m Message, next func(context.Context, T) error) error {
+	var body T
+	if err := json.Unmarshal(m.Body, &body); err != nil {
+		return reject("the body is not the JSON of a %T: %v", body, err)
+	}
+	return next(ctx, body)
+}
+
+// putBack is how long a message that could not be processed for an outage stays
+// away, and margin the part of the invocation's time that is kept to send it there.
+const (
+	putBack = 30 * time.Second
+	margin  = 5 // a fifth
+)
+
+// handle runs a handler to its end: it waits out outages, reloads after lost
+// races, keeps what cannot be processed. An outage that outlasts the invocation
+// puts the message back with a delay, so that its delivery count, which is for
+// messages that are themselves bad, does not run out.
+func (a *App) handle(ctx context.Context, topic string, m Message, process func(context.Context) error) error {
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, ok := ctx.Deadline(); ok {
+		waiting, cancel = context.WithTimeout(ctx, time.Until(deadline)*(margin-1)/margin)
+	}
+	defer cancel()
+	_, err := backoff.Retry(waiting, func() (struct{}, error) {
+		err := process(waiting)
+		switch {
+		case err == nil, errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable):
+			return struct{}{}, err
+		}
+		return struct{}{}, backoff.Permanent(err)
+	}, backoff.WithBackOff(pace()), backoff.WithMaxElapsedTime(0))
+
+	var bad *unprocessable
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &bad):
+		return a.keep(ctx, topic, m, bad.reason)
+	case waiting.Err() != nil && ctx.Err() == nil:
+		return a.putBack(ctx, topic, m, err)
+	}
+	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", err)
+	return err
+}
+
+func pace() backoff.BackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = 5*time.Millisecond, 5*time.Second
+	return b
+}
+
+func (a *App) putBack(ctx context.Context, topic string, m Message, cause error) error {
+	properties := maps.Clone(m.Properties)
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	if m.Type != "" {
+		properties[message.PropertyMessageType] = m.Type
+	}
+	at := a.now().Add(putBack)
+	again := bus.Message{ID: fmt.Sprintf("%s-again-%d", m.ID, at.Unix()), Body: m.Body, Properties: properties, At: at}
+	if err := a.bus.Send(ctx, topic, again); err != nil {
+		return errors.Join(cause, err)
+	}
+	a.log.Warn("message put back for later", "topic", topic, "MessageId", m.ID, "error", cause)
+	return nil
+}
+
+// Unprocessed is a message that could not be processed, as it is kept.
+type Unprocessed struct {
+	Topic         string         `json:"topic"`
+	MessageID     string         `json:"messageId"`
+	Type          string         `json:"messageType,omitempty"`
+	Body          []byte         `json:"body"`
+	Properties    map[string]any `json:"properties,omitempty"`
+	Reason        string         `json:"reason"`
+	EnqueuedAt    time.Time      `json:"enqueuedAt"`
+	KeptAt        time.Time      `json:"keptAt"`
+	DeliveryCount int            `json:"deliveryCount"`
+}
+
+// keep stores a message that cannot be processed, once however often it comes.
+func (a *App) keep(ctx context.Context, topic string, m Message, reason string) error {
+	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.ID+"\x00"), m.Body...))
+	kept := Unprocessed{
+		Topic: topic, MessageID: m.ID, Type: m.Type, Body: m.Body, Properties: m.Properties, Reason: reason,
+		EnqueuedAt: m.EnqueuedAt, KeptAt: a.now().UTC(), DeliveryCount: m.DeliveryCount,
+	}
+	_, err := a.store.Commit(ctx, store.Create(store.UnprocessedKey(hex.EncodeToString(digest[:16])), kept))
+	if err != nil && !errors.Is(err, store.ErrExists) {
+		return err
+	}
+	a.log.Error("message cannot be processed; kept", "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
+	return nil
+}
+
+// outward turns an error into one for the caller of a use case.
+func (a *App) outward(err error) error {
+	var known *Error
+	var refusal *engine.Refusal
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &refusal):
+		return fail(CodeConflict, "%s", refusal.Reason)
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: CodeUnavailable, Message: "the system's store or broker cannot be reached; try again in a moment", Cause: err}
+	case errors.Is(err, store.ErrTooLarge):
+		return &Error{Code: CodeTooLarge, Message: "this is too large to be stored", Cause: err}
+	}
+	return &Error{Code: CodeInternal, Message: "something failed inside; the log says what", Cause: err}
+}

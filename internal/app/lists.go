@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+func limit(o ListOptions) int {
+	if o.Limit <= 0 {
+		return 100
+	}
+	return min(o.Limit, 1000)
+}
+
+// filter builds a query of one partition from the conditions that apply.
+type filter struct {
+	where  []string
+	params []store.Param
+}
+
+func (f *filter) add(condition, name string, value any) {
+	f.where = append(f.where, condition)
+	f.params = append(f.params, store.Param{Name: name, Value: value})
+}
+
+func (f *filter) text(order string) string {
+	return "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + " ORDER BY c.id " + order
+}
+
+// Batches lists batches, the newest first.
+func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], error) {
+	f := &filter{where: []string{"c.type = 'entry'", "NOT IS_DEFINED(c.doc.creating)"}}
+	if o.Status != "" {
+		f.add("c.doc.status = @status", "@status", o.Status)
+	}
+	if o.Runbook != "" {
+		f.add("c.doc.runbookName = @runbook", "@runbook", o.Runbook)
+	}
+	items, next, err := store.Query[entry](ctx, a.store, store.PartitionBatches, f.text("DESC"), f.params, limit(o), o.Continuation)
+	if err != nil {
+		return Page[BatchView]{}, a.outward(err)
+	}
+	page := Page[BatchView]{Items: []BatchView{}, Continuation: next}
+	for _, i := range items {
+		page.Items = append(page.Items, i.Doc.BatchView)
+	}
+	return page, nil
+}
+
+// Batch gives one batch. Errors: CodeNotFound.
+func (a *App) Batch(ctx context.Context, id int) (BatchView, error) {
+	b, err := a.batch(ctx, id)
+	if err != nil {
+		return BatchView{}, a.outward(err)
+	}
+	return batchView(b.Doc), nil
+}
+
+func (a *App) batch(ctx context.Context, id int) (store.Item[engine.Batch], error) {
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return b, &Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no batch %d", id), Cause: err}
+	}
+	return b, err
+}
+
+// Members lists a batch's members in the order they were added. Errors: CodeNotFound.
+func (a *App) Members(ctx context.Context, id int, o ListOptions) (Page[MemberView], error) {
+	b, err := a.batch(ctx, id)
+	if err != nil {
+		return Page[MemberView]{}, a.outward(err)
+	}
+	f := &filter{where: []string{"c.type = 'member'"}}
+	if o.Status != "" {
+		f.add("c.doc.status = @status", "@status", o.Status)
+	}
+	items, next, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(id), f.text("ASC"), f.params, limit(o), o.Continuation)
+	if err != nil {
+		return Page[MemberView]{}, a.outward(err)
+	}
+	page := Page[MemberView]{Items: []MemberView{}, Continuation: next}
+	for _, i := range items {
+		m := i.Doc
+		view := MemberView{
+			ID: m.ID, Key: m.Key, Status: string(m.Status), Data: m.Data, WorkerData: m.WorkerData,
+			AddedAt: m.AddedAt, FailedAt: m.FailedAt, Error: m.Error,
+		}
+		if p, ok := b.Doc.Phase(m.OpenPhase); ok {
+			view.Phase = p.Name
+		}
+		page.Items = append(page.Items, view)
+	}
+	return page, nil
+}
+
+// Phases lists a batch's phase executions with how their members stand. Errors:
+// CodeNotFound.
+func (a *App) Phases(ctx context.Context, id int) (Page[PhaseView], error) {
+	b, err := a.batch(ctx, id)
+	if err != nil {
+		return Page[PhaseView]{}, a.outward(err)
+	}
+	page := Page[PhaseView]{Items: []PhaseView{}}
+	for _, p := range b.Doc.Phases {
+		view := PhaseView{
+			ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
+			OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
+		}
+		if err := a.count(ctx, &b.Doc, p, &view); err != nil {
+			return Page[PhaseView]{}, a.outward(err)
+		}
+		page.Items = append(page.Items, view)
+	}
+	return page, nil
+}
+
+// count fills in how many stand where: of a phase that has ended the batch knows,
+// of one that runs its shards do.
+func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *PhaseView) error {
+	switch {
+	case p.Kind == engine.KindInit:
+		return a.countInit(ctx, b, p, v)
+	case p.Status == engine.PhasePending:
+		v.Members, v.Waiting = b.Members, b.Members
+		return nil
+	case p.Status.Terminal():
+		v.Succeeded, v.Failed, v.Cancelled = p.Succeeded, p.Failed, p.Cancelled
+		v.Members = p.Succeeded + p.Failed + p.Cancelled
+		return nil
+	}
+	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(b.ID),
+		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.phaseId = @phase", store.Param{Name: "@phase", Value: p.ID})
+	if err != nil {
+		return err
+	}
+	for _, s := range shards {
+		v.Succeeded += s.Doc.Succeeded
+		v.Failed += s.Doc.Failed
+		v.Cancelled += s.Doc.Cancelled
+		v.Running += s.Doc.Open
+		v.Members += s.Doc.Runs
+	}
+	if !p.Walked { // the pages that are not yet reached
+		v.Waiting = max(0, b.Members-len(shards)*engine.PageSize)
+		v.Members += v.Waiting
+	}
+	return nil
+}
+
+func (a *App) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v *PhaseView) error {
+	run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(b.ID, p.ID, 0))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.Members = len(run.Doc.Steps)
+	for _, s := range run.Doc.Steps {
+		switch s.Status {
+		case engine.StepSucceeded:
+			v.Succeeded++
+		case engine.StepFailed, engine.StepPollTimeout:
+			v.Failed++
+		case engine.StepCancelled:
+			v.Cancelled++
+		case engine.StepDispatched, engine.StepPolling:
+			v.Running++
+		default:
+			v.Waiting++
+		}
+	}
+	return nil
+}
+
+// Steps lists the steps of a batch's runs, by phase and member. The limit counts
+// runs, each of which is given whole. Errors: CodeNotFound.
+func (a *App) Steps(ctx context.Context, id int, o ListOptions) (Page[StepView], error) {
+	if _, err := a.batch(ctx, id); err != nil {
+		return Page[StepView]{}, a.outward(err)
+	}
+	f := &filter{where: []string{"c.type = 'run'"}}
+	if o.Phase != "" {
+		f.add("c.doc.phase = @phase", "@phase", o.Phase)
+	}
+	if o.Member > 0 {
+		f.add("c.doc.memberId = @member", "@member", o.Member)
+	}
+	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id), f.text("ASC"), f.params, limit(o), o.Continuation)
+	if err != nil {
+		return Page[StepView]{}, a.outward(err)
+	}
+	page := Page[StepView]{Items: []StepView{}, Continuation: next}
+	for _, i := range items {
+		for index, s := range i.Doc.Steps {
+			if o.Status == "" || o.Status == string(s.Status) {
+				page.Items = append(page.Items, stepView(&i.Doc, index, s))
+			}
+		}
+	}
+	return page, nil
+}
+
+func stepView(r *engine.Run, index int, s engine.Step) StepView {
+	return StepView{
+		ID: r.StepID(index), Phase: r.PhaseName, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
+		IsInit: r.Kind == engine.KindInit, WorkerID: s.WorkerID, Function: s.Function, Params: s.Params,
+		Status: string(s.Status), JobID: s.JobID, Result: s.Result, Error: s.Error, DispatchedAt: s.DispatchedAt,
+		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
+	}
+}

@@ -1,0 +1,193 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// runbookHead is a runbook's line in the list, and what names its versions.
+type runbookHead struct {
+	Name        string    `json:"name"`
+	Description string    `json:"description,omitempty"`
+	Latest      int       `json:"latest"`
+	Active      int       `json:"active"` // 0: no version is active
+	PublishedAt time.Time `json:"publishedAt"`
+	PublishedBy string    `json:"publishedBy"`
+}
+
+// runbookVersion never changes once it is stored.
+type runbookVersion struct {
+	Name        string    `json:"name"`
+	Version     int       `json:"version"`
+	YAML        string    `json:"yaml"`
+	PublishedAt time.Time `json:"publishedAt"`
+	PublishedBy string    `json:"publishedBy"`
+}
+
+// runbookCache keeps parsed versions: they never change, and each step needs one.
+type runbookCache = *lru.Cache[store.Key, *runbook.Runbook]
+
+func newRunbookCache() runbookCache {
+	cache, err := lru.New[store.Key, *runbook.Runbook](64)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return cache
+}
+
+// runbook gives a parsed version.
+func (a *App) runbook(ctx context.Context, name string, version int) (*runbook.Runbook, error) {
+	key := store.VersionKey(name, version)
+	if rb, ok := a.runbooks.Get(key); ok {
+		return rb, nil
+	}
+	item, err := store.Read[runbookVersion](ctx, a.store, key)
+	if err != nil {
+		return nil, fmt.Errorf("runbook %s version %d: %w", name, version, err)
+	}
+	rb, diagnostics := runbook.Parse([]byte(item.Doc.YAML))
+	if rb == nil {
+		return nil, fmt.Errorf("runbook %s version %d was published but cannot be read: %w", name, version, diagnostics.Err())
+	}
+	a.runbooks.Add(key, rb)
+	return rb, nil
+}
+
+// PublishRunbook checks a runbook and makes it the active version of its name. A
+// name that is given must be the one in the YAML. What is active already is not
+// published again. Errors: CodeInvalid with every diagnostic, CodeUnavailable.
+func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml []byte) (RunbookView, error) {
+	rb, diagnostics := runbook.Parse(yaml)
+	if rb == nil {
+		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: problems(diagnostics)}
+	}
+	if name != "" && name != rb.Name {
+		return RunbookView{}, fail(CodeInvalid, "the request names runbook %q, its YAML %q", name, rb.Name)
+	}
+	for {
+		view, err := a.publish(ctx, by, rb, string(yaml))
+		if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
+			continue // somebody else has published: the next number is ours
+		}
+		if err != nil {
+			return RunbookView{}, a.outward(err)
+		}
+		view.Warnings = diagnostics
+		return view, nil
+	}
+}
+
+func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml string) (RunbookView, error) {
+	key := store.RunbookKey(rb.Name)
+	head, err := store.Read[runbookHead](ctx, a.store, key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return RunbookView{}, err
+	}
+	if err == nil && head.Doc.Active > 0 {
+		active, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(rb.Name, head.Doc.Active))
+		if err != nil {
+			return RunbookView{}, err
+		}
+		if active.Doc.YAML == yaml {
+			view := versionView(active.Doc, rb, true)
+			view.Unchanged = true
+			return view, nil
+		}
+	}
+	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name}
+	next := runbookHead{
+		Name: rb.Name, Description: rb.Description, Latest: version.Version, Active: version.Version,
+		PublishedAt: version.PublishedAt, PublishedBy: by.Name,
+	}
+	write := store.Create(key, next)
+	if head.ETag != "" {
+		write = store.Replace(key, next, head.ETag)
+	}
+	if _, err := a.store.Commit(ctx, write, store.Create(store.VersionKey(rb.Name, version.Version), version)); err != nil {
+		return RunbookView{}, err
+	}
+	a.log.Info("runbook published", "runbook", rb.Name, "version", version.Version, "by", by.Name)
+	return versionView(version, rb, true), nil
+}
+
+// Runbooks lists the runbooks that have an active version, by name.
+func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], error) {
+	items, next, err := store.Query[runbookHead](ctx, a.store, store.PartitionRunbooks,
+		"SELECT * FROM c WHERE c.type = 'runbook' AND c.doc.active > 0 ORDER BY c.id", nil, limit(o), o.Continuation)
+	if err != nil {
+		return Page[RunbookView]{}, a.outward(err)
+	}
+	page := Page[RunbookView]{Items: []RunbookView{}, Continuation: next}
+	for _, i := range items {
+		h := i.Doc
+		page.Items = append(page.Items, RunbookView{
+			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy,
+		})
+	}
+	return page, nil
+}
+
+// Runbook gives the active version of a runbook. Errors: CodeNotFound.
+func (a *App) Runbook(ctx context.Context, name string) (RunbookView, error) {
+	version, rb, err := a.active(ctx, name)
+	if err != nil {
+		return RunbookView{}, err
+	}
+	return versionView(version, rb, true), nil
+}
+
+// CSVTemplate is the header that a CSV of members for the runbook must have.
+// Errors: CodeNotFound.
+func (a *App) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
+	_, rb, err := a.active(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return roster.Template(rb), nil
+}
+
+func (a *App) active(ctx context.Context, name string) (runbookVersion, *runbook.Runbook, error) {
+	if strings.TrimSpace(name) == "" {
+		return runbookVersion{}, nil, fail(CodeInvalid, "no runbook is named")
+	}
+	head, err := store.Read[runbookHead](ctx, a.store, store.RunbookKey(name))
+	if errors.Is(err, store.ErrNotFound) || err == nil && head.Doc.Active == 0 {
+		return runbookVersion{}, nil, fail(CodeNotFound, "there is no runbook named %q", name)
+	}
+	if err != nil {
+		return runbookVersion{}, nil, a.outward(err)
+	}
+	version, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(name, head.Doc.Active))
+	if err != nil {
+		return runbookVersion{}, nil, a.outward(err)
+	}
+	rb, err := a.runbook(ctx, name, head.Doc.Active)
+	if err != nil {
+		return runbookVersion{}, nil, a.outward(err)
+	}
+	return version.Doc, rb, nil
+}
+
+func versionView(v runbookVersion, rb *runbook.Runbook, active bool) RunbookView {
+	return RunbookView{
+		Name: v.Name, Version: v.Version, Description: rb.Description, YAML: v.YAML, Active: active,
+		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy,
+	}
+}
+
+func problems(ds runbook.Diagnostics) []Problem {
+	var out []Problem
+	for _, d := range ds {
+		out = append(out, Problem{Line: d.Line, Column: d.Column, Field: d.Path, Code: string(d.Code), Message: d.Message})
+	}
+	return out
+}

@@ -1,0 +1,198 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// result applies a worker's answer to its step.
+func (a *App) result(ctx context.Context, r message.Result) error {
+	var ok bool
+	switch {
+	case r.JobID == "":
+		return reject("the result names no job")
+	case strings.EqualFold(r.Status, message.StatusSuccess):
+		ok = true
+	case !strings.EqualFold(r.Status, message.StatusFailure):
+		return reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
+	}
+	return a.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) engine.Event {
+		return engine.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result, Error: failure(r.Error)}
+	})
+}
+
+func failure(e *message.JobError) string {
+	switch {
+	case e == nil || e.Message == "" && e.Type == "":
+		return "the worker gave no reason"
+	case e.Type == "":
+		return e.Message
+	case e.Message == "":
+		return e.Type
+	}
+	return fmt.Sprintf("%s (%s)", e.Message, e.Type)
+}
+
+func (a *App) pollCheck(ctx context.Context, c message.StepCheck) error {
+	return a.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.Event {
+		return engine.PollDue{Step: step, Count: c.Count}
+	})
+}
+
+func (a *App) retryCheck(ctx context.Context, c message.StepCheck) error {
+	return a.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.Event {
+		return engine.RetryDue{Step: step, Count: c.Count}
+	})
+}
+
+func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) engine.Event) error {
+	if batch < 1 {
+		return reject("the message names no batch")
+	}
+	phase, member, index, err := engine.ParseStepID(stepID)
+	if err != nil {
+		return reject("%v", err)
+	}
+	run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(batch, phase, member))
+	if errors.Is(err, store.ErrNotFound) {
+		return reject("batch %d has no step execution %d", batch, stepID)
+	}
+	if err != nil {
+		return err
+	}
+	if index >= len(run.Doc.Steps) {
+		return reject("batch %d has no step execution %d: its run has %d steps", batch, stepID, len(run.Doc.Steps))
+	}
+	return a.runEvent(ctx, run, event(index))
+}
+
+// runEvent takes one decision on a run: load, decide, commit, publish.
+func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], e engine.Event) error {
+	rb, err := a.runbook(ctx, run.Doc.Runbook, run.Doc.Version)
+	if err != nil {
+		return err
+	}
+	var member store.Item[engine.Member]
+	var batch store.Item[engine.Batch]
+	state := engine.State{Run: &run.Doc, Runbook: rb}
+	decision, err := engine.Decide(state, e, a.now())
+	if errors.Is(err, engine.ErrMemberNeeded) {
+		if member, err = store.Read[engine.Member](ctx, a.store, store.MemberKey(run.Doc.Batch, run.Doc.Member)); err != nil {
+			return err
+		}
+		state.Member = &member.Doc
+		decision, err = engine.Decide(state, e, a.now())
+	}
+	if errors.Is(err, engine.ErrBatchNeeded) {
+		if batch, err = store.Read[engine.Batch](ctx, a.store, store.BatchKey(run.Doc.Batch)); err != nil {
+			return err
+		}
+		state.Batch = &batch.Doc
+		decision, err = engine.Decide(state, e, a.now())
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case decision.Stale:
+		a.log.Info("event is out of date", "BatchId", run.Doc.Batch, "run", run.ID, "event", fmt.Sprintf("%T", e))
+		return nil
+	case decision.Repeated:
+		return a.repeat(ctx, &run.Doc, decision.Effects)
+	}
+	return a.commitRun(ctx, run, member, batch, decision)
+}
+
+// commitRun stores a decision on a run in one write and carries out its effects.
+func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member store.Item[engine.Member], batch store.Item[engine.Batch], d engine.Decision) error {
+	next := d.Run
+	ops := []store.Op{store.Replace(store.RunKey(next.Batch, next.Phase, next.Member), next, run.ETag)}
+	if d.Member != nil {
+		ops = append(ops, store.Replace(store.MemberKey(next.Batch, next.Member), d.Member, member.ETag))
+	}
+	if d.Batch != nil {
+		ops = append(ops, store.Replace(store.BatchKey(next.Batch), d.Batch, batch.ETag))
+	}
+	counted := false
+	for _, e := range d.Effects {
+		if c, ok := e.(engine.Count); ok {
+			shard := store.ShardKey(next.Batch, next.Phase, next.Page)
+			ops = append(ops, store.Patch(shard, "", store.Increment("/open", -1), store.Increment("/"+string(c.Outcome), 1)), store.Get(shard))
+			counted = true
+		}
+	}
+	outcome, err := a.store.Commit(ctx, ops...)
+	if err != nil {
+		return err
+	}
+	if err := a.publishEffects(ctx, d.Batch, next, d.Effects); err != nil {
+		return err
+	}
+	if d.Batch != nil {
+		return a.list(ctx, d.Batch)
+	}
+	if !counted {
+		return nil
+	}
+	shard, err := store.Decode[engine.Shard](outcome, len(ops)-1)
+	if err != nil {
+		return err
+	}
+	return a.ended(ctx, next, shard, d.Member.OpenPhase)
+}
+
+// ended does what follows from the end of a member's run: the next run in the
+// member's queue starts, and a shard that is empty reports to its phase.
+func (a *App) ended(ctx context.Context, run *engine.Run, shard store.Item[engine.Shard], next int) error {
+	if next != 0 {
+		if err := a.startRun(ctx, run.Batch, next, run.Member); err != nil {
+			return err
+		}
+	}
+	if shard.Doc.Open > 0 {
+		return nil
+	}
+	return a.closeShard(ctx, run.Batch, shard)
+}
+
+// repeat carries out again what followed from an event that was applied before,
+// in case that was cut short.
+func (a *App) repeat(ctx context.Context, run *engine.Run, effects []engine.Effect) error {
+	if !run.Status.Terminal() {
+		return a.publishEffects(ctx, nil, run, effects)
+	}
+	if run.Kind == engine.KindInit {
+		b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(run.Batch))
+		if err != nil {
+			return err
+		}
+		if err := a.publishEffects(ctx, &b.Doc, run, engine.DuePhases(&b.Doc, a.now())); err != nil {
+			return err
+		}
+		return a.list(ctx, &b.Doc)
+	}
+	member, err := store.Read[engine.Member](ctx, a.store, store.MemberKey(run.Batch, run.Member))
+	if err != nil {
+		return err
+	}
+	shard, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(run.Batch, run.Phase, run.Page))
+	if err != nil {
+		return err
+	}
+	return a.ended(ctx, run, shard, member.Doc.OpenPhase)
+}
+
+// startRun starts a run that waits, or repeats its start.
+func (a *App) startRun(ctx context.Context, batch, phase, member int) error {
+	run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(batch, phase, member))
+	if err != nil {
+		return err
+	}
+	return a.runEvent(ctx, run, engine.RunStarted{})
+}

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// TickInterval is how often the scheduler ticks.
+const TickInterval = 5 * time.Minute
+
+// grace is how long something due may be late before the sweep takes it up: its
+// message is then taken for lost.
+const grace = 2 * time.Minute
+
+// Tick is the scheduler's safety net, over all batches that have not ended: what
+// falls due before the next tick is scheduled for its exact moment, and what was
+// due and never came about is announced again. A batch that fails is reported and
+// does not keep the others from their turn.
+func (a *App) Tick(ctx context.Context) error {
+	now := a.now().UTC()
+	batches, err := store.All[entry](ctx, a.store, store.PartitionBatches,
+		"SELECT * FROM c WHERE c.type = 'entry' AND NOT IS_DEFINED(c.doc.creating) AND c.doc.status IN ('detected', 'init_dispatched', 'active')")
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, e := range batches {
+		if err := a.tickBatch(ctx, e.Doc.ID, now); err != nil {
+			failures = append(failures, fmt.Errorf("batch %d: %w", e.Doc.ID, err))
+		}
+	}
+	a.log.Info("tick", "batches", len(batches), "failures", len(failures))
+	return errors.Join(failures...)
+}
+
+func (a *App) tickBatch(ctx context.Context, id int, now time.Time) error {
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
+	if err != nil {
+		return err
+	}
+	if b.Doc.Status.Terminal() {
+		return a.list(ctx, &b.Doc) // the list had not heard
+	}
+	var o outbox
+	for _, p := range b.Doc.Phases {
+		switch {
+		case p.Status == engine.PhasePending && p.DueAt != nil && p.DueAt.Before(now.Add(TickInterval)) && b.Doc.Status == engine.BatchActive:
+			o.events = append(o.events, announcement(&b.Doc, p, 1, *p.DueAt))
+		case p.Status == engine.PhaseDispatched && !p.Walked && now.Sub(*p.DispatchedAt) > grace:
+			m := announcement(&b.Doc, p, 1, time.Time{})
+			m.ID += fmt.Sprintf("-tick-%d", now.Unix()/int64(TickInterval/time.Second))
+			o.events = append(o.events, m)
+		}
+	}
+	if err := a.overdue(ctx, id, now, &o); err != nil {
+		return err
+	}
+	return a.send(ctx, &o)
+}
+
+// overdue announces again the polls and retries whose time has passed without
+// their message.
+func (a *App) overdue(ctx context.Context, id int, now time.Time, o *outbox) error {
+	runs, err := store.All[engine.Run](ctx, a.store, store.BatchPartition(id),
+		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.wakeAt < @late", store.Param{Name: "@late", Value: now.Add(-grace).Format(time.RFC3339Nano)})
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		a.log.Warn("a poll or a retry is overdue", "BatchId", id, "run", run.ID)
+		var again outbox
+		if err := again.add(nil, &run.Doc, run.Doc.Outstanding()); err != nil {
+			return err
+		}
+		for _, m := range again.events {
+			m.ID += fmt.Sprintf("-tick-%d", now.Unix()/int64(TickInterval/time.Second))
+			m.At = time.Time{}
+			o.events = append(o.events, m)
+		}
+	}
+	return nil
+}

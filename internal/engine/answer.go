@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// Limits on what one step carries and on what all steps of a run carry together,
+// in bytes of JSON. They keep a job within a message and a run within a document.
+const (
+	MaxPayload    = 128 << 10
+	MaxRunPayload = 1 << 20
+)
+
+// answer is what a function returned, read by the polling convention: an object
+// with a boolean "complete" and, beside it, "data".
+type answer struct {
+	incomplete bool
+	fields     map[string]json.RawMessage // nil when the result is not an object
+}
+
+func readAnswer(result json.RawMessage) answer {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(result, &object) != nil {
+		return answer{}
+	}
+	a := answer{fields: object}
+	complete, ok := lookup(object, "complete")
+	if !ok {
+		return a
+	}
+	switch string(bytes.TrimSpace(complete)) {
+	case "false":
+		a.incomplete = true
+	case "true":
+	default:
+		return a
+	}
+	if data, ok := lookup(object, "data"); ok {
+		a.fields = nil
+		_ = json.Unmarshal(data, &a.fields) // anything but an object has no fields
+	}
+	return a
+}
+
+// lookup finds a field as the bus's readers do, by its name in any case.
+func lookup(object map[string]json.RawMessage, name string) (json.RawMessage, bool) {
+	if v, ok := object[name]; ok {
+		return v, true
+	}
+	for _, k := range slices.Sorted(maps.Keys(object)) {
+		if strings.EqualFold(k, name) {
+			return object[k], true
+		}
+	}
+	return nil, false
+}
+
+// keepOutputs takes the fields that the step's output_params name. One that the
+// result lacks is an error: a later step would stand on it.
+func (w *walk) keepOutputs(params map[string]string, a answer) error {
+	var missing []string
+	for _, variable := range slices.Sorted(maps.Keys(params)) {
+		value, ok := lookup(a.fields, params[variable])
+		if !ok {
+			missing = append(missing, params[variable])
+			continue
+		}
+		if w.run.Outputs == nil {
+			w.run.Outputs = map[string]json.RawMessage{}
+		}
+		w.run.Outputs[variable] = value
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the result has no %s, which output_params takes", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// resolve fills in a step's function and parameters.
+func (w *walk) resolve(d runbook.Step) (function string, params json.RawMessage, err error) {
+	vars, err := w.variables(d)
+	if err != nil {
+		return "", nil, err
+	}
+	if function, err = runbook.ResolveString(d.Function, vars); err != nil {
+		return "", nil, err
+	}
+	resolved, err := runbook.ResolveParams(d.Params, vars)
+	if err != nil {
+		return "", nil, err
+	}
+	if resolved == nil {
+		resolved = map[string]any{}
+	}
+	params, err = json.Marshal(resolved)
+	return function, params, err
+}
+
+// variables are what the step's templates may use: the batch's, then this run's
+// outputs, then earlier outputs, then the columns. The member is asked for only
+// where one of the last two is used.
+func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
+	vars := runbook.Variables{"_batch_id": json.Number(fmt.Sprint(w.run.Batch))}
+	if w.run.StartTime != nil {
+		vars["_batch_start_time"] = w.run.StartTime.UTC().Format(time.RFC3339Nano)
+	}
+	for _, name := range append(runbook.References(d.Function), runbook.References(d.Params)...) {
+		if _, known := vars[name]; known || strings.HasPrefix(name, "_") {
+			continue
+		}
+		raw, ok := w.run.Outputs[name]
+		if !ok && w.run.Member != 0 {
+			if w.state.Member == nil {
+				return nil, ErrMemberNeeded
+			}
+			if raw, ok = w.state.Member.WorkerData[name]; !ok {
+				raw, ok = w.state.Member.Data[name]
+			}
+		}
+		if !ok {
+			continue // the template names it in its error
+		}
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return nil, fmt.Errorf("the value of %q is not JSON: %w", name, err)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}
+
+// tooLarge says why a payload of the step in hand cannot be kept, if so.
+func (w *walk) tooLarge(what string, payload json.RawMessage) string {
+	if len(payload) > MaxPayload {
+		return fmt.Sprintf("its %s are %d bytes long; at most %d can be carried", what, len(payload), MaxPayload)
+	}
+	total := len(payload)
+	for _, s := range w.run.Steps {
+		total += len(s.Params) + len(s.Result)
+	}
+	if total > MaxRunPayload {
+		return fmt.Sprintf("with its %s the steps of this phase would hold %d bytes; at most %d can be stored", what, total, MaxRunPayload)
+	}
+	return ""
+}

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// NewBatch makes a batch with its phase executions, all pending. A nil start is a
+// manual batch: its phases have no due time. The init sequence, where the runbook
+// has one, is the first execution.
+func NewBatch(id int, rb *runbook.Runbook, version, members int, start *time.Time, by string, now time.Time) Batch {
+	b := Batch{
+		ID: id, Runbook: rb.Name, Version: version, Status: BatchActive, Manual: start == nil,
+		CreatedBy: by, StartTime: start, DetectedAt: now.UTC(), Members: members,
+	}
+	if len(rb.Init) > 0 {
+		b.Status = BatchDetected
+		b.Phases = append(b.Phases, Phase{ID: 1, Kind: KindInit, Name: "init", Version: version, Status: PhasePending})
+	}
+	for _, p := range rb.Phases {
+		execution := Phase{
+			ID: len(b.Phases) + 1, Kind: KindPhase, Name: p.Name, Version: version,
+			OffsetMinutes: p.Offset.Minutes(), Status: PhasePending,
+		}
+		if start != nil {
+			due := p.Offset.DueAt(*start)
+			execution.DueAt = &due
+		}
+		b.Phases = append(b.Phases, execution)
+	}
+	return b
+}
+
+// Phase finds a phase execution by its id, which is its place.
+func (b *Batch) Phase(id int) (*Phase, bool) {
+	if id < 1 || id > len(b.Phases) {
+		return nil, false
+	}
+	return &b.Phases[id-1], true
+}
+
+// Remaining names the phases that have not been dispatched, in order.
+func (b *Batch) Remaining() []string {
+	var names []string
+	for _, p := range b.Phases {
+		if p.Status == PhasePending {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func (b *Batch) clone() *Batch {
+	c := *b
+	c.Phases = slices.Clone(b.Phases)
+	return &c
+}
+
+func decideBatch(s State, e Event, now time.Time) (Decision, error) {
+	b := s.Batch.clone()
+	switch e := e.(type) {
+	case Advanced:
+		return advance(b, now)
+	case PhaseDue:
+		return phaseDue(b, e.Phase, now)
+	case PhaseWalked:
+		p, ok := b.Phase(e.Phase)
+		if !ok || p.Status != PhaseDispatched {
+			return Decision{Stale: true}, nil
+		}
+		p.Walked, p.Shards = true, e.Pages
+		settle(b, now)
+		return Decision{Batch: b}, nil
+	case PhaseCounted:
+		if !settle(b, now) {
+			return Decision{Stale: true}, nil
+		}
+		return Decision{Batch: b}, nil
+	}
+	return Decision{}, fmt.Errorf("engine: %T does not concern a batch", e)
+}
+
+// advance moves a manual batch on: to its init sequence first, then to each phase
+// in order, one at a time.
+func advance(b *Batch, now time.Time) (Decision, error) {
+	if b.Status.Terminal() {
+		return Decision{}, refuse("batch %d has ended (%s): it cannot be advanced", b.ID, b.Status)
+	}
+	if !b.Manual {
+		return Decision{}, refuse("batch %d follows its schedule: only a manual batch is advanced by hand", b.ID)
+	}
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		switch {
+		case p.Status.Terminal():
+			continue
+		case p.Status == PhaseDispatched && !p.Walked:
+			return Decision{Repeated: true, Effects: []Effect{Announce{Phase: p.ID}}}, nil
+		case p.Status == PhaseDispatched:
+			return Decision{}, refuse("batch %d is still in phase %q: it can be advanced when all its members have ended there (%s)", b.ID, p.Name, progress(*p))
+		}
+		if b.StartTime == nil {
+			b.StartTime = &now
+		}
+		dispatch(b, p, now)
+		return Decision{Batch: b, Effects: []Effect{Announce{Phase: p.ID}}}, nil
+	}
+	return Decision{}, refuse("batch %d has no phase left to advance to", b.ID)
+}
+
+func progress(p Phase) string {
+	if p.Kind == KindInit {
+		return "its init steps are running"
+	}
+	return fmt.Sprintf("%d of %d groups of members are done", p.ShardsClosed, p.Shards)
+}
+
+// phaseDue dispatches a phase whose time has come. While the init sequence runs
+// the phase stays pending: the end of init announces what is due.
+func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
+	p, ok := b.Phase(id)
+	if !ok {
+		return Decision{}, refuse("batch %d has no phase execution %d", b.ID, id)
+	}
+	switch {
+	case p.Status == PhaseDispatched && !p.Walked:
+		return Decision{Repeated: true}, nil
+	case p.Status != PhasePending, b.Status.Terminal():
+		return Decision{Stale: true}, nil
+	case p.Kind == KindPhase && b.Status != BatchActive:
+		return Decision{Stale: true}, nil
+	}
+	dispatch(b, p, now)
+	return Decision{Batch: b}, nil
+}
+
+func dispatch(b *Batch, p *Phase, now time.Time) {
+	p.Status, p.DispatchedAt = PhaseDispatched, &now
+	if p.Kind == KindInit {
+		b.Status, b.InitDispatchedAt = BatchInitDispatched, &now
+	}
+	b.CurrentPhase = p.Name
+}
+
+// settle ends the phases whose runs have all ended and the batch whose phases
+// have, and tells whether anything changed.
+func settle(b *Batch, now time.Time) bool {
+	changed := false
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		if p.Kind != KindPhase || p.Status != PhaseDispatched || !p.Walked || p.ShardsClosed < p.Shards {
+			continue
+		}
+		p.CompletedAt = &now
+		switch {
+		case p.Succeeded > 0:
+			p.Status = PhaseCompleted
+		default:
+			p.Status = PhaseFailed
+			if p.Failed == 0 {
+				p.Reason = "no active member was left to take part"
+			}
+		}
+		changed = true
+	}
+	return settleBatch(b, now) || changed
+}
+
+func settleBatch(b *Batch, now time.Time) bool {
+	if b.Status.Terminal() || b.Status != BatchActive {
+		return false
+	}
+	var completed bool
+	var failed []string
+	for _, p := range b.Phases {
+		if !p.Status.Terminal() {
+			return false
+		}
+		if p.Kind == KindPhase && p.Status == PhaseCompleted {
+			completed = true
+		}
+		if p.Status == PhaseFailed {
+			failed = append(failed, p.Name)
+		}
+	}
+	b.CompletedAt = &now
+	b.Status = BatchCompleted
+	if !completed {
+		b.Status = BatchFailed
+		b.Error = "no phase completed; failed: " + strings.Join(failed, ", ")
+	}
+	return true
+}
+
+// endInit carries the end of the init sequence over to the batch.
+func endInit(b *Batch, run *Run, now time.Time) []Effect {
+	p, ok := b.Phase(run.Phase)
+	if !ok || p.Status != PhaseDispatched {
+		return nil
+	}
+	p.Walked, p.CompletedAt = true, &now
+	if run.Status != RunSucceeded {
+		p.Status, p.Reason = PhaseFailed, run.Error
+		b.Status, b.CompletedAt, b.Error = BatchFailed, &now, "init failed: "+run.Error
+		return nil
+	}
+	p.Status = PhaseCompleted
+	b.Status = BatchActive
+	return DuePhases(b, now)
+}
+
+// DuePhases announces what fell due while the batch could not take it.
+func DuePhases(b *Batch, now time.Time) []Effect {
+	var effects []Effect
+	for _, p := range b.Phases {
+		if p.Status == PhasePending && p.DueAt != nil && !p.DueAt.After(now) {
+			effects = append(effects, Announce{Phase: p.ID})
+		}
+	}
+	return effects
+}
+
+func refuse(format string, args ...any) *Refusal {
+	return &Refusal{Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,57 @@
+package store
+
+import "fmt"
+
+// Key is an item's place: its partition, its id within it, and what kind of
+// document it is, for queries.
+type Key struct{ PK, ID, Type string }
+
+func (k Key) String() string { return k.PK + "/" + k.ID }
+
+// The partitions. A batch's members, runs and shards are in its own; the list of
+// batches and all runbooks are in one each.
+const (
+	PartitionBatches     = "batches"
+	PartitionRunbooks    = "runbooks"
+	PartitionUnprocessed = "unprocessed"
+)
+
+// BatchPartition holds everything of one batch.
+func BatchPartition(id int) string { return fmt.Sprintf("batch:%d", id) }
+
+// BatchKey is the batch itself, with its phases.
+func BatchKey(id int) Key { return Key{BatchPartition(id), "batch", "batch"} }
+
+// MemberKey is one member of a batch. Ids sort as their numbers do.
+func MemberKey(batch, member int) Key {
+	return Key{BatchPartition(batch), fmt.Sprintf("member-%07d", member), "member"}
+}
+
+// RunKey is a member's run in a phase execution; member 0 is the init sequence's.
+func RunKey(batch, phase, member int) Key {
+	return Key{BatchPartition(batch), fmt.Sprintf("run-%03d-%07d", phase, member), "run"}
+}
+
+// ShardKey is the count of one page's runs in a phase execution.
+func ShardKey(batch, phase, page int) Key {
+	return Key{BatchPartition(batch), fmt.Sprintf("shard-%03d-%06d", phase, page), "shard"}
+}
+
+// SequenceKey holds the number of the newest batch.
+func SequenceKey() Key { return Key{PartitionBatches, "sequence", "sequence"} }
+
+// EntryKey is a batch's line in the list of batches.
+func EntryKey(id int) Key {
+	return Key{PartitionBatches, fmt.Sprintf("batch-%09d", id), "entry"}
+}
+
+// RunbookKey is a runbook's head: its newest and its active version.
+func RunbookKey(name string) Key { return Key{PartitionRunbooks, "runbook:" + name, "runbook"} }
+
+// VersionKey is one version of a runbook, which never changes.
+func VersionKey(name string, version int) Key {
+	return Key{PartitionRunbooks, fmt.Sprintf("version:%s:%06d", name, version), "version"}
+}
+
+// UnprocessedKey is a message that could not be processed.
+func UnprocessedKey(id string) Key { return Key{PartitionUnprocessed, id, "unprocessed"} }

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+)
+
+// Param is a query parameter, written @name in the text.
+type Param struct {
+	Name  string
+	Value any
+}
+
+// Query asks for one page of the items of one partition. Limit is the most items
+// to give; continuation is what the page before returned, empty for the first.
+// The text selects whole items: SELECT * FROM c WHERE …
+func Query[T any](ctx context.Context, s *Store, pk, text string, params []Param, limit int, continuation string) (items []Item[T], next string, err error) {
+	options := &azcosmos.QueryOptions{PageSizeHint: int32(limit)}
+	if continuation != "" {
+		options.ContinuationToken = &continuation
+	}
+	for _, p := range params {
+		options.QueryParameters = append(options.QueryParameters, azcosmos.QueryParameter{Name: p.Name, Value: p.Value})
+	}
+	pager := s.container.NewQueryItemsPager(text, partition(pk), options)
+	for pager.More() {
+		s.counts.queries.Add(1)
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, "", fmt.Errorf("querying %s: %w", pk, classify(err))
+		}
+		for _, body := range page.Items {
+			item, err := decode[T](body, "")
+			if err != nil {
+				return nil, "", err
+			}
+			items = append(items, item)
+		}
+		next = ""
+		if page.ContinuationToken != nil {
+			next = *page.ContinuationToken
+		}
+		// Pages may be empty and carry a continuation all the same.
+		if len(items) > 0 || next == "" {
+			return items, next, nil
+		}
+	}
+	return items, next, nil
+}
+
+// All asks for every item that the query selects. It is for sets that are small
+// by nature: a page's members, a phase's shards.
+func All[T any](ctx context.Context, s *Store, pk, text string, params ...Param) ([]Item[T], error) {
+	var all []Item[T]
+	continuation := ""
+	for {
+		items, next, err := Query[T](ctx, s, pk, text, params, 1000, continuation)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if next == "" {
+			return all, nil
+		}
+		continuation = next
+	}
+}

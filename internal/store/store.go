@@ -1,0 +1,217 @@
+// Package store keeps the state of batches and runbooks in Azure Cosmos DB.
+//
+// It offers what a decision needs and no more: point reads, one atomic write of
+// one or several items of a partition, guarded by ETags, and queries within one
+// partition. What is in the items is its users' business; items.go says how they
+// are named. There is one implementation, over azcosmos; on a laptop and in tests
+// it talks to local/cosmos.
+//
+// The account must read its own writes across processes: default consistency
+// Strong or Bounded Staleness. With Session consistency a read may be older than
+// the message that asked for it.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+)
+
+// Errors that callers tell apart with errors.Is.
+var (
+	ErrNotFound    = errors.New("store: no such item")
+	ErrExists      = errors.New("store: the item exists already")
+	ErrChanged     = errors.New("store: the item was changed by somebody else")
+	ErrTooLarge    = errors.New("store: the item or the batch is too large")
+	ErrUnavailable = errors.New("store: the store cannot be reached or is overloaded")
+)
+
+// Config says where the state is. Key is for the local server and the emulator;
+// without it Credential is used.
+type Config struct {
+	Endpoint   string // https://<account>.documents.azure.com
+	Database   string
+	Container  string
+	Key        string
+	Credential azcore.TokenCredential
+	HTTPClient policy.Transporter // nil: the SDK's own
+}
+
+// Store is safe for concurrent use.
+type Store struct {
+	client    *azcosmos.Client
+	database  string
+	name      string
+	container *azcosmos.ContainerClient
+	counts    counts
+}
+
+type counts struct{ reads, queries, writes, conflicts atomic.Int64 }
+
+// Counts is what a Store has asked of the service since it was opened. A
+// transactional batch is one write.
+type Counts struct {
+	Reads     int64 `json:"reads"`
+	Queries   int64 `json:"queries"`
+	Writes    int64 `json:"writes"`
+	Conflicts int64 `json:"conflicts"`
+}
+
+// Open makes a Store. It does not connect: the first operation does.
+func Open(c Config) (*Store, error) {
+	options := &azcosmos.ClientOptions{}
+	options.Transport = c.HTTPClient
+	if c.HTTPClient == nil {
+		options.Transport = transport()
+	}
+	client, err := newClient(c, options)
+	if err != nil {
+		return nil, fmt.Errorf("store: %s: %w", c.Endpoint, err)
+	}
+	container, err := client.NewContainer(c.Database, c.Container)
+	if err != nil {
+		return nil, fmt.Errorf("store: container %s/%s: %w", c.Database, c.Container, err)
+	}
+	return &Store{client: client, database: c.Database, name: c.Container, container: container}, nil
+}
+
+func newClient(c Config, options *azcosmos.ClientOptions) (*azcosmos.Client, error) {
+	if c.Key == "" {
+		if c.Credential == nil {
+			return nil, errors.New("neither a key nor a credential is given")
+		}
+		return azcosmos.NewClient(c.Endpoint, c.Credential, options)
+	}
+	key, err := azcosmos.NewKeyCredential(c.Key)
+	if err != nil {
+		return nil, errors.New("the key is not base64")
+	}
+	return azcosmos.NewClientWithKey(c.Endpoint, key, options)
+}
+
+// transport keeps as many connections open as invocations run at once: the
+// default of two idle ones would open a connection for nearly every request.
+func transport() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 256, 256
+	t.DialContext = (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	t.DisableCompression = true
+	return &http.Client{Transport: t}
+}
+
+// Ping tells whether the container answers.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := s.container.Read(ctx, nil)
+	return classify(err)
+}
+
+// Provision makes the database and the container where they do not exist. In
+// Azure the infrastructure does that, and the handler has no right to.
+func (s *Store) Provision(ctx context.Context) error {
+	_, err := s.client.CreateDatabase(ctx, azcosmos.DatabaseProperties{ID: s.database}, nil)
+	if err = classify(err); err != nil && !errors.Is(err, ErrExists) {
+		return err
+	}
+	database, err := s.client.NewDatabase(s.database)
+	if err != nil {
+		return err
+	}
+	_, err = database.CreateContainer(ctx, azcosmos.ContainerProperties{
+		ID:                     s.name,
+		PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: azcosmos.PartitionKeyKindHash},
+	}, nil)
+	if err = classify(err); errors.Is(err, ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// Counts tells what has been asked of the service so far.
+func (s *Store) Counts() Counts {
+	return Counts{Reads: s.counts.reads.Load(), Queries: s.counts.queries.Load(), Writes: s.counts.writes.Load(), Conflicts: s.counts.conflicts.Load()}
+}
+
+// Item is a stored value with its place and its version.
+type Item[T any] struct {
+	ID   string `json:"id"`
+	PK   string `json:"pk"`
+	Type string `json:"type"`
+	Doc  T      `json:"doc"`
+	ETag string `json:"_etag,omitempty"`
+}
+
+// Read is a point read. Errors: ErrNotFound, ErrUnavailable.
+func Read[T any](ctx context.Context, s *Store, k Key) (Item[T], error) {
+	s.counts.reads.Add(1)
+	response, err := s.container.ReadItem(ctx, partition(k.PK), k.ID, nil)
+	if err != nil {
+		return Item[T]{}, fmt.Errorf("reading %s: %w", k, classify(err))
+	}
+	return decode[T](response.Value, string(response.ETag))
+}
+
+func decode[T any](body []byte, etag string) (Item[T], error) {
+	var item Item[T]
+	if err := json.Unmarshal(body, &item); err != nil {
+		return item, fmt.Errorf("store: an item cannot be read: %w", err)
+	}
+	if etag != "" {
+		item.ETag = etag
+	}
+	return item, nil
+}
+
+func partition(pk string) azcosmos.PartitionKey { return azcosmos.NewPartitionKeyString(pk) }
+
+// classify turns the SDK's errors into this package's. What the service refuses
+// for any other reason stays as it is.
+func classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	var response *azcore.ResponseError
+	if !errors.As(err, &response) {
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if kind := status(response.StatusCode); kind != nil {
+		return fmt.Errorf("%w (HTTP %d)", kind, response.StatusCode)
+	}
+	return err
+}
+
+func status(code int) error {
+	switch code {
+	case http.StatusNotFound:
+		return ErrNotFound
+	case http.StatusConflict:
+		return ErrExists
+	case http.StatusPreconditionFailed, 449:
+		return ErrChanged
+	case http.StatusRequestEntityTooLarge:
+		return ErrTooLarge
+	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusGone,
+		http.StatusServiceUnavailable, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return ErrUnavailable
+	}
+	return nil
+}
+
+func statusError(code int32) error {
+	if kind := status(int(code)); kind != nil {
+		return fmt.Errorf("%w (HTTP %d)", kind, code)
+	}
+	return errors.New("store: refused with HTTP " + strconv.Itoa(int(code)))
+}
