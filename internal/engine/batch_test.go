@@ -1,0 +1,199 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// crowd is a batch's state through a test.
+type crowd struct {
+	t *testing.T
+	b engine.Batch
+}
+
+func (c *crowd) on(e engine.Event) (engine.Decision, error) {
+	c.t.Helper()
+	d, err := engine.Decide(engine.State{Batch: &c.b}, e, now)
+	if d.Batch != nil {
+		c.b = *d.Batch
+	}
+	return d, err
+}
+
+func (c *crowd) must(e engine.Event) engine.Decision {
+	c.t.Helper()
+	d, err := c.on(e)
+	if err != nil {
+		c.t.Fatalf("%T: %v", e, err)
+	}
+	return d
+}
+
+// count reports all shards of a phase.
+func (c *crowd) count(phase, shards, succeeded, failed int) {
+	c.t.Helper()
+	p := &c.b.Phases[phase-1]
+	p.ShardsClosed, p.Succeeded, p.Failed = shards, succeeded, failed
+	c.must(engine.PhaseCounted{Phase: phase})
+}
+
+func (c *crowd) initEnds(ok bool) engine.Decision {
+	c.t.Helper()
+	rb := parse(c.t)
+	run, err := engine.NewRun(&c.b, c.b.Phases[0], nil, rb, now)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	state := engine.State{Run: &run, Batch: &c.b, Runbook: rb}
+	d, err := engine.Decide(state, engine.RunStarted{}, now)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for !d.Run.Status.Terminal() {
+		state.Run = d.Run
+		step := d.Run.Steps[0]
+		var e engine.Event = engine.StepResult{JobID: step.JobID, OK: ok, Result: json.RawMessage(`true`), Error: "no"}
+		if step.Status == engine.StepPending {
+			e = engine.RetryDue{Count: step.RetryCount}
+		}
+		if d, err = engine.Decide(state, e, now); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.b = *d.Batch
+	return d
+}
+
+func manual(t *testing.T) *crowd {
+	t.Helper()
+	return &crowd{t: t, b: engine.NewBatch(42, parse(t), 3, 100, nil, "ada", now)}
+}
+
+func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
+	t.Parallel()
+	c := manual(t)
+	if c.b.Status != engine.BatchDetected || !slices.Equal(c.b.Remaining(), []string{"init", "create", "verify"}) {
+		t.Fatalf("new batch: %s, %v", c.b.Status, c.b.Remaining())
+	}
+	if d := c.must(engine.Advanced{}); c.b.Status != engine.BatchInitDispatched || d.Effects[0] != (engine.Announce{Phase: 1}) {
+		t.Fatalf("advanced to %s with %v", c.b.Status, d.Effects)
+	}
+	if c.b.StartTime == nil || !c.b.StartTime.Equal(now) {
+		t.Fatalf("start time %v", c.b.StartTime)
+	}
+	if d := c.must(engine.Advanced{}); !d.Repeated || d.Effects[0] != (engine.Announce{Phase: 1}) {
+		t.Fatalf("advanced again: %+v", d)
+	}
+	c.initEnds(true)
+	if c.b.Status != engine.BatchActive || c.b.Phases[0].Status != engine.PhaseCompleted {
+		t.Fatalf("after init: %s", c.b.Status)
+	}
+	for phase := 2; phase <= 3; phase++ {
+		if d := c.must(engine.Advanced{}); d.Effects[0] != (engine.Announce{Phase: phase}) {
+			t.Fatalf("advance: %v", d.Effects)
+		}
+		c.must(engine.PhaseWalked{Phase: phase, Pages: 3})
+		_, err := c.on(engine.Advanced{})
+		var refusal *engine.Refusal
+		if !errors.As(err, &refusal) {
+			t.Fatalf("advanced while a phase is in progress: %v", err)
+		}
+		c.count(phase, 3, 90, 10)
+	}
+	if c.b.Status != engine.BatchCompleted || c.b.CompletedAt == nil {
+		t.Fatalf("at the end: %s", c.b.Status)
+	}
+	if _, err := c.on(engine.Advanced{}); err == nil {
+		t.Fatal("a batch that has ended was advanced")
+	}
+}
+
+func TestInitFailureFailsTheBatch(t *testing.T) {
+	t.Parallel()
+	c := manual(t)
+	c.must(engine.Advanced{})
+	c.initEnds(false)
+	if c.b.Status != engine.BatchFailed || c.b.Error != `init failed: step "prepare": no` {
+		t.Fatalf("%s: %s", c.b.Status, c.b.Error)
+	}
+	if d := c.must(engine.PhaseDue{Phase: 2}); !d.Stale {
+		t.Fatal("a phase of a failed batch was dispatched")
+	}
+}
+
+func TestPhaseAndBatchEnd(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name                   string
+		createOK, createFailed int
+		verifyOK, verifyFailed int
+		create, verify         engine.PhaseStatus
+		batch                  engine.BatchStatus
+	}{
+		{"all succeed", 100, 0, 100, 0, engine.PhaseCompleted, engine.PhaseCompleted, engine.BatchCompleted},
+		{"one success completes a phase", 1, 99, 1, 0, engine.PhaseCompleted, engine.PhaseCompleted, engine.BatchCompleted},
+		{"one completed phase completes the batch", 5, 95, 0, 5, engine.PhaseCompleted, engine.PhaseFailed, engine.BatchCompleted},
+		{"no member is left for the second phase", 0, 100, 0, 0, engine.PhaseFailed, engine.PhaseFailed, engine.BatchFailed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := manual(t)
+			c.must(engine.Advanced{})
+			c.initEnds(true)
+			c.must(engine.Advanced{})
+			c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+			c.count(2, 3, tt.createOK, tt.createFailed)
+			c.must(engine.Advanced{})
+			c.count(3, 3, tt.verifyOK, tt.verifyFailed) // all shards may report before the walk is known to be over
+			c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
+			if c.b.Phases[1].Status != tt.create || c.b.Phases[2].Status != tt.verify || c.b.Status != tt.batch {
+				t.Fatalf("create %s, verify %s, batch %s", c.b.Phases[1].Status, c.b.Phases[2].Status, c.b.Status)
+			}
+		})
+	}
+}
+
+func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
+	t.Parallel()
+	start := now.Add(time.Hour) // "create" was due a day before
+	c := &crowd{t: t, b: engine.NewBatch(42, parse(t), 3, 100, &start, "", now)}
+	if got := c.b.Phases[1].DueAt; !got.Equal(start.Add(-24 * time.Hour)) {
+		t.Fatalf("create is due at %s", got)
+	}
+	c.must(engine.PhaseDue{Phase: 1})
+	if d := c.must(engine.PhaseDue{Phase: 2}); !d.Stale {
+		t.Fatal("a phase began during init")
+	}
+	if d := c.initEnds(true); len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 2}) {
+		t.Fatalf("effects of the end of init: %v", d.Effects)
+	}
+	if _, err := c.on(engine.Advanced{}); err == nil {
+		t.Fatal("a scheduled batch was advanced by hand")
+	}
+}
+
+func TestStepIDsComeApartAgain(t *testing.T) {
+	t.Parallel()
+	if got := engine.StepID(2, 17, 1); got != 2_0000017_001 {
+		t.Fatalf("id %d", got)
+	}
+	round := func(phase uint16, member uint32, index uint16) bool {
+		p, m, i := int(phase)+1, int(member)%10_000_000, int(index)%1000
+		gp, gm, gi, err := engine.ParseStepID(engine.StepID(p, m, i))
+		return err == nil && gp == p && gm == m && gi == i
+	}
+	if err := quick.Check(round, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int64{-1, 0, 17, 9_999_999_999, 1 << 62} {
+		if _, _, _, err := engine.ParseStepID(id); err == nil {
+			t.Errorf("%d was taken for a step execution id", id)
+		}
+	}
+}

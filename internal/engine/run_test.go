@@ -1,0 +1,338 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+const source = `
+name: move
+data_source: {type: csv, connection: PEOPLE_CSV, query: people.csv, primary_key: Upn, batch_time: immediate}
+retry: {max_retries: 1, interval: 30s}
+init:
+  - name: prepare
+    worker_id: w1
+    function: Prepare
+    params: {Batch: "{{_batch_id}}"}
+phases:
+  - name: create
+    offset: T-1d
+    steps:
+      - name: new
+        worker_id: w1
+        function: New-{{Kind}}
+        params: {Name: "{{Upn}}"}
+        output_params: {UserId: id}
+      - name: join
+        worker_id: w1
+        function: Join
+        params: {User: "{{UserId}}"}
+        retry: {max_retries: 0}
+  - name: verify
+    offset: T-0
+    steps:
+      - name: check
+        worker_id: w1
+        function: Check
+        params: {User: "{{UserId}}"}
+        poll: {interval: 30s, timeout: 70s}
+`
+
+func parse(t *testing.T) *runbook.Runbook {
+	t.Helper()
+	rb, diagnostics := runbook.Parse([]byte(source))
+	if rb == nil {
+		t.Fatal(diagnostics.Err())
+	}
+	return rb
+}
+
+// person is a member's state through a test: each call is one event.
+type person struct {
+	t      *testing.T
+	rb     *runbook.Runbook
+	batch  engine.Batch
+	run    engine.Run
+	member engine.Member
+	at     time.Time
+}
+
+func enter(t *testing.T, phase int, data string) *person {
+	t.Helper()
+	rb := parse(t)
+	p := &person{t: t, rb: rb, at: now, batch: engine.NewBatch(42, rb, 3, 1, nil, "ada", now)}
+	p.member = engine.Member{ID: 17, Page: 1, Key: "ann", Status: engine.MemberActive, OpenPhase: phase}
+	if err := json.Unmarshal([]byte(data), &p.member.Data); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[phase-1], &p.member, rb, now); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *person) on(e engine.Event) engine.Decision {
+	p.t.Helper()
+	d, err := engine.Decide(engine.State{Run: &p.run, Member: &p.member, Runbook: p.rb}, e, p.at)
+	if err != nil {
+		p.t.Fatalf("%T: %v", e, err)
+	}
+	if d.Run != nil {
+		p.run = *d.Run
+	}
+	if d.Member != nil {
+		p.member = *d.Member
+	}
+	return d
+}
+
+func (p *person) answer(result string) engine.Decision {
+	p.t.Helper()
+	return p.on(engine.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, OK: true, Result: json.RawMessage(result)})
+}
+
+func (p *person) refuse(reason string) engine.Decision {
+	p.t.Helper()
+	return p.on(engine.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, Error: reason})
+}
+
+func (p *person) want(status engine.RunStatus, steps ...engine.StepStatus) {
+	p.t.Helper()
+	if p.run.Status != status {
+		p.t.Fatalf("the run is %s, want %s (%s)", p.run.Status, status, p.run.Error)
+	}
+	for i, s := range steps {
+		if p.run.Steps[i].Status != s {
+			p.t.Fatalf("step %d is %s, want %s", i, p.run.Steps[i].Status, s)
+		}
+	}
+}
+
+func TestMemberWalksItsStepsInOrder(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	d := p.on(engine.RunStarted{})
+	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending)
+	if got := p.run.Steps[0]; got.Function != "New-User" || string(got.Params) != `{"Name":"ann@x"}` || got.JobID != "step-20000017000-attempt-1" {
+		t.Fatalf("dispatched %s %s as %s", got.Function, got.Params, got.JobID)
+	}
+	if len(d.Effects) != 1 || d.Effects[0] != (engine.Dispatch{Step: 0}) {
+		t.Fatalf("effects %v", d.Effects)
+	}
+
+	p.answer(`{"id":"u-1","other":2}`)
+	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+	if got := string(p.run.Steps[1].Params); got != `{"User":"u-1"}` {
+		t.Fatalf("the second step did not get the first one's output: %s", got)
+	}
+
+	d = p.answer(`true`)
+	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
+	if len(d.Effects) != 1 || d.Effects[0] != (engine.Count{Outcome: engine.RunSucceeded}) {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	if p.member.OpenPhase != 0 || string(p.member.WorkerData["UserId"]) != `"u-1"` || p.member.Status != engine.MemberActive {
+		t.Fatalf("member after the phase: %+v", p.member)
+	}
+}
+
+func TestOutputsAreTakenFromDataWhereTheAnswerFollowsThePollingConvention(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"Complete":true,"data":{"Id":"u-2"}}`)
+	if got := string(p.run.Outputs["UserId"]); got != `"u-2"` {
+		t.Fatalf("output %s", got)
+	}
+}
+
+func TestOutputMissingFromTheResultFailsTheMember(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"name":"ann"}`)
+	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+	if !strings.Contains(p.member.Error, "the result has no id") {
+		t.Fatalf("error %q", p.member.Error)
+	}
+}
+
+func TestUnresolvedVariableFailsTheMemberAndIsNeverSent(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x"}`)
+	d := p.on(engine.RunStarted{})
+	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+	for _, e := range d.Effects {
+		if _, sent := e.(engine.Dispatch); sent {
+			t.Fatal("a job was dispatched")
+		}
+	}
+	if p.member.Status != engine.MemberFailed || !strings.Contains(p.member.Error, "Kind") {
+		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
+	}
+}
+
+func TestFailureIsRetriedAsThePolicySaysAndThenFailsTheMember(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	d := p.refuse("busy")
+	p.want(engine.RunRunning, engine.StepPending)
+	if len(d.Effects) != 1 || d.Effects[0] != (engine.Retry{Step: 0, At: now.Add(30 * time.Second)}) {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	if d := p.on(engine.RetryDue{Step: 0, Count: 2}); !d.Stale {
+		t.Fatal("a retry that was not scheduled was taken")
+	}
+	p.at = now.Add(30 * time.Second)
+	p.on(engine.RetryDue{Step: 0, Count: 1})
+	p.want(engine.RunRunning, engine.StepDispatched)
+	if got := p.run.Steps[0].JobID; got != "step-20000017000-retry-1" {
+		t.Fatalf("job %s", got)
+	}
+	p.refuse("still busy")
+	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+	if p.member.Status != engine.MemberFailed || p.member.Error != `phase create: step "new": still busy` {
+		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
+	}
+}
+
+func TestStepPolicyReplacesTheGlobalOne(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"id":1}`)
+	p.refuse("no")
+	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+}
+
+func TestPollingRepeatsAtItsIntervalUntilComplete(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	d := p.answer(`{"complete":false}`)
+	p.want(engine.RunRunning, engine.StepPolling)
+	if d.Effects[0] != (engine.Poll{Step: 0, At: now.Add(30 * time.Second)}) {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	p.at = now.Add(30 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 1})
+	p.want(engine.RunRunning, engine.StepDispatched)
+	if got := p.run.Steps[0].JobID; got != "step-30000017000-poll-1" {
+		t.Fatalf("job %s", got)
+	}
+	p.answer(`{"complete":true,"data":{}}`)
+	p.want(engine.RunSucceeded, engine.StepSucceeded)
+}
+
+func TestPollTimeoutFailsWithoutRetry(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"complete":false}`)
+	p.at = now.Add(30 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 1})
+	p.at = now.Add(60 * time.Second)
+	d := p.answer(`{"complete":false}`)
+	if d.Effects[0] != (engine.Poll{Step: 0, At: now.Add(70 * time.Second)}) {
+		t.Fatalf("the last poll is not at the timeout: %v", d.Effects)
+	}
+	p.at = now.Add(70 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 2})
+	p.want(engine.RunFailed, engine.StepPollTimeout)
+	if p.member.Status != engine.MemberFailed {
+		t.Fatalf("member %s", p.member.Status)
+	}
+}
+
+func TestEventsThatComeAgainRepeatTheirEffectsAndChangeNothing(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	first := engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	p.on(first)
+	d := p.on(first)
+	if !d.Repeated || d.Run != nil || len(d.Effects) != 1 || d.Effects[0] != (engine.Dispatch{Step: 1}) {
+		t.Fatalf("the result again: %+v", d)
+	}
+	p.answer(`true`)
+	if d := p.on(first); !d.Stale || len(d.Effects) != 0 {
+		t.Fatalf("the result once more, late: %+v", d)
+	}
+	if d := p.on(engine.RunStarted{}); !d.Stale {
+		t.Fatalf("a start of what has ended: %+v", d)
+	}
+}
+
+func TestResultOfAJobThatWasNotSentIsStale(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	if d := p.on(engine.StepResult{Step: 0, JobID: "step-1-attempt-9", OK: true}); !d.Stale {
+		t.Fatalf("%+v", d)
+	}
+	if d := p.on(engine.StepResult{Step: 1, JobID: p.run.Steps[0].JobID, OK: true}); !d.Stale {
+		t.Fatalf("%+v", d)
+	}
+}
+
+func TestMemberWaitsForItsEarlierPhase(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	var free bool
+	if p.member, free = engine.Enter(p.member, 3); free {
+		t.Fatal("the member is in two phases at once")
+	}
+	p.answer(`{"id":1}`)
+	d := p.answer(`true`)
+	if len(d.Effects) != 2 || d.Effects[1] != (engine.StartNext{Phase: 3}) || p.member.OpenPhase != 3 || len(p.member.Queue) != 0 {
+		t.Fatalf("effects %v, member %+v", d.Effects, p.member)
+	}
+}
+
+func TestRunOfAFailedMemberIsCancelledAndCounted(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.member.Status = engine.MemberFailed
+	d := p.on(engine.RunStarted{})
+	p.want(engine.RunCancelled, engine.StepCancelled, engine.StepCancelled)
+	if d.Effects[0] != (engine.Count{Outcome: engine.RunCancelled}) {
+		t.Fatalf("effects %v", d.Effects)
+	}
+}
+
+func TestPayloadsBeyondTheLimitFailTheStepWithTheReason(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"id":"` + strings.Repeat("x", engine.MaxPayload) + `"}`)
+	p.want(engine.RunFailed, engine.StepFailed)
+	if !strings.Contains(p.run.Error, "bytes long") || len(p.run.Steps[0].Result) != 0 {
+		t.Fatalf("error %q", p.run.Error)
+	}
+}
+
+func TestMemberIsAskedForOnlyWhereItsDataAreUsed(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	result := engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	if _, err := engine.Decide(engine.State{Run: &p.run, Runbook: p.rb}, result, now); err != nil {
+		t.Fatalf("the next step uses only an output of this run: %v", err)
+	}
+	p.on(result)
+	last := engine.StepResult{Step: 1, JobID: p.run.Steps[1].JobID, OK: true, Result: json.RawMessage(`true`)}
+	if _, err := engine.Decide(engine.State{Run: &p.run, Runbook: p.rb}, last, now); !errors.Is(err, engine.ErrMemberNeeded) {
+		t.Fatalf("the end of the run concerns the member: %v", err)
+	}
+}
