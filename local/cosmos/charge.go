@@ -1,0 +1,23 @@
+package cosmos
+
+import "math"
+
+// Request charges follow the figures Microsoft gives: a point read of 1 KB
+// costs 1 RU and of 100 KB 10, a create about 5 and 50, and a replace twice a
+// create. Sizes in between are on the line through both. The real figure also
+// depends on the indexing policy, which is not modelled.
+
+const (
+	chargeFailed  = 1.0
+	chargeQuery   = 2.3 // the least a query page costs
+	chargeScanned = 0.02
+)
+
+func perSize(atOneKB, atHundredKB float64, bytes int) float64 {
+	kb := math.Max(1, float64(bytes)/1024)
+	return math.Round(100*(atOneKB+(atHundredKB-atOneKB)*(kb-1)/99)) / 100
+}
+
+func chargeRead(bytes int) float64    { return perSize(1, 10, bytes) }
+func chargeCreate(bytes int) float64  { return perSize(5, 50, bytes) }
+func chargeReplace(bytes int) float64 { return 2 * chargeCreate(bytes) }

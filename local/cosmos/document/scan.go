@@ -1,0 +1,248 @@
+// Package document reads and rewrites JSON documents as bytes: it finds
+// members without decoding the rest, and keeps the text of every number, so
+// that a stored document comes back as it was sent.
+//
+// It must not know what the documents mean, where they are stored, or who
+// asks for them.
+package document
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deep arrays and objects may nest, the service's own limit.
+const MaxDepth = 128
+
+// ErrNotAnObject is returned when a document is not a JSON object.
+var ErrNotAnObject = errors.New("the document is not a JSON object")
+
+// Check refuses bytes that are not one JSON object in UTF-8.
+func Check(doc []byte) error {
+	if !utf8.Valid(doc) {
+		return errors.New("the document is not valid UTF-8")
+	}
+	if !json.Valid(doc) {
+		var sink any
+		return fmt.Errorf("the document is not valid JSON: %w", json.Unmarshal(doc, &sink))
+	}
+	if i := skipSpace(doc, 0); doc[i] != '{' {
+		return ErrNotAnObject
+	}
+	if depth(doc) > MaxDepth {
+		return fmt.Errorf("the document nests deeper than %d levels", MaxDepth)
+	}
+	return nil
+}
+
+func depth(doc []byte) int {
+	deepest, now := 0, 0
+	for i := 0; i < len(doc); i++ {
+		switch doc[i] {
+		case '"':
+			i = skipString(doc, i) - 1
+		case '{', '[':
+			if now++; now > deepest {
+				deepest = now
+			}
+		case '}', ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+// Member is one member of an object, still as text.
+type Member struct {
+	Name  string
+	Value []byte // the value's text, without surrounding space
+	Start int    // offset of the name's opening quote in the document
+	End   int    // offset just behind the value
+}
+
+// EachMember calls visit for every member of a checked object, in order,
+// until visit returns false. The slices point into the document.
+func EachMember(doc []byte, visit func(Member) bool) {
+	i := skipSpace(doc, 0)
+	if i >= len(doc) || doc[i] != '{' {
+		return
+	}
+	i = skipSpace(doc, i+1)
+	for i < len(doc) && doc[i] == '"' {
+		start := i
+		i = skipString(doc, i)
+		name := unquote(doc[start:i])
+		i = skipSpace(doc, i) + 1 // the colon
+		i = skipSpace(doc, i)
+		valueStart := i
+		i = skipValue(doc, i)
+		if !visit(Member{Name: name, Value: doc[valueStart:i], Start: start, End: i}) {
+			return
+		}
+		if i = skipSpace(doc, i); i >= len(doc) || doc[i] != ',' {
+			return
+		}
+		i = skipSpace(doc, i+1)
+	}
+}
+
+// Lookup returns the text of the value at a path of member names and array
+// indexes in a checked value, or false when there is none. Where a name
+// occurs twice the last one counts, as in Parse.
+func Lookup(value []byte, path []string) ([]byte, bool) {
+	for _, step := range path {
+		i := skipSpace(value, 0)
+		if i >= len(value) {
+			return nil, false
+		}
+		var found []byte
+		switch value[i] {
+		case '{':
+			EachMember(value, func(m Member) bool {
+				if m.Name == step {
+					found = m.Value
+				}
+				return true
+			})
+		case '[':
+			index, err := strconv.Atoi(step)
+			if err != nil || index < 0 {
+				return nil, false
+			}
+			found = element(value, index)
+		}
+		if found == nil {
+			return nil, false
+		}
+		value = found
+	}
+	return value, true
+}
+
+func element(array []byte, index int) []byte {
+	i := skipSpace(array, skipSpace(array, 0)+1)
+	for at := 0; i < len(array) && array[i] != ']'; at++ {
+		start := i
+		i = skipValue(array, i)
+		if at == index {
+			return array[start:i]
+		}
+		if i = skipSpace(array, i); i < len(array) && array[i] == ',' {
+			i = skipSpace(array, i+1)
+		}
+	}
+	return nil
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the offset behind the string that opens at i.
+func skipString(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return i
+}
+
+// skipValue returns the offset behind the value that starts at i.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return i
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		for depth := 0; i < len(b); i++ {
+			switch b[i] {
+			case '"':
+				i = skipString(b, i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+		return i
+	default:
+		for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && b[i] > ' ' {
+			i++
+		}
+		return i
+	}
+}
+
+// unquote decodes a checked JSON string, quotes included.
+func unquote(quoted []byte) string {
+	inner := quoted[1 : len(quoted)-1]
+	plain := true
+	for _, c := range inner {
+		if c == '\\' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return string(inner)
+	}
+	out := make([]byte, 0, len(inner))
+	for i := 0; i < len(inner); i++ {
+		if inner[i] != '\\' {
+			out = append(out, inner[i])
+			continue
+		}
+		i++
+		switch inner[i] {
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			r := hex4(inner[i+1:])
+			i += 4
+			if utf16.IsSurrogate(r) {
+				low := rune(-1)
+				if i+6 < len(inner) && inner[i+1] == '\\' && inner[i+2] == 'u' {
+					low = hex4(inner[i+3:])
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					i += 6
+				}
+			}
+			out = utf8.AppendRune(out, r)
+		default:
+			out = append(out, inner[i])
+		}
+	}
+	return string(out)
+}
+
+func hex4(b []byte) rune {
+	n, err := strconv.ParseUint(string(b[:4]), 16, 32)
+	if err != nil {
+		return utf8.RuneError
+	}
+	return rune(n)
+}

@@ -1,0 +1,272 @@
+package cosmos
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func newActivityID() string { return uuid.NewString() }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func setCharge(w http.ResponseWriter, ru float64) {
+	w.Header()["X-Ms-Request-Charge"] = []string{strconv.FormatFloat(ru, 'f', 2, 64)}
+}
+
+func isTrue(r *http.Request, header string) bool {
+	values := r.Header[header]
+	return len(values) == 1 && strings.EqualFold(values[0], "true")
+}
+
+// minimal says whether the caller wants no content back from a write.
+func minimal(r *http.Request) bool { return r.Header.Get("Prefer") == "return=minimal" }
+
+func operationOf(r *http.Request, at route) (Operation, error) {
+	if at.one {
+		switch r.Method {
+		case http.MethodGet:
+			return Read, nil
+		case http.MethodPut:
+			return Replace, nil
+		case http.MethodDelete:
+			return Delete, nil
+		case http.MethodPatch:
+			return Patch, nil
+		}
+		return "", errors.New("an item answers GET, PUT, PATCH and DELETE")
+	}
+	switch {
+	case r.Method == http.MethodGet && r.Header["A-Im"] != nil:
+		return "", errors.New("the change feed of items is not supported")
+	case r.Method == http.MethodGet:
+		return Query, nil
+	case r.Method != http.MethodPost:
+		return "", errors.New("a container's documents answer GET and POST")
+	case isTrue(r, "X-Ms-Cosmos-Is-Query-Plan-Request"):
+		return "", errors.New("query plans are not supported")
+	case isTrue(r, "X-Ms-Documentdb-Query") || isTrue(r, "X-Ms-Documentdb-Isquery"):
+		return Query, nil
+	case isTrue(r, "X-Ms-Cosmos-Is-Batch-Request"):
+		return Batch, nil
+	case isTrue(r, "X-Ms-Documentdb-Is-Upsert"):
+		return Upsert, nil
+	}
+	return Create, nil
+}
+
+// serveItems answers everything below …/docs: it finds the container and the
+// partition, lets faults happen, and passes on by operation.
+func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
+	op, err := operationOf(r, at)
+	if err != nil {
+		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+		return
+	}
+	c := s.store.catalog.container(at.database, at.container)
+	if c == nil {
+		respondFailure(w, failure(http.StatusNotFound, fmt.Sprintf("there is no container %q in a database %q", at.container, at.database)))
+		return
+	}
+	if refused := unsupportedHeader(r); refused != "" {
+		respondFailure(w, failure(http.StatusBadRequest, "the header "+refused+" is not supported"))
+		return
+	}
+	pk := ""
+	if header := r.Header["X-Ms-Documentdb-Partitionkey"]; header != nil {
+		if pk, err = c.parseKey(header[0]); err != nil {
+			respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+			return
+		}
+	} else if op != Query {
+		respondFailure(w, failure(http.StatusBadRequest, "the header x-ms-documentdb-partitionkey is missing"))
+		return
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		respondFailure(w, failure(http.StatusRequestEntityTooLarge, "the request is larger than 2 MB"))
+		return
+	}
+	req := Request{Operation: op, Database: at.database, Container: at.container, PartitionKey: pk, ID: at.document}
+	var in incoming
+	switch op {
+	case Create, Upsert, Replace:
+		if in, err = readDocument(c, body); err == nil {
+			err = in.belongs(pk, at.document)
+		}
+		if err != nil {
+			respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+			return
+		}
+		if len(in.body) > maxItem {
+			respondFailure(w, failure(http.StatusRequestEntityTooLarge, "the item is larger than 2 MB"))
+			return
+		}
+		req.ID = in.id
+	}
+	if fault := s.faults.meet(req); fault != nil {
+		if fault.Latency > 0 {
+			select {
+			case <-time.After(fault.Latency):
+			case <-r.Context().Done():
+				panic(http.ErrAbortHandler)
+			}
+		}
+		if fault.Status != 0 {
+			fault.answer(w)
+			return
+		}
+		if fault.DropAfter {
+			w = &droppedAnswer{header: http.Header{}}
+			defer panic(http.ErrAbortHandler)
+		}
+	}
+	switch op {
+	case Query:
+		s.serveQuery(w, r, c, pk, body)
+	case Batch:
+		s.serveBatch(w, r, c, pk, body)
+	case Read:
+		s.serveRead(w, r, c, pk, at.document)
+	default:
+		s.serveWrite(w, r, write{op: op, c: c, pk: pk, id: req.ID, ifMatch: r.Header.Get("If-Match"), body: in.body}, body)
+	}
+}
+
+// droppedAnswer takes an answer that nobody will get.
+type droppedAnswer struct{ header http.Header }
+
+func (d *droppedAnswer) Header() http.Header         { return d.header }
+func (d *droppedAnswer) Write(p []byte) (int, error) { return len(p), nil }
+func (d *droppedAnswer) WriteHeader(int)             {}
+
+// unsupportedHeader names a header that asks for something that would change
+// the result and is not here.
+func unsupportedHeader(r *http.Request) string {
+	for _, name := range []string{"X-Ms-Documentdb-Pre-Trigger-Include", "X-Ms-Documentdb-Post-Trigger-Include"} {
+		if r.Header[name] != nil {
+			return strings.ToLower(name)
+		}
+	}
+	return ""
+}
+
+// belongs checks a document against the partition key and the id in the request.
+func (in incoming) belongs(pk, id string) error {
+	if in.pk != pk {
+		return fmt.Errorf("the partition key of the document is %s and the request names %s", in.pk, pk)
+	}
+	if id != "" && in.id != id {
+		return fmt.Errorf("the document's id is %q and the request names %q", in.id, id)
+	}
+	return nil
+}
+
+// readBody reads a request, up to a little more than the largest item: system
+// properties that the caller sends back do not count.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	const limit = maxItem + 64<<10
+	if r.ContentLength > limit {
+		return nil, errors.New("too large")
+	}
+	if r.ContentLength < 0 {
+		return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	}
+	body := make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, body)
+	return body, err
+}
+
+func (s *Server) serveRead(w http.ResponseWriter, r *http.Request, c *container, pk, id string) {
+	s.stats.pointReads.Add(1)
+	it, found, err := s.store.read(c, pk, id)
+	switch {
+	case err != nil:
+		s.log.Error("read failed", "error", err)
+		respondFailure(w, failure(http.StatusServiceUnavailable, "the item could not be read"))
+		return
+	case !found:
+		s.stats.charge(chargeFailed, 0)
+		respondFailure(w, notFound)
+		return
+	}
+	o := outcome{status: http.StatusOK, item: it, charge: chargeRead(len(it.body))}
+	s.stats.charge(o.charge, 0)
+	if tag := r.Header.Get("If-None-Match"); tag != "" && it.matches(tag) {
+		o.status = http.StatusNotModified
+		respondItem(w, o, false)
+		return
+	}
+	respondItem(w, o, true)
+}
+
+func (s *Server) serveWrite(w http.ResponseWriter, r *http.Request, wr write, body []byte) {
+	s.stats.singleWrites.Add(1)
+	switch wr.op {
+	case Create:
+		wr.ifMatch = "" // as in the service, a create is guarded by the id alone
+	case Patch:
+		var err error
+		if wr.patch, err = parsePatch(wr.c, body); err != nil {
+			respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+			return
+		}
+	}
+	o := s.store.write(wr)
+	s.stats.charge(o.charge, o.wrote)
+	if !o.ok() {
+		respondFailure(w, o)
+		return
+	}
+	respondItem(w, o, !minimal(r))
+}
+
+// respondItem answers with an item's ETag and, when wanted, its content.
+func respondItem(w http.ResponseWriter, o outcome, content bool) {
+	header := w.Header()
+	setCharge(w, o.charge)
+	if o.item.version != 0 {
+		header["Etag"] = []string{o.item.etag()}
+		header["X-Ms-Session-Token"] = []string{sessionToken(o.item.version)}
+	}
+	if !content || o.item.version == 0 {
+		if o.status != http.StatusNoContent && o.status != http.StatusNotModified {
+			header["Content-Length"] = []string{"0"}
+		}
+		w.WriteHeader(o.status)
+		return
+	}
+	body := o.item.append(make([]byte, 0, len(o.item.body)+256))
+	header["Content-Length"] = []string{itoa(len(body))}
+	w.WriteHeader(o.status)
+	w.Write(body)
+}
+
+// sessionToken renders a version as the service renders a session: the
+// partition key range, then its log sequence number.
+func sessionToken(version int64) string { return "0:-1#" + strconv.FormatInt(version, 10) }
+
+// parseETag reads the version out of one of our ETags.
+func parseETag(tag string) (int64, bool) {
+	if len(tag) != 38 || tag[0] != '"' || tag[37] != '"' {
+		return 0, false
+	}
+	var version int64
+	for _, part := range []struct {
+		from, to int
+		shift    uint
+	}{{1, 9, 40}, {10, 14, 24}, {15, 19, 8}, {25, 37, 0}} {
+		n, err := strconv.ParseUint(tag[part.from:part.to], 16, 48)
+		if err != nil {
+			return 0, false
+		}
+		version |= int64(n) << part.shift
+	}
+	return version, etagOf(version) == tag
+}

@@ -1,0 +1,84 @@
+package cosmos
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"encoding/json"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/document"
+)
+
+// A partition key is kept as canonical JSON text, such as ["42"] or [7,"eu"]:
+// equal keys have equal text. A component that a document does not have is {}.
+
+// keyOf computes the partition key that a checked document belongs to.
+func (c *container) keyOf(doc []byte) (string, error) {
+	dst := append(make([]byte, 0, 64), '[')
+	for i, path := range c.paths {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		text, ok := document.Lookup(doc, path)
+		if !ok {
+			dst = append(dst, '{', '}')
+			continue
+		}
+		var err error
+		if dst, err = appendComponent(dst, text); err != nil {
+			return "", fmt.Errorf("the partition key at /%s: %w", strings.Join(path, "/"), err)
+		}
+	}
+	return string(append(dst, ']')), nil
+}
+
+var errComponent = errors.New("it must be a string, a number, a boolean or null")
+
+func appendComponent(dst, text []byte) ([]byte, error) {
+	switch text[0] {
+	case '{', '[':
+		return dst, errComponent
+	}
+	v, err := document.Parse(text)
+	if err != nil {
+		return dst, err
+	}
+	if v.Kind == document.Number {
+		return strconv.AppendFloat(dst, v.Num, 'g', -1, 64), nil
+	}
+	if v.Kind == document.String && len(v.Text) > 2048 {
+		return dst, errors.New("it is longer than 2048 bytes")
+	}
+	return v.Append(dst), nil
+}
+
+// parseKey reads the partition key header, a JSON array, for a container.
+func (c *container) parseKey(header string) (string, error) {
+	text := []byte(header)
+	if !json.Valid(text) || text[0] != '[' {
+		return "", errors.New("the partition key header is not a JSON array")
+	}
+	key, err := document.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("the partition key header: %w", err)
+	}
+	if len(key.Elements) != len(c.paths) {
+		return "", fmt.Errorf("the partition key header has %d components and the container's key has %d", len(key.Elements), len(c.paths))
+	}
+	dst := append(make([]byte, 0, len(header)), '[')
+	for i, component := range key.Elements {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if component.Kind == document.Object && len(component.Members) == 0 {
+			dst = append(dst, '{', '}')
+			continue
+		}
+		if dst, err = appendComponent(dst, component.Append(nil)); err != nil {
+			return "", fmt.Errorf("the partition key header: component %d: %w", i, err)
+		}
+	}
+	return string(append(dst, ']')), nil
+}

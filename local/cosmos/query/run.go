@@ -1,0 +1,160 @@
+package query
+
+import (
+	"errors"
+	"sort"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/document"
+)
+
+// Matches says whether WHERE selects a document.
+func (q *Query) Matches(doc []byte) bool { return q.where == nil || isTrue(q.where.eval(doc)) }
+
+// Counts says whether the query is SELECT VALUE COUNT(expr).
+func (q *Query) Counts() bool { return q.count != nil }
+
+// Counted says whether a selected document adds to the count.
+func (q *Query) Counted(doc []byte) bool { return q.count.eval(doc).Kind != document.Undefined }
+
+// Project appends what SELECT makes of a document, or reports false when that
+// is undefined and the document yields no row.
+func (q *Query) Project(dst, doc []byte) ([]byte, bool) {
+	switch {
+	case q.star:
+		return append(dst, doc...), true
+	case q.value != nil:
+		v := q.value.eval(doc)
+		return v.Append(dst), v.Kind != document.Undefined
+	}
+	return objectLiteral{q.names, q.fields}.eval(doc).Append(dst), true
+}
+
+// Window is how many rows OFFSET skips and how many TOP or LIMIT lets through,
+// -1 for all.
+func (q *Query) Window() (skip, take int) {
+	if q.top >= 0 {
+		return 0, q.top
+	}
+	return q.offset, q.limit
+}
+
+// Order is the ORDER BY clause, nil when there is none.
+func (q *Query) Order() []Order { return q.order }
+
+// SortKeys are a document's values under ORDER BY.
+func (q *Query) SortKeys(doc []byte) []document.Value {
+	keys := make([]document.Value, len(q.order))
+	for i, by := range q.order {
+		keys[i] = path{by.Path}.eval(doc)
+	}
+	return keys
+}
+
+// CompareKeys orders two documents by their sort keys: undefined first, then
+// null, booleans, numbers, strings, arrays and objects, or the reverse.
+func (q *Query) CompareKeys(a, b []document.Value) int {
+	for i, by := range q.order {
+		if c := compare(a[i], b[i]); c != 0 {
+			if by.Descending {
+				return -c
+			}
+			return c
+		}
+	}
+	return 0
+}
+
+// CrossPartition names the clause for which the gateway refuses the query
+// over more than one partition, or is "" when it serves it.
+func (q *Query) CrossPartition() string {
+	switch {
+	case len(q.order) > 0:
+		return "ORDER BY"
+	case q.count != nil:
+		return "an aggregate"
+	case q.top >= 0:
+		return "TOP"
+	case q.limit >= 0:
+		return "OFFSET LIMIT"
+	}
+	return ""
+}
+
+// EqualTo returns the value that a path must equal for WHERE to be true: the
+// one it is compared with outside of any OR or NOT.
+func (q *Query) EqualTo(steps []string) (document.Value, bool) {
+	for _, e := range conjuncts(q.where, nil) {
+		if eq, ok := e.(equality); ok && !eq.negated {
+			for _, side := range [][2]expression{{eq.left, eq.right}, {eq.right, eq.left}} {
+				l, constant := side[1].(literal)
+				if constant && isPath(side[0], steps) {
+					return l.value, true
+				}
+			}
+		}
+	}
+	return document.Value{}, false
+}
+
+// Prefix returns a prefix that a path's string must have for WHERE to be
+// true, "" when none is known.
+func (q *Query) Prefix(steps []string) string {
+	for _, e := range conjuncts(q.where, nil) {
+		c, ok := e.(call)
+		if !ok || c.name != "STARTSWITH" || len(c.arguments) != 2 || !isPath(c.arguments[0], steps) {
+			continue
+		}
+		if l, ok := c.arguments[1].(literal); ok && l.value.Kind == document.String {
+			return l.value.Text
+		}
+	}
+	return ""
+}
+
+func conjuncts(e expression, list []expression) []expression {
+	switch e := e.(type) {
+	case nil:
+		return list
+	case and:
+		return conjuncts(e.right, conjuncts(e.left, list))
+	default:
+		return append(list, e)
+	}
+}
+
+func isPath(e expression, steps []string) bool {
+	p, ok := e.(path)
+	if !ok || len(p.steps) != len(steps) {
+		return false
+	}
+	return strings.Join(p.steps, "\x00") == strings.Join(steps, "\x00")
+}
+
+// All answers the query over a complete list of documents in one go.
+func (q *Query) All(docs [][]byte) ([][]byte, error) {
+	if q.Counts() {
+		return nil, errors.New("aggregates are not supported here")
+	}
+	var selected [][]byte
+	for _, doc := range docs {
+		if q.Matches(doc) {
+			selected = append(selected, doc)
+		}
+	}
+	sort.SliceStable(selected, func(i, j int) bool {
+		return q.CompareKeys(q.SortKeys(selected[i]), q.SortKeys(selected[j])) < 0
+	})
+	skip, take := q.Window()
+	selected = selected[min(skip, len(selected)):]
+	if take >= 0 {
+		selected = selected[:min(take, len(selected))]
+	}
+	var rows [][]byte
+	for _, doc := range selected {
+		if row, ok := q.Project(nil, doc); ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,391 @@
+package cosmos
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/document"
+	"github.com/matoolkit/matoolkit/local/cosmos/query"
+)
+
+const (
+	defaultPage = 100     // rows in a page when the caller does not say
+	largestPage = 1000    // rows in a page when the caller leaves it to the service (-1)
+	pageBytes   = 4 << 20 // the service ends a page at 4 MB
+	pageScanned = 10_000  // documents looked at before a page ends, full or not
+)
+
+// continuation is where the next page of a query starts. It travels as opaque
+// text and is refused by any other query.
+type continuation struct {
+	Query   string            `json:"q"`           // digest of the query
+	PK      string            `json:"p"`           // the last document taken or passed over
+	ID      string            `json:"i"`           //
+	Keys    []json.RawMessage `json:"k,omitempty"` // its sort keys, for ORDER BY; [] is undefined
+	Skipped int               `json:"s,omitempty"` // rows that OFFSET has used up
+	Taken   int               `json:"t,omitempty"` // rows that TOP or LIMIT has used up
+}
+
+func (c continuation) encode() string {
+	text, _ := json.Marshal(c) // strings, numbers and JSON taken from documents
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+func decodeContinuation(token, digest string) (continuation, error) {
+	c := continuation{Query: digest}
+	if token == "" {
+		return c, nil
+	}
+	text, err := base64.StdEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		return c, errors.New("the continuation token is not one of this account")
+	}
+	if c.Query != digest {
+		return c, errors.New("the continuation token belongs to another query")
+	}
+	return c, nil
+}
+
+// page is one answer under construction.
+type page struct {
+	rows    []byte
+	count   int
+	limit   int
+	scanned int
+	next    *continuation
+}
+
+func (p *page) full() bool { return p.count >= p.limit || len(p.rows) >= pageBytes }
+
+func (p *page) add(q *query.Query, doc []byte) {
+	mark := len(p.rows)
+	if p.count > 0 {
+		p.rows = append(p.rows, ',')
+	}
+	rows, ok := q.Project(p.rows, doc)
+	if !ok {
+		p.rows = p.rows[:mark]
+		return
+	}
+	p.rows = rows
+	p.count++
+}
+
+// listAll is the query behind a plain GET of a container's documents.
+var listAll = []byte(`{"query":"SELECT * FROM c"}`)
+
+func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container, pk string, body []byte) {
+	s.stats.queries.Add(1)
+	if r.Method == http.MethodGet {
+		body = listAll
+	}
+	q, err := parseQuery(body)
+	if err != nil {
+		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+		return
+	}
+	if pk == "" {
+		pk = c.keyIn(q)
+	}
+	if err := c.allows(q, pk, isTrue(r, "X-Ms-Documentdb-Query-Enablecrosspartition")); err != nil {
+		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+		return
+	}
+	p := &page{}
+	if p.limit, err = pageLimit(r.Header.Get("X-Ms-Max-Item-Count")); err != nil {
+		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+		return
+	}
+	digest := sha256.Sum256(append([]byte(pk+"\n"), body...))
+	from, err := decodeContinuation(r.Header.Get("X-Ms-Continuation"), base64.RawStdEncoding.EncodeToString(digest[:9]))
+	if err != nil {
+		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+		return
+	}
+	ctx := r.Context()
+	switch {
+	case q.Counts():
+		err = s.store.count(ctx, q, c, pk, p)
+	case len(q.Order()) > 0:
+		err = s.store.ordered(ctx, q, c, pk, p, from)
+	default:
+		err = s.store.streamed(ctx, q, c, pk, p, from)
+	}
+	if err != nil {
+		s.log.Error("query failed", "error", err)
+		respondFailure(w, failure(http.StatusServiceUnavailable, "the query could not be carried out"))
+		return
+	}
+	s.respondPage(w, c, p)
+}
+
+func (s *Server) respondPage(w http.ResponseWriter, c *container, p *page) {
+	charge := chargeQuery + chargeScanned*float64(p.scanned) + chargeRead(len(p.rows)) - 1
+	s.stats.charge(charge, 0)
+	header := w.Header()
+	setCharge(w, charge)
+	header["X-Ms-Item-Count"] = []string{itoa(p.count)}
+	header["X-Ms-Session-Token"] = []string{"0:-1#0"}
+	if p.next != nil {
+		header["X-Ms-Continuation"] = []string{p.next.encode()}
+	}
+	dst := append(make([]byte, 0, len(p.rows)+128), `{"_rid":"`...)
+	dst = append(dst, c.rid()...)
+	dst = append(dst, `","Documents":[`...)
+	dst = append(dst, p.rows...)
+	dst = append(dst, `],"_count":`...)
+	dst = strconv.AppendInt(dst, int64(p.count), 10)
+	dst = append(dst, '}')
+	header["Content-Length"] = []string{itoa(len(dst))}
+	w.WriteHeader(http.StatusOK)
+	w.Write(dst)
+}
+
+func pageLimit(header string) (int, error) {
+	switch header {
+	case "":
+		return defaultPage, nil
+	case "-1":
+		return largestPage, nil
+	}
+	n, err := strconv.ParseInt(header, 10, 32)
+	if err != nil || n < 1 {
+		return 0, errors.New("x-ms-max-item-count is neither -1 nor a positive number")
+	}
+	return int(n), nil
+}
+
+// keyIn returns the one partition that a query's WHERE names, or "".
+func (c *container) keyIn(q *query.Query) string {
+	dst := []byte{'['}
+	for i, path := range c.paths {
+		v, ok := q.EqualTo(path)
+		if !ok || v.Kind == document.Undefined {
+			return ""
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = appendComponent(dst, v.Append(nil)); err != nil {
+			return ""
+		}
+	}
+	return string(append(dst, ']'))
+}
+
+// allows refuses what the gateway refuses: a query over all partitions that
+// was not asked for or is not plain, and an order by several paths that no
+// composite index has.
+func (c *container) allows(q *query.Query, pk string, crossPartition bool) error {
+	if pk == "" && !crossPartition {
+		return errors.New("the query names no partition and cross-partition queries are not enabled in the request")
+	}
+	if clause := q.CrossPartition(); pk == "" && clause != "" {
+		return fmt.Errorf("the gateway cannot serve %s across partitions", clause)
+	}
+	if len(q.Order()) > 1 && !c.hasCompositeIndex(q.Order()) {
+		return errors.New("ORDER BY with several paths needs a composite index that the container does not have")
+	}
+	return nil
+}
+
+func (c *container) hasCompositeIndex(order []query.Order) bool {
+	var definition struct {
+		IndexingPolicy struct {
+			CompositeIndexes [][]struct{ Path, Order string }
+		}
+	}
+	if err := json.Unmarshal(c.definition, &definition); err != nil {
+		return false
+	}
+	for _, index := range definition.IndexingPolicy.CompositeIndexes {
+		same, reversed := len(index) == len(order), len(index) == len(order)
+		for i := 0; i < len(index) && i < len(order); i++ {
+			on := index[i].Path == "/"+strings.Join(order[i].Path, "/")
+			descending := strings.EqualFold(index[i].Order, "descending")
+			same = same && on && descending == order[i].Descending
+			reversed = reversed && on && descending != order[i].Descending
+		}
+		if same || reversed {
+			return true
+		}
+	}
+	return false
+}
+
+// scan visits the documents a query may select, in the order of partition key
+// and id, behind the given position, until visit returns false. It reads one
+// partition when pk is known, and of that only the ids that WHERE allows.
+func (st *store) scan(ctx context.Context, q *query.Query, c *container, pk string, from continuation, visit func(pk, id string, doc []byte) bool) error {
+	const columns = `SELECT pk, id, seq, version, ts, body FROM items WHERE container = ?`
+	statement, args := columns+` AND (pk, id) > (?, ?)`, []any{c.number, from.PK, from.ID}
+	prefix := ""
+	if pk != "" {
+		statement, args = columns+` AND pk = ? AND id > ?`, []any{c.number, pk, from.ID}
+		if id, ok := q.EqualTo([]string{"id"}); ok && id.Kind == document.String {
+			statement, args = statement+` AND id = ?`, append(args, id.Text)
+		} else if prefix = q.Prefix([]string{"id"}); prefix != "" {
+			statement, args = statement+` AND id >= ?`, append(args, prefix)
+		}
+	}
+	rows, err := st.reads.QueryContext(ctx, statement+` ORDER BY pk, id`, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var doc []byte
+	for rows.Next() {
+		it := item{container: c}
+		var pk, id string
+		if err := rows.Scan(&pk, &id, &it.seq, &it.version, &it.ts, &it.body); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(id, prefix) {
+			return nil
+		}
+		doc = it.append(doc[:0])
+		if !visit(pk, id, doc) {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+// streamed answers a query without ORDER BY: the page ends when it is full,
+// or after many documents, even if that leaves it empty.
+func (st *store) streamed(ctx context.Context, q *query.Query, c *container, pk string, p *page, at continuation) error {
+	skip, take := q.Window()
+	more := false
+	err := st.scan(ctx, q, c, pk, at, func(pk, id string, doc []byte) bool {
+		if take >= 0 && at.Taken >= take {
+			return false
+		}
+		if p.full() || p.scanned >= pageScanned {
+			more = true
+			return false
+		}
+		p.scanned++
+		at.PK, at.ID = pk, id
+		if !q.Matches(doc) {
+			return true
+		}
+		if at.Skipped < skip {
+			at.Skipped++
+			return true
+		}
+		at.Taken++
+		p.add(q, doc)
+		return true
+	})
+	if more {
+		p.next = &at
+	}
+	return err
+}
+
+// count answers SELECT VALUE COUNT in one page.
+func (st *store) count(ctx context.Context, q *query.Query, c *container, pk string, p *page) error {
+	n := 0
+	err := st.scan(ctx, q, c, pk, continuation{}, func(_, _ string, doc []byte) bool {
+		p.scanned++
+		if q.Matches(doc) && q.Counted(doc) {
+			n++
+		}
+		return true
+	})
+	p.rows, p.count = strconv.AppendInt(nil, int64(n), 10), 1
+	return err
+}
+
+// ordered answers ORDER BY in one partition. Each page sorts what is there
+// and goes on behind the last row of the page before, so that writes in
+// between neither repeat nor hide other rows.
+func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk string, p *page, at continuation) error {
+	type sorted struct {
+		keys []document.Value
+		id   string
+		doc  []byte
+	}
+	var found []sorted
+	after, err := parseKeys(at.Keys)
+	if err != nil {
+		return err
+	}
+	compare := func(a, b sorted) int {
+		if c := q.CompareKeys(a.keys, b.keys); c != 0 {
+			return c
+		}
+		return strings.Compare(a.id, b.id)
+	}
+	last := sorted{keys: after, id: at.ID}
+	err = st.scan(ctx, q, c, pk, continuation{}, func(_, id string, doc []byte) bool {
+		p.scanned++
+		if !q.Matches(doc) {
+			return true
+		}
+		row := sorted{keys: q.SortKeys(doc), id: id}
+		if len(after) == 0 || compare(row, last) > 0 {
+			row.doc = append([]byte(nil), doc...)
+			found = append(found, row)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	sort.Slice(found, func(i, j int) bool { return compare(found[i], found[j]) < 0 })
+	skip, take := q.Window()
+	for _, row := range found {
+		if take >= 0 && at.Taken >= take {
+			return nil
+		}
+		if p.full() {
+			p.next = &at
+			return nil
+		}
+		at.ID, at.Keys = row.id, encodeKeys(row.keys)
+		if at.Skipped < skip {
+			at.Skipped++
+			continue
+		}
+		at.Taken++
+		p.add(q, row.doc)
+	}
+	return nil
+}
+
+// encodeKeys wraps each key in an array, so that undefined can be told.
+func encodeKeys(keys []document.Value) []json.RawMessage {
+	encoded := make([]json.RawMessage, len(keys))
+	for i, key := range keys {
+		encoded[i] = document.Value{Kind: document.Array, Elements: []document.Value{key}}.Append(nil)
+	}
+	return encoded
+}
+
+func parseKeys(encoded []json.RawMessage) ([]document.Value, error) {
+	var keys []document.Value
+	for _, text := range encoded {
+		v, err := document.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		if len(v.Elements) == 0 {
+			v.Elements = []document.Value{{}}
+		}
+		keys = append(keys, v.Elements[0])
+	}
+	return keys, nil
+}

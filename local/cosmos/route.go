@@ -1,0 +1,111 @@
+package cosmos
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/document"
+)
+
+// route is what a request's path names. The resource type and link are also
+// what the request is signed with.
+type route struct {
+	resourceType                  string
+	link                          string
+	database, container, document string
+	one                           bool // one resource, not a feed
+}
+
+var errPath = errors.New("the path names nothing this account serves: it is /, /dbs, /dbs/{id}, /dbs/{id}/colls, /dbs/{id}/colls/{id}, …/docs, …/docs/{id} or …/pkranges")
+
+func parseRoute(escapedPath string) (route, error) {
+	trimmed := strings.Trim(escapedPath, "/")
+	if trimmed == "" {
+		return route{}, nil
+	}
+	var segments [6]string
+	n := 0
+	for part := range strings.SplitSeq(trimmed, "/") {
+		if n == len(segments) {
+			return route{}, errPath
+		}
+		segment, err := url.PathUnescape(part)
+		if err != nil || segment == "" {
+			return route{}, errPath
+		}
+		segments[n] = segment
+		n++
+	}
+	if segments[0] != "dbs" || n > 2 && segments[2] != "colls" || n > 4 && segments[4] != "docs" && segments[4] != "pkranges" {
+		return route{}, errPath
+	}
+	at := route{database: segments[1], container: segments[3], document: segments[5], one: n%2 == 0}
+	at.resourceType = segments[(n-1)/2*2]
+	linked := n
+	if !at.one {
+		linked--
+	}
+	at.link = strings.Join(segments[:linked], "/")
+	if at.resourceType == "pkranges" && at.one {
+		return route{}, errPath
+	}
+	return at, nil
+}
+
+// ServeHTTP answers one request of the Cosmos REST API.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header["Content-Type"] = jsonContent
+	if activity := r.Header["X-Ms-Activity-Id"]; activity != nil {
+		header["X-Ms-Activity-Id"] = activity
+	} else {
+		header["X-Ms-Activity-Id"] = []string{newActivityID()}
+	}
+	at, err := parseRoute(r.URL.EscapedPath())
+	if err != nil {
+		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+		return
+	}
+	if err := s.authorize(r, at); err != nil {
+		respondFailure(w, failure(http.StatusUnauthorized, err.Error()))
+		return
+	}
+	if at.resourceType == "docs" {
+		s.serveItems(w, r, at)
+		return
+	}
+	s.serveMetadata(w, r, at)
+}
+
+var jsonContent = []string{"application/json"}
+
+// respondFailure writes an error in the service's form.
+func respondFailure(w http.ResponseWriter, o outcome) {
+	body := append(make([]byte, 0, 128), `{"code":`...)
+	body = document.AppendString(body, codeOf(o.status))
+	body = append(body, `,"message":`...)
+	body = document.AppendString(body, o.message)
+	body = append(body, '}')
+	if o.sub != 0 {
+		w.Header()["X-Ms-Substatus"] = []string{itoa(o.sub)}
+	}
+	setCharge(w, o.charge)
+	w.WriteHeader(o.status)
+	w.Write(body)
+}
+
+func codeOf(status int) string {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return "RequestEntityTooLarge"
+	case http.StatusTooManyRequests:
+		return "TooManyRequests"
+	case http.StatusPreconditionFailed:
+		return "PreconditionFailed"
+	case 449:
+		return "RetryWith"
+	}
+	return strings.ReplaceAll(http.StatusText(status), " ", "")
+}

@@ -1,0 +1,51 @@
+package cosmos
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+// Stats counts what was served since the start or the last ResetStats. A
+// request that failed is counted too; one that a fault refused is not.
+type Stats struct {
+	PointReads      int64
+	Queries         int64 // pages
+	SingleWrites    int64
+	Batches         int64
+	BatchOperations int64
+	BytesWritten    int64 // of documents
+	RU              float64
+}
+
+type counters struct {
+	pointReads, queries, singleWrites, batches, batchOperations, bytesWritten atomic.Int64
+	centiRU                                                                   atomic.Int64
+}
+
+// Stats returns the counts.
+func (s *Server) Stats() Stats {
+	return Stats{
+		PointReads:      s.stats.pointReads.Load(),
+		Queries:         s.stats.queries.Load(),
+		SingleWrites:    s.stats.singleWrites.Load(),
+		Batches:         s.stats.batches.Load(),
+		BatchOperations: s.stats.batchOperations.Load(),
+		BytesWritten:    s.stats.bytesWritten.Load(),
+		RU:              float64(s.stats.centiRU.Load()) / 100,
+	}
+}
+
+// ResetStats sets all counts to zero.
+func (s *Server) ResetStats() {
+	for _, c := range []*atomic.Int64{
+		&s.stats.pointReads, &s.stats.queries, &s.stats.singleWrites, &s.stats.batches,
+		&s.stats.batchOperations, &s.stats.bytesWritten, &s.stats.centiRU,
+	} {
+		c.Store(0)
+	}
+}
+
+func (c *counters) charge(ru float64, wrote int) {
+	c.centiRU.Add(int64(math.Round(ru * 100)))
+	c.bytesWritten.Add(int64(wrote))
+}

@@ -1,0 +1,190 @@
+package cosmos
+
+import (
+	"database/sql"
+	"errors"
+	"net/http"
+)
+
+// write is one change of one item, checked as far as it can be without
+// looking at what is stored.
+type write struct {
+	op      Operation
+	c       *container
+	pk      string
+	id      string
+	ifMatch string
+	body    []byte // of a create, replace or upsert
+	patch   *patch // of a patch
+}
+
+// outcome is what became of one operation.
+type outcome struct {
+	status  int
+	sub     int    // sub-status, 0 for none
+	message string // for a failure
+	item    item   // for a success other than a delete
+	charge  float64
+	wrote   int // bytes
+}
+
+func (o outcome) ok() bool { return o.status < 300 }
+
+func failure(status int, message string) outcome {
+	return outcome{status: status, message: message, charge: chargeFailed}
+}
+
+var (
+	conflict     = failure(http.StatusConflict, "an item with this id exists in the partition")
+	notFound     = failure(http.StatusNotFound, "there is no item with this id in the partition")
+	precondition = failure(http.StatusPreconditionFailed, "the item's ETag is not the one in If-Match")
+)
+
+// apply carries out one write. Each branch changes at most one row with one
+// statement, so a failure leaves nothing behind.
+func (g *group) apply(w write) outcome {
+	if g.err != nil {
+		return unavailable
+	}
+	if w.c.gone.Load() {
+		return failure(http.StatusNotFound, "the container was deleted")
+	}
+	switch w.op {
+	case Create:
+		return g.create(w)
+	case Replace:
+		return g.replace(w)
+	case Upsert:
+		// Like the service, If-Match guards only an item that exists.
+		if o := g.replace(w); o.status != http.StatusNotFound {
+			return o
+		}
+		return g.create(w)
+	case Delete:
+		return g.delete(w)
+	case Patch:
+		return g.patch(w)
+	default:
+		return g.read(w)
+	}
+}
+
+func (g *group) create(w write) outcome {
+	version := g.newVersion()
+	result, err := g.statement(insertItem).Exec(version, w.c.number, w.pk, w.id, version, g.ts, w.body)
+	if err != nil {
+		return g.abandon(err)
+	}
+	if n, err := result.RowsAffected(); err != nil {
+		return g.abandon(err)
+	} else if n == 0 {
+		return conflict
+	}
+	it := item{container: w.c, seq: version, version: version, ts: g.ts, body: w.body}
+	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)), wrote: len(w.body)}
+}
+
+func (g *group) replace(w write) outcome {
+	it := item{container: w.c, version: g.newVersion(), ts: g.ts, body: w.body}
+	var err error
+	if w.ifMatch == "" || w.ifMatch == "*" {
+		err = g.statement(updateItem).QueryRow(it.version, it.ts, it.body, w.c.number, w.pk, w.id).Scan(&it.seq)
+	} else {
+		expected, _ := parseETag(w.ifMatch) // 0, which no item has, for what is no ETag of ours
+		err = g.statement(updateItemIfMatch).QueryRow(it.version, it.ts, it.body, w.c.number, w.pk, w.id, expected).Scan(&it.seq)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		if _, o := g.load(w); !o.ok() {
+			return o
+		}
+		return precondition
+	case err != nil:
+		return g.abandon(err)
+	}
+	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)), wrote: len(w.body)}
+}
+
+func (g *group) delete(w write) outcome {
+	it, o := g.load(w)
+	if !o.ok() {
+		return o
+	}
+	if _, err := g.statement(deleteItem).Exec(it.seq); err != nil {
+		return g.abandon(err)
+	}
+	return outcome{status: http.StatusNoContent, charge: chargeCreate(len(it.body))}
+}
+
+func (g *group) patch(w write) outcome {
+	it, o := g.load(w)
+	if !o.ok() {
+		return o
+	}
+	body, o := w.patch.apply(it)
+	if !o.ok() {
+		return o
+	}
+	w.body = body
+	o = g.replace(write{c: w.c, pk: w.pk, id: w.id, body: body})
+	return o
+}
+
+func (g *group) read(w write) outcome {
+	it, o := g.load(w)
+	if o.ok() {
+		o.item = it
+		o.charge = chargeRead(len(it.body))
+	}
+	return o
+}
+
+// load finds the item of a write and checks If-Match.
+func (g *group) load(w write) (item, outcome) {
+	it := item{container: w.c}
+	err := g.statement(selectItem).QueryRow(w.c.number, w.pk, w.id).Scan(&it.seq, &it.version, &it.ts, &it.body)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return it, notFound
+	case err != nil:
+		return it, g.abandon(err)
+	case !it.matches(w.ifMatch):
+		return it, precondition
+	}
+	return it, outcome{status: http.StatusOK}
+}
+
+// write carries out one write through the writer.
+func (st *store) write(w write) outcome {
+	var o outcome
+	st.writer.do(&job{
+		apply:  func(g *group) { o = g.apply(w) },
+		failed: func() { o = unavailable },
+	})
+	return o
+}
+
+// batch carries out writes of one partition, all or none. When one fails, it
+// keeps its own status and all others have 424.
+func (st *store) batch(writes []write) ([]outcome, bool) {
+	outcomes := make([]outcome, len(writes))
+	success := true
+	fail := func(culprit int, o outcome) {
+		outcomes, success = failedBatch(len(writes), culprit, o), false
+	}
+	st.writer.do(&job{
+		apply: func(g *group) {
+			g.atomically(func() bool {
+				for i, w := range writes {
+					if outcomes[i] = g.apply(w); !outcomes[i].ok() {
+						fail(i, outcomes[i])
+						return false
+					}
+				}
+				return true
+			})
+		},
+		failed: func() { fail(0, unavailable) },
+	})
+	return outcomes, success
+}

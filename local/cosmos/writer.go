@@ -1,0 +1,212 @@
+package cosmos
+
+import (
+	"database/sql"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// The writer is the one goroutine that changes the database. It takes every
+// write that is waiting, applies them in one SQLite transaction, commits once
+// and only then answers all of them: under load a disk flush is shared by
+// many writes, and an acknowledged write is always on disk.
+//
+// Writes in a group do not affect each other. One that fails leaves nothing
+// behind: a single write is one SQL statement, which SQLite undoes by itself,
+// and a transactional batch runs inside a savepoint. When the commit fails,
+// every write of the group is answered with 503 and none has happened.
+
+// maxGroup bounds a group, so that the first in it does not wait too long.
+const maxGroup = 256
+
+// job is one unit of the writer: it applies itself and says whether what it
+// did is to be kept. A job that runs alone changes databases or containers.
+type job struct {
+	apply  func(*group)
+	failed func() // replaces the answer when the commit failed
+	alone  bool
+	after  func() // runs after the commit, before the answer
+	done   chan struct{}
+}
+
+type writer struct {
+	db         *sql.DB
+	now        func() time.Time
+	next       int64 // the next version; only the writer's goroutine uses it
+	statements [statementCount]*sql.Stmt
+	jobs       chan *job
+	stopOnce   sync.Once
+	stop       chan struct{}
+	stopped    chan struct{}
+}
+
+const (
+	insertItem = iota
+	updateItem
+	updateItemIfMatch
+	deleteItem
+	selectItem
+	statementCount
+)
+
+var statementText = [statementCount]string{
+	insertItem:        `INSERT INTO items (seq, container, pk, id, version, ts, body) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (container, pk, id) DO NOTHING`,
+	updateItem:        `UPDATE items SET version = ?, ts = ?, body = ? WHERE container = ? AND pk = ? AND id = ? RETURNING seq`,
+	updateItemIfMatch: `UPDATE items SET version = ?, ts = ?, body = ? WHERE container = ? AND pk = ? AND id = ? AND version = ? RETURNING seq`,
+	deleteItem:        `DELETE FROM items WHERE seq = ?`,
+	selectItem:        `SELECT seq, version, ts, body FROM items WHERE container = ? AND pk = ? AND id = ?`,
+}
+
+func newWriter(db *sql.DB, epoch int64, now func() time.Time) (*writer, error) {
+	w := &writer{
+		db: db, now: now, next: epoch<<40 + 1,
+		jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	for i, text := range statementText {
+		var err error
+		if w.statements[i], err = db.Prepare(text); err != nil {
+			return nil, err
+		}
+	}
+	go w.run()
+	return w, nil
+}
+
+// do hands a job over and waits until it is answered.
+func (w *writer) do(j *job) {
+	j.done = make(chan struct{})
+	select {
+	case w.jobs <- j:
+	case <-w.stop:
+		j.failed()
+		return
+	}
+	select {
+	case <-j.done:
+	case <-w.stopped:
+		select {
+		case <-j.done:
+		default:
+			j.failed()
+		}
+	}
+}
+
+func (w *writer) close() {
+	w.stopOnce.Do(func() { close(w.stop) })
+	<-w.stopped
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	var held *job // a job that must run alone, met while a group was collected
+	for {
+		var jobs []*job
+		if held != nil {
+			jobs, held = append(jobs, held), nil
+		} else {
+			select {
+			case j := <-w.jobs:
+				jobs = append(jobs, j)
+			case <-w.stop:
+				return
+			}
+			for !jobs[0].alone && len(jobs) < maxGroup && held == nil {
+				select {
+				case j := <-w.jobs:
+					if j.alone {
+						held = j
+					} else {
+						jobs = append(jobs, j)
+					}
+					continue
+				default:
+				}
+				break
+			}
+		}
+		w.commit(jobs)
+	}
+}
+
+func (w *writer) commit(jobs []*job) {
+	err := w.inTransaction(func(g *group) {
+		for _, j := range jobs {
+			j.apply(g)
+		}
+	})
+	for _, j := range jobs {
+		if err != nil {
+			j.failed()
+		} else if j.after != nil {
+			j.after()
+		}
+		close(j.done)
+	}
+}
+
+func (w *writer) inTransaction(apply func(*group)) error {
+	tx, err := w.db.Begin()
+	if err != nil {
+		return err
+	}
+	g := &group{tx: tx, writer: w, ts: w.now().Unix()}
+	apply(g)
+	if g.err != nil {
+		return errors.Join(g.err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// group is the transaction that the jobs of one group share.
+type group struct {
+	tx         *sql.Tx
+	writer     *writer
+	ts         int64
+	statements [statementCount]*sql.Stmt
+	err        error // a failure of the database itself, which ends the group
+}
+
+func (g *group) statement(which int) *sql.Stmt {
+	if g.statements[which] == nil {
+		g.statements[which] = g.tx.Stmt(g.writer.statements[which])
+	}
+	return g.statements[which]
+}
+
+func (g *group) newVersion() int64 {
+	version := g.writer.next
+	g.writer.next++
+	return version
+}
+
+// abandon marks the group as lost: the database failed, not the write.
+func (g *group) abandon(err error) outcome {
+	if g.err == nil {
+		g.err = err
+	}
+	return unavailable
+}
+
+var unavailable = outcome{status: http.StatusServiceUnavailable, message: "the write could not be committed"}
+
+// atomically runs steps that are kept or undone together.
+func (g *group) atomically(steps func() (keep bool)) {
+	if _, err := g.tx.Exec("SAVEPOINT batch"); err != nil {
+		g.abandon(err)
+		return
+	}
+	if !steps() && g.err == nil {
+		if _, err := g.tx.Exec("ROLLBACK TO batch"); err != nil {
+			g.abandon(err)
+			return
+		}
+	}
+	if g.err == nil {
+		if _, err := g.tx.Exec("RELEASE batch"); err != nil {
+			g.abandon(err)
+		}
+	}
+}
