@@ -1,0 +1,292 @@
+package broker
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"math/rand/v2"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/servicebus/amqp"
+	"github.com/matoolkit/matoolkit/local/servicebus/topology"
+)
+
+// Token is the token of a message's lock, in the byte order of RFC 4122.
+type Token = amqp.UUID
+
+// state of a message in a queue. The numbers are those of x-opt-message-state,
+// except locked, which clients see as active.
+type state uint8
+
+const (
+	active    state = 0
+	deferred  state = 1
+	scheduled state = 2
+	locked    state = 3
+)
+
+// entry is one message in one queue. The lock of its entity guards it.
+type entry struct {
+	m                *Message
+	seq, enqueuedSeq int64
+	enqueuedAt       int64 // ms since 1970, as are the other times
+	expiresAt        int64 // 0 for never
+	lockedUntil      int64
+	dueAt            int64 // when the state ends by itself
+	token            Token
+	state            state
+	wasDeferred      bool // its lock came from receiving by sequence number
+	deliveryCount    uint32
+	properties       []byte // application properties, when they differ from the message's
+	source           string // of a dead letter: the queue that it was in
+	prev, next       *entry // of all in the queue, by sequence number
+	prevNew, nextNew *entry // of those never delivered
+	isNew            bool
+	dueIndex         int
+	returnedIndex    int
+}
+
+// Queue is what messages are received from: a queue, a subscription, or the
+// dead-letter sub-queue of either.
+type Queue struct {
+	e       *Entity
+	path    string
+	options topology.Delivery
+	dead    *Queue // nil of a dead-letter sub-queue
+
+	head, tail       *entry
+	newHead, newTail *entry
+	returned         returnedHeap // active after having been locked
+	tokens           map[Token]*entry
+	deferred         map[int64]*entry
+	due              timeline
+	waiting          []*Receiver // with credit, in turn
+	count            int
+	stats            Stats
+}
+
+// Stats count what happened to a queue's messages since the start.
+type Stats struct {
+	Messages                                               int // in the queue now, in any state
+	Delivered, Completed, Abandoned, DeadLettered, Expired int64
+}
+
+func newQueue(e *Entity, path string, d topology.Delivery) *Queue {
+	return &Queue{e: e, path: path, options: d, tokens: map[Token]*entry{}, deferred: map[int64]*entry{}}
+}
+
+// Path is the queue's address.
+func (q *Queue) Path() string { return q.path }
+
+// Entity is the queue or topic that the queue belongs to.
+func (q *Queue) Entity() *Entity { return q.e }
+
+// push adds an entry with the highest sequence number so far.
+func (q *Queue) push(en *entry) {
+	en.prev = q.tail
+	if q.tail != nil {
+		q.tail.next = en
+	} else {
+		q.head = en
+	}
+	q.tail = en
+	q.count++
+	en.state, en.isNew = active, true
+	en.prevNew = q.newTail
+	if q.newTail != nil {
+		q.newTail.nextNew = en
+	} else {
+		q.newHead = en
+	}
+	q.newTail = en
+	q.expect(en, en.expiresAt)
+}
+
+// expect sets when the entry's state ends by itself, 0 for never.
+func (q *Queue) expect(en *entry, at int64) {
+	q.due.remove(en)
+	if en.dueAt = at; at != 0 && q.due.add(en) {
+		q.e.b.dueSooner()
+	}
+}
+
+// unready takes an active entry out of what can be delivered.
+func (q *Queue) unready(en *entry) {
+	if !en.isNew {
+		heap.Remove(&q.returned, en.returnedIndex)
+		return
+	}
+	en.isNew = false
+	if en.prevNew != nil {
+		en.prevNew.nextNew = en.nextNew
+	} else {
+		q.newHead = en.nextNew
+	}
+	if en.nextNew != nil {
+		en.nextNew.prevNew = en.prevNew
+	} else {
+		q.newTail = en.prevNew
+	}
+	en.prevNew, en.nextNew = nil, nil
+}
+
+// remove takes the entry out of the queue, whatever its state.
+func (q *Queue) remove(en *entry) {
+	switch en.state {
+	case active:
+		q.unready(en)
+	case locked:
+		delete(q.tokens, en.token)
+	case deferred:
+		delete(q.deferred, en.seq)
+	}
+	q.due.remove(en)
+	if en.prev != nil {
+		en.prev.next = en.next
+	} else {
+		q.head = en.next
+	}
+	if en.next != nil {
+		en.next.prev = en.prev
+	} else {
+		q.tail = en.prev
+	}
+	en.prev, en.next = nil, nil
+	q.count--
+}
+
+// nextReady is the active entry with the lowest sequence number.
+func (q *Queue) nextReady() *entry {
+	if len(q.returned) > 0 && (q.newHead == nil || q.returned[0].seq < q.newHead.seq) {
+		return q.returned[0]
+	}
+	return q.newHead
+}
+
+// lock gives an active or deferred entry to a receiver.
+func (q *Queue) lock(en *entry, now time.Time) {
+	if en.state == deferred {
+		delete(q.deferred, en.seq)
+		en.wasDeferred = true
+	} else {
+		q.unready(en)
+		en.wasDeferred = false
+	}
+	en.state, en.token = locked, newToken()
+	en.lockedUntil = now.Add(q.options.LockDuration).UnixMilli()
+	q.tokens[en.token] = en
+	q.expect(en, en.lockedUntil)
+}
+
+// unlock ends the lock and puts the entry back among the active or, when it came
+// from there, the deferred ones.
+func (q *Queue) unlock(en *entry) {
+	delete(q.tokens, en.token)
+	if en.wasDeferred {
+		en.state = deferred
+		q.deferred[en.seq] = en
+		q.expect(en, 0) // deferred messages do not expire by themselves
+		return
+	}
+	en.state = active
+	heap.Push(&q.returned, en)
+	q.expect(en, en.expiresAt)
+}
+
+// pump delivers while there are messages and receivers with credit.
+func (q *Queue) pump(now time.Time) {
+	for len(q.waiting) > 0 {
+		en := q.nextReady()
+		if en == nil {
+			return
+		}
+		if en.expiresAt != 0 && en.expiresAt <= now.UnixMilli() {
+			q.expire(en, now)
+			continue
+		}
+		r := q.waiting[0]
+		copy(q.waiting, q.waiting[1:])
+		q.waiting = q.waiting[:len(q.waiting)-1]
+		r.credit--
+		r.deliveryCount++
+		if r.credit > 0 {
+			q.waiting = append(q.waiting, r)
+		}
+		q.stats.Delivered++
+		if r.deletes {
+			q.remove(en)
+			q.stats.Completed++
+		} else {
+			q.lock(en, now)
+		}
+		r.sink.Deliver(Delivery{entry: en, Token: en.token, Settled: r.deletes})
+	}
+}
+
+// expire ends a message whose time to live is over.
+func (q *Queue) expire(en *entry, now time.Time) {
+	q.stats.Expired++
+	if q.dead != nil && q.options.DeadLetterOnExpiration {
+		q.deadLetter(en, map[string]any{"DeadLetterReason": "TTLExpiredException",
+			"DeadLetterErrorDescription": "The message expired and was dead lettered."}, now)
+		return
+	}
+	q.remove(en)
+}
+
+// deadLetter moves the entry to the dead-letter sub-queue.
+func (q *Queue) deadLetter(en *entry, set map[string]any, now time.Time) {
+	section, err := withProperties(en.application(), set)
+	if err != nil {
+		// The section was decodable when it came; keep the message over the reason.
+		q.e.b.logger.Error("service bus: dead letter without its reason", "queue", q.path, "error", err)
+		section = en.application()
+	}
+	q.remove(en)
+	q.stats.DeadLettered++
+	q.e.sequence++
+	q.dead.push(&entry{m: en.m, seq: q.e.sequence, enqueuedSeq: en.enqueuedSeq, enqueuedAt: en.enqueuedAt,
+		deliveryCount: en.deliveryCount, properties: section, source: q.path, dueIndex: -1, returnedIndex: -1})
+	q.dead.pump(now)
+}
+
+// failed counts a delivery that did not end in a settlement, and puts the message
+// back or, when that happened too often, among the dead letters.
+func (q *Queue) failed(en *entry, now time.Time) {
+	en.deliveryCount++
+	if q.dead != nil && en.deliveryCount >= q.options.MaxDeliveryCount {
+		q.deadLetter(en, map[string]any{"DeadLetterReason": "MaxDeliveryCountExceeded",
+			"DeadLetterErrorDescription": "Message could not be consumed after " + decimal(q.options.MaxDeliveryCount) + " delivery attempts."}, now)
+		return
+	}
+	q.unlock(en)
+}
+
+func (q *Queue) tick(now time.Time) {
+	for {
+		en := q.due.first()
+		if en == nil || en.dueAt > now.UnixMilli() {
+			break
+		}
+		if en.state == locked {
+			q.failed(en, now)
+		} else {
+			q.expire(en, now)
+		}
+	}
+	q.pump(now)
+}
+
+func (en *entry) application() []byte {
+	if en.properties != nil {
+		return en.properties
+	}
+	return en.m.application
+}
+
+func newToken() Token {
+	var t Token
+	binary.LittleEndian.PutUint64(t[:], rand.Uint64())
+	binary.LittleEndian.PutUint64(t[8:], rand.Uint64())
+	t[6], t[8] = t[6]&0x0f|0x40, t[8]&0x3f|0x80
+	return t
+}

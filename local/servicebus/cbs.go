@@ -1,0 +1,138 @@
+package servicebus
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// cbsNode is the node that takes the tokens of a connection.
+const cbsNode = "$cbs"
+
+// claims are the entity paths that the connection's tokens are for, lower case,
+// with the end of their validity. They belong to the reading goroutine.
+type claims map[string]time.Time
+
+// cover reports whether a valid token is for the entity or something above it.
+func (c claims) cover(path string) bool {
+	path = strings.ToLower(path)
+	now := time.Now()
+	for {
+		if until, ok := c[path]; ok && now.Before(until) {
+			return true
+		}
+		if path == "" {
+			return false
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+	}
+}
+
+// putToken handles requests to $cbs.
+func (c *conn) putToken(r request) (answer, error) {
+	if r.operation != "put-token" {
+		return answer{}, bad("operation %q is not supported by $cbs", r.operation)
+	}
+	kind, _ := r.properties["type"].(string)
+	audience, _ := r.properties["name"].(string)
+	token, ok := r.body.(string)
+	if !ok || audience == "" {
+		return answer{}, bad("put-token needs a name and a token as its body")
+	}
+	u, err := url.Parse(audience)
+	if err != nil {
+		return answer{}, bad("audience %q is not an address", audience)
+	}
+	var until time.Time
+	switch kind {
+	case "servicebus.windows.net:sastoken":
+		until, err = verifySAS(token, audience, c.server.cfg.Key, time.Now())
+	case "jwt":
+		until, err = c.verifyJWT(token, audience, r.properties["expiration"])
+	default:
+		return answer{}, bad("token type %q is not supported", kind)
+	}
+	if err != nil {
+		return answer{}, &requestError{401, "Unauthorized: " + err.Error()}
+	}
+	c.claims[strings.ToLower(strings.Trim(u.Path, "/"))] = until
+	return answer{code: 202, text: "Accepted"}, nil
+}
+
+func (c *conn) verifyJWT(token, audience string, expiration any) (time.Time, error) {
+	if c.server.cfg.VerifyToken == nil {
+		return time.Time{}, fmt.Errorf("this namespace takes no JWT")
+	}
+	if err := c.server.cfg.VerifyToken(token, audience); err != nil {
+		return time.Time{}, err
+	}
+	text, _ := expiration.(string)
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("expiration %q is not a number of seconds", text)
+	}
+	return time.Unix(seconds, 0), nil
+}
+
+// verifySAS checks a shared access signature: who signed it, that it is for the
+// audience, and until when it is valid. Its clock is the clients', not Config.Now.
+func verifySAS(token, audience, key string, now time.Time) (time.Time, error) {
+	fields, ok := strings.CutPrefix(token, "SharedAccessSignature ")
+	if !ok {
+		return time.Time{}, fmt.Errorf("the token is not a shared access signature")
+	}
+	var resource, signature, expiry, name string
+	for _, field := range strings.Split(fields, "&") {
+		k, v, _ := strings.Cut(field, "=")
+		switch k {
+		case "sr":
+			resource = v
+		case "sig":
+			signature = v
+		case "se":
+			expiry = v
+		case "skn":
+			name = v
+		default:
+			return time.Time{}, fmt.Errorf("the token has an unknown field %q", k)
+		}
+	}
+	if name != KeyName {
+		return time.Time{}, fmt.Errorf("there is no key of the name %q", name)
+	}
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(resource + "\n" + expiry)) // never fails
+	given, err := url.QueryUnescape(signature)
+	if err != nil || !hmac.Equal([]byte(given), []byte(base64.StdEncoding.EncodeToString(mac.Sum(nil)))) {
+		return time.Time{}, fmt.Errorf("the token's signature is wrong")
+	}
+	seconds, err := strconv.ParseInt(expiry, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the token's expiry is not a number of seconds")
+	}
+	until := time.Unix(seconds, 0)
+	if !until.After(now) {
+		return time.Time{}, fmt.Errorf("the token expired at %s", until.UTC().Format(time.RFC3339))
+	}
+	scope, err := url.QueryUnescape(resource)
+	if err != nil || !within(strings.ToLower(audience), strings.ToLower(scope)) {
+		return time.Time{}, fmt.Errorf("the token is for another audience")
+	}
+	return until, nil
+}
+
+// within reports whether address is scope or below it, whatever their schemes.
+func within(address, scope string) bool {
+	strip := func(s string) string {
+		if _, rest, ok := strings.Cut(s, "://"); ok {
+			s = rest
+		}
+		return strings.TrimSuffix(s, "/") + "/"
+	}
+	return strings.HasPrefix(strip(address), strip(scope))
+}

@@ -1,0 +1,254 @@
+package servicebus
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/servicebus/amqp"
+)
+
+const (
+	maxFrameSize = 64 << 10 // that this end accepts
+	// idleTimeout is told to clients: they send something within it. A connection
+	// that is silent for twice as long is given up.
+	idleTimeout = 2 * time.Minute
+)
+
+// conn is one AMQP connection. One goroutine reads and handles frames, another
+// writes what all have put into out.
+type conn struct {
+	server   *Server
+	net      net.Conn
+	in       *bufio.Reader
+	frame    []byte
+	sessions map[uint16]*session // of the reading goroutine
+	claims   claims
+
+	mu       sync.Mutex // guards what follows, and the outgoing state of sessions
+	out      []byte
+	scratch  []byte
+	ended    bool          // nothing may be added to out any more
+	wake     chan struct{} // has one element when out has bytes
+	peerMax  uint32        // the largest frame that the client accepts
+	peerIdle time.Duration // 0 for none
+}
+
+func newConn(s *Server, nc net.Conn) *conn {
+	return &conn{server: s, net: nc, in: bufio.NewReaderSize(nc, 64<<10), sessions: map[uint16]*session{},
+		claims: claims{}, wake: make(chan struct{}, 1), peerMax: 512}
+}
+
+// run serves the connection until it ends.
+func (c *conn) run() error {
+	defer c.net.Close()
+	if err := c.handshake(); err != nil {
+		return err
+	}
+	written := make(chan error, 1)
+	go func() { written <- c.write() }()
+	err := c.read()
+	for _, s := range c.sessions {
+		s.close()
+	}
+	var ae *amqp.Error
+	if err == nil || errors.As(err, &ae) {
+		c.send(func(b []byte) []byte { return amqp.AppendFrame(b, amqp.TypeAMQP, 0, &amqp.Close{Error: ae}) })
+	}
+	c.mu.Lock()
+	c.ended = true
+	c.signal()
+	c.mu.Unlock()
+	if err != nil && ae == nil {
+		_ = c.net.Close() // the peer is gone: do not wait for it to read
+	} else {
+		_ = c.net.SetWriteDeadline(time.Now().Add(5 * time.Second))
+	}
+	if werr := <-written; err == nil {
+		err = werr
+	}
+	return err
+}
+
+// handshake negotiates SASL ANONYMOUS and the AMQP header.
+func (c *conn) handshake() error {
+	_ = c.net.SetDeadline(time.Now().Add(idleTimeout))
+	if err := c.header(amqp.HeaderSASL, amqp.AppendFrame(append([]byte{}, amqp.HeaderSASL...), amqp.TypeSASL, 0, &amqp.SASLMechanisms{Mechanism: "ANONYMOUS"})); err != nil {
+		return err
+	}
+	kind, _, body, err := amqp.ReadFrame(c.in, &c.frame, maxFrameSize)
+	if err != nil {
+		return err
+	}
+	p, err := amqp.Parse(body)
+	if err != nil {
+		return err
+	}
+	init, ok := p.(*amqp.SASLInit)
+	if !ok || kind != amqp.TypeSASL {
+		return errors.New("expected sasl-init")
+	}
+	outcome := &amqp.SASLOutcome{}
+	if init.Mechanism != "ANONYMOUS" {
+		outcome.Code = 1
+	}
+	if _, err := c.net.Write(amqp.AppendFrame(nil, amqp.TypeSASL, 0, outcome)); err != nil {
+		return err
+	}
+	if outcome.Code != 0 {
+		return fmt.Errorf("SASL mechanism %q is not supported", init.Mechanism)
+	}
+	if err := c.header(amqp.HeaderAMQP, amqp.HeaderAMQP); err != nil {
+		return err
+	}
+	return c.net.SetDeadline(time.Time{})
+}
+
+// header reads a protocol header and answers it.
+func (c *conn) header(want, answer []byte) error {
+	var got [8]byte
+	if _, err := io.ReadFull(c.in, got[:]); err != nil {
+		return err
+	}
+	if !bytes.Equal(got[:], want) {
+		_, _ = c.net.Write(want) // tells the peer what would be understood
+		return fmt.Errorf("protocol header %q is not supported here", got)
+	}
+	_, err := c.net.Write(answer)
+	return err
+}
+
+// read handles frames until the peer closes the connection, which is not an error.
+func (c *conn) read() error {
+	for opened := false; ; {
+		if err := c.net.SetReadDeadline(time.Now().Add(2 * idleTimeout)); err != nil {
+			return err
+		}
+		kind, channel, body, err := amqp.ReadFrame(c.in, &c.frame, maxFrameSize)
+		if err != nil {
+			return err
+		}
+		if len(body) == 0 {
+			continue // heartbeat
+		}
+		if kind != amqp.TypeAMQP {
+			return &amqp.Error{Condition: "amqp:connection:framing-error", Description: "unexpected frame type"}
+		}
+		p, err := amqp.Parse(body)
+		if err != nil {
+			return &amqp.Error{Condition: "amqp:decode-error", Description: err.Error()}
+		}
+		if open, ok := p.(*amqp.Open); ok != !opened {
+			return &amqp.Error{Condition: "amqp:illegal-state", Description: "a connection has one open, at its start"}
+		} else if ok {
+			opened = true
+			c.open(open)
+			continue
+		}
+		if _, ok := p.(*amqp.Close); ok {
+			return nil
+		}
+		if err := c.handle(channel, p); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *conn) open(p *amqp.Open) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.peerMax = max(512, min(p.MaxFrameSize, 1<<20))
+	c.peerIdle = time.Duration(p.IdleTimeout) * time.Millisecond
+	c.out = amqp.AppendFrame(c.out, amqp.TypeAMQP, 0, &amqp.Open{ContainerID: "local-servicebus",
+		MaxFrameSize: maxFrameSize, ChannelMax: 65535, IdleTimeout: uint32(idleTimeout.Milliseconds())})
+	c.signal()
+}
+
+// handle gives a performative to its session. An error ends the connection.
+func (c *conn) handle(channel uint16, p any) error {
+	s := c.sessions[channel]
+	if begin, ok := p.(*amqp.Begin); ok {
+		if s != nil {
+			return &amqp.Error{Condition: "amqp:illegal-state", Description: fmt.Sprintf("channel %d is in use", channel)}
+		}
+		c.sessions[channel] = beginSession(c, channel, begin)
+		return nil
+	}
+	if s == nil {
+		return &amqp.Error{Condition: "amqp:illegal-state", Description: fmt.Sprintf("channel %d has no session", channel)}
+	}
+	if _, ok := p.(*amqp.End); ok {
+		s.close()
+		delete(c.sessions, channel)
+		s.send(&amqp.End{})
+		return nil
+	}
+	if err := s.handle(p); err != nil {
+		var ae *amqp.Error
+		if !errors.As(err, &ae) {
+			ae = &amqp.Error{Condition: "amqp:internal-error", Description: err.Error()}
+		}
+		s.fail(ae)
+	}
+	return nil
+}
+
+// send lets f append frames to what is written next.
+func (c *conn) send(f func(b []byte) []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.out = f(c.out)
+		c.signal()
+	}
+}
+
+// signal wakes the writer; c.mu is held.
+func (c *conn) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write writes what is in out, as much as there is at a time, and heartbeats.
+func (c *conn) write() error {
+	heartbeat := time.NewTimer(time.Hour)
+	defer heartbeat.Stop()
+	var spare []byte
+	for {
+		beat := false
+		select {
+		case <-c.wake:
+		case <-heartbeat.C:
+			beat = true
+		}
+		c.mu.Lock()
+		if beat && len(c.out) == 0 {
+			c.out = append(c.out, amqp.Heartbeat...)
+		}
+		batch, ended, idle := c.out, c.ended, c.peerIdle
+		c.out = spare[:0]
+		c.mu.Unlock()
+		if len(batch) > 0 {
+			if _, err := c.net.Write(batch); err != nil {
+				_ = c.net.Close() // ends the reader
+				return err
+			}
+		}
+		if ended {
+			return nil
+		}
+		if spare = batch; cap(spare) > 1<<20 {
+			spare = nil
+		}
+		if idle > 0 {
+			heartbeat.Reset(max(idle/2, 10*time.Millisecond))
+		}
+	}
+}

@@ -1,0 +1,209 @@
+// Package servicebus is an Azure Service Bus namespace on this machine, for the
+// clients that speak to the real one: AMQP 1.0 with the claims, management and
+// settlement conventions of Service Bus.
+//
+// It refuses what it does not understand, with an AMQP error that says so. It
+// listens on loopback only and must not know what the messages of its users mean.
+package servicebus
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/servicebus/broker"
+	"github.com/matoolkit/matoolkit/local/servicebus/topology"
+)
+
+// Topology is the content of a namespace.
+type Topology = topology.Topology
+
+// ParseTopology reads the Config.json of the official emulator. Errors name the
+// place in the file.
+func ParseTopology(config []byte) (Topology, error) { return topology.Parse(config) }
+
+//go:embed topology.json
+var defaultTopology []byte
+
+// DefaultTopology has the topics and subscriptions of the system with one worker.
+func DefaultTopology() Topology {
+	t, err := topology.Parse(defaultTopology)
+	if err != nil {
+		panic("servicebus: embedded topology: " + err.Error()) // a test parses it
+	}
+	return t
+}
+
+// KeyName is the name of the shared access key.
+const KeyName = "RootManageSharedAccessKey"
+
+// Config of a server.
+type Config struct {
+	// Addr is the loopback address to listen on, such as 127.0.0.1:5672. Empty
+	// means that there is no port, only Dial.
+	Addr     string
+	Topology Topology
+	// DataDir is where messages are kept. Empty means in memory only.
+	DataDir string
+	// Key is the shared access key that clients sign their tokens with.
+	Key string
+	// VerifyToken accepts or refuses a JWT for an audience. Nil refuses them all.
+	VerifyToken func(token, audience string) error
+	// Now is the clock of locks, expiry and schedules; nil means time.Now. With
+	// another clock, call Tick after it moved.
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Server is a running namespace. Its methods may be called concurrently.
+type Server struct {
+	cfg      Config
+	broker   *broker.Broker
+	listener net.Listener
+	stop     chan struct{}
+	group    sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  map[*conn]struct{}
+	closed bool
+}
+
+// Start restores what DataDir holds and serves until Close or until ctx ends. It
+// is ready when Start returns.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	if cfg.Key == "" {
+		return nil, errors.New("servicebus: Config.Key is empty")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{cfg: cfg, stop: make(chan struct{}), conns: map[*conn]struct{}{}}
+	if cfg.Addr != "" {
+		if err := s.listen(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.broker, err = broker.New(broker.Config{Topology: cfg.Topology, Now: cfg.Now, Logger: cfg.Logger}); err != nil {
+		if s.listener != nil {
+			err = errors.Join(err, s.listener.Close())
+		}
+		return nil, fmt.Errorf("servicebus: %w", err)
+	}
+	s.group.Go(func() { s.broker.Run(s.stop) })
+	if s.listener != nil {
+		s.group.Go(s.accept)
+	}
+	context.AfterFunc(ctx, func() {
+		if err := s.Close(); err != nil {
+			cfg.Logger.Error("service bus: closing", "error", err)
+		}
+	})
+	return s, nil
+}
+
+func (s *Server) listen() error {
+	addr, err := net.ResolveTCPAddr("tcp", s.cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("servicebus: %w", err)
+	}
+	if !addr.IP.IsLoopback() {
+		return fmt.Errorf("servicebus: %s is not a loopback address", s.cfg.Addr)
+	}
+	if s.listener, err = net.ListenTCP("tcp", addr); err != nil {
+		return fmt.Errorf("servicebus: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) accept() {
+	for {
+		nc, err := s.listener.Accept()
+		if err != nil {
+			return // Close closed the listener
+		}
+		s.serve(nc)
+	}
+}
+
+// serve runs a connection in the background.
+func (s *Server) serve(nc net.Conn) bool {
+	c := newConn(s, nc)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = nc.Close()
+		return false
+	}
+	s.conns[c] = struct{}{}
+	s.group.Go(func() {
+		if err := c.run(); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
+			s.cfg.Logger.Warn("service bus: connection ended", "remote", nc.RemoteAddr().String(), "error", err)
+		}
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	})
+	return true
+}
+
+// Addr is the address that the server listens on, empty when it has no port.
+func (s *Server) Addr() string {
+	if s.listener == nil {
+		return ""
+	}
+	return s.listener.Addr().String()
+}
+
+// ConnectionString is what clients connect with. Without a port it serves to make
+// a client whose NewWebSocketConn is Dial.
+func (s *Server) ConnectionString() string {
+	host := s.Addr()
+	if host == "" {
+		host = "localhost"
+	}
+	return fmt.Sprintf("Endpoint=sb://%s;SharedAccessKeyName=%s;SharedAccessKey=%s;UseDevelopmentEmulator=true;", host, KeyName, s.cfg.Key)
+}
+
+// Dial returns the client's end of a connection within this process.
+func (s *Server) Dial() (net.Conn, error) {
+	client, server := net.Pipe()
+	if !s.serve(server) {
+		return nil, net.ErrClosed
+	}
+	return client, nil
+}
+
+// Tick does what is due by the clock of Config.Now.
+func (s *Server) Tick() { s.broker.Tick() }
+
+// Close ends all connections and returns when everything is on disk.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		s.group.Wait()
+		return nil
+	}
+	s.closed = true
+	for c := range s.conns {
+		_ = c.net.Close()
+	}
+	s.mu.Unlock()
+	close(s.stop)
+	var err error
+	if s.listener != nil {
+		err = s.listener.Close()
+	}
+	s.group.Wait()
+	return err
+}

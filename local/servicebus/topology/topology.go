@@ -1,0 +1,61 @@
+// Package topology reads which queues, topics, subscriptions and rules a namespace
+// has, from the Config.json of the official Service Bus emulator.
+//
+// What the file says and this module cannot do is an error that names the place,
+// never a silent difference. The package must not know how entities work.
+package topology
+
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/servicebus/filter"
+)
+
+// Topology is the content of one namespace.
+type Topology struct {
+	Queues []Queue
+	Topics []Topic
+}
+
+// Delivery is what a queue and a subscription have in common.
+type Delivery struct {
+	LockDuration           time.Duration
+	MaxDeliveryCount       uint32
+	TimeToLive             time.Duration // 0 for no limit
+	DeadLetterOnExpiration bool
+}
+
+// Queue is a queue.
+type Queue struct {
+	Name            string
+	DuplicateWindow time.Duration // 0 for no duplicate detection
+	Delivery
+}
+
+// Topic is a topic with its subscriptions.
+type Topic struct {
+	Name            string
+	DuplicateWindow time.Duration // 0 for no duplicate detection
+	TimeToLive      time.Duration // 0 for no limit
+	Subscriptions   []Subscription
+}
+
+// Subscription is a subscription. A message is taken once when any rule matches it.
+type Subscription struct {
+	Name  string
+	Rules []Rule
+	Delivery
+}
+
+// Rule is a named filter.
+type Rule struct {
+	Name   string
+	Filter filter.Filter
+}
+
+// Defaults of Service Bus.
+const (
+	defaultLockDuration     = time.Minute
+	defaultMaxDeliveryCount = 10
+	defaultDuplicateWindow  = 10 * time.Minute
+)
