@@ -1,0 +1,100 @@
+// Command handler is the product's Azure Functions custom handler: one process
+// that answers every trigger of the app, the scheduler's timer, the two Service
+// Bus subscriptions and the admin API. It holds configuration, wiring and life
+// cycle; what the triggers do is in functions/, what happens then in internal/app.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// run serves until ctx ends and everything that runs is done. It returns the exit
+// status: 0 after a drain, 1 where it could not serve, 2 for wrong arguments.
+func run(ctx context.Context, args []string, lookup func(string) string, stdout, stderr io.Writer) int {
+	switch {
+	case len(args) == 1 && args[0] == "--version":
+		fmt.Fprintln(stdout, "handler", app.Version)
+		return 0
+	case len(args) > 0:
+		fmt.Fprintln(stderr, "usage: handler [--version]; the Functions host starts it, with its settings in the environment")
+		return 2
+	}
+	s, err := readSettings(lookup)
+	log := newLog(stdout, stderr, s.logLevel)
+	if err == nil {
+		slog.SetDefault(log)
+		err = serve(ctx, s, log)
+	}
+	if err != nil {
+		log.Error("the handler cannot run", "error", err)
+		return 1
+	}
+	return 0
+}
+
+// quiet is how long nothing may arrive before a draining handler ends. The host
+// goes on sending for a moment after it has announced the end, and restarts a
+// handler that ends too early.
+const quiet = time.Second
+
+// serve answers the host from the first moment: everything behind the triggers
+// connects when it is first needed.
+func serve(ctx context.Context, s settings, log *slog.Logger) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
+	if err != nil {
+		return err
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	w, err := wire(life, s, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer w.close()
+	var traffic traffic
+	server := &http.Server{
+		Handler:           traffic.count(w.handler),
+		ReadHeaderTimeout: 30 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		// No idle timeout: the host keeps its connections, and one that is closed
+		// just as it sends would fail an invocation.
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	log.Info("ready", "port", s.port, "version", app.Version)
+
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("draining")
+	bounded, cancel := context.WithTimeout(life, s.functionTimeout)
+	defer cancel()
+	traffic.drained(bounded, quiet)
+	if err := server.Shutdown(bounded); err != nil {
+		log.Warn("the drain took too long; what still ran comes again", "error", err)
+		return server.Close()
+	}
+	log.Info("drained")
+	return nil
+}

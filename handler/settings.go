@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are the app settings that the handler reads from its environment.
+type settings struct {
+	port int // FUNCTIONS_CUSTOMHANDLER_PORT, from the host
+
+	serviceBusConnection string // ServiceBusConnection: a connection string, on one machine
+	serviceBusNamespace  string // ServiceBusConnection__fullyQualifiedNamespace: by identity, in Azure
+
+	cosmosEndpoint  string
+	cosmosDatabase  string
+	cosmosContainer string
+	cosmosKey       string // on one machine; without it by identity
+
+	entraInstance string
+	entraTenant   string
+	entraClient   string
+	entraAudience string
+
+	caFile   string
+	logLevel slog.Level
+
+	// functionTimeout is the host's: past it the host kills this process.
+	functionTimeout time.Duration
+}
+
+// defaultFunctionTimeout is host.json's; a test holds the two together.
+const defaultFunctionTimeout = 10 * time.Minute
+
+// readSettings reads them all and, where any is missing or wrong, names every one
+// of those in one error of one line. It never shows a value that is a secret.
+func readSettings(lookup func(string) string) (settings, error) {
+	r := reader{lookup: lookup}
+	s := settings{
+		port:                 r.port("FUNCTIONS_CUSTOMHANDLER_PORT"),
+		serviceBusConnection: lookup("ServiceBusConnection"),
+		serviceBusNamespace:  lookup("ServiceBusConnection__fullyQualifiedNamespace"),
+		cosmosEndpoint:       r.address("COSMOS_ENDPOINT"),
+		cosmosDatabase:       r.or("COSMOS_DATABASE", "matoolkit"),
+		cosmosContainer:      r.or("COSMOS_CONTAINER", "matoolkit"),
+		cosmosKey:            lookup("COSMOS_KEY"),
+		entraInstance:        r.address("AzureAd__Instance"),
+		entraTenant:          r.guid("AzureAd__TenantId"),
+		entraClient:          r.guid("AzureAd__ClientId"),
+		entraAudience:        lookup("AzureAd__Audience"),
+		caFile:               lookup("EXTRA_CA_FILE"),
+		logLevel:             r.level("LOG_LEVEL"),
+		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
+	}
+	switch {
+	case s.serviceBusConnection == "" && s.serviceBusNamespace == "":
+		r.wrong("ServiceBusConnection__fullyQualifiedNamespace is missing (or ServiceBusConnection, a connection string)")
+	case s.serviceBusConnection != "" && s.serviceBusNamespace != "":
+		r.wrong("ServiceBusConnection and ServiceBusConnection__fullyQualifiedNamespace are both set")
+	case strings.ContainsAny(s.serviceBusNamespace, "/:; "):
+		r.wrong("ServiceBusConnection__fullyQualifiedNamespace is not a host name such as name.servicebus.windows.net")
+	}
+	if len(r.problems) > 0 {
+		return settings{}, errors.New("settings: " + strings.Join(r.problems, "; "))
+	}
+	return s, nil
+}
+
+// reader reads settings one by one and collects what is wrong with them.
+type reader struct {
+	lookup   func(string) string
+	problems []string
+}
+
+func (r *reader) wrong(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+func (r *reader) must(name string) string {
+	value := r.lookup(name)
+	if value == "" {
+		r.wrong("%s is missing", name)
+	}
+	return value
+}
+
+func (r *reader) or(name, otherwise string) string {
+	if value := r.lookup(name); value != "" {
+		return value
+	}
+	return otherwise
+}
+
+func (r *reader) port(name string) int {
+	value := r.must(name)
+	port, err := strconv.Atoi(value)
+	if value != "" && (err != nil || port < 1 || port > 65535) {
+		r.wrong("%s is %q, not a port", name, value)
+	}
+	return port
+}
+
+// address reads a URL: https, or plain http on this machine's loopback.
+func (r *reader) address(name string) string {
+	value := r.must(name)
+	if value == "" {
+		return ""
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+		r.wrong("%s is not an https address", name)
+	}
+	return value
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+var guidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+func (r *reader) guid(name string) string {
+	value := r.must(name)
+	if value != "" && !guidForm.MatchString(value) {
+		r.wrong("%s is %q, not a GUID", name, value)
+	}
+	return value
+}
+
+func (r *reader) level(name string) slog.Level {
+	var level slog.Level
+	if value := r.or(name, "info"); level.UnmarshalText([]byte(value)) != nil {
+		r.wrong("%s is %q, not debug, info, warn or error", name, value)
+	}
+	return level
+}
+
+var timeSpanForm = regexp.MustCompile(`^(\d{1,2}):([0-5]\d):([0-5]\d)(\.\d{1,7})?$`)
+
+// timeout reads a duration as host.json writes it, hh:mm:ss.
+func (r *reader) timeout(name string, otherwise time.Duration) time.Duration {
+	value := r.lookup(name)
+	if value == "" {
+		return otherwise
+	}
+	m := timeSpanForm.FindStringSubmatch(value)
+	if m == nil {
+		r.wrong("%s is %q, not a duration of hh:mm:ss", name, value)
+		return 0
+	}
+	d, err := time.ParseDuration(m[1] + "h" + m[2] + "m" + m[3] + m[4] + "s")
+	if err != nil || d <= 0 {
+		r.wrong("%s is %q, not a duration of hh:mm:ss", name, value)
+	}
+	return d
+}
+
+// deadline is how long an invocation may take: less than functionTimeout by a
+// tenth, at most by thirty seconds, so that it fails by itself before the host
+// kills the process with every other invocation in it.
+func (s settings) deadline() time.Duration {
+	return s.functionTimeout - min(s.functionTimeout/10, 30*time.Second)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	orchestratorevents "github.com/matoolkit/matoolkit/functions/orchestrator-events"
+	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
+	workerresults "github.com/matoolkit/matoolkit/functions/worker-results"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/invocation"
+	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/trust"
+)
+
+// wiring is the program put together.
+type wiring struct {
+	handler http.Handler
+	bus     *bus.Azure
+}
+
+// connections is how many idle connections to one host are kept: as many as
+// host.json lets invocations run at once for both subscriptions.
+const connections = 128
+
+// wire puts the program together. It reaches for nothing over the network.
+func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
+	client, err := trust.HTTPClient(s.caFile)
+	if err != nil {
+		return nil, fmt.Errorf("EXTRA_CA_FILE: %w", err)
+	}
+	if transport, ok := client.Transport.(*http.Transport); ok {
+		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 2*connections, connections
+	}
+	credential, err := s.credential(client)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := store.Open(store.Config{
+		Endpoint: s.cosmosEndpoint, Database: s.cosmosDatabase, Container: s.cosmosContainer,
+		Key: s.cosmosKey, Credential: credential, HTTPClient: client,
+	})
+	if err != nil {
+		return nil, err
+	}
+	sender, err := bus.Dial(bus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: credential})
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := signin.New(ctx, signin.Config{
+		Instance: s.entraInstance, TenantID: s.entraTenant, ClientID: s.entraClient, Audience: s.entraAudience, HTTPClient: client,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := app.New(app.Config{Store: stored, Bus: sender, Log: log})
+	triggers := invocation.NewServer(invocation.Config{
+		Functions: map[string]invocation.Func{
+			schedulertimer.Name:     schedulertimer.New(a),
+			orchestratorevents.Name: orchestratorevents.New(a),
+			workerresults.Name:      workerresults.New(a),
+		},
+		Deadline: s.deadline(),
+		Log:      log,
+	})
+	api := adminhttp.New(adminhttp.Config{App: a, Verifier: verifier, Log: log})
+	return &wiring{handler: route(triggers, api), bus: sender}, nil
+}
+
+// route keeps what comes from outside, which the host proxies under its prefix,
+// apart from what the host itself invokes.
+func route(triggers, api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/") {
+			api.ServeHTTP(w, r)
+			return
+		}
+		triggers.ServeHTTP(w, r)
+	})
+}
+
+// credential is the app's identity, nil where keys make it needless.
+func (s settings) credential(client *http.Client) (azcore.TokenCredential, error) {
+	if s.cosmosKey != "" && s.serviceBusConnection != "" {
+		return nil, nil
+	}
+	credential, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
+		ClientOptions: policy.ClientOptions{Transport: client},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the app's identity: %w", err)
+	}
+	return credential, nil
+}
+
+func (w *wiring) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = w.bus.Close(ctx) // every send has been answered by now
+}

@@ -1,0 +1,128 @@
+package invocation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+const envelopeJSON = `{"Data":{"message":"eA=="},"Metadata":{"ApplicationProperties":{"traceparent":"00-11111111111111111111111111111111-2222222222222222-01"}}}`
+
+func server(deadline time.Duration, function Func) *Server {
+	return NewServer(Config{
+		Functions: map[string]Func{"on-event": function},
+		Deadline:  deadline,
+		Log:       slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+}
+
+func post(s http.Handler, target, body string, header http.Header) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, target, io.MultiReader(strings.NewReader(body))) // chunked: no length is known
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func TestEveryReplyIsOneThatTheHostUnderstands(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		function Func
+		target   string
+		body     string
+		header   http.Header
+		want     int
+	}{
+		"success":                 {want: 200},
+		"an error":                {function: func(context.Context, *Call) error { return errors.New("the store is away") }, want: 500},
+		"a panic":                 {function: func(context.Context, *Call) error { panic("no such thing") }, want: 500},
+		"past its deadline":       {function: func(ctx context.Context, _ *Call) error { <-ctx.Done(); return ctx.Err() }, want: 500},
+		"no envelope":             {body: "x", want: 500},
+		"too large an envelope":   {body: `{"Data":{"message":"` + strings.Repeat("A", MaxBody) + `"}}`, want: 500},
+		"an unknown function":     {target: "/on-other", want: 404},
+		"another case":            {target: "/On-Event", want: 404},
+		"with a slash after it":   {target: "/on-event/", want: 404},
+		"below a prefix":          {target: "/api/on-event", want: 404},
+		"an escape in its name":   {target: "/on%2Devent", want: 404},
+		"the root":                {target: "/", want: 404},
+		"proxied from outside":    {header: http.Header{"X-Ms-Invocation-Id": {"1"}}, want: 404},
+		"proxied, empty id":       {header: http.Header{"X-Ms-Invocation-Id": {""}}, want: 404},
+		"with an invocation id":   {header: http.Header{"X-Azure-Functions-Invocationid": {"1"}}, want: 200},
+		"a trace that is no such": {header: http.Header{"Traceparent": {"junk"}}, want: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.function == nil {
+				tc.function = func(context.Context, *Call) error { return nil }
+			}
+			if tc.target == "" {
+				tc.target = "/on-event"
+			}
+			if tc.body == "" {
+				tc.body = envelopeJSON
+			}
+			w := post(server(10*time.Millisecond, tc.function), tc.target, tc.body, tc.header)
+			var reply map[string]any
+			if err := json.Unmarshal(w.Body.Bytes(), &reply); err != nil || len(reply) == 0 {
+				t.Errorf("the reply is %q: %v", w.Body, err)
+			}
+			if w.Code != tc.want || w.Header().Get("Content-Type") != "application/json" {
+				t.Errorf("answered %d as %q, want %d as application/json", w.Code, w.Header().Get("Content-Type"), tc.want)
+			}
+		})
+	}
+}
+
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	s := server(time.Second, func(context.Context, *Call) error { return nil })
+	for method, want := range map[string]int{http.MethodGet: 200, http.MethodHead: 200, http.MethodPost: 404, http.MethodDelete: 404} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(method, "/", nil))
+		if w.Code != want {
+			t.Errorf("%s / answers %d, want %d", method, w.Code, want)
+		}
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/on-event", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("GET of a function answers %d", w.Code)
+	}
+}
+
+func TestTraceIsPassedOn(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		header http.Header
+		want   string
+	}{
+		"of the host":    {http.Header{"Traceparent": {"00-33333333333333333333333333333333-4444444444444444-01"}}, "33333333333333333333333333333333"},
+		"of the message": {nil, "11111111111111111111111111111111"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got string
+			w := post(server(time.Second, func(ctx context.Context, call *Call) error {
+				got = trace.SpanContextFromContext(ctx).TraceID().String()
+				if call.Function != "on-event" {
+					t.Errorf("the function is %q", call.Function)
+				}
+				return nil
+			}), "/on-event", envelopeJSON, tc.header)
+			if w.Code != 200 || got != tc.want {
+				t.Errorf("answered %d in trace %s, want %s", w.Code, got, tc.want)
+			}
+		})
+	}
+}
