@@ -1,7 +1,20 @@
 package entra_test
 
 import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"math/big"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
@@ -11,17 +24,6 @@ import (
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
-func start(t *testing.T, config entra.Config) *entra.Server {
-	t.Helper()
-	config.Addr = "127.0.0.1:0"
-	server, err := entra.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { server.Close() })
-	return server
-}
-
 // options are how every program reaches the server: the authority host and a
 // transport that trusts its CA.
 func options(server *entra.Server) azcore.ClientOptions {
@@ -30,6 +32,10 @@ func options(server *entra.Server) azcore.ClientOptions {
 		Transport: server.HTTPClient(),
 		Retry:     policy.RetryOptions{MaxRetries: -1},
 	}
+}
+
+func scopes(scope string) policy.TokenRequestOptions {
+	return policy.TokenRequestOptions{Scopes: []string{scope}}
 }
 
 func TestClientSecretCredential(t *testing.T) {
@@ -48,13 +54,243 @@ func TestClientSecretCredential(t *testing.T) {
 		{"https://account.documents.azure.com/.default", entra.CosmosAudience},
 		{entra.DefaultAdminAPIScope, entra.DefaultAdminAPIAudience},
 	} {
-		token, err := credential.GetToken(t.Context(), policy.TokenRequestOptions{Scopes: []string{c.scope}})
+		token, err := credential.GetToken(t.Context(), scopes(c.scope))
 		if err != nil {
 			t.Errorf("%s: %v", c.scope, err)
 			continue
 		}
-		if err := server.VerifyToken(token.Token, c.audience); err != nil {
+		claims, err := server.VerifyClaims(token.Token, c.audience)
+		if err != nil {
 			t.Errorf("%s: %v", c.scope, err)
 		}
+		if claims.ClientID != entra.DefaultWorkerClientID || claims.UPN != "" || len(claims.Scopes) != 0 {
+			t.Errorf("%s: %+v", c.scope, claims)
+		}
 	}
+	token, err := credential.GetToken(t.Context(), scopes("https://outlook.office365.com/.default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claims, _ := server.VerifyClaims(token.Token, entra.ExchangeAudience); strings.Join(claims.Roles, " ") != "Exchange.ManageAsApp" {
+		t.Errorf("roles %v", claims.Roles)
+	}
+}
+
+func TestClientSecretCredentialIsToldWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	server := start(t, entra.DefaultConfig())
+	credential, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, "not the secret",
+		&azidentity.ClientSecretCredentialOptions{ClientOptions: options(server), DisableInstanceDiscovery: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = credential.GetToken(t.Context(), scopes(graphScope))
+	if err == nil || !strings.Contains(err.Error(), "AADSTS7000215") {
+		t.Error(err)
+	}
+}
+
+func TestClientCertificateCredential(t *testing.T) {
+	t.Parallel()
+	key, registered := newCertificate(t, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	server := start(t, withCertificate(registered))
+	credential := func(certificate *x509.Certificate, key *rsa.PrivateKey, chain bool) *azidentity.ClientCertificateCredential {
+		credential, err := azidentity.NewClientCertificateCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID,
+			[]*x509.Certificate{certificate}, key, &azidentity.ClientCertificateCredentialOptions{
+				ClientOptions: options(server), DisableInstanceDiscovery: true, SendCertificateChain: chain,
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return credential
+	}
+	for _, chain := range []bool{false, true} {
+		token, err := credential(registered, key, chain).GetToken(t.Context(), scopes(graphScope))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.VerifyToken(token.Token, entra.GraphAudience); err != nil {
+			t.Error(err)
+		}
+	}
+	strangeKey, strange := newCertificate(t, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	if _, err := credential(strange, strangeKey, true).GetToken(t.Context(), scopes(graphScope)); err == nil || !strings.Contains(err.Error(), "AADSTS700027") {
+		t.Errorf("a certificate that is not registered: %v", err)
+	}
+}
+
+func TestDeviceCodeCredentialApprovedByItself(t *testing.T) {
+	t.Parallel()
+	config := entra.DefaultConfig()
+	config.AutoApprove = strings.ToUpper(entra.DefaultAdminUPN)
+	server := start(t, config)
+	prompts := 0
+	credential := deviceCodeCredential(t, server, func(azidentity.DeviceCodeMessage) { prompts++ })
+
+	token, err := credential.GetToken(t.Context(), scopes(entra.DefaultAdminAPIScope))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := server.VerifyClaims(token.Token, entra.DefaultAdminAPIAudience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if claims.UPN != entra.DefaultAdminUPN || claims.ObjectID != entra.DefaultAdminObjectID || claims.ClientID != entra.DefaultCLIClientID ||
+		strings.Join(claims.Roles, " ") != entra.RoleAdmin || strings.Join(claims.Scopes, " ") != "access_as_user" {
+		t.Errorf("%+v", claims)
+	}
+
+	// A token for another resource comes by the refresh token, without a word
+	// to the person.
+	token, err = credential.GetToken(t.Context(), scopes(graphScope))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.VerifyToken(token.Token, entra.GraphAudience); err != nil {
+		t.Error(err)
+	}
+	if prompts != 1 {
+		t.Errorf("prompted %d times", prompts)
+	}
+}
+
+func TestDeviceCodeCredentialApprovedOnThePage(t *testing.T) {
+	t.Parallel()
+	server := start(t, entra.DefaultConfig())
+	credential := deviceCodeCredential(t, server, func(message azidentity.DeviceCodeMessage) {
+		if !strings.Contains(message.Message, message.UserCode) || !strings.Contains(message.Message, message.VerificationURL) {
+			t.Errorf("message %q", message.Message)
+		}
+		browser := newBrowser(t, server)
+		status, text := browser.approve(message.VerificationURL, message.UserCode, entra.DefaultReaderUPN, "approve")
+		if status != http.StatusOK || !strings.Contains(text, entra.DefaultReaderUPN) {
+			t.Errorf("%d %s", status, text)
+		}
+	})
+	token, err := credential.GetToken(t.Context(), scopes(entra.DefaultAdminAPIScope))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, err := server.VerifyClaims(token.Token, entra.DefaultAdminAPIAudience)
+	if err != nil || claims.UPN != entra.DefaultReaderUPN || strings.Join(claims.Roles, " ") != entra.RoleReader {
+		t.Errorf("%+v, %v", claims, err)
+	}
+}
+
+func TestDeviceCodeCredentialDeclinedOnThePage(t *testing.T) {
+	t.Parallel()
+	server := start(t, entra.DefaultConfig())
+	credential := deviceCodeCredential(t, server, func(message azidentity.DeviceCodeMessage) {
+		newBrowser(t, server).approve(message.VerificationURL, message.UserCode, "", "decline")
+	})
+	// The credential gives up; what it was told is in TestDeviceCodeFlow, since
+	// it does not repeat it.
+	if _, err := credential.GetToken(t.Context(), scopes(entra.DefaultAdminAPIScope)); err == nil {
+		t.Error("signed in")
+	}
+}
+
+func deviceCodeCredential(t *testing.T, server *entra.Server, prompt func(azidentity.DeviceCodeMessage)) *azidentity.DeviceCodeCredential {
+	t.Helper()
+	credential, err := azidentity.NewDeviceCodeCredential(&azidentity.DeviceCodeCredentialOptions{
+		ClientOptions: options(server), DisableInstanceDiscovery: true,
+		TenantID: entra.DefaultTenantID, ClientID: entra.DefaultCLIClientID,
+		UserPrompt: func(_ context.Context, message azidentity.DeviceCodeMessage) error {
+			prompt(message)
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credential
+}
+
+// browser keeps cookies and fills in the form it was shown.
+type browser struct {
+	t      *testing.T
+	client *http.Client
+}
+
+func newBrowser(t *testing.T, server *entra.Server) browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := server.HTTPClient()
+	client.Jar = jar
+	return browser{t, client}
+}
+
+var hidden = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
+
+// open shows the question about a code and returns the token in its form.
+func (b browser) open(page, code string) (status int, text, csrf string) {
+	b.t.Helper()
+	status, text = b.read(b.client.Get(page + "?user_code=" + url.QueryEscape(code)))
+	if match := hidden.FindStringSubmatch(text); match != nil {
+		csrf = match[1]
+	}
+	return status, text, csrf
+}
+
+func (b browser) approve(page, code, upn, decision string) (status int, text string) {
+	b.t.Helper()
+	_, _, csrf := b.open(page, code)
+	return b.submit(page, url.Values{"csrf": {csrf}, "user_code": {code}, "user": {upn}, "decision": {decision}})
+}
+
+func (b browser) submit(page string, form url.Values) (status int, text string) {
+	b.t.Helper()
+	return b.read(b.client.PostForm(page, form))
+}
+
+func (b browser) read(response *http.Response, err error) (int, string) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Error(err)
+		return 0, ""
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.t.Error(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+func newCertificate(t *testing.T, from, to time.Time) (*rsa.PrivateKey, *x509.Certificate) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, selfSigned(t, &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "worker"}, NotBefore: from, NotAfter: to,
+	}, &key.PublicKey, key)
+}
+
+func selfSigned(t *testing.T, template *x509.Certificate, public, private any) *x509.Certificate {
+	t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// withCertificate is the default directory with a certificate for the worker.
+func withCertificate(certificates ...*x509.Certificate) entra.Config {
+	config := entra.DefaultConfig()
+	for i, application := range config.Tenants[0].Applications {
+		if application.ClientID == entra.DefaultWorkerClientID {
+			config.Tenants[0].Applications[i].Certificates = certificates
+		}
+	}
+	return config
 }

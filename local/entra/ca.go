@@ -20,7 +20,10 @@ import (
 )
 
 const (
-	caFile    = "ca.pem"
+	// caFile is the certificate alone, for those who are to trust it.
+	caFile = "ca.pem"
+	// caKeyFile is key and certificate in one file, so that they are replaced
+	// together; caFile is written from it at every start.
 	caKeyFile = "ca-key.pem"
 	caYears   = 10
 )
@@ -42,47 +45,41 @@ func loadAuthority(dir string) (*authority, error) {
 		a, _, err := newAuthority()
 		return a, err
 	}
-	a, err := readAuthority(dir)
+	path := filepath.Join(dir, caKeyFile)
+	a, err := readAuthority(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && time.Now().AddDate(0, 1, 0).After(a.certificate.NotAfter):
+		var keyPEM []byte
+		if a, keyPEM, err = newAuthority(); err != nil {
+			return nil, err
+		}
+		if err := writeFile(path, append(keyPEM, a.pem...), 0o600); err != nil {
+			return nil, err
+		}
 	case err != nil:
 		return nil, err
-	case time.Now().Before(a.certificate.NotAfter.AddDate(0, -1, 0)):
-		return a, nil
 	}
-	a, keyPEM, err := newAuthority()
-	if err != nil {
-		return nil, err
-	}
-	// The certificate comes last: it is what readAuthority looks for first, so
-	// a start that was cut short leaves nothing that looks whole.
-	if err := writeFile(filepath.Join(dir, caKeyFile), keyPEM, 0o600); err != nil {
-		return nil, err
-	}
-	if err := writeFile(filepath.Join(dir, caFile), a.pem, 0o644); err != nil {
-		return nil, err
-	}
-	return a, nil
+	return a, writeFile(filepath.Join(dir, caFile), a.pem, 0o644)
 }
 
-func readAuthority(dir string) (*authority, error) {
-	certPEM, err := os.ReadFile(filepath.Join(dir, caFile))
+func readAuthority(path string) (*authority, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the local CA: %w", err)
 	}
-	keyPEM, err := os.ReadFile(filepath.Join(dir, caKeyFile))
+	pair, err := tls.X509KeyPair(data, data)
 	if err != nil {
-		return nil, fmt.Errorf("read the local CA's key: %w", err)
-	}
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		return nil, fmt.Errorf("the local CA in %s: %w", dir, err)
+		return nil, fmt.Errorf("the local CA in %s: %w", path, err)
 	}
 	key, ok := pair.PrivateKey.(crypto.Signer)
 	if !ok {
-		return nil, fmt.Errorf("the local CA in %s: its key cannot sign", dir)
+		return nil, fmt.Errorf("the local CA in %s: its key cannot sign", path)
 	}
-	return &authority{certificate: pair.Leaf, key: key, pem: certPEM}, nil
+	return &authority{certificate: pair.Leaf, key: key, pem: encodeCertificate(pair.Leaf)}, nil
+}
+
+func encodeCertificate(certificate *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
 }
 
 func newAuthority() (a *authority, keyPEM []byte, err error) {
@@ -123,11 +120,8 @@ func newAuthority() (a *authority, keyPEM []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode the local CA's key: %w", err)
 	}
-	return &authority{
-		certificate: certificate,
-		key:         key,
-		pem:         pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-	}, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
+	return &authority{certificate: certificate, key: key, pem: encodeCertificate(certificate)},
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
 // serverCertificate is made anew at every start and lives in memory only.

@@ -41,16 +41,14 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		assertions: newUsedAssertions(config.Now),
 		done:       make(chan error, 1),
 	}
-	if err := s.load(); err != nil {
-		return nil, fmt.Errorf("local Entra ID: %w", err)
-	}
-	certificate, err := s.authority.serverCertificate()
-	if err != nil {
-		return nil, fmt.Errorf("local Entra ID: %w", err)
-	}
+	// The port comes first: it keeps a second server off the same DataDir.
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("local Entra ID: %w", err)
+	}
+	certificate, err := s.load()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("local Entra ID: %w", err), listener.Close())
 	}
 	s.url = "https://" + listener.Addr().String()
 	s.http = &http.Server{
@@ -65,23 +63,26 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// load reads what DataDir keeps, or makes it.
-func (s *Server) load() error {
+// load reads what DataDir keeps, or makes it, and returns the certificate to
+// serve with.
+func (s *Server) load() (tls.Certificate, error) {
 	dir := s.config.DataDir
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
+			return tls.Certificate{}, err
 		}
 	}
 	var err error
 	if s.authority, err = loadAuthority(dir); err != nil {
-		return err
+		return tls.Certificate{}, err
 	}
 	if s.keys, err = loadKeyring(dir); err != nil {
-		return err
+		return tls.Certificate{}, err
 	}
-	s.refreshKey, err = loadRefreshKey(dir)
-	return err
+	if s.refreshKey, err = loadRefreshKey(dir); err != nil {
+		return tls.Certificate{}, err
+	}
+	return s.authority.serverCertificate()
 }
 
 // Close stops the server at once. Requests under way are cut off.

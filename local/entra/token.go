@@ -80,8 +80,8 @@ func (s *Server) grantToUser(g grant, upn, scope string) (grant, *refusal) {
 	return g, refusal
 }
 
-// parseForm reads the body and refuses what no client of ours sends: another
-// content type, parameters in the URL, a parameter given twice.
+// parseForm reads the body. It refuses another content type and a parameter
+// given twice; parameters in the URL are not looked at.
 func parseForm(r *http.Request) *refusal {
 	if kind := r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/x-www-form-urlencoded") {
 		return badRequest("invalid_request", 900144, "The request body must be application/x-www-form-urlencoded, not %q.", kind)
