@@ -1,7 +1,20 @@
 package signin_test
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -18,6 +31,22 @@ func start(t *testing.T, config entra.Config) *entra.Server {
 	return server
 }
 
+// directory is the default one in which the admin API takes tokens of this
+// version and the worker is an administrator.
+func directory(version int) entra.Config {
+	config := entra.DefaultConfig()
+	for i := range config.Tenants[0].Applications {
+		application := &config.Tenants[0].Applications[i]
+		switch application.ClientID {
+		case entra.DefaultAdminAPIClientID:
+			application.TokenVersion = version
+		case entra.DefaultWorkerClientID:
+			application.Roles[entra.DefaultAdminAPIClientID] = []string{entra.RoleAdmin}
+		}
+	}
+	return config
+}
+
 func verifierConfig(server *entra.Server) signin.Config {
 	return signin.Config{
 		Instance:   server.URL() + "/",
@@ -28,22 +57,290 @@ func verifierConfig(server *entra.Server) signin.Config {
 	}
 }
 
-func TestUserTokenIsVerified(t *testing.T) {
+func newVerifier(t *testing.T, config signin.Config) *signin.Verifier {
+	t.Helper()
+	verifier, err := signin.New(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verifier
+}
+
+func userToken(t *testing.T, server *entra.Server, upn string) string {
+	t.Helper()
+	token, err := server.IssueUserToken(upn, entra.DefaultAdminAPIScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func appToken(t *testing.T, server *entra.Server) string {
+	t.Helper()
+	token, err := server.IssueAppToken(entra.DefaultWorkerClientID, entra.DefaultAdminAPIScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// part decodes the header (0) or the claims (1) of a token.
+func part(t *testing.T, token string, index int) map[string]any {
+	t.Helper()
+	data, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[index])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(data, &fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+// sign makes a token out of another one's claims.
+func sign(t *testing.T, claims map[string]any, method jwt.SigningMethod, key any, header map[string]any) string {
+	t.Helper()
+	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
+	maps.Copy(token.Header, header)
+	signed, err := token.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+func TestIdentities(t *testing.T) {
 	t.Parallel()
-	server := start(t, entra.DefaultConfig())
-	verifier, err := signin.New(t.Context(), verifierConfig(server))
+	v1, v2 := start(t, directory(1)), start(t, directory(2))
+	without := func(server *entra.Server, claims ...string) string {
+		fields := part(t, userToken(t, server, entra.DefaultAdminUPN), 1)
+		for _, claim := range claims {
+			delete(fields, claim)
+		}
+		token, err := server.IssueToken(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	for name, c := range map[string]struct {
+		server *entra.Server
+		token  string
+		name   string
+		admin  bool
+		isApp  bool
+	}{
+		"administrator, version 2":             {v2, userToken(t, v2, entra.DefaultAdminUPN), entra.DefaultAdminUPN, true, false},
+		"administrator, version 1":             {v1, userToken(t, v1, entra.DefaultAdminUPN), "Avery Admin", true, false},
+		"reader":                               {v2, userToken(t, v2, entra.DefaultReaderUPN), entra.DefaultReaderUPN, false, false},
+		"application, version 2":               {v2, appToken(t, v2), entra.DefaultWorkerClientID, true, true},
+		"application, version 1":               {v1, appToken(t, v1), entra.DefaultWorkerClientID, true, true},
+		"user without roles":                   {v2, without(v2, "roles"), entra.DefaultAdminUPN, false, false},
+		"user without a user name":             {v2, without(v2, "preferred_username"), "Avery Admin", true, false},
+		"user without any name":                {v2, without(v2, "preferred_username", "name"), entra.DefaultAdminObjectID, true, false},
+		"user without anything":                {v2, without(v2, "preferred_username", "name", "oid"), "system", true, false},
+		"user with roles and no scope":         {v2, without(v2, "scp"), entra.DefaultAdminUPN, true, false},
+		"lower-case scheme, spaces, version 2": {v2, "  " + userToken(t, v2, entra.DefaultAdminUPN) + " ", entra.DefaultAdminUPN, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			identity, err := newVerifier(t, verifierConfig(c.server)).Verify(t.Context(), "bearer "+c.token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if identity.Name != c.name || identity.Admin() != c.admin || identity.IsApp != c.isApp || identity.TenantID != entra.DefaultTenantID {
+				t.Errorf("%+v", identity)
+			}
+		})
+	}
+}
+
+func TestRefusedTokens(t *testing.T) {
+	t.Parallel()
+	server := start(t, directory(2))
+	good := userToken(t, server, entra.DefaultAdminUPN)
+	kid := map[string]any{"kid": part(t, good, 0)["kid"]}
+	strangeKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := server.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
+	spoiled := func(claim string, value any) string {
+		claims := part(t, good, 1)
+		claims[claim] = value
+		if value == nil {
+			delete(claims, claim)
+		}
+		token, err := server.IssueToken(claims)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "Bearer " + token
+	}
+	signed := func(method jwt.SigningMethod, key any, header map[string]any) string {
+		return "Bearer " + sign(t, part(t, good, 1), method, key, header)
+	}
+	otherAPI, err := server.IssueUserToken(entra.DefaultAdminUPN, "https://graph.microsoft.com/.default")
 	if err != nil {
 		t.Fatal(err)
 	}
-	identity, err := verifier.Verify(t.Context(), "Bearer "+token)
+	noRole := part(t, appToken(t, server), 1)
+	delete(noRole, "roles")
+	noRoleToken, err := server.IssueToken(noRole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if identity.Name != entra.DefaultAdminUPN || !identity.Admin() || identity.IsApp || identity.ObjectID != entra.DefaultAdminObjectID {
-		t.Errorf("identity %+v", identity)
+	now := time.Now()
+	const elsewhere = "11111111-1111-1111-1111-111111111111"
+
+	for name, c := range map[string]struct {
+		header string
+		kind   error
+		reason string
+	}{
+		"no header":               {"", signin.ErrMissing, "required"},
+		"another scheme":          {"Basic dXNlcjpwYXNz", signin.ErrMissing, "required"},
+		"a scheme and no token":   {"Bearer ", signin.ErrMissing, "required"},
+		"a token and no scheme":   {good, signin.ErrMissing, "required"},
+		"not a token":             {"Bearer x", signin.ErrInvalid, "malformed"},
+		"a token too long":        {"Bearer " + strings.Repeat("a", 33<<10), signin.ErrInvalid, "too long"},
+		"claims that are no JSON": {"Bearer " + strings.Split(good, ".")[0] + ".eA.eA", signin.ErrInvalid, "malformed"},
+		"roles of another shape":  {spoiled("roles", "Admin"), signin.ErrInvalid, "malformed"},
+
+		"claims changed under the signature": {"Bearer " + strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"roles":["Admin"]}`)) + "." + strings.Split(good, ".")[2],
+			signin.ErrInvalid, "signature"},
+		"signed with another key":           {signed(jwt.SigningMethodRS256, strangeKey, kid), signin.ErrInvalid, "signature"},
+		"a key that nobody published":       {signed(jwt.SigningMethodRS256, strangeKey, map[string]any{"kid": "unknown"}), signin.ErrInvalid, "signature"},
+		"no key named":                      {signed(jwt.SigningMethodRS256, strangeKey, nil), signin.ErrInvalid, "signature"},
+		"not signed":                        {signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid), signin.ErrInvalid, "signature"},
+		"the public key as a shared secret": {signed(jwt.SigningMethodHS256, publicKeyPEM(t, server, good), kid), signin.ErrInvalid, "signature"},
+		"another RSA algorithm":             {signed(jwt.SigningMethodPS256, strangeKey, kid), signin.ErrInvalid, "signature"},
+
+		"expired":                     {spoiled("exp", now.Add(-2*time.Minute).Unix()), signin.ErrInvalid, "expired"},
+		"no expiry":                   {spoiled("exp", nil), signin.ErrInvalid, "claims"},
+		"not valid yet":               {spoiled("nbf", now.Add(2*time.Minute).Unix()), signin.ErrInvalid, "not valid yet"},
+		"no start":                    {spoiled("nbf", nil), signin.ErrInvalid, "claims"},
+		"for another API":             {"Bearer " + otherAPI, signin.ErrInvalid, "another application"},
+		"for the CLI (an ID token)":   {spoiled("aud", entra.DefaultCLIClientID), signin.ErrInvalid, "another application"},
+		"for nobody":                  {spoiled("aud", nil), signin.ErrInvalid, "another application"},
+		"for two":                     {spoiled("aud", []string{entra.DefaultAdminAPIClientID, elsewhere}), signin.ErrInvalid, "another application"},
+		"another tenant":              {spoiled("tid", elsewhere), signin.ErrInvalid, "another tenant"},
+		"no tenant":                   {spoiled("tid", nil), signin.ErrInvalid, "another tenant"},
+		"another tenant's issuer":     {spoiled("iss", server.URL()+"/"+elsewhere+"/v2.0"), signin.ErrInvalid, "another tenant"},
+		"a made-up issuer":            {spoiled("iss", "https://evil.example/"+entra.DefaultTenantID+"/v2.0"), signin.ErrInvalid, "another tenant"},
+		"no issuer":                   {spoiled("iss", nil), signin.ErrInvalid, "another tenant"},
+		"an application without role": {"Bearer " + noRoleToken, signin.ErrForbidden, "neither a scope nor a role"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			identity, err := newVerifier(t, verifierConfig(server)).Verify(t.Context(), c.header)
+			if !errors.Is(err, c.kind) || identity.Name != "" {
+				t.Fatalf("%v, %+v", err, identity)
+			}
+			var refusal *signin.Error
+			if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, c.reason) {
+				t.Errorf("reason %q, want %q (%v)", refusal.Reason, c.reason, err)
+			}
+			if strings.Contains(err.Error(), strings.Split(good, ".")[2]) {
+				t.Error("the error repeats the token's signature")
+			}
+		})
 	}
+}
+
+func TestTheClocksMayDifferByTheSkew(t *testing.T) {
+	t.Parallel()
+	server := start(t, directory(2))
+	token := userToken(t, server, entra.DefaultAdminUPN)
+	expires := time.Unix(int64(part(t, token, 1)["exp"].(float64)), 0)
+	for age, good := range map[time.Duration]bool{0: true, 29 * time.Second: true, 31 * time.Second: false} {
+		config := verifierConfig(server)
+		config.Skew = 30 * time.Second
+		config.Now = func() time.Time { return expires.Add(age) }
+		if _, err := newVerifier(t, config).Verify(t.Context(), "Bearer "+token); (err == nil) != good {
+			t.Errorf("%v after it expired: %v", age, err)
+		}
+	}
+}
+
+func TestChallenges(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  signin.Error
+		want string
+	}{
+		{signin.Error{Kind: signin.ErrMissing, Reason: "a"}, "Bearer"},
+		{signin.Error{Kind: signin.ErrInvalid, Reason: `it "expired"`}, `Bearer error="invalid_token", error_description="it 'expired'"`},
+		{signin.Error{Kind: signin.ErrForbidden, Reason: "no role"}, `Bearer error="insufficient_scope", error_description="no role"`},
+		{signin.Error{Kind: signin.ErrUnavailable, Reason: "later"}, ""},
+	} {
+		if got := c.err.Challenge(); got != c.want {
+			t.Errorf("%v: %s", c.err.Kind, got)
+		}
+	}
+}
+
+func TestConfigsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*signin.Config){
+		"plain http":                 func(c *signin.Config) { c.Instance = "http://login.example/" },
+		"no instance":                func(c *signin.Config) { c.Instance = "" },
+		"a domain in place of an ID": func(c *signin.Config) { c.TenantID = "contoso.onmicrosoft.com" },
+		"any tenant":                 func(c *signin.Config) { c.TenantID = "common" },
+		"no client ID":               func(c *signin.Config) { c.ClientID = "" },
+		"an audience as client ID":   func(c *signin.Config) { c.ClientID = entra.DefaultAdminAPIAudience },
+	} {
+		config := signin.Config{Instance: "https://login.example/", TenantID: entra.DefaultTenantID, ClientID: entra.DefaultAdminAPIClientID}
+		spoil(&config)
+		if _, err := signin.New(t.Context(), config); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// publicKeyPEM is the published key in the form in which a careless verifier
+// would take it for a shared secret.
+func publicKeyPEM(t *testing.T, server *entra.Server, token string) []byte {
+	t.Helper()
+	response, err := server.HTTPClient().Get(server.URL() + "/common/discovery/keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var set struct {
+		Keys []struct{ Kid, N, E string } `json:"keys"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&set); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range set.Keys {
+		if key.Kid == part(t, token, 0)["kid"] {
+			public := &rsa.PublicKey{N: bigInt(t, key.N), E: int(bigInt(t, key.E).Int64())}
+			der, err := x509.MarshalPKIXPublicKey(public)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+		}
+	}
+	t.Fatal("the token's key is not published")
+	return nil
+}
+
+// clock is a time that only tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
 }
