@@ -16,6 +16,7 @@ import (
 
 // application is what a staged folder says: host.json and each function.json.
 type application struct {
+	root      string
 	host      hostFile
 	functions []function
 }
@@ -97,7 +98,7 @@ type httpBinding struct {
 // load reads the staged folder dir. What it cannot honour it refuses, naming the
 // file and the field.
 func load(dir string, settings map[string]string) (*application, error) {
-	a := &application{}
+	a := &application{root: dir}
 	if err := a.loadHost(filepath.Join(dir, "host.json"), settings); err != nil {
 		return nil, err
 	}
