@@ -59,8 +59,8 @@ type output struct {
 	pos      position
 }
 
-// Runbook drops the positions.
-func (d *draft) Runbook() *Runbook {
+// runbook drops the positions.
+func (d *draft) runbook() *Runbook {
 	r := &Runbook{
 		Name: d.name, Description: d.description, DataSource: d.source, Retry: d.retry,
 		Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},

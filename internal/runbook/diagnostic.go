@@ -32,15 +32,15 @@ const (
 	CodeCaseMismatch    = "case-mismatch"         // warning: differs from a known name only by case
 	CodeDepthLimit      = "depth-limit"           // nested too deeply
 	CodeDuplicateKey    = "duplicate-key"         // the same key twice in one mapping
-	CodeDuplicatePhase  = "duplicate-phase"       //
+	CodeDuplicatePhase  = "duplicate-phase"       // two phases of one name
 	CodeDuplicateStep   = "duplicate-step"        // within one list of steps
 	CodeDuplicateColumn = "duplicate-column"      // within multi_valued_columns
 	CodeEmpty           = "empty-runbook"         // nothing but blanks and comments
 	CodeInitMemberData  = "init-uses-member-data" // init has no member
 	CodeInitOutput      = "init-output"           // outputs are a member's, init has none
 	CodeListInText      = "list-in-text"          // a multi-valued column amid other text
-	CodeMissingField    = "missing-field"         //
-	CodeMultipleDocs    = "multiple-documents"    //
+	CodeMissingField    = "missing-field"         // a required field is absent
+	CodeMultipleDocs    = "multiple-documents"    // more than one YAML document
 	CodeNestedRollback  = "nested-rollback"       // a rollback cannot be rolled back
 	CodeOutputMaybe     = "output-may-be-missing" // warning: on_member_removed uses an output
 	CodeOutputTwice     = "output-twice"          // warning: two steps write one variable
@@ -52,7 +52,7 @@ const (
 	CodeTab             = "tab"                   // YAML indents with spaces only
 	CodeTooLarge        = "too-large"             // file, list of steps, list of phases
 	CodeTooMany         = "too-many-diagnostics"  // the rest is left out
-	CodeUnknownField    = "unknown-field"         //
+	CodeUnknownField    = "unknown-field"         // a field the format does not have
 	CodeUnknownRollback = "unknown-rollback"      // on_failure names none
 	CodeUnknownSpecial  = "unknown-special"       // {{_foo}}
 	CodeUnquoted        = "unquoted-template"     // {{x}} without quotes is a YAML mapping

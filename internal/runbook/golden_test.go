@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -48,5 +49,35 @@ func TestDiagnostics(t *testing.T) {
 				t.Errorf("%s found:\n%s\nwant:\n%s", file, got.String(), want)
 			}
 		})
+	}
+}
+
+// Every code is shown by one of those files, or by TestOversizeIsRefused.
+func TestEveryCodeIsShown(t *testing.T) {
+	t.Parallel()
+	var shown strings.Builder
+	files, err := filepath.Glob("testdata/diagnostics/*.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		golden, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown.Write(golden)
+	}
+	source, err := os.ReadFile("diagnostic.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`(?m)^\tCode\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(codes) == 0 {
+		t.Fatal("diagnostic.go has no codes")
+	}
+	for _, code := range codes {
+		if code[1] != CodeTooLarge && code[1] != CodeTooMany && !strings.Contains(shown.String(), "["+code[1]+"]\n") {
+			t.Errorf("no file shows %s", code[1])
+		}
 	}
 }

@@ -94,7 +94,7 @@ func (l *linter) order() {
 			continue
 		}
 		if before != nil && ph.Offset > before.Offset {
-			l.p.warnf(ph.pos, ph.path+".offset", CodePhaseOrder, "falls due before the phase %q, which is listed above it", clip(before.Name))
+			l.p.warnf(ph.pos, ph.path+".offset", CodePhaseOrder, "falls due before the phase %q, which is listed above it and so comes first in a batch that is advanced by hand", clip(before.Name))
 		}
 		before = ph
 	}
@@ -119,7 +119,10 @@ func (l *linter) initSteps() {
 // phaseSteps follows one member through the phases in the order they fall due.
 func (l *linter) phaseSteps() {
 	phases := slices.Clone(l.d.phases)
-	slices.SortStableFunc(phases, func(a, b draftPhase) int { return cmp.Compare(b.Offset, a.Offset) })
+	// With an offset that could not be read, the order of the text is the best guess.
+	if !slices.ContainsFunc(phases, func(ph draftPhase) bool { return !ph.valid }) {
+		slices.SortStableFunc(phases, func(a, b draftPhase) int { return cmp.Compare(b.Offset, a.Offset) })
+	}
 	turn := 0
 	for _, ph := range phases {
 		for _, s := range ph.steps {

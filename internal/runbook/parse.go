@@ -32,17 +32,16 @@ const (
 // of them is an error.
 func Parse(src []byte) (*Runbook, Diagnostics) {
 	p := &parser{}
+	var d *draft
 	if root := p.load(src); root != nil {
-		rb := p.runbook(root)
-		p.lint(rb)
-		p.finish(src)
-		if !p.found.HasErrors() {
-			return rb.Runbook(), p.found
-		}
-		return nil, p.found
+		d = p.runbook(root)
+		p.lint(d)
 	}
 	p.finish(src)
-	return nil, p.found
+	if d == nil || p.found.HasErrors() {
+		return nil, p.found
+	}
+	return d.runbook(), p.found
 }
 
 // parser collects diagnostics on its way through the YAML nodes.
