@@ -1,0 +1,43 @@
+# make demo runs the main job, make test the tests; make help lists the rest.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/matoolkit/matoolkit/internal/app.Version=$(VERSION)
+BUILD   := CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)"
+
+# The packages that import msgraph-sdk-go, which takes minutes and gigabytes to
+# compile with the race detector on: they are tested without it.
+GRAPH := ./worker ./worker/graph
+
+.PHONY: help build stage demo up test bench lint
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the three programs into bin/
+	$(BUILD) -o bin/handler ./handler
+	$(BUILD) -o bin/matoolkit ./cmd/matoolkit
+	$(BUILD) -o bin/worker ./worker
+
+stage: build ## stage the Functions app into dist/, as the host wants it
+	@rm -rf dist && mkdir -p dist
+	@cp host.json bin/handler dist/
+	@for f in functions/*/function.json; do d=dist/$$(basename $$(dirname $$f)); mkdir -p $$d; cp $$f $$d/; done
+
+demo: stage ## run a whole migration batch on this machine, and check the result
+	bin/matoolkit local demo
+
+up: stage ## start Azure and a tenant on this machine, until Ctrl-C
+	bin/matoolkit local up
+
+test: ## run the tests, with the race detector where it is affordable
+	go vet ./...
+	go test -race $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/worker(/graph)?')
+	go test $(GRAPH)
+
+bench: stage ## measure the system; docs/performance.md tells what the figures mean
+	bin/matoolkit local bench
+
+lint: ## vet and formatting
+	go vet ./...
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

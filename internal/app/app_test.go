@@ -1,0 +1,333 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+const mover = `
+name: move
+data_source: {type: csv, primary_key: Upn}
+retry: {max_retries: 1, interval: 1s}
+init:
+  - {name: prepare, worker_id: worker-01, function: Prepare, params: {Batch: "{{_batch_id}}"}}
+phases:
+  - name: create
+    offset: T-1d
+    steps:
+      - {name: new, worker_id: worker-01, function: New, params: {Name: "{{Name}}"}, output_params: {UserId: id}}
+      - {name: join, worker_id: worker-01, function: Join, params: {User: "{{UserId}}"}}
+  - name: verify
+    offset: T-0
+    steps:
+      - {name: check, worker_id: worker-01, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 1s, timeout: 1m}}
+`
+
+// migrate is a worker that creates, joins and checks; a check is complete at the
+// first poll.
+func migrate(j message.Job) (string, error) {
+	switch j.FunctionName {
+	case "New":
+		return `{"id":` + strings.TrimSuffix(strings.TrimPrefix(string(j.Parameters), `{"Name":`), "}") + `}`, nil
+	case "Check":
+		return fmt.Sprintf(`{"complete":%t,"data":{}}`, strings.Contains(j.JobID, "poll")), nil
+	}
+	return "true", nil
+}
+
+func TestBatchOfTwoPagesGoesThroughInitAndAllPhases(t *testing.T) {
+	t.Parallel()
+	for _, deliveries := range []int{1, 2} {
+		t.Run(fmt.Sprintf("each message delivered %d times", deliveries), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.publish(mover)
+			b := w.batch("move", people(60))
+			if b.ID != 1 || b.Status != "detected" || b.MemberCount != 60 {
+				t.Fatalf("new batch: %+v", b)
+			}
+			w.run(b.ID, deliveries, migrate)
+			if got := w.status(b.ID); got != "completed" {
+				t.Fatalf("the batch is %s", got)
+			}
+			for _, p := range w.phases(b.ID) {
+				want := 60
+				if p.Kind == "init" {
+					want = 1
+				}
+				if p.Status != "completed" || p.Succeeded != want || p.Members != want || p.Failed+p.Cancelled+p.Running+p.Waiting != 0 {
+					t.Errorf("phase %+v", p)
+				}
+			}
+			for key, m := range w.members(b.ID) {
+				if m.Status != "active" || string(m.WorkerData["UserId"]) != string(m.Data["Name"]) || m.Phase != "" {
+					t.Errorf("member %s: %+v", key, m)
+				}
+			}
+			seen := map[string]int{}
+			for _, j := range w.jobs {
+				seen[j.ID()]++
+			}
+			if len(seen) != 1+60*4 { // prepare, and for each: new, join, check, poll
+				t.Errorf("%d different jobs", len(seen))
+			}
+			for id, n := range seen {
+				if n > deliveries {
+					t.Errorf("job %s was taken %d times", id, n)
+				}
+			}
+			page, err := w.app.Batches(w.ctx, app.ListOptions{Status: "completed"})
+			if err != nil || len(page.Items) != 1 || page.Items[0].ID != b.ID {
+				t.Errorf("list: %+v, %v", page, err)
+			}
+		})
+	}
+}
+
+func TestFailedMemberStaysBehindAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	b := w.batch("move", people(5))
+	w.run(b.ID, 1, func(j message.Job) (string, error) {
+		if j.FunctionName == "Join" && strings.Contains(string(j.Parameters), "Person 3") {
+			return "", errors.New("the group is full")
+		}
+		return migrate(j)
+	})
+	if got := w.status(b.ID); got != "completed" {
+		t.Fatalf("the batch is %s", got)
+	}
+	failed := w.members(b.ID)["p003@x"]
+	if failed.Status != "failed" || failed.Error != `phase create: step "join": the group is full (Test)` {
+		t.Fatalf("member 3: %s, %s", failed.Status, failed.Error)
+	}
+	phases := w.phases(b.ID)
+	if phases[1].Failed != 1 || phases[1].Succeeded != 4 || phases[2].Members != 4 {
+		t.Fatalf("phases %+v", phases)
+	}
+	tries := 0
+	for _, j := range w.jobs {
+		if j.FunctionName == "Join" && strings.Contains(string(j.Parameters), "Person 3") {
+			tries++
+		}
+	}
+	if tries != 2 {
+		t.Fatalf("tried %d times with one retry", tries)
+	}
+	steps, err := w.app.Steps(w.ctx, b.ID, app.ListOptions{Member: failed.ID})
+	if err != nil || len(steps.Items) != 2 || steps.Items[1].Status != "failed" || steps.Items[1].RetryCount != 1 {
+		t.Fatalf("steps of the failed member: %+v, %v", steps, err)
+	}
+}
+
+func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	b := w.batch("move", people(3))
+	w.run(b.ID, 1, func(message.Job) (string, error) { return "", errors.New("no") })
+	view, err := w.app.Batch(w.ctx, b.ID)
+	if err != nil || view.Status != "failed" || !strings.Contains(view.Error, "init failed") {
+		t.Fatalf("%+v, %v", view, err)
+	}
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeConflict {
+		t.Fatalf("a failed batch was advanced: %v", err)
+	}
+}
+
+// A phase with no active member ended never in the system that this replaces.
+func TestPhaseWithoutActiveMembersEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"))
+	b := w.batch("move", people(2))
+	w.run(b.ID, 1, func(j message.Job) (string, error) {
+		if j.FunctionName == "New" {
+			return "", errors.New("no")
+		}
+		return migrate(j)
+	})
+	phases := w.phases(b.ID)
+	if phases[2].Status != "failed" || phases[2].Reason == "" || w.status(b.ID) != "failed" {
+		t.Fatalf("phases %+v", phases)
+	}
+}
+
+func TestStoreFaultsAreWaitedOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	b := w.batch("move", people(10))
+	for _, f := range []cosmos.Fault{
+		{On: []cosmos.Operation{cosmos.Read}, Skip: 5, Count: 3, Status: 503},
+		{On: []cosmos.Operation{cosmos.Replace}, Skip: 2, Count: 2, Status: 449},
+		{On: []cosmos.Operation{cosmos.Replace}, Skip: 6, Count: 2, Status: 412},
+		{On: []cosmos.Operation{cosmos.Replace}, Skip: 3, Count: 3, DropAfter: true},
+		{On: []cosmos.Operation{cosmos.Batch}, Skip: 1, Count: 3, DropAfter: true},
+		{On: []cosmos.Operation{cosmos.Batch}, Skip: 4, Count: 2, Status: 429, RetryAfter: time.Millisecond},
+	} {
+		w.cosmos.Inject(f)
+	}
+	w.run(b.ID, 1, migrate)
+	if got := w.status(b.ID); got != "completed" {
+		t.Fatalf("the batch is %s", got)
+	}
+	for _, p := range w.phases(b.ID)[1:] {
+		if p.Succeeded != 10 {
+			t.Errorf("phase %+v", p)
+		}
+	}
+}
+
+func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, tt := range []struct{ kind, body, reason string }{
+		{"batch-init", `{`, "the body is not the JSON"},
+		{"batch-init", `{"BatchId":99}`, "there is no batch 99"},
+		{"phase-due", `{"BatchId":99,"PhaseExecutionId":1}`, "there is no batch 99"},
+		{"poll-check", `{"BatchId":99,"StepExecutionId":20000001000}`, "batch 99 has no step execution"},
+		{"retry-check", `{"BatchId":99,"StepExecutionId":7}`, "names no phase execution"},
+		{"dance", `{}`, `no handler for messages of type "dance"`},
+		{"", `{}`, "no application property MessageType"},
+	} {
+		m := app.Message{ID: "m-" + tt.kind + tt.body, Type: tt.kind, Body: []byte(tt.body), DeliveryCount: 1}
+		for range 2 {
+			if err := w.app.HandleEvent(w.ctx, m); err != nil {
+				t.Fatalf("%s: %v", tt.reason, err)
+			}
+		}
+	}
+	for _, body := range []string{``, `{}`, `{"JobId":"j","Status":"Perhaps"}`, `{"JobId":"j","Status":"success"}`} {
+		if err := w.app.HandleResult(w.ctx, app.Message{ID: "r" + body, Body: []byte(body)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := store.All[app.Unprocessed](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	if err != nil || len(kept) != 7+4 {
+		t.Fatalf("%d kept: %v", len(kept), err)
+	}
+	if !slices.ContainsFunc(kept, func(i store.Item[app.Unprocessed]) bool {
+		return string(i.Doc.Body) == `{"BatchId":99}` && i.Doc.Reason == "there is no batch 99" && i.Doc.Topic == message.TopicOrchestratorEvents
+	}) {
+		t.Fatalf("kept %+v", kept)
+	}
+}
+
+func TestPublishing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if v := w.publish(mover); v.Version != 1 || v.PublishedBy != "ada" || v.Unchanged {
+		t.Fatalf("%+v", v)
+	}
+	if v := w.publish(mover); v.Version != 1 || !v.Unchanged {
+		t.Fatalf("the same again: %+v", v)
+	}
+	if v := w.publish(mover + "# later\n"); v.Version != 2 {
+		t.Fatalf("a change: %+v", v)
+	}
+	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte("name: move\nphases: 3\n"))
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != app.CodeInvalid || len(e.Problems) < 2 || e.Problems[0].Line == 0 {
+		t.Fatalf("a bad one: %v", err)
+	}
+	if _, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "other", []byte(mover)); app.CodeOf(err) != app.CodeInvalid {
+		t.Fatalf("under another name: %v", err)
+	}
+	if v, err := w.app.Runbook(w.ctx, "move"); err != nil || v.Version != 2 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	page, err := w.app.Runbooks(w.ctx, app.ListOptions{})
+	if err != nil || len(page.Items) != 1 || page.Items[0].YAML != "" {
+		t.Fatalf("%+v, %v", page, err)
+	}
+}
+
+func TestBadCSVCreatesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	_, err := w.app.CreateBatch(w.ctx, app.Caller{}, "move", []byte("Upn,Name\na@x,A\na@x,B\n,C\n"))
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != app.CodeInvalid || len(e.Problems) != 2 || e.Problems[0].Line != 3 || e.Problems[1].Line != 4 {
+		t.Fatalf("%v", describe(err))
+	}
+	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "nobody", []byte(people(1))); app.CodeOf(err) != app.CodeNotFound {
+		t.Fatal(err)
+	}
+	if page, err := w.app.Batches(w.ctx, app.ListOptions{}); err != nil || len(page.Items) != 0 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+}
+
+func TestListsArePaged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	for range 3 {
+		w.batch("move", people(1))
+	}
+	b := w.batch("move", people(250))
+	if got := len(w.members(b.ID)); got != 250 {
+		t.Fatalf("%d members", got)
+	}
+	first, err := w.app.Batches(w.ctx, app.ListOptions{Limit: 3})
+	if err != nil || len(first.Items) != 3 || first.Items[0].ID != 4 || first.Continuation == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	rest, err := w.app.Batches(w.ctx, app.ListOptions{Limit: 3, Continuation: first.Continuation})
+	if err != nil || len(rest.Items) != 1 || rest.Items[0].ID != 1 {
+		t.Fatalf("%+v, %v", rest, err)
+	}
+}
+
+// The cost of a step must not depend on the size of the batch, and stay within
+// the budget: two point reads, 1.2 writes, two messages.
+func TestCostOfAStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(`
+name: flat
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: only
+    offset: T-0
+    steps:
+      - {name: s1, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
+      - {name: s2, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
+      - {name: s3, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
+      - {name: s4, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
+      - {name: s5, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
+`)
+	const members, steps = 98, 98 * 5
+	b := w.batch("flat", people(members))
+	before, sent := w.store.Counts(), w.bus.Sent()
+	view, err := w.app.Advance(w.ctx, app.Caller{}, b.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	polls := 0
+	w.pump(1, func(message.Job) (string, error) { return "true", nil }, func() bool {
+		polls++
+		time.Sleep(50 * time.Millisecond)
+		return w.ended(b.ID, view.Advanced)
+	})
+	after := w.store.Counts()
+	reads := float64(after.Reads-before.Reads-int64(polls)) / steps
+	writes := float64(after.Writes-before.Writes) / steps
+	messages := float64(w.bus.Sent()-sent) / steps // jobs and results
+	t.Logf("a step: %.2f reads, %.2f writes (%d conflicts), %.2f messages", reads, writes, after.Conflicts-before.Conflicts, messages)
+	if reads > 2.1 || writes > 1.2 || messages > 2.1 {
+		t.Fatalf("a step cost %.2f reads, %.2f writes, %.2f messages", reads, writes, messages)
+	}
+}

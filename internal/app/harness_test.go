@@ -1,0 +1,263 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+)
+
+// world is the app over a real broker and a real store, with this test in the
+// place of the Functions host and of the worker.
+type world struct {
+	t      *testing.T
+	ctx    context.Context
+	app    *app.App
+	store  *store.Store
+	cosmos *cosmos.Server
+	broker *servicebus.Server
+	bus    *bus.Azure
+	client *azservicebus.Client
+
+	mu   sync.Mutex
+	jobs []message.Job // in the order they were taken
+}
+
+// worker answers a job: a result as JSON, or an error.
+type worker func(j message.Job) (string, error)
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	w := &world{t: t, ctx: ctx}
+	var err error
+	if w.cosmos, err = cosmos.Start(ctx, cosmos.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.cosmos.Close() })
+	if w.broker, err = servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.broker.Close() })
+	if w.store, err = store.Open(store.Config{Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Provision(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if w.bus, err = bus.Dial(bus.Config{ConnectionString: w.broker.ConnectionString()}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.bus.Close(context.Background()) })
+	if w.client, err = azservicebus.NewClientFromConnectionString(w.broker.ConnectionString(), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler)})
+	return w
+}
+
+func (w *world) publish(yaml string) app.RunbookView {
+	w.t.Helper()
+	view, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "ada"}, "", []byte(yaml))
+	if err != nil {
+		w.t.Fatal(describe(err))
+	}
+	return view
+}
+
+func (w *world) batch(runbook, csv string) app.BatchView {
+	w.t.Helper()
+	view, err := w.app.CreateBatch(w.ctx, app.Caller{Name: "ada"}, runbook, []byte(csv))
+	if err != nil {
+		w.t.Fatal(describe(err))
+	}
+	return view
+}
+
+func describe(err error) string {
+	var e *app.Error
+	if errors.As(err, &e) {
+		return fmt.Sprintf("%s: %v %v", e.Code, err, e.Problems)
+	}
+	return err.Error()
+}
+
+// pump delivers messages to the app and jobs to the worker until idle tells that
+// nothing more is awaited. Each message is delivered the given number of times.
+func (w *world) pump(deliveries int, answer worker, idle func() bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.ctx)
+	var all sync.WaitGroup
+	receive := func(topic, subscription string, handle func(*azservicebus.ReceivedMessage) error) {
+		receiver, err := w.client.NewReceiverForSubscription(topic, subscription, nil)
+		if err != nil {
+			w.t.Error(err)
+			return
+		}
+		defer receiver.Close(context.Background())
+		for ctx.Err() == nil {
+			messages, err := receiver.ReceiveMessages(ctx, 20, nil)
+			if err != nil {
+				continue
+			}
+			var wg sync.WaitGroup
+			for _, m := range messages {
+				wg.Go(func() {
+					for range deliveries {
+						if err := handle(m); err != nil {
+							w.t.Errorf("%s %s: %v", topic, m.MessageID, describe(err))
+						}
+					}
+					if err := receiver.CompleteMessage(w.ctx, m, nil); err != nil {
+						w.t.Errorf("%s %s: %v", topic, m.MessageID, err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+	}
+	all.Go(func() {
+		receive(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
+			return w.app.HandleEvent(w.ctx, delivered(m))
+		})
+	})
+	all.Go(func() {
+		receive(message.TopicWorkerResults, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
+			return w.app.HandleResult(w.ctx, delivered(m))
+		})
+	})
+	all.Go(func() {
+		receive(message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), func(m *azservicebus.ReceivedMessage) error {
+			return w.work(m.Body, answer)
+		})
+	})
+	for !idle() {
+		if w.ctx.Err() != nil || w.t.Failed() {
+			w.t.Error("not done in time")
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	all.Wait()
+}
+
+func delivered(m *azservicebus.ReceivedMessage) app.Message {
+	kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
+	return app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount) + 1}
+}
+
+func (w *world) work(body []byte, answer worker) error {
+	var j message.Job
+	if err := json.Unmarshal(body, &j); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.jobs = append(w.jobs, j)
+	w.mu.Unlock()
+	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: time.Now().UTC(), CorrelationData: j.CorrelationData}
+	result, err := answer(j)
+	if err != nil {
+		r.Status, r.Error = message.StatusFailure, &message.JobError{Message: err.Error(), Type: "Test"}
+	} else {
+		r.Result = json.RawMessage(result)
+	}
+	encoded, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return w.bus.Send(w.ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: encoded})
+}
+
+// patiently calls again while the store is away, as a client of the API does.
+func patiently[T any](w *world, call func() (T, error)) T {
+	w.t.Helper()
+	for {
+		v, err := call()
+		if err == nil {
+			return v
+		}
+		if app.CodeOf(err) != app.CodeUnavailable || w.ctx.Err() != nil {
+			w.t.Error(describe(err))
+			return v
+		}
+	}
+}
+
+// run advances a batch through all its phases.
+func (w *world) run(id, deliveries int, answer worker) {
+	w.t.Helper()
+	for {
+		view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{Name: "ada"}, id) })
+		w.pump(deliveries, answer, func() bool { return w.ended(id, view.Advanced) })
+		if w.t.Failed() {
+			w.t.FailNow()
+		}
+		if len(view.Remaining) == 0 || w.status(id) == "failed" {
+			return
+		}
+	}
+}
+
+func (w *world) phases(id int) []app.PhaseView {
+	w.t.Helper()
+	return patiently(w, func() (app.Page[app.PhaseView], error) { return w.app.Phases(w.ctx, id) }).Items
+}
+
+func (w *world) ended(id int, phase string) bool {
+	for _, p := range w.phases(id) {
+		if p.Name == phase {
+			return p.Status != "pending" && p.Status != "dispatched"
+		}
+	}
+	w.t.Errorf("no phase %s", phase)
+	return true
+}
+
+func (w *world) status(id int) string {
+	w.t.Helper()
+	return patiently(w, func() (app.BatchView, error) { return w.app.Batch(w.ctx, id) }).Status
+}
+
+func (w *world) members(id int) map[string]app.MemberView {
+	w.t.Helper()
+	out := map[string]app.MemberView{}
+	continuation := ""
+	for {
+		page, err := w.app.Members(w.ctx, id, app.ListOptions{Limit: 1000, Continuation: continuation})
+		if err != nil {
+			w.t.Fatal(describe(err))
+		}
+		for _, m := range page.Items {
+			out[m.Key] = m
+		}
+		if continuation = page.Continuation; continuation == "" {
+			return out
+		}
+	}
+}
+
+// people is a CSV of n members.
+func people(n int) string {
+	var b strings.Builder
+	b.WriteString("Upn,Name\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "p%03d@x,Person %d\n", i, i)
+	}
+	return b.String()
+}

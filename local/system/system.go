@@ -1,0 +1,248 @@
+// Package system starts the parts of local/ together: Azure and a Microsoft 365
+// tenant on one machine, wired to each other as the real ones are.
+//
+// It knows how the parts find each other and what the product's programs must be
+// told to find them. It knows nothing of migrations.
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/functionshost"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/local/tenant"
+)
+
+// Part is one of the servers.
+type Part string
+
+// The parts. Identity is Entra ID and the tenant, whose tokens it verifies.
+const (
+	ServiceBus Part = "servicebus"
+	Cosmos     Part = "cosmos"
+	Identity   Part = "identity"
+	Host       Part = "host"
+)
+
+// AllParts are the parts in the order they start in.
+func AllParts() []Part { return []Part{ServiceBus, Cosmos, Identity, Host} }
+
+// Addresses are where the parts listen, host:port on loopback. Port 0 takes a
+// free one.
+type Addresses struct{ ServiceBus, Cosmos, Entra, Tenant, Host string }
+
+// DefaultAddresses are the documented ports.
+func DefaultAddresses() Addresses {
+	return Addresses{
+		ServiceBus: "127.0.0.1:5672", Cosmos: "127.0.0.1:8081",
+		Host: "127.0.0.1:7071", Entra: "127.0.0.1:7072", Tenant: "127.0.0.1:7073",
+	}
+}
+
+// FreeAddresses let every part take a free port.
+func FreeAddresses() Addresses {
+	const free = "127.0.0.1:0"
+	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free}
+}
+
+// Config of a System.
+type Config struct {
+	Parts       []Part    // empty: all; parts that run elsewhere are found at their address
+	Addresses   Addresses // a zero value: DefaultAddresses
+	DataDir     string    // keeps all state; empty keeps none
+	AppDir      string    // the staged Functions app
+	AutoApprove bool      // sign-ins need no browser: each is the administrator's
+	WorkerID    string    // the worker that has a subscription; empty: worker-01
+	Settings    map[string]string
+	Logger      *slog.Logger
+	Output      io.Writer // the handler's lines
+}
+
+// System is a set of running parts.
+type System struct {
+	config Config
+	close  []func() error
+
+	ServiceBus *servicebus.Server    // nil where the part runs elsewhere, as are the others
+	Cosmos     *cosmos.Server        //
+	Entra      *entra.Server         //
+	Tenant     *tenant.Server        //
+	Host       *functionshost.Server //
+	caFile     string
+	lines      []Line
+}
+
+// Line tells of one part that is running.
+type Line struct{ Part, Address, Note string }
+
+// Start starts the parts; they are ready when it returns. ctx bounds the start
+// and ends the parts when it ends.
+func Start(ctx context.Context, c Config) (*System, error) {
+	if len(c.Parts) == 0 {
+		c.Parts = AllParts()
+	}
+	if c.Addresses == (Addresses{}) {
+		c.Addresses = DefaultAddresses()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.WorkerID == "" {
+		c.WorkerID = "worker-01"
+	}
+	s := &System{config: c, caFile: caFile(c.DataDir)}
+	for _, p := range AllParts() {
+		if !slices.Contains(c.Parts, p) {
+			continue
+		}
+		if err := s.start(ctx, p); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", p, explain(err)), s.Close())
+		}
+	}
+	return s, nil
+}
+
+func caFile(dataDir string) string {
+	if dataDir == "" {
+		return ""
+	}
+	return filepath.Join(dataDir, "entra", "ca.pem")
+}
+
+// explain says what to do about the failure that newcomers meet.
+func explain(err error) error {
+	if strings.Contains(err.Error(), "address already in use") {
+		return fmt.Errorf("%w; is another matoolkit running? choose other addresses, or --free-ports", err)
+	}
+	return err
+}
+
+func (s *System) start(ctx context.Context, p Part) error {
+	switch p {
+	case ServiceBus:
+		return s.startServiceBus(ctx)
+	case Cosmos:
+		return s.startCosmos(ctx)
+	case Identity:
+		return s.startIdentity(ctx)
+	case Host:
+		return s.startHost(ctx)
+	}
+	return fmt.Errorf("no such part; there are %v", AllParts())
+}
+
+func (s *System) dir(part string) (string, error) {
+	if s.config.DataDir == "" {
+		return "", nil
+	}
+	dir := filepath.Join(s.config.DataDir, part)
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+func (s *System) startServiceBus(ctx context.Context) (err error) {
+	c := servicebus.Config{Addr: s.config.Addresses.ServiceBus, Topology: servicebus.DefaultTopology(), Key: SASKey, Logger: s.config.Logger}
+	if c.DataDir, err = s.dir("servicebus"); err != nil {
+		return err
+	}
+	if s.ServiceBus, err = servicebus.Start(ctx, c); err != nil {
+		return err
+	}
+	s.config.Addresses.ServiceBus = s.ServiceBus.Addr()
+	s.started("Service Bus", "amqp://"+s.ServiceBus.Addr(), s.ServiceBus.Close)
+	return nil
+}
+
+func (s *System) startCosmos(ctx context.Context) (err error) {
+	c := cosmos.Config{Addr: s.config.Addresses.Cosmos, Logger: s.config.Logger}
+	if c.DataDir, err = s.dir("cosmos"); err != nil {
+		return err
+	}
+	if s.Cosmos, err = cosmos.Start(ctx, c); err != nil {
+		return err
+	}
+	s.config.Addresses.Cosmos = strings.TrimPrefix(s.Cosmos.URL(), "http://")
+	s.started("Cosmos DB", s.Cosmos.URL(), s.Cosmos.Close)
+	db, err := store.Open(store.Config{Endpoint: s.Cosmos.URL(), Database: Database, Container: Container, Key: cosmos.DefaultKey})
+	if err != nil {
+		return err
+	}
+	return db.Provision(ctx)
+}
+
+func (s *System) startIdentity(ctx context.Context) (err error) {
+	e := entra.DefaultConfig()
+	e.Addr, e.Logger = s.config.Addresses.Entra, s.config.Logger
+	if e.DataDir, err = s.dir("entra"); err != nil {
+		return err
+	}
+	if s.config.AutoApprove {
+		e.AutoApprove = entra.DefaultAdminUPN
+	}
+	if s.Entra, err = entra.Start(ctx, e); err != nil {
+		return err
+	}
+	s.config.Addresses.Entra = strings.TrimPrefix(s.Entra.URL(), "https://")
+	s.caFile = s.Entra.CAFile()
+	s.started("Entra ID", s.Entra.URL(), s.Entra.Close)
+
+	t := tenant.Config{
+		Addr: s.config.Addresses.Tenant, TenantID: entra.DefaultTenantID, VerifyToken: s.Entra.VerifyToken,
+		ProvisionMailUsers: true, Logger: s.config.Logger,
+	}
+	if t.DataDir, err = s.dir("tenant"); err != nil {
+		return err
+	}
+	if s.Tenant, err = tenant.Start(ctx, t); err != nil {
+		return err
+	}
+	s.config.Addresses.Tenant = strings.TrimPrefix(s.Tenant.URL(), "http://")
+	s.started("Microsoft 365 tenant", s.Tenant.URL(), s.Tenant.Close)
+	return nil
+}
+
+func (s *System) startHost(ctx context.Context) (err error) {
+	c := functionshost.Config{
+		AppDir: s.config.AppDir, Addr: s.config.Addresses.Host, Settings: s.HandlerEnv(), Logger: s.config.Logger, Output: s.config.Output,
+	}
+	if _, err := os.Stat(filepath.Join(c.AppDir, "host.json")); err != nil {
+		return fmt.Errorf("%q holds no staged Functions app (host.json, handler and a folder a function): make it with \"make stage\", or name another with --app", c.AppDir)
+	}
+	if c.DataDir, err = s.dir("host"); err != nil {
+		return err
+	}
+	if s.Host, err = functionshost.Start(ctx, c); err != nil {
+		return err
+	}
+	s.config.Addresses.Host = strings.TrimPrefix(s.Host.URL(), "http://")
+	s.started("Functions host", s.Host.URL()+"/api", s.Host.Close)
+	return nil
+}
+
+func (s *System) started(part, address string, stop func() error) {
+	s.lines = append(s.lines, Line{Part: part, Address: address})
+	s.close = append(s.close, stop)
+}
+
+// Lines tell of the parts that are running, in the order they started in.
+func (s *System) Lines() []Line { return s.lines }
+
+// Close stops the parts, the last started first.
+func (s *System) Close() error {
+	var errs []error
+	for _, stop := range slices.Backward(s.close) {
+		errs = append(errs, stop())
+	}
+	s.close = nil
+	return errors.Join(errs...)
+}
