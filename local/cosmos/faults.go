@@ -109,6 +109,37 @@ func (f *armedFault) covers(r Request) bool {
 	return covered && (f.Match == nil || f.Match(r))
 }
 
+// suffer lets a request meet its fault, if one is in force: it waits, answers
+// in the request's place, or gives back a writer whose answer gets lost.
+func (s *Server) suffer(w http.ResponseWriter, r *http.Request, req Request) (_ http.ResponseWriter, answered bool) {
+	fault := s.faults.meet(req)
+	if fault == nil {
+		return w, false
+	}
+	if fault.Latency > 0 {
+		select {
+		case <-time.After(fault.Latency):
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if fault.Status != 0 {
+		fault.answer(w)
+		return w, true
+	}
+	if fault.DropAfter {
+		return &droppedAnswer{header: http.Header{}}, false
+	}
+	return w, false
+}
+
+// droppedAnswer takes an answer that nobody will get.
+type droppedAnswer struct{ header http.Header }
+
+func (d *droppedAnswer) Header() http.Header         { return d.header }
+func (d *droppedAnswer) Write(p []byte) (int, error) { return len(p), nil }
+func (d *droppedAnswer) WriteHeader(int)             {}
+
 // answer writes the fault's status.
 func (f *Fault) answer(w http.ResponseWriter) {
 	if f.RetryAfter > 0 {

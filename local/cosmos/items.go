@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -90,7 +89,7 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		respondFailure(w, failure(http.StatusRequestEntityTooLarge, "the request is larger than 2 MB"))
+		respondFailure(w, failure(http.StatusRequestEntityTooLarge, err.Error()))
 		return
 	}
 	req := Request{Operation: op, Database: at.database, Container: at.container, PartitionKey: pk, ID: at.document}
@@ -110,22 +109,12 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 		}
 		req.ID = in.id
 	}
-	if fault := s.faults.meet(req); fault != nil {
-		if fault.Latency > 0 {
-			select {
-			case <-time.After(fault.Latency):
-			case <-r.Context().Done():
-				panic(http.ErrAbortHandler)
-			}
-		}
-		if fault.Status != 0 {
-			fault.answer(w)
-			return
-		}
-		if fault.DropAfter {
-			w = &droppedAnswer{header: http.Header{}}
-			defer panic(http.ErrAbortHandler)
-		}
+	w, answered := s.suffer(w, r, req)
+	if answered {
+		return
+	}
+	if _, dropped := w.(*droppedAnswer); dropped {
+		defer panic(http.ErrAbortHandler)
 	}
 	switch op {
 	case Query:
@@ -138,13 +127,6 @@ func (s *Server) serveItems(w http.ResponseWriter, r *http.Request, at route) {
 		s.serveWrite(w, r, write{op: op, c: c, pk: pk, id: req.ID, ifMatch: r.Header.Get("If-Match"), body: in.body}, body)
 	}
 }
-
-// droppedAnswer takes an answer that nobody will get.
-type droppedAnswer struct{ header http.Header }
-
-func (d *droppedAnswer) Header() http.Header         { return d.header }
-func (d *droppedAnswer) Write(p []byte) (int, error) { return len(p), nil }
-func (d *droppedAnswer) WriteHeader(int)             {}
 
 // unsupportedHeader names a header that asks for something that would change
 // the result and is not here.
@@ -173,14 +155,16 @@ func (in incoming) belongs(pk, id string) error {
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	const limit = maxItem + 64<<10
 	if r.ContentLength > limit {
-		return nil, errors.New("too large")
+		return nil, errors.New("the request is larger than 2 MB")
 	}
 	if r.ContentLength < 0 {
 		return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
 	body := make([]byte, r.ContentLength)
-	_, err := io.ReadFull(r.Body, body)
-	return body, err
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		panic(http.ErrAbortHandler) // the caller has gone
+	}
+	return body, nil
 }
 
 func (s *Server) serveRead(w http.ResponseWriter, r *http.Request, c *container, pk, id string) {

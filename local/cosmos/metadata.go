@@ -13,13 +13,16 @@ import (
 // serveMetadata answers for the account, databases, containers and partition
 // key ranges. Throughput headers are accepted; there is no throughput.
 func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request, at route) {
-	if fault := s.faults.meet(Request{Operation: Metadata, Database: at.database, Container: at.container}); fault != nil && fault.Status != 0 {
-		fault.answer(w)
+	w, answered := s.suffer(w, r, Request{Operation: Metadata, Database: at.database, Container: at.container})
+	if answered {
 		return
+	}
+	if _, dropped := w.(*droppedAnswer); dropped {
+		defer panic(http.ErrAbortHandler)
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		respondFailure(w, failure(http.StatusRequestEntityTooLarge, "the request is larger than 2 MB"))
+		respondFailure(w, failure(http.StatusRequestEntityTooLarge, err.Error()))
 		return
 	}
 	switch r.Method + " " + at.resourceType {

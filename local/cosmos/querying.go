@@ -323,6 +323,9 @@ func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk s
 	if err != nil {
 		return err
 	}
+	if len(after) != 0 && len(after) != len(q.Order()) {
+		return errors.New("the continuation token has another number of sort keys")
+	}
 	compare := func(a, b sorted) int {
 		if c := q.CompareKeys(a.keys, b.keys); c != 0 {
 			return c

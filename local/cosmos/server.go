@@ -61,6 +61,7 @@ type Server struct {
 	faults      faults
 	stats       counters
 	http        *http.Server
+	unused      unusedConnections
 	served      chan error
 	closeOnce   sync.Once
 	closeErr    error
@@ -101,12 +102,13 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 			return nil, fmt.Errorf("cosmos: data directory: %w", err)
 		}
 	}
-	if s.store, err = openStore(config.DataDir, s.now); err != nil {
+	if s.store, err = openStore(config.DataDir, s.now, s.log); err != nil {
 		listener.Close()
 		return nil, err
 	}
 	s.url = "http://" + listener.Addr().String()
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), ConnState: s.unused.track}
+	s.http.RegisterOnShutdown(s.unused.close)
 	go func() { s.served <- s.http.Serve(listener) }()
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	s.http.RegisterOnShutdown(func() { stop() })
@@ -140,7 +142,7 @@ func (s *Server) Key() string { return s.key }
 // Close answers what is under way, stops serving and closes the data.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		err := s.http.Shutdown(ctx)
 		if err != nil {
@@ -152,4 +154,32 @@ func (s *Server) Close() error {
 		s.closeErr = errors.Join(err, s.store.close())
 	})
 	return s.closeErr
+}
+
+// unusedConnections are those that a client has opened ahead of need. Shutdown
+// would wait five seconds for a request on each of them.
+type unusedConnections struct {
+	mu  sync.Mutex
+	set map[net.Conn]struct{}
+}
+
+func (u *unusedConnections) track(conn net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if state != http.StateNew {
+		delete(u.set, conn)
+		return
+	}
+	if u.set == nil {
+		u.set = map[net.Conn]struct{}{}
+	}
+	u.set[conn] = struct{}{}
+}
+
+func (u *unusedConnections) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for conn := range u.set {
+		conn.Close()
+	}
 }

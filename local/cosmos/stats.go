@@ -15,6 +15,7 @@ type Stats struct {
 	BatchOperations int64
 	BytesWritten    int64 // of documents
 	RU              float64
+	Commits         int64 // transactions on disk, each with the writes of one group
 }
 
 type counters struct {
@@ -32,6 +33,7 @@ func (s *Server) Stats() Stats {
 		BatchOperations: s.stats.batchOperations.Load(),
 		BytesWritten:    s.stats.bytesWritten.Load(),
 		RU:              float64(s.stats.centiRU.Load()) / 100,
+		Commits:         s.store.writer.commits.Load(),
 	}
 }
 
@@ -39,7 +41,7 @@ func (s *Server) Stats() Stats {
 func (s *Server) ResetStats() {
 	for _, c := range []*atomic.Int64{
 		&s.stats.pointReads, &s.stats.queries, &s.stats.singleWrites, &s.stats.batches,
-		&s.stats.batchOperations, &s.stats.bytesWritten, &s.stats.centiRU,
+		&s.stats.batchOperations, &s.stats.bytesWritten, &s.stats.centiRU, &s.store.writer.commits,
 	} {
 		c.Store(0)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"path/filepath"
 	"time"
@@ -38,7 +39,7 @@ type store struct {
 
 // openStore opens the database. Without a directory it lives in memory, on
 // the one connection that reads and writes then share.
-func openStore(dir string, now func() time.Time) (*store, error) {
+func openStore(dir string, now func() time.Time, log *slog.Logger) (*store, error) {
 	st := &store{}
 	var err error
 	if dir == "" {
@@ -60,13 +61,13 @@ func openStore(dir string, now func() time.Time) (*store, error) {
 		st.reads.SetMaxOpenConns(4)
 		st.reads.SetMaxIdleConns(4)
 	}
-	if err := st.prepare(now); err != nil {
+	if err := st.prepare(now, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("cosmos: open: %w", err), st.closePools())
 	}
 	return st, nil
 }
 
-func (st *store) prepare(now func() time.Time) error {
+func (st *store) prepare(now func() time.Time, log *slog.Logger) error {
 	if _, err := st.writes.Exec(schema); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (st *store) prepare(now func() time.Time) error {
 	if st.get, err = st.reads.Prepare(`SELECT seq, version, ts, body FROM items WHERE container = ? AND pk = ? AND id = ?`); err != nil {
 		return err
 	}
-	st.writer, err = newWriter(st.writes, epoch, now)
+	st.writer, err = newWriter(st.writes, epoch, now, log)
 	return err
 }
 

@@ -3,8 +3,10 @@ package cosmos
 import (
 	"database/sql"
 	"errors"
+	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,9 +36,11 @@ type job struct {
 type writer struct {
 	db         *sql.DB
 	now        func() time.Time
+	log        *slog.Logger
 	next       int64 // the next version; only the writer's goroutine uses it
 	statements [statementCount]*sql.Stmt
 	jobs       chan *job
+	commits    atomic.Int64
 	stopOnce   sync.Once
 	stop       chan struct{}
 	stopped    chan struct{}
@@ -59,9 +63,9 @@ var statementText = [statementCount]string{
 	selectItem:        `SELECT seq, version, ts, body FROM items WHERE container = ? AND pk = ? AND id = ?`,
 }
 
-func newWriter(db *sql.DB, epoch int64, now func() time.Time) (*writer, error) {
+func newWriter(db *sql.DB, epoch int64, now func() time.Time, log *slog.Logger) (*writer, error) {
 	w := &writer{
-		db: db, now: now, next: epoch<<40 + 1,
+		db: db, now: now, log: log, next: epoch<<40 + 1,
 		jobs: make(chan *job, maxGroup), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	for i, text := range statementText {
@@ -137,6 +141,9 @@ func (w *writer) commit(jobs []*job) {
 			j.apply(g)
 		}
 	})
+	if err != nil && !jobs[0].alone {
+		w.log.Error("a group of writes could not be committed", "writes", len(jobs), "error", err)
+	}
 	for _, j := range jobs {
 		if err != nil {
 			j.failed()
@@ -157,7 +164,15 @@ func (w *writer) inTransaction(apply func(*group)) error {
 	if g.err != nil {
 		return errors.Join(g.err, tx.Rollback())
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		// SQLite may leave the transaction open after a failed commit, and
+		// the pool's only connection with it. Where it did not, there is
+		// nothing to roll back, which is as good.
+		_, _ = w.db.Exec("ROLLBACK")
+		return err
+	}
+	w.commits.Add(1)
+	return nil
 }
 
 // group is the transaction that the jobs of one group share.

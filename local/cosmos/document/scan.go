@@ -7,6 +7,7 @@
 package document
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,27 +34,35 @@ func Check(doc []byte) error {
 	if i := skipSpace(doc, 0); doc[i] != '{' {
 		return ErrNotAnObject
 	}
-	if depth(doc) > MaxDepth {
-		return fmt.Errorf("the document nests deeper than %d levels", MaxDepth)
-	}
-	return nil
+	return checkLimits(doc)
 }
 
-func depth(doc []byte) int {
-	deepest, now := 0, 0
+// checkLimits refuses what is valid JSON and still not storable: nesting
+// beyond the limit and numbers beyond the range of a double.
+func checkLimits(doc []byte) error {
+	depth := 0
 	for i := 0; i < len(doc); i++ {
-		switch doc[i] {
-		case '"':
+		switch c := doc[i]; {
+		case c == '"':
 			i = skipString(doc, i) - 1
-		case '{', '[':
-			if now++; now > deepest {
-				deepest = now
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return fmt.Errorf("the document nests deeper than %d levels", MaxDepth)
 			}
-		case '}', ']':
-			now--
+		case c == '}' || c == ']':
+			depth--
+		case c == '-' || c >= '0' && c <= '9':
+			end := skipValue(doc, i)
+			// Up to 300 digits without an exponent are always in range.
+			if end-i > 300 || bytes.ContainsAny(doc[i:end], "eE") {
+				if _, err := strconv.ParseFloat(string(doc[i:end]), 64); err != nil {
+					return errNumberRange
+				}
+			}
+			i = end - 1
 		}
 	}
-	return deepest
+	return nil
 }
 
 // Member is one member of an object, still as text.
