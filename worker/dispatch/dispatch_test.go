@@ -1,0 +1,365 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/dispatch"
+)
+
+func TestJobIsAnsweredAndCompleted(t *testing.T) {
+	t.Parallel()
+	b := start(t, &function{run: func(_ context.Context, name string, parameters []byte) (any, error) {
+		return map[string]any{"Name": name, "Parameters": json.RawMessage(parameters)}, nil
+	}}, options{})
+	j := job(7)
+	b.send(t, j)
+
+	results, messages := b.receive(t, 1)
+	got := results[0]
+	if got.JobID != j.JobID || got.CorrelationData != j.CorrelationData {
+		t.Errorf("answered to %s %+v, want %s %+v", got.JobID, got.CorrelationData, j.JobID, j.CorrelationData)
+	}
+	if got.Status != message.StatusSuccess || got.ResultType != message.ResultObject || got.Error != nil ||
+		string(got.Result) != `{"Name":"Do","Parameters":{"N":1}}` {
+		t.Errorf("got %+v with %s", got, got.Result)
+	}
+	if time.Since(got.Timestamp) > time.Minute || got.Timestamp.Location() != time.UTC {
+		t.Errorf("Timestamp is %s", got.Timestamp)
+	}
+	if m := messages[0]; m.MessageID != "result-batch-42-step-7-attempt-1" || m.ApplicationProperties["traceparent"] != "00-trace-01" {
+		t.Errorf("message id %s, properties %v", m.MessageID, m.ApplicationProperties)
+	}
+	b.jobsLeft(t, 0, nil)
+}
+
+func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		note   string
+		run    func(ctx context.Context, _ string, _ []byte) (any, error)
+		want   string            // the result, or
+		failed *message.JobError // the failure; its message need only begin so
+	}{
+		{"true", func(context.Context, string, []byte) (any, error) { return true, nil }, `Boolean true`, nil},
+		{"an object", func(context.Context, string, []byte) (any, error) {
+			return struct{ UserId string }{"u1"}, nil
+		}, `Object {"UserId":"u1"}`, nil},
+		{"a failure", func(context.Context, string, []byte) (any, error) {
+			return nil, &catalog.Failure{Type: "TooManyRequests", Message: "slow down", Throttled: true, Attempts: 6}
+		}, "", &message.JobError{Message: "slow down", Type: "TooManyRequests", IsThrottled: true, Attempts: 6}},
+		{"another error", func(context.Context, string, []byte) (any, error) { return nil, errPlain },
+			"", &message.JobError{Message: "plain error", Type: dispatch.FailureUnknown, Attempts: 1}},
+		{"a panic", func(context.Context, string, []byte) (any, error) { panic("index out of range") },
+			"", &message.JobError{Message: "Do failed by a defect: index out of range", Type: dispatch.FailurePanic, Attempts: 1}},
+		{"neither boolean nor object", func(context.Context, string, []byte) (any, error) { return []int{1}, nil },
+			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1}},
+		{"nothing", func(context.Context, string, []byte) (any, error) { return nil, nil },
+			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1}},
+		{"what is no JSON", func(context.Context, string, []byte) (any, error) { return func() {}, nil },
+			"", &message.JobError{Message: "the answer is not JSON", Type: dispatch.FailureInvalidResult, Attempts: 1}},
+		{"more than a message holds", func(context.Context, string, []byte) (any, error) {
+			return map[string]string{"x": strings.Repeat("x", message.Limit)}, nil
+		}, "", &message.JobError{Message: "the answer has ", Type: dispatch.FailureInvalidResult, Attempts: 1}},
+		{"nothing in time", func(ctx context.Context, _ string, _ []byte) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, "", &message.JobError{Message: "Do did not finish within 200ms", Type: dispatch.FailureTimeout, Attempts: 1}},
+		{"nothing in time, against its contract", func(context.Context, string, []byte) (any, error) { select {} },
+			"", &message.JobError{Message: "Do did not finish within 200ms", Type: dispatch.FailureTimeout, Attempts: 1}},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, &function{run: tc.run}, options{config: dispatch.Config{JobTimeout: 200 * time.Millisecond}})
+			b.send(t, job(1))
+			got := b.result(t)
+			b.jobsLeft(t, 0, nil)
+			if tc.failed == nil {
+				if is := got.ResultType + " " + string(got.Result); got.Status != message.StatusSuccess || is != tc.want || got.Error != nil {
+					t.Fatalf("got %s %s %+v, want %s", got.Status, is, got.Error, tc.want)
+				}
+				return
+			}
+			if got.Status != message.StatusFailure || string(got.Result) != "null" || got.Error == nil ||
+				!strings.HasPrefix(got.Error.Message, tc.failed.Message) {
+				t.Fatalf("got %s %s %+v, want %+v", got.Status, got.Result, got.Error, tc.failed)
+			}
+			got.Error.Message = tc.failed.Message
+			if !reflect.DeepEqual(got.Error, tc.failed) {
+				t.Fatalf("got %+v, want %+v", got.Error, tc.failed)
+			}
+		})
+	}
+}
+
+func TestJobThatCannotBeReadIsAnsweredWhenItSaysToWhom(t *testing.T) {
+	t.Parallel()
+	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+	b := start(t, f, options{})
+	for _, tc := range []struct{ note, body, want string }{
+		{"no function", `{"JobId":"j1","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`, "the job names no function"},
+		{"another worker's", `{"JobId":"j2","WorkerId":"worker-02","FunctionName":"Do","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
+			`the job is for worker "worker-02", but came to "worker-01"`},
+		{"a field of another type", `{"JobId":"j3","FunctionName":7,"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
+			"the job cannot be read: json: cannot unmarshal number into Go struct field Job.FunctionName of type string"},
+		{"parameters of another type", `{"JobId":"j4","FunctionName":"Do","Parameters":[1],"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
+			"the job's Parameters are not a JSON object"},
+	} {
+		b.sendBody(t, tc.body)
+		got := b.result(t)
+		if got.Error == nil || got.Error.Type != dispatch.FailureInvalidJob || got.Error.Message != tc.want ||
+			got.CorrelationData.StepExecutionID != 9 {
+			t.Errorf("%s: got %+v", tc.note, got.Error)
+		}
+	}
+	if calls, _ := f.counts(); calls != 0 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+func TestJobThatNobodyCanBeAnsweredAboutIsDeadLettered(t *testing.T) {
+	t.Parallel()
+	bodies := []string{`{"JobId":`, `[]`, `{}`, `{"JobId":"j1","FunctionName":"Do"}`, `{"FunctionName":"Do","CorrelationData":{"StepExecutionId":9}}`}
+	b := start(t, until(nil), options{})
+	for _, body := range bodies {
+		b.sendBody(t, body)
+	}
+	b.jobsLeft(t, 0, nil)
+	dead := b.jobsLeft(t, len(bodies), &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
+	kept := map[string]bool{}
+	for _, m := range dead {
+		kept[string(m.Body)] = true
+		if m.DeadLetterReason == nil || *m.DeadLetterReason != dispatch.ReasonUnreadable ||
+			m.DeadLetterErrorDescription == nil || !strings.Contains(*m.DeadLetterErrorDescription, "CorrelationData") {
+			t.Errorf("%s: reason %v", m.Body, m.DeadLetterReason)
+		}
+	}
+	for _, body := range bodies {
+		if !kept[body] {
+			t.Errorf("%s is lost", body)
+		}
+	}
+}
+
+func TestNoMoreJobsThanThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	f := until(gate)
+	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 3}})
+	for n := range 10 {
+		b.send(t, job(n+1))
+	}
+	for range 3 {
+		awaitStart(t, f)
+	}
+	close(gate)
+	b.receive(t, 10)
+	if calls, peak := f.counts(); calls != 10 || peak != 3 {
+		t.Fatalf("%d calls, %d at once; want 10 and 3", calls, peak)
+	}
+	b.jobsLeft(t, 0, nil)
+}
+
+// withoutDuplicateDetection shows each result that is sent.
+func withoutDuplicateDetection(t *servicebus.Topology) {
+	for i := range t.Topics {
+		t.Topics[i].DuplicateWindow = 0
+	}
+}
+
+func TestJobThatComesAgainWhileItRunsIsNotStartedTwice(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	f := until(gate)
+	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 4}, topology: withoutDuplicateDetection})
+	b.send(t, job(1), job(1), job(2))
+	awaitStart(t, f)
+	awaitStart(t, f) // job 2 runs, so the second delivery of job 1 came before it
+	close(gate)
+	b.receive(t, 3)
+	if calls, _ := f.counts(); calls != 2 {
+		t.Fatalf("%d calls for 2 jobs", calls)
+	}
+	b.jobsLeft(t, 0, nil)
+}
+
+func TestJobThatComesAgainLaterIsAnsweredWithoutRunningIt(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	f := &function{run: func(context.Context, string, []byte) (any, error) {
+		return map[string]int64{"Call": calls.Add(1)}, nil
+	}}
+	b := start(t, f, options{topology: withoutDuplicateDetection})
+	b.send(t, job(1))
+	first := b.result(t)
+	b.send(t, job(1))
+	if again := b.result(t); !reflect.DeepEqual(again, first) {
+		t.Fatalf("got %+v, want %+v", again, first)
+	}
+	b.jobsLeft(t, 0, nil)
+}
+
+func TestForgottenResultsAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+	b := start(t, f, options{config: dispatch.Config{Remember: 1}, topology: withoutDuplicateDetection})
+	b.send(t, job(1))
+	b.result(t)
+	b.send(t, job(1))
+	b.result(t)
+	if calls, _ := f.counts(); calls != 2 {
+		t.Fatalf("%d calls; want 2, since nothing may be remembered", calls)
+	}
+}
+
+func TestLockIsKeptWhileAJobRuns(t *testing.T) {
+	t.Parallel()
+	const lock = 400 * time.Millisecond
+	f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
+		select {
+		case <-time.After(3 * lock):
+			return true, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}}
+	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 2}, topology: func(topology *servicebus.Topology) {
+		withoutDuplicateDetection(topology)
+		for i := range topology.Topics {
+			for k := range topology.Topics[i].Subscriptions {
+				topology.Topics[i].Subscriptions[k].LockDuration = lock
+			}
+		}
+	}})
+	b.send(t, job(1))
+	b.result(t)
+	b.jobsLeft(t, 0, nil)
+	// A job that came again would have been answered twice.
+	b.send(t, job(1), job(2))
+	results, _ := b.receive(t, 2)
+	if results[0].JobID != job(1).JobID || results[1].JobID != job(2).JobID {
+		t.Fatalf("got results of %s and %s", results[0].JobID, results[1].JobID)
+	}
+}
+
+func TestShutdownWaitsForRunningJobs(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	f := until(gate)
+	b := start(t, f, options{config: dispatch.Config{ShutdownGrace: patience}})
+	b.send(t, job(1))
+	awaitStart(t, f)
+	b.stop()
+	b.send(t, job(2)) // too late
+	close(gate)
+	await(t, "the worker stops", b.stopped)
+	if got := b.result(t); got.JobID != job(1).JobID || got.Status != message.StatusSuccess {
+		t.Fatalf("got %+v", got)
+	}
+	if left := b.jobsLeft(t, 1, nil); !strings.Contains(string(left[0].Body), job(2).JobID) {
+		t.Fatalf("left is %s", left[0].Body)
+	}
+}
+
+func TestShutdownGivesBackWhatDoesNotEndInTime(t *testing.T) {
+	t.Parallel()
+	for note, f := range map[string]*function{
+		"a job that stops with its context": until(nil),
+		"a job that does not": {started: make(chan string, 1),
+			run: func(context.Context, string, []byte) (any, error) { select {} }},
+	} {
+		t.Run(note, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, f, options{config: dispatch.Config{ShutdownGrace: 50 * time.Millisecond}})
+			b.send(t, job(1))
+			awaitStart(t, f)
+			b.stop()
+			await(t, "the worker stops", b.stopped)
+
+			// The next worker has it at once, long before the lock would have ended.
+			next := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+			work(t, connect(t, b.server.ConnectionString()), next, dispatch.Config{})
+			if got := b.result(t); got.Status != message.StatusSuccess {
+				t.Fatalf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestIdleWorkerStops(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	f := until(gate)
+	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 2, IdleTimeout: 300 * time.Millisecond, ShutdownGrace: patience}})
+	b.send(t, job(1))
+	awaitStart(t, f)
+	select {
+	case <-b.stopped:
+		t.Fatal("stopped while a job ran")
+	case <-time.After(700 * time.Millisecond):
+	}
+	close(gate)
+	b.result(t)
+	await(t, "the worker stops", b.stopped)
+}
+
+func TestBrokerThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	// A port that nobody listens on yet.
+	reserved, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := reserved.Addr().String()
+	_ = reserved.Close()
+	connection := "Endpoint=sb://" + addr + ";SharedAccessKeyName=" + servicebus.KeyName + ";SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;"
+
+	gate := make(chan struct{})
+	f := until(gate)
+	_, stopped := work(t, connect(t, connection), f, dispatch.Config{MaxParallelism: 2, ShutdownGrace: time.Second})
+
+	first := serve(t, addr, servicebus.DefaultTopology())
+	b := &bus{client: connect(t, connection)}
+	b.open(t)
+	b.send(t, job(1))
+	awaitStart(t, f)
+	_ = first.Close()
+
+	close(gate) // the job ends while there is nobody to tell
+	serve(t, addr, servicebus.DefaultTopology())
+	b = &bus{client: connect(t, connection)}
+	b.open(t)
+	if got := b.result(t); got.JobID != job(1).JobID {
+		t.Fatalf("got %+v", got)
+	}
+	b.send(t, job(2))
+	if got := b.result(t); got.JobID != job(2).JobID {
+		t.Fatalf("got %+v", got)
+	}
+	select {
+	case <-stopped:
+		t.Fatal("the worker has stopped")
+	default:
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	client := connect(t, "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;")
+	for _, config := range []dispatch.Config{{MaxParallelism: 1}, {WorkerID: "w"}} {
+		if _, err := dispatch.New(client, until(nil), config); err == nil {
+			t.Errorf("%+v: no error", config)
+		}
+	}
+}
