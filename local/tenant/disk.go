@@ -27,7 +27,8 @@ func openDisk(ctx context.Context, dir string) (*disk, error) {
 	}
 	db.SetMaxOpenConns(1)
 	const table = `CREATE TABLE IF NOT EXISTS object (
-		seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (kind, id))`
+		seq INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, id TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (kind, id));
+		CREATE TABLE IF NOT EXISTS domain (name TEXT PRIMARY KEY)`
 	if _, err := db.ExecContext(ctx, table); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("tenant: prepare %s: %w", dir, err)
@@ -72,9 +73,37 @@ func (c change) body() ([]byte, error) {
 	}
 }
 
+func (k *disk) saveDomains(names []string) error {
+	for _, name := range names {
+		if _, err := k.db.Exec(`INSERT OR IGNORE INTO domain (name) VALUES (?)`, fold(name)); err != nil {
+			return fmt.Errorf("tenant: save domain %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (k *disk) loadDomains(ctx context.Context, d *directory) error {
+	rows, err := k.db.QueryContext(ctx, `SELECT name FROM domain`)
+	if err != nil {
+		return fmt.Errorf("tenant: load domains: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return fmt.Errorf("tenant: load domains: %w", err)
+		}
+		d.domain[name] = true
+	}
+	return rows.Err()
+}
+
 // load fills d with all stored objects. They are visible at once: replication
 // lag does not outlive the process.
 func (k *disk) load(ctx context.Context, d *directory) error {
+	if err := k.loadDomains(ctx, d); err != nil {
+		return err
+	}
 	rows, err := k.db.QueryContext(ctx, `SELECT kind, id, body FROM object ORDER BY seq`)
 	if err != nil {
 		return fmt.Errorf("tenant: load: %w", err)

@@ -36,7 +36,7 @@
 // chosen here because nothing public says: the exception type names of
 // Exchange errors other than ManagementObjectNotFoundException, the refusal of
 // more than 20 ids by checkMemberGroups, the refusal of a duplicate
-// ExchangeGuid, and that a changed ExternalEmailAddress moves the primary
-// address along only when both were the same. Accepted domains are checked for
+// ExchangeGuid. Whether a changed ExternalEmailAddress takes the primary address
+// along is a switch, Faults.ExternalMovesPrimary. Accepted domains are checked for
 // user principal names only, and only when the seed lists verified domains.
 package tenant

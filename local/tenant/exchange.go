@@ -153,7 +153,11 @@ func (s *Server) runCommand(c *call) *reply {
 	}
 	s.dir.mu.Lock()
 	defer s.dir.mu.Unlock()
-	return cmdlets[c.exchange.name].run(s, c)
+	answer := cmdlets[c.exchange.name].run(s, c)
+	if answer.fault != nil && answer.fault.exchange == nil { // storageFailed
+		answer.fault.exchange = &exchangeError{exception: serviceException}
+	}
+	return answer
 }
 
 // results is the answer of a cmdlet that prints objects, one page of them.
@@ -206,3 +210,6 @@ func (c *call) pageOf() (size, skip int) {
 }
 
 func (c *call) warn(warning string) { c.exchange.warnings = append(c.exchange.warnings, warning) }
+
+// Commands is how many Exchange commands run at this moment.
+func (s *Server) Commands() int { return len(s.exchange) }

@@ -10,7 +10,7 @@ import (
 )
 
 // applyTo is the recipient after the parameters of a Set cmdlet.
-func (p *command) applyTo(current Recipient) (Recipient, *reply) {
+func (p *command) applyTo(current Recipient, externalMovesPrimary bool) (Recipient, *reply) {
 	next := current
 	next.EmailAddresses = slices.Clone(current.EmailAddresses)
 	next.Custom = maps.Clone(current.Custom)
@@ -33,9 +33,7 @@ func (p *command) applyTo(current Recipient) (Recipient, *reply) {
 		if refusal != nil {
 			return next, refusal
 		}
-		_, setsAddresses := p.parameters["emailaddresses"]
-		_, setsPrimary := p.parameters["windowsemailaddress"]
-		if strings.EqualFold(current.Primary(), current.ExternalEmailAddress) && !setsAddresses && !setsPrimary {
+		if externalMovesPrimary && strings.EqualFold(next.Primary(), current.ExternalEmailAddress) {
 			next.EmailAddresses = withPrimary(next.EmailAddresses, address)
 		}
 		next.ExternalEmailAddress = address
@@ -73,6 +71,9 @@ func (p *command) applyTo(current Recipient) (Recipient, *reply) {
 	for i := 1; i <= 15; i++ {
 		name := fmt.Sprintf("CustomAttribute%d", i)
 		if value, present := p.parameters[fold(name)]; present {
+			if _, isText := value.(string); !isText {
+				return next, cmdletFailure(parameterBinding, "Cannot process argument transformation on parameter '%s'. Cannot convert value to type System.String.", name)
+			}
 			if next.Custom == nil {
 				next.Custom = map[string]string{}
 			}

@@ -137,7 +137,7 @@ func setRecipient(kinds ...string) func(*Server, *call) *reply {
 		if !exists {
 			return recipientNotFound(identity)
 		}
-		next, refusal := c.exchange.applyTo(current)
+		next, refusal := c.exchange.applyTo(current, s.faults.externalMovesPrimary())
 		if refusal != nil {
 			return refusal
 		}
@@ -173,6 +173,12 @@ func (s *Server) checkRecipient(r Recipient) *reply {
 	}
 	if s.dir.taken("alias", r.Alias, id) {
 		return cmdletFailure(recipientTask, "The value \"%s\" of property \"Alias\" is used by another recipient object. Please specify a unique value.", r.Alias)
+	}
+	if r.UserPrincipalName != "" && !upnPattern.MatchString(r.UserPrincipalName) {
+		return cmdletFailure(invalidData, "The user principal name \"%s\" isn't valid.", r.UserPrincipalName)
+	}
+	if !r.isGroup() && s.dir.taken("userNickname", r.Alias, id) {
+		return cmdletFailure(recipientTask, "The value \"%s\" of property \"Alias\" is used by another object. Please specify a unique value.", r.Alias)
 	}
 	if r.UserPrincipalName != "" && s.dir.taken("upn", r.UserPrincipalName, id) {
 		return cmdletFailure(recipientTask, "The user principal name \"%s\" is already being used by another object. Please specify a unique value.", r.UserPrincipalName)

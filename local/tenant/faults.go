@@ -16,6 +16,11 @@ type Faults struct {
 	Seed  uint64  `json:"seed"`  // of the random numbers behind Probability
 	LagMS int     `json:"lagMs"` // replication lag in milliseconds; 0 keeps Config.Lag
 	Rules []Fault `json:"rules"` // the first rule that strikes a request is used
+
+	// ExternalMovesPrimary makes a changed ExternalEmailAddress the primary
+	// address when the two were the same before. Reports about Exchange Online
+	// differ, so a client has to be right both ways.
+	ExternalMovesPrimary bool `json:"externalMovesPrimary"`
 }
 
 // Fault strikes some of the requests that it matches. Of the requests that
@@ -89,6 +94,12 @@ func (i *injector) lag(configured time.Duration) time.Duration {
 	return configured
 }
 
+func (i *injector) externalMovesPrimary() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.set.ExternalMovesPrimary
+}
+
 // next is what happens to this request.
 func (i *injector) next(c *call) Fault {
 	i.mu.Lock()
@@ -144,23 +155,27 @@ func (f Fault) wait(ctx context.Context) bool {
 // before is the answer given instead of carrying the request out, nil to carry
 // it out.
 func (f Fault) before(c *call) *reply {
-	if f.AfterWrite || f.Status == 0 && !f.Drop {
+	if f.AfterWrite {
 		return nil
 	}
 	return f.answer(c)
 }
 
-// after is the answer that takes the place of the true one.
+// after is the answer that takes the place of the true one, nil for none.
 func (f Fault) after(c *call) *reply {
-	if !f.AfterWrite || f.Status == 0 {
+	if !f.AfterWrite {
 		return nil
 	}
 	return f.answer(c)
 }
-
-func (f Fault) drops() bool { return f.Drop }
 
 func (f Fault) answer(c *call) *reply {
+	switch {
+	case f.Drop:
+		return dropped
+	case f.Status == 0:
+		return nil
+	}
 	names := map[int][2]string{
 		http.StatusRequestTimeout:      {"RequestTimeout", "The request timed out."},
 		http.StatusTooManyRequests:     {"TooManyRequests", "Too many requests."},
@@ -169,20 +184,16 @@ func (f Fault) answer(c *call) *reply {
 		http.StatusServiceUnavailable:  {"ServiceUnavailable", "The service is temporarily unavailable."},
 		http.StatusGatewayTimeout:      {"GatewayTimeout", "The gateway timed out."},
 	}
-	status := f.Status
-	if status == 0 { // a drop before the write: the answer is never sent
-		status = http.StatusServiceUnavailable
-	}
-	name, known := names[status]
+	name, known := names[f.Status]
 	if !known {
-		name = [2]string{http.StatusText(status), http.StatusText(status) + "."}
+		name = [2]string{http.StatusText(f.Status), http.StatusText(f.Status) + "."}
 	}
 	if f.Message != "" {
 		name[1] = f.Message
 	}
-	r := graphError(status, name[0], "%s", name[1])
+	r := graphError(f.Status, name[0], "%s", name[1])
 	if c.service == "exchange" {
-		r = exchangeFailure(status, name[0], serviceException, "%s", name[1])
+		r = exchangeFailure(f.Status, name[0], serviceException, "%s", name[1])
 	}
 	if f.RetryAfter != "" {
 		r.header = map[string]string{"Retry-After": f.RetryAfter}

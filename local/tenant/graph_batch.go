@@ -45,6 +45,9 @@ func (s *Server) batch(c *call) *reply {
 		}
 		done[step.ID] = true
 		answer := s.batchStep(c, step, failed)
+		if answer == dropped {
+			return dropped
+		}
 		failed[step.ID] = answer.status >= 400
 		response := map[string]any{"id": step.ID, "status": answer.status}
 		headers := map[string]string{}
@@ -93,14 +96,5 @@ func (s *Server) batchStep(c *call, step batchStep, failed map[string]bool) *rep
 	if sub.op == c.op {
 		return graphError(http.StatusBadRequest, "BadRequest", "Batch requests cannot be nested.")
 	}
-	f := s.faults.next(sub)
-	answer := f.before(sub)
-	if answer == nil {
-		answer = sub.serve(sub)
-		if instead := f.after(sub); instead != nil {
-			answer = instead
-		}
-	}
-	s.counters.count(sub.label(), answer.status)
-	return answer
+	return s.carryOut(c.ctx, sub)
 }

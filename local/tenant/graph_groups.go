@@ -50,6 +50,9 @@ func (s *Server) createGroup(c *call) *reply {
 }
 
 func (s *Server) getGroup(c *call) *reply {
+	if refusal := c.onlyOptions("select"); refusal != nil {
+		return refusal
+	}
 	selected, refusal := c.selected("group", groupProperties)
 	if refusal != nil {
 		return refusal
@@ -255,24 +258,15 @@ func (s *Server) checkMemberGroups(c *call) *reply {
 
 // transitiveGroups are the groups that id is in, directly or through others.
 func (s *Server) transitiveGroups(id string, asOf time.Time) map[string]bool {
-	parents := map[string][]string{}
-	for _, g := range s.dir.groups.all(func(h *history[Group]) (Group, bool) { return h.visible(asOf) }) {
-		for _, member := range g.Members {
-			parents[member] = append(parents[member], g.ID())
-		}
-	}
+	groups := s.dir.groups.all(func(h *history[Group]) (Group, bool) { return h.visible(asOf) })
 	found := map[string]bool{}
-	for frontier := []string{id}; len(frontier) > 0; {
-		var next []string
-		for _, child := range frontier {
-			for _, parent := range parents[child] {
-				if !found[parent] {
-					found[parent] = true
-					next = append(next, parent)
-				}
+	for frontier := []string{id}; len(frontier) > 0; frontier = frontier[1:] {
+		for _, g := range groups {
+			if !found[g.ID()] && slices.Contains(g.Members, frontier[0]) {
+				found[g.ID()] = true
+				frontier = append(frontier, g.ID())
 			}
 		}
-		frontier = next
 	}
 	return found
 }
@@ -318,7 +312,7 @@ func ofKind(selected []string, schema map[string]property) []string {
 }
 
 func (s *Server) listGroups(c *call) *reply {
-	page, refusal := c.paging()
+	page, refusal := c.paging("filter")
 	if refusal != nil {
 		return refusal
 	}

@@ -2,7 +2,6 @@ package tenant
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,8 +76,8 @@ func (s *Server) inviteInternal(id, address string, asOf time.Time) (User, *repl
 		return nil, graphError(http.StatusBadRequest, "BadRequest", "The user is synchronized from on-premises (onPremisesUserPrincipalName is set) and cannot be invited.")
 	case u.Text("externalUserState") != "":
 		return nil, graphError(http.StatusBadRequest, "BadRequest", "The invited user already exists in the directory as object ID: %s. They can use that account to sign in to shared apps and resources.", u.ID())
-	case !strings.EqualFold(u.Text("mail"), address) && !slices.ContainsFunc(u.List("otherMails"), func(m string) bool { return strings.EqualFold(m, address) }):
-		return nil, graphError(http.StatusBadRequest, "BadRequest", "The invited user email address does not match the mail or otherMails of the user.")
+	case !strings.EqualFold(u.Text("mail"), address):
+		return nil, graphError(http.StatusBadRequest, "BadRequest", "The invited user email address does not match the mail of the user.")
 	}
 	return u.with(nil), nil
 }

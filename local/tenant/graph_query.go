@@ -38,11 +38,6 @@ func (c *call) onlyOptions(names ...string) *reply {
 
 // selected are the properties named by $select, nil when there is none.
 func (c *call) selected(resource string, properties map[string]property) ([]string, *reply) {
-	if c.method == http.MethodGet && !strings.Contains(c.op, "members") && len(c.path) > 1 {
-		if refusal := c.onlyOptions("select"); refusal != nil {
-			return nil, refusal
-		}
-	}
 	list, present := c.option("select")
 	if !present || list == "" {
 		return nil, nil
@@ -78,9 +73,10 @@ func propertyName(properties map[string]property, name string) (string, bool) {
 
 type page struct{ size, skip int }
 
-// paging reads $top and the $skiptoken of a nextLink.
-func (c *call) paging() (page, *reply) {
-	if refusal := c.onlyOptions("select", "top", "filter", "skiptoken"); refusal != nil {
+// paging reads $top and the $skiptoken of a nextLink; other names the options
+// that the collection has besides these and $select.
+func (c *call) paging(other ...string) (page, *reply) {
+	if refusal := c.onlyOptions(append(other, "select", "top", "skiptoken")...); refusal != nil {
 		return page{}, refusal
 	}
 	p := page{size: defaultPage}
@@ -160,7 +156,7 @@ func (c *call) filter(resource string, properties ...string) (func(map[string]an
 }
 
 func (s *Server) listUsers(c *call) *reply {
-	page, refusal := c.paging()
+	page, refusal := c.paging("filter")
 	if refusal != nil {
 		return refusal
 	}

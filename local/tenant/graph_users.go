@@ -118,6 +118,9 @@ func (s *Server) checkUser(u User) *reply {
 }
 
 func (s *Server) getUser(c *call) *reply {
+	if refusal := c.onlyOptions("select"); refusal != nil {
+		return refusal
+	}
 	selected, refusal := c.selected("user", userProperties)
 	if refusal != nil {
 		return refusal

@@ -35,7 +35,12 @@ func (s *Server) forwardSync(u User, now time.Time) []change {
 		DisplayName: u.Text("displayName"), Alias: u.Text("mailNickname"), UserPrincipalName: u.UPN(),
 		EmailAddresses: withPrimary(u.List("proxyAddresses"), primary), ExternalEmailAddress: external,
 	}
-	return []change{putRecipient(r, now.Add(s.cfg.ProvisionDelay))}
+	at := now.Add(s.cfg.ProvisionDelay)
+	changes := []change{putRecipient(r, at)}
+	if !slices.Equal(r.EmailAddresses, u.List("proxyAddresses")) {
+		changes = append(changes, putUser(writtenBack(u, r), at))
+	}
+	return changes
 }
 
 func (s *Server) provisions(u User) bool {
@@ -53,15 +58,18 @@ func (s *Server) backSync(r Recipient, now time.Time) []change {
 	if !exists {
 		return nil
 	}
-	next := u.with(map[string]any{
+	return []change{putUser(writtenBack(u, r), now)}
+}
+
+func writtenBack(u User, r Recipient) User {
+	return u.with(map[string]any{
 		"mail": r.Primary(), "proxyAddresses": r.EmailAddresses, "displayName": r.DisplayName,
-		"userPrincipalName": r.UserPrincipalName,
+		"userPrincipalName": r.UserPrincipalName, "mailNickname": r.Alias,
 	})
-	return []change{putUser(next, now)}
 }
 
 // withPrimary makes address the one primary SMTP address and keeps the old one
-// as a secondary; an empty address only demotes nothing and changes nothing.
+// as a secondary; an empty address changes nothing.
 func withPrimary(addresses []string, address string) []string {
 	if address == "" {
 		return addresses

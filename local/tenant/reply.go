@@ -22,6 +22,9 @@ type apiError struct {
 	exchange      *exchangeError // set: the Exchange shape
 }
 
+// dropped stands for closing the connection instead of answering.
+var dropped = &reply{}
+
 func ok(body any) *reply      { return &reply{status: http.StatusOK, body: body} }
 func created(body any) *reply { return &reply{status: http.StatusCreated, body: body} }
 func noContent() *reply       { return &reply{status: http.StatusNoContent} }
@@ -40,8 +43,7 @@ func notFound(id string) *reply {
 }
 
 func conflict(property string) *reply {
-	r := badRequest("Another object with the same value for property %s already exists.", property)
-	return r
+	return badRequest("Another object with the same value for property %s already exists.", property)
 }
 
 // content is the body as JSON, with the ids that every error carries.

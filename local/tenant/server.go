@@ -177,6 +177,7 @@ type call struct {
 	op       string // name for counters and fault rules
 	exchange *command
 	serve    func(*call) *reply
+	ctx      context.Context // of the HTTP request
 }
 
 // ServeHTTP answers one request of Graph, Exchange or the local admin endpoint.
@@ -226,23 +227,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // run answers a routed call, with the faults that the rules ask for.
 func (s *Server) run(ctx context.Context, w http.ResponseWriter, c *call, send func(*reply)) {
-	f := s.faults.next(c)
-	if !f.wait(ctx) {
-		return
-	}
-	answer := f.before(c)
-	if answer == nil {
-		answer = c.serve(c)
-		if instead := f.after(c); instead != nil {
-			answer = instead
-		}
-	}
-	if f.drops() {
-		s.counters.count(c.label(), 0)
+	answer := s.carryOut(ctx, c)
+	if answer == dropped {
 		panic(http.ErrAbortHandler) // net/http closes the connection without an answer
 	}
-	s.counters.count(c.label(), answer.status)
 	send(answer)
+}
+
+// carryOut is the answer of a routed call; it is counted. dropped says that
+// there must be no answer.
+func (s *Server) carryOut(ctx context.Context, c *call) *reply {
+	c.ctx = ctx
+	f := s.faults.next(c)
+	answer := dropped
+	if f.wait(ctx) {
+		if answer = f.before(c); answer == nil {
+			answer = c.serve(c)
+			if instead := f.after(c); instead != nil {
+				answer = instead
+			}
+		}
+	}
+	s.counters.count(c.label(), answer.status)
+	return answer
 }
 
 func (c *call) label() string {

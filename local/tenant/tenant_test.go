@@ -229,3 +229,17 @@ func TestAMigratedPersonIsOneObjectInBothServices(t *testing.T) {
 		t.Errorf("members = %v", members)
 	}
 }
+
+func postJSON(t *testing.T, url, body string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	a, err := rig{t: t}.send(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
