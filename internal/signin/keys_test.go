@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
-	"encoding/base64"
 	"errors"
 	"io"
-	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,15 +18,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
-
-func bigInt(t *testing.T, text string) *big.Int {
-	t.Helper()
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return new(big.Int).SetBytes(data)
-}
 
 // network is the way to the server, which tests can cut, watch and tamper with.
 type network struct {
@@ -61,6 +50,9 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	if down {
 		return nil, errors.New("network is down")
 	}
+	// Plain http gets through here, so that only the verifier can refuse it.
+	r = r.Clone(r.Context())
+	r.URL.Scheme = "https"
 	response, err := n.next.RoundTrip(r)
 	if err != nil || rewrite == nil {
 		return response, err
@@ -288,8 +280,10 @@ func TestDocumentsThatCannotBeRight(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "11111111-1111-1111-1111-111111111111"
 	for name, rewrite := range map[string]func(string) string{
-		"no JSON":                  func(string) string { return "<html>sign in to the proxy</html>" },
-		"another tenant's issuer":  func(body string) string { return strings.ReplaceAll(body, entra.DefaultTenantID, elsewhere) },
+		"no JSON": func(string) string { return "<html>sign in to the proxy</html>" },
+		"another tenant's issuer": func(body string) string {
+			return strings.NewReplacer(entra.DefaultTenantID+`/","`, elsewhere+`/","`, entra.DefaultTenantID+`/v2.0","`, elsewhere+`/v2.0","`).Replace(body)
+		},
 		"keys over plain http":     func(body string) string { return strings.ReplaceAll(body, `"jwks_uri":"https:`, `"jwks_uri":"http:`) },
 		"keys of another issuer":   func(body string) string { return strings.ReplaceAll(body, `/v2.0","k`, `/v2.0/other","k`) },
 		"keys that are not RSA":    func(body string) string { return strings.ReplaceAll(body, `"kty":"RSA"`, `"kty":"oct"`) },

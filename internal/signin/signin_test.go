@@ -9,6 +9,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -158,8 +160,15 @@ func TestIdentities(t *testing.T) {
 
 func TestRefusedTokens(t *testing.T) {
 	t.Parallel()
-	server := start(t, directory(2))
+	config := directory(2)
+	config.DataDir = t.TempDir()
+	server := start(t, config)
+	serverKey := signingKey(t, config.DataDir)
 	good := userToken(t, server, entra.DefaultAdminUPN)
+	verifier := newVerifier(t, verifierConfig(server))
+	if _, err := verifier.Verify(t.Context(), "Bearer "+good); err != nil {
+		t.Fatalf("the token that the others are made of: %v", err)
+	}
 	kid := map[string]any{"kid": part(t, good, 0)["kid"]}
 	strangeKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -211,10 +220,10 @@ func TestRefusedTokens(t *testing.T) {
 			signin.ErrInvalid, "signature"},
 		"signed with another key":           {signed(jwt.SigningMethodRS256, strangeKey, kid), signin.ErrInvalid, "signature"},
 		"a key that nobody published":       {signed(jwt.SigningMethodRS256, strangeKey, map[string]any{"kid": "unknown"}), signin.ErrInvalid, "signature"},
-		"no key named":                      {signed(jwt.SigningMethodRS256, strangeKey, nil), signin.ErrInvalid, "signature"},
+		"no key named":                      {signed(jwt.SigningMethodRS256, serverKey, nil), signin.ErrInvalid, "signature"},
 		"not signed":                        {signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid), signin.ErrInvalid, "signature"},
-		"the public key as a shared secret": {signed(jwt.SigningMethodHS256, publicKeyPEM(t, server, good), kid), signin.ErrInvalid, "signature"},
-		"another RSA algorithm":             {signed(jwt.SigningMethodPS256, strangeKey, kid), signin.ErrInvalid, "signature"},
+		"the public key as a shared secret": {signed(jwt.SigningMethodHS256, publicKeyPEM(t, serverKey), kid), signin.ErrInvalid, "signature"},
+		"another RSA algorithm":             {signed(jwt.SigningMethodPS256, serverKey, kid), signin.ErrInvalid, "signature"},
 
 		"expired":                     {spoiled("exp", now.Add(-2*time.Minute).Unix()), signin.ErrInvalid, "expired"},
 		"no expiry":                   {spoiled("exp", nil), signin.ErrInvalid, "claims"},
@@ -233,7 +242,7 @@ func TestRefusedTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			identity, err := newVerifier(t, verifierConfig(server)).Verify(t.Context(), c.header)
+			identity, err := verifier.Verify(t.Context(), c.header)
 			if !errors.Is(err, c.kind) || identity.Name != "" {
 				t.Fatalf("%v, %+v", err, identity)
 			}
@@ -298,33 +307,30 @@ func TestConfigsThatCannotWork(t *testing.T) {
 	}
 }
 
-// publicKeyPEM is the published key in the form in which a careless verifier
-// would take it for a shared secret.
-func publicKeyPEM(t *testing.T, server *entra.Server, token string) []byte {
+// signingKey is the key that the server with this DataDir signs with.
+func signingKey(t *testing.T, dir string) *rsa.PrivateKey {
 	t.Helper()
-	response, err := server.HTTPClient().Get(server.URL() + "/common/discovery/keys")
+	data, err := os.ReadFile(filepath.Join(dir, "signing-keys.pem"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
-	var set struct {
-		Keys []struct{ Kid, N, E string } `json:"keys"`
-	}
-	if err := json.NewDecoder(response.Body).Decode(&set); err != nil {
+	block, _ := pem.Decode(data)
+	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range set.Keys {
-		if key.Kid == part(t, token, 0)["kid"] {
-			public := &rsa.PublicKey{N: bigInt(t, key.N), E: int(bigInt(t, key.E).Int64())}
-			der, err := x509.MarshalPKIXPublicKey(public)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-		}
+	return key
+}
+
+// publicKeyPEM is the published key in the form in which a careless verifier
+// would take it for a shared secret.
+func publicKeyPEM(t *testing.T, key *rsa.PrivateKey) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("the token's key is not published")
-	return nil
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
 // clock is a time that only tests move.

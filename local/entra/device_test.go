@@ -189,15 +189,20 @@ func TestThePageCannotBeUsedFromElsewhere(t *testing.T) {
 	if status, _ := newBrowser(t, server).submit(page, form(csrf)); status != http.StatusForbidden {
 		t.Errorf("with the token and without the cookie: %d", status)
 	}
-	for name, header := range map[string][2]string{
-		"another site":   {"Sec-Fetch-Site", "cross-site"},
-		"another port":   {"Sec-Fetch-Site", "same-site"},
-		"another origin": {"Origin", "https://evil.example"},
+	for name, c := range map[string]struct {
+		sender       browser
+		csrf         string
+		header, text string
+	}{
+		"empty token and cookie": {newBrowser(t, server), "", "Cookie", "__Host-csrf="},
+		"another site":           {visitor, csrf, "Sec-Fetch-Site", "cross-site"},
+		"another port":           {visitor, csrf, "Sec-Fetch-Site", "same-site"},
+		"another origin":         {visitor, csrf, "Origin", "https://evil.example"},
 	} {
-		request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, page, strings.NewReader(form(csrf).Encode()))
+		request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, page, strings.NewReader(form(c.csrf).Encode()))
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		request.Header.Set(header[0], header[1])
-		if status, _ := visitor.read(visitor.client.Do(request)); status != http.StatusForbidden {
+		request.Header.Set(c.header, c.text)
+		if status, _ := c.sender.read(c.sender.client.Do(request)); status != http.StatusForbidden {
 			t.Errorf("%s: %d", name, status)
 		}
 	}

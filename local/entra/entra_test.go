@@ -146,6 +146,8 @@ func TestRefusedTokenRequests(t *testing.T) {
 			400, "invalid_resource", 500011},
 		"a resource that only looks like Cosmos DB": {tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://a.evil.com/documents.azure.com/.default"}),
 			400, "invalid_resource", 500011},
+		"a path below a Cosmos DB host": {tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://a.documents.azure.com/x/.default"}),
+			400, "invalid_resource", 500011},
 		"a client that is no resource": {tokenPath, slices.Concat(credentials, worker, []string{"scope", entra.DefaultCLIClientID + "/.default"}),
 			400, "invalid_resource", 500011},
 		"a parameter twice": {tokenPath, slices.Concat(credentials, worker, []string{"scope", graphScope, "scope", graphScope}),
