@@ -13,7 +13,8 @@ import (
 const (
 	objectNotFound   = "Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException"
 	parameterBinding = "System.Management.Automation.ParameterBindingException"
-	proxyExists      = "Microsoft.Exchange.Data.Directory.ProxyAddressExistsException"
+	proxyExists      = "Microsoft.Exchange.Configuration.ObjectModel.ProxyAddressExistsException"
+	invokeException  = "Microsoft.Exchange.Management.PSDirectInvoke.DirectInvokeCmdletExecutionException"
 	invalidData      = "Microsoft.Exchange.Data.DataValidationException"
 	memberExists     = "Microsoft.Exchange.Management.Tasks.MemberAlreadyExistsException"
 	memberNotFound   = "Microsoft.Exchange.Management.Tasks.MemberNotFoundException"
@@ -25,19 +26,31 @@ const (
 type exchangeError struct{ exception string }
 
 // body is the error as the admin API writes it: a generic outer message, the
-// real one in details and again in the inner exception.
+// real one in details.
 func (e *exchangeError) body(a *apiError) any {
-	short := fmt.Sprintf("Ex%06X", crc32.ChecksumIEEE([]byte(e.exception))&0xffffff)
-	detail := short + "|" + e.exception + "|" + a.message
+	const generic = "Error executing cmdlet"
 	return map[string]any{"error": map[string]any{
-		"code": a.code, "message": "Error executing request. " + a.message,
-		"details": []any{map[string]any{"code": "Context", "target": "", "message": detail}},
+		"code": a.code, "message": generic,
+		"details": []any{map[string]any{
+			"code": "Client", "target": "", "message": e.id() + "|" + e.exception + "|" + a.message,
+		}},
 		"innererror": map[string]any{
-			"message": "Error executing cmdlet", "type": serviceException, "stacktrace": "",
-			"internalexception": map[string]any{"message": detail, "type": e.exception, "stacktrace": ""},
+			"message": generic, "type": serviceException, "stacktrace": "",
+			"internalexception": map[string]any{
+				"message": "Exception of type '" + invokeException + "' was thrown.", "type": invokeException, "stacktrace": "",
+			},
 		},
-		"@adminapi.warnings": []string{},
+		"adminapi.warnings@odata.type": "#Collection(String)", "@adminapi.warnings": []string{},
 	}}
+}
+
+// id is the number of an error. That of a missing object is known from
+// reports; the others only look like one.
+func (e *exchangeError) id() string {
+	if e.exception == objectNotFound {
+		return "Ex6F9304"
+	}
+	return fmt.Sprintf("Ex%06X", crc32.ChecksumIEEE([]byte(e.exception))&0xffffff)
 }
 
 func exchangeFailure(status int, code, exception, format string, args ...any) *reply {
@@ -89,6 +102,9 @@ type command struct {
 
 // routeExchange reads the command of an InvokeCommand request.
 func (s *Server) routeExchange(c *call) *reply {
+	if len(c.path) == 3 && c.path[0] == "v1.0" && c.path[2] == "InvokeCommand" {
+		return exchangeFailure(http.StatusMethodNotAllowed, "MethodNotAllowed", serviceException, "InvokeCommand exists in the beta version only.")
+	}
 	if len(c.path) != 3 || c.path[0] != "beta" || c.path[2] != "InvokeCommand" {
 		return exchangeFailure(http.StatusNotFound, "NotFound", serviceException, "Resource not found for the segment '%s'.", c.path[len(c.path)-1])
 	}
@@ -185,7 +201,7 @@ func (c *call) results(objects []map[string]any) *reply {
 	}
 	body := map[string]any{
 		"@odata.context": c.base + "/adminapi/beta/" + c.path[1] + "/$metadata#Collection(Exchange.GenericHashTable)",
-		"value":          page, "@adminapi.warnings": append([]string{}, c.exchange.warnings...),
+		"value":          page, "adminapi.warnings@odata.type": "#Collection(String)", "@adminapi.warnings": append([]string{}, c.exchange.warnings...),
 	}
 	if end < len(objects) {
 		body["@odata.nextLink"] = fmt.Sprintf("%s/adminapi/beta/%s/InvokeCommand?$skiptoken=%d", c.base, c.path[1], end)

@@ -167,8 +167,8 @@ func sameRecipient(a, b Recipient) bool {
 func (s *Server) checkRecipient(r Recipient) *reply {
 	id := r.ExternalDirectoryObjectID
 	for _, address := range r.EmailAddresses {
-		if s.dir.taken("proxy", address, id) {
-			return cmdletFailure(proxyExists, "The proxy address \"%s\" is already being used by the proxy addresses or LegacyExchangeDN. Please choose another proxy address.", address)
+		if owner, taken := s.dir.owner("proxy", address); taken && owner != id {
+			return cmdletFailure(proxyExists, "The proxy address \"%s\" is already being used by the proxy addresses or LegacyExchangeDN of \"%s\". Please choose another proxy address.", address, owner)
 		}
 	}
 	if s.dir.taken("alias", r.Alias, id) {

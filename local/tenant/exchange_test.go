@@ -83,7 +83,7 @@ func TestExchangeRefusesAsReported(t *testing.T) {
 		{"external address of a mailbox", "Set-Mailbox", map[string]any{"Identity": "cid", "ExternalEmailAddress": "x@contoso.com"}, 400, "'ExternalEmailAddress'"},
 		{"no identity", "Set-MailUser", map[string]any{"DisplayName": "x"}, 400, "missing mandatory parameters: Identity"},
 		{"address of another recipient", "Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": table("Add", "smtp:BOB@contoso.com")}, 400,
-			`The proxy address "smtp:BOB@contoso.com" is already being used by the proxy addresses or LegacyExchangeDN. Please choose another proxy address.`},
+			`The proxy address "smtp:BOB@contoso.com" is already being used by the proxy addresses or LegacyExchangeDN of "aaaaaaaa-0000-0000-0000-000000000002". Please choose another proxy address.`},
 		{"address of a group", "Set-MailUser", map[string]any{"Identity": "ann", "WindowsEmailAddress": "all@contoso.com"}, 400, "is already being used"},
 		{"two primary addresses", "Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": []string{"SMTP:a@x.com", "SMTP:b@x.com"}}, 400, "multiple primary addresses"},
 		{"no primary address left", "Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": table("Remove", "ann@contoso.com")}, 400, "can't be removed"},
@@ -105,6 +105,9 @@ func TestExchangeRefusesAsReported(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a := rig{t, r.Server}.cmdlet(tt.cmdlet, tt.parameters)
 			detail := a.detail()
+			if _, outer := a.error(); outer != "Error executing cmdlet" {
+				t.Errorf("outer message %q", outer)
+			}
 			if a.status != tt.status || !strings.Contains(detail, tt.detail) || !strings.HasPrefix(detail, "Ex") || strings.Count(detail, "|") != 2 {
 				t.Errorf("got %d %q\nwant %d %q", a.status, detail, tt.status, tt.detail)
 			}
@@ -183,6 +186,44 @@ func TestTheExternalAddressCanTakeThePrimaryAlong(t *testing.T) {
 	}
 }
 
+func TestANewMailUserIsAUserToo(t *testing.T) {
+	t.Parallel()
+	r := start(t, tenant.Config{})
+	made := r.mustCmdlet("New-MailUser", map[string]any{"Name": "Eva E", "MicrosoftOnlineServicesID": "eva@contoso.com", "Alias": "eve",
+		"ExternalEmailAddress": "SMTP:eva@a.com", "PrimarySmtpAddress": "eva@contoso.com", "FirstName": "Eva", "Password": "Correct-Horse-7"}).values()[0]
+	user := r.must(200, "GET", "/v1.0/users/eva@contoso.com?$select=id,mail,givenName,mailNickname", nil).body
+	if user["id"] != made["ExternalDirectoryObjectId"] || user["mail"] != "eva@contoso.com" || user["givenName"] != "Eva" || user["mailNickname"] != "eve" {
+		t.Errorf("user = %v", user)
+	}
+	for _, missing := range []string{"Name", "MicrosoftOnlineServicesID", "ExternalEmailAddress"} {
+		given := map[string]any{"Name": "x", "MicrosoftOnlineServicesID": "x@contoso.com", "ExternalEmailAddress": "x@a.com", missing: ""}
+		if a := r.cmdlet("New-MailUser", given); a.status != 400 || !strings.Contains(a.detail(), missing) {
+			t.Errorf("without %s: %d %q", missing, a.status, a.detail())
+		}
+	}
+}
+
+func TestOtherPropertiesOfARecipient(t *testing.T) {
+	t.Parallel()
+	r := start(t, tenant.Config{Seed: exchangeSeed()})
+	r.mustCmdlet("Set-Mailbox", map[string]any{"Identity": "cid", "DisplayName": "Sidney", "Alias": "sid", "CustomAttribute15": "wave 1",
+		"HiddenFromAddressListsEnabled": true, "MicrosoftOnlineServicesID": "sid@contoso.com", "Confirm": false})
+	got := r.mustCmdlet("Get-Mailbox", map[string]any{"Identity": "sid"}).values()[0]
+	for name, want := range map[string]any{"DisplayName": "Sidney", "Alias": "sid", "CustomAttribute15": "wave 1", "CustomAttribute1": "",
+		"HiddenFromAddressListsEnabled": true, "UserPrincipalName": "sid@contoso.com", "RecipientType": "UserMailbox"} {
+		if got[name] != want {
+			t.Errorf("%s = %v, want %v", name, got[name], want)
+		}
+	}
+	r.must(200, "GET", "/v1.0/users/sid@contoso.com", nil)
+	for parameter, value := range map[string]any{"DisplayName": "", "CustomAttribute1": 7, "HiddenFromAddressListsEnabled": "yes",
+		"MicrosoftOnlineServicesID": "sid", "Alias": "dan", "EmailAddresses": 7} {
+		if a := r.cmdlet("Set-Mailbox", map[string]any{"Identity": "sid", parameter: value}); a.status != 400 {
+			t.Errorf("%s = %v: %d", parameter, value, a.status)
+		}
+	}
+}
+
 func TestResultsComeInPages(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{Seed: exchangeSeed()})
@@ -244,7 +285,7 @@ func TestAnUnknownCmdletIs403WithNULBytesCalledGzip(t *testing.T) {
 		}
 	}
 	for path, status := range map[string]int{
-		"/adminapi/beta/" + tenant.DefaultTenantID + "/Elsewhere": 404, "/adminapi/beta/other-tenant/InvokeCommand": 403,
+		"/adminapi/beta/" + tenant.DefaultTenantID + "/Elsewhere": 404, "/adminapi/v1.0/" + tenant.DefaultTenantID + "/InvokeCommand": 405, "/adminapi/beta/other-tenant/InvokeCommand": 403,
 	} {
 		if a := r.do("POST", path, map[string]any{"CmdletInput": map[string]any{"CmdletName": "Get-Recipient"}}); a.status != status {
 			t.Errorf("%s: %d, want %d", path, a.status, status)

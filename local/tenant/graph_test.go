@@ -236,6 +236,34 @@ func TestGroupMembership(t *testing.T) {
 	r.must(404, "GET", "/v1.0/users/"+bob, nil)
 }
 
+func TestAGroupIsCreatedReadListedAndDeleted(t *testing.T) {
+	t.Parallel()
+	r := start(t, tenant.Config{})
+	wave, team := r.newGroup("wave"), r.must(201, "POST", "/v1.0/groups", map[string]any{
+		"displayName": "Team", "mailNickname": "team", "mailEnabled": true, "securityEnabled": false, "groupTypes": []string{"Unified"}}).id()
+	got := r.must(200, "GET", "/v1.0/groups/"+team+"?$select=id,groupTypes,mailEnabled", nil).body
+	if got["id"] != team || fmt.Sprint(got["groupTypes"]) != "[Unified]" || got["mailEnabled"] != true || len(got) != 4 {
+		t.Errorf("group = %v", got)
+	}
+	for query, want := range map[string]int{"": 2, "?$filter=displayName%20eq%20'wave'": 1, "?$filter=startswith(mailNickname,'x')": 0} {
+		if n := len(r.must(200, "GET", "/v1.0/groups"+query, nil).values()); n != want {
+			t.Errorf("%s: %d groups", query, n)
+		}
+	}
+	r.must(400, "GET", "/v1.0/groups?$filter=visibility%20eq%20'x'", nil)
+	taken := r.must(400, "POST", "/v1.0/groups", map[string]any{"displayName": "w", "mailNickname": "WAVE", "mailEnabled": false, "securityEnabled": true})
+	if _, message := taken.error(); message != "Another object with the same value for property mailNickname already exists." {
+		t.Errorf("nickname taken: %q", message)
+	}
+	r.must(204, "POST", "/v1.0/groups/"+wave+"/members/$ref", r.link(team))
+	r.must(400, "DELETE", "/v1.0/groups/"+wave+"/members/"+team, nil) // a group is never deleted through a membership
+	r.must(204, "DELETE", "/v1.0/groups/"+team, nil)
+	r.must(404, "GET", "/v1.0/groups/"+team, nil)
+	if left := r.State().Groups[0].Members; len(left) != 0 {
+		t.Errorf("a deleted group is still a member: %v", left)
+	}
+}
+
 func TestMailEnabledGroupsBelongToExchange(t *testing.T) {
 	t.Parallel()
 	group := func(id, nickname string, security bool, types ...any) tenant.SeedGroup {
