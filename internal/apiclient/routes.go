@@ -1,0 +1,121 @@
+package apiclient
+
+import (
+	"bytes"
+	"context"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// Health asks whether the system works: nil when it does. It takes no sign-in.
+func (c *Client) Health(ctx context.Context) error {
+	open := *c
+	open.token = nil
+	_, err := ask[struct{}](ctx, &open, get("health"))
+	return err
+}
+
+// PublishRunbook publishes the YAML of a runbook.
+func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (app.RunbookView, error) {
+	// The same YAML again is already active and changes nothing.
+	return ask[app.RunbookView](ctx, c, call{
+		method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml, repeatable: true,
+	})
+}
+
+// Runbooks lists the active runbooks.
+func (c *Client) Runbooks(ctx context.Context, o app.ListOptions) (app.Page[app.RunbookView], error) {
+	return list[app.RunbookView](ctx, c, o, "runbooks")
+}
+
+// Runbook gets the active version of a runbook.
+func (c *Client) Runbook(ctx context.Context, name string) (app.RunbookView, error) {
+	return ask[app.RunbookView](ctx, c, get("runbooks", name))
+}
+
+// Template gets the empty CSV file of a runbook.
+func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
+	body, media, err := c.do(ctx, get("runbooks", name, "template"))
+	if err == nil && media != "text/csv" {
+		return nil, &Error{Status: http.StatusOK, Code: CodeNotTheAPI, Detail: c.base.String() + " answered, and not as the admin API does"}
+	}
+	return body, err
+}
+
+// CreateBatch makes a batch of the members in a CSV file.
+func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte) (app.BatchView, error) {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	err := w.WriteField("runbookName", runbook)
+	if err == nil {
+		var file interface{ Write([]byte) (int, error) }
+		if file, err = w.CreateFormFile("file", "members.csv"); err == nil {
+			_, err = file.Write(csv)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return app.BatchView{}, err
+	}
+	return ask[app.BatchView](ctx, c, call{
+		method: http.MethodPost, path: []string{"batches"}, media: w.FormDataContentType(), body: form.Bytes(),
+	})
+}
+
+// Batches lists batches, the newest first.
+func (c *Client) Batches(ctx context.Context, o app.ListOptions) (app.Page[app.BatchView], error) {
+	return list[app.BatchView](ctx, c, o, "batches")
+}
+
+// Batch gets a batch.
+func (c *Client) Batch(ctx context.Context, id int) (app.BatchView, error) {
+	return ask[app.BatchView](ctx, c, get("batches", strconv.Itoa(id)))
+}
+
+// Members lists the members of a batch.
+func (c *Client) Members(ctx context.Context, id int, o app.ListOptions) (app.Page[app.MemberView], error) {
+	return list[app.MemberView](ctx, c, o, "batches", strconv.Itoa(id), "members")
+}
+
+// Phases lists the phases of a batch with how their members stand.
+func (c *Client) Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error) {
+	return ask[app.Page[app.PhaseView]](ctx, c, get("batches", strconv.Itoa(id), "phases"))
+}
+
+// Steps lists the steps of a batch.
+func (c *Client) Steps(ctx context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error) {
+	return list[app.StepView](ctx, c, o, "batches", strconv.Itoa(id), "steps")
+}
+
+// Advance sets the next phase of a manual batch going. An answer that is lost does
+// not lead to a second advance: the caller has to look before asking again.
+func (c *Client) Advance(ctx context.Context, id int) (app.AdvanceView, error) {
+	return ask[app.AdvanceView](ctx, c, call{method: http.MethodPost, path: []string{"batches", strconv.Itoa(id), "advance"}})
+}
+
+func list[V any](ctx context.Context, c *Client, o app.ListOptions, path ...string) (app.Page[V], error) {
+	k := get(path...)
+	k.query = url.Values{}
+	for name, value := range map[string]string{
+		"continuationToken": o.Continuation, "status": o.Status, "runbook": o.Runbook, "phase": o.Phase,
+		"limit": positive(o.Limit), "member": positive(o.Member),
+	} {
+		if value != "" {
+			k.query.Set(name, value)
+		}
+	}
+	return ask[app.Page[V]](ctx, c, k)
+}
+
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/roster"
+)
+
+func batchCommand(c *console) *cobra.Command {
+	return group("batch", "Create batches, run them and see where they stand",
+		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
+		membersCommand(c), phasesCommand(c), stepsCommand(c))
+}
+
+// batchID reads the number of a batch.
+func batchID(arg string) (int, error) {
+	id, err := strconv.Atoi(arg)
+	if err != nil || id < 1 {
+		return 0, usagef("%q is not the number of a batch; matoolkit batch list shows them", arg)
+	}
+	return id, nil
+}
+
+func createBatchCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "create <runbook> <file>", Short: "Create a batch of the members in a CSV file", Args: needs("the runbook", "the file"),
+		Long: `Create a batch of the members in a CSV file. Nothing runs until the batch is
+advanced.
+
+The file has one member a row and a header that names the columns; an empty one
+comes from matoolkit template download. Either every row is good and the batch is
+created, or every bad row is named and it is not. A file named - is standard input.`,
+		Example: `  matoolkit batch create moves members.csv
+  id=$(matoolkit batch create moves members.csv --quiet)`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			csv, err := c.readFile(args[1], roster.MaxBytes)
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.CreateBatch(cmd.Context(), args[0], csv)
+			if err != nil {
+				return c.located(args[1], err)
+			}
+			if c.format == "table" {
+				for _, w := range view.Warnings {
+					c.notice("%s: warning: %s", name(args[1]), w)
+				}
+			}
+			return c.print(view, c.batchTable(view))
+		},
+	}
+}
+
+func listBatchesCommand(c *console) *cobra.Command {
+	var p paging
+	var o app.ListOptions
+	list := &cobra.Command{
+		Use: "list", Short: "List batches, the newest first", Args: noArgs,
+		Example: `  matoolkit batch list
+  matoolkit batch list --status failed --runbook moves`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			page, err := collect(cmd.Context(), p, o, s.Client.Batches)
+			if err != nil {
+				return err
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, c.batchTable(page.Items...))
+		},
+	}
+	list.Flags().StringVar(&o.Status, "status", "", "only batches that are detected, init_dispatched, active, completed or failed")
+	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
+	p.flags(list)
+	return list
+}
+
+func getBatchCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "get <id>", Short: "Show a batch and its phases", Args: needs("the id"),
+		Example: "  matoolkit batch get 42",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			batch, err := s.Client.Batch(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			if c.format == "json" || c.quiet {
+				return c.print(batch, c.batchTable(batch))
+			}
+			phases, err := s.Client.Phases(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			if err := c.batchTable(batch).print(); err != nil {
+				return err
+			}
+			if batch.Error != "" {
+				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.cell(batch.Error))
+			}
+			fmt.Fprintln(c.env.Stdout)
+			return c.phaseTable(phases.Items).print()
+		},
+	}
+}
+
+func advanceCommand(c *console) *cobra.Command {
+	var wait bool
+	advance := &cobra.Command{
+		Use: "advance <id>", Short: "Run the next phase of a batch", Args: needs("the id"),
+		Long: `Run the next phase of a batch that was created by hand: its init steps first, if
+its runbook has any, then each phase in order. A phase has to end before the next
+can be run.
+
+With --wait the command follows the phase and returns when it has ended: exit
+status 0 when it completed, 1 when it failed.`,
+		Example: `  matoolkit batch advance 42
+  matoolkit batch advance 42 --wait`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.Advance(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			switch {
+			case view.Repeated:
+				c.notice("%s had been set going before and is announced again.", view.Advanced)
+			case len(view.Remaining) == 0:
+				c.notice("%s is set going; it is the last.", view.Advanced)
+			default:
+				c.notice("%s is set going; then come: %s.", view.Advanced, strings.Join(view.Remaining, ", "))
+			}
+			if wait {
+				return c.watch(cmd.Context(), s.Client, id, WatchOptions{UntilIdle: true})
+			}
+			return c.print(view, c.batchTable(view.Batch))
+		},
+	}
+	advance.Flags().BoolVar(&wait, "wait", false, "follow the phase until it has ended")
+	return advance
+}
+
+func membersCommand(c *console) *cobra.Command {
+	var p paging
+	var o app.ListOptions
+	members := &cobra.Command{
+		Use: "members <id>", Short: "List the members of a batch", Args: needs("the id"),
+		Example: `  matoolkit batch members 42
+  matoolkit batch members 42 --status failed --all`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			page, err := collect(cmd.Context(), p, o, perBatch(id, s.Client.Members))
+			if err != nil {
+				return err
+			}
+			t := c.table("member", "key", "status", "phase", "added", "failed", "error")
+			for _, m := range page.Items {
+				t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.FailedAt, m.Error)
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, t)
+		},
+	}
+	members.Flags().StringVar(&o.Status, "status", "", "only members that are active, failed or removed")
+	p.flags(members)
+	return members
+}
+
+func phasesCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "phases <id>", Short: "List the phases of a batch with how its members stand", Args: needs("the id"),
+		Example: "  matoolkit batch phases 42",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			page, err := s.Client.Phases(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, c.phaseTable(page.Items))
+		},
+	}
+}
+
+func stepsCommand(c *console) *cobra.Command {
+	var p paging
+	var o app.ListOptions
+	steps := &cobra.Command{
+		Use: "steps <id>", Short: "List the steps of a batch's members", Args: needs("the id"),
+		Long: `List the steps of a batch's members, by phase and member. With --output json each
+step has its parameters and its result.`,
+		Example: `  matoolkit batch steps 42 --status failed
+  matoolkit batch steps 42 --member 7 --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			if o.Member < 0 {
+				return usagef("--member is %d; members are numbered from 1", o.Member)
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			page, err := collect(cmd.Context(), p, o, perBatch(id, s.Client.Steps))
+			if err != nil {
+				return err
+			}
+			t := c.table("step", "phase", "member", "name", "function", "status", "retries", "done", "error")
+			for _, v := range page.Items {
+				member := v.MemberKey
+				if member == "" && v.MemberID > 0 {
+					member = strconv.Itoa(v.MemberID)
+				}
+				t.row(v.ID, v.Phase, member, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, v.Error)
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, t)
+		},
+	}
+	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are pending, dispatched, polling, succeeded, failed, poll_timeout or cancelled")
+	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
+	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
+	p.flags(steps)
+	return steps
+}
+
+func (c *console) batchTable(views ...app.BatchView) *sheet {
+	t := c.table("batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed")
+	for _, v := range views {
+		t.row(v.ID, v.RunbookName, v.RunbookVersion, v.Status, v.CurrentPhase, v.MemberCount, v.DetectedAt, v.CreatedBy, v.CompletedAt)
+	}
+	return t
+}
+
+func (c *console) phaseTable(phases []app.PhaseView) *sheet {
+	t := c.table("phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "dispatched", "completed", "reason")
+	for _, v := range phases {
+		t.row(v.Name, v.Status, v.Members, v.Succeeded, v.Failed, v.Cancelled, v.Running, v.Waiting, v.DueAt, v.DispatchedAt, v.CompletedAt, v.Reason)
+	}
+	return t
+}

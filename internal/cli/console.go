@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// console is what the commands share: the environment, the options that all have,
+// and how things are printed. Results go to Stdout, everything else to Stderr.
+type console struct {
+	env     Environment
+	options map[string]*string // of settings, by key
+	format  string
+	quiet   bool
+	noColor bool
+}
+
+func (c *console) check() error {
+	if c.format != "table" && c.format != "json" {
+		return usagef("--output is %q; it can be table or json", c.format)
+	}
+	for key, value := range c.options {
+		if err := checkSetting(key, *value); err != nil {
+			return usage(fmt.Errorf("--%w", err))
+		}
+	}
+	return nil
+}
+
+func (c *console) colored() bool {
+	return c.env.Terminal && !c.noColor && c.env.Getenv("NO_COLOR") == "" && c.env.Getenv("TERM") != "dumb"
+}
+
+// notice tells something beside the result.
+func (c *console) notice(format string, args ...any) {
+	if !c.quiet {
+		fmt.Fprintf(c.env.Stderr, format+"\n", args...)
+	}
+}
+
+func (c *console) json(v any) error {
+	e := json.NewEncoder(c.env.Stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// print prints a result: as JSON, as a table, or quietly the table's first column.
+func (c *console) print(v any, t *sheet) error {
+	if c.format == "json" {
+		return c.json(v)
+	}
+	return t.print()
+}
+
+// sheet is a table in the making.
+type sheet struct {
+	c    *console
+	head []string
+	rows [][]string
+}
+
+func (c *console) table(head ...string) *sheet { return &sheet{c: c, head: head} }
+
+func (s *sheet) row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = s.c.cell(cell)
+	}
+	s.rows = append(s.rows, row)
+}
+
+// cell words a value: times in UTC to the second, nothing as a dash. Line ends and
+// other control characters, which may come from a worker, do not reach the terminal.
+func (c *console) cell(v any) string {
+	var word string
+	switch v := v.(type) {
+	case *time.Time:
+		if v != nil {
+			word = stamp(*v)
+		}
+	case time.Time:
+		word = stamp(v)
+	case bool:
+		word = map[bool]string{true: "yes", false: "no"}[v]
+	default:
+		word = fmt.Sprint(v)
+	}
+	word = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, word)
+	if word == "" {
+		return "-"
+	}
+	return word
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
+
+func (s *sheet) print() error {
+	out := s.c.env.Stdout
+	if s.c.quiet {
+		for _, row := range s.rows {
+			if _, err := fmt.Fprintln(out, row[0]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatUpper
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Box.UnfinishedRow = "…"
+	if s.c.env.Terminal {
+		style.Size.WidthMax = s.c.env.Width
+	}
+	w.SetStyle(style)
+	w.SuppressTrailingSpaces()
+	head := make(table.Row, len(s.head))
+	for i, h := range s.head {
+		head[i] = h
+	}
+	w.AppendHeader(head)
+	for _, row := range s.rows {
+		cells := make(table.Row, len(row))
+		for i, cell := range row {
+			cells[i] = cell
+			if s.head[i] == "status" {
+				cells[i] = s.c.status(cell)
+			}
+		}
+		w.AppendRow(cells)
+	}
+	_, err := fmt.Fprintln(out, w.Render())
+	return err
+}
+
+// status colours a status word by what it means for the reader.
+func (c *console) status(word string) string {
+	if !c.colored() {
+		return word
+	}
+	color := text.FgYellow
+	switch word {
+	case "completed", "succeeded":
+		color = text.FgGreen
+	case "failed", "poll_timeout":
+		color = text.FgRed
+	case "pending", "detected", "skipped", "superseded", "cancelled", "removed":
+		color = text.Faint
+	}
+	// Sprint asks go-pretty's own switch for terminals, which knows only the process.
+	return color.EscapeSeq() + word + text.Reset.EscapeSeq()
+}
+
+// readFile reads a file named on the command line, or Stdin for "-".
+func (c *console) readFile(path string, limit int64) ([]byte, error) {
+	var r io.Reader = c.env.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, usage(err)
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name(path), err)
+	}
+	if int64(len(data)) > limit {
+		return nil, &exit{status: ExitRefused, text: fmt.Sprintf("%s is larger than %d bytes", name(path), limit)}
+	}
+	return data, nil
+}
+
+func name(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
+}
+
+// located prints the problems that the API found in a file, as compilers do.
+func (c *console) located(path string, err error) error {
+	var e *apiclient.Error
+	if !errors.As(err, &e) || len(e.Problems) == 0 {
+		return err
+	}
+	for _, p := range e.Problems {
+		fmt.Fprintln(c.env.Stderr, problemLine(path, p))
+	}
+	return err
+}
+
+func problemLine(path string, p app.Problem) string {
+	line := name(path)
+	if p.Line > 0 {
+		line += fmt.Sprintf(":%d", p.Line)
+		if p.Column > 0 {
+			line += fmt.Sprintf(":%d", p.Column)
+		}
+	}
+	line += ": " + p.Message
+	if p.Code != "" {
+		line += " [" + p.Code + "]"
+	}
+	return line
+}

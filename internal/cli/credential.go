@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	extcache "github.com/AzureAD/microsoft-authentication-extensions-for-go/cache"
+	"github.com/AzureAD/microsoft-authentication-extensions-for-go/cache/accessor/file"
+	msal "github.com/AzureAD/microsoft-authentication-library-for-go/apps/errors"
+	"github.com/AzureAD/microsoft-authentication-library-for-go/apps/public"
+)
+
+const publicCloud = "https://login.microsoftonline.com"
+
+// systemCredential keeps tokens in the system's key store.
+type systemCredential struct {
+	device *azidentity.DeviceCodeCredential
+	prompt func(string)
+	scope  string
+}
+
+func newSystemCredential(t target, a account, keys azidentity.Cache) (*systemCredential, error) {
+	s := &systemCredential{scope: t.scope}
+	device, err := azidentity.NewDeviceCodeCredential(&azidentity.DeviceCodeCredentialOptions{
+		ClientOptions:        policy.ClientOptions{Cloud: cloud.Configuration{ActiveDirectoryAuthorityHost: t.authority}, Transport: t.web},
+		TenantID:             t.tenant,
+		ClientID:             t.client,
+		Cache:                keys,
+		AuthenticationRecord: a.Record,
+		// Only login asks; every other command says that somebody has to.
+		DisableAutomaticAuthentication: true,
+		DisableInstanceDiscovery:       t.authority != publicCloud,
+		UserPrompt: func(_ context.Context, m azidentity.DeviceCodeMessage) error {
+			s.prompt(m.Message)
+			return nil
+		},
+	})
+	s.device = device
+	return s, err
+}
+
+func (s *systemCredential) login(ctx context.Context, prompt func(string)) (account, error) {
+	s.prompt = prompt
+	record, err := s.device.Authenticate(ctx, s.request())
+	return account{Username: record.Username, HomeID: record.HomeAccountID, Record: record}, err
+}
+
+func (s *systemCredential) token(ctx context.Context) (string, time.Time, error) {
+	token, err := s.device.GetToken(ctx, *s.request())
+	var required *azidentity.AuthenticationRequiredError
+	if errors.As(err, &required) {
+		return "", time.Time{}, errSignIn
+	}
+	return token.Token, token.ExpiresOn, err
+}
+
+func (s *systemCredential) request() *policy.TokenRequestOptions {
+	return &policy.TokenRequestOptions{Scopes: []string{s.scope}}
+}
+
+// fileCredential keeps tokens in a file. azidentity has no cache of that kind, so it
+// stands on the library that azidentity itself stands on.
+type fileCredential struct {
+	client public.Client
+	homeID string
+	scopes []string
+}
+
+func (t target) tokenFile() string { return filepath.Join(t.home, "tokens.json") }
+
+func newFileCredential(t target, a account) (*fileCredential, error) {
+	storage, err := file.New(t.tokenFile()) // writes with mode 0600
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := extcache.New(storage, t.tokenFile()+".sync")
+	if err != nil {
+		return nil, err
+	}
+	client, err := public.New(t.client,
+		public.WithAuthority(t.authority+"/"+t.tenant), public.WithCache(tokens), public.WithHTTPClient(t.web),
+		public.WithInstanceDiscovery(t.authority == publicCloud))
+	return &fileCredential{client: client, homeID: a.HomeID, scopes: []string{t.scope}}, err
+}
+
+func (f *fileCredential) login(ctx context.Context, prompt func(string)) (account, error) {
+	code, err := f.client.AcquireTokenByDeviceCode(ctx, f.scopes)
+	if err != nil {
+		return account{}, err
+	}
+	prompt(code.Result.Message)
+	result, err := code.AuthenticationResult(ctx)
+	if err != nil {
+		return account{}, err
+	}
+	f.homeID = result.Account.HomeAccountID
+	return account{Username: result.Account.PreferredUsername, HomeID: f.homeID}, nil
+}
+
+func (f *fileCredential) token(ctx context.Context) (string, time.Time, error) {
+	accounts, err := f.client.Accounts(ctx)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	for _, a := range accounts {
+		if a.HomeAccountID != f.homeID {
+			continue
+		}
+		result, err := f.client.AcquireTokenSilent(ctx, f.scopes, public.WithSilentAccount(a))
+		if refused(err) {
+			return "", time.Time{}, errSignIn
+		}
+		return result.AccessToken, result.ExpiresOn, err
+	}
+	return "", time.Time{}, errSignIn
+}
+
+// refused tells whether a token was not had because the kept sign-in is not taken
+// any more, rather than because of an outage.
+func refused(err error) bool {
+	if err == nil {
+		return false
+	}
+	var call msal.CallErr
+	if errors.As(err, &call) && call.Resp != nil {
+		return call.Resp.StatusCode >= 400 && call.Resp.StatusCode < 500 && call.Resp.StatusCode != http.StatusTooManyRequests
+	}
+	return err.Error() == "no token found" // the library has no error of its own for it
+}

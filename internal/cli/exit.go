@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+)
+
+// The exit statuses, as the help of the root command has them.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitNotSignedIn = 3
+	ExitNotFound    = 4
+	ExitRefused     = 5
+	ExitUnavailable = 6
+)
+
+// exit is an error with the status that it ends the program with. An exit without
+// text has nothing to say: what there was to say is printed.
+type exit struct {
+	status int
+	text   string
+	hint   string
+}
+
+func (e *exit) Error() string { return e.text }
+
+func usage(err error) error { return &exit{status: ExitUsage, text: err.Error()} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// Execute runs a command made by NewRoot with its arguments, prints what goes wrong
+// and gives the exit status.
+func Execute(ctx context.Context, root *cobra.Command) int {
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	status, text, hint := describe(err)
+	out := root.ErrOrStderr()
+	if text != "" {
+		fmt.Fprintf(out, "matoolkit: %s\n", text)
+	}
+	if hint != "" {
+		fmt.Fprintln(out, hint)
+	}
+	return status
+}
+
+// describe words an error for people.
+func describe(err error) (status int, text, hint string) {
+	var e *exit
+	var api *apiclient.Error
+	switch {
+	case errors.As(err, &e):
+		return e.status, e.text, e.hint
+	case errors.Is(err, context.Canceled):
+		return ExitFailed, "stopped", ""
+	case errors.As(err, &api):
+		return describeAPI(api)
+	case strings.HasPrefix(err.Error(), "unknown command"):
+		return ExitUsage, strings.ReplaceAll(err.Error(), "\n", " "), ""
+	}
+	return ExitFailed, err.Error(), ""
+}
+
+func describeAPI(e *apiclient.Error) (status int, text, hint string) {
+	if e.TraceID != "" && e.Status >= http.StatusInternalServerError {
+		hint = "trace id " + e.TraceID
+	}
+	switch e.Status {
+	case http.StatusUnauthorized:
+		return ExitNotSignedIn, e.Error(), signInHint
+	case http.StatusForbidden:
+		return ExitNotSignedIn, e.Error(), hint
+	case http.StatusNotFound:
+		return ExitNotFound, e.Error(), hint
+	case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return ExitRefused, e.Error(), hint
+	}
+	if e.Temporary() {
+		return ExitUnavailable, e.Error(), hint
+	}
+	return ExitFailed, e.Error(), hint
+}
+
+const signInHint = "Sign in with: matoolkit auth login"
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q for %q; see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
+	}
+	return nil
+}
+
+// needs holds a command to its arguments, which are named in its usage line.
+func needs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
+		case len(args) > len(names):
+			return usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
+		}
+		return nil
+	}
+}

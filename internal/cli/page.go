@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// paging is the options of the commands that list.
+type paging struct {
+	limit int
+	all   bool
+	token string
+}
+
+func (p *paging) flags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&p.limit, "limit", 100, "how many to list, 1 to 1000")
+	cmd.Flags().BoolVar(&p.all, "all", false, "list all, however many there are")
+	cmd.Flags().StringVar(&p.token, "continue", "", "go on after a list that ended with this token")
+	cmd.MarkFlagsMutuallyExclusive("all", "limit")
+}
+
+// collect gets one page, or with --all every page, as one.
+func collect[V any](ctx context.Context, p paging, o app.ListOptions, list func(context.Context, app.ListOptions) (app.Page[V], error)) (app.Page[V], error) {
+	if p.limit < 1 || p.limit > 1000 {
+		return app.Page[V]{}, usagef("--limit is %d; it can be 1 to 1000", p.limit)
+	}
+	o.Limit, o.Continuation = p.limit, p.token
+	if p.all {
+		o.Limit = 1000
+	}
+	all := app.Page[V]{Items: []V{}}
+	for {
+		page, err := list(ctx, o)
+		if err != nil {
+			return app.Page[V]{}, err
+		}
+		all.Items = append(all.Items, page.Items...)
+		if !p.all || page.Continuation == "" {
+			all.Continuation = page.Continuation
+			return all, nil
+		}
+		o.Continuation = page.Continuation
+	}
+}
+
+// printPage prints a list and, on the side, that it goes on.
+func (c *console) printPage(page any, n int, continuation string, t *sheet) error {
+	if n == 0 && c.format == "table" {
+		c.notice("None.")
+		return nil
+	}
+	if err := c.print(page, t); err != nil {
+		return err
+	}
+	if continuation != "" && c.format == "table" {
+		c.notice("There are more: --all, or --continue '%s'", continuation)
+	}
+	return nil
+}
+
+func (c *console) printDiagnostics(w io.Writer, path string, diagnostics []runbook.Diagnostic) {
+	for _, d := range diagnostics {
+		fmt.Fprintf(w, "%s:%s\n", name(path), d)
+	}
+}
+
+// perBatch makes the list of one batch's things a list like any other.
+func perBatch[V any](id int, list func(context.Context, int, app.ListOptions) (app.Page[V], error)) func(context.Context, app.ListOptions) (app.Page[V], error) {
+	return func(ctx context.Context, o app.ListOptions) (app.Page[V], error) { return list(ctx, id, o) }
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Renderer shows a batch while it is watched. Show is called with each look, Close
+// once, after the last. It is not safe for concurrent use.
+type Renderer interface {
+	Show(Progress)
+	Close()
+}
+
+type silent struct{}
+
+func (silent) Show(Progress) {}
+func (silent) Close()        {}
+
+// lines shows progress where there is no terminal: a line for each change of a
+// status, and while counts change one every few seconds at most.
+type lines struct {
+	w       io.Writer
+	hints   bool
+	shown   map[int]app.PhaseView // by phase execution
+	at      map[int]time.Time
+	batch   string
+	lost    bool
+	hinted  string
+	limited time.Duration
+}
+
+// NewLines makes a Renderer that writes lines. With hints it tells, of a batch that
+// was created by hand, that it waits to be advanced.
+func NewLines(w io.Writer, hints bool) Renderer {
+	return &lines{w: w, hints: hints, shown: map[int]app.PhaseView{}, at: map[int]time.Time{}, limited: 2 * time.Second}
+}
+
+func (l *lines) Show(p Progress) {
+	if p.Lost != nil {
+		if !l.lost {
+			l.print(p, "the API cannot be reached, watching on: %s", p.Lost)
+		}
+		l.lost = true
+		return
+	}
+	if l.lost {
+		l.print(p, "the API can be reached again")
+		l.lost = false
+	}
+	for _, phase := range p.Phases {
+		before, seen := l.shown[phase.ID]
+		status := !seen && phase.Status != string(engine.PhasePending) || seen && before.Status != phase.Status
+		counts := settled(before) != settled(phase) && p.At.Sub(l.at[phase.ID]) >= l.limited
+		if !seen {
+			l.shown[phase.ID] = phase
+		}
+		if status || seen && counts {
+			l.print(p, "%s %s", phase.Name, describePhase(phase, p.At))
+			l.shown[phase.ID], l.at[phase.ID] = phase, p.At
+		}
+	}
+	if p.Batch.Status != l.batch {
+		l.batch = p.Batch.Status
+		l.print(p, "batch %d is %s", p.Batch.ID, because(p.Batch.Status, p.Batch.Error))
+	}
+	if hint := hint(p); l.hints && hint != "" && hint != l.hinted {
+		l.hinted = hint
+		l.print(p, "%s", hint)
+	}
+}
+
+func (l *lines) Close() {}
+
+func (l *lines) print(p Progress, format string, args ...any) {
+	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), fmt.Sprintf(format, args...))
+}
+
+// hint tells what a batch waits for that stands still.
+func hint(p Progress) string {
+	if !p.Batch.IsManual || terminal(p.Batch) || !idle(p) {
+		return ""
+	}
+	for _, phase := range p.Phases {
+		if phase.Status == string(engine.PhasePending) {
+			return fmt.Sprintf("nothing runs; %s is next: matoolkit batch advance %d", phase.Name, p.Batch.ID)
+		}
+	}
+	return ""
+}
+
+func settled(p app.PhaseView) int { return p.Succeeded + p.Failed + p.Cancelled }
+
+// describePhase words how the members of a phase stand.
+func describePhase(p app.PhaseView, now time.Time) string {
+	parts := []string{p.Status, fmt.Sprintf("%d/%d", settled(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded)}
+	for _, count := range []struct {
+		n    int
+		what string
+	}{{p.Failed, "failed"}, {p.Cancelled, "cancelled"}, {p.Running, "running"}, {p.Waiting, "waiting"}} {
+		if count.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
+		}
+	}
+	elapsed, left := times(p, now)
+	if elapsed > 0 {
+		parts = append(parts, round(elapsed))
+	}
+	if left > 0 {
+		parts = append(parts, "about "+round(left)+" left")
+	}
+	if p.Reason != "" {
+		parts = append(parts, p.Reason)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// times is how long a phase has run, and how long the members that are left will take
+// at the pace of those who are through; 0 where it cannot be told.
+func times(p app.PhaseView, now time.Time) (elapsed, left time.Duration) {
+	if p.DispatchedAt == nil {
+		return 0, 0
+	}
+	if p.CompletedAt != nil {
+		return max(p.CompletedAt.Sub(*p.DispatchedAt), 0), 0
+	}
+	if ended(p) {
+		return 0, 0
+	}
+	elapsed = max(now.Sub(*p.DispatchedAt), 0)
+	if done := settled(p); done > 0 && done < p.Members {
+		left = time.Duration(float64(elapsed) / float64(done) * float64(p.Members-done))
+	}
+	return elapsed, left
+}
+
+func round(d time.Duration) string {
+	if d < time.Second {
+		return "<1s"
+	}
+	return d.Round(time.Second).String()
+}

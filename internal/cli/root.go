@@ -1,0 +1,139 @@
+// Package cli is the commands of matoolkit that an administrator gives to the admin
+// API: what they take, what they print and how they exit.
+//
+// It knows the API by its client only, and nothing of stores, queues or workers.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// Environment is what a command has around it. The zero value of a field other than
+// the streams means none, or what the system has.
+type Environment struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Now            func() time.Time
+	// Terminal tells that Stdout is a terminal, Width how many columns it has.
+	Terminal bool
+	Width    int
+	// Token replaces the sign-in, for a program that runs commands in process.
+	Token func(context.Context) (string, error)
+	// Wait waits between two looks at a batch and between attempts; nil waits on
+	// the clock.
+	Wait func(context.Context, time.Duration) error
+}
+
+// OSEnvironment is that of the process.
+func OSEnvironment() Environment {
+	e := Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now}
+	if e.Terminal = term.IsTerminal(int(os.Stdout.Fd())); e.Terminal {
+		if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+			e.Width = width
+		}
+	}
+	return e
+}
+
+func (e Environment) complete() Environment {
+	if e.Getenv == nil {
+		e.Getenv = func(string) string { return "" }
+	}
+	if e.Now == nil {
+		e.Now = time.Now
+	}
+	if e.Stdin == nil {
+		e.Stdin = eof{}
+	}
+	if e.Wait == nil {
+		e.Wait = sleep
+	}
+	return e
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// NewRoot makes the matoolkit command. The caller may add commands to it.
+func NewRoot(env Environment) *cobra.Command {
+	c := &console{env: env.complete(), options: map[string]*string{}}
+	root := &cobra.Command{
+		Use:   "matoolkit",
+		Short: "Run Microsoft 365 tenant migrations in batches",
+		Long: `matoolkit publishes runbooks, creates batches of members from CSV files, sends
+them through the phases of their runbook and shows where everyone stands.
+
+First time:
+  matoolkit config set api-url https://my-api.azurewebsites.net
+  matoolkit config set tenant-id 00000000-0000-0000-0000-000000000000
+  matoolkit config set client-id 00000000-0000-0000-0000-000000000000
+  matoolkit auth login
+
+A migration:
+  matoolkit runbook lint moves.yaml           check the runbook here
+  matoolkit runbook publish moves.yaml        make it the active version
+  matoolkit template download moves           an empty CSV with its columns
+  matoolkit batch create moves members.csv    a batch of the members in it
+  matoolkit batch advance 42 --wait           run the next phase to its end
+  matoolkit batch watch 42                    follow it
+
+Exit status:
+  0  done              3  not signed in, or not allowed
+  1  failed            4  there is no such thing
+  2  wrong usage       5  refused: invalid input, or the state does not allow it
+                       6  the API cannot be reached, try again`,
+		Version:           app.Version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return c.check() },
+	}
+	root.SetIn(c.env.Stdin)
+	root.SetOut(c.env.Stdout)
+	root.SetErr(c.env.Stderr)
+	root.SetVersionTemplate("matoolkit {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+
+	flags := root.PersistentFlags()
+	for _, s := range settings {
+		c.options[s.key] = flags.String(s.key, "", s.help)
+	}
+	flags.StringVarP(&c.format, "output", "o", "table", "how to print: table or json")
+	flags.BoolVarP(&c.quiet, "quiet", "q", false, "print only names and numbers, one a line, and no notices")
+	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
+	flags.SortFlags = false
+
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), templateCommand(c), batchCommand(c))
+	return root
+}
+
+// group is a command that only holds others.
+func group(use, short string, children ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return usagef("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+	}}
+	g.AddCommand(children...)
+	return g
+}

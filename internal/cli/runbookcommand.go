@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+func runbookCommand(c *console) *cobra.Command {
+	return group("runbook", "Check, publish and show runbooks", lintCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c))
+}
+
+// finding is a diagnostic with the file it is about.
+type finding struct {
+	File string `json:"file"`
+	runbook.Diagnostic
+}
+
+func lintCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "lint <file>...", Short: "Check runbooks without publishing them",
+		Long: `Check runbooks without publishing them. Nothing is sent anywhere.
+
+Everything that is found is printed as file:line:column. The exit status is 1 when
+there are errors, 0 when there are only warnings. A file named - is standard input.`,
+		Example: `  matoolkit runbook lint moves.yaml
+  matoolkit runbook lint runbooks/*.yaml --output json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("the file is missing: %s", cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			found := []finding{}
+			failed := false
+			for _, path := range args {
+				src, err := c.readFile(path, 2*runbook.MaxBytes)
+				if err != nil {
+					return err
+				}
+				_, diagnostics := runbook.Parse(src)
+				failed = failed || diagnostics.HasErrors()
+				for _, d := range diagnostics {
+					found = append(found, finding{File: name(path), Diagnostic: d})
+				}
+				if c.format == "table" {
+					c.printDiagnostics(c.env.Stdout, path, diagnostics)
+					if len(diagnostics) == 0 {
+						c.notice("%s: no errors, no warnings", name(path))
+					}
+				}
+			}
+			if c.format == "json" {
+				if err := c.json(found); err != nil {
+					return err
+				}
+			}
+			if failed {
+				return &exit{status: ExitFailed}
+			}
+			return nil
+		},
+	}
+}
+
+func publishCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "publish <file>", Short: "Publish a runbook, as the active version of its name", Args: needs("the file"),
+		Long: `Publish a runbook, as the active version of its name. Batches that exist stay on
+the version they were created with. Publishing what is active already changes
+nothing. A file named - is standard input.`,
+		Example: `  matoolkit runbook publish moves.yaml
+  generate-runbook | matoolkit runbook publish -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, err := c.readFile(args[0], runbook.MaxBytes)
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.PublishRunbook(cmd.Context(), src)
+			if err != nil {
+				return c.located(args[0], err)
+			}
+			if c.format == "table" {
+				c.printDiagnostics(c.env.Stderr, args[0], view.Warnings)
+			}
+			if view.Unchanged {
+				c.notice("This is already the active version.")
+			}
+			return c.print(view, c.runbookTable(view))
+		},
+	}
+}
+
+func listRunbooksCommand(c *console) *cobra.Command {
+	var p paging
+	list := &cobra.Command{
+		Use: "list", Short: "List the active runbooks", Args: noArgs,
+		Example: `  matoolkit runbook list
+  matoolkit runbook list --quiet`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			page, err := collect(cmd.Context(), p, app.ListOptions{}, s.Client.Runbooks)
+			if err != nil {
+				return err
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, c.runbookTable(page.Items...))
+		},
+	}
+	p.flags(list)
+	return list
+}
+
+func getRunbookCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "get <name>", Short: "Print the YAML of the active version of a runbook", Args: needs("the name"),
+		Example: `  matoolkit runbook get moves > moves.yaml
+  matoolkit runbook get moves --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.Runbook(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if c.format == "json" {
+				return c.json(view)
+			}
+			c.notice("%s version %d, published by %s on %s", view.Name, view.Version, view.PublishedBy, stamp(view.CreatedAt))
+			_, err = fmt.Fprintln(c.env.Stdout, strings.TrimSuffix(view.YAML, "\n"))
+			return err
+		},
+	}
+}
+
+func (c *console) runbookTable(views ...app.RunbookView) *sheet {
+	t := c.table("name", "version", "published", "by", "description")
+	for _, v := range views {
+		t.row(v.Name, v.Version, v.CreatedAt, v.PublishedBy, v.Description)
+	}
+	return t
+}
+
+func templateCommand(c *console) *cobra.Command {
+	var path string
+	var force bool
+	download := &cobra.Command{
+		Use: "download <runbook>", Short: "Download the empty CSV file of a runbook", Args: needs("the runbook"),
+		Long: `Download the empty CSV file of a runbook: a header with the columns that its
+members need. It goes to <runbook>-template.csv, or to where --file says.`,
+		Example: `  matoolkit template download moves
+  matoolkit template download moves --file members.csv
+  matoolkit template download moves --file -`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			csv, err := s.Client.Template(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if path == "-" {
+				_, err := c.env.Stdout.Write(csv)
+				return err
+			}
+			to := path
+			if to == "" {
+				to = args[0] + "-template.csv"
+			}
+			if err := save(to, csv, force); err != nil {
+				return err
+			}
+			t := c.table("file")
+			t.row(to)
+			return c.print(map[string]string{"file": to}, t)
+		},
+	}
+	download.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
+	download.Flags().BoolVar(&force, "force", false, "write over a file that exists")
+	return group("template", "Get the CSV file to fill in", download)
+}
+
+func save(path string, data []byte, force bool) error {
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o644)
+	if os.IsExist(err) {
+		return &exit{status: ExitRefused, text: path + " exists", hint: "Write over it with --force."}
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// setting is one thing that can be configured: by an option, else a variable of the
+// environment, else the configuration file, else its default. The option and the
+// key in the file have the same name.
+type setting struct {
+	key, variable, help, initial string
+}
+
+var settings = []setting{
+	{"api-url", "MATOOLKIT_API_URL", "address of the admin API", ""},
+	{"tenant-id", "MATOOLKIT_TENANT_ID", "Entra ID tenant to sign in to", ""},
+	{"client-id", "MATOOLKIT_CLIENT_ID", "app registration to sign in with", ""},
+	{"api-scope", "MATOOLKIT_API_SCOPE", "scope of the admin API (default api://{client-id}/.default)", ""},
+	{"authority", "MATOOLKIT_AUTHORITY", "where to sign in", "https://login.microsoftonline.com"},
+	{"ca-file", "MATOOLKIT_CA_FILE", "PEM file of a certificate authority to trust besides the system's", ""},
+	{"token-store", "MATOOLKIT_TOKEN_STORE", "where to keep the sign-in: auto, system (key store) or file", "auto"},
+}
+
+// Setting is the value of a setting and where it comes from: option, environment,
+// file, default or none.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+// Settings are all settings, in the order of the help.
+type Settings []Setting
+
+// Get is the value of a setting, empty when it has none.
+func (s Settings) Get(key string) string {
+	for _, v := range s {
+		if v.Key == key {
+			return v.Value
+		}
+	}
+	return ""
+}
+
+// home is the directory of the configuration file and of what a sign-in leaves.
+func (c *console) home() (string, error) {
+	if dir := c.env.Getenv("MATOOLKIT_HOME"); dir != "" {
+		return dir, nil
+	}
+	dir := c.env.Getenv("HOME")
+	if dir == "" {
+		var err error
+		if dir, err = os.UserHomeDir(); err != nil {
+			return "", fmt.Errorf("the home directory is not known (%w); name one in MATOOLKIT_HOME", err)
+		}
+	}
+	return filepath.Join(dir, ".matoolkit"), nil
+}
+
+func (c *console) configFile() (string, error) {
+	dir, err := c.home()
+	return filepath.Join(dir, "config.json"), err
+}
+
+// settings gathers the settings from where they can be set.
+func (c *console) settings() (Settings, error) {
+	path, err := c.configFile()
+	if err != nil {
+		return nil, err
+	}
+	file, err := readConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	var all Settings
+	for _, s := range settings {
+		v := Setting{Key: s.key, Source: "none"}
+		for _, from := range []struct{ value, source string }{
+			{*c.options[s.key], "option"}, {c.env.Getenv(s.variable), "environment"}, {file[s.key], "file"}, {s.initial, "default"},
+		} {
+			if from.value != "" {
+				v.Value, v.Source = from.value, from.source
+				break
+			}
+		}
+		all = append(all, v)
+	}
+	if scope := &all[3]; scope.Value == "" && all.Get("client-id") != "" {
+		scope.Value, scope.Source = "api://"+all.Get("client-id")+"/.default", "default"
+	}
+	return all, nil
+}
+
+// readConfig reads the configuration file: a JSON object of settings. There need be
+// none.
+func readConfig(path string) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the configuration: %w", err)
+	}
+	values := map[string]string{}
+	if err := json.Unmarshal(data, &values); err != nil {
+		return nil, fmt.Errorf("the configuration file %s is not a JSON object of texts: %w", path, err)
+	}
+	for key := range values {
+		if !known(key) {
+			return nil, fmt.Errorf("the configuration file %s sets %q; there are %s", path, key, keys())
+		}
+	}
+	return values, nil
+}
+
+// writeConfig replaces the configuration file as a whole, so that a reader never
+// sees half of it.
+func writeConfig(path string, values map[string]string) error {
+	data, err := json.MarshalIndent(values, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, append(data, '\n'))
+}
+
+// replaceFile writes a file that only its owner reads, in one step.
+func replaceFile(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".write-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	_, err = bytes.NewReader(data).WriteTo(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func known(key string) bool {
+	return slices.ContainsFunc(settings, func(s setting) bool { return s.key == key })
+}
+
+func keys() string {
+	var names []string
+	for _, s := range settings {
+		names = append(names, s.key)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Progress is where a batch stands at one moment. While the API cannot be reached,
+// Lost says why and the rest is what was last seen.
+type Progress struct {
+	At     time.Time
+	Batch  app.BatchView
+	Phases []app.PhaseView
+	Lost   error
+}
+
+// Source is what a batch is watched through; *apiclient.Client is one.
+type Source interface {
+	Batch(ctx context.Context, id int) (app.BatchView, error)
+	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
+}
+
+// WatchOptions says until when and how often to look. Zero values take defaults.
+type WatchOptions struct {
+	// UntilIdle ends the watch when the phase that the batch was last advanced to has
+	// ended, rather than when the batch has.
+	UntilIdle bool
+	// Interval is the time between two looks while something moves; it grows to four
+	// times as long while nothing does. 500 ms by default.
+	Interval time.Duration
+	Now      func() time.Time
+	Wait     func(context.Context, time.Duration) error
+}
+
+// Watch looks at a batch until it has ended, or is idle, and shows each look. It
+// outlives outages of the API, for as long as ctx does. It returns the last look.
+func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func(Progress)) (Progress, error) {
+	if o.Interval <= 0 {
+		o.Interval = 500 * time.Millisecond
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Wait == nil {
+		o.Wait = sleep
+	}
+	var last Progress
+	pause := o.Interval
+	for seen := false; ; {
+		next, err := look(ctx, source, id)
+		next.At = o.Now()
+		switch {
+		case err == nil:
+			if !seen || moved(last, next) {
+				pause = o.Interval
+			} else {
+				pause = min(pause*3/2, 4*o.Interval)
+			}
+			last, seen = next, true
+			show(last)
+			if terminal(last.Batch) || o.UntilIdle && idle(last) {
+				return last, nil
+			}
+		case !outage(err):
+			return last, err
+		default:
+			last.At, last.Lost = next.At, err
+			pause = 4 * o.Interval
+			show(last)
+		}
+		if err := o.Wait(ctx, pause); err != nil {
+			return last, err
+		}
+	}
+}
+
+// look reads the phases before the batch: a batch that has ended is then never shown
+// with phases that have not.
+func look(ctx context.Context, source Source, id int) (Progress, error) {
+	for {
+		before, err := source.Batch(ctx, id)
+		if err != nil {
+			return Progress{}, err
+		}
+		phases, err := source.Phases(ctx, id)
+		if err != nil {
+			return Progress{}, err
+		}
+		if terminal(before) {
+			return Progress{Batch: before, Phases: phases.Items}, nil
+		}
+		after, err := source.Batch(ctx, id)
+		if err != nil {
+			return Progress{}, err
+		}
+		if !terminal(after) {
+			return Progress{Batch: after, Phases: phases.Items}, nil
+		}
+	}
+}
+
+func outage(err error) bool {
+	var e *apiclient.Error
+	return errors.As(err, &e) && (e.Temporary() || e.Status >= 500)
+}
+
+func terminal(b app.BatchView) bool { return engine.BatchStatus(b.Status).Terminal() }
+
+func ended(p app.PhaseView) bool { return engine.PhaseStatus(p.Status).Terminal() }
+
+// idle tells whether nothing runs: the phase that was advanced to has ended, even if
+// it was announced a moment ago and has not yet begun, and no other has begun.
+func idle(p Progress) bool {
+	for _, phase := range p.Phases {
+		if phase.Status == string(engine.PhaseDispatched) || phase.Name == p.Batch.CurrentPhase && !ended(phase) {
+			return false
+		}
+	}
+	return p.Batch.Status != string(engine.BatchInitDispatched)
+}
+
+// current is the phase that the batch was last advanced to, of the newest version.
+func current(p Progress) (app.PhaseView, bool) {
+	for i := len(p.Phases) - 1; i >= 0; i-- {
+		if p.Phases[i].Name == p.Batch.CurrentPhase {
+			return p.Phases[i], true
+		}
+	}
+	return app.PhaseView{}, false
+}
+
+func moved(a, b Progress) bool {
+	if a.Lost != nil || a.Batch.Status != b.Batch.Status || len(a.Phases) != len(b.Phases) {
+		return true
+	}
+	for i := range a.Phases {
+		x, y := a.Phases[i], b.Phases[i]
+		if x.Status != y.Status || x.Succeeded != y.Succeeded || x.Failed != y.Failed || x.Cancelled != y.Cancelled || x.Running != y.Running {
+			return true
+		}
+	}
+	return false
+}
+
+func watchCommand(c *console) *cobra.Command {
+	var o WatchOptions
+	watch := &cobra.Command{
+		Use: "watch <id>", Short: "Follow a batch until it has ended", Args: needs("the id"),
+		Long: `Follow a batch until it has ended: a bar for each phase on a terminal, otherwise a
+line whenever something has changed. It goes on by itself after an outage of the
+API. Ctrl-C stops the watching, not the batch.
+
+The exit status is 0 when the batch completed and 1 when it failed. With
+--until-idle it returns as soon as nothing runs any more, with the outcome of the
+phase that ran last.`,
+		Example: `  matoolkit batch watch 42
+  matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			if o.Interval < 100*time.Millisecond || o.Interval > time.Minute {
+				return usagef("--interval is %s; it can be 100ms to 1m", o.Interval)
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			return c.watch(cmd.Context(), s.Client, id, o)
+		},
+	}
+	watch.Flags().BoolVar(&o.UntilIdle, "until-idle", false, "return when the phase that runs now has ended")
+	watch.Flags().DurationVar(&o.Interval, "interval", 500*time.Millisecond, "time between two looks, 100ms to 1m")
+	return watch
+}
+
+// watch follows a batch on the console and turns its outcome into an exit status.
+func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptions) error {
+	o.Now, o.Wait = c.env.Now, c.env.Wait
+	r := c.renderer(o.UntilIdle)
+	last, err := Watch(ctx, source, id, o, r.Show)
+	r.Close()
+	if err != nil {
+		return err
+	}
+	if c.format == "json" {
+		if err := c.json(map[string]any{"batch": last.Batch, "phases": last.Phases}); err != nil {
+			return err
+		}
+	}
+	return outcome(last)
+}
+
+// outcome is the failure of a batch, or of the phase that ran last in one that goes
+// on.
+func outcome(p Progress) error {
+	if terminal(p.Batch) {
+		if p.Batch.Status == string(engine.BatchFailed) {
+			return &exit{status: ExitFailed, text: because(fmt.Sprintf("batch %d failed", p.Batch.ID), p.Batch.Error)}
+		}
+		return nil
+	}
+	if phase, ok := current(p); ok && phase.Status == string(engine.PhaseFailed) {
+		return &exit{status: ExitFailed, text: because("phase "+phase.Name+" failed", phase.Reason)}
+	}
+	return nil
+}
+
+func because(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
+}
+
+// renderer is how the console shows progress: not at all, as bars or as lines.
+func (c *console) renderer(untilIdle bool) Renderer {
+	switch {
+	case c.quiet || c.format == "json":
+		return silent{}
+	case c.env.Terminal && c.env.Getenv("TERM") != "dumb":
+		return NewBars(c.env.Stdout, c.env.Width, c.colored())
+	}
+	return NewLines(c.env.Stdout, !untilIdle)
+}
