@@ -5,8 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"io"
+	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -301,7 +305,33 @@ func TestDocumentsThatCannotBeRight(t *testing.T) {
 	}
 }
 
-// Entra ID publishes templates as issuers of keys, and keys of other issuers.
+// Keys as Entra ID publishes them have a certificate with its thumbprint, and
+// members of Microsoft's own.
+func TestKeysWithCertificates(t *testing.T) {
+	t.Parallel()
+	config := directory(2)
+	config.DataDir = t.TempDir()
+	server := start(t, config)
+	key := signingKey(t, config.DataDir)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thumbprint := sha1.Sum(der)
+	more := `{"cloud_instance_name":"microsoftonline.com","x5t":"` + base64.RawURLEncoding.EncodeToString(thumbprint[:]) +
+		`","x5c":["` + base64.StdEncoding.EncodeToString(der) + `"],"e":`
+	verifying := verifierConfig(server)
+	verifying.HTTPClient = &http.Client{Transport: &network{
+		next:    server.HTTPClient().Transport,
+		rewrite: func(body string) string { return strings.Replace(body, `{"e":`, more, 1) },
+	}}
+	if _, err := newVerifier(t, verifying).Verify(t.Context(), "Bearer "+userToken(t, server, entra.DefaultAdminUPN)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Entra ID publishes templates as issuers of keys.
 func TestKeysOfATemplateIssuer(t *testing.T) {
 	t.Parallel()
 	o := newOutside(t)

@@ -216,7 +216,8 @@ func (c claims) identity() Identity {
 		Roles:    c.Roles,
 		// idtyp is an optional claim of version 2; without it, a token that is
 		// about its own service principal and has no scope is an application's.
-		IsApp: c.IdentityType == "app" || c.IdentityType == "" && c.Scope == "" && c.Subject == c.ObjectID,
+		IsApp: c.IdentityType == "app" ||
+			c.IdentityType == "" && c.Scope == "" && c.ObjectID != "" && c.Subject == c.ObjectID,
 	}
 }
 

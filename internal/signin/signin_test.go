@@ -126,6 +126,12 @@ func TestIdentities(t *testing.T) {
 		}
 		return token
 	}
+	noIdentityType := part(t, appToken(t, v2), 1)
+	delete(noIdentityType, "idtyp")
+	plainApp, err := v2.IssueToken(noIdentityType)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		server *entra.Server
 		token  string
@@ -138,6 +144,7 @@ func TestIdentities(t *testing.T) {
 		"reader":                               {v2, userToken(t, v2, entra.DefaultReaderUPN), entra.DefaultReaderUPN, false, false},
 		"application, version 2":               {v2, appToken(t, v2), entra.DefaultWorkerClientID, true, true},
 		"application, version 1":               {v1, appToken(t, v1), entra.DefaultWorkerClientID, true, true},
+		"application without identity type":    {v2, plainApp, entra.DefaultWorkerClientID, true, true},
 		"user without roles":                   {v2, without(v2, "roles"), entra.DefaultAdminUPN, false, false},
 		"user without a user name":             {v2, without(v2, "preferred_username"), "Avery Admin", true, false},
 		"user without any name":                {v2, without(v2, "preferred_username", "name"), entra.DefaultAdminObjectID, true, false},

@@ -21,6 +21,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -73,6 +74,30 @@ func TestClientSecretCredential(t *testing.T) {
 	}
 	if claims, _ := server.VerifyClaims(token.Token, entra.ExchangeAudience); strings.Join(claims.Roles, " ") != "Exchange.ManageAsApp" {
 		t.Errorf("roles %v", claims.Roles)
+	}
+}
+
+// This is how the handler, the worker and the CLI come to trust the server.
+func TestACredentialThatTrustsTheCAFile(t *testing.T) {
+	t.Parallel()
+	config := entra.DefaultConfig()
+	config.DataDir = t.TempDir()
+	server := start(t, config)
+	for caFile, good := range map[string]bool{server.CAFile(): true, "": false} {
+		client, err := trust.HTTPClient(caFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := options(server)
+		options.Transport = client
+		credential, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, entra.DefaultWorkerClientID, entra.DefaultWorkerSecret,
+			&azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := credential.GetToken(t.Context(), scopes(graphScope)); (err == nil) != good {
+			t.Errorf("CA file %q: %v", caFile, err)
+		}
 	}
 }
 
