@@ -22,14 +22,14 @@ type serviceBusTrigger struct {
 	client    *azservicebus.Client
 	slots     chan struct{} // one element per invocation that may still begin
 	renewal   time.Duration // how long a message's lock is kept alive
-	calls     sync.WaitGroup
+	calls     sync.WaitGroup // receivers that still have calls to wait for
 }
 
 const (
 	// gather is how long a batch waits for more messages after its first.
 	gather = time.Millisecond
 	// settleWithin bounds a complete, an abandon or a renewal.
-	settleWithin = 20 * time.Second
+	settleWithin = 5 * time.Second
 	// brokerBackOff is between two attempts while the broker cannot be reached.
 	brokerBackOff = 250 * time.Millisecond
 )
@@ -117,11 +117,14 @@ func (t *serviceBusTrigger) receive(running, life context.Context) error {
 	if err != nil {
 		return err
 	}
+	var mine sync.WaitGroup // calls whose messages are settled through this receiver
 	defer func() {
-		t.calls.Wait() // their messages are settled through it
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(life), time.Second)
-		defer cancel()
-		_ = receiver.Close(ctx) // it failed, or the host stops
+		t.calls.Go(func() { // the next receiver need not wait for them
+			mine.Wait()
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(life), time.Second)
+			defer cancel()
+			_ = receiver.Close(ctx) // it failed, or the host stops
+		})
 	}()
 	for {
 		// Without a handler that answers, messages are better left where they are.
@@ -135,7 +138,7 @@ func (t *serviceBusTrigger) receive(running, life context.Context) error {
 		messages, err := receiver.ReceiveMessages(running, free, &azservicebus.ReceiveMessagesOptions{TimeAfterFirstMessage: gather})
 		t.release(free - len(messages))
 		for _, m := range messages {
-			t.calls.Go(func() {
+			mine.Go(func() {
 				defer t.release(1)
 				t.handle(life, receiver, m)
 			})
@@ -182,7 +185,7 @@ func (t *serviceBusTrigger) handle(life context.Context, receiver *azservicebus.
 	lock := t.keepLock(life, receiver, m)
 	err := t.server.invoke(life, t.name, messagePayload(t.name, t.namespace, t.binding, m, t.server.now()))
 	lock.stop()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(life), settleWithin)
+	ctx, cancel := context.WithTimeout(life, settleWithin)
 	defer cancel()
 	if err == nil {
 		if err := receiver.CompleteMessage(ctx, m, nil); err != nil {
