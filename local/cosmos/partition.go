@@ -46,7 +46,7 @@ func appendComponent(dst, text []byte) ([]byte, error) {
 		return dst, err
 	}
 	if v.Kind == document.Number {
-		return strconv.AppendFloat(dst, v.Num, 'g', -1, 64), nil
+		return strconv.AppendFloat(dst, v.Num+0, 'g', -1, 64), nil // + 0 makes -0 equal to 0
 	}
 	if v.Kind == document.String && len(v.Text) > 2048 {
 		return dst, errors.New("it is longer than 2048 bytes")

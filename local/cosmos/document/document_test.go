@@ -1,0 +1,101 @@
+package document
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"id":"a"}`:                "",
+		" \n{}\t":                   "",
+		`{"n":-1.5E+3,"m":1e308}`:   "",
+		``:                          "not valid JSON",
+		`[]`:                        "not a JSON object",
+		`"x"`:                       "not a JSON object",
+		`{"a":1,}`:                  "not valid JSON",
+		`{"a":1} {}`:                "not valid JSON",
+		"{\"a\":\"\xff\"}":          "not valid UTF-8",
+		`{"a":[1e309]}`:             "outside the range",
+		`{"a":"1e309"}`:             "",
+		nested(MaxDepth):            "",
+		nested(MaxDepth + 1):        "deeper than 128",
+		`{"a":"` + `[[[[` + `\"["}`: "",
+	} {
+		err := Check([]byte(text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%.60s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func nested(levels int) string {
+	return `{"a":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + `}`
+}
+
+func TestEachMemberLocatesMembers(t *testing.T) {
+	t.Parallel()
+	const text = ` { "a" : {"x":"}"} , "b\n":[1,"]"],"c" : true }`
+	var got []string
+	EachMember([]byte(text), func(m Member) bool {
+		got = append(got, m.Name, string(m.Value), text[m.Start:m.End])
+		return m.Name != "c"
+	})
+	want := []string{"a", `{"x":"}"}`, `"a" : {"x":"}"}`, "b\n", `[1,"]"]`, `"b\n":[1,"]"]`, "c", "true", `"c" : true`}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNumbersKeepTheirText(t *testing.T) {
+	t.Parallel()
+	const text = `{"a":9007199254740993,"b":1.10,"c":[1E2,-0]}`
+	v, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(v.Append(nil)); got != text {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Whatever is valid JSON means the same to this package and to encoding/json.
+func FuzzParseAgreesWithEncodingJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":[1,2.5e3,{"b":null}],"c":"\u00e9\ud83d\ude00\ud800x\\\/\b\f","a":false}`, `[]`, `{}`, `"x"`, `-0.0`, ` [ 1 , { } ] `, `"\ud800\ud800\udc00"`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var want any
+		if json.Unmarshal(text, &want) != nil {
+			return
+		}
+		v, err := Parse(text)
+		if err != nil {
+			t.Fatalf("Parse refuses %q: %v", text, err)
+		}
+		again := v.Append(nil)
+		var got any
+		if err := json.Unmarshal(again, &got); err != nil {
+			t.Fatalf("%q became %q: %v", text, again, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%q became %q: %v, want %v", text, again, got, want)
+		}
+		object, ok := want.(map[string]any)
+		if !ok {
+			return
+		}
+		for name, value := range object {
+			raw, found := Lookup(text, []string{name})
+			var member any
+			if !found || json.Unmarshal(raw, &member) != nil || !reflect.DeepEqual(member, value) {
+				t.Fatalf("the member %q of %q is %q, want %v", name, text, raw, value)
+			}
+		}
+	})
+}
