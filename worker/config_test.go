@@ -1,0 +1,114 @@
+package main
+
+import (
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+)
+
+// minimal is the least that a worker starts with.
+var minimal = map[string]string{
+	envWorkerID: "worker-01", envBusString: "Endpoint=sb://x;SharedAccessKeyName=k;SharedAccessKey=busk3y",
+	envTenantID: "tenant-1", envAppID: "app-1", envAppSecret: "s3cret",
+}
+
+// environment is minimal with changes: an empty value unsets.
+func environment(changes map[string]string) func(string) string {
+	env := maps.Clone(minimal)
+	maps.Copy(env, changes)
+	return func(name string) string { return env[name] }
+}
+
+func TestConfigDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := loadConfig(environment(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config{
+		WorkerID: "worker-01", BusString: minimal[envBusString],
+		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret",
+		Graph:          service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
+		Exchange:       service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
+		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute,
+	}
+	if got != want {
+		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestConfigReadsEverything(t *testing.T) {
+	t.Parallel()
+	got, err := loadConfig(environment(map[string]string{
+		envBusString: "", envBusNamespace: "ns.servicebus.windows.net",
+		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
+		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
+		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLogLevel: "debug", envNoOp: "1",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config{
+		WorkerID: "worker-01", BusNamespace: "ns.servicebus.windows.net",
+		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret", AuthorityHost: "https://login.microsoftonline.us",
+		Graph:  service{"https://graph.microsoft.us", "https://graph.microsoft.us/.default"},
+		CAFile: "ca.pem",
+		// On this machine a simulation answers, to tokens for the real one.
+		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
+		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, LogLevel: slog.LevelDebug, NoOp: true,
+	}
+	if got != want {
+		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestConfigSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		note    string
+		changes map[string]string
+		want    string
+	}{
+		{"no worker id", map[string]string{envWorkerID: ""}, "WORKER_ID is not set"},
+		{"a worker id that is a path", map[string]string{envWorkerID: "a/b"}, `"a/b" cannot be part of a subscription's name`},
+		{"no tenant", map[string]string{envTenantID: ""}, "TARGET_TENANT_ID is not set"},
+		{"no app", map[string]string{envAppID: ""}, "APP_ID is not set"},
+		{"no secret", map[string]string{envAppSecret: ""}, "APP_SECRET is not set"},
+		{"no broker", map[string]string{envBusString: ""}, "set one of ServiceBusConnection"},
+		{"two brokers", map[string]string{envBusNamespace: "x"}, "set one of ServiceBusConnection"},
+		{"http off this machine", map[string]string{envGraphURL: "http://graph.example"}, "must be https: only a server on this machine"},
+		{"http to what only begins like this machine", map[string]string{envGraphURL: "http://127.0.0.1.example"}, "must be https"},
+		{"a password in a URL", map[string]string{envGraphURL: "https://u:p@graph.example"}, "is not the URL of a server"},
+		{"no URL", map[string]string{envExchangeURL: "graph.example"}, "is not the URL of a server"},
+		{"authority without TLS", map[string]string{envAuthorityHost: "http://127.0.0.1:7072"}, "must be https"},
+		{"no number", map[string]string{envParallelism: "many"}, `MAX_PARALLELISM: "many" is not a whole number from 1 to 1000`},
+		{"no parallelism", map[string]string{envParallelism: "0"}, "MAX_PARALLELISM"},
+		{"negative seconds", map[string]string{envIdle: "-1"}, "IDLE_TIMEOUT_SECONDS"},
+		{"no time for jobs", map[string]string{envJobTimeout: "0"}, "a job needs a time limit"},
+		{"no level", map[string]string{envLogLevel: "loud"}, "LOG_LEVEL"},
+		{"neither on nor off", map[string]string{envNoOp: "yes"}, "WORKER_NOOP"},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			_, err := loadConfig(environment(tc.changes))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("got %v, want %q in it", err, tc.want)
+			}
+			if said := err.Error(); strings.Contains(said, "s3cret") || strings.Contains(said, "busk3y") {
+				t.Fatalf("the error tells a secret: %s", said)
+			}
+		})
+	}
+}
+
+func TestConfigSaysAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, err := loadConfig(func(string) string { return "" })
+	for _, name := range []string{envWorkerID, envTenantID, envAppID, envAppSecret, envBusString} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named in: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// safeBuffer is a log that a test reads while the worker writes it.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// The worker as it runs on a laptop: signed in at the local identity provider,
+// whose tokens the tenant verifies, with jobs over the local Service Bus.
+func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+
+	identity := entra.DefaultConfig()
+	identity.Addr, identity.DataDir = "127.0.0.1:0", t.TempDir()
+	directory, err := entra.Start(ctx, identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer directory.Close()
+	target, err := tenant.Start(ctx, tenant.Config{
+		TenantID: entra.DefaultTenantID, VerifyToken: directory.VerifyToken, ProvisionMailUsers: true,
+		Seed: &tenant.Seed{Groups: []tenant.SeedGroup{{Properties: map[string]any{
+			"id": groupID, "displayName": "Pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
+		}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+
+	log := &safeBuffer{}
+	workerCtx, stop := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- run(workerCtx, func(name string) string {
+			return map[string]string{
+				envWorkerID: "worker-01", envBusString: broker.ConnectionString(),
+				envTenantID: entra.DefaultTenantID, envAppID: entra.DefaultWorkerClientID, envAppSecret: entra.DefaultWorkerSecret,
+				envAuthorityHost: directory.URL(), "EXTRA_CA_FILE": directory.CAFile(),
+				envGraphURL: target.URL(), envExchangeURL: target.URL(), envIdle: "0", envLogLevel: "debug",
+			}[name]
+		}, log)
+	}()
+	o := newOrchestrator(t, ctx, broker.ConnectionString())
+
+	created := o.do(t, ctx, "New-EntraUser", map[string]any{
+		"DisplayName": "Grace Hopper", "UserPrincipalName": "grace@contoso.example", "Password": "Pa55word-Of-Grace",
+		"Mail": "grace@contoso.example", "OtherMails": "grace@old.example",
+	})
+	var user struct{ UserId string }
+	if err := json.Unmarshal(created.Result, &user); err != nil || user.UserId == "" {
+		t.Fatalf("New-EntraUser answered %s %+v", created.Result, created.Error)
+	}
+	for _, step := range []struct {
+		function string
+		params   map[string]any
+		want     string
+	}{
+		{"Set-EntraUserUPN", map[string]any{"UserId": user.UserId, "NewUserPrincipalName": "ghopper@contoso.example"}, `true`},
+		{"Add-EntraGroupMember", map[string]any{"UserId": user.UserId, "GroupId": groupID}, `true`},
+		{"Set-ExchangePrimaryEmail", map[string]any{"Identity": user.UserId, "PrimaryEmail": "ghopper@contoso.example"}, `true`},
+		{"Set-ExchangeMailUserGuids", map[string]any{"Identity": user.UserId, "ExchangeGuid": exchangeGUID}, `true`},
+		{"Test-EntraAttributeMatch",
+			map[string]any{"UserId": user.UserId, "AttributeName": "mail", "ExpectedValue": "ghopper@contoso.example"},
+			`{"complete":true,"data":{"UserId":"` + user.UserId + `","AttributeName":"mail","Match":true,"ActualValue":"ghopper@contoso.example"}}`},
+	} {
+		if got := o.do(t, ctx, step.function, step.params); string(got.Result) != step.want {
+			t.Fatalf("%s answered %s %+v, want %s", step.function, got.Result, got.Error, step.want)
+		}
+	}
+	if got := o.do(t, ctx, "Set-Nothing", nil); got.Error == nil || got.Error.Type != catalog.FailureUnknownFunction {
+		t.Errorf("Set-Nothing answered %s %+v", got.Result, got.Error)
+	}
+	if got := o.do(t, ctx, "No-Op", nil); got.Error == nil {
+		t.Error("No-Op is offered without having been asked for")
+	}
+
+	stop()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Fatal("the worker does not stop")
+	}
+	lines := log.String()
+	for _, secret := range []string{"Pa55word-Of-Grace", entra.DefaultWorkerSecret, "c2VjcmV0"} {
+		if strings.Contains(lines, secret) {
+			t.Errorf("the log tells the secret %s:\n%s", secret, lines)
+		}
+	}
+	for _, field := range []string{`"WorkerId":"worker-01"`, `"BatchId":42`, `"StepExecutionId":1`, `"JobId":"step-1-attempt-1"`} {
+		if !strings.Contains(lines, field) {
+			t.Errorf("the log has no %s:\n%s", field, lines)
+		}
+	}
+}
+
+const (
+	groupID      = "22222222-0000-4000-8000-000000000001"
+	exchangeGUID = "33333333-0000-4000-8000-000000000001"
+)
+
+// orchestrator is the other end of the bus.
+type orchestrator struct {
+	jobs    *azservicebus.Sender
+	results *azservicebus.Receiver
+	steps   int64
+}
+
+func newOrchestrator(t *testing.T, ctx context.Context, connection string) *orchestrator {
+	t.Helper()
+	client, err := azservicebus.NewClientFromConnectionString(connection, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close(context.Background()) })
+	jobs, err := client.NewSender(message.TopicWorkerJobs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator,
+		&azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &orchestrator{jobs: jobs, results: results}
+}
+
+// do sends one job and waits for its result.
+func (o *orchestrator) do(t *testing.T, ctx context.Context, function string, params map[string]any) message.Result {
+	t.Helper()
+	o.steps++
+	raw, err := json.Marshal(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := message.Job{
+		JobID: fmt.Sprintf("step-%d-attempt-1", o.steps), BatchID: 42, WorkerID: "worker-01",
+		FunctionName: function, Parameters: raw,
+		CorrelationData: message.Correlation{BatchID: 42, StepExecutionID: o.steps},
+	}
+	body, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := job.ID()
+	if err := o.jobs.SendMessage(ctx, &azservicebus.Message{
+		Body: body, MessageID: &id, ApplicationProperties: map[string]any{message.PropertyWorkerID: "worker-01"},
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := o.results.ReceiveMessages(ctx, 1, nil)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%s was not answered: %v", function, err)
+	}
+	var result message.Result
+	if err := json.Unmarshal(got[0].Body, &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.JobID != job.JobID {
+		t.Fatalf("%s was answered with the result of %s", job.JobID, result.JobID)
+	}
+	return result
+}
+
+func TestRunRefusesWhatCannotBecomeRight(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		note    string
+		changes map[string]string
+		want    string
+	}{
+		{"configuration", map[string]string{envWorkerID: ""}, "configuration: WORKER_ID is not set"},
+		{"trust", map[string]string{"EXTRA_CA_FILE": filepath.Join("testdata", "none.pem")}, "trust: "},
+		{"tenant", map[string]string{envTenantID: "no tenant!"}, "target tenant credential: "},
+		{"bus", map[string]string{envBusString: "SharedAccessKey=busk3y"}, "service bus: ServiceBusConnection is not a connection string"},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			err := run(t.Context(), environment(tc.changes), &safeBuffer{})
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "busk3y") {
+				t.Fatalf("got %v, want %s…", err, tc.want)
+			}
+		})
+	}
+}
+
+// A broker that is not up yet is waited for, and an order to stop is obeyed
+// meanwhile.
+func TestWorkerStartsBeforeTheBroker(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	log := &safeBuffer{}
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- run(ctx, environment(map[string]string{
+			envBusString: "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;",
+		}), log)
+	}()
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.Contains(log.String(), "cannot receive jobs: trying again") {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log does not tell of the broker:\n%s", log)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the worker does not stop")
+	}
+}
+
+func TestFunctionsCommand(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"table", "json"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			golden(t, "functions."+format, execute(t, nil, "functions", "--output", format))
+		})
+	}
+}
+
+func TestFunctionsCommandShowsTheNoOpOnlyWhereItIsOn(t *testing.T) {
+	t.Parallel()
+	if out := execute(t, nil, "functions"); bytes.Contains(out, []byte("No-Op")) {
+		t.Error("No-Op is listed")
+	}
+	if out := execute(t, map[string]string{envNoOp: "1"}, "functions"); !bytes.Contains(out, []byte("No-Op")) {
+		t.Error("No-Op is not listed")
+	}
+}
+
+func TestFunctionsCommandRefusesAnUnknownFormat(t *testing.T) {
+	t.Parallel()
+	cmd := command(environment(nil))
+	cmd.SetArgs([]string{"functions", "-o", "xml"})
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "must be table or json") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func execute(t *testing.T, env map[string]string, args ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := command(func(name string) string { return env[name] })
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// golden compares with a file under testdata, which UPDATE_GOLDEN=1 writes.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE_GOLDEN") == "1" {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, got, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs (UPDATE_GOLDEN=1 writes it anew):\n%s", path, got)
+	}
+}
