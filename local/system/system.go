@@ -92,16 +92,10 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	if len(c.Parts) == 0 {
 		c.Parts = AllParts()
 	}
-	if c.Addresses == (Addresses{}) {
-		c.Addresses = DefaultAddresses()
-	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.WorkerID == "" {
-		c.WorkerID = "worker-01"
-	}
-	s := &System{config: c, caFile: caFile(c.DataDir)}
+	s := At(c)
 	for _, p := range AllParts() {
 		if !slices.Contains(c.Parts, p) {
 			continue
@@ -113,11 +107,19 @@ func Start(ctx context.Context, c Config) (*System, error) {
 	return s, nil
 }
 
-func caFile(dataDir string) string {
-	if dataDir == "" {
-		return ""
+// At is a system that runs elsewhere at known addresses, with its state in DataDir.
+func At(c Config) *System {
+	if c.Addresses == (Addresses{}) {
+		c.Addresses = DefaultAddresses()
 	}
-	return filepath.Join(dataDir, "entra", "ca.pem")
+	if c.WorkerID == "" {
+		c.WorkerID = "worker-01"
+	}
+	s := &System{config: c}
+	if dir, err := filepath.Abs(c.DataDir); err == nil && c.DataDir != "" {
+		s.caFile = filepath.Join(dir, "entra", "ca.pem")
+	}
+	return s
 }
 
 // explain says what to do about the failure that newcomers meet.
@@ -193,8 +195,10 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 		return err
 	}
 	s.config.Addresses.Entra = strings.TrimPrefix(s.Entra.URL(), "https://")
-	s.caFile = s.Entra.CAFile()
 	s.started("Entra ID", s.Entra.URL(), s.Entra.Close)
+	if err := s.keepCA(); err != nil {
+		return err
+	}
 
 	t := tenant.Config{
 		Addr: s.config.Addresses.Tenant, TenantID: entra.DefaultTenantID, VerifyToken: s.Entra.VerifyToken,
@@ -209,6 +213,22 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	s.config.Addresses.Tenant = strings.TrimPrefix(s.Tenant.URL(), "http://")
 	s.started("Microsoft 365 tenant", s.Tenant.URL(), s.Tenant.Close)
 	return nil
+}
+
+// keepCA puts the CA where other programs find it, for as long as this system
+// runs where it keeps no state.
+func (s *System) keepCA() (err error) {
+	if file := s.Entra.CAFile(); file != "" {
+		s.caFile, err = filepath.Abs(file)
+		return err
+	}
+	dir, err := os.MkdirTemp("", "matoolkit-")
+	if err != nil {
+		return err
+	}
+	s.close = append(s.close, func() error { return os.RemoveAll(dir) })
+	s.caFile = filepath.Join(dir, "ca.pem")
+	return os.WriteFile(s.caFile, s.Entra.CAPEM(), 0o600)
 }
 
 func (s *System) startHost(ctx context.Context) (err error) {

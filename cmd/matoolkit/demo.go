@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/demo"
+)
+
+func demoCommand() *cobra.Command {
+	c := demo.Config{}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a whole migration batch on this machine, and check the result",
+		Long: `demo starts the local system and a worker, signs in, publishes a runbook, creates
+a batch of 25 members, takes it through every phase and then checks the tenant.
+Two of the members fail, each for a real reason. It exits with status 0 only if
+everything is as it must be.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			if c.Matoolkit, err = os.Executable(); err != nil {
+				return err
+			}
+			if c.Worker == "" {
+				c.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("worker"))
+			}
+			for _, needed := range []string{c.Worker, filepath.Join(c.App, "host.json"), filepath.Join(c.Example, "runbook.yaml")} {
+				if _, err := os.Stat(needed); err != nil {
+					return fmt.Errorf("%w; \"make demo\" builds what is needed and runs this from the repository's root", err)
+				}
+			}
+			c.Console = cli.OSEnvironment()
+			return demo.Run(ctx, c)
+		},
+	}
+	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
+	cmd.Flags().StringVar(&c.Worker, "worker", "", "the worker program (default: beside this one)")
+	cmd.Flags().StringVar(&c.Example, "example", filepath.Join("examples", "user-migration"), "the example's folder")
+	return cmd
+}
+
+func executable(name string) string {
+	if runtime.GOOS == "windows" {
+		return name + ".exe"
+	}
+	return name
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/local/system"
+)
+
+// localCommand runs the whole system on this machine.
+func localCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "local",
+		Short: "Run Azure and a Microsoft 365 tenant on this machine",
+		Long: `local runs everything that matoolkit needs on this machine, on loopback only:
+Service Bus, Cosmos DB, the Functions host with the real handler, Entra ID, and a
+tenant with Graph and Exchange. Nothing leaves the machine.`,
+	}
+	c.AddCommand(upCommand(), envCommand(), demoCommand())
+	return c
+}
+
+// upFlags are the options that say where the parts are.
+type upFlags struct {
+	config    system.Config
+	parts     []string
+	ephemeral bool
+	free      bool
+	endpoints string
+	verbose   bool
+}
+
+func upCommand() *cobra.Command {
+	f := &upFlags{}
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Start the parts and keep them running until Ctrl-C",
+		Example: `  matoolkit local up                        state in .data, the documented ports
+  matoolkit local up --ephemeral            keep nothing
+  matoolkit local up --parts servicebus     one part only, the others elsewhere`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return up(ctx, f, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	d := system.DefaultAddresses()
+	flags := c.Flags()
+	flags.StringVar(&f.config.DataDir, "data-dir", ".data", "keep all state here")
+	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep no state")
+	flags.StringVar(&f.config.AppDir, "app", "dist", "the staged Functions app")
+	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
+	flags.StringVar(&f.config.WorkerID, "worker-id", "worker-01", "the worker that has a subscription")
+	flags.StringSliceVar(&f.parts, "parts", nil, "only these: servicebus, cosmos, identity, host")
+	flags.StringVar(&f.config.Addresses.ServiceBus, "servicebus", d.ServiceBus, "address of Service Bus (AMQP)")
+	flags.StringVar(&f.config.Addresses.Cosmos, "cosmos", d.Cosmos, "address of Cosmos DB (HTTP)")
+	flags.StringVar(&f.config.Addresses.Host, "host", d.Host, "address of the Functions host (HTTP)")
+	flags.StringVar(&f.config.Addresses.Entra, "entra", d.Entra, "address of Entra ID (HTTPS)")
+	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of the tenant: Graph and Exchange (HTTP)")
+	flags.BoolVar(&f.free, "free-ports", false, "take free ports instead")
+	flags.StringVar(&f.endpoints, "endpoints", "", "write where everything is to this file, as JSON, when all is ready")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print what the parts log")
+	flags.SortFlags = false
+	return c
+}
+
+func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
+	c := f.config
+	for _, p := range f.parts {
+		if !slices.Contains(system.AllParts(), system.Part(p)) {
+			return fmt.Errorf("--parts: there is no part %q; there are %v", p, system.AllParts())
+		}
+		c.Parts = append(c.Parts, system.Part(p))
+	}
+	if f.ephemeral {
+		c.DataDir = ""
+	}
+	if f.free {
+		c.Addresses = system.FreeAddresses()
+	}
+	level := slog.LevelWarn
+	if f.verbose {
+		level = slog.LevelInfo
+	}
+	c.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
+	c.Output = io.Discard
+	if f.verbose {
+		c.Output = log
+	}
+	began := time.Now()
+	s, err := system.Start(context.WithoutCancel(ctx), c)
+	if err != nil {
+		return err
+	}
+	for _, line := range s.Lines() {
+		fmt.Fprintf(out, "%-22s %s\n", line.Part, line.Address)
+	}
+	state := "state in " + c.DataDir
+	if c.DataDir == "" {
+		state = "no state is kept"
+	}
+	fmt.Fprintf(out, "ready in %d ms; %s; Ctrl-C stops\n", time.Since(began).Milliseconds(), state)
+	if f.endpoints != "" {
+		if err := system.WriteEndpoints(f.endpoints, s.Endpoints()); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return s.Close()
+}
+
+func envCommand() *cobra.Command {
+	var dataDir, program string
+	c := &cobra.Command{
+		Use:   "env",
+		Short: "Print the environment for a program that uses the local system",
+		Example: `  eval "$(matoolkit local env)"             then use matoolkit against it
+  eval "$(matoolkit local env --for worker)" && bin/worker`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e := system.At(system.Config{DataDir: dataDir}).Endpoints()
+			sets := map[string]map[string]string{"cli": e.CLI, "worker": e.Worker, "handler": e.Handler}
+			env, ok := sets[program]
+			if !ok {
+				return fmt.Errorf("--for: there is no environment for %q; there are cli, worker and handler", program)
+			}
+			for _, name := range slices.Sorted(maps.Keys(env)) {
+				fmt.Fprintf(cmd.OutOrStdout(), "export %s='%s'\n", name, strings.ReplaceAll(env[name], "'", `'\''`))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&dataDir, "data-dir", ".data", "the state folder of the running system")
+	c.Flags().StringVar(&program, "for", "cli", "cli, worker or handler")
+	return c
+}

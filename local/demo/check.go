@@ -1,0 +1,163 @@
+package demo
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/local/tenant"
+)
+
+// Failures are the members of the example who must fail, and what of the reason
+// must be said.
+var Failures = map[string]string{
+	"daniel.garcia@fabrikam.com": "a user with this userPrincipalName exists",
+	"kofi.mensah@fabrikam.com":   "couldn't be found",
+}
+
+const groupName = "Contoso migration"
+
+// check compares the batch and the tenant's own state with what must be.
+func (d *demo) check(ctx context.Context) error {
+	b, err := ask[app.BatchView](ctx, d, "batch", "get", strconv.Itoa(d.batch))
+	if err != nil {
+		return err
+	}
+	members, err := ask[app.Page[app.MemberView]](ctx, d, "batch", "members", strconv.Itoa(d.batch), "--limit", "1000")
+	if err != nil {
+		return err
+	}
+	state, err := State(ctx, d.endpoints.TenantURL)
+	if err != nil {
+		return err
+	}
+	rows, err := readRows(filepath.Join(d.Example, "members.csv"))
+	if err != nil {
+		return err
+	}
+	migrated, err := Check(b, members.Items, rows, state)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "%d users exist under their new names, are in the group %q and have their new primary address.\n", migrated, groupName)
+	fmt.Fprintf(d.out, "%d members failed for the reasons that the example says.\n", len(Failures))
+	return nil
+}
+
+// State is what a local tenant holds.
+func State(ctx context.Context, tenantURL string) (tenant.State, error) {
+	var state tenant.State
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, tenantURL+"/_local/state", nil)
+	if err != nil {
+		return state, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return state, err
+	}
+	defer response.Body.Close()
+	return state, json.NewDecoder(response.Body).Decode(&state)
+}
+
+func readRows(file string) ([]map[string]string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	records, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(records) == 0 {
+		return nil, errors.Join(fmt.Errorf("%s holds no members", file), err)
+	}
+	var rows []map[string]string
+	for _, r := range records[1:] {
+		row := map[string]string{}
+		for i, name := range records[0] {
+			row[name] = r[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// Check tells everything in which the end of the example is not as it must be, and
+// how many members were migrated.
+func Check(b app.BatchView, members []app.MemberView, rows []map[string]string, state tenant.State) (migrated int, err error) {
+	var errs []error
+	if b.Status != "completed" {
+		errs = append(errs, fmt.Errorf("the batch is %s: %s", b.Status, b.Error))
+	}
+	if len(members) != len(rows) {
+		errs = append(errs, fmt.Errorf("the batch has %d members, the list %d", len(members), len(rows)))
+	}
+	byKey := map[string]app.MemberView{}
+	for _, m := range members {
+		byKey[m.Key] = m
+	}
+	for _, row := range rows {
+		key := row["UserPrincipalName"]
+		m := byKey[key]
+		if reason, fails := Failures[key]; fails {
+			if m.Status != "failed" || !strings.Contains(m.Error, reason) {
+				errs = append(errs, fmt.Errorf("%s must fail because %q, and is %s: %s", key, reason, m.Status, m.Error))
+			}
+			continue
+		}
+		if m.Status != "active" {
+			errs = append(errs, fmt.Errorf("%s is %s: %s", key, m.Status, m.Error))
+			continue
+		}
+		if err := arrived(row, state); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", key, err))
+			continue
+		}
+		migrated++
+	}
+	return migrated, errors.Join(errs...)
+}
+
+// arrived tells what is missing of one member in the tenant.
+func arrived(row map[string]string, state tenant.State) error {
+	upn := row["UserPrincipalName"]
+	users := slices.DeleteFunc(slices.Clone(state.Users), func(u tenant.User) bool {
+		return u.Text("displayName") != row["GivenName"]+" "+row["Surname"]
+	})
+	if len(users) != 1 {
+		return fmt.Errorf("the tenant has %d users of that name", len(users))
+	}
+	u := users[0]
+	if !strings.EqualFold(u.UPN(), upn) || u.Text("department") != row["Department"] {
+		return fmt.Errorf("the user is %s of %s", u.UPN(), u.Text("department"))
+	}
+	inGroup := 0
+	for _, g := range state.Groups {
+		if g.Properties["displayName"] == groupName {
+			for _, id := range g.Members {
+				if id == u.ID() {
+					inGroup++
+				}
+			}
+		}
+	}
+	if inGroup != 1 {
+		return fmt.Errorf("the user is in the group %d times", inGroup)
+	}
+	at := slices.IndexFunc(state.Recipients, func(r tenant.Recipient) bool { return r.ExternalDirectoryObjectID == u.ID() })
+	if at < 0 {
+		return errors.New("there is no recipient")
+	}
+	r := state.Recipients[at]
+	if !strings.EqualFold(r.Primary(), upn) || !strings.EqualFold(r.ExchangeGUID, row["ExchangeGuid"]) {
+		return fmt.Errorf("the recipient has the primary address %s and the GUID %s", r.Primary(), r.ExchangeGUID)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+// Package demo runs the main job on one machine, as an administrator would: it
+// starts the local system and a worker as processes of their own, signs in,
+// publishes the example runbook, creates a batch, takes it through every phase
+// with the CLI's own commands, and then looks at the tenant itself.
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/system"
+)
+
+// Config says where the programs and the example are.
+type Config struct {
+	Matoolkit string // the executable
+	Worker    string
+	App       string // the staged Functions app
+	Example   string // the folder with runbook.yaml, members.csv and tenant.json
+	Console   cli.Environment
+}
+
+// Run runs the demo. It fails unless everything came about as the example says.
+func Run(ctx context.Context, c Config) (err error) {
+	dir, err := os.MkdirTemp("", "matoolkit-demo-")
+	if err != nil {
+		return err
+	}
+	d := &demo{Config: c, dir: dir, out: c.Console.Stdout}
+	defer func() {
+		err = errors.Join(err, d.stop())
+		if err != nil {
+			err = fmt.Errorf("%w\nthe logs of this run are in %s", err, dir)
+			return
+		}
+		err = os.RemoveAll(dir)
+	}()
+	return d.run(ctx)
+}
+
+type demo struct {
+	Config
+	dir       string
+	out       io.Writer
+	endpoints system.Endpoints
+	processes []*system.Process
+	batch     int
+}
+
+func (d *demo) run(ctx context.Context) error {
+	for _, step := range []struct {
+		title string
+		do    func(context.Context) error
+	}{
+		{"Azure and a tenant start on this machine, and a worker beside them", d.start},
+		{"The target tenant already has a group and an employee", d.seed},
+		{"Sign in as an administrator", d.command("auth", "login")},
+		{"Publish the runbook", d.command("runbook", "publish", filepath.Join(d.Example, "runbook.yaml"))},
+		{"Create a batch from the list of members", d.create},
+		{"Take the batch through every phase", d.advance},
+		{"Where everyone stands", d.summary},
+		{"What the tenant itself says", d.check},
+	} {
+		fmt.Fprintf(d.out, "\n== %s\n", step.title)
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", strings.ToLower(step.title[:1])+step.title[1:], err)
+		}
+	}
+	return nil
+}
+
+// start starts the processes on free ports, so that nothing else is in the way.
+func (d *demo) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	file := filepath.Join(d.dir, "endpoints.json")
+	up, err := d.spawn("system", nil, d.Matoolkit, "local", "up", "--free-ports", "--auto-approve",
+		"--data-dir", filepath.Join(d.dir, "data"), "--app", d.App, "--endpoints", file)
+	if err != nil {
+		return err
+	}
+	if d.endpoints, err = system.WaitEndpoints(ctx, file, up); err != nil {
+		return err
+	}
+	if _, err := d.spawn("worker", d.endpoints.Worker, d.Worker); err != nil {
+		return err
+	}
+	a := d.endpoints.Addresses
+	for _, line := range [][2]string{
+		{"Service Bus", "amqp://" + a.ServiceBus}, {"Cosmos DB", "http://" + a.Cosmos},
+		{"Functions host", d.endpoints.CLI["MATOOLKIT_API_URL"]}, {"Entra ID", d.endpoints.CLI["MATOOLKIT_AUTHORITY"]},
+		{"Microsoft 365 tenant", d.endpoints.TenantURL},
+	} {
+		fmt.Fprintf(d.out, "%-22s %s\n", line[0], line[1])
+	}
+	return nil
+}
+
+func (d *demo) spawn(name string, env map[string]string, path string, args ...string) (*system.Process, error) {
+	log, err := os.Create(filepath.Join(d.dir, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own
+	p, err := system.Spawn(name, log, env, path, args...)
+	if err == nil {
+		d.processes = append(d.processes, p)
+	}
+	return p, err
+}
+
+func (d *demo) stop() error {
+	var errs []error
+	for i := len(d.processes) - 1; i >= 0; i-- {
+		errs = append(errs, d.processes[i].Stop(15*time.Second))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *demo) seed(ctx context.Context) error {
+	body, err := os.ReadFile(filepath.Join(d.Example, "tenant.json"))
+	if err != nil {
+		return err
+	}
+	return Seed(ctx, d.endpoints.TenantURL, body)
+}
+
+// Seed puts objects into a local tenant.
+func Seed(ctx context.Context, tenantURL string, seed []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, tenantURL+"/_local/seed", bytes.NewReader(seed))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusNoContent {
+		text, _ := io.ReadAll(response.Body)
+		return fmt.Errorf("the tenant answered %s: %s", response.Status, text)
+	}
+	return nil
+}
+
+// command is a step that gives one command to the CLI and shows it.
+func (d *demo) command(args ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		fmt.Fprintf(d.out, "$ matoolkit %s\n", strings.Join(args, " "))
+		return d.cli(ctx, d.Console, args...)
+	}
+}
+
+func (d *demo) cli(ctx context.Context, console cli.Environment, args ...string) error {
+	env := maps.Clone(d.endpoints.CLI)
+	env["MATOOLKIT_HOME"] = filepath.Join(d.dir, "home")
+	outer := console.Getenv
+	console.Getenv = func(name string) string {
+		if v, ok := env[name]; ok {
+			return v
+		}
+		return outer(name)
+	}
+	root := cli.NewRoot(console)
+	root.SetArgs(args)
+	if status := cli.Execute(ctx, root); status != cli.ExitOK {
+		return fmt.Errorf("matoolkit %s ended with status %d", args[0], status)
+	}
+	return nil
+}
+
+// ask gives a command to the CLI for its answer in JSON.
+func ask[T any](ctx context.Context, d *demo, args ...string) (T, error) {
+	var answer T
+	var out bytes.Buffer
+	console := d.Console
+	console.Stdout, console.Terminal = &out, false
+	if err := d.cli(ctx, console, append(args, "--output", "json")...); err != nil {
+		return answer, err
+	}
+	return answer, json.Unmarshal(out.Bytes(), &answer)
+}
+
+func (d *demo) create(ctx context.Context) error {
+	members := filepath.Join(d.Example, "members.csv")
+	fmt.Fprintf(d.out, "$ matoolkit batch create user-migration %s\n", members)
+	b, err := ask[app.BatchView](ctx, d, "batch", "create", "user-migration", members)
+	d.batch = b.ID
+	if err == nil {
+		fmt.Fprintf(d.out, "Batch %d has %d members.\n", b.ID, b.MemberCount)
+	}
+	return err
+}
+
+func (d *demo) advance(ctx context.Context) error {
+	id := strconv.Itoa(d.batch)
+	for {
+		fmt.Fprintf(d.out, "$ matoolkit batch advance %s\n", id)
+		a, err := ask[app.AdvanceView](ctx, d, "batch", "advance", id)
+		if err != nil {
+			return err
+		}
+		if err := d.command("batch", "watch", id, "--until-idle")(ctx); err != nil {
+			return err
+		}
+		if len(a.Remaining) == 0 {
+			return nil
+		}
+	}
+}
+
+func (d *demo) summary(ctx context.Context) error {
+	id := strconv.Itoa(d.batch)
+	if err := d.command("batch", "phases", id)(ctx); err != nil {
+		return err
+	}
+	return d.command("batch", "members", id, "--status", "failed")(ctx)
+}

@@ -1,0 +1,113 @@
+package system
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// Process is a program of the product that runs beside this one, for the demo and
+// for tests that kill things.
+type Process struct {
+	Name string
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+// Spawn starts a program with an environment of its own added to this one's. Its
+// output goes to out.
+func Spawn(name string, out io.Writer, env map[string]string, path string, args ...string) (*Process, error) {
+	cmd := exec.Command(path, args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = os.Environ()
+	for k, v := range env {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	tieToParent(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	p := &Process{Name: name, cmd: cmd, done: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// PID is the process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Kill ends the process at once, as a crash does, and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.done
+}
+
+// Stop asks the process to end and waits; after the grace period it is killed.
+func (p *Process) Stop(grace time.Duration) error {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(grace):
+		p.Kill()
+		return fmt.Errorf("%s did not stop within %s", p.Name, grace)
+	}
+}
+
+// PeakMemory is the most resident memory that the process had, in bytes, once it
+// has ended; 0 where the system does not tell.
+func (p *Process) PeakMemory() int64 {
+	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10 // kilobytes on Linux
+}
+
+// CPU is the processor time that the process took, once it has ended.
+func (p *Process) CPU() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// WaitEndpoints reads the file that "matoolkit local up --endpoints" writes when
+// its parts are ready.
+func WaitEndpoints(ctx context.Context, file string, p *Process) (Endpoints, error) {
+	var e Endpoints
+	for {
+		body, err := os.ReadFile(file)
+		if err == nil && json.Unmarshal(body, &e) == nil {
+			return e, nil
+		}
+		select {
+		case <-p.Done():
+			return e, fmt.Errorf("%s ended before it was ready: %w", p.Name, errors.Join(p.err, errors.New("its log says why")))
+		case <-ctx.Done():
+			return e, fmt.Errorf("%s is not ready: %w", p.Name, ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// WriteEndpoints writes the file, whole or not at all.
+func WriteEndpoints(file string, e Endpoints) error {
+	body, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file+".new", body, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
+}
