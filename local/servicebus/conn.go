@@ -125,9 +125,14 @@ func (c *conn) header(want, answer []byte) error {
 
 // read handles frames until the peer closes the connection, which is not an error.
 func (c *conn) read() error {
+	var deadline time.Time
 	for opened := false; ; {
-		if err := c.net.SetReadDeadline(time.Now().Add(2 * idleTimeout)); err != nil {
-			return err
+		// The deadline is coarse: setting it for each frame would cost more than the frame.
+		if now := time.Now(); deadline.Sub(now) < 2*idleTimeout-idleTimeout/8 {
+			deadline = now.Add(2 * idleTimeout)
+			if err := c.net.SetReadDeadline(deadline); err != nil {
+				return err
+			}
 		}
 		kind, channel, body, err := amqp.ReadFrame(c.in, &c.frame, maxFrameSize)
 		if err != nil {

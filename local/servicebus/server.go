@@ -93,7 +93,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		}
 	}
 	var err error
-	if s.broker, err = broker.New(broker.Config{Topology: cfg.Topology, Now: cfg.Now, Logger: cfg.Logger}); err != nil {
+	if s.broker, err = broker.Open(broker.Config{Topology: cfg.Topology, DataDir: cfg.DataDir, Now: cfg.Now, Logger: cfg.Logger}); err != nil {
 		if s.listener != nil {
 			err = errors.Join(err, s.listener.Close())
 		}
@@ -205,5 +205,27 @@ func (s *Server) Close() error {
 		err = s.listener.Close()
 	}
 	s.group.Wait()
-	return err
+	return errors.Join(err, s.broker.Close())
+}
+
+// Stats are counters since the start.
+type Stats struct {
+	Entities map[string]EntityStats // by path: topics, queues, subscriptions, dead-letter sub-queues
+	Written  int64                  // bytes written to disk
+}
+
+// EntityStats count messages. A topic only sends, a subscription does the rest.
+type EntityStats struct {
+	Messages                                               int // there now, in any state; of a topic: scheduled
+	Sent                                                   int64
+	Delivered, Completed, Abandoned, DeadLettered, Expired int64
+}
+
+// Stats returns the counters.
+func (s *Server) Stats() Stats {
+	out := Stats{Entities: map[string]EntityStats{}, Written: s.broker.Written()}
+	for path, st := range s.broker.Stats() {
+		out.Entities[path] = EntityStats(st)
+	}
+	return out
 }

@@ -10,17 +10,25 @@ package broker
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/matoolkit/matoolkit/local/servicebus/journal"
 	"github.com/matoolkit/matoolkit/local/servicebus/topology"
 )
 
 // Config of a broker.
 type Config struct {
 	Topology topology.Topology
-	Now      func() time.Time
-	Logger   *slog.Logger
+	// DataDir is where the journal is; empty means that there is none.
+	DataDir string
+	// CompactAbove is the size in bytes from which on a journal of mostly dead
+	// records is rewritten. 0 means 16 MB.
+	CompactAbove int64
+	Now          func() time.Time
+	Logger       *slog.Logger
 }
 
 // Broker is one namespace.
@@ -31,6 +39,10 @@ type Broker struct {
 	queues   map[string]*Queue
 	ordered  []*Entity
 	wake     chan struct{}
+	wakesAt  atomic.Int64     // ms since 1970; Run sleeps until then
+	journal  *journal.Journal // nil when messages are in memory only
+	live     atomic.Int64     // about how many bytes of journal are not dead
+	ids      uint64           // the last id that stands for a path in the journal
 }
 
 // Error is a refusal with the AMQP condition that says why.
@@ -47,8 +59,9 @@ func refuse(condition, format string, args ...any) error {
 	return &Error{condition, fmt.Sprintf(format, args...)}
 }
 
-// New makes the entities of the topology.
-func New(cfg Config) (*Broker, error) {
+// Open makes the entities of the topology and restores what DataDir holds of them.
+// Messages that were locked are available again.
+func Open(cfg Config) (*Broker, error) {
 	b := &Broker{now: cfg.Now, logger: cfg.Logger, entities: map[string]*Entity{}, queues: map[string]*Queue{},
 		wake: make(chan struct{}, 1)}
 	for _, t := range cfg.Topology.Queues {
@@ -62,11 +75,34 @@ func New(cfg Config) (*Broker, error) {
 			e.targets = append(e.targets, target{queue: b.addQueue(e, t.Name+"/Subscriptions/"+s.Name, s.Delivery), rules: s.Rules})
 		}
 	}
-	return b, nil
+	if cfg.DataDir == "" {
+		return b, nil
+	}
+	if cfg.CompactAbove == 0 {
+		cfg.CompactAbove = 16 << 20
+	}
+	return b, b.open(cfg.DataDir, cfg.CompactAbove)
+}
+
+// Close returns when everything is on disk.
+func (b *Broker) Close() error {
+	if b.journal == nil {
+		return nil
+	}
+	return b.journal.Close()
+}
+
+// Written is the number of bytes written to disk since Open.
+func (b *Broker) Written() int64 {
+	if b.journal == nil {
+		return 0
+	}
+	return b.journal.Written()
 }
 
 func (b *Broker) addEntity(name string, window, ttl time.Duration) *Entity {
-	e := &Entity{b: b, path: name, ttl: ttl, scheduled: map[int64]*entry{}}
+	b.ids++
+	e := &Entity{b: b, id: b.ids, path: name, ttl: ttl, scheduled: map[int64]*entry{}}
 	if window > 0 {
 		e.duplicates = &history{window: window, seen: map[string]struct{}{}}
 	}
@@ -81,6 +117,8 @@ const deadLetterSuffix = "/$DeadLetterQueue"
 func (b *Broker) addQueue(e *Entity, path string, d topology.Delivery) *Queue {
 	q := newQueue(e, path, d)
 	q.dead = newQueue(e, path+deadLetterSuffix, topology.Delivery{LockDuration: d.LockDuration})
+	q.id, q.dead.id = b.ids+1, b.ids+2
+	b.ids += 2
 	b.queues[strings.ToLower(q.path)] = q
 	b.queues[strings.ToLower(q.dead.path)] = q.dead
 	e.queues = append(e.queues, q, q.dead)
@@ -101,7 +139,13 @@ func (b *Broker) Queue(address string) (*Queue, bool) {
 
 // Committed calls done once everything that was done to the broker before is on
 // disk, or with the error that kept it from there. done must not block.
-func (b *Broker) Committed(done func(error)) { done(nil) }
+func (b *Broker) Committed(done func(error)) {
+	if b.journal == nil {
+		done(nil)
+		return
+	}
+	b.journal.Committed(done)
+}
 
 // Tick does what is due: locks and messages expire, scheduled messages are enqueued.
 func (b *Broker) Tick() {
@@ -123,24 +167,52 @@ func (b *Broker) Run(stop <-chan struct{}) {
 		case <-timer.C:
 			b.Tick()
 		}
-		wait := time.Hour
-		now := b.now()
-		for _, e := range b.ordered {
-			if at, ok := e.nextDue(); ok {
-				wait = min(wait, time.UnixMilli(at).Sub(now))
-			}
-		}
-		timer.Reset(max(wait, minTick))
+		timer.Reset(max(b.untilDue(), minTick))
 	}
 }
 
 // minTick bounds how often Run ticks.
 const minTick = 5 * time.Millisecond
 
-// dueSooner tells Run that its next deadline moved forward.
-func (b *Broker) dueSooner() {
+// untilDue is how long Run may sleep. What falls due sooner while it looks wakes it.
+func (b *Broker) untilDue() time.Duration {
+	b.wakesAt.Store(math.MaxInt64)
+	now := b.now()
+	next := now.Add(time.Hour).UnixMilli()
+	for _, e := range b.ordered {
+		if at, ok := e.nextDue(); ok {
+			next = min(next, at)
+		}
+	}
+	b.wakesAt.Store(next)
+	return time.UnixMilli(next).Sub(now)
+}
+
+// due tells Run that something falls due at the time given.
+func (b *Broker) due(at int64) {
+	if at >= b.wakesAt.Load() {
+		return
+	}
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
+}
+
+// Stats returns the counters by path.
+func (b *Broker) Stats() map[string]Stats {
+	out := map[string]Stats{}
+	for _, e := range b.ordered {
+		e.mu.Lock()
+		for _, q := range e.queues {
+			st := q.stats
+			st.Messages = q.count
+			out[q.path] = st
+		}
+		st := out[e.path] // a queue's own, else empty
+		st.Sent, st.Messages = e.sent, st.Messages+len(e.scheduled)
+		out[e.path] = st
+		e.mu.Unlock()
+	}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 // Entity is what messages are sent to: a queue, or a topic with subscriptions.
 type Entity struct {
 	b    *Broker
+	id   uint64 // that stands for path in the journal
 	path string
 	ttl  time.Duration // of a topic
 
@@ -50,8 +51,9 @@ func (e *Entity) Send(messages []*Message) {
 	for _, m := range messages {
 		if m.scheduledAt.After(now) {
 			e.schedule(m, now)
-		} else if !e.repeated(m, now) {
-			e.enqueue(m, now)
+		} else if e.fresh(m, now) {
+			e.sent++
+			e.enqueue(m, 0, now)
 		}
 	}
 	e.mu.Unlock()
@@ -72,17 +74,39 @@ func (e *Entity) Schedule(messages []*Message) []int64 {
 }
 
 func (e *Entity) schedule(m *Message, now time.Time) int64 {
-	e.sequence++
-	if e.repeated(m, now) {
+	if !e.fresh(m, now) {
+		e.sequence++
 		return e.sequence
 	}
-	en := &entry{m: m, seq: e.sequence, enqueuedSeq: e.sequence, enqueuedAt: now.UnixMilli(), state: scheduled, dueAt: m.scheduledAt.UnixMilli(), dueIndex: -1}
-	e.scheduled[en.seq] = en
 	e.sent++
-	if e.due.add(en) {
-		e.b.dueSooner()
-	}
+	en := e.hold(m, e.sequence+1, now)
+	e.recordScheduled(e.b.record, en)
 	return en.seq
+}
+
+func (e *Entity) recordScheduled(record func(byte, func(*writer)), en *entry) {
+	record(recScheduled, func(w *writer) { w.uint(e.id); w.int(en.seq); w.int(en.enqueuedAt); w.message(en.m) })
+}
+
+// hold keeps a message until it is due.
+func (e *Entity) hold(m *Message, seq int64, now time.Time) *entry {
+	e.sequence = max(e.sequence, seq)
+	en := &entry{m: m, seq: seq, enqueuedSeq: seq, enqueuedAt: now.UnixMilli(), state: scheduled,
+		dueAt: m.scheduledAt.UnixMilli(), dueIndex: -1, returnedIndex: -1}
+	e.scheduled[seq] = en
+	e.b.live.Add(m.size())
+	if e.due.add(en) {
+		e.b.due(en.dueAt)
+	}
+	return en
+}
+
+func (e *Entity) unhold(seq int64) {
+	if en := e.scheduled[seq]; en != nil {
+		e.due.remove(en)
+		delete(e.scheduled, seq)
+		e.b.live.Add(-en.m.size())
+	}
 }
 
 // Cancel removes scheduled messages; it removes none when one is unknown.
@@ -95,33 +119,83 @@ func (e *Entity) Cancel(sequences []int64) error {
 		}
 	}
 	for _, s := range sequences {
-		if en := e.scheduled[s]; en != nil { // a number may be given twice
-			e.due.remove(en)
-			delete(e.scheduled, s)
-		}
+		e.unhold(s)
+		e.b.record(recCancelled, func(w *writer) { w.uint(e.id); w.int(s) })
 	}
 	return nil
 }
 
-func (e *Entity) repeated(m *Message, now time.Time) bool {
-	return e.duplicates != nil && !e.duplicates.add(m.id, now)
+// fresh reports whether the message is no repeat, and remembers it if so.
+func (e *Entity) fresh(m *Message, now time.Time) bool {
+	return e.duplicates == nil || e.remember(m.id, now)
 }
 
+// remember puts an id into the duplicate detection history, if there is one. It
+// reports false when the id is in the window already.
+func (e *Entity) remember(id string, now time.Time) bool {
+	if e.duplicates == nil {
+		return false
+	}
+	e.trim(now)
+	added := e.duplicates.add(id, now)
+	if added {
+		e.b.live.Add(seenSize(id))
+	}
+	return added
+}
+
+// trim forgets the message ids that are older than the window.
+func (e *Entity) trim(now time.Time) { e.b.live.Add(-e.duplicates.trim(now)) }
+
 // enqueue gives the message a sequence number and puts it into each queue whose
-// rules match it.
-func (e *Entity) enqueue(m *Message, now time.Time) {
+// rules match it. scheduled is its number until now, 0 when it had none.
+func (e *Entity) enqueue(m *Message, scheduled int64, now time.Time) {
 	e.sequence++
-	e.sent++
 	v := &view{m: m, sequence: e.sequence, enqueued: now}
+	matching := make([]*Queue, 0, 4)
 	for _, t := range e.targets {
-		if !t.takes(v) {
-			continue
+		if t.takes(v) {
+			matching = append(matching, t.queue)
 		}
-		q := t.queue
-		q.push(&entry{m: m, seq: e.sequence, enqueuedSeq: e.sequence, enqueuedAt: now.UnixMilli(),
-			expiresAt: expiry(now, m.header.TTL, e.ttl, q.options.TimeToLive), dueIndex: -1, returnedIndex: -1})
+	}
+	e.recordMessage(m, scheduled, now, matching)
+	for _, q := range matching {
+		q.push(e.newEntry(q, m, e.sequence, now))
 		q.pump(now)
 	}
+}
+
+func (e *Entity) recordMessage(m *Message, scheduled int64, now time.Time, queues []*Queue) {
+	if e.b.journal == nil {
+		return
+	}
+	if len(queues) == 0 && scheduled != 0 {
+		e.b.record(recCancelled, func(w *writer) { w.uint(e.id); w.int(scheduled) })
+		return
+	}
+	if len(queues) == 0 && e.duplicates != nil {
+		e.b.record(recSeen, func(w *writer) { w.uint(e.id); w.text(m.id); w.int(now.UnixMilli()) })
+		return
+	}
+	if len(queues) == 0 {
+		return
+	}
+	e.b.record(recMessage, func(w *writer) {
+		w.uint(e.id)
+		w.int(e.sequence)
+		w.int(scheduled)
+		w.int(now.UnixMilli())
+		w.uint(uint64(len(queues)))
+		for _, q := range queues {
+			w.uint(q.id)
+		}
+		w.message(m)
+	})
+}
+
+func (e *Entity) newEntry(q *Queue, m *Message, seq int64, now time.Time) *entry {
+	return &entry{m: m, seq: seq, enqueuedSeq: seq, enqueuedAt: now.UnixMilli(),
+		expiresAt: expiry(now, m.header.TTL, e.ttl, q.options.TimeToLive), dueIndex: -1, returnedIndex: -1}
 }
 
 // expiry is the earliest end of the times to live, 0 when there is none.
@@ -142,17 +216,15 @@ func (e *Entity) tick(now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.duplicates != nil {
-		e.duplicates.trim(now)
+		e.trim(now)
 	}
 	for {
 		en := e.due.first()
 		if en == nil || en.dueAt > now.UnixMilli() {
 			break
 		}
-		e.due.remove(en)
-		delete(e.scheduled, en.seq)
-		e.sent-- // it was counted when it was scheduled
-		e.enqueue(en.m, now)
+		e.unhold(en.seq)
+		e.enqueue(en.m, en.seq, now)
 	}
 	for _, q := range e.queues {
 		q.tick(now)
@@ -187,9 +259,11 @@ type seenID struct {
 	at int64
 }
 
+// seenSize is about what a record of an id takes.
+func seenSize(id string) int64 { return int64(len(id)) + 24 }
+
 // add reports whether the id is new, and remembers it if so.
 func (h *history) add(id string, now time.Time) bool {
-	h.trim(now)
 	if _, ok := h.seen[id]; ok {
 		return false
 	}
@@ -198,13 +272,16 @@ func (h *history) add(id string, now time.Time) bool {
 	return true
 }
 
-func (h *history) trim(now time.Time) {
+// trim forgets what is older than the window and returns the size of that.
+func (h *history) trim(now time.Time) (freed int64) {
 	limit := now.Add(-h.window).UnixMilli()
 	n := 0
 	for n < len(h.order) && h.order[n].at <= limit {
 		delete(h.seen, h.order[n].id)
+		freed += seenSize(h.order[n].id)
 		h.order[n] = seenID{}
 		n++
 	}
 	h.order = h.order[n:]
+	return freed
 }

@@ -49,6 +49,7 @@ type entry struct {
 // dead-letter sub-queue of either.
 type Queue struct {
 	e       *Entity
+	id      uint64 // that stands for path in the journal
 	path    string
 	options topology.Delivery
 	dead    *Queue // nil of a dead-letter sub-queue
@@ -64,9 +65,10 @@ type Queue struct {
 	stats            Stats
 }
 
-// Stats count what happened to a queue's messages since the start.
+// Stats count what happened to the messages of an entity or queue since the start.
 type Stats struct {
-	Messages                                               int // in the queue now, in any state
+	Messages                                               int // there now, in any state; of a topic: scheduled
+	Sent                                                   int64
 	Delivered, Completed, Abandoned, DeadLettered, Expired int64
 }
 
@@ -90,6 +92,7 @@ func (q *Queue) push(en *entry) {
 	}
 	q.tail = en
 	q.count++
+	q.e.b.live.Add(en.m.size())
 	en.state, en.isNew = active, true
 	en.prevNew = q.newTail
 	if q.newTail != nil {
@@ -105,7 +108,7 @@ func (q *Queue) push(en *entry) {
 func (q *Queue) expect(en *entry, at int64) {
 	q.due.remove(en)
 	if en.dueAt = at; at != 0 && q.due.add(en) {
-		q.e.b.dueSooner()
+		q.e.b.due(at)
 	}
 }
 
@@ -152,6 +155,24 @@ func (q *Queue) remove(en *entry) {
 	}
 	en.prev, en.next = nil, nil
 	q.count--
+	q.e.b.live.Add(-en.m.size())
+}
+
+// drop removes the entry for good.
+func (q *Queue) drop(en *entry) {
+	q.remove(en)
+	q.e.b.record(recRemoved, func(w *writer) { w.uint(q.id); w.int(en.seq) })
+}
+
+// changed records what of an entry that is active or deferred may change.
+func (q *Queue) changed(en *entry) {
+	q.e.b.record(recChanged, func(w *writer) {
+		w.uint(q.id)
+		w.int(en.seq)
+		w.uint(uint64(en.state))
+		w.uint(uint64(en.deliveryCount))
+		w.optional(en.properties)
+	})
 }
 
 // nextReady is the active entry with the lowest sequence number.
@@ -213,7 +234,7 @@ func (q *Queue) pump(now time.Time) {
 		}
 		q.stats.Delivered++
 		if r.deletes {
-			q.remove(en)
+			q.drop(en)
 			q.stats.Completed++
 		} else {
 			q.lock(en, now)
@@ -230,7 +251,7 @@ func (q *Queue) expire(en *entry, now time.Time) {
 			"DeadLetterErrorDescription": "The message expired and was dead lettered."}, now)
 		return
 	}
-	q.remove(en)
+	q.drop(en)
 }
 
 // deadLetter moves the entry to the dead-letter sub-queue.
@@ -244,9 +265,19 @@ func (q *Queue) deadLetter(en *entry, set map[string]any, now time.Time) {
 	q.remove(en)
 	q.stats.DeadLettered++
 	q.e.sequence++
-	q.dead.push(&entry{m: en.m, seq: q.e.sequence, enqueuedSeq: en.enqueuedSeq, enqueuedAt: en.enqueuedAt,
-		deliveryCount: en.deliveryCount, properties: section, source: q.path, dueIndex: -1, returnedIndex: -1})
+	dead := q.buried(en, q.e.sequence, section)
+	q.dead.push(dead)
+	q.e.b.record(recDead, func(w *writer) { w.uint(q.id); w.int(en.seq); w.int(dead.seq); w.optional(section) })
+	if dead.deliveryCount > 0 {
+		q.dead.changed(dead)
+	}
 	q.dead.pump(now)
+}
+
+// buried is the entry that stands for another one among the dead letters.
+func (q *Queue) buried(en *entry, seq int64, section []byte) *entry {
+	return &entry{m: en.m, seq: seq, enqueuedSeq: en.enqueuedSeq, enqueuedAt: en.enqueuedAt, deliveryCount: en.deliveryCount,
+		properties: section, source: q.path, dueIndex: -1, returnedIndex: -1}
 }
 
 // failed counts a delivery that did not end in a settlement, and puts the message
@@ -259,6 +290,7 @@ func (q *Queue) failed(en *entry, now time.Time) {
 		return
 	}
 	q.unlock(en)
+	q.changed(en)
 }
 
 func (q *Queue) tick(now time.Time) {

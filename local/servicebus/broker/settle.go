@@ -38,7 +38,7 @@ func (q *Queue) Settle(token Token, d Disposition, set map[string]any) error {
 	}
 	switch d {
 	case Complete:
-		q.remove(en)
+		q.drop(en)
 		q.stats.Completed++
 	case Abandon:
 		q.stats.Abandoned++
@@ -48,6 +48,7 @@ func (q *Queue) Settle(token Token, d Disposition, set map[string]any) error {
 	case Defer:
 		en.wasDeferred = true
 		q.unlock(en)
+		q.changed(en)
 	case DeadLetter:
 		q.deadLetter(en, set, now)
 	}
@@ -130,7 +131,7 @@ func (q *Queue) ReceiveDeferred(sequences []int64, deletes bool) ([]Token, [][]b
 	for i, en := range entries {
 		q.stats.Delivered++
 		if deletes {
-			q.remove(en)
+			q.drop(en)
 			q.stats.Completed++
 		} else {
 			q.lock(en, now)
