@@ -4,6 +4,7 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -56,9 +57,11 @@ func Roots(caFile string) (*x509.CertPool, error) {
 }
 
 // parse reads every PEM block and accepts nothing but certificates: a file
-// that holds something else was most likely named by mistake.
+// that holds something else was most likely named by mistake. A block that is
+// damaged or cut short counts too; the decoder itself would pass over it.
 func parse(data []byte) ([]*x509.Certificate, error) {
 	var certificates []*x509.Certificate
+	begun := bytes.Count(data, []byte("-----BEGIN "))
 	for number := 1; ; number++ {
 		var block *pem.Block
 		block, data = pem.Decode(data)
@@ -74,8 +77,11 @@ func parse(data []byte) ([]*x509.Certificate, error) {
 		}
 		certificates = append(certificates, certificate)
 	}
-	if len(certificates) == 0 {
+	switch {
+	case begun == 0:
 		return nil, errors.New("holds no PEM certificate")
+	case len(certificates) < begun:
+		return nil, fmt.Errorf("of %d PEM blocks only %d can be decoded", begun, len(certificates))
 	}
 	return certificates, nil
 }

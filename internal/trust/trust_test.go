@@ -67,13 +67,18 @@ func TestTheClientIsNotTheDefaultOne(t *testing.T) {
 
 func TestFilesThatAreNotCertificates(t *testing.T) {
 	t.Parallel()
+	server := httptest.NewTLSServer(nil)
+	t.Cleanup(server.Close)
+	good := block("CERTIFICATE", server.Certificate().Raw)
 	for name, c := range map[string]struct{ content, want string }{
-		"empty":             {"", "no PEM certificate"},
-		"something else":    {"hello", "no PEM certificate"},
-		"a key":             {block("PRIVATE KEY", []byte("x")), "PEM block 1 is a PRIVATE KEY"},
-		"half a document":   {block("CERTIFICATE", []byte("x")), "PEM block 1"},
-		"one of several":    {block("CERTIFICATE", []byte("x")) + block("CERTIFICATE", []byte("y")), "PEM block 1"},
-		"a certificate cut": {"-----BEGIN CERTIFICATE-----\nMIIB", "no PEM certificate"},
+		"empty":                         {"", "no PEM certificate"},
+		"something else":                {"hello", "no PEM certificate"},
+		"a key":                         {block("PRIVATE KEY", []byte("x")), "PEM block 1 is a PRIVATE KEY"},
+		"half a document":               {block("CERTIFICATE", []byte("x")), "PEM block 1"},
+		"one of several":                {block("CERTIFICATE", []byte("x")) + block("CERTIFICATE", []byte("y")), "PEM block 1"},
+		"a certificate cut":             {"-----BEGIN CERTIFICATE-----\nMIIB", "of 1 PEM blocks only 0"},
+		"a good one and one cut":        {good + "-----BEGIN CERTIFICATE-----\nMIIB", "of 2 PEM blocks only 1"},
+		"one damaged before a good one": {"-----BEGIN CERTIFICATE-----\n???\n-----END CERTIFICATE-----\n" + good, "of 2 PEM blocks only 1"},
 	} {
 		path := write(t, c.content)
 		_, err := trust.HTTPClient(path)
