@@ -73,7 +73,7 @@ type Outcome struct{ bodies [][]byte }
 
 // Decode reads what the Get at place i of the Commit saw.
 func Decode[T any](o Outcome, i int) (Item[T], error) {
-	if i >= len(o.bodies) || len(o.bodies[i]) == 0 {
+	if i >= len(o.bodies) || len(o.bodies[i]) == 0 || string(o.bodies[i]) == "null" {
 		return Item[T]{}, fmt.Errorf("store: operation %d answered no item", i)
 	}
 	return decode[T](o.bodies[i], "")

@@ -1,0 +1,259 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// The suite is the store's contract. It runs against local/cosmos, or against the
+// account that COSMOS_TEST_ENDPOINT and COSMOS_TEST_KEY name: the official
+// emulator, or Azure.
+func open(t *testing.T) (*store.Store, *cosmos.Server) {
+	t.Helper()
+	c := store.Config{Endpoint: os.Getenv("COSMOS_TEST_ENDPOINT"), Key: os.Getenv("COSMOS_TEST_KEY"), Database: "matoolkit-test", Container: "state"}
+	var server *cosmos.Server
+	if c.Endpoint == "" {
+		var err error
+		if server, err = cosmos.Start(t.Context(), cosmos.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = server.Close() })
+		c.Endpoint, c.Key = server.URL(), cosmos.DefaultKey
+	}
+	s, err := store.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // provisioning is repeatable
+		if err := s.Provision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, server
+}
+
+type thing struct {
+	N    int    `json:"n"`
+	Text string `json:"text,omitempty"`
+}
+
+// place makes keys in a partition of the test's own.
+func place(t *testing.T) func(id string) store.Key {
+	pk := "test:" + strconv.FormatInt(time.Now().UnixNano(), 36) + t.Name()
+	return func(id string) store.Key { return store.Key{PK: pk, ID: id, Type: "thing"} }
+}
+
+func must(t *testing.T, s *store.Store, ops ...store.Op) store.Outcome {
+	t.Helper()
+	o, err := s.Commit(t.Context(), ops...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func read(t *testing.T, s *store.Store, k store.Key) store.Item[thing] {
+	t.Helper()
+	item, err := store.Read[thing](t.Context(), s, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item
+}
+
+func TestItemIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k := place(t)("a")
+	must(t, s, store.Create(k, thing{N: 1, Text: "x"}))
+	if got := read(t, s, k); got.Doc != (thing{N: 1, Text: "x"}) || got.ID != "a" || got.Type != "thing" || got.ETag == "" {
+		t.Fatalf("%+v", got)
+	}
+	if _, err := store.Read[thing](t.Context(), s, place(t)("b")); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestCreateIsOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k := place(t)("a")
+	must(t, s, store.Create(k, thing{N: 1}))
+	if _, err := s.Commit(t.Context(), store.Create(k, thing{N: 2})); !errors.Is(err, store.ErrExists) {
+		t.Fatalf("%v", err)
+	}
+	if got := read(t, s, k); got.Doc.N != 1 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestReplaceIsGuardedByTheETag(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k := place(t)("a")
+	must(t, s, store.Create(k, thing{N: 1}))
+	first := read(t, s, k)
+	must(t, s, store.Replace(k, thing{N: 2}, first.ETag))
+	if _, err := s.Commit(t.Context(), store.Replace(k, thing{N: 3}, first.ETag)); !errors.Is(err, store.ErrChanged) {
+		t.Fatalf("%v", err)
+	}
+	if _, err := s.Commit(t.Context(), store.Replace(k, thing{N: 3}, "")); err == nil {
+		t.Fatal("replaced without an ETag")
+	}
+	if got := read(t, s, k); got.Doc.N != 2 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestCommitIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		bad  func(k func(string) store.Key) store.Op
+		want error
+	}{
+		{"exists", func(k func(string) store.Key) store.Op { return store.Create(k("there"), thing{}) }, store.ErrExists},
+		{"changed", func(k func(string) store.Key) store.Op { return store.Replace(k("there"), thing{}, `"stale"`) }, store.ErrChanged},
+		{"missing", func(k func(string) store.Key) store.Op {
+			return store.Patch(k("nowhere"), "", store.Increment("/n", 1))
+		}, store.ErrNotFound},
+		{"changed, patch", func(k func(string) store.Key) store.Op {
+			return store.Patch(k("there"), `"stale"`, store.Increment("/n", 1))
+		}, store.ErrChanged},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := open(t)
+			k := place(t)
+			must(t, s, store.Create(k("there"), thing{N: 7}))
+			_, err := s.Commit(t.Context(), store.Create(k("new"), thing{N: 1}), tt.bad(k), store.Create(k("other"), thing{}))
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("%v, want %v", err, tt.want)
+			}
+			if _, err := store.Read[thing](t.Context(), s, k("new")); !errors.Is(err, store.ErrNotFound) {
+				t.Fatalf("part of the commit is there: %v", err)
+			}
+			if got := read(t, s, k("there")); got.Doc.N != 7 {
+				t.Fatalf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestPatchAndReadWithinACommit(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k := place(t)
+	must(t, s, store.Create(k("a"), thing{N: 5}))
+	o := must(t, s, store.Patch(k("a"), "", store.Increment("/n", -2), store.Set("/text", "y")), store.Get(k("a")))
+	got, err := store.Decode[thing](o, 1)
+	if err != nil || got.Doc != (thing{N: 3, Text: "y"}) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if now := read(t, s, k("a")); now.ETag != got.ETag {
+		t.Fatalf("the read's ETag is %s, the item's %s", got.ETag, now.ETag)
+	}
+	if _, err := store.Decode[thing](o, 0); err == nil {
+		t.Fatal("a patch gave a body")
+	}
+}
+
+func TestPartitionsAreApart(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	a, b := store.Key{PK: t.Name() + "a", ID: "x", Type: "thing"}, store.Key{PK: t.Name() + "b", ID: "x", Type: "thing"}
+	must(t, s, store.Upsert(a, thing{N: 1}))
+	must(t, s, store.Upsert(b, thing{N: 2}))
+	if read(t, s, a).Doc.N != 1 || read(t, s, b).Doc.N != 2 {
+		t.Fatal("one id in two partitions is one item")
+	}
+	if _, err := s.Commit(t.Context(), store.Upsert(a, thing{}), store.Upsert(b, thing{})); err == nil {
+		t.Fatal("a commit went over two partitions")
+	}
+}
+
+func TestQueryGivesPagesInOrder(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k := place(t)
+	for i := range 25 {
+		must(t, s, store.Create(k("i"+strconv.Itoa(10+i)), thing{N: i}))
+	}
+	const text = "SELECT * FROM c WHERE c.type = 'thing' AND c.doc.n >= @least ORDER BY c.id"
+	least := []store.Param{{Name: "@least", Value: 5}}
+	var got []int
+	continuation, pages := "", 0
+	for {
+		items, next, err := store.Query[thing](t.Context(), s, k("").PK, text, least, 8, continuation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range items {
+			got = append(got, i.Doc.N)
+		}
+		pages++
+		if continuation = next; next == "" {
+			break
+		}
+	}
+	if len(got) != 20 || got[0] != 5 || got[19] != 24 || pages < 3 {
+		t.Fatalf("%d pages: %v", pages, got)
+	}
+	all, err := store.All[thing](t.Context(), s, k("").PK, text, least...)
+	if err != nil || len(all) != 20 {
+		t.Fatalf("%d, %v", len(all), err)
+	}
+}
+
+func TestTooLargeIsToldApart(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	if _, err := s.Commit(t.Context(), store.Create(place(t)("a"), thing{Text: strings.Repeat("x", 3<<20)})); !errors.Is(err, store.ErrTooLarge) {
+		t.Fatalf("%.200v", err)
+	}
+}
+
+func TestOutagesAreUnavailable(t *testing.T) {
+	t.Parallel()
+	s, server := open(t)
+	if server == nil {
+		t.Log("faults can be injected only into the local server")
+		return
+	}
+	k := place(t)("a")
+	must(t, s, store.Create(k, thing{}))
+	remove := server.Inject(cosmos.Fault{Status: 503})
+	if _, err := store.Read[thing](t.Context(), s, k); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("read: %v", err)
+	}
+	if _, err := s.Commit(t.Context(), store.Upsert(k, thing{})); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("write: %v", err)
+	}
+	remove()
+	server.Inject(cosmos.Fault{DropAfter: true, Count: 1})
+	if _, err := s.Commit(t.Context(), store.Upsert(k, thing{N: 9})); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("write whose answer was lost: %v", err)
+	}
+	if got := read(t, s, k); got.Doc.N != 9 {
+		t.Fatalf("it was not carried out: %+v", got)
+	}
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("no server: %v", err)
+	}
+}
