@@ -177,6 +177,11 @@ func TestTheExternalAddressCanTakeThePrimaryAlong(t *testing.T) {
 	if primary() != "eva@a.com" {
 		t.Fatalf("a new mail user has the primary address %v", primary())
 	}
+	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": "eva", "ExternalEmailAddress": "eva@c.com"})
+	if primary() != "eva@a.com" {
+		t.Errorf("without the switch the primary address becomes %v", primary())
+	}
+	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": "eva", "ExternalEmailAddress": "eva@a.com"})
 	if err := r.SetFaults(tenant.Faults{ExternalMovesPrimary: true}); err != nil {
 		t.Fatal(err)
 	}

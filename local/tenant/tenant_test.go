@@ -228,6 +228,10 @@ func TestAMigratedPersonIsOneObjectInBothServices(t *testing.T) {
 	if len(members) != 1 || members[0]["id"] != id {
 		t.Errorf("members = %v", members)
 	}
+	r.must(204, "DELETE", "/v1.0/users/"+id, nil)
+	if a := r.cmdlet("Get-Recipient", map[string]any{"Identity": id}); a.status != 404 {
+		t.Errorf("the recipient of a deleted user: %d", a.status)
+	}
 }
 
 func postJSON(t *testing.T, url, body string) answer {
