@@ -89,7 +89,7 @@ func (c *console) printStanding(s standing, login bool) error {
 	if s.SignedIn {
 		t.row(s.Username, s.TenantID, s.Store, shown(*s.ExpiresOn, c.env.Now()))
 	} else if c.format != "json" {
-		c.notice("Not signed in: %s.", s.Reason)
+		c.notice("No sign-in: %s.", s.Reason)
 		return nil
 	}
 	return c.print(s, t)

@@ -110,9 +110,9 @@ func (c *console) openSignIn(all Settings, web *http.Client) (*signIn, error) {
 	}
 	data, err := os.ReadFile(t.accountFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &exit{status: ExitNotSignedIn, text: "not signed in", hint: signInHint}
+		return nil, &exit{status: ExitNotSignedIn, text: "nobody has signed in", hint: signInHint}
 	}
-	var a account
+	a := account{}
 	if err == nil {
 		err = json.Unmarshal(data, &a)
 	}

@@ -1,0 +1,231 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// system is the admin API over the real use cases, store, bus and identity provider,
+// with this test in the place of the Functions host and of the worker.
+type system struct {
+	t     *testing.T
+	ctx   context.Context
+	api   *httptest.Server
+	entra *entra.Server
+	app   *app.App
+	bus   *bus.Azure
+	ca    string
+}
+
+func newSystem(t *testing.T, approve string) *system {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	s := &system{t: t, ctx: ctx}
+	directory := entra.DefaultConfig()
+	directory.Addr, directory.AutoApprove = "127.0.0.1:0", approve
+	s.entra = must(entra.Start(ctx, directory))
+	t.Cleanup(func() { _ = s.entra.Close() })
+	s.ca = filepath.Join(t.TempDir(), "ca.pem")
+	check(t, os.WriteFile(s.ca, s.entra.CAPEM(), 0o600))
+
+	db := must(cosmos.Start(ctx, cosmos.Config{}))
+	t.Cleanup(func() { _ = db.Close() })
+	broker := must(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}))
+	t.Cleanup(func() { _ = broker.Close() })
+	items := must(store.Open(store.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}))
+	check(t, items.Provision(ctx))
+	s.bus = must(bus.Dial(bus.Config{ConnectionString: broker.ConnectionString()}))
+	t.Cleanup(func() { _ = s.bus.Close(context.Background()) })
+	s.app = app.New(app.Config{Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler)})
+
+	verifier := must(signin.New(ctx, signin.Config{
+		Instance: s.entra.URL(), TenantID: entra.DefaultTenantID, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),
+	}))
+	s.api = httptest.NewServer(adminhttp.New(adminhttp.Config{App: s.app, Verifier: verifier, Log: slog.New(slog.DiscardHandler)}))
+	t.Cleanup(s.api.Close)
+	s.pump(broker.ConnectionString())
+	t.Cleanup(cancel)
+	return s
+}
+
+// pump delivers messages to the app and jobs to the worker for as long as the system
+// lives.
+func (s *system) pump(connection string) {
+	client := must(azservicebus.NewClientFromConnectionString(connection, nil))
+	s.t.Cleanup(func() { _ = client.Close(context.Background()) })
+	for _, from := range []struct {
+		topic, subscription string
+		handle              func(context.Context, app.Message) error
+	}{
+		{message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, s.app.HandleEvent},
+		{message.TopicWorkerResults, message.SubscriptionOrchestrator, s.app.HandleResult},
+		{message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), s.work},
+	} {
+		receiver := must(client.NewReceiverForSubscription(from.topic, from.subscription, nil))
+		go func() {
+			for s.ctx.Err() == nil {
+				messages, err := receiver.ReceiveMessages(s.ctx, 20, nil)
+				if err != nil {
+					continue
+				}
+				for _, m := range messages {
+					kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
+					err := from.handle(s.ctx, app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: 1})
+					if err == nil {
+						_ = receiver.CompleteMessage(s.ctx, m, nil)
+					} else if s.ctx.Err() == nil {
+						_ = receiver.AbandonMessage(s.ctx, m, nil)
+					}
+				}
+			}
+		}()
+	}
+}
+
+// work answers a job: it fails if its parameter Mail has the word bad in it.
+func (s *system) work(ctx context.Context, m app.Message) error {
+	var j message.Job
+	if err := json.Unmarshal(m.Body, &j); err != nil {
+		return err
+	}
+	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`{}`), Timestamp: time.Now().UTC(), CorrelationData: j.CorrelationData}
+	if bytes.Contains(m.Body, []byte("bad")) {
+		r.Status, r.Result, r.Error = message.StatusFailure, nil, &message.JobError{Message: "no such mailbox", Type: "NotFound"}
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return s.bus.Send(ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body})
+}
+
+// person is someone at a machine of their own, whose settings lead to the system.
+type person struct {
+	t   *testing.T
+	ctx context.Context
+	dir string
+	env map[string]string
+	in  string
+}
+
+func (s *system) person() *person {
+	p := newPerson(s.t)
+	p.ctx = s.ctx
+	for key, value := range map[string]string{
+		"MATOOLKIT_API_URL": s.api.URL, "MATOOLKIT_TENANT_ID": entra.DefaultTenantID, "MATOOLKIT_CLIENT_ID": entra.DefaultCLIClientID,
+		"MATOOLKIT_API_SCOPE": entra.DefaultAdminAPIScope, "MATOOLKIT_AUTHORITY": s.entra.URL(), "MATOOLKIT_CA_FILE": s.ca,
+	} {
+		p.env[key] = value
+	}
+	return p
+}
+
+func newPerson(t *testing.T) *person {
+	dir := t.TempDir()
+	return &person{t: t, ctx: t.Context(), dir: dir, env: map[string]string{"MATOOLKIT_HOME": filepath.Join(dir, "home"), "MATOOLKIT_TOKEN_STORE": "file"}}
+}
+
+// file writes a file of the person's and gives its path.
+func (p *person) file(name, text string) string {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	check(p.t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// run gives a command and returns what it prints and its exit status.
+func (p *person) run(args ...string) (stdout, stderr string, status int) {
+	var out, err bytes.Buffer
+	root := cli.NewRoot(cli.Environment{
+		Stdin: strings.NewReader(p.in), Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] },
+		Wait: func(ctx context.Context, d time.Duration) error { return pause(ctx, min(d, 20*time.Millisecond)) },
+	})
+	root.SetArgs(args)
+	status = cli.Execute(p.ctx, root)
+	return p.plain(out.String()), p.plain(err.String()), status
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+var (
+	times     = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ`)
+	wireTimes = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
+	clock     = regexp.MustCompile(`\b\d\d:\d\d:\d\dZ`)
+	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	traces    = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
+	codes     = regexp.MustCompile(`code [A-Z0-9]{8,9}\b`)
+)
+
+// plain puts one time, address and directory in the place of all, so that goldens
+// hold.
+func (p *person) plain(s string) string {
+	s = strings.ReplaceAll(s, p.dir+string(filepath.Separator), "")
+	s = times.ReplaceAllString(s, "2026-01-02 03:04:05Z")
+	s = wireTimes.ReplaceAllString(s, `"2026-01-02T03:04:05Z"`)
+	s = clock.ReplaceAllString(s, "03:04:05Z")
+	s = addresses.ReplaceAllString(s, "127.0.0.1:1")
+	s = codes.ReplaceAllString(s, "code ABCDEFGHJ")
+	return traces.ReplaceAllString(s, "0123456789abcdef0123456789abcdef")
+}
+
+// golden compares text with a file under testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	check(t, err)
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
