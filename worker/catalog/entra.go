@@ -94,3 +94,30 @@ var TestEntraGroupMembership = Function{
 	},
 	Permissions: []string{"GroupMember.Read.All"},
 }
+
+// NewEntraB2BInvitation lets an internal user sign in with an account of another
+// organisation.
+var NewEntraB2BInvitation = Function{
+	Name: "New-EntraB2BInvitation",
+	Description: "Invites an internal user to sign in with an account of another organisation. No mail is sent. The external address " +
+		"becomes the user's mail first, as Graph demands. A user who is invited already is left as is; a user synchronised from on-premises is refused.",
+	Params: []Param{
+		userID,
+		{"InvitedUserEmail", String, true, "Address of the account of the other organisation."},
+		{"InviteRedirectUrl", String, false, "Where the user gets to after accepting. https://myapplications.microsoft.com when not given."},
+	},
+	Permissions: []string{"User.Invite.All", "User.ReadWrite.All"},
+}
+
+// ConvertEntraB2BToInternal makes an external user an internal member.
+var ConvertEntraB2BToInternal = Function{
+	Name:        "Convert-EntraB2BToInternal",
+	Description: "Makes a user who signs in with an account of another organisation an internal member. A user who is internal already, under the name asked for, is left as is.",
+	Params: []Param{
+		userID,
+		{"UserPrincipalName", String, false, "The new sign-in name. To be given for every user who is not synchronised from on-premises."},
+		{"Password", String, false, "First password, to be changed at the first sign-in. A strong random one, which is not kept anywhere, when a UserPrincipalName is given without one."},
+		{"Mail", String, false, "The new SMTP address."},
+	},
+	Permissions: []string{"User-ConvertToInternal.ReadWrite.All"},
+}

@@ -51,3 +51,36 @@ var SetExchangeMailUserGuids = Function{
 	},
 	Permissions: exchangePermissions,
 }
+
+// TestExchangeAttributeMatch compares an attribute of a recipient.
+var TestExchangeAttributeMatch = Function{
+	Name:        "Test-ExchangeAttributeMatch",
+	Description: "Compares an attribute of a mail user, mailbox or other recipient with what is expected, without regard to case; lists are compared as sets. Not complete until they match, so that a step can poll for it.",
+	Params: []Param{
+		identity,
+		{"AttributeName", String, true, "Name of the attribute as PowerShell prints it, such as EmailAddresses."},
+		{"ExpectedValue", StringList, false, "The expected value or values. The attribute is expected to be empty when not given."},
+		{"RecipientType", String, false, "MailUser, Mailbox or Recipient, which is what is asked for when not given and has the fewest attributes."},
+	},
+	Result: []Field{
+		{"complete", "Whether they match."},
+		{"data", "Identity, AttributeName, Match, and ActualValue as the tenant has it."},
+	},
+	Permissions: exchangePermissions,
+}
+
+// TestExchangeGroupMembership tells whether a recipient is in a group.
+var TestExchangeGroupMembership = Function{
+	Name:        "Test-ExchangeGroupMembership",
+	Description: "Tells whether a user is a direct member of a distribution list or mail-enabled security group. Not complete until it is as expected, so that a step can poll for it.",
+	Params: []Param{
+		{"GroupIdentity", String, true, "Object id, name or address of the group."},
+		userID,
+		{"ExpectedMember", Boolean, false, "Whether the user should be a member. true when not given."},
+	},
+	Result: []Field{
+		{"complete", "Whether it is as expected."},
+		{"data", "UserId, GroupIdentity, IsMember."},
+	},
+	Permissions: exchangePermissions,
+}

@@ -78,6 +78,8 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.AddExchangeSecondaryEmail.With(c.addSecondary),
 		catalog.SetExchangeExternalAddress.With(c.setExternal),
 		catalog.SetExchangeMailUserGuids.With(c.setGUIDs),
+		catalog.TestExchangeAttributeMatch.With(c.testAttribute),
+		catalog.TestExchangeGroupMembership.With(c.testMembership),
 	}
 }
 

@@ -31,12 +31,16 @@ func (c *Client) read(ctx context.Context, cmdlet, identity string) (recipient, 
 		return recipient{}, err
 	}
 	if len(found) != 1 {
-		return recipient{}, &catalog.Failure{
-			Type: catalog.FailureConflict, Attempts: 1,
-			Message: fmt.Sprintf("%s: %d recipients answer to this identity", cmdlet, len(found)),
-		}
+		return recipient{}, ambiguous(cmdlet, len(found))
 	}
 	return found[0], nil
+}
+
+func ambiguous(cmdlet string, n int) error {
+	return &catalog.Failure{
+		Type: catalog.FailureConflict, Attempts: 1,
+		Message: fmt.Sprintf("%s: %d recipients answer to this identity", cmdlet, n),
+	}
 }
 
 // readUntil reads until the recipient is as it should be, at the policy's pace.

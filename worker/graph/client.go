@@ -95,6 +95,8 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.SetEntraUserUPN.With(c.setUPN),
 		catalog.AddEntraGroupMember.With(c.addMember),
 		catalog.RemoveEntraGroupMember.With(c.removeMember),
+		catalog.NewEntraB2BInvitation.With(c.invite),
+		catalog.ConvertEntraB2BToInternal.With(c.convert),
 		catalog.TestEntraAttributeMatch.With(c.testAttribute),
 		catalog.TestEntraGroupMembership.With(c.testMembership),
 	}

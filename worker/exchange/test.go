@@ -1,0 +1,96 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// AttributeResult is what Test-ExchangeAttributeMatch answers.
+type AttributeResult struct {
+	Complete bool          `json:"complete"`
+	Data     AttributeData `json:"data"`
+}
+
+// AttributeData tells of one attribute of one recipient. ActualValue is as the
+// tenant has it.
+type AttributeData struct {
+	Identity      string
+	AttributeName string
+	Match         bool
+	ActualValue   any
+}
+
+func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, error) {
+	id, name, kind := p.String("Identity"), p.String("AttributeName"), p.String("RecipientType")
+	var cmdlet string
+	switch strings.ToLower(kind) {
+	case "", "recipient":
+		cmdlet = "Get-Recipient"
+	case "mailuser":
+		cmdlet = "Get-MailUser"
+	case "mailbox":
+		cmdlet = "Get-Mailbox"
+	default:
+		return nil, &catalog.Failure{
+			Type:    catalog.FailureParameters,
+			Message: fmt.Sprintf("RecipientType %q is none of MailUser, Mailbox, Recipient", kind),
+		}
+	}
+	var found []map[string]any
+	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id}, &found); err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, ambiguous(cmdlet, len(found))
+	}
+	actual, ok := attribute(found[0], name)
+	if !ok {
+		return nil, &catalog.Failure{
+			Type: catalog.FailureParameters, Attempts: 1,
+			Message: fmt.Sprintf("%s does not answer an attribute %q", cmdlet, name),
+		}
+	}
+	match := catalog.SameValues(p.List("ExpectedValue"), actual)
+	return AttributeResult{match, AttributeData{id, name, match, actual}}, nil
+}
+
+// attribute finds a property as PowerShell does, in any case.
+func attribute(of map[string]any, name string) (any, bool) {
+	for k, v := range of {
+		if strings.EqualFold(k, name) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// MembershipResult is what Test-ExchangeGroupMembership answers.
+type MembershipResult struct {
+	Complete bool           `json:"complete"`
+	Data     MembershipData `json:"data"`
+}
+
+// MembershipData tells of one user and one group.
+type MembershipData struct {
+	UserID        string `json:"UserId"`
+	GroupIdentity string
+	IsMember      bool
+}
+
+func (c *Client) testMembership(ctx context.Context, p catalog.Params) (any, error) {
+	group, user := p.String("GroupIdentity"), p.String("UserId")
+	var members []struct{ ExternalDirectoryObjectId string }
+	// All of them: a member beyond a page's end would be taken for none.
+	if err := c.invoke(ctx, "Get-DistributionGroupMember",
+		map[string]any{"Identity": group, "ResultSize": "Unlimited"}, &members); err != nil {
+		return nil, err
+	}
+	is := false
+	for _, m := range members {
+		is = is || strings.EqualFold(m.ExternalDirectoryObjectId, user)
+	}
+	return MembershipResult{is == p.Bool("ExpectedMember", true), MembershipData{user, group, is}}, nil
+}

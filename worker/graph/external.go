@@ -1,0 +1,134 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	abstractions "github.com/microsoft/kiota-abstractions-go"
+	"github.com/microsoftgraph/msgraph-sdk-go/models"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+const defaultRedirect = "https://myapplications.microsoft.com"
+
+func (c *Client) invite(ctx context.Context, p catalog.Params) (any, error) {
+	id, email := p.String("UserId"), p.String("InvitedUserEmail")
+	user, err := c.user(ctx, id, "id", "mail", "externalUserState", "onPremisesUserPrincipalName")
+	if err != nil {
+		return nil, err
+	}
+	switch same := strings.EqualFold(value(user.GetMail()), email); {
+	case value(user.GetExternalUserState()) != "" && same:
+		return true, nil
+	case value(user.GetExternalUserState()) != "":
+		return nil, conflict("the user has been invited under another address")
+	case value(user.GetOnPremisesUserPrincipalName()) != "":
+		return nil, conflict("the user is synchronised from on-premises and cannot be invited")
+	case !same:
+		err = c.do(ctx, func(ctx context.Context) error {
+			change := models.NewUser()
+			change.SetMail(&email)
+			_, err := c.graph.Users().ByUserId(id).Patch(ctx, change, nil)
+			return err
+		})
+	}
+	if err == nil {
+		err = c.do(ctx, func(ctx context.Context) error {
+			_, err := c.graph.Invitations().Post(ctx, invitation(id, email, p.String("InviteRedirectUrl")), nil)
+			return err
+		})
+	}
+	if failed(err, "already exists in the directory as object ID") {
+		// An answer was lost, or the read above was old: look again.
+		if user, err = c.user(ctx, id, "id", "externalUserState"); err == nil && value(user.GetExternalUserState()) == "" {
+			err = conflict("the address belongs to another user of the tenant")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func invitation(id, email, redirect string) models.Invitationable {
+	if redirect == "" {
+		redirect = defaultRedirect
+	}
+	user := models.NewUser()
+	user.SetId(&id)
+	i := models.NewInvitation()
+	i.SetInvitedUser(user)
+	i.SetInvitedUserEmailAddress(&email)
+	i.SetInviteRedirectUrl(&redirect)
+	i.SetSendInvitationMessage(new(false))
+	return i
+}
+
+// conversion is the body of a request that the SDK does not have, since it is in
+// beta only.
+type conversion struct {
+	UserPrincipalName string           `json:"userPrincipalName,omitempty"`
+	Mail              string           `json:"mail,omitempty"`
+	PasswordProfile   *passwordProfile `json:"passwordProfile,omitempty"`
+}
+
+type passwordProfile struct {
+	Password                      string `json:"password"`
+	ForceChangePasswordNextSignIn bool   `json:"forceChangePasswordNextSignIn"`
+}
+
+func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
+	id := p.String("UserId")
+	body := conversion{UserPrincipalName: p.String("UserPrincipalName"), Mail: p.String("Mail")}
+	password := p.String("Password")
+	if password == "" && body.UserPrincipalName != "" {
+		password = strongPassword()
+	}
+	if password != "" {
+		body.PasswordProfile = &passwordProfile{password, true}
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(c.url + "/beta/users/" + url.PathEscape(id) + "/convertExternalToInternalMemberUser")
+	if err != nil {
+		return nil, err
+	}
+	err = c.do(ctx, func(ctx context.Context) error {
+		request := abstractions.NewRequestInformation()
+		request.Method = abstractions.POST
+		request.SetUri(*target)
+		request.SetStreamContentAndContentType(raw, "application/json")
+		return c.graph.GetAdapter().SendNoContent(ctx, request, graphErrors)
+	})
+	if failed(err, "already internal and is not eligible") {
+		err = c.converted(ctx, id, body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// converted confirms that an internal user is what the conversion would have
+// made.
+func (c *Client) converted(ctx context.Context, id string, wanted conversion) error {
+	user, err := c.user(ctx, id, "id", "userPrincipalName", "mail", "userType")
+	switch {
+	case err != nil:
+		return err
+	case wanted.UserPrincipalName != "" && !strings.EqualFold(wanted.UserPrincipalName, value(user.GetUserPrincipalName())):
+		return conflict("the user is internal already, under the name " + value(user.GetUserPrincipalName()))
+	case wanted.Mail != "" && !strings.EqualFold(wanted.Mail, value(user.GetMail())):
+		return conflict("the user is internal already, with the address " + value(user.GetMail()))
+	}
+	return nil
+}
+
+func conflict(message string) error {
+	return &catalog.Failure{Type: catalog.FailureConflict, Message: message, Attempts: 1}
+}
