@@ -26,6 +26,8 @@
 // except those named by Config.ProvisionExcept, which stand for the objects
 // that Exchange rejects. The primary address is mail (or else the first of
 // otherMails); the external address is the first of otherMails (or else mail).
+// A user whose primary address or alias belongs to somebody else gets no
+// recipient either, until that is mended.
 // Licences and mailboxes are not simulated by provisioning; mailboxes and
 // distribution groups come from a Seed.
 //
