@@ -32,8 +32,8 @@ const MaxBody = 1 << 20
 
 // Func runs one invocation. An error, or a panic, makes the host count the
 // invocation as failed: a message is abandoned and comes again at once. The
-// context ends before the host's functionTimeout does. A Func is called
-// concurrently and may keep nothing of call after it returns.
+// context ends before the host's functionTimeout does, and the call then fails
+// whether the Func has returned or not. A Func is called concurrently.
 type Func func(ctx context.Context, call *Call) error
 
 // Server answers invocations. It is an http.Handler, safe for concurrent use.
@@ -104,26 +104,54 @@ func (s *Server) function(r *http.Request) (string, Func) {
 	return name, s.functions[name]
 }
 
-func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			log.Error("panic in a function", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	buffer := buffers.Get().(*bytes.Buffer)
-	defer release(buffer)
-	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
-		return fmt.Errorf("read the envelope: %w", err)
-	}
-	call, err := Decode(buffer.Bytes())
+func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) error {
+	call, err := read(w, r)
 	if err != nil {
 		return err
 	}
 	call.Function, call.ID = name, id
 	ctx, cancel := context.WithTimeout(r.Context(), s.deadline)
 	defer cancel()
-	return function(traced(ctx, r.Header, call), call)
+	ctx = traced(ctx, r.Header, call)
+	ended := make(chan error, 1)
+	go func() { ended <- guard(ctx, call, function, log) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(patience):
+		return fmt.Errorf("the function goes on past its end: %w", ctx.Err())
+	}
+}
+
+// patience is how long a function may take to notice that its context has ended.
+// One that waits for something deaf to contexts is left behind with its call
+// failed: the host would kill every other call of the process with it.
+const patience = 100 * time.Millisecond
+
+// guard runs the function and makes an error of a panic.
+func guard(ctx context.Context, call *Call, function Func, log *slog.Logger) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic in a function", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return function(ctx, call)
+}
+
+// read takes the envelope off the request.
+func read(w http.ResponseWriter, r *http.Request) (*Call, error) {
+	buffer := buffers.Get().(*bytes.Buffer)
+	defer release(buffer)
+	if _, err := buffer.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody)); err != nil {
+		return nil, fmt.Errorf("read the envelope: %w", err)
+	}
+	return Decode(buffer.Bytes())
 }
 
 // traced puts the trace that the call belongs to into its context: the host's own

@@ -48,6 +48,7 @@ func TestEveryReplyIsOneThatTheHostUnderstands(t *testing.T) {
 		"an error":                {function: func(context.Context, *Call) error { return errors.New("the store is away") }, want: 500},
 		"a panic":                 {function: func(context.Context, *Call) error { panic("no such thing") }, want: 500},
 		"past its deadline":       {function: func(ctx context.Context, _ *Call) error { <-ctx.Done(); return ctx.Err() }, want: 500},
+		"deaf to its deadline":    {function: func(context.Context, *Call) error { select {} }, want: 500},
 		"no envelope":             {body: "x", want: 500},
 		"too large an envelope":   {body: `{"Data":{"message":"` + strings.Repeat("A", MaxBody) + `"}}`, want: 500},
 		"an unknown function":     {target: "/on-other", want: 404},

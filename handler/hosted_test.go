@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/functionshost"
+)
+
+// TestUnderTheHost runs the app as it is staged for Azure under the local host.
+func TestUnderTheHost(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	dist := filepath.Join(t.TempDir(), "dist")
+	if err := functionshost.Stage("..", binary, dist); err != nil {
+		t.Fatal(err)
+	}
+	var lines output
+	host, err := functionshost.Start(t.Context(), functionshost.Config{AppDir: dist, Addr: "127.0.0.1:0", Settings: s.settings(), Output: &lines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Log(lines.String())
+		}
+	})
+
+	t.Run("HTTP", func(t *testing.T) {
+		status, _, body := get(t, host.URL()+"/api/health", "")
+		var health struct{ Status string }
+		if err := json.Unmarshal([]byte(body), &health); status != 200 || err != nil || health.Status != "ok" {
+			t.Errorf("health: %d %s", status, body)
+		}
+		if status, header, _ := get(t, host.URL()+"/api/runbooks", ""); status != 401 || header.Get("WWW-Authenticate") == "" {
+			t.Errorf("without a token: %d, challenge %q", status, header.Get("WWW-Authenticate"))
+		}
+		token, err := s.entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _, body := get(t, host.URL()+"/api/runbooks", token); status != 200 || !strings.Contains(body, "items") {
+			t.Errorf("with a token: %d %s", status, body)
+		}
+		status, header, body := get(t, host.URL()+"/api/runbooks/a%2Fb", token)
+		if status < 400 || status > 404 || !strings.Contains(header.Get("Content-Type"), "json") {
+			t.Errorf("an escaped name: %d %s", status, body)
+		}
+		for _, path := range []string{"/" + eventFunction, "/api/" + eventFunction, "//" + eventFunction} {
+			response, err := http.Post(host.URL()+path, "application/json", strings.NewReader(message(encoded("{}"), meta)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != 404 && response.StatusCode != 405 && response.StatusCode != 401 {
+				t.Errorf("%s from outside is answered %d", path, response.StatusCode)
+			}
+		}
+	})
+
+	t.Run("timer", func(t *testing.T) {
+		response, err := http.Post(host.URL()+"/admin/functions/"+timerFunction, "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusAccepted {
+			t.Errorf("by hand: %d", response.StatusCode)
+		}
+		eventually(t, "the tick", func() bool { return strings.Contains(lines.String(), `"msg":"tick"`) })
+	})
+
+	t.Run("messages", func(t *testing.T) {
+		client, err := azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close(context.Background()) })
+		for topic, reason := range map[string]string{eventFunction: "no handler for messages of type", resultFunction: "JSON"} {
+			sender, err := client.NewSender(topic, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := "m-" + topic
+			if err := sender.SendMessage(t.Context(), &azservicebus.Message{MessageID: &id, Body: []byte("x"), ApplicationProperties: map[string]any{"MessageType": "no-such"}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the message on "+topic+" being kept", func() bool {
+				return strings.Contains(lines.String(), `"MessageId":"`+id+`"`) && strings.Contains(lines.String(), reason)
+			})
+			receiver, err := client.NewReceiverForSubscription(topic, "orchestrator", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "an empty subscription of "+topic, func() bool {
+				left, err := receiver.PeekMessages(t.Context(), 1, nil)
+				return err == nil && len(left) == 0
+			})
+		}
+	})
+
+	t.Run("memory", func(t *testing.T) {
+		status, err := os.ReadFile("/proc/" + strconv.Itoa(host.HandlerPID()) + "/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(status)) {
+			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+				kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
+				if err != nil || kilobytes > 60<<10 {
+					t.Errorf("the handler takes %d KB, %v", kilobytes, err)
+				}
+				t.Logf("the handler takes %d KB", kilobytes)
+			}
+		}
+	})
+}
+
+// TestTheFilesAgree: what the handler assumes of the host is what the host is told.
+func TestTheFilesAgree(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../host.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var host struct {
+		FunctionTimeout string
+		Extensions      struct {
+			ServiceBus struct {
+				MaxConcurrentCalls         int
+				MaxAutoLockRenewalDuration string
+			}
+			HTTP struct{ RoutePrefix string }
+		}
+	}
+	if err := json.Unmarshal(raw, &host); err != nil {
+		t.Fatal(err)
+	}
+	r := reader{lookup: func(string) string { return host.FunctionTimeout }}
+	if got := r.timeout("x", 0); got != defaultFunctionTimeout {
+		t.Errorf("functionTimeout is %s, the handler takes it for %s", got, defaultFunctionTimeout)
+	}
+	if host.Extensions.ServiceBus.MaxAutoLockRenewalDuration != host.FunctionTimeout {
+		t.Error("a lock is not kept for as long as an invocation may take")
+	}
+	if 2*host.Extensions.ServiceBus.MaxConcurrentCalls != connections {
+		t.Errorf("%d calls at once for each of two subscriptions, %d connections", host.Extensions.ServiceBus.MaxConcurrentCalls, connections)
+	}
+	if host.Extensions.HTTP.RoutePrefix != "api" {
+		t.Error("the admin API is at /api")
+	}
+	if d := (settings{functionTimeout: defaultFunctionTimeout}).deadline(); d >= defaultFunctionTimeout || d < defaultFunctionTimeout-time.Minute {
+		t.Errorf("an invocation may take %s", d)
+	}
+	raw, err = os.ReadFile("../local.settings.json.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var example struct{ Values map[string]string }
+	if err := json.Unmarshal(raw, &example); err != nil {
+		t.Fatal(err)
+	}
+	example.Values["FUNCTIONS_CUSTOMHANDLER_PORT"] = "1"
+	if _, err := readSettings(func(name string) string { return example.Values[name] }); err != nil {
+		t.Errorf("the example's settings: %v", err)
+	}
+}

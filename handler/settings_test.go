@@ -1,0 +1,94 @@
+package main
+
+import (
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+)
+
+func inAzure() map[string]string {
+	return map[string]string{
+		"FUNCTIONS_CUSTOMHANDLER_PORT":                  "1234",
+		"ServiceBusConnection__fullyQualifiedNamespace": "ns.servicebus.windows.net",
+		"COSMOS_ENDPOINT":                               "https://account.documents.azure.com:443/",
+		"AzureAd__Instance":                             "https://login.microsoftonline.com/",
+		"AzureAd__TenantId":                             "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01",
+		"AzureAd__ClientId":                             "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02",
+	}
+}
+
+func read(environment map[string]string) (settings, error) {
+	return readSettings(func(name string) string { return environment[name] })
+}
+
+func TestSettingsAsTheyAreInAzure(t *testing.T) {
+	t.Parallel()
+	got, err := read(inAzure())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings{
+		port: 1234, serviceBusNamespace: "ns.servicebus.windows.net",
+		cosmosEndpoint: "https://account.documents.azure.com:443/", cosmosDatabase: "matoolkit", cosmosContainer: "matoolkit",
+		entraInstance: "https://login.microsoftonline.com/", entraTenant: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01", entraClient: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02",
+		logLevel: slog.LevelInfo, functionTimeout: 10 * time.Minute,
+	}
+	if got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestSettingsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ setting, value, want string }{
+		"no port":                     {"FUNCTIONS_CUSTOMHANDLER_PORT", "", "FUNCTIONS_CUSTOMHANDLER_PORT is missing"},
+		"a port that is none":         {"FUNCTIONS_CUSTOMHANDLER_PORT", "70000", "not a port"},
+		"no Service Bus":              {"ServiceBusConnection__fullyQualifiedNamespace", "", "ServiceBusConnection__fullyQualifiedNamespace is missing"},
+		"Service Bus twice":           {"ServiceBusConnection", "Endpoint=sb://x", "both set"},
+		"an address for a host name":  {"ServiceBusConnection__fullyQualifiedNamespace", "sb://ns.servicebus.windows.net/", "not a host name"},
+		"no Cosmos":                   {"COSMOS_ENDPOINT", "", "COSMOS_ENDPOINT is missing"},
+		"Cosmos in the clear":         {"COSMOS_ENDPOINT", "http://account.documents.azure.com", "not an https address"},
+		"Cosmos with a key inside":    {"COSMOS_ENDPOINT", "https://user:pass@account.documents.azure.com", "not an https address"},
+		"no tenant":                   {"AzureAd__TenantId", "", "AzureAd__TenantId is missing"},
+		"a tenant that is a domain":   {"AzureAd__TenantId", "contoso.com", "not a GUID"},
+		"a log level that is none":    {"LOG_LEVEL", "loud", "not debug, info, warn or error"},
+		"a timeout that is none":      {"AzureFunctionsJobHost__functionTimeout", "10m", "hh:mm:ss"},
+		"a timeout without any time":  {"AzureFunctionsJobHost__functionTimeout", "00:00:00", "hh:mm:ss"},
+		"a client id that is no GUID": {"AzureAd__ClientId", "api://x", "not a GUID"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			environment := inAzure()
+			environment[tc.setting] = tc.value
+			_, err := read(environment)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), tc.setting) {
+				t.Errorf("error %v, want one of %s with %q", err, tc.setting, tc.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "pass") {
+				t.Errorf("a secret is in the error: %v", err)
+			}
+		})
+	}
+}
+
+func TestSettingsOfOneMachine(t *testing.T) {
+	t.Parallel()
+	environment := inAzure()
+	delete(environment, "ServiceBusConnection__fullyQualifiedNamespace")
+	maps.Copy(environment, map[string]string{
+		"ServiceBusConnection": "Endpoint=sb://127.0.0.1:5672;UseDevelopmentEmulator=true;", "COSMOS_ENDPOINT": "http://127.0.0.1:8081", "COSMOS_KEY": "a2V5",
+		"COSMOS_DATABASE": "d", "COSMOS_CONTAINER": "c", "LOG_LEVEL": "debug", "AzureFunctionsJobHost__functionTimeout": "00:00:01.5",
+	})
+	got, err := read(environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.cosmosDatabase != "d" || got.cosmosContainer != "c" || got.logLevel != slog.LevelDebug || got.deadline() != 1350*time.Millisecond {
+		t.Errorf("got %+v", got)
+	}
+	if credential, err := got.credential(nil); credential != nil || err != nil {
+		t.Errorf("with keys, an identity is asked for: %v, %v", credential, err)
+	}
+}
