@@ -78,11 +78,12 @@ func (a *App) dispatchPhase(ctx context.Context, b store.Item[engine.Batch], pha
 }
 
 func (a *App) replaceBatch(ctx context.Context, b store.Item[engine.Batch], next *engine.Batch) (store.Item[engine.Batch], error) {
-	outcome, err := a.store.Commit(ctx, store.Replace(store.BatchKey(next.ID), next, b.ETag), store.Get(store.BatchKey(next.ID)))
+	outcome, err := a.store.Commit(ctx, store.Replace(store.BatchKey(next.ID), next, b.ETag))
 	if err != nil {
 		return b, err
 	}
-	return store.Decode[engine.Batch](outcome, 1)
+	b.Doc, b.ETag = *next, outcome.ETag(0)
+	return b, nil
 }
 
 // phaseDue dispatches one page of a phase and asks for the next.
@@ -171,11 +172,10 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if err := a.send(ctx, &w.outbox); err != nil {
 		return err
 	}
-	shard, err := store.Decode[engine.Shard](outcome, len(w.ops)-1)
-	if err != nil || shard.Doc.Open > 0 {
-		return err
+	if w.shard.Open > 0 {
+		return nil
 	}
-	return a.closeShard(ctx, b.ID, shard)
+	return a.closeShard(ctx, b.ID, store.Item[engine.Shard]{Doc: w.shard, ETag: outcome.ETag(len(w.ops) - 1)})
 }
 
 // resumePage takes up a page whose runs exist: each is started, or its start is
@@ -216,7 +216,8 @@ type pageWalk struct {
 	runbook *runbook.Runbook
 	now     time.Time
 
-	ops    []store.Op
+	ops    []store.Op // the shard's is the last
+	shard  engine.Shard
 	outbox outbox
 }
 
@@ -224,12 +225,12 @@ type pageWalk struct {
 // member's mark. With start, runs whose member is free are started in it.
 func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) error {
 	w.ops, w.outbox = nil, outbox{}
-	shard := engine.Shard{Phase: w.phase.ID, Page: w.page}
+	w.shard = engine.Shard{Phase: w.phase.ID, Page: w.page}
 	for _, m := range members {
 		if m.Doc.Status != engine.MemberActive {
 			continue
 		}
-		shard.Runs++
+		w.shard.Runs++
 		run, err := engine.NewRun(w.batch, w.phase, &m.Doc, w.runbook, w.now)
 		if err != nil {
 			return err
@@ -237,7 +238,7 @@ func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) erro
 		entered, free := engine.Enter(m.Doc, w.phase.ID)
 		if !free || !start {
 			w.create(run, w.mark(m, entered))
-			shard.Open++
+			w.shard.Open++
 			continue
 		}
 		d, err := engine.Decide(engine.State{Run: &run, Member: &entered, Runbook: w.runbook}, engine.RunStarted{}, w.now)
@@ -249,15 +250,14 @@ func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) erro
 		}
 		if !d.Run.Status.Terminal() {
 			w.create(*d.Run, w.mark(m, entered))
-			shard.Open++
+			w.shard.Open++
 			continue
 		}
 		// It ended at once: nothing could be dispatched, or there was nothing to do.
 		w.create(*d.Run, store.Replace(store.MemberKey(w.batch.ID, m.Doc.ID), d.Member, m.ETag))
-		shard.Count(d.Run.Status)
+		w.shard.Count(d.Run.Status)
 	}
-	key := store.ShardKey(w.batch.ID, w.phase.ID, w.page)
-	w.ops = append(w.ops, store.Create(key, shard), store.Get(key))
+	w.ops = append(w.ops, store.Create(store.ShardKey(w.batch.ID, w.phase.ID, w.page), w.shard))
 	return nil
 }
 

@@ -68,8 +68,14 @@ func Patch(k Key, etag string, changes ...Change) Op {
 // Get reads an item within the same transaction, after the operations before it.
 func Get(k Key) Op { return Op{kind: opRead, key: k} }
 
-// Outcome is what a Commit gave for each operation: bodies only for Get.
-type Outcome struct{ bodies [][]byte }
+// Outcome is what a Commit gave for each operation.
+type Outcome struct {
+	bodies [][]byte // of use only for Get: the service sends others along with it
+	etags  []string
+}
+
+// ETag is the version that the operation at place i of the Commit made.
+func (o Outcome) ETag(i int) string { return o.etags[i] }
 
 // Decode reads what the Get at place i of the Commit saw.
 func Decode[T any](o Outcome, i int) (Item[T], error) {
@@ -102,7 +108,8 @@ func (s *Store) Commit(ctx context.Context, ops ...Op) (Outcome, error) {
 
 func (s *Store) commit(ctx context.Context, pk string, ops []Op) (Outcome, error) {
 	if len(ops) == 1 {
-		return Outcome{}, s.single(ctx, pk, ops[0])
+		etag, err := s.single(ctx, pk, ops[0])
+		return Outcome{etags: []string{etag}}, err
 	}
 	batch := s.container.NewTransactionalBatch(partition(pk))
 	for _, op := range ops {
@@ -117,9 +124,10 @@ func (s *Store) commit(ctx context.Context, pk string, ops []Op) (Outcome, error
 	if !response.Success {
 		return Outcome{}, culprit(ops, response.OperationResults)
 	}
-	outcome := Outcome{bodies: make([][]byte, len(ops))}
-	for i, r := range response.OperationResults {
-		outcome.bodies[i] = r.ResourceBody
+	var outcome Outcome
+	for _, r := range response.OperationResults {
+		outcome.bodies = append(outcome.bodies, r.ResourceBody)
+		outcome.etags = append(outcome.etags, string(r.ETag))
 	}
 	return outcome, nil
 }
@@ -134,33 +142,34 @@ func culprit(ops []Op, results []azcosmos.TransactionalBatchResult) error {
 	return fmt.Errorf("%w: a batch failed without saying which operation did", ErrUnavailable)
 }
 
-func (s *Store) single(ctx context.Context, pk string, op Op) (err error) {
+func (s *Store) single(ctx context.Context, pk string, op Op) (etag string, err error) {
 	body, err := op.body()
 	if err != nil {
-		return err
+		return "", err
 	}
+	var response azcosmos.ItemResponse
 	switch op.kind {
 	case opCreate:
-		_, err = s.container.CreateItem(ctx, partition(pk), body, nil)
+		response, err = s.container.CreateItem(ctx, partition(pk), body, nil)
 	case opReplace:
 		etag := azcore.ETag(op.etag)
-		_, err = s.container.ReplaceItem(ctx, partition(pk), op.key.ID, body, &azcosmos.ItemOptions{IfMatchEtag: &etag})
+		response, err = s.container.ReplaceItem(ctx, partition(pk), op.key.ID, body, &azcosmos.ItemOptions{IfMatchEtag: &etag})
 	case opUpsert:
-		_, err = s.container.UpsertItem(ctx, partition(pk), body, nil)
+		response, err = s.container.UpsertItem(ctx, partition(pk), body, nil)
 	case opPatch:
 		options := &azcosmos.ItemOptions{}
 		if op.etag != "" {
 			etag := azcore.ETag(op.etag)
 			options.IfMatchEtag = &etag
 		}
-		_, err = s.container.PatchItem(ctx, partition(pk), op.key.ID, op.changes(), options)
+		response, err = s.container.PatchItem(ctx, partition(pk), op.key.ID, op.changes(), options)
 	default:
-		return errors.New("store: a read alone is not a commit")
+		return "", errors.New("store: a read alone is not a commit")
 	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", op.key, classify(err))
+		return "", fmt.Errorf("writing %s: %w", op.key, classify(err))
 	}
-	return nil
+	return string(response.ETag), nil
 }
 
 func (op Op) appendTo(batch *azcosmos.TransactionalBatch) error {
