@@ -155,7 +155,7 @@ func TestReadManyItems(t *testing.T) {
 	}
 }
 
-func TestOrderBySeveralPathsNeedsACompositeIndex(t *testing.T) {
+func TestOrderByNeedsAnIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	client := newClient(t)
@@ -181,6 +181,14 @@ func TestOrderBySeveralPathsNeedsACompositeIndex(t *testing.T) {
 	if got := fmt.Sprint(queryAll(t, c, p1, text, nil)); got != `["c" "a" "b"]` {
 		t.Errorf("got %s", got)
 	}
+
+	properties.IndexingPolicy.ExcludedPaths = []azcosmos.ExcludedPath{{Path: "/payload/*"}, {Path: "/x/?"}}
+	properties.IndexingPolicy.CompositeIndexes = nil
+	_, err = c.Replace(ctx, *properties, nil)
+	wantStatus(t, err, 0)
+	queryStatus(t, c, p1, "SELECT * FROM c ORDER BY c.payload.n", nil, http.StatusBadRequest)
+	queryStatus(t, c, p1, "SELECT * FROM c ORDER BY c.x", nil, http.StatusBadRequest)
+	queryStatus(t, c, p1, "SELECT * FROM c ORDER BY c.y", nil, 0)
 }
 
 func TestRefusedQueryNamesTheCause(t *testing.T) {

@@ -186,8 +186,7 @@ func (c *container) keyIn(q *query.Query) string {
 }
 
 // allows refuses what the gateway refuses: a query over all partitions that
-// was not asked for or is not plain, and an order by several paths that no
-// composite index has.
+// was not asked for or is not plain, and an order that the indexes do not give.
 func (c *container) allows(q *query.Query, pk string, crossPartition bool) error {
 	if pk == "" && !crossPartition {
 		return errors.New("the query names no partition and cross-partition queries are not enabled in the request")
@@ -195,34 +194,7 @@ func (c *container) allows(q *query.Query, pk string, crossPartition bool) error
 	if clause := q.CrossPartition(); pk == "" && clause != "" {
 		return fmt.Errorf("the gateway cannot serve %s across partitions", clause)
 	}
-	if len(q.Order()) > 1 && !c.hasCompositeIndex(q.Order()) {
-		return errors.New("ORDER BY with several paths needs a composite index that the container does not have")
-	}
-	return nil
-}
-
-func (c *container) hasCompositeIndex(order []query.Order) bool {
-	var definition struct {
-		IndexingPolicy struct {
-			CompositeIndexes [][]struct{ Path, Order string }
-		}
-	}
-	if err := json.Unmarshal(c.definition, &definition); err != nil {
-		return false
-	}
-	for _, index := range definition.IndexingPolicy.CompositeIndexes {
-		same, reversed := len(index) == len(order), len(index) == len(order)
-		for i := 0; i < len(index) && i < len(order); i++ {
-			on := index[i].Path == "/"+strings.Join(order[i].Path, "/")
-			descending := strings.EqualFold(index[i].Order, "descending")
-			same = same && on && descending == order[i].Descending
-			reversed = reversed && on && descending != order[i].Descending
-		}
-		if same || reversed {
-			return true
-		}
-	}
-	return false
+	return c.indexes(q.Order())
 }
 
 // scan visits the documents a query may select, in the order of partition key

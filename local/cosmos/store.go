@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
@@ -49,7 +50,10 @@ func openStore(dir string, now func() time.Time, log *slog.Logger) (*store, erro
 		st.writes.SetMaxOpenConns(1)
 		st.reads = st.writes
 	} else {
-		file := "file:" + (&url.URL{Path: filepath.Join(dir, "cosmos.db")}).EscapedPath()
+		file, err := fileURI(filepath.Join(dir, "cosmos.db"))
+		if err != nil {
+			return nil, err
+		}
 		const options = "?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(4000)"
 		if st.writes, err = sql.Open("sqlite", file+options); err != nil {
 			return nil, fmt.Errorf("cosmos: open: %w", err)
@@ -65,6 +69,20 @@ func openStore(dir string, now func() time.Time, log *slog.Logger) (*store, erro
 		return nil, errors.Join(fmt.Errorf("cosmos: open: %w", err), st.closePools())
 	}
 	return st, nil
+}
+
+// fileURI names a file as SQLite wants it: file:///dir/name, and
+// file:///C:/dir/name on Windows.
+func fileURI(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("cosmos: data directory: %w", err)
+	}
+	slashed := filepath.ToSlash(absolute)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed
+	}
+	return "file://" + (&url.URL{Path: slashed}).EscapedPath(), nil
 }
 
 func (st *store) prepare(now func() time.Time, log *slog.Logger) error {
