@@ -2,6 +2,9 @@ package functionshost
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -59,10 +62,32 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Set("x-ms-invocation-id", id)
 }
 
-// proxied sends a request to whichever process is ready.
+// proxied sends a request to whichever process is ready. One that cannot be
+// connected to is tried ten times: it has just ended, and another is coming.
 type proxied struct{ s *Server }
 
 func (t proxied) RoundTrip(r *http.Request) (*http.Response, error) {
+	const attempts = 10
+	if r.Body != nil {
+		r.Body = io.NopCloser(r.Body) // a transport closes what it could not even begin to send
+	}
+	wait := 50 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		response, err := t.once(r)
+		var dial *net.OpError
+		if err == nil || attempt == attempts || !errors.As(err, &dial) || dial.Op != "dial" {
+			return response, err
+		}
+		select {
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 250*time.Millisecond)
+	}
+}
+
+func (t proxied) once(r *http.Request) (*http.Response, error) {
 	p, err := t.s.supervisor.ready(r.Context())
 	if err != nil {
 		return nil, err

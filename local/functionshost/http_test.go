@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +107,32 @@ func TestHTTPIsProxiedAsItCame(t *testing.T) {
 	case <-cut:
 	case <-time.After(10 * time.Second):
 		t.Error("the handler never learned that the caller left")
+	}
+}
+
+func TestAProxiedRequestFindsTheNextProcess(t *testing.T) {
+	t.Parallel()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := &process{url: "http://127.0.0.1:" + strconv.Itoa(port), proxy: &http.Transport{}}
+	next := &process{proxy: &http.Transport{}, url: report(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body)
+	})}
+	defer next.proxy.CloseIdleConnections()
+	s := &Server{supervisor: &supervisor{current: ended, changed: make(chan struct{})}}
+	time.AfterFunc(20*time.Millisecond, func() { s.supervisor.set(next) })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/api/x", io.NopCloser(strings.NewReader("the body")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := proxied{s}.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err := io.ReadAll(response.Body); err != nil || string(body) != "the body" {
+		t.Errorf("the next process got %q, %v", body, err)
 	}
 }

@@ -20,8 +20,8 @@ type serviceBusTrigger struct {
 	binding   *serviceBusBinding
 	namespace string
 	client    *azservicebus.Client
-	slots     chan struct{} // one element per invocation that may still begin
-	renewal   time.Duration // how long a message's lock is kept alive
+	slots     chan struct{}  // one element per invocation that may still begin
+	renewal   time.Duration  // how long a message's lock is kept alive
 	calls     sync.WaitGroup // receivers that still have calls to wait for
 }
 

@@ -40,7 +40,7 @@ func decode(t *testing.T, r *http.Request) delivery {
 }
 
 // broker starts a namespace whose locks last that long.
-func broker(t *testing.T, addr string, lock time.Duration) *servicebus.Server {
+func broker(t testing.TB, addr string, lock time.Duration) *servicebus.Server {
 	t.Helper()
 	topology := servicebus.DefaultTopology()
 	for i := range topology.Topics {
@@ -58,7 +58,7 @@ func broker(t *testing.T, addr string, lock time.Duration) *servicebus.Server {
 	return b
 }
 
-func client(t *testing.T, b *servicebus.Server) *azservicebus.Client {
+func client(t testing.TB, b *servicebus.Server) *azservicebus.Client {
 	t.Helper()
 	c, err := azservicebus.NewClientFromConnectionString(b.ConnectionString(), nil)
 	if err != nil {
@@ -68,7 +68,7 @@ func client(t *testing.T, b *servicebus.Server) *azservicebus.Client {
 	return c
 }
 
-func send(t *testing.T, b *servicebus.Server, bodies ...string) {
+func send(t testing.TB, b *servicebus.Server, bodies ...string) {
 	t.Helper()
 	sender, err := client(t, b).NewSender("orchestrator-events", nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func send(t *testing.T, b *servicebus.Server, bodies ...string) {
 }
 
 // left counts what the subscription still holds, locked messages included.
-func left(t *testing.T, b *servicebus.Server) int {
+func left(t testing.TB, b *servicebus.Server) int {
 	t.Helper()
 	receiver, err := client(t, b).NewReceiverForSubscription("orchestrator-events", "orchestrator", nil)
 	if err != nil {
@@ -277,4 +277,25 @@ func TestConnections(t *testing.T) {
 	if err != nil || namespace != "ns.servicebus.windows.net" {
 		t.Errorf("namespace %q, %v", namespace, err)
 	}
+}
+
+// BenchmarkMessages is a message's way from the broker through the handler to its
+// settlement, with a handler that does nothing.
+func BenchmarkMessages(b *testing.B) {
+	namespace := broker(b, "127.0.0.1:0", time.Minute)
+	bodies := make([]string, 500)
+	for i := range bodies {
+		bodies[i] = `{"BatchId":42,"RunbookName":"migrate","RunbookVersion":3,"PhaseName":"cutover","PhaseExecutionId":7}`
+	}
+	sent := 0
+	for ; sent < b.N; sent += len(bodies) {
+		send(b, namespace, bodies[:min(len(bodies), b.N-sent)]...)
+	}
+	b.ResetTimer()
+	run(b, Config{AppDir: app(b, map[string]string{"on-event": onEvent}), Settings: map[string]string{
+		"ServiceBusConnection": namespace.ConnectionString(), "FAKE_DIRECT": "yes",
+		overridePrefix + "extensions__serviceBus__maxConcurrentCalls": "64",
+	}}, nil)
+	eventually(b, "an empty subscription", func() bool { return left(b, namespace) == 0 })
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
 }

@@ -10,8 +10,8 @@ import (
 
 // Stage lays an app out in the folder dst as the host wants it: host.json, the
 // handler and each function's folder beside each other. repoDir holds host.json
-// and functions/*/function.json; handlerBinary is the built executable. What dst
-// holds already is written over.
+// and functions/*/function.json; handlerBinary is the built executable. An earlier
+// stage in dst is written over, and functions that are no more are taken away.
 func Stage(repoDir, handlerBinary, dst string) error {
 	files, err := filepath.Glob(filepath.Join(repoDir, "functions", "*", "function.json"))
 	if err != nil {
@@ -19,6 +19,15 @@ func Stage(repoDir, handlerBinary, dst string) error {
 	}
 	if len(files) == 0 {
 		return fmt.Errorf("stage: %s holds no functions/*/function.json", repoDir)
+	}
+	staged, err := filepath.Glob(filepath.Join(dst, "*", "function.json"))
+	if err != nil {
+		return fmt.Errorf("stage: %w", err)
+	}
+	for _, file := range staged {
+		if err := os.RemoveAll(filepath.Dir(file)); err != nil {
+			return fmt.Errorf("stage: %w", err)
+		}
 	}
 	if err := place(filepath.Join(repoDir, "host.json"), filepath.Join(dst, "host.json"), 0o644); err != nil {
 		return fmt.Errorf("stage: %w", err)
