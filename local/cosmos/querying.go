@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -63,6 +64,7 @@ type page struct {
 	count   int
 	limit   int
 	scanned int
+	kept    int // of those scanned, by WHERE
 	next    *continuation
 }
 
@@ -117,10 +119,13 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 	switch {
 	case q.Counts():
 		err = s.store.count(ctx, q, c, pk, p)
-	case len(q.Order()) > 0:
+	case len(q.Order()) > 0 && !byID(q):
 		err = s.store.ordered(ctx, q, c, pk, p, from)
 	default:
 		err = s.store.streamed(ctx, q, c, pk, p, from)
+	}
+	if err == nil && pk != "" {
+		err = s.store.learn(q, p.scanned, p.kept)
 	}
 	if err != nil {
 		s.log.Error("query failed", "error", err)
@@ -197,15 +202,32 @@ func (c *container) allows(q *query.Query, pk string, crossPartition bool) error
 	return c.indexes(q.Order())
 }
 
+// byID says whether ORDER BY asks for the order in which scan reads anyway.
+func byID(q *query.Query) bool {
+	order := q.Order()
+	return len(order) == 1 && !order[0].Descending && slices.Equal(order[0].Path, []string{"id"})
+}
+
 // scan visits the documents a query may select, in the order of partition key
 // and id, behind the given position, until visit returns false. It reads one
-// partition when pk is known, and of that only the ids that WHERE allows.
+// partition when pk is known, and of that only what an index and the ids in
+// WHERE leave.
 func (st *store) scan(ctx context.Context, q *query.Query, c *container, pk string, from continuation, visit func(pk, id string, doc []byte) bool) error {
-	const columns = `SELECT pk, id, seq, version, ts, body FROM items WHERE container = ?`
-	statement, args := columns+` AND (pk, id) > (?, ?)`, []any{c.number, from.PK, from.ID}
+	const columns = `SELECT pk, id, seq, version, ts, body FROM items`
+	statement, args := columns+` WHERE container = ? AND (pk, id) > (?, ?)`, []any{c.number, from.PK, from.ID}
 	prefix := ""
 	if pk != "" {
-		statement, args = columns+` AND pk = ? AND id > ?`, []any{c.number, pk, from.ID}
+		statement, args = columns, []any{c.number, pk, from.ID}
+		narrow := ""
+		values := narrowing(q)
+		if l := st.lookupFor(values); l != nil {
+			statement += ` INDEXED BY ` + l.name
+			for _, path := range l.paths {
+				narrow += ` AND ` + extract(path) + ` = ?`
+				args = append(args, values[path])
+			}
+		}
+		statement += ` WHERE container = ? AND pk = ? AND id > ?` + narrow
 		if id, ok := q.EqualTo([]string{"id"}); ok && id.Kind == document.String {
 			statement, args = statement+` AND id = ?`, append(args, id.Text)
 		} else if prefix = q.Prefix([]string{"id"}); prefix != "" {
@@ -253,6 +275,7 @@ func (st *store) streamed(ctx context.Context, q *query.Query, c *container, pk 
 		if !q.Matches(doc) {
 			return true
 		}
+		p.kept++
 		if at.Skipped < skip {
 			at.Skipped++
 			return true
@@ -272,8 +295,11 @@ func (st *store) count(ctx context.Context, q *query.Query, c *container, pk str
 	n := 0
 	err := st.scan(ctx, q, c, pk, continuation{}, func(_, _ string, doc []byte) bool {
 		p.scanned++
-		if q.Matches(doc) && q.Counted(doc) {
-			n++
+		if q.Matches(doc) {
+			p.kept++
+			if q.Counted(doc) {
+				n++
+			}
 		}
 		return true
 	})
@@ -310,6 +336,7 @@ func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk s
 		if !q.Matches(doc) {
 			return true
 		}
+		p.kept++
 		row := sorted{keys: q.SortKeys(doc), id: id}
 		if len(after) == 0 || compare(row, last) > 0 {
 			row.doc = append([]byte(nil), doc...)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
@@ -36,6 +37,7 @@ type store struct {
 	get     *sql.Stmt
 	catalog catalog
 	writer  *writer
+	lookups atomic.Pointer[[]*lookup]
 }
 
 // openStore opens the database. Without a directory it lives in memory, on
@@ -87,6 +89,12 @@ func fileURI(path string) (string, error) {
 
 func (st *store) prepare(now func() time.Time, log *slog.Logger) error {
 	if _, err := st.writes.Exec(schema); err != nil {
+		return err
+	}
+	if _, err := st.writes.Exec(lookupSchema); err != nil {
+		return err
+	}
+	if err := st.loadLookups(); err != nil {
 		return err
 	}
 	epoch, err := nextEpoch(st.writes)

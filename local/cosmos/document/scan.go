@@ -101,7 +101,7 @@ func EachMember(doc []byte, visit func(Member) bool) {
 
 // Lookup returns the text of the value at a path of member names and array
 // indexes in a checked value, or false when there is none. Where a name
-// occurs twice the last one counts, as in Parse.
+// occurs twice the first one counts, as in Parse.
 func Lookup(value []byte, path []string) ([]byte, bool) {
 	for _, step := range path {
 		i := skipSpace(value, 0)
@@ -115,7 +115,7 @@ func Lookup(value []byte, path []string) ([]byte, bool) {
 				if m.Name == step {
 					found = m.Value
 				}
-				return true
+				return found == nil
 			})
 		case '[':
 			index, err := strconv.Atoi(step)

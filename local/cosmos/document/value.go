@@ -129,7 +129,9 @@ func (p *parser) object() Value {
 		p.at = skipString(p.text, p.at)
 		name := unquote(p.text[start:p.at])
 		p.at = skipSpace(p.text, p.at) + 1
-		v.Set(name, p.value())
+		if member := p.value(); v.Get(name).Kind == Undefined {
+			v.Members = append(v.Members, Field{Name: name, Value: member})
+		}
 		if p.at = skipSpace(p.text, p.at); p.at >= len(p.text) || p.text[p.at] != ',' {
 			break
 		}

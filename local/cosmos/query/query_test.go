@@ -32,7 +32,7 @@ func TestExpressions(t *testing.T) {
 	for text, want := range map[string]string{
 		`c.id`: `"a"`, `c["id"]`: `"a"`, `c.o.a.b`: `"deep"`, `c["o"].a["b"]`: `"deep"`, `c.o.list[1]`: `"x"`,
 		`c.o.list[0].z`: `2`, `c.o.list[3]`: ``, `c.absent`: ``, `c.absent.more`: ``, `c.n.more`: ``, `c["odd name"]`: `"q"`,
-		`c.value`: `"reserved"`, `c.o.list`: `[{"k":1,"z":2},"x",3]`, `c.dup`: `2`, `c.esc = "tab\tquote\"unié😀"`: `true`,
+		`c.value`: `"reserved"`, `c.o.list`: `[{"k":1,"z":2},"x",3]`, `c.dup`: `1`, `c.esc = "tab\tquote\"unié😀"`: `true`,
 		`1`: `1`, `-1.5e2`: `-150`, `.5`: `0.5`, `'it\'s'`: `"it's"`, `"say \"hi\""`: `"say \"hi\""`, `null`: `null`, `TRUE`: `true`, `undefined`: ``,
 		`[1, c.n, c.absent]`: `[1,5]`, `{"a": c.n, b: c.absent, c: [c.s]}`: `{"a":5,"c":["Hello"]}`, `{}`: `{}`, `[]`: `[]`,
 		`@p`: `7`, `@list`: `[1,2]`,

@@ -2,8 +2,8 @@ package query
 
 import (
 	"errors"
+	"slices"
 	"sort"
-	"strings"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 )
@@ -81,17 +81,34 @@ func (q *Query) CrossPartition() string {
 	return ""
 }
 
-// EqualTo returns the value that a path must equal for WHERE to be true: the
-// one it is compared with outside of any OR or NOT.
-func (q *Query) EqualTo(steps []string) (document.Value, bool) {
+// Equality is a value that a path must equal for WHERE to be true.
+type Equality struct {
+	Path  []string
+	Value document.Value
+}
+
+// Equalities are the comparisons of a path with a constant that WHERE makes
+// outside of any OR or NOT.
+func (q *Query) Equalities() []Equality {
+	var all []Equality
 	for _, e := range conjuncts(q.where, nil) {
 		if eq, ok := e.(equality); ok && !eq.negated {
 			for _, side := range [][2]expression{{eq.left, eq.right}, {eq.right, eq.left}} {
 				l, constant := side[1].(literal)
-				if constant && isPath(side[0], steps) {
-					return l.value, true
+				if p, ok := side[0].(path); ok && constant {
+					all = append(all, Equality{p.steps, l.value})
 				}
 			}
+		}
+	}
+	return all
+}
+
+// EqualTo returns the value that a path must equal for WHERE to be true.
+func (q *Query) EqualTo(steps []string) (document.Value, bool) {
+	for _, e := range q.Equalities() {
+		if slices.Equal(e.Path, steps) {
+			return e.Value, true
 		}
 	}
 	return document.Value{}, false
@@ -125,10 +142,7 @@ func conjuncts(e expression, list []expression) []expression {
 
 func isPath(e expression, steps []string) bool {
 	p, ok := e.(path)
-	if !ok || len(p.steps) != len(steps) {
-		return false
-	}
-	return strings.Join(p.steps, "\x00") == strings.Join(steps, "\x00")
+	return ok && slices.Equal(p.steps, steps)
 }
 
 // All answers the query over a complete list of documents in one go.
