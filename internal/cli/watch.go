@@ -107,9 +107,12 @@ func look(ctx context.Context, source Source, id int) (Progress, error) {
 	}
 }
 
+// outage tells whether looking again later may go better: the API or the identity
+// provider is away, or the API stumbled.
 func outage(err error) bool {
 	var e *apiclient.Error
-	return errors.As(err, &e) && (e.Temporary() || e.Status >= 500)
+	var x *exit
+	return errors.As(err, &e) && (e.Temporary() || e.Status >= 500) || errors.As(err, &x) && x.status == ExitUnavailable
 }
 
 func terminal(b app.BatchView) bool { return engine.BatchStatus(b.Status).Terminal() }

@@ -1,0 +1,177 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/cli"
+)
+
+// script is a batch as successive looks find it.
+type script struct {
+	looks []look
+	at    int
+	calls int
+}
+
+type look struct {
+	status, current string
+	phases          []app.PhaseView
+	err             error
+}
+
+func (s *script) now() look { return s.looks[min(s.at, len(s.looks)-1)] }
+
+func (s *script) Batch(context.Context, int) (app.BatchView, error) {
+	s.calls++
+	l := s.now()
+	return app.BatchView{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}, l.err
+}
+
+func (s *script) Phases(context.Context, int) (app.Page[app.PhaseView], error) {
+	return app.Page[app.PhaseView]{Items: s.now().phases}, s.now().err
+}
+
+var start = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+
+// follow watches a script on a clock that moves on by what is waited, one look a wait.
+func follow(s *script, o cli.WatchOptions, show func(cli.Progress)) (last cli.Progress, pauses []time.Duration, err error) {
+	now := start
+	o.Now = func() time.Time { return now }
+	o.Wait = func(_ context.Context, d time.Duration) error {
+		pauses = append(pauses, d)
+		now = now.Add(d)
+		s.at++
+		if s.at > len(s.looks)+5 {
+			return errors.New("watched past the end")
+		}
+		return nil
+	}
+	last, err = cli.Watch(context.Background(), s, 42, o, show)
+	return last, pauses, err
+}
+
+func phase(id int, name, status string, members, succeeded, failed, running int) app.PhaseView {
+	p := app.PhaseView{ID: id, Name: name, Status: status, Members: members, Succeeded: succeeded, Failed: failed, Running: running}
+	p.Waiting = members - succeeded - failed - running
+	if status != "pending" {
+		p.DispatchedAt = &start
+	}
+	if status == "completed" || status == "failed" {
+		end := start.Add(90 * time.Second)
+		p.CompletedAt = &end
+	}
+	return p
+}
+
+func outageOf(status int) error {
+	return &apiclient.Error{Status: status, Code: apiclient.CodeUnreachable, Detail: "no answer from http://127.0.0.1:1"}
+}
+
+// migration is a batch of two phases with an outage on the way.
+func migration() *script {
+	idlePhases := []app.PhaseView{phase(1, "prepare", "completed", 10, 9, 1, 0), phase(2, "move", "pending", 9, 0, 0, 0)}
+	return &script{looks: []look{
+		{"detected", "", []app.PhaseView{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 0, 0, 10), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 2, 0, 8), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{err: outageOf(0)},
+		{err: outageOf(503)},
+		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 6, 1, 3), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", idlePhases, nil},
+		{"active", "prepare", idlePhases, nil},
+		{"active", "move", idlePhases, nil},
+		{"active", "move", []app.PhaseView{idlePhases[0], phase(2, "move", "dispatched", 9, 0, 0, 9)}, nil},
+		{"completed", "move", []app.PhaseView{idlePhases[0], phase(2, "move", "completed", 9, 9, 0, 0)}, nil},
+	}}
+}
+
+func TestWatchGoesOnToTheEndOfTheBatch(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	lines := cli.NewLines(&out, true)
+	last, pauses, err := follow(migration(), cli.WatchOptions{}, lines.Show)
+	lines.Close()
+	if err != nil || last.Batch.Status != "completed" || last.Lost != nil {
+		t.Errorf("%+v, %v", last, err)
+	}
+	const ms = time.Millisecond
+	want := []time.Duration{500 * ms, 500 * ms, 500 * ms, 500 * ms, 2000 * ms, 2000 * ms, 500 * ms, 500 * ms, 750 * ms, 1125 * ms, 500 * ms}
+	if !reflect.DeepEqual(pauses, want) {
+		t.Errorf("pauses %v, want %v", pauses, want)
+	}
+	golden(t, "watch-lines", out.String())
+}
+
+func TestWatchUntilIdle(t *testing.T) {
+	t.Parallel()
+	pending := []app.PhaseView{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}
+	done := []app.PhaseView{phase(1, "prepare", "failed", 10, 0, 10, 0), phase(2, "move", "pending", 10, 0, 0, 0)}
+	for _, tt := range []struct {
+		name  string
+		looks []look
+		want  int // the look that ends the watch
+	}{
+		{"a batch that was never advanced is idle", []look{{"detected", "", pending, nil}}, 0},
+		{"a phase that is announced and has not begun is not idle", []look{{"active", "prepare", pending, nil}, {"active", "prepare", done, nil}}, 1},
+		{"init that is announced is not idle", []look{{"init_dispatched", "init", pending, nil}, {"failed", "init", pending, nil}}, 1},
+		{"another phase that still runs is not idle", []look{
+			{"active", "move", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 9, 0, 1), phase(2, "move", "completed", 9, 9, 0, 0)}, nil},
+			{"active", "move", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), phase(2, "move", "completed", 10, 10, 0, 0)}, nil},
+		}, 1},
+	} {
+		s := &script{looks: tt.looks}
+		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(cli.Progress) {}); err != nil || s.at != tt.want {
+			t.Errorf("%s: ended at look %d with %v, want %d", tt.name, s.at, err, tt.want)
+		}
+	}
+}
+
+func TestWatchEndsOnARefusal(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 403, 404} {
+		s := &script{looks: []look{{"active", "", nil, nil}, {err: outageOf(status)}}}
+		if _, _, err := follow(s, cli.WatchOptions{}, func(cli.Progress) {}); err == nil || s.at != 1 {
+			t.Errorf("status %d: ended at look %d with %v", status, s.at, err)
+		}
+	}
+}
+
+func TestWatchEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &script{looks: []look{{"active", "", nil, nil}}}
+	_, err := cli.Watch(ctx, s, 42, cli.WatchOptions{}, func(cli.Progress) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestBars(t *testing.T) {
+	t.Parallel()
+	for _, colored := range []bool{false, true} {
+		var out bytes.Buffer
+		bars := cli.NewBars(&out, 120, colored)
+		if _, _, err := follow(migration(), cli.WatchOptions{}, bars.Show); err != nil {
+			t.Fatal(err)
+		}
+		bars.Close()
+		shown := out.String()
+		for _, want := range []string{"Batch 42  moves  ", "completed, 10/10, 9 succeeded, 1 failed, 1m30s", "completed, 9/9, 9 succeeded, 1m30s", strings.Repeat("█", 24)} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("colored %t: no %q in %q", colored, want, shown)
+			}
+		}
+		if got := strings.Contains(shown, "\x1b[32m"); got != colored {
+			t.Errorf("colored %t: colours %t in %q", colored, got, shown)
+		}
+	}
+}
