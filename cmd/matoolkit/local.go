@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,7 +28,7 @@ func localCommand() *cobra.Command {
 Service Bus, Cosmos DB, the Functions host with the real handler, Entra ID, and a
 tenant with Graph and Exchange. Nothing leaves the machine.`,
 	}
-	c.AddCommand(upCommand(), envCommand(), demoCommand())
+	c.AddCommand(upCommand(), envCommand(), demoCommand(), benchCommand())
 	return c
 }
 
@@ -38,6 +39,7 @@ type upFlags struct {
 	ephemeral bool
 	free      bool
 	endpoints string
+	stats     string
 	verbose   bool
 }
 
@@ -71,6 +73,7 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of the tenant: Graph and Exchange (HTTP)")
 	flags.BoolVar(&f.free, "free-ports", false, "take free ports instead")
 	flags.StringVar(&f.endpoints, "endpoints", "", "write where everything is to this file, as JSON, when all is ready")
+	flags.StringVar(&f.stats, "stats", "", "write what the parts counted to this file at the end, as JSON")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print what the parts log")
 	flags.SortFlags = false
 	return c
@@ -118,6 +121,11 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 		}
 	}
 	<-ctx.Done()
+	if f.stats != "" {
+		if err := s.WriteStats(f.stats); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
 	return s.Close()
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/local/bench"
+	"github.com/matoolkit/matoolkit/local/system"
+)
+
+func benchCommand() *cobra.Command {
+	c := bench.Config{}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure the whole system on this machine",
+		Long: `bench starts every part as a process of its own, with state on disk, and takes
+batches of no-op steps through them. docs/performance.md tells what it prints.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			if c.Matoolkit, err = os.Executable(); err != nil {
+				return err
+			}
+			c.Worker = filepath.Join(filepath.Dir(c.Matoolkit), executable("worker"))
+			c.Out, c.Token = cmd.OutOrStdout(), administrator
+			return bench.Run(ctx, c)
+		},
+	}
+	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
+	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "the sizes of batch to measure")
+	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps of each member")
+	return cmd
+}
+
+// administrator signs in to a local Entra ID that approves by itself.
+func administrator(e system.Endpoints) func(context.Context) (string, error) {
+	credential := sync.OnceValues(func() (azcore.TokenCredential, error) {
+		web, err := trust.HTTPClient(e.CLI["MATOOLKIT_CA_FILE"])
+		if err != nil {
+			return nil, err
+		}
+		return azidentity.NewDeviceCodeCredential(&azidentity.DeviceCodeCredentialOptions{
+			ClientOptions: azcore.ClientOptions{Cloud: cloud.Configuration{ActiveDirectoryAuthorityHost: e.CLI["MATOOLKIT_AUTHORITY"]}, Transport: web},
+			TenantID:      e.CLI["MATOOLKIT_TENANT_ID"], ClientID: e.CLI["MATOOLKIT_CLIENT_ID"], DisableInstanceDiscovery: true,
+			UserPrompt: func(context.Context, azidentity.DeviceCodeMessage) error { return nil },
+		})
+	})
+	return func(ctx context.Context) (string, error) {
+		c, err := credential()
+		if err != nil {
+			return "", err
+		}
+		token, err := c.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{e.CLI["MATOOLKIT_API_SCOPE"]}})
+		return token.Token, err
+	}
+}

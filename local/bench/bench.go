@@ -1,0 +1,270 @@
+// Package bench measures the whole local system: every part a process of its own,
+// as in Azure, with state on disk, and a worker whose function does nothing, so
+// that what is measured is the engine and what it stands on.
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/local/system"
+)
+
+// Config says what to measure and with which programs.
+type Config struct {
+	Matoolkit, Worker, App string // the executables and the staged app
+	Members                []int  // one run for each size of batch
+	Steps                  int    // of each member
+	Token                  func(system.Endpoints) func(context.Context) (string, error)
+	Out                    io.Writer
+}
+
+// Run measures each size with a system of its own and prints a table.
+func Run(ctx context.Context, c Config) error {
+	t := table.NewWriter()
+	t.SetOutputMirror(c.Out)
+	t.AppendHeader(table.Row{"members", "steps", "seconds", "steps/s", "CPU ms/step", "reads/step", "writes/step", "messages/step", "KB written/step"})
+	var memory []string
+	for _, n := range c.Members {
+		r, err := measure(ctx, c, n)
+		if err != nil {
+			return fmt.Errorf("%d members: %w", n, err)
+		}
+		steps := float64(n * c.Steps)
+		t.AppendRow(table.Row{
+			n, int(steps), fmt.Sprintf("%.2f", r.elapsed.Seconds()), int(steps / r.elapsed.Seconds()),
+			fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/steps), fmt.Sprintf("%.2f", float64(r.stats.Cosmos.PointReads)/steps),
+			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.SingleWrites+r.stats.Cosmos.Batches)/steps),
+			fmt.Sprintf("%.2f", float64(r.stats.sent())/steps), fmt.Sprintf("%.1f", float64(r.written())/1024/steps),
+		})
+		memory = append(memory, fmt.Sprintf("%d members: %s", n, r.processes()))
+	}
+	t.Render()
+	fmt.Fprintln(c.Out, "\nCPU seconds and peak resident memory of each process:\n"+strings.Join(memory, "\n"))
+	return nil
+}
+
+// Stats are what the parts counted: "matoolkit local up --stats" writes them.
+type Stats = system.Stats
+
+type result struct {
+	elapsed time.Duration
+	usage   []usage
+	stats   counted
+}
+
+type counted struct{ Stats }
+
+func (c counted) sent() int64 {
+	var n int64
+	for name, e := range c.ServiceBus.Entities {
+		if !strings.Contains(name, "/") {
+			n += int64(e.Sent)
+		}
+	}
+	return n
+}
+
+func (r result) cpu() (total time.Duration) {
+	for _, u := range r.usage {
+		total += u.cpu
+	}
+	return total
+}
+
+func (r result) written() (total int64) {
+	for _, u := range r.usage {
+		total += u.written
+	}
+	return total
+}
+
+func (r result) processes() string {
+	var parts []string
+	for _, u := range r.usage {
+		parts = append(parts, fmt.Sprintf("%s %.1f s %.0f MB", u.name, u.cpu.Seconds(), float64(u.peak)/(1<<20)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// bed is one system under measurement.
+type bed struct {
+	Config
+	dir       string
+	endpoints system.Endpoints
+	processes []*system.Process
+}
+
+func measure(ctx context.Context, c Config, members int) (r result, err error) {
+	dir, err := os.MkdirTemp("", "matoolkit-bench-")
+	if err != nil {
+		return r, err
+	}
+	b := &bed{Config: c, dir: dir}
+	defer func() { err = errors.Join(err, b.stop(), os.RemoveAll(dir)) }()
+	if err := b.start(ctx); err != nil {
+		return r, errors.Join(err, b.logs())
+	}
+	if r, err = b.run(ctx, members); err != nil {
+		return r, errors.Join(err, b.logs())
+	}
+	if err := b.stop(); err != nil {
+		return r, err
+	}
+	for _, part := range []string{"servicebus", "cosmos"} {
+		body, err := os.ReadFile(b.file(part + ".stats"))
+		if err == nil {
+			err = json.Unmarshal(body, &r.stats.Stats)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func (b *bed) file(name string) string { return filepath.Join(b.dir, name) }
+
+// start starts each part as a process, in the order in which they need each other.
+func (b *bed) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	addresses := system.FreeAddresses()
+	for _, part := range system.AllParts() {
+		endpoints := b.file(string(part) + ".json")
+		p, err := b.spawn(string(part), nil, b.Matoolkit, "local", "up", "--parts", string(part), "--auto-approve",
+			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part)+".stats"),
+			"--servicebus", addresses.ServiceBus, "--cosmos", addresses.Cosmos, "--entra", addresses.Entra,
+			"--tenant", addresses.Tenant, "--host", addresses.Host)
+		if err != nil {
+			return err
+		}
+		if b.endpoints, err = system.WaitEndpoints(ctx, endpoints, p); err != nil {
+			return err
+		}
+		addresses = b.endpoints.Addresses
+	}
+	env := b.endpoints.Worker
+	env["WORKER_NOOP"], env["MAX_PARALLELISM"], env["LOG_LEVEL"] = "1", "64", "warn"
+	_, err := b.spawn("worker", env, b.Worker)
+	return err
+}
+
+func (b *bed) spawn(name string, env map[string]string, path string, args ...string) (*system.Process, error) {
+	log, err := os.Create(b.file(name + ".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own
+	p, err := system.Spawn(name, log, env, path, args...)
+	if err == nil {
+		b.processes = append(b.processes, p)
+	}
+	return p, err
+}
+
+func (b *bed) stop() error {
+	var errs []error
+	for i := len(b.processes) - 1; i >= 0; i-- {
+		errs = append(errs, b.processes[i].Stop(20*time.Second))
+	}
+	b.processes = nil
+	return errors.Join(errs...)
+}
+
+func (b *bed) logs() error {
+	var text []string
+	for _, p := range b.processes {
+		if body, err := os.ReadFile(b.file(p.Name + ".log")); err == nil && len(body) > 0 {
+			text = append(text, p.Name+": "+string(body[max(0, len(body)-2000):]))
+		}
+	}
+	return errors.New(strings.Join(text, "\n"))
+}
+
+func (b *bed) run(ctx context.Context, members int) (result, error) {
+	api, err := apiclient.New(apiclient.Config{
+		BaseURL: b.endpoints.CLI["MATOOLKIT_API_URL"], Token: b.Token(b.endpoints),
+	})
+	if err != nil {
+		return result{}, err
+	}
+	if _, err := api.PublishRunbook(ctx, []byte(flat(b.Steps))); err != nil {
+		return result{}, err
+	}
+	batch, err := api.CreateBatch(ctx, "bench", []byte(people(members)))
+	if err != nil {
+		return result{}, err
+	}
+	before, err := b.usage()
+	if err != nil {
+		return result{}, err
+	}
+	began := time.Now()
+	if _, err := api.Advance(ctx, batch.ID); err != nil {
+		return result{}, err
+	}
+	for {
+		view, err := api.Batch(ctx, batch.ID)
+		if err != nil {
+			return result{}, err
+		}
+		if view.Status == "completed" {
+			break
+		}
+		if view.Status == "failed" {
+			return result{}, fmt.Errorf("the batch failed: %s", view.Error)
+		}
+		select {
+		case <-ctx.Done():
+			return result{}, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	r := result{elapsed: time.Since(began)}
+	phases, err := api.Phases(ctx, batch.ID)
+	if err != nil {
+		return r, err
+	}
+	if got := phases.Items[0].Succeeded; got != members {
+		return r, fmt.Errorf("%d of %d members succeeded", got, members)
+	}
+	after, err := b.usage()
+	if err != nil {
+		return r, err
+	}
+	for i, u := range after {
+		u.cpu -= before[i].cpu
+		u.written -= before[i].written
+		r.usage = append(r.usage, u)
+	}
+	return r, nil
+}
+
+func flat(steps int) string {
+	var y strings.Builder
+	y.WriteString("name: bench\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n")
+	for i := range steps {
+		fmt.Fprintf(&y, "      - {name: step-%d, worker_id: worker-01, function: No-Op, params: {Value: \"{{Name}}\"}}\n", i+1)
+	}
+	return y.String()
+}
+
+func people(n int) string {
+	var csv strings.Builder
+	csv.WriteString("Upn,Name\n")
+	for i := range n {
+		fmt.Fprintf(&csv, "person%06d@contoso.com,Person %d\n", i, i)
+	}
+	return csv.String()
+}
