@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,19 +114,58 @@ func TestUnderTheHost(t *testing.T) {
 	})
 
 	t.Run("memory", func(t *testing.T) {
+		flood(t, s, 2000)
+		if runtime.GOOS != "linux" {
+			return // only Linux tells
+		}
 		status, err := os.ReadFile("/proc/" + strconv.Itoa(host.HandlerPID()) + "/status")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for line := range strings.Lines(string(status)) {
-			if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-				kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
-				if err != nil || kilobytes > 60<<10 {
-					t.Errorf("the handler takes %d KB, %v", kilobytes, err)
-				}
-				t.Logf("the handler takes %d KB", kilobytes)
+		_, rest, _ := strings.Cut(string(status), "VmHWM:")
+		kilobytes, err := strconv.Atoi(strings.Fields(rest + " -")[0])
+		if err != nil || kilobytes > 60<<10 {
+			t.Errorf("the handler took up to %d KB, %v", kilobytes, err)
+		}
+		t.Logf("the handler took up to %d KB", kilobytes)
+	})
+}
+
+// flood sends n messages that are kept as unprocessable and waits until they are.
+func flood(t *testing.T, s *system, n int) {
+	t.Helper()
+	client, err := azservicebus.NewClientFromConnectionString(s.bus.ConnectionString(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	sender, err := client.NewSender(eventFunction, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receiver, err := client.NewReceiverForSubscription(eventFunction, "orchestrator", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := []byte(strings.Repeat("x", 1000))
+	for sent := 0; sent < n; {
+		batch, err := sender.NewMessageBatch(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; sent < n && batch.NumMessages() < 100; sent++ {
+			id := "flood-" + strconv.Itoa(sent)
+			if err := batch.AddMessage(&azservicebus.Message{MessageID: &id, Body: body}, nil); err != nil {
+				t.Fatal(err)
 			}
 		}
+		if err := sender.SendMessageBatch(t.Context(), batch, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the flood being kept", func() bool {
+		left, err := receiver.PeekMessages(t.Context(), 1, nil)
+		return err == nil && len(left) == 0
 	})
 }
 
