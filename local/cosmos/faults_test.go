@@ -2,6 +2,7 @@ package cosmos_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -99,4 +100,44 @@ func TestLatencyDelaysTheRequest(t *testing.T) {
 	}
 	_, err := c.ReadItem(context.Background(), p1, "a", nil)
 	wantStatus(t, err, http.StatusNotFound)
+}
+
+func TestMetadataFaults(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	server := start(t, cosmos.Config{})
+	client := clientFor(t, server.URL(), server.Key())
+	newContainer(t, client)
+	server.Inject(cosmos.Fault{
+		On: []cosmos.Operation{cosmos.Metadata}, Count: 1, Status: http.StatusForbidden,
+		Match: func(r cosmos.Request) bool { return r.Database == "refused" },
+	})
+	database, err := client.NewDatabase("refused")
+	wantStatus(t, err, 0)
+	_, err = database.Read(ctx, nil)
+	wantStatus(t, err, http.StatusForbidden)
+	_, err = database.Read(ctx, nil)
+	wantStatus(t, err, http.StatusNotFound)
+}
+
+func TestAbandonedQueryLeavesTheServerWhole(t *testing.T) {
+	t.Parallel()
+	server := start(t, cosmos.Config{})
+	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
+	for first := 0; first < 2000; first += 100 {
+		batch := c.NewTransactionalBatch(p1)
+		for i := first; i < first+100; i++ {
+			batch.UpsertItem(doc(fmt.Sprint("i", i), ""), nil)
+		}
+		_, err := c.ExecuteTransactionalBatch(context.Background(), batch, nil)
+		wantStatus(t, err, 0)
+	}
+	for delay := range 10 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(delay)*time.Millisecond)
+		_, _ = c.NewQueryItemsPager("SELECT * FROM c WHERE CONTAINS(c.id, 'absent')", p1, nil).NextPage(ctx) // ended or given up
+		cancel()
+	}
+	if got := queryAll(t, c, p1, "SELECT VALUE COUNT(1) FROM c", nil); got[0] != "2000" {
+		t.Errorf("%s items are left", got)
+	}
 }

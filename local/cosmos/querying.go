@@ -127,6 +127,9 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 	if err == nil && pk != "" {
 		err = s.store.learn(q, p.scanned, p.kept)
 	}
+	if ctx.Err() != nil {
+		panic(http.ErrAbortHandler) // the caller has gone
+	}
 	if err != nil {
 		s.log.Error("query failed", "error", err)
 		respondFailure(w, failure(http.StatusServiceUnavailable, "the query could not be carried out"))
@@ -234,7 +237,9 @@ func (st *store) scan(ctx context.Context, q *query.Query, c *container, pk stri
 			statement, args = statement+` AND id >= ?`, append(args, prefix)
 		}
 	}
-	rows, err := st.reads.QueryContext(ctx, statement+` ORDER BY pk, id`, args...)
+	// The context is looked at here and not in the driver, which might give up
+	// the connection: in memory, the data would go with it.
+	rows, err := st.reads.QueryContext(context.WithoutCancel(ctx), statement+` ORDER BY pk, id`, args...)
 	if err != nil {
 		return err
 	}
@@ -252,6 +257,9 @@ func (st *store) scan(ctx context.Context, q *query.Query, c *container, pk stri
 		doc = it.append(doc[:0])
 		if !visit(pk, id, doc) {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	return rows.Err()
