@@ -1,0 +1,253 @@
+package adminhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+)
+
+const (
+	automationID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf1" // may write
+	reportsID    = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf2" // may read
+	strangerID   = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf3" // has no role
+	secret       = "only-good-in-this-test"
+)
+
+// real is the API over the use cases, a store, a broker and an identity provider.
+type real struct {
+	t      *testing.T
+	url    string
+	entra  *entra.Server
+	cosmos *cosmos.Server
+}
+
+func newReal(t *testing.T) *real {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	r := &real{t: t}
+	directory := entra.DefaultConfig()
+	directory.Addr = "127.0.0.1:0"
+	for id, roles := range map[string][]string{automationID: {entra.RoleAdmin}, reportsID: {entra.RoleReader}, strangerID: nil} {
+		directory.Tenants[0].Applications = append(directory.Tenants[0].Applications, entra.Application{
+			ClientID: id, Name: id, Secrets: []string{secret}, Roles: map[string][]string{entra.DefaultAdminAPIClientID: roles},
+		})
+	}
+	r.entra = start(t, func() (*entra.Server, error) { return entra.Start(ctx, directory) })
+	r.cosmos = start(t, func() (*cosmos.Server, error) { return cosmos.Start(ctx, cosmos.Config{}) })
+	broker := start(t, func() (*servicebus.Server, error) {
+		return servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"})
+	})
+	items, err := store.Open(store.Config{Endpoint: r.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
+	check(t, err)
+	check(t, items.Provision(ctx))
+	sender, err := bus.Dial(bus.Config{ConnectionString: broker.ConnectionString()})
+	check(t, err)
+	t.Cleanup(func() { _ = sender.Close(context.Background()) })
+	verifier, err := signin.New(ctx, signin.Config{
+		Instance: r.entra.URL(), TenantID: entra.DefaultTenantID, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: r.entra.HTTPClient(),
+	})
+	check(t, err)
+	quiet := slog.New(slog.DiscardHandler)
+	api := httptest.NewServer(adminhttp.New(adminhttp.Config{
+		App: app.New(app.Config{Store: items, Bus: sender, Log: quiet}), Verifier: verifier, Log: quiet,
+	}))
+	t.Cleanup(api.Close)
+	r.url = api.URL
+	return r
+}
+
+func start[S io.Closer](t *testing.T, start func() (S, error)) S {
+	t.Helper()
+	s, err := start()
+	check(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// token signs an application in, as its SDK does.
+func (r *real) token(clientID string) string {
+	r.t.Helper()
+	options := &azidentity.ClientSecretCredentialOptions{DisableInstanceDiscovery: true}
+	options.Cloud = cloud.Configuration{ActiveDirectoryAuthorityHost: r.entra.URL()}
+	options.Transport = r.entra.HTTPClient()
+	credential, err := azidentity.NewClientSecretCredential(entra.DefaultTenantID, clientID, secret, options)
+	check(r.t, err)
+	token, err := credential.GetToken(r.t.Context(), policy.TokenRequestOptions{Scopes: []string{entra.DefaultAdminAPIScope}})
+	check(r.t, err)
+	return token.Token
+}
+
+// call sends a request, checks its status and decodes the answer.
+func (r *real) call(q request, status int, into any) http.Header {
+	r.t.Helper()
+	httpRequest, err := http.NewRequestWithContext(r.t.Context(), q.method, r.url+q.path, strings.NewReader(q.body))
+	check(r.t, err)
+	httpRequest.Header.Set("Authorization", "Bearer "+q.token)
+	httpRequest.Header.Set("Content-Type", q.media)
+	answer, err := http.DefaultClient.Do(httpRequest)
+	check(r.t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	check(r.t, err)
+	if answer.StatusCode != status {
+		r.t.Fatalf("%s %s: status %d, want %d: %s", q.method, q.path, answer.StatusCode, status, body)
+	}
+	if into != nil {
+		check(r.t, json.Unmarshal(body, into))
+	}
+	return answer.Header
+}
+
+const moves = `name: moves
+data_source: {type: csv, primary_key: UserId}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: move, worker_id: worker-01, function: Move-User, params: {Mail: "{{Mail}}"}}
+`
+
+func TestOverTheRealSystem(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	admin, reader := r.token(automationID), r.token(reportsID)
+	var p adminhttp.Problem
+
+	// Nothing is there yet.
+	r.call(request{"GET", "/api/runbooks/moves", reader, "", ""}, 404, &p)
+	r.call(request{"GET", "/api/batches/1", reader, "", ""}, 404, &p)
+	r.call(request{"GET", "/api/batches/1/steps", reader, "", ""}, 404, &p)
+
+	// A runbook is published, once.
+	var rb app.RunbookView
+	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", "name: moves\n"}, 422, &p)
+	if len(p.Problems) == 0 || p.Error != "invalid" {
+		t.Errorf("problem %+v", p)
+	}
+	r.call(request{"POST", "/api/runbooks", reader, "application/yaml", moves}, 403, &p)
+	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, &rb)
+	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 200, &rb)
+	if rb.Version != 1 || !rb.Unchanged || rb.PublishedBy == "" {
+		t.Errorf("runbook %+v", rb)
+	}
+	r.call(request{"POST", "/api/runbooks", admin, jsonMedia, `{"name":"other","yamlContent":` + quote(moves) + `}`}, 400, &p)
+	r.call(request{"GET", "/api/runbooks/moves", reader, "", ""}, 200, &rb)
+	if rb.YAML != moves {
+		t.Errorf("YAML %q", rb.YAML)
+	}
+
+	// Batches are made of good files only.
+	var batch app.BatchView
+	media, body := form(t, "runbookName", "moves", "file", "UserId,Mail\nu1,\nu1,x\n")
+	r.call(request{"POST", "/api/batches", admin, media, body}, 422, &p)
+	if len(p.Problems) != 1 || p.Problems[0].Line != 3 || p.Problems[0].Field != "UserId" {
+		t.Errorf("problem %+v", p)
+	}
+	for id := 1; id <= 3; id++ {
+		media, body = form(t, "runbookName", "moves", "file", "UserId,Mail\nu1,a\nu2,b\nu3,c\n")
+		header := r.call(request{"POST", "/api/batches", admin, media, body}, 201, &batch)
+		if batch.ID != id || header.Get("Location") != fmt.Sprintf("/api/batches/%d", id) {
+			t.Errorf("batch %d at %s", batch.ID, header.Get("Location"))
+		}
+	}
+
+	// Lists come in pages.
+	var seen []int
+	for path, pages := "/api/batches?limit=2", 0; path != "" && pages < 5; pages++ {
+		var page app.Page[app.BatchView]
+		r.call(request{"GET", path, reader, "", ""}, 200, &page)
+		for _, b := range page.Items {
+			seen = append(seen, b.ID)
+		}
+		if path = ""; page.Continuation != "" {
+			path = "/api/batches?limit=2&continuationToken=" + url.QueryEscape(page.Continuation)
+		}
+	}
+	if fmt.Sprint(seen) != "[3 2 1]" {
+		t.Errorf("pages have batches %v", seen)
+	}
+	var members app.Page[app.MemberView]
+	r.call(request{"GET", "/api/batches/1/members", reader, "", ""}, 200, &members)
+	if len(members.Items) != 3 || members.Items[1].Key != "u2" || string(members.Items[1].Data["Mail"]) != `"b"` {
+		t.Errorf("members %+v", members)
+	}
+
+	// An advance is taken; repeating it before it is carried out announces it again.
+	var advance app.AdvanceView
+	r.call(request{"POST", "/api/batches/1/advance", reader, "", ""}, 403, &p)
+	r.call(request{"POST", "/api/batches/1/advance", admin, "", ""}, 202, &advance)
+	if advance.Advanced != "move" || advance.Repeated {
+		t.Errorf("advance %+v", advance)
+	}
+	r.call(request{"POST", "/api/batches/1/advance", admin, "", ""}, 202, &advance)
+	if !advance.Repeated {
+		t.Errorf("second advance %+v", advance)
+	}
+	r.call(request{"POST", "/api/batches/9/advance", admin, "", ""}, 404, &p)
+	r.call(request{"GET", "/api/health", "", "", ""}, 200, nil)
+}
+
+func TestTokensOfTheRealIdentityProvider(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	var p adminhttp.Problem
+	list := func(token string) request { return request{"GET", "/api/batches", token, "", ""} }
+	r.call(list(r.token(reportsID)), 200, nil)
+	r.call(list(r.token(strangerID)), 403, &p)
+	forged := r.token(automationID)
+	forged = forged[:len(forged)-4] + map[bool]string{true: "BBBB", false: "AAAA"}[strings.HasSuffix(forged, "AAAA")]
+	header := r.call(list(forged), 401, &p)
+	if !strings.HasPrefix(header.Get("WWW-Authenticate"), `Bearer error="invalid_token"`) {
+		t.Errorf("challenge %q", header.Get("WWW-Authenticate"))
+	}
+	r.call(list("not-a-token"), 401, &p)
+	r.call(list(""), 401, &p)
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+func TestOutageOfTheStore(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	admin := r.token(automationID)
+	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
+	check(t, r.cosmos.Close())
+	var p adminhttp.Problem
+	header := r.call(request{"POST", "/api/batches/1/advance", admin, "", ""}, 503, &p)
+	if p.Error != "unavailable" || header.Get("Retry-After") == "" || strings.Contains(p.Detail, "127.0.0.1") {
+		t.Errorf("problem %+v", p)
+	}
+	r.call(request{"GET", "/api/health", "", "", ""}, 503, nil)
+}
