@@ -17,6 +17,11 @@
 // and are refused. The protocol was taken from the source of azcosmos v1.5.0
 // and the public documentation; it has not been compared with a live account.
 //
+// Where nothing public says what the service does, this package chose: an
+// upsert with If-Match creates what does not exist (as documented for
+// If-None-Match), set does not append to an array, a replace cannot change the
+// id, and of two members with one name the first counts.
+//
 // The package must not know what is stored in it.
 package cosmos
 

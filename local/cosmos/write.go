@@ -125,9 +125,7 @@ func (g *group) patch(w write) outcome {
 	if !o.ok() {
 		return o
 	}
-	w.body = body
-	o = g.replace(write{c: w.c, pk: w.pk, id: w.id, body: body})
-	return o
+	return g.replace(write{c: w.c, pk: w.pk, id: w.id, body: body})
 }
 
 func (g *group) read(w write) outcome {

@@ -23,8 +23,8 @@ import (
 // maxGroup bounds a group, so that the first in it does not wait too long.
 const maxGroup = 256
 
-// job is one unit of the writer: it applies itself and says whether what it
-// did is to be kept. A job that runs alone changes databases or containers.
+// job is one unit of the writer's work. A job that runs alone changes
+// databases, containers or indexes.
 type job struct {
 	apply  func(*group)
 	failed func() // replaces the answer when the commit failed
