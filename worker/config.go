@@ -28,6 +28,7 @@ const (
 	envIdle          = "IDLE_TIMEOUT_SECONDS"
 	envGrace         = "SHUTDOWN_GRACE_SECONDS"
 	envJobTimeout    = "JOB_TIMEOUT_SECONDS"
+	envLag           = "LAG_TIMEOUT_SECONDS"
 	envLogLevel      = "LOG_LEVEL"
 	envNoOp          = "WORKER_NOOP"
 )
@@ -53,8 +54,11 @@ type config struct {
 
 	MaxParallelism                         int
 	IdleTimeout, ShutdownGrace, JobTimeout time.Duration
-	LogLevel                               slog.Level
-	NoOp                                   bool
+	// LagTimeout is how long one call to the tenant waits for an object that is not
+	// found to become visible; beyond that the step's retries are there.
+	LagTimeout time.Duration
+	LogLevel   slog.Level
+	NoOp       bool
 }
 
 // service is an API of the target tenant and the scope of tokens for it.
@@ -80,6 +84,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		IdleTimeout:    r.seconds(envIdle, 300),
 		ShutdownGrace:  r.seconds(envGrace, 30),
 		JobTimeout:     r.seconds(envJobTimeout, 600),
+		LagTimeout:     r.seconds(envLag, 30),
 	}
 	if strings.ContainsAny(c.WorkerID, "/\\?#") {
 		r.fault("%s: %q cannot be part of a subscription's name", envWorkerID, c.WorkerID)

@@ -32,7 +32,7 @@ func TestConfigDefaults(t *testing.T) {
 		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret",
 		Graph:          service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
 		Exchange:       service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
-		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute,
+		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute, LagTimeout: 30 * time.Second,
 	}
 	if got != want {
 		t.Fatalf("got  %+v\nwant %+v", got, want)
@@ -45,7 +45,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		envBusString: "", envBusNamespace: "ns.servicebus.windows.net",
 		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
-		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLogLevel: "debug", envNoOp: "1",
+		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLogLevel: "debug", envNoOp: "1",
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -78,14 +78,16 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return fmt.Errorf("target tenant credential: %w", err)
 	}
 	// 5. Graph and Exchange Online.
+	pace := throttle.Default()
+	pace.Lag = c.LagTimeout
 	g, err := graph.New(graph.Config{
-		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant, HTTP: web, Policy: throttle.Default(),
+		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant, HTTP: web, Policy: pace,
 	})
 	if err != nil {
 		return err
 	}
 	x, err := exchange.New(exchange.Config{
-		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant, HTTP: web, Policy: throttle.Default(),
+		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant, HTTP: web, Policy: pace,
 	})
 	if err != nil {
 		return err

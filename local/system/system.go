@@ -58,12 +58,13 @@ func FreeAddresses() Addresses {
 
 // Config of a System.
 type Config struct {
-	Parts       []Part    // empty: all; parts that run elsewhere are found at their address
-	Addresses   Addresses // a zero value: DefaultAddresses
-	DataDir     string    // keeps all state; empty keeps none
-	AppDir      string    // the staged Functions app
-	AutoApprove bool      // sign-ins need no browser: each is the administrator's
-	WorkerID    string    // the worker that has a subscription; empty: worker-01
+	Parts       []Part               // empty: all; parts that run elsewhere are found at their address
+	Addresses   Addresses            // a zero value: DefaultAddresses
+	DataDir     string               // keeps all state; empty keeps none
+	AppDir      string               // the staged Functions app
+	AutoApprove bool                 // sign-ins need no browser: each is the administrator's
+	WorkerID    string               // whom WorkerEnv is for; empty: worker-01
+	Topology    *servicebus.Topology // the entities of Service Bus; nil: those of the documentation, with worker-01
 	Settings    map[string]string
 	Logger      *slog.Logger
 	Output      io.Writer // the handler's lines
@@ -153,7 +154,7 @@ func (s *System) dir(part string) (string, error) {
 }
 
 func (s *System) startServiceBus(ctx context.Context) (err error) {
-	c := servicebus.Config{Addr: s.config.Addresses.ServiceBus, Topology: servicebus.DefaultTopology(), Key: SASKey, Logger: s.config.Logger}
+	c := servicebus.Config{Addr: s.config.Addresses.ServiceBus, Topology: s.topology(), Key: SASKey, Logger: s.config.Logger}
 	if c.DataDir, err = s.dir("servicebus"); err != nil {
 		return err
 	}
@@ -163,6 +164,13 @@ func (s *System) startServiceBus(ctx context.Context) (err error) {
 	s.config.Addresses.ServiceBus = s.ServiceBus.Addr()
 	s.started("Service Bus", "amqp://"+s.ServiceBus.Addr(), s.ServiceBus.Close)
 	return nil
+}
+
+func (s *System) topology() servicebus.Topology {
+	if s.config.Topology != nil {
+		return *s.config.Topology
+	}
+	return servicebus.DefaultTopology()
 }
 
 func (s *System) startCosmos(ctx context.Context) (err error) {

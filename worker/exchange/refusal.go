@@ -94,7 +94,7 @@ func judge(err error) throttle.Verdict {
 	}
 	var stale *staleError
 	if errors.As(err, &stale) {
-		return throttle.Verdict{Outcome: throttle.Transient}
+		return throttle.Verdict{Outcome: throttle.Lagging}
 	}
 	var r *refusal
 	if errors.As(err, &r) {
@@ -103,9 +103,11 @@ func judge(err error) throttle.Verdict {
 			r.status == http.StatusServiceUnavailable, r.status == http.StatusGatewayTimeout,
 			throttle.Said(r.text), throttle.Said(r.kind):
 			return throttle.Verdict{Outcome: throttle.Throttled, After: r.after}
-		case r.status >= 500, r.status == http.StatusNotFound:
-			// For minutes after it was made a recipient may not be found.
+		case r.status >= 500:
 			return throttle.Verdict{Outcome: throttle.Transient, After: r.after}
+		case r.status == http.StatusNotFound:
+			// For minutes after it was made a recipient may not be found.
+			return throttle.Verdict{Outcome: throttle.Lagging, After: r.after}
 		}
 		return throttle.Verdict{}
 	}

@@ -138,7 +138,7 @@ func judge(err error) throttle.Verdict {
 		return throttle.Verdict{Outcome: throttle.Transient, After: after}
 	case status == http.StatusNotFound:
 		// What was just made is not everywhere at once.
-		return throttle.Verdict{Outcome: throttle.Transient}
+		return throttle.Verdict{Outcome: throttle.Lagging}
 	case status > 0:
 		return throttle.Verdict{}
 	}

@@ -21,6 +21,7 @@ const (
 	Final     Outcome = iota // repeating it will not help
 	Throttled                // the tenant's limits: repeated up to Policy.Retries times
 	Transient                // passes by itself: repeated up to Policy.TransientRetries times
+	Lagging                  // perhaps only not visible yet: repeated for Policy.Lag
 )
 
 // Verdict is the judgement on an error. After is how long the tenant asked to be
@@ -37,6 +38,9 @@ type Policy struct {
 	Retries          int
 	TransientRetries int
 	Base, Max        time.Duration
+	// Lag is how long what a read does not show is taken for not visible yet: the
+	// delays before such retries add up to it. 0 means not at all.
+	Lag time.Duration
 	// Sleep waits, or returns the context's error. Nil means real time.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Random returns a number in [0, 1). Nil means a random one.
@@ -45,7 +49,7 @@ type Policy struct {
 
 // Default is what a worker uses.
 func Default() Policy {
-	return Policy{Retries: 5, TransientRetries: 4, Base: 2 * time.Second, Max: 120 * time.Second}
+	return Policy{Retries: 5, TransientRetries: 4, Base: 2 * time.Second, Max: 120 * time.Second, Lag: 30 * time.Second}
 }
 
 // Do makes the call until it succeeds, fails for good, or has been repeated
@@ -53,7 +57,8 @@ func Default() Policy {
 // that would outlast the context's deadline is not waited for: the caller's
 // caller can come back later.
 func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx context.Context) error) (attempts int, err error) {
-	var throttled, transient int
+	var throttled, transient, lagging int
+	var lagged time.Duration
 	for {
 		attempts++
 		err = call(ctx)
@@ -69,12 +74,19 @@ func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx
 		case v.Outcome == Transient && transient < p.TransientRetries:
 			n = transient
 			transient++
+		case v.Outcome == Lagging && lagged < p.Lag:
+			n = lagging
+			lagging++
 		default:
 			return attempts, err
 		}
 		delay := v.After
 		if delay <= 0 {
 			delay = p.delay(n)
+		}
+		if v.Outcome == Lagging {
+			delay = min(delay, p.Lag-lagged)
+			lagged += delay
 		}
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < delay {
 			return attempts, err

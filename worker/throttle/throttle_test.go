@@ -46,6 +46,10 @@ func TestDoRepeatsByTheVerdict(t *testing.T) {
 			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s, 32 * s}},
 		{"transient for ever", 99, always(throttle.Verdict{Outcome: throttle.Transient}), 5, true,
 			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s}},
+		{"not visible for as long as that is waited for", 99, always(throttle.Verdict{Outcome: throttle.Lagging}), 5, true,
+			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s}},
+		{"not visible, and told to wait longer than that", 99, always(throttle.Verdict{Outcome: throttle.Lagging, After: 20 * s}), 3, true,
+			[]time.Duration{20 * s, 10 * s}},
 		{"one kind does not use up the other's retries", 3, func(call int) throttle.Verdict {
 			if call == 2 {
 				return throttle.Verdict{Outcome: throttle.Transient}
@@ -70,6 +74,24 @@ func TestDoRepeatsByTheVerdict(t *testing.T) {
 				t.Fatalf("got %d attempts, %v, slept %v; want %d, failure %v, %v", attempts, err, slept, tc.attempts, tc.fails, tc.slept)
 			}
 		})
+	}
+}
+
+func TestLagIsBounded(t *testing.T) {
+	t.Parallel()
+	for lag, want := range map[time.Duration][]time.Duration{
+		0:               nil,
+		time.Second:     {time.Second},
+		5 * time.Second: {2 * time.Second, 3 * time.Second},
+	} {
+		var slept []time.Duration
+		p := policy(&slept)
+		p.Lag = lag
+		attempts, err := p.Do(t.Context(), func(error) throttle.Verdict { return throttle.Verdict{Outcome: throttle.Lagging} },
+			func(context.Context) error { return errRefused })
+		if attempts != len(want)+1 || err == nil || !reflect.DeepEqual(slept, want) {
+			t.Errorf("%s: got %d attempts, %v, slept %v; want %v", lag, attempts, err, slept, want)
+		}
 	}
 }
 
