@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -112,6 +113,8 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 	if f.verbose {
 		c.Output = log
 	}
+	// Memory is cheap on a laptop, and the collector's work is not.
+	debug.SetGCPercent(400)
 	began := time.Now()
 	s, err := system.Start(context.WithoutCancel(ctx), c)
 	if err != nil {

@@ -23,6 +23,7 @@ type App struct {
 	now      func() time.Time
 	log      *slog.Logger
 	runbooks runbookCache
+	runs     runCache
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
@@ -41,7 +42,7 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache()}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache()}
 }
 
 // Message is a message as a trigger delivers it.

@@ -291,12 +291,7 @@ func TestListsArePaged(t *testing.T) {
 	}
 }
 
-// The cost of a step must not depend on the size of the batch, and stay within
-// the budget: two point reads, 1.2 writes, two messages.
-func TestCostOfAStep(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.publish(`
+const flat = `
 name: flat
 data_source: {type: csv, primary_key: Upn}
 phases:
@@ -308,7 +303,14 @@ phases:
       - {name: s3, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
       - {name: s4, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
       - {name: s5, worker_id: worker-01, function: F, params: {A: "{{Name}}"}}
-`)
+`
+
+// The cost of a step must not depend on the size of the batch, and stay within
+// the budget: two point reads, 1.2 writes, two messages.
+func TestCostOfAStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(flat)
 	const members, steps = 98, 98 * 5
 	b := w.batch("flat", people(members))
 	before, sent := w.store.Counts(), w.bus.Sent()

@@ -24,7 +24,7 @@ import (
 // world is the app over a real broker and a real store, with this test in the
 // place of the Functions host and of the worker.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	ctx    context.Context
 	app    *app.App
 	store  *store.Store
@@ -40,7 +40,7 @@ type world struct {
 // worker answers a job: a result as JSON, or an error.
 type worker func(j message.Job) (string, error)
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)

@@ -169,6 +169,9 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if err != nil {
 		return err
 	}
+	for _, made := range w.made {
+		a.remember(w.ops[made.op].Key(), made.run, outcome.ETag(made.op))
+	}
 	if err := a.send(ctx, &w.outbox); err != nil {
 		return err
 	}
@@ -197,7 +200,7 @@ func (a *App) resumePage(ctx context.Context, batch, phase, page int) error {
 				continue // it waits for an earlier phase to end
 			}
 		}
-		if err := a.runEvent(ctx, run, engine.RunStarted{}); err != nil {
+		if err := a.runEvent(ctx, run, false, engine.RunStarted{}); err != nil {
 			return err
 		}
 	}
@@ -218,13 +221,20 @@ type pageWalk struct {
 
 	ops    []store.Op // the shard's is the last
 	shard  engine.Shard
+	made   []madeRun
 	outbox outbox
+}
+
+// madeRun is a run and the place of the operation that creates it.
+type madeRun struct {
+	run *engine.Run
+	op  int
 }
 
 // prepare builds the write: the shard, and for each active member a run and the
 // member's mark. With start, runs whose member is free are started in it.
 func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) error {
-	w.ops, w.outbox = nil, outbox{}
+	w.ops, w.made, w.outbox = nil, nil, outbox{}
 	w.shard = engine.Shard{Phase: w.phase.ID, Page: w.page}
 	for _, m := range members {
 		if m.Doc.Status != engine.MemberActive {
@@ -262,6 +272,7 @@ func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) erro
 }
 
 func (w *pageWalk) create(run engine.Run, member store.Op) {
+	w.made = append(w.made, madeRun{run: &run, op: len(w.ops)})
 	w.ops = append(w.ops, store.Create(store.RunKey(run.Batch, run.Phase, run.Member), run), member)
 }
 

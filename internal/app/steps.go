@@ -59,7 +59,8 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 	if err != nil {
 		return reject("%v", err)
 	}
-	run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(batch, phase, member))
+	key := store.RunKey(batch, phase, member)
+	run, recalled, err := a.recallRun(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return reject("batch %d has no step execution %d", batch, stepID)
 	}
@@ -69,11 +70,22 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 	if index >= len(run.Doc.Steps) {
 		return reject("batch %d has no step execution %d: its run has %d steps", batch, stepID, len(run.Doc.Steps))
 	}
-	return a.runEvent(ctx, run, event(index))
+	err = a.runEvent(ctx, run, recalled, event(index))
+	if recalled && errors.Is(err, errOutdated) {
+		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
+			return err
+		}
+		err = a.runEvent(ctx, run, false, event(index))
+	}
+	return err
 }
 
-// runEvent takes one decision on a run: load, decide, commit, publish.
-func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], e engine.Event) error {
+// errOutdated: what was recalled of a run does not do for the event at hand.
+var errOutdated = errors.New("app: the recalled run is out of date")
+
+// runEvent takes one decision on a run: load, decide, commit, publish. On a
+// recalled run it decides only what a guarded write proves right.
+func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], recalled bool, e engine.Event) error {
 	rb, err := a.runbook(ctx, run.Doc.Runbook, run.Doc.Version)
 	if err != nil {
 		return err
@@ -100,6 +112,8 @@ func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], e engine
 		return err
 	}
 	switch {
+	case recalled && (decision.Stale || decision.Repeated):
+		return errOutdated
 	case decision.Stale:
 		a.log.Info("event is out of date", "BatchId", run.Doc.Batch, "run", run.ID, "event", fmt.Sprintf("%T", e))
 		return nil
@@ -127,10 +141,13 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 			counted = true
 		}
 	}
+	key := store.RunKey(next.Batch, next.Phase, next.Member)
 	outcome, err := a.store.Commit(ctx, ops...)
 	if err != nil {
+		a.runs.Remove(key) // it is read again when the event is
 		return err
 	}
+	a.remember(key, next, outcome.ETag(0))
 	if err := a.publishEffects(ctx, d.Batch, next, d.Effects); err != nil {
 		return err
 	}
@@ -194,5 +211,5 @@ func (a *App) startRun(ctx context.Context, batch, phase, member int) error {
 	if err != nil {
 		return err
 	}
-	return a.runEvent(ctx, run, engine.RunStarted{})
+	return a.runEvent(ctx, run, false, engine.RunStarted{})
 }

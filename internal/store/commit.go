@@ -24,6 +24,9 @@ type Op struct {
 	patch []Change
 }
 
+// Key is the place of the item that the operation is on.
+func (op Op) Key() Key { return op.key }
+
 type opKind int
 
 const (
