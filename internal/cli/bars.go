@@ -98,7 +98,7 @@ func (b *bars) head() string {
 	case p.Lost != nil:
 		line += "  (the API cannot be reached, watching on)"
 	case p.Batch.Error != "":
-		line += "  " + p.Batch.Error
+		line += "  " + printable(p.Batch.Error)
 	case hint != "":
 		line += "  (" + hint + ")"
 	}

@@ -81,8 +81,7 @@ func (s *sheet) row(cells ...any) {
 	s.rows = append(s.rows, row)
 }
 
-// cell words a value: times in UTC to the second, nothing as a dash. Line ends and
-// other control characters, which may come from a worker, do not reach the terminal.
+// cell words a value: times in UTC to the second, nothing as a dash.
 func (c *console) cell(v any) string {
 	var word string
 	switch v := v.(type) {
@@ -97,16 +96,21 @@ func (c *console) cell(v any) string {
 	default:
 		word = fmt.Sprint(v)
 	}
-	word = strings.Map(func(r rune) rune {
+	if word == "" {
+		return "-"
+	}
+	return printable(word)
+}
+
+// printable takes line ends and other control characters out of words that may come
+// from a worker or from a file, so that they cannot steer the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
 			return ' '
 		}
 		return r
-	}, word)
-	if word == "" {
-		return "-"
-	}
-	return word
+	}, s)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
@@ -204,7 +208,7 @@ func (c *console) located(path string, err error) error {
 		return err
 	}
 	for _, p := range e.Problems {
-		fmt.Fprintln(c.env.Stderr, problemLine(path, p))
+		fmt.Fprintln(c.env.Stderr, printable(problemLine(path, p)))
 	}
 	return err
 }

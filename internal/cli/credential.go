@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -22,11 +24,11 @@ const publicCloud = "https://login.microsoftonline.com"
 type systemCredential struct {
 	device *azidentity.DeviceCodeCredential
 	prompt func(string)
-	scope  string
+	target target
 }
 
 func newSystemCredential(t target, a account, keys azidentity.Cache) (*systemCredential, error) {
-	s := &systemCredential{scope: t.scope}
+	s := &systemCredential{target: t}
 	device, err := azidentity.NewDeviceCodeCredential(&azidentity.DeviceCodeCredentialOptions{
 		ClientOptions:        policy.ClientOptions{Cloud: cloud.Configuration{ActiveDirectoryAuthorityHost: t.authority}, Transport: t.web},
 		TenantID:             t.tenant,
@@ -55,13 +57,30 @@ func (s *systemCredential) token(ctx context.Context) (string, time.Time, error)
 	token, err := s.device.GetToken(ctx, *s.request())
 	var required *azidentity.AuthenticationRequiredError
 	if errors.As(err, &required) {
+		// azidentity says this of an outage too.
+		if err := s.target.reach(ctx); err != nil {
+			return "", time.Time{}, err
+		}
 		return "", time.Time{}, errSignIn
 	}
 	return token.Token, token.ExpiresOn, err
 }
 
 func (s *systemCredential) request() *policy.TokenRequestOptions {
-	return &policy.TokenRequestOptions{Scopes: []string{s.scope}}
+	return &policy.TokenRequestOptions{Scopes: []string{s.target.scope}}
+}
+
+// reach tells whether the identity provider answers.
+func (t target) reach(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.authority+"/"+t.tenant+"/v2.0/.well-known/openid-configuration", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := t.web.Do(r)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 // fileCredential keeps tokens in a file. azidentity has no cache of that kind, so it
@@ -75,8 +94,11 @@ type fileCredential struct {
 func (t target) tokenFile() string { return filepath.Join(t.home, "tokens.json") }
 
 func newFileCredential(t target, a account) (*fileCredential, error) {
-	storage, err := file.New(t.tokenFile()) // writes with mode 0600
+	storage, err := file.New(t.tokenFile()) // makes it with mode 0600
 	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(t.tokenFile(), 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	tokens, err := extcache.New(storage, t.tokenFile()+".sync")

@@ -47,7 +47,7 @@ func Execute(ctx context.Context, root *cobra.Command) int {
 	status, text, hint := describe(err)
 	out := root.ErrOrStderr()
 	if text != "" {
-		fmt.Fprintf(out, "matoolkit: %s\n", text)
+		fmt.Fprintf(out, "matoolkit: %s\n", printable(text))
 	}
 	if hint != "" {
 		fmt.Fprintln(out, hint)
@@ -66,7 +66,8 @@ func describe(err error) (status int, text, hint string) {
 		return ExitFailed, "stopped", ""
 	case errors.As(err, &api):
 		return describeAPI(api)
-	case strings.HasPrefix(err.Error(), "unknown command"):
+	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "if any flags in the group"):
+		// cobra has no errors of its own for these
 		return ExitUsage, strings.ReplaceAll(err.Error(), "\n", " "), ""
 	}
 	return ExitFailed, err.Error(), ""

@@ -78,7 +78,7 @@ func (l *lines) Show(p Progress) {
 func (l *lines) Close() {}
 
 func (l *lines) print(p Progress, format string, args ...any) {
-	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), fmt.Sprintf(format, args...))
+	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), printable(fmt.Sprintf(format, args...)))
 }
 
 // hint tells what a batch waits for that stands still.
@@ -115,7 +115,7 @@ func describePhase(p app.PhaseView, now time.Time) string {
 		parts = append(parts, "about "+round(left)+" left")
 	}
 	if p.Reason != "" {
-		parts = append(parts, p.Reason)
+		parts = append(parts, printable(p.Reason))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,0 +1,231 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+)
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"nothing", 2, `unknown command "nothing"`},
+		{"batch", 2, "see matoolkit batch --help"},
+		{"batch start", 2, `unknown command "start" for "matoolkit batch"`},
+		{"batch get", 2, "the id is missing: matoolkit batch get <id>"},
+		{"batch get 1 2", 2, `"2" is one argument too many`},
+		{"batch get one", 2, `"one" is not the number of a batch`},
+		{"batch get -1", 2, "unknown shorthand flag"},
+		{"batch get 0", 2, `"0" is not the number`},
+		{"batch list --status", 2, "flag needs an argument"},
+		{"batch list --limit 0", 2, "--limit is 0"},
+		{"batch list --limit many", 2, "invalid argument"},
+		{"batch list --limit 5 --all", 2, "none of the others can be"},
+		{"batch steps 1 --member -3", 2, "members are numbered from 1"},
+		{"batch watch 1 --interval 1ms", 2, "--interval is 1ms"},
+		{"batch create moves", 2, "the file is missing"},
+		{"batch create moves none.csv", 2, "none.csv: no such file"},
+		{"runbook lint", 2, "the file is missing"},
+		{"runbook lint none.yaml", 2, "none.yaml: no such file"},
+		{"config set colour red", 2, `there is no setting "colour"`},
+		{"config set api-url http://api.example.org", 2, "has to begin with https"},
+		{"config set authority http://login.example.org", 2, "not an https address"},
+		{"config set token-store paper", 2, "none of auto, system and file"},
+		{"config show --output yaml", 2, "table or json"},
+		{"config show --api-url api.example.org", 2, "--the address of the admin API"},
+		{"batch list --api-url=", 2, "config set api-url"},
+		{"batch list --ca-file none.pem", 2, "none.pem"},
+		{"auth login --client-id=", 2, "config set tenant-id"},
+	} {
+		p := newPerson(t)
+		args := strings.Fields(tt.args)
+		if args[0] == "batch" && !strings.Contains(tt.args, "--api-url") {
+			p.env["MATOOLKIT_API_URL"] = "http://127.0.0.1:1"
+		}
+		out, err, status := p.run(args...)
+		if status != tt.status || !strings.Contains(err, tt.says) || out != "" {
+			t.Errorf("%s: status %d, want %d: %s%s", tt.args, status, tt.status, out, err)
+		}
+	}
+}
+
+// fake is an API whose every answer is the same.
+func fake(t *testing.T, status int, media, body string) *person {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", media)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	p := newPerson(t)
+	p.env["MATOOLKIT_API_URL"] = s.URL
+	return p
+}
+
+// as gives a command without a sign-in, on a terminal of this width; 0 is none.
+func (p *person) as(width int, args ...string) (stdout, stderr string, status int) {
+	var out, err bytes.Buffer
+	root := cli.NewRoot(cli.Environment{
+		Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] }, Terminal: width > 0, Width: width,
+		Token: func(context.Context) (string, error) { return "token", nil },
+	})
+	root.SetArgs(args)
+	status = cli.Execute(p.ctx, root)
+	return out.String(), err.String(), status
+}
+
+func TestExitStatus(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		http, exit int
+		says       string
+	}{
+		{400, 5, "why"}, {401, 3, "auth login"}, {403, 3, "why"}, {404, 4, "why"}, {409, 5, "why"}, {413, 5, "why"},
+		{415, 5, "why"}, {422, 5, "why"}, {500, 1, "trace id 0af7"}, {503, 6, "trace id 0af7"},
+	} {
+		p := fake(t, tt.http, "application/problem+json", `{"detail":"why","error":"x","traceId":"0af7"}`)
+		// An advance is sent once: nothing is waited for.
+		out, err, status := p.as(0, "batch", "advance", "1")
+		if status != tt.exit || !strings.Contains(err, tt.says) || out != "" {
+			t.Errorf("HTTP %d: status %d, want %d: %s%s", tt.http, status, tt.exit, out, err)
+		}
+	}
+	p := fake(t, 200, "text/html", "<html>")
+	if _, err, status := p.as(0, "batch", "get", "1"); status != 1 || !strings.Contains(err, "not as the admin API does") {
+		t.Errorf("a page: status %d: %s", status, err)
+	}
+}
+
+const twoBatches = `{"items":[
+	{"id":2,"runbookName":"moves","runbookVersion":3,"status":"failed","memberCount":7,"detectedAt":"2026-01-02T03:04:05Z","createdBy":"ada\u001b[31m\n@contoso.com"},
+	{"id":1,"runbookName":"moves","runbookVersion":1,"status":"completed","memberCount":12,"detectedAt":"2026-01-02T03:04:05Z","completedAt":"2026-01-03T03:04:05Z"}
+],"continuationToken":"more"}`
+
+func TestTables(t *testing.T) {
+	t.Parallel()
+	p := fake(t, 200, "application/json", twoBatches)
+	for name, run := range map[string]struct {
+		width int
+		env   string
+		args  []string
+	}{
+		"plain":        {0, "", nil},
+		"terminal":     {200, "", nil},
+		"narrow":       {40, "", nil},
+		"no-color":     {200, "", []string{"--no-color"}},
+		"no-color-env": {200, "NO_COLOR", nil},
+		"quiet":        {200, "", []string{"--quiet"}},
+		"json":         {200, "", []string{"--output", "json"}},
+	} {
+		q := *p
+		q.env = map[string]string{"MATOOLKIT_API_URL": p.env["MATOOLKIT_API_URL"], "MATOOLKIT_HOME": p.env["MATOOLKIT_HOME"], run.env: "1"}
+		out, err, status := q.as(run.width, append([]string{"batch", "list"}, run.args...)...)
+		if status != 0 {
+			t.Errorf("%s: status %d: %s", name, status, err)
+		}
+		golden(t, "table/"+name, strings.ReplaceAll(out, "\x1b", "ESC")+"-- notices --\n"+err)
+		if strings.Contains(out, "\x1b[31m\n") || strings.Contains(err, "\x1b") {
+			t.Errorf("%s: what the API sent reaches the terminal: %q", name, out)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	source := func(args ...string) map[string][2]string {
+		t.Helper()
+		out, err, status := p.run(append([]string{"config", "show", "-o", "json"}, args...)...)
+		if status != 0 {
+			t.Fatal(err)
+		}
+		var all []struct{ Key, Value, Source string }
+		check(t, json.Unmarshal([]byte(out), &all))
+		from := map[string][2]string{}
+		for _, s := range all {
+			from[s.Key] = [2]string{s.Value, s.Source}
+		}
+		return from
+	}
+	want := func(got [2]string, value, source string) {
+		t.Helper()
+		if got != [2]string{value, source} {
+			t.Errorf("got %v, want %s from %s", got, value, source)
+		}
+	}
+	want(source()["client-id"], "", "none")
+	want(source()["api-scope"], "", "none")
+	want(source()["authority"], "https://login.microsoftonline.com", "default")
+	want(source()["token-store"], "file", "environment")
+
+	if _, err, status := p.run("config", "set", "client-id", "c1"); status != 0 || !strings.Contains(err, "config.json") {
+		t.Fatal(err)
+	}
+	want(source()["client-id"], "c1", "file")
+	want(source()["api-scope"], "api://c1/.default", "default")
+	p.env["MATOOLKIT_CLIENT_ID"] = "c2"
+	want(source()["client-id"], "c2", "environment")
+	want(source("--client-id", "c3")["client-id"], "c3", "option")
+	want(source("--client-id", "c3")["api-scope"], "api://c3/.default", "default")
+	p.env["MATOOLKIT_CLIENT_ID"] = ""
+	if _, err, status := p.run("config", "set", "client-id", ""); status != 0 {
+		t.Fatal(err)
+	}
+	want(source()["client-id"], "", "none")
+
+	out, _, _ := p.run("config", "path")
+	path := filepath.Join(p.dir, strings.TrimSpace(out))
+	info, err := os.Stat(path)
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	for _, broken := range []string{"{", `[]`, `{"api-url":7}`, `{"apiUrl":"x"}`} {
+		check(t, os.WriteFile(path, []byte(broken), 0o600))
+		if _, err, status := p.run("config", "show"); status != 1 || !strings.Contains(err, "config.json") {
+			t.Errorf("%s: status %d: %s", broken, status, err)
+		}
+	}
+}
+
+func TestLint(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.in = strings.Replace(moves, "function: Move-User", "func: Move-User", 1)
+	good := p.file("good.yaml", moves)
+	out, err, status := p.run("runbook", "lint", good, "-")
+	if status != 1 || !strings.Contains(out, "standard input:") || strings.Contains(out, "good.yaml") || err != "good.yaml: no errors, no warnings\n" {
+		t.Errorf("status %d: %s%s", status, out, err)
+	}
+	out, _, status = p.run("runbook", "lint", "-", "-o", "json")
+	var found []map[string]any
+	check(t, json.Unmarshal([]byte(out), &found))
+	if status != 1 || len(found) == 0 || found[0]["file"] != "standard input" || found[0]["line"] == nil {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if out, _, status := p.run("runbook", "lint", good, "-o", "json"); status != 0 || out != "[]\n" {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	if out, _, status := newPerson(t).run("--version"); status != 0 || out != "matoolkit dev\n" {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
