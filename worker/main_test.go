@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/graph"
 )
 
 // safeBuffer is a log that a test reads while the worker writes it.
@@ -316,5 +319,24 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs (UPDATE_GOLDEN=1 writes it anew):\n%s", path, got)
+	}
+}
+
+func TestWorkerOffersTheStandardFunctions(t *testing.T) {
+	t.Parallel()
+	offers, err := offered(&graph.Client{}, &exchange.Client{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, f := range offers.Functions() {
+		got = append(got, f.Name)
+	}
+	for _, f := range catalog.Standard() {
+		want = append(want, f.Name)
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Fatalf("got  %v\nwant %v", got, want)
 	}
 }

@@ -38,6 +38,9 @@ type Config struct {
 	// Backoff is the first delay after the broker failed, doubled up to MaxBackoff.
 	// 0 means half a second and 30 seconds.
 	Backoff, MaxBackoff time.Duration
+	// SettleTimeout bounds telling the broker what became of a job; 0 means ten
+	// seconds. The SDK alone would try for a minute, and the job's slot with it.
+	SettleTimeout time.Duration
 	// Remember is how many bytes of results are kept for jobs that come again; 0
 	// means 16 MiB.
 	Remember int
@@ -100,6 +103,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxBackoff <= 0 {
 		c.MaxBackoff = 30 * time.Second
+	}
+	if c.SettleTimeout <= 0 {
+		c.SettleTimeout = 10 * time.Second
 	}
 	if c.Remember <= 0 {
 		c.Remember = 16 << 20

@@ -41,9 +41,12 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) {
 	if errors.Is(err, errUnanswerable) {
 		log.Error("dead-lettering a job that cannot be read", "Error", err, "MessageId", m.MessageID)
 		reason, description := ReasonUnreadable, err.Error()
-		if err := l.receiver.DeadLetterMessage(l.settle, m, &azservicebus.DeadLetterOptions{
-			Reason: &reason, ErrorDescription: &description,
-		}); err != nil {
+		err := l.settled(func(ctx context.Context) error {
+			return l.receiver.DeadLetterMessage(ctx, m, &azservicebus.DeadLetterOptions{
+				Reason: &reason, ErrorDescription: &description,
+			})
+		})
+		if err != nil {
 			log.Warn("the job could not be dead-lettered and will come again", "Error", err)
 		}
 		return
@@ -72,16 +75,24 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) {
 		l.abandon(m, job)
 		return
 	}
-	if err := l.receiver.CompleteMessage(l.settle, m, nil); err != nil {
+	if err := l.settled(func(ctx context.Context) error { return l.receiver.CompleteMessage(ctx, m, nil) }); err != nil {
 		// It comes again, is answered from memory, and the repeated result is dropped.
 		log.Warn("the job could not be completed and will come again", "Error", err)
 	}
 	l.report(log.With("DurationMs", result.DurationMs), result)
 }
 
+// settled tells the broker what became of a job, within bounds: a job whose
+// settling does not succeed comes again and is answered from memory.
+func (l *Loop) settled(settle func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(l.settle, l.config.SettleTimeout)
+	defer cancel()
+	return settle(ctx)
+}
+
 func (l *Loop) abandon(m *azservicebus.ReceivedMessage, job message.Job) {
 	log := l.logFor(job)
-	if err := l.receiver.AbandonMessage(l.settle, m, nil); err != nil {
+	if err := l.settled(func(ctx context.Context) error { return l.receiver.AbandonMessage(ctx, m, nil) }); err != nil {
 		log.Warn("the job could not be given back and will come again when its lock ends", "Error", err)
 		return
 	}
