@@ -1,13 +1,20 @@
 package cli_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -160,5 +167,74 @@ func TestSignInIsBoundToItsSettings(t *testing.T) {
 	p.file("home/tokens.json", "{}")
 	if _, err, status := p.run("batch", "list"); status != 3 || !strings.Contains(err, "auth login") {
 		t.Errorf("status %d: %s", status, err)
+	}
+}
+
+// The API goes away in the middle of a phase, and comes back at the same address.
+func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
+	t.Parallel()
+	system := newSystem(t, entra.DefaultAdminUPN)
+	p := system.person()
+	for _, args := range [][]string{
+		{"auth", "login"}, {"runbook", "publish", p.file("moves.yaml", moves)},
+		{"batch", "create", "moves", p.file("members.csv", "UserId,Mail\nu1,a@contoso.com\n")},
+	} {
+		if _, err, status := p.run(args...); status != 0 {
+			t.Fatal(err)
+		}
+	}
+	address := system.api.Listener.Addr().String()
+	system.api.Close()
+
+	var out gathered
+	root := cli.NewRoot(cli.Environment{
+		Stdout: &out, Stderr: &out, Getenv: func(name string) string { return p.env[name] },
+		Wait: func(ctx context.Context, d time.Duration) error { return pause(ctx, min(d, 20*time.Millisecond)) },
+	})
+	root.SetArgs([]string{"batch", "watch", "1"})
+	ended := make(chan int, 1)
+	go func() { ended <- cli.Execute(p.ctx, root) }()
+	out.await(t, "the API cannot be reached, watching on")
+
+	listener, err := net.Listen("tcp", address)
+	check(t, err)
+	again := &httptest.Server{Listener: listener, Config: &http.Server{Handler: system.api.Config.Handler}}
+	again.Start()
+	t.Cleanup(again.Close)
+	out.await(t, "the API can be reached again")
+	for range 3 { // init and two phases
+		if _, err, status := p.run("batch", "advance", "1", "--wait", "--quiet"); status != 0 {
+			t.Fatal(err)
+		}
+	}
+	if status := <-ended; status != 0 {
+		t.Errorf("ended with %d: %s", status, out.String())
+	}
+}
+
+// gathered is output that can be waited for.
+type gathered struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (g *gathered) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all.Write(p)
+}
+
+func (g *gathered) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all.String()
+}
+
+func (g *gathered) await(t *testing.T, words string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(g.String(), words); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %q in %q", words, g.String())
+		}
 	}
 }
