@@ -216,4 +216,5 @@ type output struct {
 }
 
 func (o *output) Write(p []byte) (int, error) { o.mu.Lock(); defer o.mu.Unlock(); return o.b.Write(p) }
-func (o *output) String() string              { o.mu.Lock(); defer o.mu.Unlock(); return o.b.String() }
+
+func (o *output) String() string { o.mu.Lock(); defer o.mu.Unlock(); return o.b.String() }

@@ -105,9 +105,11 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 		{"Add-EntraGroupMember", map[string]any{"UserId": user.UserId, "GroupId": groupID}, `true`},
 		{"Set-ExchangePrimaryEmail", map[string]any{"Identity": user.UserId, "PrimaryEmail": "ghopper@contoso.example"}, `true`},
 		{"Set-ExchangeMailUserGuids", map[string]any{"Identity": user.UserId, "ExchangeGuid": exchangeGUID}, `true`},
-		{"Test-EntraAttributeMatch",
+		{
+			"Test-EntraAttributeMatch",
 			map[string]any{"UserId": user.UserId, "AttributeName": "mail", "ExpectedValue": "ghopper@contoso.example"},
-			`{"complete":true,"data":{"UserId":"` + user.UserId + `","AttributeName":"mail","Match":true,"ActualValue":"ghopper@contoso.example"}}`},
+			`{"complete":true,"data":{"UserId":"` + user.UserId + `","AttributeName":"mail","Match":true,"ActualValue":"ghopper@contoso.example"}}`,
+		},
 	} {
 		if got := o.do(t, ctx, step.function, step.params); string(got.Result) != step.want {
 			t.Fatalf("%s answered %s %+v, want %s", step.function, got.Result, got.Error, step.want)

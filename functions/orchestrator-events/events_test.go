@@ -21,8 +21,10 @@ func TestAMessageBecomesOneCall(t *testing.T) {
 		envelope string
 		want     app.Message
 	}{
-		"with everything": {`{"Data":{"message":"eyJhIjoxfQ=="},"Metadata":{"MessageId":"\"m-1\"","DeliveryCount":"3","EnqueuedTimeUtc":"2026-01-02T03:04:05","ApplicationProperties":{"MessageType":"phase-due"}}}`,
-			app.Message{ID: "m-1", Type: "phase-due", Body: []byte(`{"a":1}`), Properties: map[string]any{"MessageType": "phase-due"}, DeliveryCount: 3, EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}},
+		"with everything": {
+			`{"Data":{"message":"eyJhIjoxfQ=="},"Metadata":{"MessageId":"\"m-1\"","DeliveryCount":"3","EnqueuedTimeUtc":"2026-01-02T03:04:05","ApplicationProperties":{"MessageType":"phase-due"}}}`,
+			app.Message{ID: "m-1", Type: "phase-due", Body: []byte(`{"a":1}`), Properties: map[string]any{"MessageType": "phase-due"}, DeliveryCount: 3, EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		},
 		"with nothing":                {`{"Data":{"message":""}}`, app.Message{Body: []byte{}, DeliveryCount: 1}},
 		"with a type that is no text": {`{"Data":{"message":""},"Metadata":{"ApplicationProperties":{"MessageType":7}}}`, app.Message{Body: []byte{}, DeliveryCount: 1, Properties: map[string]any{"MessageType": int64(7)}}},
 	} {

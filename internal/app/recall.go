@@ -16,7 +16,7 @@ import (
 type runCache = *lru.Cache[store.Key, store.Item[engine.Run]]
 
 // remembered is how many runs are kept: a few megabytes' worth.
-const remembered = 4096
+const remembered = 2048
 
 func newRunCache() runCache {
 	cache, err := lru.New[store.Key, store.Item[engine.Run]](remembered)

@@ -82,11 +82,11 @@ func (c *Call) Binary(binding string) ([]byte, error) {
 	}
 	var encoded string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &encoded) != nil {
-		return nil, fmt.Errorf("Data.%s is not a string of base64; the binding needs dataType binary", binding)
+		return nil, fmt.Errorf("the binding Data.%s is not a string of base64; the binding needs dataType binary", binding)
 	}
 	body, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil {
-		return nil, fmt.Errorf("Data.%s is not base64; the binding needs dataType binary: %w", binding, err)
+		return nil, fmt.Errorf("the binding Data.%s is not base64; the binding needs dataType binary: %w", binding, err)
 	}
 	return body, nil
 }
@@ -109,10 +109,10 @@ func (c *Call) Timer(binding string) (Timer, error) {
 		ScheduleStatus *struct{ Last, Next, LastUpdated string }
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return Timer{}, fmt.Errorf("Data.%s is not a timer: %w", binding, err)
+		return Timer{}, fmt.Errorf("the binding Data.%s is not a timer: %w", binding, err)
 	}
 	if v == nil {
-		return Timer{}, fmt.Errorf("Data.%s is not a timer: null", binding)
+		return Timer{}, fmt.Errorf("the binding Data.%s is not a timer: null", binding)
 	}
 	t := Timer{PastDue: v.IsPastDue}
 	if s := v.ScheduleStatus; s != nil {

@@ -60,13 +60,17 @@ func TestMessageMetadata(t *testing.T) {
 	}{
 		"as the host writes it": {
 			`{"MessageId":"\"m-1\"","DeliveryCount":"10","EnqueuedTimeUtc":"2026-01-02T03:04:05","EnqueuedTime":"2026-01-02T03:04:05+00:00","Client":{"IsClosed":false},
-			  "ApplicationProperties":{"MessageType":"poll-check","n":9007199254740993,"f":1.5,"b":true},"UserProperties":{"MessageType":"other"},"sys":{"MethodName":"x"}}`, full},
+			  "ApplicationProperties":{"MessageType":"poll-check","n":9007199254740993,"f":1.5,"b":true},"UserProperties":{"MessageType":"other"},"sys":{"MethodName":"x"}}`, full,
+		},
 		"each value encoded once": {
-			`{"MessageId":"m-1","DeliveryCount":10,"EnqueuedTimeUtc":"2026-01-02T03:04:05","ApplicationProperties":{"MessageType":"poll-check","n":9007199254740993,"f":1.5,"b":true}}`, full},
+			`{"MessageId":"m-1","DeliveryCount":10,"EnqueuedTimeUtc":"2026-01-02T03:04:05","ApplicationProperties":{"MessageType":"poll-check","n":9007199254740993,"f":1.5,"b":true}}`, full,
+		},
 		"properties as text": {
-			`{"MessageId":"m-1","DeliveryCount":"\"10\"","EnqueuedTime":"\"2026-01-02T05:04:05+02:00\"","ApplicationProperties":"{\"MessageType\":\"poll-check\",\"n\":9007199254740993,\"f\":1.5,\"b\":true}"}`, full},
+			`{"MessageId":"m-1","DeliveryCount":"\"10\"","EnqueuedTime":"\"2026-01-02T05:04:05+02:00\"","ApplicationProperties":"{\"MessageType\":\"poll-check\",\"n\":9007199254740993,\"f\":1.5,\"b\":true}"}`, full,
+		},
 		"the older names only": {
-			`{"MessageId":"\"m-1\"","DeliveryCount":"10","EnqueuedTime":"2026-01-02T03:04:05+00:00","UserProperties":{"MessageType":"poll-check","n":9007199254740993,"f":1.5,"b":true}}`, full},
+			`{"MessageId":"\"m-1\"","DeliveryCount":"10","EnqueuedTime":"2026-01-02T03:04:05+00:00","UserProperties":{"MessageType":"poll-check","n":9007199254740993,"f":1.5,"b":true}}`, full,
+		},
 		"nothing at all":              {`{}`, Call{}},
 		"null":                        {`null`, Call{}},
 		"an id that is a number":      {`{"MessageId":"\"7\""}`, Call{MessageID: "7"}},
@@ -101,8 +105,10 @@ func TestTimer(t *testing.T) {
 		want  Timer
 		fail  bool
 	}{
-		"as the host writes it": {value: `{"Schedule":{"AdjustForDST":true},"ScheduleStatus":{"Last":"2026-01-02T03:00:00.0105391+00:00","Next":"2026-01-02T03:05:00+00:00","LastUpdated":"2026-01-02T03:00:00.0105391+00:00"},"IsPastDue":false}`,
-			want: Timer{Last: last, Next: next, LastUpdated: last}},
+		"as the host writes it": {
+			value: `{"Schedule":{"AdjustForDST":true},"ScheduleStatus":{"Last":"2026-01-02T03:00:00.0105391+00:00","Next":"2026-01-02T03:05:00+00:00","LastUpdated":"2026-01-02T03:00:00.0105391+00:00"},"IsPastDue":false}`,
+			want:  Timer{Last: last, Next: next, LastUpdated: last},
+		},
 		"past due":              {value: `{"ScheduleStatus":null,"IsPastDue":true}`, want: Timer{PastDue: true}},
 		"without a status":      {value: `{"Schedule":{},"ScheduleStatus":null,"IsPastDue":false}`},
 		"never run":             {value: `{"ScheduleStatus":{"Last":"0001-01-01T00:00:00","Next":"2026-01-02T03:05:00+00:00","LastUpdated":"0001-01-01T00:00:00"},"IsPastDue":false}`, want: Timer{Next: next}},

@@ -33,26 +33,52 @@ func TestRows(t *testing.T) {
 		want              []roster.Row
 		warnings          []string
 	}{
-		{"one row", "semicolon_delimited", "UserId,Mail,Groups\nu1,a@x.org,g1; g2;\n",
-			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)}, nil},
-		{"byte order mark, CRLF, columns in another order, no line end at the end", "comma_delimited",
+		{
+			"one row", "semicolon_delimited", "UserId,Mail,Groups\nu1,a@x.org,g1; g2;\n",
+			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)},
+			nil,
+		},
+		{
+			"byte order mark, CRLF, columns in another order, no line end at the end", "comma_delimited",
 			"\xef\xbb\xbfMail,Groups,UserId\r\na@x.org,\"g1,g2\",u1",
-			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)}, nil},
-		{"a JSON array may hold more than strings", "json_array", "UserId,Mail,Groups\nu1,,\"[ \"\"g1\"\", {\"\"id\"\": 2} ]\"\n",
-			[]roster.Row{row(2, "u1", `""`, `["g1",{"id":2}]`)}, nil},
-		{"an empty list is an empty array", "json_array", "UserId,Mail,Groups\nu1,m,\n",
-			[]roster.Row{row(2, "u1", `"m"`, `[]`)}, nil},
-		{"line breaks and quotes within a field", "semicolon_delimited", "UserId,Mail,Groups\nu1,\"a\nb\"\"<&\",\nu2,m,\n",
-			[]roster.Row{row(2, "u1", `"a\nb\"<&"`, `[]`), row(4, "u2", `"m"`, `[]`)}, nil},
-		{"numbers and words stay text", "semicolon_delimited", "UserId,Mail,Groups\n007,true,1\n",
-			[]roster.Row{row(2, "007", `"true"`, `["1"]`)}, nil},
-		{"unexpected columns are named and left out", "semicolon_delimited", "UserId,Mail,Groups,Salary,\nu1,m,g,100,\n",
-			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)}, []string{`column "Salary" is not used by the runbook and is left out`}},
-		{"rows without any value are passed over", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\n,,\n,,\n\n",
-			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)}, []string{"2 rows without any value passed over"}},
-		{"keys that differ in case are two members", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\nU1,m,g\n",
+			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)},
+			nil,
+		},
+		{
+			"a JSON array may hold more than strings", "json_array", "UserId,Mail,Groups\nu1,,\"[ \"\"g1\"\", {\"\"id\"\": 2} ]\"\n",
+			[]roster.Row{row(2, "u1", `""`, `["g1",{"id":2}]`)},
+			nil,
+		},
+		{
+			"an empty list is an empty array", "json_array", "UserId,Mail,Groups\nu1,m,\n",
+			[]roster.Row{row(2, "u1", `"m"`, `[]`)},
+			nil,
+		},
+		{
+			"line breaks and quotes within a field", "semicolon_delimited", "UserId,Mail,Groups\nu1,\"a\nb\"\"<&\",\nu2,m,\n",
+			[]roster.Row{row(2, "u1", `"a\nb\"<&"`, `[]`), row(4, "u2", `"m"`, `[]`)},
+			nil,
+		},
+		{
+			"numbers and words stay text", "semicolon_delimited", "UserId,Mail,Groups\n007,true,1\n",
+			[]roster.Row{row(2, "007", `"true"`, `["1"]`)},
+			nil,
+		},
+		{
+			"unexpected columns are named and left out", "semicolon_delimited", "UserId,Mail,Groups,Salary,\nu1,m,g,100,\n",
+			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)},
+			[]string{`column "Salary" is not used by the runbook and is left out`},
+		},
+		{
+			"rows without any value are passed over", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\n,,\n,,\n\n",
+			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)},
+			[]string{"2 rows without any value passed over"},
+		},
+		{
+			"keys that differ in case are two members", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\nU1,m,g\n",
 			[]roster.Row{row(2, "u1", `"m"`, `["g"]`), row(3, "U1", `"m"`, `["g"]`)},
-			[]string{`lines 2 and 3: the keys "u1" and "U1" differ only in case and are taken as two members`}},
+			[]string{`lines 2 and 3: the keys "u1" and "U1" differ only in case and are taken as two members`},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,26 +125,37 @@ func TestProblems(t *testing.T) {
 		{"UTF-16", "\xff\xfeU\x00s\x00", []string{"1:0 encoding "}, "UTF-16; save it as"},
 		{"UTF-16 big-endian", "\xfe\xff\x00U", []string{"1:0 encoding "}, "UTF-16"},
 		{"a workbook", "PK\x03\x04rest", []string{"1:0 encoding "}, "workbook"},
-		{"code page 1252, every line of it", header + "u1,Andr\xe9,g\nu2,m,g\nu3,m,\xfc\n",
-			[]string{"2:8 encoding ", "4:6 encoding "}, "not in UTF-8; save it as"},
+		{
+			"code page 1252, every line of it", header + "u1,Andr\xe9,g\nu2,m,g\nu3,m,\xfc\n",
+			[]string{"2:8 encoding ", "4:6 encoding "},
+			"not in UTF-8; save it as",
+		},
 		{"semicolons between fields", "UserId;Mail;Groups\nu1;m;g\n", []string{"1:0 delimiter "}, "separated by semicolons"},
 		{"missing columns, all of them", "Name\nx\n", []string{"1:0 missing-column UserId", "1:0 missing-column Groups", "1:0 missing-column Mail"}, "tells members apart"},
-		{"a column nearly named right", "userid,Mail ,Groups\nx,m,g\n",
-			[]string{"1:0 missing-column UserId", "1:0 missing-column Mail"}, `the header has "userid", and names are compared exactly`},
+		{
+			"a column nearly named right", "userid,Mail ,Groups\nx,m,g\n",
+			[]string{"1:0 missing-column UserId", "1:0 missing-column Mail"},
+			`the header has "userid", and names are compared exactly`,
+		},
 		{"a column twice", "UserId,Mail,Groups,Mail\nu1,m,g,n\n", []string{"1:20 duplicate-column Mail"}, "as column 2 and as column 4"},
 		{"an unused column twice", "UserId,Mail,Groups,A,A\nu1,m,g,,\n", []string{"1:22 duplicate-column A"}, ""},
 		{"a control character in the header", "UserId,Mail,Groups,A\x00\nu1,m,g,\n", []string{"1:20 character "}, ""},
-		{"every bad row at once", header + "u1,m,g\n,m,g\nu1,m,g\nu2,m\nu3,m,g,h\n u4,m,g\n",
+		{
+			"every bad row at once", header + "u1,m,g\n,m,g\nu1,m,g\nu2,m\nu3,m,g,h\n u4,m,g\n",
 			[]string{"3:1 empty-key UserId", "4:1 duplicate-key UserId", "5:0 field-count ", "6:0 field-count ", "7:1 bad-key UserId"},
-			`"u1" is on line 2 and again on line 4`},
+			`"u1" is on line 2 and again on line 4`,
+		},
 		{"a quotation mark within a field", header + "u1,a\"b,g\nu2,m\n", []string{"2:5 quote ", "3:0 field-count "}, "inside a field"},
 		{"a quotation mark that ends nothing", header + "u1,\"a\"b,g\n", []string{"2:6 quote "}, "not followed by a comma"},
 		{"a quotation mark that is never closed", header + "u1,\"a,g\nu2,m,g\n", []string{"2:0 quote "}, "not closed"},
 		{"a control character in a field", header + "u1,a\x07,g\n", []string{"2:4 character Mail"}, "U+0007"},
 		{"a field too long", header + "u1," + strings.Repeat("é", roster.MaxField+1) + ",g\n", []string{"2:4 field-too-long Mail"}, "32768 characters"},
 		{"a key too long", header + strings.Repeat("k", roster.MaxKey+1) + ",m,g\n", []string{"2:1 bad-key UserId"}, "256 characters"},
-		{"a row too long", "UserId,Mail,Groups,A,B,C\nu1" + strings.Repeat(","+strings.Repeat("x", 30_000), 5) + "\n",
-			[]string{"2:0 row-too-long "}, "150002 bytes"},
+		{
+			"a row too long", "UserId,Mail,Groups,A,B,C\nu1" + strings.Repeat(","+strings.Repeat("x", 30_000), 5) + "\n",
+			[]string{"2:0 row-too-long "},
+			"150002 bytes",
+		},
 		{"too large", strings.Repeat("x", roster.MaxBytes+1), []string{"0:0 too-large "}, "52428800"},
 	}
 	for _, tt := range tests {

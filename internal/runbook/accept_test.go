@@ -76,7 +76,8 @@ func TestParametersAreReadAsJSON(t *testing.T) {
 	}
 	want := []any{
 		json.Number("12345678901234567890"), json.Number("-2.50"), json.Number("1e3"), true, nil, nil,
-		"2025-01-01", "01234", "yes", "", map[string]any{},
+		"2025-01-01", "01234", "yes", "",
+		map[string]any{},
 	}
 	if got := rb.Phases[0].Steps[0].Params["v"]; !reflect.DeepEqual(got, want) {
 		t.Errorf("params = %#v\nwant %#v", got, want)

@@ -223,8 +223,10 @@ func TestRefusedTokens(t *testing.T) {
 		"claims that are no JSON": {"Bearer " + strings.Split(good, ".")[0] + ".eA.eA", signin.ErrInvalid, "malformed"},
 		"roles of another shape":  {spoiled("roles", "Admin"), signin.ErrInvalid, "malformed"},
 
-		"claims changed under the signature": {"Bearer " + strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"roles":["Admin"]}`)) + "." + strings.Split(good, ".")[2],
-			signin.ErrInvalid, "signature"},
+		"claims changed under the signature": {
+			"Bearer " + strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"roles":["Admin"]}`)) + "." + strings.Split(good, ".")[2],
+			signin.ErrInvalid, "signature",
+		},
 		"signed with another key":           {signed(jwt.SigningMethodRS256, strangeKey, kid), signin.ErrInvalid, "signature"},
 		"a key that nobody published":       {signed(jwt.SigningMethodRS256, strangeKey, map[string]any{"kid": "unknown"}), signin.ErrInvalid, "signature"},
 		"no key named":                      {signed(jwt.SigningMethodRS256, serverKey, nil), signin.ErrInvalid, "signature"},

@@ -1,12 +1,11 @@
 package cosmos
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"encoding/json"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 )

@@ -122,51 +122,91 @@ func TestRefusedTokenRequests(t *testing.T) {
 		oauth  string
 		code   int
 	}{
-		"unknown tenant": {"/11111111-1111-1111-1111-111111111111/oauth2/v2.0/token",
-			slices.Concat(credentials, worker, []string{"scope", graphScope}), 400, "invalid_request", 90002},
+		"unknown tenant": {
+			"/11111111-1111-1111-1111-111111111111/oauth2/v2.0/token",
+			slices.Concat(credentials, worker, []string{"scope", graphScope}), 400, "invalid_request", 90002,
+		},
 		"no grant type":      {tokenPath, worker, 400, "invalid_request", 900144},
 		"unknown grant type": {tokenPath, append([]string{"grant_type", "password"}, worker...), 400, "unsupported_grant_type", 70003},
 		"no client":          {tokenPath, credentials, 400, "invalid_request", 900144},
-		"unknown client": {tokenPath, append([]string{"client_id", "11111111-1111-1111-1111-111111111111", "client_secret", "x"}, credentials...),
-			400, "unauthorized_client", 700016},
-		"wrong secret": {tokenPath, append([]string{"client_id", entra.DefaultWorkerClientID, "client_secret", "guess", "scope", graphScope}, credentials...),
-			401, "invalid_client", 7000215},
-		"no credential": {tokenPath, append([]string{"client_id", entra.DefaultWorkerClientID, "scope", graphScope}, credentials...),
-			401, "invalid_client", 7000216},
-		"public client with a secret": {tokenPath, slices.Concat(credentials, cli, []string{"client_secret", "x", "scope", graphScope}),
-			401, "invalid_client", 700025},
-		"public client on its own behalf": {tokenPath, slices.Concat(credentials, cli, []string{"scope", graphScope}),
-			401, "invalid_client", 7000216},
+		"unknown client": {
+			tokenPath, append([]string{"client_id", "11111111-1111-1111-1111-111111111111", "client_secret", "x"}, credentials...),
+			400, "unauthorized_client", 700016,
+		},
+		"wrong secret": {
+			tokenPath, append([]string{"client_id", entra.DefaultWorkerClientID, "client_secret", "guess", "scope", graphScope}, credentials...),
+			401, "invalid_client", 7000215,
+		},
+		"no credential": {
+			tokenPath, append([]string{"client_id", entra.DefaultWorkerClientID, "scope", graphScope}, credentials...),
+			401, "invalid_client", 7000216,
+		},
+		"public client with a secret": {
+			tokenPath, slices.Concat(credentials, cli, []string{"client_secret", "x", "scope", graphScope}),
+			401, "invalid_client", 700025,
+		},
+		"public client on its own behalf": {
+			tokenPath, slices.Concat(credentials, cli, []string{"scope", graphScope}),
+			401, "invalid_client", 7000216,
+		},
 		"no scope": {tokenPath, slices.Concat(credentials, worker), 400, "invalid_scope", 70011},
-		"a single permission for an application": {tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://graph.microsoft.com/User.Read"}),
-			400, "invalid_scope", 1002012},
-		"two resources": {tokenPath, slices.Concat(credentials, worker, []string{"scope", graphScope + " https://servicebus.azure.net/.default"}),
-			400, "invalid_request", 28000},
-		"unknown resource": {tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://vault.azure.net/.default"}),
-			400, "invalid_resource", 500011},
-		"a resource that only looks like Cosmos DB": {tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://a.evil.com/documents.azure.com/.default"}),
-			400, "invalid_resource", 500011},
-		"a path below a Cosmos DB host": {tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://a.documents.azure.com/x/.default"}),
-			400, "invalid_resource", 500011},
-		"a client that is no resource": {tokenPath, slices.Concat(credentials, worker, []string{"scope", entra.DefaultCLIClientID + "/.default"}),
-			400, "invalid_resource", 500011},
-		"a parameter twice": {tokenPath, slices.Concat(credentials, worker, []string{"scope", graphScope, "scope", graphScope}),
-			400, "invalid_request", 9002313},
-		"refresh token of someone else's making": {tokenPath, append([]string{"grant_type", "refresh_token", "refresh_token", "made.up.token"}, cli...),
-			400, "invalid_grant", 9002313},
+		"a single permission for an application": {
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://graph.microsoft.com/User.Read"}),
+			400, "invalid_scope", 1002012,
+		},
+		"two resources": {
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", graphScope + " https://servicebus.azure.net/.default"}),
+			400, "invalid_request", 28000,
+		},
+		"unknown resource": {
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://vault.azure.net/.default"}),
+			400, "invalid_resource", 500011,
+		},
+		"a resource that only looks like Cosmos DB": {
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://a.evil.com/documents.azure.com/.default"}),
+			400, "invalid_resource", 500011,
+		},
+		"a path below a Cosmos DB host": {
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", "https://a.documents.azure.com/x/.default"}),
+			400, "invalid_resource", 500011,
+		},
+		"a client that is no resource": {
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", entra.DefaultCLIClientID + "/.default"}),
+			400, "invalid_resource", 500011,
+		},
+		"a parameter twice": {
+			tokenPath, slices.Concat(credentials, worker, []string{"scope", graphScope, "scope", graphScope}),
+			400, "invalid_request", 9002313,
+		},
+		"refresh token of someone else's making": {
+			tokenPath, append([]string{"grant_type", "refresh_token", "refresh_token", "made.up.token"}, cli...),
+			400, "invalid_grant", 9002313,
+		},
 		"no refresh token":    {tokenPath, append([]string{"grant_type", "refresh_token"}, cli...), 400, "invalid_request", 900144},
 		"no device code":      {tokenPath, append([]string{"grant_type", "device_code"}, cli...), 400, "invalid_request", 900144},
 		"unknown device code": {tokenPath, append([]string{"grant_type", "device_code", "device_code", "x"}, cli...), 400, "bad_verification_code", 70018},
-		"confidential client without credential": {tokenPath, []string{"grant_type", "device_code", "device_code", "x", "client_id", entra.DefaultWorkerClientID},
-			401, "invalid_client", 7000218},
-		"device code for an unknown client": {devicePath, []string{"client_id", "11111111-1111-1111-1111-111111111111", "scope", graphScope},
-			400, "unauthorized_client", 700016},
-		"device code for an unknown permission": {devicePath, append([]string{"scope", entra.DefaultAdminAPIAudience + "/everything"}, cli...),
-			400, "invalid_client", 650053},
-		"device code for a resource without delegated permissions": {devicePath, append([]string{"scope", "https://outlook.office365.com/.default"}, cli...),
-			400, "invalid_grant", 65001},
-		"default and a permission": {devicePath, append([]string{"scope", graphScope + " https://graph.microsoft.com/User.Read"}, cli...),
-			400, "invalid_scope", 70011},
+		"confidential client without credential": {
+			tokenPath,
+			[]string{"grant_type", "device_code", "device_code", "x", "client_id", entra.DefaultWorkerClientID},
+			401, "invalid_client", 7000218,
+		},
+		"device code for an unknown client": {
+			devicePath,
+			[]string{"client_id", "11111111-1111-1111-1111-111111111111", "scope", graphScope},
+			400, "unauthorized_client", 700016,
+		},
+		"device code for an unknown permission": {
+			devicePath, append([]string{"scope", entra.DefaultAdminAPIAudience + "/everything"}, cli...),
+			400, "invalid_client", 650053,
+		},
+		"device code for a resource without delegated permissions": {
+			devicePath, append([]string{"scope", "https://outlook.office365.com/.default"}, cli...),
+			400, "invalid_grant", 65001,
+		},
+		"default and a permission": {
+			devicePath, append([]string{"scope", graphScope + " https://graph.microsoft.com/User.Read"}, cli...),
+			400, "invalid_scope", 70011,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

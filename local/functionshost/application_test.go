@@ -111,11 +111,19 @@ func TestRoutes(t *testing.T) {
 		template, path string
 		want           bool
 	}{
-		{"{*path}", "/runbooks/a%2Fb", true}, {"{*path}", "", true}, {"{*path}", "/", true},
-		{"runbooks/{name}", "/runbooks/x", true}, {"runbooks/{name}", "/Runbooks/a%2Fb", true},
-		{"runbooks/{name}", "/runbooks", false}, {"runbooks/{name}", "/runbooks/x/y", false}, {"runbooks/{name}", "/batches/x", false},
-		{"batches/{*rest}", "/batches", true}, {"batches/{*rest}", "/batches/1/steps", true}, {"batches/{*rest}", "/runbooks", false},
-		{"", "", true}, {"", "/x", false},
+		{"{*path}", "/runbooks/a%2Fb", true},
+		{"{*path}", "", true},
+		{"{*path}", "/", true},
+		{"runbooks/{name}", "/runbooks/x", true},
+		{"runbooks/{name}", "/Runbooks/a%2Fb", true},
+		{"runbooks/{name}", "/runbooks", false},
+		{"runbooks/{name}", "/runbooks/x/y", false},
+		{"runbooks/{name}", "/batches/x", false},
+		{"batches/{*rest}", "/batches", true},
+		{"batches/{*rest}", "/batches/1/steps", true},
+		{"batches/{*rest}", "/runbooks", false},
+		{"", "", true},
+		{"", "/x", false},
 	} {
 		r, err := parseRoute(tc.template)
 		if err != nil {

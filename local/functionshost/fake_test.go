@@ -187,5 +187,5 @@ type buffer struct {
 }
 
 func (b *buffer) Write(p []byte) (int, error) { b.mu.Lock(); defer b.mu.Unlock(); return b.b.Write(p) }
-func (b *buffer) String() string              { b.mu.Lock(); defer b.mu.Unlock(); return b.b.String() }
-func (b *buffer) contains(s string) bool      { return strings.Contains(b.String(), s) }
+
+func (b *buffer) String() string { b.mu.Lock(); defer b.mu.Unlock(); return b.b.String() }

@@ -110,7 +110,8 @@ func (s *Server) admin() http.Handler {
 			state = "Initializing"
 		}
 		answer(w, http.StatusOK, map[string]any{
-			"id": "local", "state": state, "version": hostVersion, "processUptime": time.Since(s.started).Milliseconds(), "functionAppContentEditingState": "NotAllowed",
+			"handlerPid": s.HandlerPID(), // not in the real one: for those who end it on purpose
+			"id":         "local", "state": state, "version": hostVersion, "processUptime": time.Since(s.started).Milliseconds(), "functionAppContentEditingState": "NotAllowed",
 		})
 	})
 	mux.HandleFunc("GET /admin/host/ping", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusOK) })

@@ -153,9 +153,11 @@ func (c change) deletes() bool { return c.user == nil && c.group == nil && c.rec
 func putUser(u User, at time.Time) change {
 	return change{kind: "user", id: u.ID(), at: at, user: u}
 }
+
 func putGroup(g Group, at time.Time) change {
 	return change{kind: "group", id: g.ID(), at: at, group: &g}
 }
+
 func putRecipient(r Recipient, at time.Time) change {
 	return change{kind: "recipient", id: r.ExternalDirectoryObjectID, at: at, recipient: &r}
 }

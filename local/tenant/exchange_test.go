@@ -24,8 +24,10 @@ func exchangeSeed() *tenant.Seed {
 			{"id": "aaaaaaaa-0000-0000-0000-000000000004", "userPrincipalName": "dan@contoso.com"},
 		},
 		Recipients: []tenant.Recipient{
-			{Kind: tenant.MailUser, UserPrincipalName: "ann@contoso.com", ExternalEmailAddress: "ann@fabrikam.com", GUID: "bbbbbbbb-0000-0000-0000-000000000001",
-				EmailAddresses: []string{"SMTP:ann@contoso.com", "smtp:ann@old.com", "X500:/o=old/cn=ann"}},
+			{
+				Kind: tenant.MailUser, UserPrincipalName: "ann@contoso.com", ExternalEmailAddress: "ann@fabrikam.com", GUID: "bbbbbbbb-0000-0000-0000-000000000001",
+				EmailAddresses: []string{"SMTP:ann@contoso.com", "smtp:ann@old.com", "X500:/o=old/cn=ann"},
+			},
 			{Kind: tenant.MailUser, UserPrincipalName: "bob@contoso.com", ExternalEmailAddress: "bob@fabrikam.com", ExchangeGUID: "cccccccc-0000-0000-0000-000000000001"},
 			{Kind: tenant.UserMailbox, UserPrincipalName: "cid@contoso.com"},
 		},
@@ -78,12 +80,20 @@ func TestExchangeRefusesAsReported(t *testing.T) {
 		{"a mailbox is no mail user", "Get-MailUser", map[string]any{"Identity": "cid"}, 404, fmt.Sprintf(notFound, "cid")},
 		{"a mail user is no mailbox", "Set-Mailbox", map[string]any{"Identity": "ann", "DisplayName": "x"}, 404, fmt.Sprintf(notFound, "ann")},
 		{"null", "Set-MailUser", map[string]any{"Identity": "ann", "ArchiveGuid": nil}, 400, "Cannot bind argument to parameter 'ArchiveGuid' because it is null."},
-		{"primary address of a mail user", "Set-MailUser", map[string]any{"Identity": "ann", "PrimarySmtpAddress": "x@contoso.com"}, 400,
-			"A parameter cannot be found that matches parameter name 'PrimarySmtpAddress'."},
+		{
+			"primary address of a mail user", "Set-MailUser",
+			map[string]any{"Identity": "ann", "PrimarySmtpAddress": "x@contoso.com"},
+			400,
+			"A parameter cannot be found that matches parameter name 'PrimarySmtpAddress'.",
+		},
 		{"external address of a mailbox", "Set-Mailbox", map[string]any{"Identity": "cid", "ExternalEmailAddress": "x@contoso.com"}, 400, "'ExternalEmailAddress'"},
 		{"no identity", "Set-MailUser", map[string]any{"DisplayName": "x"}, 400, "missing mandatory parameters: Identity"},
-		{"address of another recipient", "Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": table("Add", "smtp:BOB@contoso.com")}, 400,
-			`The proxy address "smtp:BOB@contoso.com" is already being used by the proxy addresses or LegacyExchangeDN of "aaaaaaaa-0000-0000-0000-000000000002". Please choose another proxy address.`},
+		{
+			"address of another recipient", "Set-MailUser",
+			map[string]any{"Identity": "ann", "EmailAddresses": table("Add", "smtp:BOB@contoso.com")},
+			400,
+			`The proxy address "smtp:BOB@contoso.com" is already being used by the proxy addresses or LegacyExchangeDN of "aaaaaaaa-0000-0000-0000-000000000002". Please choose another proxy address.`,
+		},
 		{"address of a group", "Set-MailUser", map[string]any{"Identity": "ann", "WindowsEmailAddress": "all@contoso.com"}, 400, "is already being used"},
 		{"two primary addresses", "Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": []string{"SMTP:a@x.com", "SMTP:b@x.com"}}, 400, "multiple primary addresses"},
 		{"no primary address left", "Set-MailUser", map[string]any{"Identity": "ann", "EmailAddresses": table("Remove", "ann@contoso.com")}, 400, "can't be removed"},
@@ -129,22 +139,43 @@ func TestAddressesAreChanged(t *testing.T) {
 		want       string // EmailAddresses
 		unchanged  bool
 	}{
-		{"add a secondary", map[string]any{"EmailAddresses": edit(map[string]any{"Add": []string{"smtp:new@x.com"}})},
-			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann smtp:new@x.com]", false},
-		{"add one without a prefix", map[string]any{"EmailAddresses": edit(map[string]any{"add": "new@x.com"})},
-			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann smtp:new@x.com]", false},
-		{"add one that is there in other letters", map[string]any{"EmailAddresses": edit(map[string]any{"Add": []string{"smtp:ANN@OLD.com"}})},
-			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann]", true},
-		{"add a primary", map[string]any{"EmailAddresses": edit(map[string]any{"Add": []string{"SMTP:new@x.com"}})},
-			"[SMTP:new@x.com smtp:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann]", false},
-		{"remove and add", map[string]any{"EmailAddresses": edit(map[string]any{"Remove": []string{"ANN@old.com"}, "Add": []string{"smtp:b@x.com"}})},
-			"[SMTP:ann@contoso.com X500:/o=old/cn=ann smtp:b@x.com]", false},
+		{
+			"add a secondary",
+			map[string]any{"EmailAddresses": edit(map[string]any{"Add": []string{"smtp:new@x.com"}})},
+			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann smtp:new@x.com]", false,
+		},
+		{
+			"add one without a prefix",
+			map[string]any{"EmailAddresses": edit(map[string]any{"add": "new@x.com"})},
+			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann smtp:new@x.com]", false,
+		},
+		{
+			"add one that is there in other letters",
+			map[string]any{"EmailAddresses": edit(map[string]any{"Add": []string{"smtp:ANN@OLD.com"}})},
+			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann]", true,
+		},
+		{
+			"add a primary",
+			map[string]any{"EmailAddresses": edit(map[string]any{"Add": []string{"SMTP:new@x.com"}})},
+			"[SMTP:new@x.com smtp:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann]", false,
+		},
+		{
+			"remove and add",
+			map[string]any{"EmailAddresses": edit(map[string]any{"Remove": []string{"ANN@old.com"}, "Add": []string{"smtp:b@x.com"}})},
+			"[SMTP:ann@contoso.com X500:/o=old/cn=ann smtp:b@x.com]", false,
+		},
 		{"replace all", map[string]any{"EmailAddresses": []string{"smtp:a@x.com", "SMTP:b@x.com"}}, "[smtp:a@x.com SMTP:b@x.com]", false},
 		{"replace all, the first becomes primary", map[string]any{"EmailAddresses": []string{"a@x.com", "smtp:b@x.com"}}, "[SMTP:a@x.com smtp:b@x.com]", false},
-		{"a secondary becomes primary", map[string]any{"WindowsEmailAddress": "ann@old.com"},
-			"[SMTP:ann@old.com smtp:ann@contoso.com X500:/o=old/cn=ann]", false},
-		{"external address", map[string]any{"ExternalEmailAddress": "SMTP:ann@else.com"},
-			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann]", false},
+		{
+			"a secondary becomes primary",
+			map[string]any{"WindowsEmailAddress": "ann@old.com"},
+			"[SMTP:ann@old.com smtp:ann@contoso.com X500:/o=old/cn=ann]", false,
+		},
+		{
+			"external address",
+			map[string]any{"ExternalEmailAddress": "SMTP:ann@else.com"},
+			"[SMTP:ann@contoso.com smtp:ann@old.com X500:/o=old/cn=ann]", false,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,8 +225,10 @@ func TestTheExternalAddressCanTakeThePrimaryAlong(t *testing.T) {
 func TestANewMailUserIsAUserToo(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{})
-	made := r.mustCmdlet("New-MailUser", map[string]any{"Name": "Eva E", "MicrosoftOnlineServicesID": "eva@contoso.com", "Alias": "eve",
-		"ExternalEmailAddress": "SMTP:eva@a.com", "PrimarySmtpAddress": "eva@contoso.com", "FirstName": "Eva", "Password": "Correct-Horse-7"}).values()[0]
+	made := r.mustCmdlet("New-MailUser", map[string]any{
+		"Name": "Eva E", "MicrosoftOnlineServicesID": "eva@contoso.com", "Alias": "eve",
+		"ExternalEmailAddress": "SMTP:eva@a.com", "PrimarySmtpAddress": "eva@contoso.com", "FirstName": "Eva", "Password": "Correct-Horse-7",
+	}).values()[0]
 	user := r.must(200, "GET", "/v1.0/users/eva@contoso.com?$select=id,mail,givenName,mailNickname", nil).body
 	if user["id"] != made["ExternalDirectoryObjectId"] || user["mail"] != "eva@contoso.com" || user["givenName"] != "Eva" || user["mailNickname"] != "eve" {
 		t.Errorf("user = %v", user)
@@ -211,18 +244,24 @@ func TestANewMailUserIsAUserToo(t *testing.T) {
 func TestOtherPropertiesOfARecipient(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{Seed: exchangeSeed()})
-	r.mustCmdlet("Set-Mailbox", map[string]any{"Identity": "cid", "DisplayName": "Sidney", "Alias": "sid", "CustomAttribute15": "wave 1",
-		"HiddenFromAddressListsEnabled": true, "MicrosoftOnlineServicesID": "sid@contoso.com", "Confirm": false})
+	r.mustCmdlet("Set-Mailbox", map[string]any{
+		"Identity": "cid", "DisplayName": "Sidney", "Alias": "sid", "CustomAttribute15": "wave 1",
+		"HiddenFromAddressListsEnabled": true, "MicrosoftOnlineServicesID": "sid@contoso.com", "Confirm": false,
+	})
 	got := r.mustCmdlet("Get-Mailbox", map[string]any{"Identity": "sid"}).values()[0]
-	for name, want := range map[string]any{"DisplayName": "Sidney", "Alias": "sid", "CustomAttribute15": "wave 1", "CustomAttribute1": "",
-		"HiddenFromAddressListsEnabled": true, "UserPrincipalName": "sid@contoso.com", "RecipientType": "UserMailbox"} {
+	for name, want := range map[string]any{
+		"DisplayName": "Sidney", "Alias": "sid", "CustomAttribute15": "wave 1", "CustomAttribute1": "",
+		"HiddenFromAddressListsEnabled": true, "UserPrincipalName": "sid@contoso.com", "RecipientType": "UserMailbox",
+	} {
 		if got[name] != want {
 			t.Errorf("%s = %v, want %v", name, got[name], want)
 		}
 	}
 	r.must(200, "GET", "/v1.0/users/sid@contoso.com", nil)
-	for parameter, value := range map[string]any{"DisplayName": "", "CustomAttribute1": 7, "HiddenFromAddressListsEnabled": "yes",
-		"MicrosoftOnlineServicesID": "sid", "Alias": "dan", "EmailAddresses": 7} {
+	for parameter, value := range map[string]any{
+		"DisplayName": "", "CustomAttribute1": 7, "HiddenFromAddressListsEnabled": "yes",
+		"MicrosoftOnlineServicesID": "sid", "Alias": "dan", "EmailAddresses": 7,
+	} {
 		if a := r.cmdlet("Set-Mailbox", map[string]any{"Identity": "sid", parameter: value}); a.status != 400 {
 			t.Errorf("%s = %v: %d", parameter, value, a.status)
 		}

@@ -256,8 +256,12 @@ func TestFaultsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{})
 	for _, f := range []tenant.Faults{
-		{LagMS: -1}, {Rules: []tenant.Fault{{}}}, {Rules: []tenant.Fault{{Status: 200}}}, {Rules: []tenant.Fault{{Status: 429, Probability: 2}}},
-		{Rules: []tenant.Fault{{Status: 429, Service: "sharepoint"}}}, {Rules: []tenant.Fault{{Status: 429, Every: -1}}},
+		{LagMS: -1},
+		{Rules: []tenant.Fault{{}}},
+		{Rules: []tenant.Fault{{Status: 200}}},
+		{Rules: []tenant.Fault{{Status: 429, Probability: 2}}},
+		{Rules: []tenant.Fault{{Status: 429, Service: "sharepoint"}}},
+		{Rules: []tenant.Fault{{Status: 429, Every: -1}}},
 	} {
 		if err := r.SetFaults(f); err == nil {
 			t.Errorf("%+v is accepted", f)

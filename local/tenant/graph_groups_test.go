@@ -51,7 +51,8 @@ func TestAGroupIsCreatedReadListedAndDeleted(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{})
 	wave, team := r.newGroup("wave"), r.must(201, "POST", "/v1.0/groups", map[string]any{
-		"displayName": "Team", "mailNickname": "team", "mailEnabled": true, "securityEnabled": false, "groupTypes": []string{"Unified"}}).id()
+		"displayName": "Team", "mailNickname": "team", "mailEnabled": true, "securityEnabled": false, "groupTypes": []string{"Unified"},
+	}).id()
 	got := r.must(200, "GET", "/v1.0/groups/"+team+"?$select=id,groupTypes,mailEnabled", nil).body
 	if got["id"] != team || fmt.Sprint(got["groupTypes"]) != "[Unified]" || got["mailEnabled"] != true || len(got) != 4 {
 		t.Errorf("group = %v", got)
@@ -78,11 +79,14 @@ func TestAGroupIsCreatedReadListedAndDeleted(t *testing.T) {
 func TestMailEnabledGroupsBelongToExchange(t *testing.T) {
 	t.Parallel()
 	group := func(id, nickname string, security bool, types ...any) tenant.SeedGroup {
-		return tenant.SeedGroup{Properties: map[string]any{"id": id, "mailNickname": nickname, "mail": nickname + "@contoso.com",
-			"mailEnabled": true, "securityEnabled": security, "groupTypes": types}}
+		return tenant.SeedGroup{Properties: map[string]any{
+			"id": id, "mailNickname": nickname, "mail": nickname + "@contoso.com",
+			"mailEnabled": true, "securityEnabled": security, "groupTypes": types,
+		}}
 	}
 	r := start(t, tenant.Config{Seed: &tenant.Seed{Groups: []tenant.SeedGroup{
-		group("dl", "list", false), group("mesg", "secure", true), group("m365", "team", false, "Unified")}}})
+		group("dl", "list", false), group("mesg", "secure", true), group("m365", "team", false, "Unified"),
+	}}})
 	ann := r.newUser("ann")
 	for id, status := range map[string]int{"dl": 400, "mesg": 400, "m365": 204} {
 		add := r.must(status, "POST", "/v1.0/groups/"+id+"/members/$ref", r.link(ann))
@@ -99,8 +103,10 @@ func TestAnInternalUserIsInvitedAndConvertedBack(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{})
 	ann := r.newUser("ann")
-	invitation := map[string]any{"invitedUserEmailAddress": "ann@fabrikam.com", "inviteRedirectUrl": "https://myapps.microsoft.com",
-		"sendInvitationMessage": false, "invitedUser": map[string]any{"id": ann}}
+	invitation := map[string]any{
+		"invitedUserEmailAddress": "ann@fabrikam.com", "inviteRedirectUrl": "https://myapps.microsoft.com",
+		"sendInvitationMessage": false, "invitedUser": map[string]any{"id": ann},
+	}
 	made := r.must(201, "POST", "/v1.0/invitations", invitation)
 	if made.body["invitedUser"].(map[string]any)["id"] != ann || made.body["status"] != "PendingAcceptance" {
 		t.Errorf("invitation = %s", made.raw)

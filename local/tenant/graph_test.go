@@ -36,36 +36,70 @@ func TestGraphRefusesAsDocumented(t *testing.T) {
 		status             int
 		code, message      string
 	}{
-		{"user principal name taken", "POST", "/v1.0/users", with(person("ann"), map[string]any{"mailNickname": "other", "mail": nil}), 400,
-			"Request_BadRequest", "Another object with the same value for property userPrincipalName already exists."},
-		{"user principal name taken in other letters", "POST", "/v1.0/users", with(person("ann"), map[string]any{"mailNickname": "other", "mail": nil, "userPrincipalName": "ANN@Contoso.com"}), 400,
-			"Request_BadRequest", "Another object with the same value for property userPrincipalName already exists."},
-		{"nickname taken", "POST", "/v1.0/users", with(person("ann"), map[string]any{"userPrincipalName": "x@contoso.com", "mail": nil}), 400,
-			"Request_BadRequest", "Another object with the same value for property mailNickname already exists."},
-		{"address taken", "POST", "/v1.0/users", with(person("new"), map[string]any{"mail": "Ann@fabrikam.com"}), 400,
-			"Request_BadRequest", "Another object with the same value for property proxyAddresses already exists."},
-		{"required property missing", "POST", "/v1.0/users", with(person("new"), map[string]any{"mailNickname": "absent"}), 400,
-			"Request_BadRequest", "Property mailNickname value is required but is empty or missing."},
-		{"no password", "POST", "/v1.0/users", with(person("new"), map[string]any{"passwordProfile": "absent"}), 400,
-			"Request_BadRequest", "A password must be specified to create a new user."},
-		{"unknown property", "POST", "/v1.0/users", with(person("new"), map[string]any{"shoeSize": "43"}), 400,
-			"Request_BadRequest", "Invalid property 'shoeSize'."},
-		{"read-only property", "PATCH", "/v1.0/users/ann@contoso.com", map[string]any{"proxyAddresses": []string{"smtp:a@b.c"}}, 400,
-			"Request_BadRequest", "Property 'proxyAddresses' is read-only and cannot be set."},
-		{"value of another type", "PATCH", "/v1.0/users/ann@contoso.com", map[string]any{"department": 7}, 400,
-			"Request_BadRequest", "Invalid value specified for property 'department' of resource."},
-		{"malformed user principal name", "PATCH", "/v1.0/users/ann@contoso.com", map[string]any{"userPrincipalName": "ann"}, 400,
-			"Request_BadRequest", "Invalid value specified for property 'userPrincipalName' of resource 'User'."},
-		{"domain not verified", "PATCH", "/v1.0/users/ann@contoso.com", map[string]any{"userPrincipalName": "ann@elsewhere.com"}, 400,
-			"Request_BadRequest", "The domain portion of the userPrincipalName property is invalid. You must use one of the verified domain names in your organization."},
+		{
+			"user principal name taken", "POST", "/v1.0/users", with(person("ann"), map[string]any{"mailNickname": "other", "mail": nil}), 400,
+			"Request_BadRequest", "Another object with the same value for property userPrincipalName already exists.",
+		},
+		{
+			"user principal name taken in other letters", "POST", "/v1.0/users", with(person("ann"), map[string]any{"mailNickname": "other", "mail": nil, "userPrincipalName": "ANN@Contoso.com"}), 400,
+			"Request_BadRequest", "Another object with the same value for property userPrincipalName already exists.",
+		},
+		{
+			"nickname taken", "POST", "/v1.0/users", with(person("ann"), map[string]any{"userPrincipalName": "x@contoso.com", "mail": nil}), 400,
+			"Request_BadRequest", "Another object with the same value for property mailNickname already exists.",
+		},
+		{
+			"address taken", "POST", "/v1.0/users", with(person("new"), map[string]any{"mail": "Ann@fabrikam.com"}), 400,
+			"Request_BadRequest", "Another object with the same value for property proxyAddresses already exists.",
+		},
+		{
+			"required property missing", "POST", "/v1.0/users", with(person("new"), map[string]any{"mailNickname": "absent"}), 400,
+			"Request_BadRequest", "Property mailNickname value is required but is empty or missing.",
+		},
+		{
+			"no password", "POST", "/v1.0/users", with(person("new"), map[string]any{"passwordProfile": "absent"}), 400,
+			"Request_BadRequest", "A password must be specified to create a new user.",
+		},
+		{
+			"unknown property", "POST", "/v1.0/users", with(person("new"), map[string]any{"shoeSize": "43"}), 400,
+			"Request_BadRequest", "Invalid property 'shoeSize'.",
+		},
+		{
+			"read-only property", "PATCH", "/v1.0/users/ann@contoso.com",
+			map[string]any{"proxyAddresses": []string{"smtp:a@b.c"}},
+			400,
+			"Request_BadRequest", "Property 'proxyAddresses' is read-only and cannot be set.",
+		},
+		{
+			"value of another type", "PATCH", "/v1.0/users/ann@contoso.com",
+			map[string]any{"department": 7},
+			400,
+			"Request_BadRequest", "Invalid value specified for property 'department' of resource.",
+		},
+		{
+			"malformed user principal name", "PATCH", "/v1.0/users/ann@contoso.com",
+			map[string]any{"userPrincipalName": "ann"},
+			400,
+			"Request_BadRequest", "Invalid value specified for property 'userPrincipalName' of resource 'User'.",
+		},
+		{
+			"domain not verified", "PATCH", "/v1.0/users/ann@contoso.com",
+			map[string]any{"userPrincipalName": "ann@elsewhere.com"},
+			400,
+			"Request_BadRequest", "The domain portion of the userPrincipalName property is invalid. You must use one of the verified domain names in your organization.",
+		},
 		{"no such user", "GET", "/v1.0/users/" + nobody, nil, 404, "Request_ResourceNotFound", "Resource '" + nobody + "' " + resource},
 		{"patch of no such user", "PATCH", "/v1.0/users/" + nobody, map[string]any{"city": "Bern"}, 404, "Request_ResourceNotFound", resource},
 		{"no such group", "GET", "/v1.0/groups/" + nobody + "/members", nil, 404, "Request_ResourceNotFound", resource},
-		{"select of unknown property", "GET", "/v1.0/users/ann@contoso.com?$select=id,shoeSize", nil, 400,
-			"BadRequest", "Could not find a property named 'shoeSize' on type 'microsoft.graph.user'."},
+		{
+			"select of unknown property", "GET", "/v1.0/users/ann@contoso.com?$select=id,shoeSize", nil, 400,
+			"BadRequest", "Could not find a property named 'shoeSize' on type 'microsoft.graph.user'.",
+		},
 		{"option that is not simulated", "GET", "/v1.0/users?$orderby=displayName", nil, 400, "Request_UnsupportedQuery", "$orderby"},
-		{"filter on another property", "GET", "/v1.0/users?$filter=" + "city%20eq%20'Bern'", nil, 400, "Request_UnsupportedQuery",
-			"Unsupported or invalid query filter clause specified for property 'city' of resource 'User'."},
+		{
+			"filter on another property", "GET", "/v1.0/users?$filter=" + "city%20eq%20'Bern'", nil, 400, "Request_UnsupportedQuery",
+			"Unsupported or invalid query filter clause specified for property 'city' of resource 'User'.",
+		},
 		{"filter that is no filter", "GET", "/v1.0/users?$filter=mail%20ne%20'x'", nil, 400, "BadRequest", "Invalid filter clause"},
 		{"filter on members", "GET", "/v1.0/groups/" + nobody + "/members?$filter=mail%20eq%20'x'", nil, 400, "Request_UnsupportedQuery", "$filter"},
 		{"page too large", "GET", "/v1.0/users?$top=1000", nil, 400, "Request_UnsupportedQuery", "Invalid page size"},
@@ -73,24 +107,45 @@ func TestGraphRefusesAsDocumented(t *testing.T) {
 		{"unknown sub-path", "POST", "/v1.0/users/ann@contoso.com/fly", map[string]any{}, 400, "BadRequest", "Resource not found for the segment 'fly'."},
 		{"unknown version", "GET", "/v2.0/users", nil, 400, "BadRequest", "Invalid version"},
 		{"unknown method", "PUT", "/v1.0/users", map[string]any{}, 405, "Request_BadRequest", "Specified HTTP method is not allowed for the request target."},
-		{"beta operation in v1.0", "POST", "/v1.0/users/ann@contoso.com/convertExternalToInternalMemberUser", map[string]any{}, 400,
-			"BadRequest", "Resource not found for the segment 'convertExternalToInternalMemberUser'."},
+		{
+			"beta operation in v1.0", "POST", "/v1.0/users/ann@contoso.com/convertExternalToInternalMemberUser",
+			map[string]any{},
+			400,
+			"BadRequest", "Resource not found for the segment 'convertExternalToInternalMemberUser'.",
+		},
 		{"body that is not JSON", "POST", "/v1.0/users", "{", 400, "BadRequest", "Unable to read JSON request payload."},
-		{"mail-enabled group", "POST", "/v1.0/groups", map[string]any{"displayName": "l", "mailNickname": "l", "mailEnabled": true, "securityEnabled": false}, 400,
-			"Request_BadRequest", "The service does not currently support writes of mail-enabled groups."},
+		{
+			"mail-enabled group", "POST", "/v1.0/groups",
+			map[string]any{"displayName": "l", "mailNickname": "l", "mailEnabled": true, "securityEnabled": false},
+			400,
+			"Request_BadRequest", "The service does not currently support writes of mail-enabled groups.",
+		},
 		{"link to nowhere", "POST", "/v1.0/groups/11111111-0000-0000-0000-000000000001/members/$ref", map[string]any{"@odata.id": "ann"}, 400, "Request_BadRequest", "Invalid URL format"},
-		{"convert an internal user", "POST", "/beta/users/ann@contoso.com/convertExternalToInternalMemberUser",
-			map[string]any{"userPrincipalName": "ann@contoso.com", "passwordProfile": map[string]any{"password": "Correct-Horse-7"}}, 400,
-			"badRequest", "The user authentication is already internal and is not eligible for conversion."},
-		{"invite with another address than mail", "POST", "/v1.0/invitations",
-			map[string]any{"invitedUserEmailAddress": "ann@other.com", "inviteRedirectUrl": "https://x", "invitedUser": map[string]any{"id": "22222222-0000-0000-0000-000000000002"}}, 400,
-			"BadRequest", "does not match the mail of the user"},
-		{"invite a synchronized user", "POST", "/v1.0/invitations",
-			map[string]any{"invitedUserEmailAddress": "syn@fabrikam.com", "inviteRedirectUrl": "https://x", "invitedUser": map[string]any{"id": "33333333-0000-0000-0000-000000000003"}}, 400,
-			"BadRequest", "onPremisesUserPrincipalName"},
+		{
+			"convert an internal user", "POST", "/beta/users/ann@contoso.com/convertExternalToInternalMemberUser",
+			map[string]any{"userPrincipalName": "ann@contoso.com", "passwordProfile": map[string]any{"password": "Correct-Horse-7"}},
+			400,
+			"badRequest", "The user authentication is already internal and is not eligible for conversion.",
+		},
+		{
+			"invite with another address than mail", "POST", "/v1.0/invitations",
+			map[string]any{"invitedUserEmailAddress": "ann@other.com", "inviteRedirectUrl": "https://x", "invitedUser": map[string]any{"id": "22222222-0000-0000-0000-000000000002"}},
+			400,
+			"BadRequest", "does not match the mail of the user",
+		},
+		{
+			"invite a synchronized user", "POST", "/v1.0/invitations",
+			map[string]any{"invitedUserEmailAddress": "syn@fabrikam.com", "inviteRedirectUrl": "https://x", "invitedUser": map[string]any{"id": "33333333-0000-0000-0000-000000000003"}},
+			400,
+			"BadRequest", "onPremisesUserPrincipalName",
+		},
 		{"21 groups", "POST", "/v1.0/users/ann@contoso.com/checkMemberGroups", map[string]any{"groupIds": slices.Repeat([]string{nobody}, 21)}, 400, "Request_BadRequest", "maximum of 20"},
-		{"21 batch steps", "POST", "/v1.0/$batch", map[string]any{"requests": slices.Repeat([]any{map[string]any{"id": "1", "method": "GET", "url": "/users"}}, 21)}, 400,
-			"MaximumValueExceeded", "exceeds the max value of 20"},
+		{
+			"21 batch steps", "POST", "/v1.0/$batch",
+			map[string]any{"requests": slices.Repeat([]any{map[string]any{"id": "1", "method": "GET", "url": "/users"}}, 21)},
+			400,
+			"MaximumValueExceeded", "exceeds the max value of 20",
+		},
 	}
 	r := start(t, tenant.Config{Seed: &tenant.Seed{
 		VerifiedDomains: []string{"contoso.com"},
@@ -129,7 +184,8 @@ func TestAUserIsCreatedReadChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	r := start(t, tenant.Config{})
 	made := r.must(201, "POST", "/v1.0/users", with(person("ann"), map[string]any{
-		"department": "Sales", "onPremisesExtensionAttributes": map[string]any{"extensionAttribute1": "a", "extensionAttribute2": "b"}}))
+		"department": "Sales", "onPremisesExtensionAttributes": map[string]any{"extensionAttribute1": "a", "extensionAttribute2": "b"},
+	}))
 	if _, shown := made.body["department"]; shown {
 		t.Error("department is returned although it was not selected")
 	}

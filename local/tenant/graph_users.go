@@ -9,8 +9,10 @@ import (
 	"github.com/google/uuid"
 )
 
-var upnPattern = regexp.MustCompile(`^[A-Za-z0-9'._\-+!#$^~]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$`)
-var addressPattern = regexp.MustCompile(`^[^@\s<>(),;:"\\]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$`)
+var (
+	upnPattern     = regexp.MustCompile(`^[A-Za-z0-9'._\-+!#$^~]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$`)
+	addressPattern = regexp.MustCompile(`^[^@\s<>(),;:"\\]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$`)
+)
 
 // findUser is the user that a reader sees under an object id or a user
 // principal name.

@@ -203,7 +203,8 @@ func TestAMigratedPersonIsOneObjectInBothServices(t *testing.T) {
 	guid := "11111111-2222-3333-4444-555555555555"
 	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": id, "ExchangeGuid": guid})
 	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": id, "EmailAddresses": map[string]any{
-		"@odata.type": "#Exchange.GenericHashTable", "Add": []string{"smtp:ann@contoso.onmicrosoft.com"}}})
+		"@odata.type": "#Exchange.GenericHashTable", "Add": []string{"smtp:ann@contoso.onmicrosoft.com"},
+	}})
 	r.mustCmdlet("Set-MailUser", map[string]any{"Identity": id, "WindowsEmailAddress": "ann@contoso.com"})
 	r.must(204, "PATCH", "/v1.0/users/"+id, map[string]any{"userPrincipalName": "ann.new@contoso.com"})
 

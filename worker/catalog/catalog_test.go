@@ -28,16 +28,22 @@ func TestCheckReadsParameters(t *testing.T) {
 		in   string
 		want catalog.Params
 	}{
-		{"native types", `{"Name":"a","Enabled":true,"Mails":["x","y"]}`,
-			catalog.Params{"Name": "a", "Enabled": true, "Mails": []string{"x", "y"}}},
+		{
+			"native types", `{"Name":"a","Enabled":true,"Mails":["x","y"]}`,
+			catalog.Params{"Name": "a", "Enabled": true, "Mails": []string{"x", "y"}},
+		},
 		{"names in any case", `{"NAME":"a","enabled":false}`, catalog.Params{"Name": "a", "Enabled": false}},
-		{"text, as templates make it", `{"Name":"a","Enabled":"True","Mails":"[\"x\"]"}`,
-			catalog.Params{"Name": "a", "Enabled": true, "Mails": []string{"x"}}},
+		{
+			"text, as templates make it", `{"Name":"a","Enabled":"True","Mails":"[\"x\"]"}`,
+			catalog.Params{"Name": "a", "Enabled": true, "Mails": []string{"x"}},
+		},
 		{"one text as a list", `{"Name":"a","Mails":"x"}`, catalog.Params{"Name": "a", "Mails": []string{"x"}}},
 		{"a large number as text", `{"Name":1234567890123456789012}`, catalog.Params{"Name": "1234567890123456789012"}},
 		{"null, empty text and empty list are not given", `{"Name":"a","Enabled":null,"Id":"","Mails":[]}`, catalog.Params{"Name": "a"}},
-		{"a GUID in lower case", `{"Name":"a","Id":"0F8FAD5B-D9CB-469F-A165-70867728950E"}`,
-			catalog.Params{"Name": "a", "Id": "0f8fad5b-d9cb-469f-a165-70867728950e"}},
+		{
+			"a GUID in lower case", `{"Name":"a","Id":"0F8FAD5B-D9CB-469F-A165-70867728950E"}`,
+			catalog.Params{"Name": "a", "Id": "0f8fad5b-d9cb-469f-a165-70867728950e"},
+		},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()

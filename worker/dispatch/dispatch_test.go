@@ -59,16 +59,26 @@ func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {
 		{"a failure", func(context.Context, string, []byte) (any, error) {
 			return nil, &catalog.Failure{Type: "TooManyRequests", Message: "slow down", Throttled: true, Attempts: 6}
 		}, "", &message.JobError{Message: "slow down", Type: "TooManyRequests", IsThrottled: true, Attempts: 6}},
-		{"another error", func(context.Context, string, []byte) (any, error) { return nil, errPlain },
-			"", &message.JobError{Message: "plain error", Type: dispatch.FailureUnknown, Attempts: 1}},
-		{"a panic", func(context.Context, string, []byte) (any, error) { panic("index out of range") },
-			"", &message.JobError{Message: "Do failed by a defect: index out of range", Type: dispatch.FailurePanic, Attempts: 1}},
-		{"neither boolean nor object", func(context.Context, string, []byte) (any, error) { return []int{1}, nil },
-			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1}},
-		{"nothing", func(context.Context, string, []byte) (any, error) { return nil, nil },
-			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1}},
-		{"what is no JSON", func(context.Context, string, []byte) (any, error) { return func() {}, nil },
-			"", &message.JobError{Message: "the answer is not JSON", Type: dispatch.FailureInvalidResult, Attempts: 1}},
+		{
+			"another error", func(context.Context, string, []byte) (any, error) { return nil, errPlain },
+			"", &message.JobError{Message: "plain error", Type: dispatch.FailureUnknown, Attempts: 1},
+		},
+		{
+			"a panic", func(context.Context, string, []byte) (any, error) { panic("index out of range") },
+			"", &message.JobError{Message: "Do failed by a defect: index out of range", Type: dispatch.FailurePanic, Attempts: 1},
+		},
+		{
+			"neither boolean nor object", func(context.Context, string, []byte) (any, error) { return []int{1}, nil },
+			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1},
+		},
+		{
+			"nothing", func(context.Context, string, []byte) (any, error) { return nil, nil },
+			"", &message.JobError{Message: "the answer is neither", Type: dispatch.FailureInvalidResult, Attempts: 1},
+		},
+		{
+			"what is no JSON", func(context.Context, string, []byte) (any, error) { return func() {}, nil },
+			"", &message.JobError{Message: "the answer is not JSON", Type: dispatch.FailureInvalidResult, Attempts: 1},
+		},
 		{"more than a message holds", func(context.Context, string, []byte) (any, error) {
 			return map[string]string{"x": strings.Repeat("x", message.Limit)}, nil
 		}, "", &message.JobError{Message: "the answer has ", Type: dispatch.FailureInvalidResult, Attempts: 1}},
@@ -76,8 +86,10 @@ func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, "", &message.JobError{Message: "Do did not finish within 200ms", Type: dispatch.FailureTimeout, Attempts: 1}},
-		{"nothing in time, against its contract", func(context.Context, string, []byte) (any, error) { select {} },
-			"", &message.JobError{Message: "Do did not finish within 200ms", Type: dispatch.FailureTimeout, Attempts: 1}},
+		{
+			"nothing in time, against its contract", func(context.Context, string, []byte) (any, error) { select {} },
+			"", &message.JobError{Message: "Do did not finish within 200ms", Type: dispatch.FailureTimeout, Attempts: 1},
+		},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
@@ -109,12 +121,18 @@ func TestJobThatCannotBeReadIsAnsweredWhenItSaysToWhom(t *testing.T) {
 	b := start(t, f, options{})
 	for _, tc := range []struct{ note, body, want string }{
 		{"no function", `{"JobId":"j1","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`, "the job names no function"},
-		{"another worker's", `{"JobId":"j2","WorkerId":"worker-02","FunctionName":"Do","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
-			`the job is for worker "worker-02", but came to "worker-01"`},
-		{"a field of another type", `{"JobId":"j3","FunctionName":7,"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
-			"the job cannot be read: json: cannot unmarshal number into Go struct field Job.FunctionName of type string"},
-		{"parameters of another type", `{"JobId":"j4","FunctionName":"Do","Parameters":[1],"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
-			"the job's Parameters are not a JSON object"},
+		{
+			"another worker's", `{"JobId":"j2","WorkerId":"worker-02","FunctionName":"Do","CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
+			`the job is for worker "worker-02", but came to "worker-01"`,
+		},
+		{
+			"a field of another type", `{"JobId":"j3","FunctionName":7,"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
+			"the job cannot be read: json: cannot unmarshal number into Go struct field Job.FunctionName of type string",
+		},
+		{
+			"parameters of another type", `{"JobId":"j4","FunctionName":"Do","Parameters":[1],"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
+			"the job's Parameters are not a JSON object",
+		},
 	} {
 		b.sendBody(t, tc.body)
 		got := b.result(t)
@@ -276,8 +294,10 @@ func TestShutdownGivesBackWhatDoesNotEndInTime(t *testing.T) {
 	t.Parallel()
 	for note, f := range map[string]*function{
 		"a job that stops with its context": until(nil),
-		"a job that does not": {started: make(chan string, 1),
-			run: func(context.Context, string, []byte) (any, error) { select {} }},
+		"a job that does not": {
+			started: make(chan string, 1),
+			run:     func(context.Context, string, []byte) (any, error) { select {} },
+		},
 	} {
 		t.Run(note, func(t *testing.T) {
 			t.Parallel()

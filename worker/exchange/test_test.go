@@ -19,8 +19,11 @@ func TestAttributeMatch(t *testing.T) {
 	}{
 		{"same but for case", "", "primarySMTPaddress", "ADA@contoso.example", true},
 		{"other", "", "PrimarySmtpAddress", "x@contoso.example", false},
-		{"set in any order", "MailUser", "EmailAddresses",
-			[]string{"X500:/o=old/cn=ada", "smtp:a.l@contoso.example", "SMTP:ada@contoso.example"}, true},
+		{
+			"set in any order", "MailUser", "EmailAddresses",
+			[]string{"X500:/o=old/cn=ada", "smtp:a.l@contoso.example", "SMTP:ada@contoso.example"},
+			true,
+		},
 		{"part of a set", "Recipient", "EmailAddresses", []string{"SMTP:ada@contoso.example"}, false},
 		{"expected to be empty", "MailUser", "CustomAttribute1", nil, true},
 	} {
@@ -64,8 +67,10 @@ func TestGroupMembership(t *testing.T) {
 	w := start(t, tenant.MailUser)
 	for name, members := range map[string][]string{"with": {adaID}, "without": nil} {
 		if err := w.Seed(tenant.Seed{Groups: []tenant.SeedGroup{{
-			Properties: map[string]any{"displayName": name, "mailNickname": name, "mail": name + "@contoso.example",
-				"mailEnabled": true, "securityEnabled": false},
+			Properties: map[string]any{
+				"displayName": name, "mailNickname": name, "mail": name + "@contoso.example",
+				"mailEnabled": true, "securityEnabled": false,
+			},
 			Members: members,
 		}}}); err != nil {
 			t.Fatal(err)

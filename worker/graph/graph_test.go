@@ -254,8 +254,10 @@ func TestGroupMembership(t *testing.T) {
 	w := start(t)
 	params := map[string]any{"GroupId": groupID, "UserId": adaID}
 	is := func(member bool) string {
-		answer, _ := json.Marshal(map[string]any{"complete": member,
-			"data": map[string]any{"GroupId": groupID, "IsMember": member, "UserId": adaID}})
+		answer, _ := json.Marshal(map[string]any{
+			"complete": member,
+			"data":     map[string]any{"GroupId": groupID, "IsMember": member, "UserId": adaID},
+		})
 		return string(answer)
 	}
 	for _, step := range []struct{ function, want string }{

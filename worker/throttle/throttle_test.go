@@ -42,14 +42,22 @@ func TestDoRepeatsByTheVerdict(t *testing.T) {
 		{"final", 1, always(throttle.Verdict{}), 1, true, nil},
 		{"throttled twice", 2, always(throttle.Verdict{Outcome: throttle.Throttled}), 3, false, []time.Duration{2 * s, 4 * s}},
 		{"Retry-After comes first", 1, always(throttle.Verdict{Outcome: throttle.Throttled, After: 17 * s}), 2, false, []time.Duration{17 * s}},
-		{"throttled for ever", 99, always(throttle.Verdict{Outcome: throttle.Throttled}), 6, true,
-			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s, 32 * s}},
-		{"transient for ever", 99, always(throttle.Verdict{Outcome: throttle.Transient}), 5, true,
-			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s}},
-		{"not visible for as long as that is waited for", 99, always(throttle.Verdict{Outcome: throttle.Lagging}), 5, true,
-			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s}},
-		{"not visible, and told to wait longer than that", 99, always(throttle.Verdict{Outcome: throttle.Lagging, After: 20 * s}), 3, true,
-			[]time.Duration{20 * s, 10 * s}},
+		{
+			"throttled for ever", 99, always(throttle.Verdict{Outcome: throttle.Throttled}), 6, true,
+			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s, 32 * s},
+		},
+		{
+			"transient for ever", 99, always(throttle.Verdict{Outcome: throttle.Transient}), 5, true,
+			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s},
+		},
+		{
+			"not visible for as long as that is waited for", 99, always(throttle.Verdict{Outcome: throttle.Lagging}), 5, true,
+			[]time.Duration{2 * s, 4 * s, 8 * s, 16 * s},
+		},
+		{
+			"not visible, and told to wait longer than that", 99, always(throttle.Verdict{Outcome: throttle.Lagging, After: 20 * s}), 3, true,
+			[]time.Duration{20 * s, 10 * s},
+		},
 		{"one kind does not use up the other's retries", 3, func(call int) throttle.Verdict {
 			if call == 2 {
 				return throttle.Verdict{Outcome: throttle.Transient}
