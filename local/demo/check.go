@@ -40,7 +40,7 @@ func (d *demo) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := readRows(filepath.Join(d.Example, "members.csv"))
+	rows, err := Rows(filepath.Join(d.Example, "members.csv"))
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,8 @@ func State(ctx context.Context, tenantURL string) (tenant.State, error) {
 	return state, json.NewDecoder(response.Body).Decode(&state)
 }
 
-func readRows(file string) ([]map[string]string, error) {
+// Rows are the lines of a list of members, by the names of its columns.
+func Rows(file string) ([]map[string]string, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,114 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/cli"
+)
+
+// admin is a person with the CLI.
+type admin struct {
+	t     *testing.T
+	env   map[string]string
+	batch string
+}
+
+// newAdmin signs in, publishes the example's runbook and creates its batch.
+func newAdmin(m *machine) *admin {
+	m.t.Helper()
+	a := &admin{t: m.t, env: maps.Clone(m.endpoints.CLI)}
+	a.env["MATOOLKIT_HOME"], a.env["MATOOLKIT_TOKEN_STORE"] = m.path("home"), "file"
+	a.must("auth", "login")
+	a.must("runbook", "publish", filepath.Join(example, "runbook.yaml"))
+	var b app.BatchView
+	a.ask(&b, "batch", "create", "user-migration", filepath.Join(example, "members.csv"))
+	a.batch = strconv.Itoa(b.ID)
+	return a
+}
+
+// give gives a command to the CLI.
+func (a *admin) give(args ...string) (stdout string, status int, err error) {
+	var out, errs bytes.Buffer
+	root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return a.env[name] }})
+	root.SetArgs(args)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if status = cli.Execute(ctx, root); status != cli.ExitOK {
+		err = fmt.Errorf("%v: status %d: %s", args, status, errs.String())
+	}
+	return out.String(), status, err
+}
+
+func (a *admin) must(args ...string) string {
+	a.t.Helper()
+	out, _, err := a.give(args...)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return out
+}
+
+func (a *admin) ask(into any, args ...string) {
+	a.t.Helper()
+	if err := json.Unmarshal([]byte(a.must(append(args, "--output", "json")...)), into); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// advance sets the next phase going. Where an outage comes in between, it asks
+// again, as a person would, until the answer is yes or that the phase runs by now.
+func (a *admin) advance() error {
+	var last error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		_, status, err := a.give("batch", "advance", a.batch)
+		if status == cli.ExitOK || status == cli.ExitRefused && last != nil {
+			return nil
+		}
+		if last = err; status != cli.ExitUnavailable && status != cli.ExitFailed {
+			break
+		}
+		a.t.Log("advancing again after:", err)
+	}
+	return last
+}
+
+// phase tells how a phase stands, or why nobody can tell.
+func (a *admin) phase(name string) (app.PhaseView, error) {
+	out, _, err := a.give("batch", "phases", a.batch, "--output", "json")
+	if err != nil {
+		return app.PhaseView{}, err
+	}
+	var phases app.Page[app.PhaseView]
+	if err := json.Unmarshal([]byte(out), &phases); err != nil {
+		return app.PhaseView{}, err
+	}
+	for _, p := range phases.Items {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return app.PhaseView{}, fmt.Errorf("the batch has no phase %q", name)
+}
+
+// await waits until a phase is as asked for. An outage is waited out.
+func (a *admin) await(name string, is func(app.PhaseView) bool) error {
+	var p app.PhaseView
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		if p, err = a.phase(name); err == nil && is(p) {
+			return nil
+		}
+	}
+	return fmt.Errorf("phase %s stands at %+v, %v", name, p, err)
+}
+
+func ended(p app.PhaseView) bool { return p.Status == "completed" || p.Status == "failed" }

@@ -1,0 +1,235 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/demo"
+	"github.com/matoolkit/matoolkit/local/system"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 90 * time.Second
+
+// everything is the name of a process that is all parts at once.
+const everything = "everything"
+
+// worker is the name of the worker's process.
+const worker = "worker"
+
+// machine runs the system's parts as processes at addresses that stay the same
+// when a part is started again.
+type machine struct {
+	t         *testing.T
+	dir       string
+	addresses system.Addresses
+	endpoints system.Endpoints
+
+	mu        sync.Mutex
+	processes map[string]*system.Process
+}
+
+// newMachine starts the parts, each as a process or together as "everything", and
+// a worker, and puts the example's objects into the tenant.
+func newMachine(t *testing.T, parts ...string) *machine {
+	t.Helper()
+	m := &machine{t: t, dir: t.TempDir(), addresses: addresses(t), processes: map[string]*system.Process{}}
+	t.Cleanup(m.stop)
+	m.write("topology.json", topology(t))
+	for _, p := range parts {
+		m.start(p)
+	}
+	m.start(worker)
+	body, err := os.ReadFile(filepath.Join(example, "tenant.json"))
+	if err == nil {
+		err = demo.Seed(t.Context(), m.endpoints.TenantURL, body)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// topology is the system's own with locks that end soon, so that what a killed
+// process held comes back within the test.
+func topology(t *testing.T) []byte {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(root, "local", "servicebus", "topology.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := bytes.ReplaceAll(body, []byte(`"LockDuration": "PT1M"`), []byte(`"LockDuration": "PT3S"`))
+	if bytes.Equal(short, body) {
+		t.Fatal("the topology has no locks of a minute")
+	}
+	return short
+}
+
+func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+func (m *machine) write(name string, body []byte) {
+	m.t.Helper()
+	if err := os.WriteFile(m.path(name), body, 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// start starts a process, again or for the first time, and returns when it is
+// ready.
+func (m *machine) start(name string) {
+	m.t.Helper()
+	if err := m.launch(name); err != nil {
+		m.t.Errorf("%v\n%s", err, m.log(name))
+		m.t.FailNow()
+	}
+}
+
+func (m *machine) launch(name string) error {
+	path, env := program("matoolkit"), map[string]string(nil)
+	ready := m.path(name + ".endpoints.json")
+	args := []string{"local", "up", "--verbose", "--auto-approve", "--data-dir", m.path("data"), "--app", dist,
+		"--topology", m.path("topology.json"), "--endpoints", ready,
+		"--servicebus", m.addresses.ServiceBus, "--cosmos", m.addresses.Cosmos, "--host", m.addresses.Host,
+		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant}
+	switch name {
+	case worker:
+		path, args, env = program("worker"), nil, m.workerEnv()
+	case everything:
+	default:
+		args = append(args, "--parts", name)
+	}
+	_ = os.Remove(ready) // of the process before this one
+	out, err := os.OpenFile(m.path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close() // the process has its own
+	p, err := system.Spawn(name, out, env, path, args...)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.processes[name] = p
+	m.mu.Unlock()
+	if name == worker {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	m.endpoints, err = system.WaitEndpoints(ctx, ready, p)
+	return err
+}
+
+// workerEnv is the worker's environment. The tenant does not lag, so that waiting
+// for what is not there would only take time.
+func (m *machine) workerEnv() map[string]string {
+	env := m.endpoints.Worker
+	env["LAG_TIMEOUT_SECONDS"] = "0"
+	return env
+}
+
+// kill ends a process, or the handler, as kill -9 does, and starts it again.
+func (m *machine) kill(name string) error {
+	if name == "handler" {
+		return m.killHandler()
+	}
+	m.mu.Lock()
+	p := m.processes[name]
+	m.mu.Unlock()
+	p.Kill()
+	return m.launch(name)
+}
+
+// killHandler kills the process that the Functions host runs; the host starts
+// another.
+func (m *machine) killHandler() error {
+	pid, err := m.handlerPID()
+	if err != nil {
+		return err
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
+// handlerPID waits until there is a handler.
+func (m *machine) handlerPID() (int, error) { return handlerPID(m.addresses.Host) }
+
+func handlerPID(host string) (int, error) {
+	var last error
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		response, err := http.Get("http://" + host + "/admin/host/status")
+		if err != nil {
+			last = err
+			continue
+		}
+		var status struct{ HandlerPID int }
+		last = json.NewDecoder(response.Body).Decode(&status)
+		response.Body.Close()
+		if last == nil && status.HandlerPID != 0 {
+			return status.HandlerPID, nil
+		}
+	}
+	return 0, fmt.Errorf("the host has no handler: %w", last)
+}
+
+func (m *machine) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.processes {
+		p.Kill()
+	}
+	if !m.t.Failed() {
+		return
+	}
+	for name := range m.processes {
+		m.t.Logf("the end of what %s said:\n%s", name, m.log(name))
+	}
+}
+
+// log is the end of a process's log.
+func (m *machine) log(name string) string {
+	body, err := os.ReadFile(m.path(name + ".log"))
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(body)), "\n")
+	return strings.Join(lines[max(0, len(lines)-30):], "\n")
+}
+
+// addresses are free ports below those that outgoing connections take, which
+// would be in the way of a part that starts again.
+func addresses(t *testing.T) system.Addresses {
+	t.Helper()
+	taken := map[int]bool{}
+	free := func() string {
+		for range 1000 {
+			port := 20000 + rand.IntN(12000)
+			address := fmt.Sprintf("127.0.0.1:%d", port)
+			if taken[port] {
+				continue
+			}
+			if l, err := net.Listen("tcp", address); err == nil {
+				l.Close()
+				taken[port] = true
+				return address
+			}
+		}
+		t.Fatal("there is no free port")
+		return ""
+	}
+	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), Host: free()}
+}
