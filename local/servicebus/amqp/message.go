@@ -33,8 +33,7 @@ func Split(b []byte) (Sections, error) {
 		if err != nil {
 			return s, err
 		}
-		repeats := code == last && (code == sectionData || code == sectionSequence)
-		if code <= last && !repeats || last >= sectionData && code != sectionFooter && !repeats {
+		if code <= last {
 			return s, fmt.Errorf("amqp: message section %#x after %#x", code, last)
 		}
 		last = code
@@ -52,17 +51,29 @@ func Split(b []byte) (Sections, error) {
 			s.ApplicationProperties = raw
 		default:
 			s.Body = b[at:]
-			for at < len(b) { // check the rest
-				if _, n, err = section(b[at:]); err != nil {
-					return s, err
-				}
-				at += n
-			}
-			return s, nil
+			return s, checkBody(s.Body)
 		}
 		at += n
 	}
 	return s, nil
+}
+
+// checkBody checks that a body is of one kind of section, which only data and
+// sequences repeat, and that at most a footer follows.
+func checkBody(b []byte) error {
+	for last := uint64(0); len(b) > 0; {
+		code, n, err := section(b)
+		if err != nil {
+			return err
+		}
+		repeats := code == last && (code == sectionData || code == sectionSequence)
+		footer := code == sectionFooter && last != sectionFooter
+		if code < sectionData || last != 0 && !repeats && !footer {
+			return fmt.Errorf("amqp: message section %#x after %#x", code, last)
+		}
+		last, b = code, b[n:]
+	}
+	return nil
 }
 
 func section(b []byte) (uint64, int, error) {

@@ -17,7 +17,7 @@ import (
 
 // Parse reads a Config.json, in which comments and trailing commas are allowed.
 func Parse(config []byte) (Topology, error) {
-	standard, err := hujson.Standardize(bytes.Clone(config))
+	standard, err := hujson.Standardize(append(bytes.Clone(config), '\n')) // a comment may be the last line
 	if err != nil {
 		return Topology{}, err
 	}
