@@ -94,6 +94,9 @@ type fileCredential struct {
 func (t target) tokenFile() string { return filepath.Join(t.home, "tokens.json") }
 
 func newFileCredential(t target, a account) (*fileCredential, error) {
+	if err := os.MkdirAll(t.home, 0o700); err != nil {
+		return nil, err
+	}
 	storage, err := file.New(t.tokenFile()) // makes it with mode 0600
 	if err != nil {
 		return nil, err

@@ -82,29 +82,18 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 	}
 }
 
-// look reads the phases before the batch: a batch that has ended is then never shown
-// with phases that have not.
+// look reads the phases before the batch, and of a batch that has ended once more:
+// it is then never shown with phases that have not.
 func look(ctx context.Context, source Source, id int) (Progress, error) {
-	for {
-		before, err := source.Batch(ctx, id)
-		if err != nil {
-			return Progress{}, err
-		}
-		phases, err := source.Phases(ctx, id)
-		if err != nil {
-			return Progress{}, err
-		}
-		if terminal(before) {
-			return Progress{Batch: before, Phases: phases.Items}, nil
-		}
-		after, err := source.Batch(ctx, id)
-		if err != nil {
-			return Progress{}, err
-		}
-		if !terminal(after) {
-			return Progress{Batch: after, Phases: phases.Items}, nil
-		}
+	phases, err := source.Phases(ctx, id)
+	if err != nil {
+		return Progress{}, err
 	}
+	batch, err := source.Batch(ctx, id)
+	if err == nil && terminal(batch) {
+		phases, err = source.Phases(ctx, id)
+	}
+	return Progress{Batch: batch, Phases: phases.Items}, err
 }
 
 // outage tells whether looking again later may go better: the API or the identity

@@ -1,0 +1,157 @@
+package adminhttp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"gopkg.in/yaml.v3"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+type parameter struct {
+	Ref      string `yaml:"$ref"`
+	Name, In string
+}
+
+type document struct {
+	Paths map[string]map[string]struct {
+		Parameters []parameter
+		Responses  map[string]any
+	}
+	Components struct {
+		Parameters map[string]parameter
+		Schemas    map[string]struct {
+			Properties map[string]any
+			Enum       []string
+		}
+		Responses map[string]any
+	}
+}
+
+func readDocument(t *testing.T) (document, string) {
+	t.Helper()
+	src, err := os.ReadFile("openapi.yaml")
+	check(t, err)
+	var d document
+	check(t, yaml.Unmarshal(src, &d))
+	return d, string(src)
+}
+
+func TestDocumentHasEveryRouteAndNoOther(t *testing.T) {
+	t.Parallel()
+	d, _ := readDocument(t)
+	var described, served []string
+	for path, operations := range d.Paths {
+		for method := range operations {
+			described = append(described, strings.ToUpper(method)+" "+path)
+		}
+	}
+	for _, r := range newFixture().handler.(*gin.Engine).Routes() {
+		path := strings.TrimPrefix(r.Path, "/api")
+		path = strings.NewReplacer(":name", "{name}", ":id", "{id}").Replace(path)
+		served = append(served, r.Method+" "+path)
+	}
+	slices.Sort(described)
+	slices.Sort(served)
+	if !reflect.DeepEqual(described, served) {
+		t.Errorf("described:\n%s\nserved:\n%s", strings.Join(described, "\n"), strings.Join(served, "\n"))
+	}
+}
+
+// A route takes the query parameters that are described, and tells them when it is
+// given another.
+func TestDocumentHasEveryQueryParameter(t *testing.T) {
+	t.Parallel()
+	d, _ := readDocument(t)
+	for path, operations := range d.Paths {
+		for method, operation := range operations {
+			var names []string
+			for _, p := range operation.Parameters {
+				if p.Ref != "" {
+					p = d.Components.Parameters[p.Ref[strings.LastIndex(p.Ref, "/")+1:]]
+				}
+				if p.In == "query" {
+					names = append(names, p.Name)
+				}
+			}
+			address := "/api" + strings.NewReplacer("{name}", "x", "{id}", "1").Replace(path)
+			w := newFixture().send(request{strings.ToUpper(method), address + "?other=1", "admin", "", ""})
+			detail := problem(t, w).Detail
+			want := "this address has none"
+			if names != nil {
+				want = "this address has " + strings.Join(names, ", ")
+			}
+			if !strings.HasSuffix(detail, want) {
+				t.Errorf("%s %s: %q, described: %q", method, path, detail, want)
+			}
+		}
+	}
+}
+
+func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
+	t.Parallel()
+	d, src := readDocument(t)
+	for name, view := range map[string]any{
+		"Runbook": app.RunbookView{}, "Batch": app.BatchView{}, "Member": app.MemberView{}, "Phase": app.PhaseView{}, "Step": app.StepView{},
+		"Advance": app.AdvanceView{}, "Problem": adminhttp.Problem{}, "InputProblem": app.Problem{}, "Diagnostic": runbook.Diagnostic{},
+		"RunbookPage": app.Page[app.RunbookView]{}, "BatchPage": app.Page[app.BatchView]{}, "MemberPage": app.Page[app.MemberView]{},
+		"PhasePage": app.Page[app.PhaseView]{}, "StepPage": app.Page[app.StepView]{},
+	} {
+		var fields []string
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(view)) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			fields = append(fields, name)
+		}
+		slices.Sort(fields)
+		if described := slices.Sorted(maps.Keys(d.Components.Schemas[name].Properties)); !reflect.DeepEqual(described, fields) {
+			t.Errorf("%s has the fields %q, described: %q", name, fields, described)
+		}
+	}
+	for _, ref := range strings.Split(src, `$ref: "#/components/`)[1:] {
+		kind, name, _ := strings.Cut(ref[:strings.Index(ref, `"`)], "/")
+		_, schema := d.Components.Schemas[name]
+		_, param := d.Components.Parameters[name]
+		_, response := d.Components.Responses[name]
+		if !map[string]bool{"schemas": schema, "parameters": param, "responses": response}[kind] {
+			t.Errorf("nothing is at %s/%s", kind, name)
+		}
+	}
+}
+
+func TestDocumentHasTheStatuses(t *testing.T) {
+	t.Parallel()
+	d, _ := readDocument(t)
+	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus"} {
+		p := problem(t, newFixture().send(request{"GET", path + "?status=none", "reader", "", ""}))
+		if want := fmt.Sprint(d.Components.Schemas[name].Enum); !strings.HasSuffix(p.Detail, want) {
+			t.Errorf("%s: %q, described: %s", path, p.Detail, want)
+		}
+	}
+}
+
+func TestDocumentIsServed(t *testing.T) {
+	t.Parallel()
+	_, src := readDocument(t)
+	w := newFixture().send(request{"GET", "/api/openapi.yaml", "reader", "", ""})
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/yaml" || w.Body.String() != src {
+		t.Errorf("status %d, %s", w.Code, w.Header().Get("Content-Type"))
+	}
+	if w := newFixture().send(request{"GET", "/api/openapi.yaml", "", "", ""}); w.Code != 401 {
+		t.Errorf("status %d without a token", w.Code)
+	}
+	var parsed map[string]any
+	check(t, yaml.Unmarshal([]byte(src), &parsed))
+	if _, err := json.Marshal(parsed); err != nil {
+		t.Error(err)
+	}
+}
