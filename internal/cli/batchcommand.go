@@ -184,9 +184,9 @@ func membersCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := c.table("member", "key", "status", "phase", "added", "failed", "error")
+			t := c.table("member", "key", "status", "phase", "failed", "error")
 			for _, m := range page.Items {
-				t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.FailedAt, m.Error)
+				t.row(m.ID, m.Key, m.Status, m.Phase, m.FailedAt, m.Error)
 			}
 			return c.printPage(page, len(page.Items), page.Continuation, t)
 		},
@@ -270,9 +270,13 @@ func (c *console) batchTable(views ...app.BatchView) *sheet {
 }
 
 func (c *console) phaseTable(phases []app.PhaseView) *sheet {
-	t := c.table("phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "dispatched", "completed", "reason")
+	t := c.table("phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "reason")
 	for _, v := range phases {
-		t.row(v.Name, v.Status, v.Members, v.Succeeded, v.Failed, v.Cancelled, v.Running, v.Waiting, v.DueAt, v.DispatchedAt, v.CompletedAt, v.Reason)
+		took := ""
+		if elapsed, _ := times(v, c.env.Now()); v.DispatchedAt != nil {
+			took = round(elapsed)
+		}
+		t.row(v.Name, v.Status, v.Members, v.Succeeded, v.Failed, v.Cancelled, v.Running, v.Waiting, v.DueAt, v.DispatchedAt, took, v.Reason)
 	}
 	return t
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,6 +134,7 @@ func (s *sheet) print() error {
 	style.Box.UnfinishedRow = "…"
 	if s.c.env.Terminal {
 		style.Size.WidthMax = s.c.env.Width
+		s.dropEmpty()
 	}
 	w.SetStyle(style)
 	w.SuppressTrailingSpaces()
@@ -153,6 +155,22 @@ func (s *sheet) print() error {
 	}
 	_, err := fmt.Fprintln(out, w.Render())
 	return err
+}
+
+// dropEmpty takes out the columns that say nothing, to leave room for those that do.
+func (s *sheet) dropEmpty() {
+	if len(s.rows) == 0 {
+		return
+	}
+	for i := len(s.head) - 1; i > 0; i-- {
+		if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != "-" }) {
+			continue
+		}
+		s.head = slices.Delete(s.head, i, i+1)
+		for r := range s.rows {
+			s.rows[r] = slices.Delete(s.rows[r], i, i+1)
+		}
+	}
 }
 
 // status colours a status word by what it means for the reader.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -189,7 +190,14 @@ func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptio
 			return err
 		}
 	}
+	if failed(last) {
+		c.notice("Some failed; see: matoolkit batch members %d --status failed", id)
+	}
 	return outcome(last)
+}
+
+func failed(p Progress) bool {
+	return slices.ContainsFunc(p.Phases, func(phase app.PhaseView) bool { return phase.Kind == string(engine.KindPhase) && phase.Failed > 0 })
 }
 
 // outcome is the failure of a batch, or of the phase that ran last in one that goes
