@@ -1,148 +1,20 @@
 package adminhttp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/signin"
 )
-
-// record is an App that notes each call and answers with err or with something that
-// can be recognised.
-type recorder struct {
-	mu     sync.Mutex
-	calls  []string
-	err    error
-	health app.Health
-	panics bool
-}
-
-func (r *recorder) note(format string, args ...any) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls = append(r.calls, fmt.Sprintf(format, args...))
-	if r.panics {
-		panic("secret of the implementation")
-	}
-	return r.err
-}
-
-func (r *recorder) Health(context.Context) app.Health {
-	_ = r.note("Health")
-	return r.health
-}
-
-func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte) (app.RunbookView, error) {
-	return app.RunbookView{Name: "a b", Version: 1, Unchanged: string(yaml) == "same"}, r.note("PublishRunbook %s %q %q", by.Name, name, yaml)
-}
-
-func (r *recorder) Runbooks(_ context.Context, o app.ListOptions) (app.Page[app.RunbookView], error) {
-	return app.Page[app.RunbookView]{}, r.note("Runbooks %+v", o)
-}
-
-func (r *recorder) Runbook(_ context.Context, name string) (app.RunbookView, error) {
-	return app.RunbookView{Name: name, Version: 3}, r.note("Runbook %q", name)
-}
-
-func (r *recorder) CSVTemplate(_ context.Context, name string) ([]byte, error) {
-	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
-}
-
-func (r *recorder) CreateBatch(_ context.Context, by app.Caller, name string, csv []byte) (app.BatchView, error) {
-	return app.BatchView{ID: 42}, r.note("CreateBatch %s %q %q", by.Name, name, csv)
-}
-
-func (r *recorder) Batches(_ context.Context, o app.ListOptions) (app.Page[app.BatchView], error) {
-	return app.Page[app.BatchView]{Items: []app.BatchView{{ID: 1}}, Continuation: "next"}, r.note("Batches %+v", o)
-}
-
-func (r *recorder) Batch(_ context.Context, id int) (app.BatchView, error) {
-	return app.BatchView{ID: id}, r.note("Batch %d", id)
-}
-
-func (r *recorder) Members(_ context.Context, id int, o app.ListOptions) (app.Page[app.MemberView], error) {
-	return app.Page[app.MemberView]{}, r.note("Members %d %+v", id, o)
-}
-
-func (r *recorder) Phases(_ context.Context, id int) (app.Page[app.PhaseView], error) {
-	return app.Page[app.PhaseView]{}, r.note("Phases %d", id)
-}
-
-func (r *recorder) Steps(_ context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error) {
-	return app.Page[app.StepView]{}, r.note("Steps %d %+v", id, o)
-}
-
-func (r *recorder) Advance(_ context.Context, by app.Caller, id int) (app.AdvanceView, error) {
-	return app.AdvanceView{Batch: app.BatchView{ID: id}, Advanced: "move"}, r.note("Advance %s %d", by.Name, id)
-}
-
-// fixture is the API over a recorder.
-type fixture struct {
-	app     *recorder
-	handler http.Handler
-	log     *bytes.Buffer
-	now     time.Time
-}
-
-func newFixture() *fixture {
-	f := &fixture{app: &recorder{health: app.Health{Status: "ok", Version: "1"}}, log: &bytes.Buffer{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	f.handler = adminhttp.New(adminhttp.Config{
-		App: f.app, Verifier: tokens{}, MaxBody: 1000, Now: func() time.Time { return f.now },
-		Log: slog.New(slog.NewJSONHandler(f.log, nil)),
-	})
-	return f
-}
-
-type request struct {
-	method, path, token, media, body string
-}
-
-func (f *fixture) send(r request) *httptest.ResponseRecorder {
-	req := httptest.NewRequest(r.method, r.path, strings.NewReader(r.body))
-	if r.token != "" {
-		req.Header.Set("Authorization", "Bearer "+r.token)
-	}
-	if r.media != "" {
-		req.Header.Set("Content-Type", r.media)
-	}
-	w := httptest.NewRecorder()
-	f.handler.ServeHTTP(w, req)
-	return w
-}
-
-func form(t *testing.T, parts ...string) (media, body string) {
-	t.Helper()
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for i := 0; i < len(parts); i += 2 {
-		p, err := w.CreateFormField(parts[i])
-		if err == nil {
-			_, err = io.WriteString(p, parts[i+1])
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return w.FormDataContentType(), b.String()
-}
 
 const jsonMedia = "application/json"
 
@@ -503,30 +375,6 @@ func TestTraceOfTheCallerIsKept(t *testing.T) {
 			t.Errorf("traceparent %q gave the trace id %s", header, p.TraceID)
 		}
 	}
-}
-
-// tokens takes the words admin and reader for the tokens of people with the role of
-// that name, none for that of someone without a role.
-type tokens struct{}
-
-func (tokens) Verify(_ context.Context, header string) (signin.Identity, error) {
-	switch header {
-	case "Bearer admin":
-		return signin.Identity{Name: "avery@contoso", Roles: []string{"Reader", signin.RoleAdmin}}, nil
-	case "Bearer reader":
-		return signin.Identity{Name: "robin@contoso", Roles: []string{"Reader"}}, nil
-	case "Bearer none":
-		return signin.Identity{Name: "guest@contoso"}, nil
-	case "Bearer application":
-		return signin.Identity{}, &signin.Error{Kind: signin.ErrForbidden, Reason: "the token carries no role"}
-	case "Bearer outage":
-		return signin.Identity{}, &signin.Error{Kind: signin.ErrUnavailable, Reason: "the keys cannot be had"}
-	case "Bearer broken":
-		return signin.Identity{}, errors.New("secret")
-	case "":
-		return signin.Identity{}, &signin.Error{Kind: signin.ErrMissing, Reason: "a bearer token is required"}
-	}
-	return signin.Identity{}, &signin.Error{Kind: signin.ErrInvalid, Reason: "the token has expired"}
 }
 
 func TestRefusedTokens(t *testing.T) {

@@ -95,8 +95,16 @@ func TestExitStatus(t *testing.T) {
 		http, exit int
 		says       string
 	}{
-		{400, 5, "why"}, {401, 3, "auth login"}, {403, 3, "why"}, {404, 4, "why"}, {409, 5, "why"}, {413, 5, "why"},
-		{415, 5, "why"}, {422, 5, "why"}, {500, 1, "trace id 0af7"}, {503, 6, "trace id 0af7"},
+		{400, 5, "why"},
+		{401, 3, "auth login"},
+		{403, 3, "why"},
+		{404, 4, "why"},
+		{409, 5, "why"},
+		{413, 5, "why"},
+		{415, 5, "why"},
+		{422, 5, "why"},
+		{500, 1, "trace id 0af7"},
+		{503, 6, "trace id 0af7"},
 	} {
 		p := fake(t, tt.http, "application/problem+json", `{"detail":"why","error":"x","traceId":"0af7"}`)
 		// An advance is sent once: nothing is waited for.

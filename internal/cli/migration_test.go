@@ -180,7 +180,8 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 	system := newSystem(t, entra.DefaultAdminUPN)
 	p := system.person()
 	for _, args := range [][]string{
-		{"auth", "login"}, {"runbook", "publish", p.file("moves.yaml", moves)},
+		{"auth", "login"},
+		{"runbook", "publish", p.file("moves.yaml", moves)},
 		{"batch", "create", "moves", p.file("members.csv", "UserId,Mail\nu1,a@contoso.com\n")},
 	} {
 		if _, err, status := p.run(args...); status != 0 {

@@ -175,8 +175,10 @@ func (t target) credential(store string, a account) (credential, error) {
 	}
 	keys, err := cache.New(&cache.Options{Name: cacheName})
 	if err != nil {
-		return nil, &exit{status: ExitNotSignedIn, text: "the system's key store cannot be used: " + firstLine(err),
-			hint: "Keep the sign-in in a file instead: matoolkit auth login --token-store file"}
+		return nil, &exit{
+			status: ExitNotSignedIn, text: "the system's key store cannot be used: " + firstLine(err),
+			hint: "Keep the sign-in in a file instead: matoolkit auth login --token-store file",
+		}
 	}
 	return newSystemCredential(t, a, keys)
 }
