@@ -95,7 +95,7 @@ func killIn(m *machine, a *admin, victim, phase string, moments []moment) error 
 		if err := m.kill(victim); err != nil {
 			return err
 		}
-		m.t.Logf("killed %s in %s, %s after %d were through", victim, phase, at.after, through)
+		m.t.Logf("%s: killed %s in %s, %s after %d were through", time.Since(m.began).Round(time.Millisecond), victim, phase, at.after, through)
 	}
 	return nil
 }

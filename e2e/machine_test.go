@@ -32,6 +32,7 @@ const worker = "worker"
 // when a part is started again.
 type machine struct {
 	t         *testing.T
+	began     time.Time
 	dir       string
 	addresses system.Addresses
 	endpoints system.Endpoints
@@ -44,7 +45,7 @@ type machine struct {
 // a worker, and puts the example's objects into the tenant.
 func newMachine(t *testing.T, parts ...string) *machine {
 	t.Helper()
-	m := &machine{t: t, dir: t.TempDir(), addresses: addresses(t), processes: map[string]*system.Process{}}
+	m := &machine{t: t, began: time.Now(), dir: t.TempDir(), addresses: addresses(t), processes: map[string]*system.Process{}}
 	t.Cleanup(m.stop)
 	m.write("topology.json", topology(t))
 	for _, p := range parts {

@@ -84,10 +84,9 @@ func (p *Process) CPU() time.Duration {
 // WaitEndpoints reads the file that "matoolkit local up --endpoints" writes when
 // its parts are ready.
 func WaitEndpoints(ctx context.Context, file string, p *Process) (Endpoints, error) {
-	var e Endpoints
 	for {
-		body, err := os.ReadFile(file)
-		if err == nil && json.Unmarshal(body, &e) == nil {
+		e, err := ReadEndpoints(file)
+		if err == nil {
 			return e, nil
 		}
 		select {
@@ -98,6 +97,16 @@ func WaitEndpoints(ctx context.Context, file string, p *Process) (Endpoints, err
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// ReadEndpoints reads the file, if it is there.
+func ReadEndpoints(file string) (Endpoints, error) {
+	var e Endpoints
+	body, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(body, &e)
+	}
+	return e, err
 }
 
 // WriteEndpoints writes the file, whole or not at all.
