@@ -37,7 +37,11 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 			if !ok {
 				return fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, e.Phase)
 			}
-			o.events = append(o.events, announcement(b, *p, 1, time.Time{}))
+			m := announcement(b, *p, 1, time.Time{})
+			if e.Begun > 0 { // the broker may remember the id from when it came too early
+				m.ID += fmt.Sprintf("-begun-%d", e.Begun)
+			}
+			o.events = append(o.events, m)
 		}
 	}
 	return nil

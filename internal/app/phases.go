@@ -44,7 +44,12 @@ func (a *App) startInit(ctx context.Context, b store.Item[engine.Batch], phase i
 	if err != nil && !errors.Is(err, store.ErrExists) {
 		return err
 	}
-	return a.startRun(ctx, b.Doc.ID, phase, 0)
+	if err := a.startRun(ctx, b.Doc.ID, phase, 0); err != nil {
+		return err
+	}
+	// From here on the run sees to itself: announcing init again would send a slow
+	// first step to the worker a second time.
+	return a.batchEvent(ctx, b.Doc.ID, engine.PhaseWalked{Phase: phase})
 }
 
 func (a *App) known(ctx context.Context, id int) (store.Item[engine.Batch], error) {
@@ -66,8 +71,8 @@ func (a *App) dispatchPhase(ctx context.Context, b store.Item[engine.Batch], pha
 	case err != nil:
 		return b, false, err
 	case d.Stale:
-		a.log.Info("phase is not due or has been walked", "BatchId", b.Doc.ID, "phase", phase)
-		return b, false, nil
+		a.log.Info("phase is held up or has been walked", "BatchId", b.Doc.ID, "phase", phase)
+		return b, false, a.publishEffects(ctx, &b.Doc, nil, engine.NextDue(&b.Doc, a.now()))
 	case d.Batch == nil:
 		return b, true, nil
 	}
@@ -114,8 +119,18 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	return a.batchEvent(ctx, m.BatchID, engine.PhaseWalked{Phase: p.ID, Pages: pages})
 }
 
-// batchEvent takes one decision on a batch: load, decide, commit, list.
+// batchEvent takes one decision on a batch: load, decide, commit, publish, list. A lost
+// race is taken up here, to spare the caller doing a whole page again.
 func (a *App) batchEvent(ctx context.Context, id int, e engine.Event) error {
+	for {
+		err := a.tryBatchEvent(ctx, id, e)
+		if !errors.Is(err, store.ErrChanged) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (a *App) tryBatchEvent(ctx context.Context, id int, e engine.Event) error {
 	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
 	if err != nil {
 		return err
@@ -126,6 +141,9 @@ func (a *App) batchEvent(ctx context.Context, id int, e engine.Event) error {
 	}
 	if d.Batch != nil {
 		if _, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag)); err != nil {
+			return err
+		}
+		if err := a.publishEffects(ctx, d.Batch, nil, d.Effects); err != nil {
 			return err
 		}
 		return a.list(ctx, d.Batch)

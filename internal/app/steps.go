@@ -161,14 +161,16 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 	if err != nil {
 		return err
 	}
-	return a.ended(ctx, next, shard, d.Member.OpenPhase)
+	return a.ended(ctx, next, shard)
 }
 
 // ended does what follows from the end of a member's run: the next run in the
-// member's queue starts, and a shard that is empty reports to its phase.
-func (a *App) ended(ctx context.Context, run *engine.Run, shard store.Item[engine.Shard], next int) error {
-	if next != 0 {
-		if err := a.startRun(ctx, run.Batch, next, run.Member); err != nil {
+// member's queue starts, and a shard that is empty reports to its phase. The run
+// says which was the next: where that one ended at once too, doing this again
+// leads on to it and to what followed from its end.
+func (a *App) ended(ctx context.Context, run *engine.Run, shard store.Item[engine.Shard]) error {
+	if run.Next != 0 {
+		if err := a.startRun(ctx, run.Batch, run.Next, run.Member); err != nil {
 			return err
 		}
 	}
@@ -189,20 +191,16 @@ func (a *App) repeat(ctx context.Context, run *engine.Run, effects []engine.Effe
 		if err != nil {
 			return err
 		}
-		if err := a.publishEffects(ctx, &b.Doc, run, engine.DuePhases(&b.Doc, a.now())); err != nil {
+		if err := a.publishEffects(ctx, &b.Doc, run, engine.NextDue(&b.Doc, a.now())); err != nil {
 			return err
 		}
 		return a.list(ctx, &b.Doc)
-	}
-	member, err := store.Read[engine.Member](ctx, a.store, store.MemberKey(run.Batch, run.Member))
-	if err != nil {
-		return err
 	}
 	shard, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(run.Batch, run.Phase, run.Page))
 	if err != nil {
 		return err
 	}
-	return a.ended(ctx, run, shard, member.Doc.OpenPhase)
+	return a.ended(ctx, run, shard)
 }
 
 // startRun starts a run that waits, or repeats its start.

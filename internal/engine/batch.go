@@ -74,7 +74,7 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 		}
 		p.Walked, p.Shards = true, e.Pages
 		settle(b, now)
-		return Decision{Batch: b}, nil
+		return Decision{Batch: b, Effects: NextDue(b, now)}, nil
 	case PhaseCounted:
 		if !settle(b, now) {
 			return Decision{Stale: true}, nil
@@ -119,8 +119,9 @@ func progress(p Phase) string {
 	return fmt.Sprintf("%d of %d groups of members are done", p.ShardsClosed, p.Shards)
 }
 
-// phaseDue dispatches a phase whose time has come. While the init sequence runs
-// the phase stays pending: the end of init announces what is due.
+// phaseDue dispatches a phase whose time has come. While the init sequence runs,
+// or an earlier phase that is due has not reached all members, it stays pending:
+// what it waits for announces it in the end (see NextDue).
 func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 	p, ok := b.Phase(id)
 	if !ok {
@@ -131,7 +132,7 @@ func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 		return Decision{Repeated: true}, nil
 	case p.Status != PhasePending, b.Status.Terminal():
 		return Decision{Stale: true}, nil
-	case p.Kind == KindPhase && b.Status != BatchActive:
+	case p.Kind == KindPhase && (b.Status != BatchActive || held(b, p, now)):
 		return Decision{Stale: true}, nil
 	}
 	dispatch(b, p, now)
@@ -210,18 +211,54 @@ func endInit(b *Batch, run *Run, now time.Time) []Effect {
 	}
 	p.Status = PhaseCompleted
 	b.Status = BatchActive
-	return DuePhases(b, now)
+	return NextDue(b, now)
 }
 
-// DuePhases announces what fell due while the batch could not take it.
-func DuePhases(b *Batch, now time.Time) []Effect {
-	var effects []Effect
-	for _, p := range b.Phases {
-		if p.Status == PhasePending && p.DueAt != nil && !p.DueAt.After(now) {
-			effects = append(effects, Announce{Phase: p.ID})
+// NextDue announces the first phase that is due and was held up until now: by the
+// init sequence, or by an earlier phase that was still being walked.
+func NextDue(b *Batch, now time.Time) []Effect {
+	if b.Status != BatchActive {
+		return nil
+	}
+	var first *Phase
+	begun := 0
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		if p.Status != PhasePending {
+			begun++
+		} else if due(p, now) && (first == nil || before(p, first)) {
+			first = p
 		}
 	}
-	return effects
+	if first == nil || held(b, first, now) {
+		return nil
+	}
+	return []Effect{Announce{Phase: first.ID, Begun: begun}}
+}
+
+func due(p *Phase, now time.Time) bool { return p.DueAt != nil && !p.DueAt.After(now) }
+
+// before tells whether members go through p before q.
+func before(p, q *Phase) bool {
+	if p.DueAt != nil && q.DueAt != nil && !p.DueAt.Equal(*q.DueAt) {
+		return p.DueAt.Before(*q.DueAt)
+	}
+	return p.ID < q.ID
+}
+
+// held tells whether a phase must wait because one before it is due and has not
+// been walked to the end: members would enter the two in the wrong order.
+func held(b *Batch, p *Phase, now time.Time) bool {
+	for i := range b.Phases {
+		q := &b.Phases[i]
+		if q.Kind != KindPhase || !before(q, p) {
+			continue
+		}
+		if q.Status == PhasePending && due(q, now) || q.Status == PhaseDispatched && !q.Walked {
+			return true
+		}
+	}
+	return false
 }
 
 func refuse(format string, args ...any) *Refusal {

@@ -170,11 +170,35 @@ func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
 	if d := c.must(engine.PhaseDue{Phase: 2}); !d.Stale {
 		t.Fatal("a phase began during init")
 	}
-	if d := c.initEnds(true); len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 2}) {
+	if d := c.initEnds(true); len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 2, Begun: 1}) {
 		t.Fatalf("effects of the end of init: %v", d.Effects)
 	}
 	if _, err := c.on(engine.Advanced{}); err == nil {
 		t.Fatal("a scheduled batch was advanced by hand")
+	}
+}
+
+// Members would enter the phases in the wrong order if a later one were walked
+// beside an earlier one.
+func TestPhaseWaitsUntilTheEarlierOnesAreWalked(t *testing.T) {
+	t.Parallel()
+	start := now
+	c := &crowd{t: t, b: engine.NewBatch(42, parse(t), 3, 100, &start, "", now)}
+	c.must(engine.PhaseDue{Phase: 1})
+	c.initEnds(true)
+	if d := c.must(engine.PhaseDue{Phase: 3}); !d.Stale {
+		t.Fatal("a phase overtook one that is due and has not begun")
+	}
+	c.must(engine.PhaseDue{Phase: 2})
+	if d := c.must(engine.PhaseDue{Phase: 3}); !d.Stale {
+		t.Fatal("a phase overtook one that is being walked")
+	}
+	d := c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+	if len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 3, Begun: 2}) {
+		t.Fatalf("effects of the end of the walk: %v", d.Effects)
+	}
+	if d := c.must(engine.PhaseDue{Phase: 3}); d.Stale || c.b.Phases[2].Status != engine.PhaseDispatched {
+		t.Fatal("the phase was not dispatched after the walk of the earlier one")
 	}
 }
 

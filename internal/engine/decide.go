@@ -60,8 +60,10 @@ type (
 	Count struct{ Outcome RunStatus }
 	// StartNext starts the run that waited for the member to leave this one.
 	StartNext struct{ Phase int }
-	// Announce sends phase-due, or batch-init for the init sequence.
-	Announce struct{ Phase int }
+	// Announce sends phase-due, or batch-init for the init sequence. Begun tells
+	// an announcement of what was held up from the ones that came too early: it is
+	// the number of phases that had begun by then, 0 for any other.
+	Announce struct{ Phase, Begun int }
 )
 
 func (Dispatch) effect()  {}
@@ -93,7 +95,8 @@ type (
 	Advanced struct{}
 	// PhaseDue: a phase's time has come, or the init sequence's. Needs Batch.
 	PhaseDue struct{ Phase int }
-	// PhaseWalked: the runs of all pages of a phase exist. Needs Batch.
+	// PhaseWalked: the runs of all pages of a phase exist and are started; for the
+	// init sequence, its one run is. Needs Batch.
 	PhaseWalked struct{ Phase, Pages int }
 	// PhaseCounted: a shard has reported to its phase. Needs Batch.
 	PhaseCounted struct{ Phase int }

@@ -312,6 +312,7 @@ func (w *walk) decision() (Decision, error) {
 		return Decision{}, ErrMemberNeeded
 	}
 	m, effects := leave(w.state.Member, run, w.now)
+	run.Next = m.OpenPhase
 	return Decision{Run: run, Member: m, Effects: append([]Effect{Count{Outcome: run.Status}}, effects...)}, nil
 }
 

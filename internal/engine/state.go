@@ -192,6 +192,7 @@ type Run struct {
 	EndedAt   *time.Time                 `json:"endedAt,omitempty"`
 	Error     string                     `json:"error,omitempty"`
 	WakeAt    *time.Time                 `json:"wakeAt,omitempty"` // when something must have happened; for the sweep
+	Next      int                        `json:"next,omitempty"`   // the execution that the member entered when this run ended; 0 for none
 }
 
 // Step is one function call of a run, with the policy fixed when the run was made.

@@ -1,0 +1,238 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// gate is the way to the broker, which can be shut.
+type gate struct {
+	bus.Sender
+	shut atomic.Bool
+}
+
+func (g *gate) Send(ctx context.Context, topic string, messages ...bus.Message) error {
+	if g.shut.Load() {
+		return fmt.Errorf("%w: the gate is shut", bus.ErrUnavailable)
+	}
+	return g.Sender.Send(ctx, topic, messages...)
+}
+
+// process is another handler process of the same system, its clock ahead by some
+// time and its way to the broker a gate.
+func (w *world) process(ahead time.Duration) (*app.App, *gate) {
+	g := &gate{Sender: w.bus}
+	now := func() time.Time { return time.Now().Add(ahead) }
+	return app.New(app.Config{Store: w.store, Bus: g, Now: now, Log: slog.New(slog.DiscardHandler)}), g
+}
+
+// scheduled stores a batch that follows a schedule, of the active version.
+func (w *world) scheduled(id int, yaml string, members int, start time.Time) {
+	w.t.Helper()
+	rb, diagnostics := runbook.Parse([]byte(yaml))
+	if rb == nil {
+		w.t.Fatal(diagnostics.Err())
+	}
+	b := engine.NewBatch(id, rb, 1, members, &start, "", time.Now())
+	for i := 1; i <= members; i++ {
+		m := engine.Member{
+			ID: i, Page: engine.PageOf(i), Key: fmt.Sprintf("m%d", i), Status: engine.MemberActive,
+			Data: map[string]json.RawMessage{"Name": json.RawMessage(fmt.Sprintf(`"Person %d"`, i))},
+		}
+		w.commit(store.Create(store.MemberKey(id, i), m))
+	}
+	w.commit(store.Create(store.BatchKey(id), b))
+}
+
+func (w *world) commit(ops ...store.Op) {
+	w.t.Helper()
+	if _, err := w.store.Commit(w.ctx, ops...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) due(batch, phase int) {
+	w.t.Helper()
+	w.event(message.TypePhaseDue, message.PhaseDue{BatchID: batch, PhaseExecutionID: phase})
+}
+
+func (w *world) event(kind string, body any) {
+	w.t.Helper()
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.app.HandleEvent(w.ctx, app.Message{ID: kind, Type: kind, Body: encoded, DeliveryCount: 1}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// fails delivers the failure of the first attempt of a step, and returns what the
+// handler makes of it.
+func (w *world) fails(a *app.App, batch, phase, member, step int) error {
+	id := engine.StepID(phase, member, step)
+	body, err := json.Marshal(message.Result{
+		JobID: fmt.Sprintf("step-%d-attempt-1", id), Status: message.StatusFailure, Error: &message.JobError{Message: "no"},
+		CorrelationData: message.Correlation{BatchID: batch, StepExecutionID: id},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a.HandleResult(w.ctx, app.Message{ID: "r", Body: body, DeliveryCount: 1})
+}
+
+const overlapping = `
+name: overlap
+data_source: {type: csv, primary_key: Name}
+phases:
+  - {name: a, offset: T-2d, steps: [{name: s, worker_id: worker-01, function: A, params: {N: "{{Name}}"}}]}
+  - {name: b, offset: T-1d, steps: [{name: s, worker_id: worker-01, function: B, params: {N: "{{Name}}"}}]}
+  - {name: c, offset: T-0, steps: [{name: s, worker_id: worker-01, function: C, params: {N: "{{Name}}"}}]}
+`
+
+func TestPhasesThatOverlapKeepTheOrderOfEachMember(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(overlapping)
+	const batch, members = 7, 60
+	w.scheduled(batch, overlapping, members, time.Now())
+	for phase := 1; phase <= 3; phase++ {
+		w.due(batch, phase) // page 2 comes over the bus
+	}
+	w.pump(2, func(j message.Job) (string, error) {
+		if j.FunctionName == "B" && strings.Contains(string(j.Parameters), `"Person 2"`) {
+			return "", errors.New("no")
+		}
+		return "true", nil
+	}, func() bool { return w.status(batch) == "completed" })
+	for i, want := range [][2]int{{members, 0}, {members - 1, 1}, {members - 1, 0}} {
+		p := w.phases(batch)[i]
+		if got := [2]int{p.Succeeded, p.Failed}; got != want {
+			t.Errorf("phase %s: succeeded and failed %v, want %v", p.Name, got, want)
+		}
+	}
+	order := map[string]string{}
+	for _, j := range w.jobs {
+		if member := string(j.Parameters); !strings.HasSuffix(order[member], j.FunctionName) { // each is delivered twice
+			order[member] += j.FunctionName
+		}
+	}
+	for member, got := range order {
+		want := "ABC"
+		if strings.Contains(member, `"Person 2"`) {
+			want = "AB"
+		}
+		if got != want {
+			t.Errorf("%s went through %s, want %s", member, got, want)
+		}
+	}
+}
+
+// A failed member's waiting runs end one after the other, in one go. Wherever
+// that is cut short, the result's redelivery completes it.
+func TestChainOfEndsIsCompletedWhereverItWasCutShort(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(overlapping)
+	for cut := range 10 {
+		for _, fault := range []cosmos.Fault{{Status: 503}, {DropAfter: true}} {
+			batch := 100 + 2*cut
+			if fault.DropAfter {
+				batch++
+			}
+			w.scheduled(batch, overlapping, 1, time.Now())
+			for phase := 1; phase <= 3; phase++ {
+				w.due(batch, phase)
+			}
+			fault.On, fault.Skip, fault.Count = []cosmos.Operation{cosmos.Batch, cosmos.Replace}, cut, 1
+			fault.Match = func(r cosmos.Request) bool { return r.PartitionKey == store.BatchPartition(batch) }
+			remove := w.cosmos.Inject(fault)
+			if err := w.fails(w.app, batch, 1, 1, 0); err != nil {
+				t.Fatal(err)
+			}
+			remove()
+			if got := w.status(batch); got != "failed" {
+				t.Errorf("cut at write %d (%+v): the batch is %s, its phases %+v", cut, fault.Status, got, w.phases(batch))
+			}
+		}
+	}
+}
+
+// What an advance announces can be lost between the commit and the send: asking
+// again announces again, and so does the scheduler's tick.
+func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	for _, yaml := range []string{mover, flat} {
+		for name, again := range map[string]func(w *world, id int){
+			"asked again": func(w *world, id int) {
+				view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{}, id) })
+				if !view.Repeated {
+					w.t.Errorf("not a repetition: %+v", view)
+				}
+			},
+			"tick": func(w *world, _ int) {
+				later, _ := w.process(5 * time.Minute)
+				if err := later.Tick(w.ctx); err != nil {
+					w.t.Error(err)
+				}
+			},
+		} {
+			rb, _ := runbook.Parse([]byte(yaml))
+			t.Run(rb.Name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.publish(yaml)
+				b := w.batch(rb.Name, people(3))
+				dying, gate := w.process(0)
+				gate.shut.Store(true)
+				if _, err := dying.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeUnavailable {
+					t.Fatalf("advanced without a broker: %v", err)
+				}
+				again(w, b.ID)
+				first := w.phases(b.ID)[0].Name
+				w.pump(1, migrate, func() bool { return w.ended(b.ID, first) })
+			})
+		}
+	}
+}
+
+// An init step can take longer than the broker remembers message ids: once init
+// is under way nothing announces it again.
+func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	b := w.batch("move", people(1))
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		w.event(message.TypeBatchInit, message.BatchInit{BatchID: b.ID, RunbookVersion: 1})
+	}
+	sent := w.bus.Sent()
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "init steps are running") {
+		t.Errorf("advanced during init: %v", err)
+	}
+	later, _ := w.process(20 * time.Minute)
+	if err := later.Tick(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.bus.Sent() - sent; n != 0 {
+		t.Errorf("%d messages were sent for an init that is under way", n)
+	}
+}
