@@ -218,6 +218,9 @@ func (f fields) phases() []draftPhase {
 		if line, twice := seen[ph.Name]; twice && ph.Name != "" {
 			f.p.errorf(g.at("name"), g.join("name"), CodeDuplicatePhase, "a phase %q is already on line %d", clip(ph.Name), line)
 		}
+		if strings.EqualFold(ph.Name, "init") {
+			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the init steps are shown under that name", ph.Name)
+		}
 		seen[ph.Name] = g.at("name").line
 		if s := g.text("offset"); s != "" {
 			offset, err := ParseOffset(s)

@@ -45,7 +45,7 @@ const (
 	CodeOutputMaybe     = "output-may-be-missing" // warning: on_member_removed uses an output
 	CodeOutputTwice     = "output-twice"          // warning: two steps write one variable
 	CodePhaseOrder      = "phase-order"           // warning: listed out of the order they fall due
-	CodeReservedName    = "reserved-name"         // begins with "_"
+	CodeReservedName    = "reserved-name"         // begins with "_", or a phase called init
 	CodeSecret          = "secret-in-runbook"     // a connection string, not the name of one
 	CodeShadowedColumn  = "shadowed-column"       // an output hides a data column
 	CodeSyntax          = "syntax"                // not YAML

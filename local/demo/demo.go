@@ -100,8 +100,10 @@ func (d *demo) start(ctx context.Context) error {
 	}
 	a := d.endpoints.Addresses
 	for _, line := range [][2]string{
-		{"Service Bus", "amqp://" + a.ServiceBus}, {"Cosmos DB", "http://" + a.Cosmos},
-		{"Functions host", d.endpoints.CLI["MATOOLKIT_API_URL"]}, {"Entra ID", d.endpoints.CLI["MATOOLKIT_AUTHORITY"]},
+		{"Service Bus", "amqp://" + a.ServiceBus},
+		{"Cosmos DB", "http://" + a.Cosmos},
+		{"Functions host", d.endpoints.CLI["MATOOLKIT_API_URL"]},
+		{"Entra ID", d.endpoints.CLI["MATOOLKIT_AUTHORITY"]},
 		{"Microsoft 365 tenant", d.endpoints.TenantURL},
 	} {
 		fmt.Fprintf(d.out, "%-22s %s\n", line[0], line[1])
@@ -167,7 +169,7 @@ func (d *demo) command(args ...string) func(context.Context) error {
 
 func (d *demo) cli(ctx context.Context, console cli.Environment, args ...string) error {
 	env := maps.Clone(d.endpoints.CLI)
-	env["MATOOLKIT_HOME"] = filepath.Join(d.dir, "home")
+	env["MATOOLKIT_HOME"], env["MATOOLKIT_TOKEN_STORE"] = filepath.Join(d.dir, "home"), "file" // nothing is left on the machine
 	outer := console.Getenv
 	console.Getenv = func(name string) string {
 		if v, ok := env[name]; ok {
