@@ -51,6 +51,11 @@ func Run(ctx context.Context, c Config) error {
 	}
 	t.Render()
 	fmt.Fprintln(c.Out, "\nCPU seconds and peak resident memory of each process:\n"+strings.Join(memory, "\n"))
+	ready, err := handlerReady(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "\nThe handler answers %d ms after its start (the best of %d).\n", ready.Milliseconds(), readyTries)
 	return nil
 }
 
