@@ -19,8 +19,10 @@ func TestMessageArrivesAsItWasSent(t *testing.T) {
 		Body: []byte("body"), MessageID: ptr("id-1"), Subject: ptr("subject"), CorrelationID: ptr("correlation"),
 		ContentType: ptr("application/json"), ReplyTo: ptr("reply"), ReplyToSessionID: ptr("reply-session"), To: ptr("to"),
 		SessionID: ptr("session"), PartitionKey: ptr("session"), TimeToLive: ptr(10 * time.Minute),
-		ApplicationProperties: map[string]any{"text": "täxt", "yes": true, "int": int32(-5), "long": int64(1) << 40, "float": 1.5,
-			"bytes": []byte{1, 2}, "time": at},
+		ApplicationProperties: map[string]any{
+			"text": "täxt", "yes": true, "int": int32(-5), "long": int64(1) << 40, "float": 1.5,
+			"bytes": []byte{1, 2}, "time": at,
+		},
 	}
 	before := e.now().Truncate(time.Millisecond)
 	e.send("plain", sent)
@@ -128,8 +130,10 @@ func TestDeadLetterKeepsReasonAndProperties(t *testing.T) {
 	e := newEnvironment(t)
 	e.send("events", &azservicebus.Message{Body: []byte("a"), ApplicationProperties: map[string]any{"k": "v"}})
 	r := e.receiver("events/all", nil)
-	e.must(r.DeadLetterMessage(e.ctx, e.one(r, "a"), &azservicebus.DeadLetterOptions{Reason: ptr("bad"), ErrorDescription: ptr("very bad"),
-		PropertiesToModify: map[string]any{"extra": int64(1)}}))
+	e.must(r.DeadLetterMessage(e.ctx, e.one(r, "a"), &azservicebus.DeadLetterOptions{
+		Reason: ptr("bad"), ErrorDescription: ptr("very bad"),
+		PropertiesToModify: map[string]any{"extra": int64(1)},
+	}))
 	e.none(r)
 	m := e.one(e.deadLetters("events/all"), "a")
 	if *m.DeadLetterReason != "bad" || *m.DeadLetterErrorDescription != "very bad" || m.ApplicationProperties["k"] != "v" || m.ApplicationProperties["extra"] != int64(1) {

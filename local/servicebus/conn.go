@@ -40,8 +40,10 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{server: s, net: nc, in: bufio.NewReaderSize(nc, 64<<10), sessions: map[uint16]*session{},
-		claims: claims{}, wake: make(chan struct{}, 1), peerMax: 512}
+	return &conn{
+		server: s, net: nc, in: bufio.NewReaderSize(nc, 64<<10), sessions: map[uint16]*session{},
+		claims: claims{}, wake: make(chan struct{}, 1), peerMax: 512,
+	}
 }
 
 // run serves the connection until it ends.
@@ -169,8 +171,10 @@ func (c *conn) open(p *amqp.Open) {
 	defer c.mu.Unlock()
 	c.peerMax = max(512, min(p.MaxFrameSize, 1<<20))
 	c.peerIdle = time.Duration(p.IdleTimeout) * time.Millisecond
-	c.out = amqp.AppendFrame(c.out, amqp.TypeAMQP, 0, &amqp.Open{ContainerID: "local-servicebus",
-		MaxFrameSize: maxFrameSize, ChannelMax: 65535, IdleTimeout: uint32(idleTimeout.Milliseconds())})
+	c.out = amqp.AppendFrame(c.out, amqp.TypeAMQP, 0, &amqp.Open{
+		ContainerID:  "local-servicebus",
+		MaxFrameSize: maxFrameSize, ChannelMax: 65535, IdleTimeout: uint32(idleTimeout.Milliseconds()),
+	})
 	c.signal()
 }
 

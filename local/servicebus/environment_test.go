@@ -83,8 +83,10 @@ func newLocal(t *testing.T, dir string) *environment {
 
 func (e *environment) start(dir string) {
 	e.t.Helper()
-	server, err := servicebus.Start(context.Background(), servicebus.Config{Addr: "127.0.0.1:0", DataDir: dir,
-		Topology: conformanceTopology(e.t), Key: testKey, Now: e.clock.Now})
+	server, err := servicebus.Start(context.Background(), servicebus.Config{
+		Addr: "127.0.0.1:0", DataDir: dir,
+		Topology: conformanceTopology(e.t), Key: testKey, Now: e.clock.Now,
+	})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -100,7 +102,8 @@ func (e *environment) start(dir string) {
 func (e *environment) connect(connectionString string) {
 	e.t.Helper()
 	client, err := azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
-		RetryOptions: azservicebus.RetryOptions{MaxRetries: -1}})
+		RetryOptions: azservicebus.RetryOptions{MaxRetries: -1},
+	})
 	if err != nil {
 		e.t.Fatal(err)
 	}

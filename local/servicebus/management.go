@@ -115,8 +115,10 @@ func updateDisposition(q *broker.Queue, args arguments) (answer, error) {
 		return answer{}, bad("properties-to-modify: %v", err)
 	}
 	status, _ := args["disposition-status"].(string)
-	disposition, ok := map[string]broker.Disposition{"completed": broker.Complete, "abandoned": broker.Abandon,
-		"suspended": broker.DeadLetter, "defered": broker.Defer}[status]
+	disposition, ok := map[string]broker.Disposition{
+		"completed": broker.Complete, "abandoned": broker.Abandon,
+		"suspended": broker.DeadLetter, "defered": broker.Defer,
+	}[status]
 	if !ok {
 		return answer{}, bad("disposition-status %q is not supported", status)
 	}

@@ -53,8 +53,10 @@ func TestSharedAccessSignatures(t *testing.T) {
 		"JWT, none expected": {"a.b.c", "jwt", 401},
 		"not a text":         {int64(1), "jwt", 400},
 	} {
-		reply := call(e, session, "$cbs", &amqp.Message{Value: c.token,
-			ApplicationProperties: map[string]any{"operation": "put-token", "type": c.kind, "name": audience}})
+		reply := call(e, session, "$cbs", &amqp.Message{
+			Value:                 c.token,
+			ApplicationProperties: map[string]any{"operation": "put-token", "type": c.kind, "name": audience},
+		})
 		if got := reply.ApplicationProperties["status-code"]; got != c.want {
 			t.Errorf("%s: %v, want %d", name, reply.ApplicationProperties, c.want)
 		}

@@ -28,13 +28,15 @@ func TestTokenOfAnIdentityWithoutAPort(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	server, err := servicebus.Start(ctx, servicebus.Config{Topology: servicebus.DefaultTopology(), Key: testKey,
+	server, err := servicebus.Start(ctx, servicebus.Config{
+		Topology: servicebus.DefaultTopology(), Key: testKey,
 		VerifyToken: func(token, audience string) error {
 			if token != "good" || !strings.Contains(audience, "/worker-results") {
 				return errors.New("not this one")
 			}
 			return nil
-		}})
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,8 @@ func TestTokenOfAnIdentityWithoutAPort(t *testing.T) {
 	send := func(token, topic string) error {
 		client, err := azservicebus.NewClient("matoolkit.servicebus.windows.net", credential(token), &azservicebus.ClientOptions{
 			RetryOptions:     azservicebus.RetryOptions{MaxRetries: -1},
-			NewWebSocketConn: func(context.Context, azservicebus.NewWebSocketConnArgs) (net.Conn, error) { return server.Dial() }})
+			NewWebSocketConn: func(context.Context, azservicebus.NewWebSocketConnArgs) (net.Conn, error) { return server.Dial() },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,8 +158,10 @@ func authorized(e *environment, entity string) (*amqp.Session, *amqp.Conn) {
 	c := raw(e, &amqp.ConnOptions{SASLType: amqp.SASLTypeAnonymous()})
 	session, err := c.NewSession(e.ctx, nil)
 	e.must(err)
-	reply := call(e, session, "$cbs", &amqp.Message{Value: sign("amqp://localhost/"+entity, testKey, time.Now().Add(time.Hour)),
-		ApplicationProperties: map[string]any{"operation": "put-token", "type": "servicebus.windows.net:sastoken", "name": "amqp://localhost/" + entity}})
+	reply := call(e, session, "$cbs", &amqp.Message{
+		Value:                 sign("amqp://localhost/"+entity, testKey, time.Now().Add(time.Hour)),
+		ApplicationProperties: map[string]any{"operation": "put-token", "type": "servicebus.windows.net:sastoken", "name": "amqp://localhost/" + entity},
+	})
 	if code := reply.ApplicationProperties["status-code"]; code != int32(202) {
 		e.t.Fatalf("put-token: %v (%T)", reply.ApplicationProperties, code)
 	}
@@ -168,8 +173,10 @@ func call(e *environment, session *amqp.Session, node string, request *amqp.Mess
 	e.t.Helper()
 	sender, err := session.NewSender(e.ctx, node, nil)
 	e.must(err)
-	receiver, err := session.NewReceiver(e.ctx, node, &amqp.ReceiverOptions{TargetAddress: "answers",
-		SettlementMode: amqp.ReceiverSettleModeFirst.Ptr(), RequestedSenderSettleMode: amqp.SenderSettleModeSettled.Ptr()})
+	receiver, err := session.NewReceiver(e.ctx, node, &amqp.ReceiverOptions{
+		TargetAddress:  "answers",
+		SettlementMode: amqp.ReceiverSettleModeFirst.Ptr(), RequestedSenderSettleMode: amqp.SenderSettleModeSettled.Ptr(),
+	})
 	e.must(err)
 	request.Properties = &amqp.MessageProperties{MessageID: "request-1", ReplyTo: ptr("answers")}
 	e.must(sender.Send(e.ctx, request, nil))
@@ -231,8 +238,10 @@ func TestDeliveryOnTheWire(t *testing.T) {
 	if m.Header == nil {
 		t.Error("there is no header section")
 	}
-	for key, want := range map[string]any{"x-opt-sequence-number": int64(0), "x-opt-enqueue-sequence-number": int64(0),
-		"x-opt-enqueued-time": time.Time{}, "x-opt-locked-until": time.Time{}, "x-opt-message-state": int32(0)} {
+	for key, want := range map[string]any{
+		"x-opt-sequence-number": int64(0), "x-opt-enqueue-sequence-number": int64(0),
+		"x-opt-enqueued-time": time.Time{}, "x-opt-locked-until": time.Time{}, "x-opt-message-state": int32(0),
+	} {
 		if got := m.Annotations[key]; got == nil || typeName(got) != typeName(want) {
 			t.Errorf("annotation %s is %v, a %s, not a %s", key, got, typeName(got), typeName(want))
 		}

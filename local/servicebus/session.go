@@ -40,8 +40,10 @@ type unsettled struct {
 type blockedFrame struct{ bytes []byte }
 
 func beginSession(c *conn, channel uint16, p *amqp.Begin) *session {
-	s := &session{c: c, channel: channel, links: map[uint32]*link{}, nextIncomingID: p.NextOutgoingID,
-		remoteWindow: p.IncomingWindow, unsettled: map[uint32]unsettled{}}
+	s := &session{
+		c: c, channel: channel, links: map[uint32]*link{}, nextIncomingID: p.NextOutgoingID,
+		remoteWindow: p.IncomingWindow, unsettled: map[uint32]unsettled{},
+	}
 	s.send(&amqp.Begin{RemoteChannel: &channel, IncomingWindow: sessionWindow, OutgoingWindow: sessionWindow, HandleMax: 4095})
 	return s
 }
@@ -105,8 +107,10 @@ func (s *session) attach(p *amqp.Attach) error {
 		return &amqp.Error{Condition: "amqp:session:handle-in-use", Description: fmt.Sprintf("handle %d", p.Handle)}
 	}
 	l := &link{s: s, handle: p.Handle, rcvSecond: p.RcvSettleMode == amqp.ReceiverSecond}
-	answer := &amqp.Attach{Name: p.Name, Handle: p.Handle, Role: !p.Role, SndSettleMode: p.SndSettleMode,
-		RcvSettleMode: p.RcvSettleMode, Source: p.Source, Target: p.Target, MaxMessageSize: broker.Limit}
+	answer := &amqp.Attach{
+		Name: p.Name, Handle: p.Handle, Role: !p.Role, SndSettleMode: p.SndSettleMode,
+		RcvSettleMode: p.RcvSettleMode, Source: p.Source, Target: p.Target, MaxMessageSize: broker.Limit,
+	}
 	s.links[p.Handle] = l
 	if err := l.resolve(p); err != nil {
 		l.detached = true

@@ -10,11 +10,23 @@ import (
 	goamqp "github.com/Azure/go-amqp"
 )
 
-var values = []any{nil, true, false, uint8(200), int8(-3), uint16(60000), int16(-3), uint32(0), uint32(7), uint32(1 << 20), int32(-7),
-	uint64(0), uint64(7), uint64(1 << 40), int64(-1 << 40), float32(1.5), 2.5, Char('x'), time.UnixMilli(1700000000123).UTC(), UUID{1, 2, 3},
-	"", "text", strings.Repeat("long", 100), Symbol("symbol"), []byte{}, bytes.Repeat([]byte{1}, 300), []any{}, []any{int32(1), "two", nil},
-	map[any]any{"a": int32(1), Symbol("b"): []any{true}}, Array{int64(1), int64(2)}, Array{"a", "b"}, Array{true, false}, Array{Symbol("s")},
-	Array{uint32(0), uint32(300)}, Described{uint64(0x75), []byte{1}}}
+var values = []any{
+	nil, true, false, uint8(200), int8(-3), uint16(60000), int16(-3), uint32(0), uint32(7), uint32(1 << 20), int32(-7),
+	uint64(0), uint64(7), uint64(1 << 40), int64(-1 << 40), float32(1.5), 2.5, Char('x'), time.UnixMilli(1700000000123).UTC(),
+	UUID{1, 2, 3},
+	"", "text", strings.Repeat("long", 100), Symbol("symbol"),
+	[]byte{},
+	bytes.Repeat([]byte{1}, 300),
+	[]any{},
+	[]any{int32(1), "two", nil},
+	map[any]any{"a": int32(1), Symbol("b"): []any{true}},
+	Array{int64(1), int64(2)},
+	Array{"a", "b"},
+	Array{true, false},
+	Array{Symbol("s")},
+	Array{uint32(0), uint32(300)},
+	Described{uint64(0x75), []byte{1}},
+}
 
 func TestValuesComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
@@ -53,9 +65,11 @@ func TestWhatCannotBeEncodedIsRefused(t *testing.T) {
 func TestMessagesAreThoseOfTheClientLibrary(t *testing.T) {
 	t.Parallel()
 	id := "id-1"
-	m := &goamqp.Message{Header: &goamqp.MessageHeader{Durable: true, Priority: 7, TTL: time.Second},
+	m := &goamqp.Message{
+		Header:      &goamqp.MessageHeader{Durable: true, Priority: 7, TTL: time.Second},
 		Annotations: goamqp.Annotations{"x": int64(1)}, Properties: &goamqp.MessageProperties{MessageID: id, Subject: &id, GroupID: &id},
-		ApplicationProperties: map[string]any{"k": "v"}, Data: [][]byte{[]byte("one"), bytes.Repeat([]byte("2"), 400)}, Footer: goamqp.Annotations{"f": "g"}}
+		ApplicationProperties: map[string]any{"k": "v"}, Data: [][]byte{[]byte("one"), bytes.Repeat([]byte("2"), 400)}, Footer: goamqp.Annotations{"f": "g"},
+	}
 	encoded, err := m.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +137,10 @@ func TestSectionsOutOfOrderAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"repeated": append(bytes.Clone(header), header...), "after the body": append(bytes.Clone(value), header...),
-		"unknown": {0, 0x53, 0x60, 0x40}, "no section": {0x40}, "two values": append(bytes.Clone(value), value...)} {
+	for name, b := range map[string][]byte{
+		"repeated": append(bytes.Clone(header), header...), "after the body": append(bytes.Clone(value), header...),
+		"unknown": {0, 0x53, 0x60, 0x40}, "no section": {0x40}, "two values": append(bytes.Clone(value), value...),
+	} {
 		if _, err := Split(b); err == nil {
 			t.Errorf("%s: taken", name)
 		}
@@ -164,8 +180,10 @@ func TestPerformativesComeBackAsTheyWere(t *testing.T) {
 
 func TestMalformedFramesAreRefused(t *testing.T) {
 	t.Parallel()
-	for name, frame := range map[string][]byte{"too small": {0, 0, 0, 7, 2, 0, 0, 0}, "too large": {0, 1, 0, 0, 2, 0, 0, 0},
-		"offset in the header": {0, 0, 0, 8, 1, 0, 0, 0}, "offset past the end": {0, 0, 0, 8, 3, 0, 0, 0}, "cut": {0, 0, 0, 9, 2, 0, 0, 0}} {
+	for name, frame := range map[string][]byte{
+		"too small": {0, 0, 0, 7, 2, 0, 0, 0}, "too large": {0, 1, 0, 0, 2, 0, 0, 0},
+		"offset in the header": {0, 0, 0, 8, 1, 0, 0, 0}, "offset past the end": {0, 0, 0, 8, 3, 0, 0, 0}, "cut": {0, 0, 0, 9, 2, 0, 0, 0},
+	} {
 		var buf []byte
 		if _, _, _, err := ReadFrame(bytes.NewReader(frame), &buf, 512); err == nil {
 			t.Errorf("%s: taken", name)

@@ -188,9 +188,11 @@ func Parse(body []byte) (any, error) {
 	}
 	switch code {
 	case codeOpen:
-		p := &Open{ContainerID: r.string("container-id"), Hostname: r.string("hostname"),
+		p := &Open{
+			ContainerID: r.string("container-id"), Hostname: r.string("hostname"),
 			MaxFrameSize: r.uint("max-frame-size", 1<<32-1), ChannelMax: r.ushort("channel-max", 65535),
-			IdleTimeout: r.uint("idle-time-out", 0)}
+			IdleTimeout: r.uint("idle-time-out", 0),
+		}
 		for range 5 { // locales, capabilities, properties
 			r.next()
 		}
@@ -209,17 +211,21 @@ func Parse(body []byte) (any, error) {
 	case codeAttach:
 		return parseAttach(&r)
 	case codeFlow:
-		p := &Flow{NextIncomingID: r.optUint("next-incoming-id"), IncomingWindow: r.uint("incoming-window", 0),
+		p := &Flow{
+			NextIncomingID: r.optUint("next-incoming-id"), IncomingWindow: r.uint("incoming-window", 0),
 			NextOutgoingID: r.uint("next-outgoing-id", 0), OutgoingWindow: r.uint("outgoing-window", 0),
-			Handle: r.optUint("handle"), DeliveryCount: r.optUint("delivery-count"), LinkCredit: r.optUint("link-credit")}
+			Handle: r.optUint("handle"), DeliveryCount: r.optUint("delivery-count"), LinkCredit: r.optUint("link-credit"),
+		}
 		r.next() // available
 		p.Drain, p.Echo = r.bool("drain"), r.bool("echo")
 		r.next() // properties
 		return p, r.end("flow")
 	case codeTransfer:
-		p := &Transfer{Handle: r.uint("handle", 0), DeliveryID: r.optUint("delivery-id"),
+		p := &Transfer{
+			Handle: r.uint("handle", 0), DeliveryID: r.optUint("delivery-id"),
 			DeliveryTag: r.binary("delivery-tag"), MessageFormat: r.optUint("message-format"),
-			Settled: r.bool("settled"), More: r.bool("more")}
+			Settled: r.bool("settled"), More: r.bool("more"),
+		}
 		r.ubyte("rcv-settle-mode", 0)
 		if r.next() != nil {
 			return nil, errors.New("amqp: a delivery state on a transfer (transactions, resumption) is not supported")
@@ -262,8 +268,10 @@ func Parse(body []byte) (any, error) {
 }
 
 func parseAttach(r *reader) (*Attach, error) {
-	p := &Attach{Name: r.string("name"), Handle: r.uint("handle", 0), Role: r.bool("role"),
-		SndSettleMode: r.ubyte("snd-settle-mode", 2), RcvSettleMode: r.ubyte("rcv-settle-mode", 0)}
+	p := &Attach{
+		Name: r.string("name"), Handle: r.uint("handle", 0), Role: r.bool("role"),
+		SndSettleMode: r.ubyte("snd-settle-mode", 2), RcvSettleMode: r.ubyte("rcv-settle-mode", 0),
+	}
 	p.Source = append([]byte(nil), r.next()...)
 	p.Target = append([]byte(nil), r.next()...)
 	if r.next() != nil {

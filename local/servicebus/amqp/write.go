@@ -59,7 +59,7 @@ func (p *Attach) append(b []byte) []byte {
 	b = rawOrNull(b, p.Source)
 	b = rawOrNull(b, p.Target)
 	b = append(b, 0x40, 0x40) // unsettled, incomplete-unsettled
-	if p.Role == RoleSender {
+	if !p.Role {              // a sender's
 		b = appendUint(b, p.InitialDeliveryCount)
 	} else {
 		b = append(b, 0x40)

@@ -52,8 +52,10 @@ type Error struct{ Condition, Description string }
 func (e *Error) Error() string { return e.Condition + ": " + e.Description }
 
 // ErrLockLost says that a message is not, or no longer, locked by the token given.
-var ErrLockLost = &Error{"com.microsoft:message-lock-lost",
-	"The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue."}
+var ErrLockLost = &Error{
+	"com.microsoft:message-lock-lost",
+	"The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue.",
+}
 
 func refuse(condition, format string, args ...any) error {
 	return &Error{condition, fmt.Sprintf(format, args...)}
@@ -62,8 +64,10 @@ func refuse(condition, format string, args ...any) error {
 // Open makes the entities of the topology and restores what DataDir holds of them.
 // Messages that were locked are available again.
 func Open(cfg Config) (*Broker, error) {
-	b := &Broker{now: cfg.Now, logger: cfg.Logger, entities: map[string]*Entity{}, queues: map[string]*Queue{},
-		wake: make(chan struct{}, 1)}
+	b := &Broker{
+		now: cfg.Now, logger: cfg.Logger, entities: map[string]*Entity{}, queues: map[string]*Queue{},
+		wake: make(chan struct{}, 1),
+	}
 	for _, t := range cfg.Topology.Queues {
 		e := b.addEntity(t.Name, t.DuplicateWindow, 0)
 		e.targets = []target{{queue: b.addQueue(e, t.Name, t.Delivery)}}

@@ -91,8 +91,10 @@ func (e *Entity) recordScheduled(record func(byte, func(*writer)), en *entry) {
 // hold keeps a message until it is due.
 func (e *Entity) hold(m *Message, seq int64, now time.Time) *entry {
 	e.sequence = max(e.sequence, seq)
-	en := &entry{m: m, seq: seq, enqueuedSeq: seq, enqueuedAt: now.UnixMilli(), state: scheduled,
-		dueAt: m.scheduledAt.UnixMilli(), dueIndex: -1, returnedIndex: -1}
+	en := &entry{
+		m: m, seq: seq, enqueuedSeq: seq, enqueuedAt: now.UnixMilli(), state: scheduled,
+		dueAt: m.scheduledAt.UnixMilli(), dueIndex: -1, returnedIndex: -1,
+	}
 	e.scheduled[seq] = en
 	e.b.live.Add(m.size())
 	if e.due.add(en) {
@@ -194,8 +196,10 @@ func (e *Entity) recordMessage(m *Message, scheduled int64, now time.Time, queue
 }
 
 func (e *Entity) newEntry(q *Queue, m *Message, seq int64, now time.Time) *entry {
-	return &entry{m: m, seq: seq, enqueuedSeq: seq, enqueuedAt: now.UnixMilli(),
-		expiresAt: expiry(now, m.header.TTL, e.ttl, q.options.TimeToLive), dueIndex: -1, returnedIndex: -1}
+	return &entry{
+		m: m, seq: seq, enqueuedSeq: seq, enqueuedAt: now.UnixMilli(),
+		expiresAt: expiry(now, m.header.TTL, e.ttl, q.options.TimeToLive), dueIndex: -1, returnedIndex: -1,
+	}
 }
 
 // expiry is the earliest end of the times to live, 0 when there is none.

@@ -139,8 +139,6 @@ func (v *view) System(name string) any {
 			return nil
 		}
 		return v.m.scheduledAt
-	case "TimeToLive":
-		return nil
 	}
 	if v.properties == nil {
 		var err error
@@ -149,8 +147,10 @@ func (v *view) System(name string) any {
 		}
 	}
 	p := v.properties
-	text := map[string]func() string{"ContentType": p.ContentType, "CorrelationId": p.CorrelationID, "Label": p.Subject,
-		"MessageId": p.MessageID, "ReplyTo": p.ReplyTo, "ReplyToSessionId": p.ReplyToGroupID, "SessionId": p.GroupID, "To": p.To}[name]
+	text := map[string]func() string{
+		"ContentType": p.ContentType, "CorrelationId": p.CorrelationID, "Label": p.Subject,
+		"MessageId": p.MessageID, "ReplyTo": p.ReplyTo, "ReplyToSessionId": p.ReplyToGroupID, "SessionId": p.GroupID, "To": p.To,
+	}[name]
 	if text == nil || text() == "" {
 		return nil
 	}

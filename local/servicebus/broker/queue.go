@@ -247,8 +247,10 @@ func (q *Queue) pump(now time.Time) {
 func (q *Queue) expire(en *entry, now time.Time) {
 	q.stats.Expired++
 	if q.dead != nil && q.options.DeadLetterOnExpiration {
-		q.deadLetter(en, map[string]any{"DeadLetterReason": "TTLExpiredException",
-			"DeadLetterErrorDescription": "The message expired and was dead lettered."}, now)
+		q.deadLetter(en, map[string]any{
+			"DeadLetterReason":           "TTLExpiredException",
+			"DeadLetterErrorDescription": "The message expired and was dead lettered.",
+		}, now)
 		return
 	}
 	q.drop(en)
@@ -276,8 +278,10 @@ func (q *Queue) deadLetter(en *entry, set map[string]any, now time.Time) {
 
 // buried is the entry that stands for another one among the dead letters.
 func (q *Queue) buried(en *entry, seq int64, section []byte) *entry {
-	return &entry{m: en.m, seq: seq, enqueuedSeq: en.enqueuedSeq, enqueuedAt: en.enqueuedAt, deliveryCount: en.deliveryCount,
-		properties: section, source: q.path, dueIndex: -1, returnedIndex: -1}
+	return &entry{
+		m: en.m, seq: seq, enqueuedSeq: en.enqueuedSeq, enqueuedAt: en.enqueuedAt, deliveryCount: en.deliveryCount,
+		properties: section, source: q.path, dueIndex: -1, returnedIndex: -1,
+	}
 }
 
 // failed counts a delivery that did not end in a settlement, and puts the message
@@ -285,8 +289,10 @@ func (q *Queue) buried(en *entry, seq int64, section []byte) *entry {
 func (q *Queue) failed(en *entry, now time.Time) {
 	en.deliveryCount++
 	if q.dead != nil && en.deliveryCount >= q.options.MaxDeliveryCount {
-		q.deadLetter(en, map[string]any{"DeadLetterReason": "MaxDeliveryCountExceeded",
-			"DeadLetterErrorDescription": "Message could not be consumed after " + decimal(q.options.MaxDeliveryCount) + " delivery attempts."}, now)
+		q.deadLetter(en, map[string]any{
+			"DeadLetterReason":           "MaxDeliveryCountExceeded",
+			"DeadLetterErrorDescription": "Message could not be consumed after " + decimal(q.options.MaxDeliveryCount) + " delivery attempts.",
+		}, now)
 		return
 	}
 	q.unlock(en)

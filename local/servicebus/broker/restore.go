@@ -21,8 +21,10 @@ type restorer struct {
 
 // open restores the state in dir and keeps it there from now on.
 func (b *Broker) open(dir string, compactAbove int64) error {
-	r := &restorer{b: b, entities: map[uint64]*Entity{}, queues: map[uint64]*Queue{},
-		entries: map[*Queue]map[int64]*entry{}, left: map[string]bool{}}
+	r := &restorer{
+		b: b, entities: map[uint64]*Entity{}, queues: map[uint64]*Queue{},
+		entries: map[*Queue]map[int64]*entry{}, left: map[string]bool{},
+	}
 	j, cut, err := journal.Open(dir, r.apply)
 	if err != nil {
 		return err

@@ -41,8 +41,10 @@ func TestCompactionKeepsTheState(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1700000000000)
 	d := topology.Delivery{LockDuration: time.Minute, MaxDeliveryCount: 10}
-	cfg := Config{DataDir: t.TempDir(), CompactAbove: 1, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
-		Topology: topology.Topology{Queues: []topology.Queue{{Name: "q", DuplicateWindow: time.Hour, Delivery: d}}}}
+	cfg := Config{
+		DataDir: t.TempDir(), CompactAbove: 1, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+		Topology: topology.Topology{Queues: []topology.Queue{{Name: "q", DuplicateWindow: time.Hour, Delivery: d}}},
+	}
 	b, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)

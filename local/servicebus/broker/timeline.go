@@ -33,11 +33,13 @@ func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].dueIndex, h[j].dueIndex = i, j
 }
+
 func (h *dueHeap) Push(x any) {
 	en := x.(*entry)
 	en.dueIndex = len(*h)
 	*h = append(*h, en)
 }
+
 func (h *dueHeap) Pop() any {
 	last := len(*h) - 1
 	en := (*h)[last]
@@ -56,11 +58,13 @@ func (h returnedHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].returnedIndex, h[j].returnedIndex = i, j
 }
+
 func (h *returnedHeap) Push(x any) {
 	en := x.(*entry)
 	en.returnedIndex = len(*h)
 	*h = append(*h, en)
 }
+
 func (h *returnedHeap) Pop() any {
 	last := len(*h) - 1
 	en := (*h)[last]

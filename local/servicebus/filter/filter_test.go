@@ -83,7 +83,7 @@ func TestWhatIsNotTheGrammarIsRefusedWithItsPlace(t *testing.T) {
 		"text IN ()": "position 10", "text IN 'a'": "position 9", "text IN ('a'": "position 13", "text LIKE 1": "string as its pattern",
 		"text LIKE 'a' ESCAPE 'ab'": "one character", "text LIKE 'a!' ESCAPE '!'": "ends with its escape", "text NOT = 1": "IN or LIKE",
 		"'a' IS NULL": "takes a property", "text IS 1": "NULL", "EXISTS('a')": "a property", "EXISTS(text": "position 12",
-		"sys.Nothing = 1": "no system property", "other.text = 1": "neither sys nor user", "newid() = 'a'": "not supported",
+		"sys.Nothing = 1": "no system property", "sys.TimeToLive = 1": "not supported", "other.text = 1": "neither sys nor user", "newid() = 'a'": "not supported",
 		"property(text) = 1": "name as a string", "text = 1; DROP": "unexpected character", "text = @p": "unexpected character",
 		"text = 1x": "not a number", "AND = 1": "a value", "NULL = 1": "a value", "sys. = 1": "a property",
 		strings.Repeat("(", 200) + "1=1": "nested deeper", strings.Repeat("-", 200) + "1=1": "nested deeper",

@@ -363,6 +363,9 @@ func (p *parser) property() (node, error) {
 		return propertyNode{name: name.text}, nil
 	case t.kind == tokenWord && strings.EqualFold(t.text, "sys"):
 		canonical, ok := systemProperties[strings.ToLower(name.text)]
+		if strings.EqualFold(name.text, "TimeToLive") {
+			return nil, fmt.Errorf("position %d: sys.TimeToLive is not supported in a filter here: it would need durations", name.pos)
+		}
 		if !ok {
 			return nil, fmt.Errorf("position %d: there is no system property sys.%s", name.pos, name.text)
 		}
@@ -376,6 +379,6 @@ var systemProperties = map[string]string{
 	"contenttype": "ContentType", "correlationid": "CorrelationId", "label": "Label", "subject": "Label",
 	"messageid": "MessageId", "replyto": "ReplyTo", "replytosessionid": "ReplyToSessionId",
 	"sessionid": "SessionId", "to": "To", "scheduledenqueuetimeutc": "ScheduledEnqueueTimeUtc",
-	"timetolive": "TimeToLive", "enqueuedtimeutc": "EnqueuedTimeUtc", "sequencenumber": "SequenceNumber",
+	"enqueuedtimeutc": "EnqueuedTimeUtc", "sequencenumber": "SequenceNumber",
 	"deliverycount": "DeliveryCount", "enqueuedsequencenumber": "EnqueuedSequenceNumber",
 }

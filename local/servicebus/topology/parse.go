@@ -213,7 +213,7 @@ func (s subscription) subscription(at string) (Subscription, error) {
 func (r rule) filter() (filter.Filter, error) {
 	p := r.Properties
 	if p.Action != nil {
-		return nil, errors.New("Action: rule actions are not supported")
+		return nil, errors.New("the rule has an Action; rule actions are not supported")
 	}
 	switch {
 	case strings.EqualFold(p.FilterType, "Sql") && p.SqlFilter != nil && p.CorrelationFilter == nil:
@@ -230,8 +230,10 @@ func (r rule) filter() (filter.Filter, error) {
 
 func (c correlation) filter() (filter.Filter, error) {
 	f := filter.Correlation{System: map[string]string{}, User: map[string]any{}}
-	for name, v := range map[string]*string{"ContentType": c.ContentType, "CorrelationId": c.CorrelationId, "Label": c.Label,
-		"MessageId": c.MessageId, "ReplyTo": c.ReplyTo, "ReplyToSessionId": c.ReplyToSessionId, "SessionId": c.SessionId, "To": c.To} {
+	for name, v := range map[string]*string{
+		"ContentType": c.ContentType, "CorrelationId": c.CorrelationId, "Label": c.Label,
+		"MessageId": c.MessageId, "ReplyTo": c.ReplyTo, "ReplyToSessionId": c.ReplyToSessionId, "SessionId": c.SessionId, "To": c.To,
+	} {
 		if v != nil {
 			f.System[name] = *v
 		}
@@ -251,8 +253,10 @@ func (c correlation) filter() (filter.Filter, error) {
 }
 
 func (p deliveryProperties) delivery(at string) (Delivery, error) {
-	d := Delivery{LockDuration: defaultLockDuration, MaxDeliveryCount: defaultMaxDeliveryCount,
-		DeadLetterOnExpiration: p.DeadLetteringOnMessageExpiration}
+	d := Delivery{
+		LockDuration: defaultLockDuration, MaxDeliveryCount: defaultMaxDeliveryCount,
+		DeadLetterOnExpiration: p.DeadLetteringOnMessageExpiration,
+	}
 	switch {
 	case p.RequiresSession:
 		return d, fmt.Errorf("%s: RequiresSession: sessions are not supported", at)
