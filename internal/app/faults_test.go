@@ -160,7 +160,9 @@ func TestChainOfEndsIsCompletedWhereverItWasCutShort(t *testing.T) {
 				w.due(batch, phase)
 			}
 			fault.On, fault.Skip, fault.Count = []cosmos.Operation{cosmos.Batch, cosmos.Replace}, cut, 1
-			fault.Match = func(r cosmos.Request) bool { return r.PartitionKey == store.BatchPartition(batch) }
+			fault.Match = func(r cosmos.Request) bool {
+				return strings.Contains(r.PartitionKey, `"`+store.BatchPartition(batch)+`"`)
+			}
 			remove := w.cosmos.Inject(fault)
 			if err := w.fails(w.app, batch, 1, 1, 0); err != nil {
 				t.Fatal(err)
@@ -234,5 +236,75 @@ func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
 	}
 	if n := w.bus.Sent() - sent; n != 0 {
 		t.Errorf("%d messages were sent for an init that is under way", n)
+	}
+}
+
+// notebook is a way to a broker that only notes what it is given.
+type notebook struct {
+	bus.Sender
+	sent []bus.Message
+}
+
+func (n *notebook) Send(_ context.Context, _ string, messages ...bus.Message) error {
+	n.sent = append(n.sent, messages...)
+	return nil
+}
+
+func TestMessagePutBackIsTheSameMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	book := &notebook{Sender: w.bus}
+	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
+	w.cosmos.Inject(cosmos.Fault{Status: 503})
+	outage := func(m app.Message) bus.Message {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
+		defer cancel()
+		book.sent = nil
+		if err := a.HandleEvent(ctx, m); err != nil || len(book.sent) != 1 {
+			t.Fatalf("%v, sent %v", err, book.sent)
+		}
+		return book.sent[0]
+	}
+	m := app.Message{
+		ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`), DeliveryCount: 1,
+		Properties: map[string]any{message.PropertyMessageType: message.TypeRetryCheck, "traceparent": "00-1-2-01", "n": int64(7)},
+	}
+	for range 3 {
+		again := outage(m)
+		if string(again.Body) != string(m.Body) || fmt.Sprint(again.Properties) != fmt.Sprint(m.Properties) || time.Until(again.At) < 20*time.Second {
+			t.Fatalf("put back %+v", again)
+		}
+		if !strings.HasPrefix(again.ID, "retry-1-again-") || strings.Count(again.ID, "again") != 1 {
+			t.Fatalf("put back as %s", again.ID)
+		}
+		m.ID = again.ID
+	}
+	// Messages without an id must not be taken for one another's repetition.
+	one := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000}`)})
+	two := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000002000}`)})
+	if strings.Split(one.ID, "-")[0] == strings.Split(two.ID, "-")[0] {
+		t.Fatalf("both are put back as %s", one.ID)
+	}
+	// A message that is bad as well waits for the store that is to keep it.
+	if bad := outage(app.Message{ID: "bad", Type: "dance", Body: []byte(`{}`)}); !strings.HasPrefix(bad.ID, "bad-again-") {
+		t.Fatalf("put back %+v", bad)
+	}
+}
+
+func TestMessageThatFailsAtEveryDeliveryIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.scheduled(3, overlapping, 1, time.Now()) // its runbook was never published
+	body := []byte(`{"BatchId":3,"PhaseExecutionId":1}`)
+	for delivery := 1; delivery <= 10; delivery++ {
+		err := w.app.HandleEvent(w.ctx, app.Message{ID: "m", Type: message.TypePhaseDue, Body: body, DeliveryCount: delivery})
+		if (err == nil) != (delivery == 10) {
+			t.Fatalf("delivery %d: %v", delivery, err)
+		}
+	}
+	kept, err := store.All[app.Unprocessed](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	if err != nil || len(kept) != 1 || string(kept[0].Doc.Body) != string(body) || !strings.Contains(kept[0].Doc.Reason, "runbook overlap version 1") {
+		t.Fatalf("kept %+v, %v", kept, err)
 	}
 }

@@ -72,6 +72,10 @@ const (
 	margin  = 5 // a fifth
 )
 
+// lastDelivery is the delivery after which the broker would dead-letter a message,
+// as the subscriptions are set up.
+const lastDelivery = 10
+
 // handle runs a handler to its end: it waits out outages, reloads after lost
 // races, keeps what cannot be processed. An outage that outlasts the invocation
 // puts the message back with a delay, so that its delivery count, which is for
@@ -82,26 +86,29 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 		waiting, cancel = context.WithTimeout(ctx, time.Until(deadline)*(margin-1)/margin)
 	}
 	defer cancel()
+	var last error
 	_, err := backoff.Retry(waiting, func() (struct{}, error) {
-		err := process(waiting)
-		switch {
-		case err == nil, errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable):
-			return struct{}{}, err
+		last = process(waiting)
+		var bad *unprocessable
+		if errors.As(last, &bad) {
+			last = a.keep(waiting, topic, m, bad.reason)
 		}
-		return struct{}{}, backoff.Permanent(err)
+		if last == nil || errors.Is(last, store.ErrChanged) || errors.Is(last, store.ErrUnavailable) || errors.Is(last, bus.ErrUnavailable) {
+			return struct{}{}, last
+		}
+		return struct{}{}, backoff.Permanent(last)
 	}, backoff.WithBackOff(pace()), backoff.WithMaxElapsedTime(0))
 
-	var bad *unprocessable
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &bad):
-		return a.keep(ctx, topic, m, bad.reason)
 	case waiting.Err() != nil && ctx.Err() == nil:
-		return a.putBack(ctx, topic, m, err)
+		return a.putBack(ctx, topic, m, last)
+	case m.DeliveryCount >= lastDelivery && ctx.Err() == nil:
+		return a.keep(ctx, topic, m, fmt.Sprintf("it failed at each of %d deliveries, the last time with: %v", m.DeliveryCount, last))
 	}
-	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", err)
-	return err
+	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", last)
+	return last
 }
 
 func pace() backoff.BackOff {
@@ -119,12 +126,30 @@ func (a *App) putBack(ctx context.Context, topic string, m Message, cause error)
 		properties[message.PropertyMessageType] = m.Type
 	}
 	at := a.now().Add(putBack)
-	again := bus.Message{ID: fmt.Sprintf("%s-again-%d", m.ID, at.Unix()), Body: m.Body, Properties: properties, At: at}
+	again := bus.Message{ID: fmt.Sprintf("%s%s%d", m.firstID(), mark, at.Unix()), Body: m.Body, Properties: properties, At: at}
 	if err := a.bus.Send(ctx, topic, again); err != nil {
 		return errors.Join(cause, err)
 	}
 	a.log.Warn("message put back for later", "topic", topic, "MessageId", m.ID, "error", cause)
 	return nil
+}
+
+// mark stands between a message's id and the time of its being put back.
+const mark = "-again-"
+
+// firstID is the id that a message had before it was ever put back, so that ids
+// do not grow with each time. A message that has none is known by its body, and
+// so is one whose id leaves no room (the broker takes 128 characters).
+func (m Message) firstID() string {
+	id := m.ID
+	if i := strings.LastIndex(id, mark); i >= 0 {
+		id = id[:i]
+	}
+	if id != "" && len(id) <= 100 {
+		return id
+	}
+	digest := sha256.Sum256(append([]byte(id+"\x00"), m.Body...))
+	return hex.EncodeToString(digest[:16])
 }
 
 // Unprocessed is a message that could not be processed, as it is kept.
@@ -142,7 +167,7 @@ type Unprocessed struct {
 
 // keep stores a message that cannot be processed, once however often it comes.
 func (a *App) keep(ctx context.Context, topic string, m Message, reason string) error {
-	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.ID+"\x00"), m.Body...))
+	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...))
 	kept := Unprocessed{
 		Topic: topic, MessageID: m.ID, Type: m.Type, Body: m.Body, Properties: m.Properties, Reason: reason,
 		EnqueuedAt: m.EnqueuedAt, KeptAt: a.now().UTC(), DeliveryCount: m.DeliveryCount,

@@ -15,8 +15,12 @@ import (
 // decision that would write nothing is taken again on what the store has.
 type runCache = *lru.Cache[store.Key, store.Item[engine.Run]]
 
-// remembered is how many runs are kept: a few megabytes' worth.
-const remembered = 2048
+// remembered is how many runs are kept, each of at most memorable bytes of
+// payload: 32 MB at the very most, and in practice a few.
+const (
+	remembered = 2048
+	memorable  = 16 << 10
+)
 
 func newRunCache() runCache {
 	cache, err := lru.New[store.Key, store.Item[engine.Run]](remembered)
@@ -35,9 +39,10 @@ func (a *App) recallRun(ctx context.Context, key store.Key) (run store.Item[engi
 	return run, false, err
 }
 
-// remember keeps a run as it was just written; one that has ended is not needed.
+// remember keeps a run as it was just written or read. One that has ended is not
+// needed, and one that carries much costs more to keep than to read.
 func (a *App) remember(key store.Key, run *engine.Run, etag string) {
-	if run.Status.Terminal() {
+	if run.Status.Terminal() || run.Payload() > memorable {
 		a.runs.Remove(key)
 		return
 	}

@@ -75,6 +75,7 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
 			return err
 		}
+		a.remember(key, &run.Doc, run.ETag)
 		err = a.runEvent(ctx, run, false, event(index))
 	}
 	return err

@@ -12,11 +12,16 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Limits on what one step carries and on what all steps of a run carry together,
-// in bytes of JSON. They keep a job within a message and a run within a document.
+// Limits in bytes of JSON: on the parameters or the result of one step, on those
+// of all steps of a run together, on the outputs of a run, on all outputs that a
+// member carries, and on the text of an error. They keep a job within a message,
+// and a run's end, which is written together with its member, within 2 MB.
 const (
 	MaxPayload    = 128 << 10
-	MaxRunPayload = 1 << 20
+	MaxRunPayload = 768 << 10
+	MaxOutputs    = 128 << 10
+	MaxWorkerData = 256 << 10
+	MaxReason     = 4 << 10
 )
 
 // answer is what a function returned, read by the polling convention: an object
@@ -81,7 +86,27 @@ func (w *walk) keepOutputs(params map[string]string, a answer) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("the result has no %s, which output_params takes", strings.Join(missing, ", "))
 	}
+	if n := size(w.run.Outputs); n > MaxOutputs {
+		w.run.Outputs = nil
+		return fmt.Errorf("the outputs of this phase are %d bytes long; at most %d can be kept", n, MaxOutputs)
+	}
 	return nil
+}
+
+func size(values map[string]json.RawMessage) int {
+	n := 0
+	for name, value := range values {
+		n += len(name) + len(value)
+	}
+	return n
+}
+
+// clip shortens a reason that could not be stored at its length.
+func clip(reason string) string {
+	if len(reason) <= MaxReason {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:MaxReason], "") + "…"
 }
 
 // resolve fills in a step's function and parameters.
@@ -145,11 +170,26 @@ func (w *walk) tooLarge(what string, payload json.RawMessage) string {
 		return fmt.Sprintf("its %s are %d bytes long; at most %d can be carried", what, len(payload), MaxPayload)
 	}
 	total := len(payload)
-	for _, s := range w.run.Steps {
-		total += len(s.Params) + len(s.Result)
+	for i, s := range w.run.Steps {
+		if i != w.run.Current || what != "result" { // which takes the place of the one before
+			total += len(s.Result)
+		}
+		if i != w.run.Current || what != "parameters" {
+			total += len(s.Params)
+		}
 	}
 	if total > MaxRunPayload {
 		return fmt.Sprintf("with its %s the steps of this phase would hold %d bytes; at most %d can be stored", what, total, MaxRunPayload)
 	}
 	return ""
+}
+
+// Payload is how many bytes a run carries that come from outside: parameters,
+// results and outputs.
+func (r *Run) Payload() int {
+	n := size(r.Outputs)
+	for _, s := range r.Steps {
+		n += len(s.Params) + len(s.Result)
+	}
+	return n
 }

@@ -182,6 +182,10 @@ func (w *walk) dispatch(attempt string) error {
 		w.abort(err.Error())
 		return nil
 	}
+	if len(function) > MaxReason {
+		w.abort("the function's name is longer than any can be")
+		return nil
+	}
 	if reason := w.tooLarge("parameters", params); reason != "" {
 		w.abort(reason)
 		return nil
@@ -253,7 +257,7 @@ func (w *walk) succeeded(result json.RawMessage) error {
 // failed takes a failure: another try where the policy has one left, else the end.
 func (w *walk) failed(reason string) {
 	step := w.step()
-	step.Error = reason
+	step.Error = clip(reason)
 	if step.RetryCount >= step.MaxRetries {
 		w.abort(reason)
 		return
@@ -266,6 +270,7 @@ func (w *walk) failed(reason string) {
 // abort fails the step in hand for good, and the run with it.
 func (w *walk) abort(reason string) {
 	step := w.step()
+	reason = clip(reason)
 	step.Status, step.CompletedAt, step.Error = StepFailed, &w.now, reason
 	w.end(RunFailed, w.because(reason))
 }
@@ -312,6 +317,11 @@ func (w *walk) decision() (Decision, error) {
 		return Decision{}, ErrMemberNeeded
 	}
 	m, effects := leave(w.state.Member, run, w.now)
+	if n := size(m.WorkerData); run.Status == RunSucceeded && n > MaxWorkerData {
+		run.Outputs = nil
+		w.abort(fmt.Sprintf("with its outputs the member would carry %d bytes of them; at most %d can be stored", n, MaxWorkerData))
+		m, effects = leave(w.state.Member, run, w.now)
+	}
 	run.Next = m.OpenPhase
 	return Decision{Run: run, Member: m, Effects: append([]Effect{Count{Outcome: run.Status}}, effects...)}, nil
 }

@@ -322,6 +322,33 @@ func TestPayloadsBeyondTheLimitFailTheStepWithTheReason(t *testing.T) {
 	}
 }
 
+func TestOutputsBeyondWhatAMemberCanCarryFailTheStep(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.member.WorkerData = map[string]json.RawMessage{"Old": json.RawMessage(`"` + strings.Repeat("x", engine.MaxWorkerData-100) + `"`)}
+	p.on(engine.RunStarted{})
+	p.answer(`{"id":"` + strings.Repeat("y", 200) + `"}`)
+	p.answer(`true`)
+	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+	if p.member.Status != engine.MemberFailed || len(p.member.WorkerData) != 1 || !strings.Contains(p.member.Error, "outputs") {
+		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
+	}
+}
+
+func TestReasonsAreStoredAtALengthThatFits(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	for range 2 {
+		p.refuse(strings.Repeat("é", engine.MaxReason))
+		if n := len(p.run.Steps[0].Error); n > engine.MaxReason+3 {
+			t.Fatalf("%d bytes of error", n)
+		}
+		p.on(engine.RetryDue{Step: 0, Count: 1})
+	}
+	p.want(engine.RunFailed, engine.StepFailed)
+}
+
 func TestMemberIsAskedForOnlyWhereItsDataAreUsed(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,11 +209,13 @@ func (op Op) body() ([]byte, error) {
 	if op.kind == opReplace && op.etag == "" {
 		return nil, fmt.Errorf("store: %s would be replaced without an ETag", op.key)
 	}
-	body, err := json.Marshal(Item[any]{ID: op.key.ID, PK: op.key.PK, Type: op.key.Type, Doc: op.item})
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // or "<" would take six bytes of the service's limit
+	if err := encoder.Encode(Item[any]{ID: op.key.ID, PK: op.key.PK, Type: op.key.Type, Doc: op.item}); err != nil {
 		return nil, fmt.Errorf("store: %s cannot be written as JSON: %w", op.key, err)
 	}
-	return body, nil
+	return body.Bytes(), nil
 }
 
 func (op Op) changes() azcosmos.PatchOperations {

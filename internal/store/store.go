@@ -33,7 +33,7 @@ var (
 	ErrExists      = errors.New("store: the item exists already")
 	ErrChanged     = errors.New("store: the item was changed by somebody else")
 	ErrTooLarge    = errors.New("store: the item or the batch is too large")
-	ErrUnavailable = errors.New("store: the store cannot be reached or is overloaded")
+	ErrUnavailable = errors.New("store: the store cannot be reached, is overloaded or denies access")
 )
 
 // Config says where the state is. Key is for the local server and the emulator;
@@ -202,6 +202,8 @@ func status(code int) error {
 		return ErrChanged
 	case http.StatusRequestEntityTooLarge:
 		return ErrTooLarge
+	case http.StatusUnauthorized, http.StatusForbidden: // a firewall, or a role that is not yet assigned: it passes
+		return ErrUnavailable
 	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusGone,
 		http.StatusServiceUnavailable, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return ErrUnavailable

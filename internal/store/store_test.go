@@ -225,6 +225,18 @@ func TestTooLargeIsToldApart(t *testing.T) {
 	}
 }
 
+// What was measured before it was stored must not grow on the way.
+func TestTextIsStoredAtItsLength(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k := place(t)("a")
+	long := strings.Repeat("<&>", 300_000) // 0.9 MB, and 5.4 MB escaped
+	must(t, s, store.Create(k, thing{Text: long}))
+	if got := read(t, s, k); got.Doc.Text != long {
+		t.Fatal("it was read otherwise than it was written")
+	}
+}
+
 func TestOutagesAreUnavailable(t *testing.T) {
 	t.Parallel()
 	s, server := open(t)
@@ -234,14 +246,16 @@ func TestOutagesAreUnavailable(t *testing.T) {
 	}
 	k := place(t)("a")
 	must(t, s, store.Create(k, thing{}))
-	remove := server.Inject(cosmos.Fault{Status: 503})
-	if _, err := store.Read[thing](t.Context(), s, k); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("read: %v", err)
+	for _, status := range []int{503, 403} {
+		remove := server.Inject(cosmos.Fault{Status: status})
+		if _, err := store.Read[thing](t.Context(), s, k); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("read, %d: %v", status, err)
+		}
+		if _, err := s.Commit(t.Context(), store.Upsert(k, thing{})); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("write, %d: %v", status, err)
+		}
+		remove()
 	}
-	if _, err := s.Commit(t.Context(), store.Upsert(k, thing{})); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("write: %v", err)
-	}
-	remove()
 	server.Inject(cosmos.Fault{DropAfter: true, Count: 1})
 	if _, err := s.Commit(t.Context(), store.Upsert(k, thing{N: 9})); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("write whose answer was lost: %v", err)
