@@ -96,7 +96,9 @@ func work(t testing.TB, client *azservicebus.Client, functions dispatch.Function
 	config.WorkerID = workerID
 	config.MaxParallelism = max(config.MaxParallelism, 1)
 	config.Backoff, config.MaxBackoff = 10*time.Millisecond, 100*time.Millisecond
-	config.SettleTimeout = time.Second
+	if config.SettleTimeout == 0 {
+		config.SettleTimeout = time.Second
+	}
 	config.Log = slog.New(slog.DiscardHandler)
 	loop, err := dispatch.New(client, functions, config)
 	if err != nil {

@@ -31,7 +31,7 @@ type Functions interface {
 // Config of a Loop. WorkerID and MaxParallelism are required.
 type Config struct {
 	WorkerID       string
-	MaxParallelism int           // jobs held at once
+	MaxParallelism int           // jobs that run at once
 	JobTimeout     time.Duration // for one run of a function; 0 means ten minutes
 	IdleTimeout    time.Duration // without a job, Run returns; 0 means never
 	ShutdownGrace  time.Duration // for running jobs once Run's context ends
@@ -205,10 +205,15 @@ func (l *Loop) accept(m *azservicebus.ReceivedMessage) {
 	l.running.Add(1)
 	go func() {
 		defer l.jobs.Done()
-		l.handle(m)
+		stop := l.keepLock(m)
+		defer stop()
+		tell := l.handle(m)
+		// Telling a broker that was lost takes its whole time limit. The next job
+		// need not wait for that.
 		l.touch()
 		l.running.Add(-1)
 		l.giveSlots(1)
+		tell()
 	}()
 }
 

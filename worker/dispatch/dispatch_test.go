@@ -347,8 +347,9 @@ func TestBrokerThatComesAndGoes(t *testing.T) {
 
 	gate := make(chan struct{})
 	f := until(gate)
-	// With one slot, the second job shows that the first one's is free again.
-	_, stopped := work(t, connect(t, connection), f, dispatch.Config{ShutdownGrace: time.Second})
+	// With one slot, the second job shows that the first one's is free again, while
+	// telling the broker that is gone of the first goes on.
+	_, stopped := work(t, connect(t, connection), f, dispatch.Config{ShutdownGrace: 10 * time.Millisecond, SettleTimeout: time.Minute})
 
 	first := serve(t, addr, servicebus.DefaultTopology())
 	b := &bus{client: connect(t, connection)}

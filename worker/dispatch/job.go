@@ -30,26 +30,14 @@ const (
 // about.
 const ReasonUnreadable = "UnreadableJob"
 
-// handle takes one delivery of a job to its end: answered and completed,
-// dead-lettered, or given back.
-func (l *Loop) handle(m *azservicebus.ReceivedMessage) {
-	stop := l.keepLock(m)
-	defer stop()
-
+// handle takes one delivery of a job to its answer, and returns what tells the
+// broker that it is complete, dead-lettered, or given back.
+func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 	job, err := readJob(m.Body, l.config.WorkerID)
 	log := l.logFor(job)
 	if errors.Is(err, errUnanswerable) {
 		log.Error("dead-lettering a job that cannot be read", "Error", err, "MessageId", m.MessageID)
-		reason, description := ReasonUnreadable, err.Error()
-		err := l.settled(func(ctx context.Context) error {
-			return l.receiver.DeadLetterMessage(ctx, m, &azservicebus.DeadLetterOptions{
-				Reason: &reason, ErrorDescription: &description,
-			})
-		})
-		if err != nil {
-			log.Warn("the job could not be dead-lettered and will come again", "Error", err)
-		}
-		return
+		return func() { l.deadLetter(m, err.Error(), log) }
 	}
 
 	var result message.Result
@@ -66,20 +54,31 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) {
 		case <-c.done:
 			result = c.result
 		case <-l.work.Done():
-			l.abandon(m, job)
-			return
+			return func() { l.abandon(m, job) }
 		}
 	}
 
 	if err := l.results.send(l.work, envelope(result, m)); err != nil {
-		l.abandon(m, job)
-		return
+		return func() { l.abandon(m, job) }
 	}
+	l.report(log.With("DurationMs", result.DurationMs), result)
+	return func() { l.complete(m, log) }
+}
+
+func (l *Loop) complete(m *azservicebus.ReceivedMessage, log *slog.Logger) {
 	if err := l.settled(func(ctx context.Context) error { return l.receiver.CompleteMessage(ctx, m, nil) }); err != nil {
 		// It comes again, is answered from memory, and the repeated result is dropped.
 		log.Warn("the job could not be completed and will come again", "Error", err)
 	}
-	l.report(log.With("DurationMs", result.DurationMs), result)
+}
+
+func (l *Loop) deadLetter(m *azservicebus.ReceivedMessage, description string, log *slog.Logger) {
+	reason := ReasonUnreadable
+	if err := l.settled(func(ctx context.Context) error {
+		return l.receiver.DeadLetterMessage(ctx, m, &azservicebus.DeadLetterOptions{Reason: &reason, ErrorDescription: &description})
+	}); err != nil {
+		log.Warn("the job could not be dead-lettered and will come again", "Error", err)
+	}
 }
 
 // settled tells the broker what became of a job, within bounds: a job whose
