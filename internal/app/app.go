@@ -23,7 +23,7 @@ type App struct {
 	now      func() time.Time
 	log      *slog.Logger
 	runbooks runbookCache
-	runs     runCache
+	runs     *runCache
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.

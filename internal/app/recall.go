@@ -2,49 +2,97 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"sync"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// runCache remembers runs as this process last wrote them, to spare the read that
-// the next result would begin with. Another process may have written since, so
-// what is recalled is only ever the ground of a write that the ETag guards: a
-// decision that would write nothing is taken again on what the store has.
-type runCache = *lru.Cache[store.Key, store.Item[engine.Run]]
+// runCache remembers runs as this process last wrote or read them, to spare the
+// read that the next result would begin with. Another process may have written
+// since, so what is recalled is only ever the ground of a write that the ETag
+// guards: a decision that would write nothing is taken again on what the store has.
+//
+// It is bounded in bytes and keeps runs as JSON, which takes a third of the room
+// that they take in use: some ten thousand small ones fit, so that the cost of a
+// step is the same in a large batch. Safe for concurrent use.
+type runCache struct {
+	mu    sync.Mutex
+	runs  *simplelru.LRU[store.Key, encodedRun]
+	bytes int
+}
 
-// remembered is how many runs are kept, each of at most memorable bytes of
-// payload: 32 MB at the very most, and in practice a few.
+type encodedRun struct {
+	body []byte
+	etag string
+}
+
+// The cache's size, and that of the largest run worth keeping: one that carries
+// much costs more to keep than to read.
 const (
-	remembered = 2048
+	remembered = 24 << 20
 	memorable  = 16 << 10
+	overhead   = 200 // of an entry, besides its body
 )
 
-func newRunCache() runCache {
-	cache, err := lru.New[store.Key, store.Item[engine.Run]](remembered)
+func newRunCache() *runCache {
+	c := &runCache{}
+	var err error
+	c.runs, err = simplelru.NewLRU(remembered/overhead, func(_ store.Key, r encodedRun) { c.bytes -= len(r.body) + overhead })
 	if err != nil {
 		panic(err) // only a size below 1 is refused
 	}
-	return cache
+	return c
+}
+
+func (c *runCache) get(key store.Key) (encodedRun, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs.Get(key)
+}
+
+func (c *runCache) put(key store.Key, r encodedRun) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs.Remove(key)
+	c.runs.Add(key, r)
+	for c.bytes += len(r.body) + overhead; c.bytes > remembered; {
+		c.runs.RemoveOldest()
+	}
+}
+
+func (c *runCache) remove(key store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs.Remove(key)
 }
 
 // recallRun gives a run, and whether it comes from memory.
 func (a *App) recallRun(ctx context.Context, key store.Key) (run store.Item[engine.Run], recalled bool, err error) {
-	if run, ok := a.runs.Get(key); ok {
-		return run, true, nil
+	if r, ok := a.runs.get(key); ok {
+		run = store.Item[engine.Run]{ID: key.ID, PK: key.PK, Type: key.Type, ETag: r.etag}
+		if json.Unmarshal(r.body, &run.Doc) == nil {
+			return run, true, nil
+		}
 	}
 	run, err = store.Read[engine.Run](ctx, a.store, key)
 	return run, false, err
 }
 
 // remember keeps a run as it was just written or read. One that has ended is not
-// needed, and one that carries much costs more to keep than to read.
+// needed.
 func (a *App) remember(key store.Key, run *engine.Run, etag string) {
 	if run.Status.Terminal() || run.Payload() > memorable {
-		a.runs.Remove(key)
+		a.runs.remove(key)
 		return
 	}
-	a.runs.Add(key, store.Item[engine.Run]{ID: key.ID, PK: key.PK, Type: key.Type, Doc: *run, ETag: etag})
+	body, err := json.Marshal(run)
+	if err != nil { // the store would not have taken it
+		a.runs.remove(key)
+		return
+	}
+	a.runs.put(key, encodedRun{body: body, etag: etag})
 }

@@ -145,7 +145,7 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 	key := store.RunKey(next.Batch, next.Phase, next.Member)
 	outcome, err := a.store.Commit(ctx, ops...)
 	if err != nil {
-		a.runs.Remove(key) // it is read again when the event is
+		a.runs.remove(key) // it is read again when the event is
 		return err
 	}
 	a.remember(key, next, outcome.ETag(0))
