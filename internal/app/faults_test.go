@@ -308,3 +308,61 @@ func TestMessageThatFailsAtEveryDeliveryIsKept(t *testing.T) {
 		t.Fatalf("kept %+v, %v", kept, err)
 	}
 }
+
+func TestTickMakesUpForLostMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	yaml := strings.Replace(overlapping, "name: overlap", "name: overlap\nretry: {max_retries: 1, interval: 1m}", 1)
+	w.publish(yaml)
+	const batch, members = 5, 60
+	start := time.Now()
+	w.scheduled(batch, yaml, members, start.Add(24*time.Hour))
+	w.commit(store.Create(store.EntryKey(batch), map[string]any{"id": batch, "status": "detected"})) // as listed at first
+	tick := func(ahead time.Duration) []bus.Message {
+		t.Helper()
+		book := &notebook{Sender: w.bus}
+		a := app.New(app.Config{Store: w.store, Bus: book, Now: func() time.Time { return start.Add(ahead) }, Log: slog.New(slog.DiscardHandler)})
+		if err := a.Tick(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		return book.sent
+	}
+	ids := func(messages []bus.Message) string {
+		var out []string
+		for _, m := range messages {
+			id, _, again := strings.Cut(m.ID, "-tick-")
+			if again {
+				id += " again"
+			}
+			out = append(out, id)
+		}
+		return strings.Join(out, ", ")
+	}
+	// Phase a has been due for a day, b is due now and c in a day.
+	if got := ids(tick(0)); got != "phase-due-batch-5-1-page-1 again, phase-due-batch-5-2-page-1" {
+		t.Fatalf("announced %s", got)
+	}
+	if page, err := w.app.Batches(w.ctx, app.ListOptions{}); err != nil || page.Items[0].Status != "active" || page.Items[0].MemberCount != members {
+		t.Fatalf("the list was not set right: %+v, %v", page, err)
+	}
+	w.due(batch, 2)
+	if got := w.phases(batch)[1].Status; got != "pending" {
+		t.Fatalf("phase b overtook phase a: it is %s", got)
+	}
+	w.due(batch, 1)
+	w.due(batch, 1) // page 2 is under way on the bus and may be lost there
+	if got := ids(tick(5 * time.Minute)); !strings.HasPrefix(got, "phase-due-batch-5-1-page-1 again") {
+		t.Fatalf("announced %s", got)
+	}
+	for member := 1; member <= 49; member++ {
+		if err := w.fails(w.app, batch, 1, member, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Count(ids(tick(time.Minute)), "retry-check"); got != 0 {
+		t.Fatalf("%d retries were announced that are not late", got)
+	}
+	if got := strings.Count(ids(tick(5*time.Minute)), "retry-check-batch-5-10000"); got != 49 {
+		t.Fatalf("%d retries were announced again", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -30,7 +31,7 @@ func (a *App) Tick(ctx context.Context) error {
 	}
 	var failures []error
 	for _, e := range batches {
-		if err := a.tickBatch(ctx, e.Doc.ID, now); err != nil {
+		if err := a.tickBatch(ctx, e.Doc.BatchView, now); err != nil {
 			failures = append(failures, fmt.Errorf("batch %d: %w", e.Doc.ID, err))
 		}
 	}
@@ -38,50 +39,70 @@ func (a *App) Tick(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-func (a *App) tickBatch(ctx context.Context, id int, now time.Time) error {
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
+func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time) error {
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(listed.ID))
 	if err != nil {
 		return err
 	}
-	if b.Doc.Status.Terminal() {
-		return a.list(ctx, &b.Doc) // the list had not heard
+	if !reflect.DeepEqual(listed, batchView(b.Doc)) { // the list missed a change, or had two in the wrong order
+		if err := a.list(ctx, &b.Doc); err != nil {
+			return err
+		}
 	}
+	if b.Doc.Status.Terminal() {
+		return nil
+	}
+	// A message that is sent again needs an id that the broker does not remember.
+	again := fmt.Sprintf("-tick-%d", now.Unix()/int64(TickInterval/time.Second))
 	var o outbox
 	for _, p := range b.Doc.Phases {
 		switch {
 		case p.Status == engine.PhasePending && p.DueAt != nil && p.DueAt.Before(now.Add(TickInterval)) && b.Doc.Status == engine.BatchActive:
-			o.events = append(o.events, announcement(&b.Doc, p, 1, *p.DueAt))
+			m := announcement(&b.Doc, p, 1, *p.DueAt)
+			if now.Sub(*p.DueAt) > grace {
+				m.ID += again
+			}
+			o.events = append(o.events, m)
 		case p.Status == engine.PhaseDispatched && !p.Walked && now.Sub(*p.DispatchedAt) > grace:
 			m := announcement(&b.Doc, p, 1, time.Time{})
-			m.ID += fmt.Sprintf("-tick-%d", now.Unix()/int64(TickInterval/time.Second))
+			m.ID += again
 			o.events = append(o.events, m)
 		}
 	}
-	if err := a.overdue(ctx, id, now, &o); err != nil {
+	if err := a.send(ctx, &o); err != nil {
 		return err
 	}
-	return a.send(ctx, &o)
+	return a.overdue(ctx, listed.ID, now, again)
 }
 
 // overdue announces again the polls and retries whose time has passed without
-// their message.
-func (a *App) overdue(ctx context.Context, id int, now time.Time, o *outbox) error {
-	runs, err := store.All[engine.Run](ctx, a.store, store.BatchPartition(id),
-		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.wakeAt < @late", store.Param{Name: "@late", Value: now.Add(-grace).Format(time.RFC3339Nano)})
-	if err != nil {
-		return err
-	}
-	for _, run := range runs {
-		a.log.Warn("a poll or a retry is overdue", "BatchId", id, "run", run.ID)
-		var again outbox
-		if err := again.add(nil, &run.Doc, run.Doc.Outstanding()); err != nil {
+// their message, a page at a time: after an outage they can be many.
+func (a *App) overdue(ctx context.Context, id int, now time.Time, again string) error {
+	// Times are compared as text. Among times with and without a fraction that is
+	// right to the second, which the grace is far longer than.
+	late := []store.Param{{Name: "@late", Value: now.Add(-grace).Format(time.RFC3339Nano)}}
+	for continuation := ""; ; {
+		runs, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id),
+			"SELECT * FROM c WHERE c.type = 'run' AND c.doc.wakeAt < @late", late, engine.PageSize, continuation)
+		if err != nil {
 			return err
 		}
-		for _, m := range again.events {
-			m.ID += fmt.Sprintf("-tick-%d", now.Unix()/int64(TickInterval/time.Second))
-			m.At = time.Time{}
-			o.events = append(o.events, m)
+		var o outbox
+		for _, run := range runs {
+			a.log.Warn("a poll or a retry is overdue", "BatchId", id, "run", run.ID)
+			if err := o.add(nil, &run.Doc, run.Doc.Outstanding()); err != nil {
+				return err
+			}
+		}
+		for i := range o.events {
+			o.events[i].ID += again
+			o.events[i].At = time.Time{}
+		}
+		if err := a.send(ctx, &outbox{events: o.events}); err != nil {
+			return err
+		}
+		if continuation = next; continuation == "" {
+			return nil
 		}
 	}
-	return nil
 }
