@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -67,8 +66,8 @@ func upCommand() *cobra.Command {
 	flags.BoolVar(&f.ephemeral, "ephemeral", false, "keep no state")
 	flags.StringVar(&f.config.AppDir, "app", "dist", "the staged Functions app")
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
-	flags.StringVar(&f.config.WorkerID, "worker-id", "worker-01", "the worker that the environment for a worker names")
-	flags.StringVar(&f.topology, "topology", "", "topics and subscriptions from this file, in the format of the official emulator's Config.json")
+	flags.StringSliceVar(&f.config.Workers, "worker-id", []string{"worker-01"}, "the workers that have a subscription")
+	flags.StringVar(&f.topology, "topology", "", "topics and subscriptions, as the emulator's Config.json (default: what matoolkit needs)")
 	flags.StringSliceVar(&f.parts, "parts", nil, "only these: servicebus, cosmos, identity, host")
 	flags.StringVar(&f.config.Addresses.ServiceBus, "servicebus", d.ServiceBus, "address of Service Bus (AMQP)")
 	flags.StringVar(&f.config.Addresses.Cosmos, "cosmos", d.Cosmos, "address of Cosmos DB (HTTP)")
@@ -92,11 +91,11 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 		c.Parts = append(c.Parts, system.Part(p))
 	}
 	if f.topology != "" {
-		t, err := readTopology(f.topology)
+		config, err := os.ReadFile(f.topology)
 		if err != nil {
 			return fmt.Errorf("--topology: %w", err)
 		}
-		c.Topology = &t
+		c.Topology = config
 	}
 	if f.ephemeral {
 		c.DataDir = ""
@@ -140,18 +139,6 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 		}
 	}
 	return s.Close()
-}
-
-func readTopology(file string) (servicebus.Topology, error) {
-	body, err := os.ReadFile(file)
-	if err != nil {
-		return servicebus.Topology{}, err
-	}
-	t, err := servicebus.ParseTopology(body)
-	if err != nil {
-		return t, fmt.Errorf("%s: %w", file, err)
-	}
-	return t, nil
 }
 
 func envCommand() *cobra.Command {

@@ -52,7 +52,7 @@ func (s *System) HandlerEnv() map[string]string {
 // WorkerEnv is the environment of a worker of this system.
 func (s *System) WorkerEnv() map[string]string {
 	return map[string]string{
-		"WORKER_ID":            s.config.WorkerID,
+		"WORKER_ID":            s.config.Workers[0],
 		"ServiceBusConnection": s.ServiceBusConnection(),
 		"TARGET_TENANT_ID":     entra.DefaultTenantID,
 		"APP_ID":               entra.DefaultWorkerClientID,

@@ -58,13 +58,13 @@ func FreeAddresses() Addresses {
 
 // Config of a System.
 type Config struct {
-	Parts       []Part               // empty: all; parts that run elsewhere are found at their address
-	Addresses   Addresses            // a zero value: DefaultAddresses
-	DataDir     string               // keeps all state; empty keeps none
-	AppDir      string               // the staged Functions app
-	AutoApprove bool                 // sign-ins need no browser: each is the administrator's
-	WorkerID    string               // whom WorkerEnv is for; empty: worker-01
-	Topology    *servicebus.Topology // the entities of Service Bus; nil: those of the documentation, with worker-01
+	Parts       []Part    // empty: all; parts that run elsewhere are found at their address
+	Addresses   Addresses // a zero value: DefaultAddresses
+	DataDir     string    // keeps all state; empty keeps none
+	AppDir      string    // the staged Functions app
+	AutoApprove bool      // sign-ins need no browser: each is the administrator's
+	Workers     []string  // have a subscription each, the first is whom WorkerEnv is for; empty: worker-01
+	Topology    []byte    // of Service Bus, in the emulator's Config.json form; empty: what the product needs
 	Settings    map[string]string
 	Logger      *slog.Logger
 	Output      io.Writer // the handler's lines
@@ -113,8 +113,8 @@ func At(c Config) *System {
 	if c.Addresses == (Addresses{}) {
 		c.Addresses = DefaultAddresses()
 	}
-	if c.WorkerID == "" {
-		c.WorkerID = "worker-01"
+	if len(c.Workers) == 0 {
+		c.Workers = []string{"worker-01"}
 	}
 	s := &System{config: c}
 	if dir, err := filepath.Abs(c.DataDir); err == nil && c.DataDir != "" {
@@ -154,7 +154,10 @@ func (s *System) dir(part string) (string, error) {
 }
 
 func (s *System) startServiceBus(ctx context.Context) (err error) {
-	c := servicebus.Config{Addr: s.config.Addresses.ServiceBus, Topology: s.topology(), Key: SASKey, Logger: s.config.Logger}
+	c := servicebus.Config{Addr: s.config.Addresses.ServiceBus, Key: SASKey, Logger: s.config.Logger}
+	if c.Topology, err = s.topology(); err != nil {
+		return err
+	}
 	if c.DataDir, err = s.dir("servicebus"); err != nil {
 		return err
 	}
@@ -164,13 +167,6 @@ func (s *System) startServiceBus(ctx context.Context) (err error) {
 	s.config.Addresses.ServiceBus = s.ServiceBus.Addr()
 	s.started("Service Bus", "amqp://"+s.ServiceBus.Addr(), s.ServiceBus.Close)
 	return nil
-}
-
-func (s *System) topology() servicebus.Topology {
-	if s.config.Topology != nil {
-		return *s.config.Topology
-	}
-	return servicebus.DefaultTopology()
 }
 
 func (s *System) startCosmos(ctx context.Context) (err error) {

@@ -1,0 +1,46 @@
+package system
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestEveryWorkerHasASubscription(t *testing.T) {
+	t.Parallel()
+	topology, err := At(Config{Workers: []string{"worker-01", "eu's"}}).topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, topic := range topology.Topics {
+		if topic.Name == "worker-jobs" {
+			for _, s := range topic.Subscriptions {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	if got := strings.Join(names, " "); got != "worker-worker-01 worker-eu's" {
+		t.Fatalf("subscriptions of worker-jobs: %s", got)
+	}
+}
+
+func TestTopologyOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	own, err := os.ReadFile("../servicebus/topology.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := At(Config{Topology: own}).topology(); err != nil {
+		t.Fatal(err)
+	}
+	for name, config := range map[string]string{
+		"what cannot be read":       `{"UserConfig":`,
+		"nothing for the worker":    `{"UserConfig":{"Namespaces":[{"Name":"n","Topics":[]}]}}`,
+		"a field that is not known": strings.Replace(string(own), `"MaxDeliveryCount"`, `"MaximumDeliveries"`, 1),
+	} {
+		if _, err := At(Config{Topology: []byte(config)}).topology(); err == nil || !strings.Contains(err.Error(), "topology") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
