@@ -64,7 +64,8 @@ func (a *App) runbook(ctx context.Context, name string, version int) (*runbook.R
 
 // PublishRunbook checks a runbook and makes it the active version of its name. A
 // name that is given must be the one in the YAML. What is active already is not
-// published again. Errors: CodeInvalid with every diagnostic, CodeUnavailable.
+// published again. Warnings name what is doubtful and what has no effect. Errors:
+// CodeInvalid with every diagnostic, CodeUnavailable.
 func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml []byte) (RunbookView, error) {
 	rb, diagnostics := runbook.Parse(yaml)
 	if rb == nil {
@@ -72,6 +73,9 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 	}
 	if name != "" && name != rb.Name {
 		return RunbookView{}, fail(CodeInvalid, "the request names runbook %q, its YAML %q", name, rb.Name)
+	}
+	if bad := tooLong(rb); len(bad) > 0 {
+		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
 	for {
 		view, err := a.publish(ctx, by, rb, string(yaml))
@@ -81,7 +85,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		if err != nil {
 			return RunbookView{}, a.outward(err)
 		}
-		view.Warnings = diagnostics
+		view.Warnings = append(diagnostics, notCarriedOut(yaml, rb)...)
 		return view, nil
 	}
 }

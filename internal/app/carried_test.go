@@ -1,0 +1,84 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func TestPublishWarnsOfWhatIsNotCarriedOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	view := w.publish(`name: all
+data_source:
+  type: sql
+  connection: PEOPLE
+  query: select * from people
+  primary_key: Upn
+  batch_time: immediate
+phases:
+  - name: only
+    offset: T-0
+    steps:
+      - {name: first, worker_id: w, function: F}
+      - name: move
+        worker_id: w
+        function: F
+        on_failure: undo
+        timeout: 2h
+rollbacks:
+  undo: [{name: back, worker_id: w, function: G}]
+on_member_removed:
+  - {name: gone, worker_id: w, function: H}
+`)
+	var got []string
+	for _, d := range view.Warnings {
+		if d.Code == "not-carried-out" {
+			got = append(got, fmt.Sprintf("%d:%d %s %s", d.Line, d.Column, d.Severity, d.Path))
+		}
+	}
+	want := []string{
+		"5:3 warning data_source.query", "7:3 warning data_source.batch_time",
+		"16:9 warning phases[0].steps[1].on_failure", "17:9 warning phases[0].steps[1].timeout",
+		"20:1 warning on_member_removed",
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("warnings:\n%s", strings.Join(got, "\n"))
+	}
+	if v := w.publish(mover); len(v.Warnings) != 0 {
+		t.Fatalf("warnings of what is carried out: %v", v.Warnings)
+	}
+}
+
+// A page of members is made in one write: a phase that could never be written is
+// refused when it is published, not in the middle of a migration.
+func TestPhaseThatCouldNotBeStoredIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := func(steps int) string {
+		var b strings.Builder
+		b.WriteString("name: long\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n")
+		for i := range steps {
+			fmt.Fprintf(&b, "      - {name: step-%d, worker_id: worker-01, function: F}\n", i)
+		}
+		return b.String()
+	}
+	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte(long(500)))
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != app.CodeInvalid || len(e.Problems) != 1 || e.Problems[0].Field != "phases[0].steps" {
+		t.Fatalf("%v", err)
+	}
+	w.publish(long(100))
+	b := w.batch("long", people(49))
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.due(b.ID, 1)
+	if p := w.phases(b.ID)[0]; p.Running != 49 {
+		t.Fatalf("%+v", p)
+	}
+}
