@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// drawing reads the transitions that docs/state-machine.md draws, each as
+// "step: pending --> dispatched". A diagram follows the heading that names what
+// it is of.
+func drawing(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/state-machine.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := map[string]bool{}
+	kind, inside := "", false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "## "):
+			kind = strings.ToLower(strings.TrimPrefix(line, "## "))
+		case line == "```mermaid":
+			inside = true
+		case line == "```":
+			inside = false
+		case inside && strings.Contains(line, "-->"):
+			transition, _, _ := strings.Cut(line, " : ")
+			drawn[kind+": "+strings.TrimSpace(transition)] = true
+		}
+	}
+	if len(drawn) < 20 {
+		t.Fatalf("%d transitions are drawn", len(drawn))
+	}
+	return drawn
+}
+
+// Only of a batch is it seen where it begins; what has ended stays as it is, and
+// is drawn only to be seen.
+func begins(transition string) bool {
+	return !strings.HasPrefix(transition, "batch:") && strings.Contains(transition, "[*] -->") || ends(transition)
+}
+
+func ends(transition string) bool { return strings.HasSuffix(transition, "--> [*]") }
