@@ -246,15 +246,16 @@ func before(p, q *Phase) bool {
 	return p.ID < q.ID
 }
 
-// held tells whether a phase must wait because one before it is due and has not
-// been walked to the end: members would enter the two in the wrong order.
+// held tells whether a phase must wait because one before it is due, or was not
+// advanced to, and has not been walked to the end: members would enter the two in
+// the wrong order.
 func held(b *Batch, p *Phase, now time.Time) bool {
 	for i := range b.Phases {
 		q := &b.Phases[i]
 		if q.Kind != KindPhase || !before(q, p) {
 			continue
 		}
-		if q.Status == PhasePending && due(q, now) || q.Status == PhaseDispatched && !q.Walked {
+		if q.Status == PhasePending && (q.DueAt == nil || due(q, now)) || q.Status == PhaseDispatched && !q.Walked {
 			return true
 		}
 	}

@@ -47,13 +47,17 @@ func newSystem(rb *runbook.Runbook, pick func(n int) int, fail func(string, ...a
 	}
 	var start *time.Time
 	if pick(2) == 0 {
-		start = &s.now
+		at := now
+		start = &at
 	}
 	n := 1 + pick(3)
 	s.batch = engine.NewBatch(42, rb, 3, n, start, "ada", now)
 	s.entered("batch", string(s.batch.Status))
 	for i := 1; i <= n; i++ {
 		m := engine.Member{ID: i, Page: 1, Status: engine.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`)}}
+		if pick(2) == 0 { // without it "verify" needs what "create" gives
+			m.Data["UserId"] = json.RawMessage(`"u"`)
+		}
 		if pick(5) > 0 { // without it the first step cannot be resolved
 			m.Data["Kind"] = json.RawMessage(`"User"`)
 		}
@@ -94,9 +98,10 @@ func (s *system) batchEvent(e engine.Event) engine.Decision {
 	return d
 }
 
+// announce carries out announcements, of which some are lost.
 func (s *system) announce(effects []engine.Effect) {
 	for _, e := range effects {
-		if a, ok := e.(engine.Announce); ok {
+		if a, ok := e.(engine.Announce); ok && s.pick(4) > 0 {
 			s.due(a.Phase)
 		}
 	}
@@ -150,6 +155,11 @@ func (s *system) create(at place, m *engine.Member) {
 	}
 	if _, twice := s.runs[at]; twice {
 		s.fail("a second run at %v", at)
+	}
+	for later := at.phase + 1; later <= len(s.batch.Phases); later++ {
+		if _, overtaken := s.runs[place{later, at.member}]; overtaken {
+			s.fail("member %d enters phase %d after phase %d", at.member, at.phase, later)
+		}
 	}
 	s.runs[at] = run
 }
@@ -323,7 +333,7 @@ func (s *system) live() {
 		}
 		s.now = s.now.Add(24 * time.Hour)
 		for _, p := range s.batch.Phases {
-			if p.Status == engine.PhasePending {
+			if p.Status == engine.PhasePending || p.Status == engine.PhaseDispatched && !p.Walked {
 				s.due(p.ID)
 			}
 		}
@@ -350,6 +360,11 @@ func (s *system) tally() {
 		}
 		if p.Succeeded != c.Succeeded || p.Failed != c.Failed || p.Cancelled != c.Cancelled {
 			s.fail("phase %s counts %d, %d, %d; its runs %+v", p.Name, p.Succeeded, p.Failed, p.Cancelled, c)
+		}
+	}
+	for id, m := range s.members {
+		if m.OpenPhase != 0 || len(m.Queue) > 0 {
+			s.fail("member %d is still in phase %d, with %v to come", id, m.OpenPhase, m.Queue)
 		}
 	}
 	for _, h := range s.past { // whatever comes now changes nothing
