@@ -1,9 +1,13 @@
 package engine_test
 
 import (
+	"maps"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // drawing reads the transitions that docs/state-machine.md draws, each as
@@ -44,3 +48,36 @@ func begins(transition string) bool {
 }
 
 func ends(transition string) bool { return strings.HasSuffix(transition, "--> [*]") }
+
+func TestEveryBatchEndsWhateverComes(t *testing.T) {
+	t.Parallel()
+	rb := parse(t)
+	drawn := drawing(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSystem(rb, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }, t.Fatalf)
+		s.live()
+		for transition := range s.passed {
+			if !drawn[transition] && !ends(transition) {
+				t.Fatalf("docs/state-machine.md does not draw %s", transition)
+			}
+		}
+	})
+}
+
+// The same systems, from a fixed seed, pass through everything that is drawn.
+func TestDrawingShowsExactlyWhatHappens(t *testing.T) {
+	t.Parallel()
+	rb := parse(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	passed := map[string]bool{}
+	for range 2000 {
+		s := newSystem(rb, random.IntN, t.Fatalf)
+		s.live()
+		maps.Copy(passed, s.passed)
+	}
+	for transition := range drawing(t) {
+		if !passed[transition] && !begins(transition) {
+			t.Errorf("docs/state-machine.md draws %s, which does not happen", transition)
+		}
+	}
+}

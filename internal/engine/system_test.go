@@ -4,13 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"slices"
-	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -372,39 +368,6 @@ func (s *system) tally() {
 		s.runEvent(h.at, h.event)
 		if !reflect.DeepEqual(before, s.runs[h.at]) {
 			s.fail("%T changed a run after the end", h.event)
-		}
-	}
-}
-
-func TestEveryBatchEndsWhateverComes(t *testing.T) {
-	t.Parallel()
-	rb := parse(t)
-	drawn := drawing(t)
-	rapid.Check(t, func(t *rapid.T) {
-		s := newSystem(rb, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }, t.Fatalf)
-		s.live()
-		for transition := range s.passed {
-			if !drawn[transition] && !ends(transition) {
-				t.Fatalf("docs/state-machine.md does not draw %s", transition)
-			}
-		}
-	})
-}
-
-// The same systems, from a fixed seed, pass through everything that is drawn.
-func TestDrawingShowsExactlyWhatHappens(t *testing.T) {
-	t.Parallel()
-	rb := parse(t)
-	random := rand.New(rand.NewPCG(1, 2))
-	passed := map[string]bool{}
-	for range 2000 {
-		s := newSystem(rb, random.IntN, t.Fatalf)
-		s.live()
-		maps.Copy(passed, s.passed)
-	}
-	for transition := range drawing(t) {
-		if !passed[transition] && !begins(transition) {
-			t.Errorf("docs/state-machine.md draws %s, which does not happen", transition)
 		}
 	}
 }
