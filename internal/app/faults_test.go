@@ -366,3 +366,25 @@ func TestTickMakesUpForLostMessages(t *testing.T) {
 		t.Fatalf("%d retries were announced again", got)
 	}
 }
+
+func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(flat)
+	remove := w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Upsert}, Status: 503})
+	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3))); app.CodeOf(err) != app.CodeUnavailable {
+		t.Fatalf("%v", err)
+	}
+	remove()
+	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Skip: 1, Count: 1, Status: 503}) // the members' write
+	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3))); app.CodeOf(err) != app.CodeUnavailable {
+		t.Fatalf("%v", err)
+	}
+	if err := w.app.Tick(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	page, err := w.app.Batches(w.ctx, app.ListOptions{})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != 1 || page.Items[0].MemberCount != 3 {
+		t.Fatalf("listed %+v, %v; want the first batch, which is whole, and not the second", page.Items, err)
+	}
+}

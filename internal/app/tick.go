@@ -25,13 +25,17 @@ const grace = 2 * time.Minute
 func (a *App) Tick(ctx context.Context) error {
 	now := a.now().UTC()
 	batches, err := store.All[entry](ctx, a.store, store.PartitionBatches,
-		"SELECT * FROM c WHERE c.type = 'entry' AND NOT IS_DEFINED(c.doc.creating) AND c.doc.status IN ('detected', 'init_dispatched', 'active')")
+		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active'))")
 	if err != nil {
 		return err
 	}
 	var failures []error
 	for _, e := range batches {
-		if err := a.tickBatch(ctx, e.Doc.BatchView, now); err != nil {
+		err := a.tickBatch(ctx, e.Doc.BatchView, now)
+		if e.Doc.Creating && errors.Is(err, store.ErrNotFound) {
+			continue // it is being written, or was never written to the end
+		}
+		if err != nil {
 			failures = append(failures, fmt.Errorf("batch %d: %w", e.Doc.ID, err))
 		}
 	}
