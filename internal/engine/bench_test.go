@@ -1,0 +1,36 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// BenchmarkDecide takes the decision on a result that dispatches the next step.
+func BenchmarkDecide(b *testing.B) {
+	rb, diagnostics := runbook.Parse([]byte(source))
+	if rb == nil {
+		b.Fatal(diagnostics.Err())
+	}
+	batch := engine.NewBatch(42, rb, 3, 1, nil, "ada", now)
+	member := engine.Member{ID: 17, Page: 1, Status: engine.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`), "Kind": json.RawMessage(`"User"`)}}
+	run, err := engine.NewRun(&batch, batch.Phases[1], &member, rb, now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	state := engine.State{Run: &run, Member: &member, Runbook: rb}
+	started, err := engine.Decide(state, engine.RunStarted{}, now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	state.Run = started.Run
+	result := engine.StepResult{JobID: started.Run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := engine.Decide(state, result, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
