@@ -150,7 +150,14 @@ func (s *System) dir(part string) (string, error) {
 		return "", nil
 	}
 	dir := filepath.Join(s.config.DataDir, part)
-	return dir, os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	unlock, err := lock(dir)
+	if err == nil {
+		s.close = append(s.close, unlock)
+	}
+	return dir, err
 }
 
 func (s *System) startServiceBus(ctx context.Context) (err error) {
