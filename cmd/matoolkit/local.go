@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -41,6 +43,7 @@ type upFlags struct {
 	free      bool
 	endpoints string
 	topology  string
+	seed      string
 	stats     string
 	verbose   bool
 }
@@ -74,11 +77,16 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.Addresses.Host, "host", d.Host, "address of the Functions host (HTTP)")
 	flags.StringVar(&f.config.Addresses.Entra, "entra", d.Entra, "address of Entra ID (HTTPS)")
 	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of the tenant: Graph and Exchange (HTTP)")
+	flags.StringVar(&f.seed, "seed", "", "put the users, groups and recipients in this file into the tenant; what is there stays")
 	flags.BoolVar(&f.free, "free-ports", false, "take free ports instead")
 	flags.StringVar(&f.endpoints, "endpoints", "", "write where everything is to this file, as JSON, when all is ready")
 	flags.StringVar(&f.stats, "stats", "", "write what the parts counted to this file at the end, as JSON")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print what the parts log")
 	flags.SortFlags = false
+	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant"} {
+		c.MarkFlagsMutuallyExclusive("free-ports", address)
+	}
+	c.MarkFlagsMutuallyExclusive("ephemeral", "data-dir")
 	return c
 }
 
@@ -119,6 +127,9 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := seed(ctx, s, f.seed); err != nil {
+		return errors.Join(fmt.Errorf("--seed: %w", err), s.Close())
+	}
 	for _, line := range s.Lines() {
 		fmt.Fprintf(out, "%-22s %s\n", line.Part, line.Address)
 	}
@@ -141,8 +152,37 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 	return s.Close()
 }
 
+func seed(ctx context.Context, s *system.System, file string) error {
+	if file == "" {
+		return nil
+	}
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return demo.Seed(ctx, s.TenantURL(), body)
+}
+
+// awaitHost waits until the part that starts last listens.
+func awaitHost(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the local system does not run: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
 func envCommand() *cobra.Command {
 	var dataDir, program string
+	var wait bool
 	c := &cobra.Command{
 		Use:   "env",
 		Short: "Print the environment for a program that uses the local system",
@@ -156,6 +196,11 @@ func envCommand() *cobra.Command {
 			if !ok {
 				return fmt.Errorf("--for: there is no environment for %q; there are cli, worker and handler", program)
 			}
+			if wait {
+				if err := awaitHost(cmd.Context(), e.Addresses.Host); err != nil {
+					return err
+				}
+			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {
 				fmt.Fprintf(cmd.OutOrStdout(), "export %s='%s'\n", name, strings.ReplaceAll(env[name], "'", `'\''`))
 			}
@@ -163,6 +208,7 @@ func envCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&dataDir, "data-dir", ".data", "the state folder of the running system")
+	c.Flags().BoolVar(&wait, "wait", false, "wait until the system is ready, at most 30 s")
 	c.Flags().StringVar(&program, "for", "cli", "cli, worker or handler")
 	return c
 }
