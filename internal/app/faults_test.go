@@ -227,7 +227,7 @@ func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
 		w.event(message.TypeBatchInit, message.BatchInit{BatchID: b.ID, RunbookVersion: 1})
 	}
 	sent := w.bus.Sent()
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "init steps are running") {
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "when its init steps have ended") {
 		t.Errorf("advanced during init: %v", err)
 	}
 	later, _ := w.process(20 * time.Minute)

@@ -21,6 +21,7 @@ const (
 	ExitNotFound    = 4
 	ExitRefused     = 5
 	ExitUnavailable = 6
+	ExitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
 // exit is an error with the status that it ends the program with. An exit without
@@ -63,7 +64,7 @@ func describe(err error) (status int, text, hint string) {
 	case errors.As(err, &e):
 		return e.status, e.text, e.hint
 	case errors.Is(err, context.Canceled):
-		return ExitFailed, "stopped", ""
+		return ExitInterrupted, "stopped", ""
 	case errors.As(err, &api):
 		return describeAPI(api)
 	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "if any flags in the group"):

@@ -102,7 +102,7 @@ Exit status:
   0  done              3  not signed in, or not allowed
   1  failed            4  there is no such thing
   2  wrong usage       5  refused: invalid input, or the state does not allow it
-                       6  the API cannot be reached, try again`,
+130  interrupted       6  the API cannot be reached, try again`,
 		Version:           app.Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

@@ -101,7 +101,7 @@ func advance(b *Batch, now time.Time) (Decision, error) {
 		case p.Status == PhaseDispatched && !p.Walked:
 			return Decision{Repeated: true, Effects: []Effect{Announce{Phase: p.ID}}}, nil
 		case p.Status == PhaseDispatched:
-			return Decision{}, refuse("batch %d is still in phase %q: it can be advanced when all its members have ended there (%s)", b.ID, p.Name, progress(*p))
+			return Decision{}, refuse("batch %d is still in phase %q: it can be advanced when %s", b.ID, p.Name, underWay(*p))
 		}
 		if b.StartTime == nil {
 			b.StartTime = &now
@@ -112,11 +112,11 @@ func advance(b *Batch, now time.Time) (Decision, error) {
 	return Decision{}, refuse("batch %d has no phase left to advance to", b.ID)
 }
 
-func progress(p Phase) string {
+func underWay(p Phase) string {
 	if p.Kind == KindInit {
-		return "its init steps are running"
+		return "its init steps have ended"
 	}
-	return fmt.Sprintf("%d of %d groups of members are done", p.ShardsClosed, p.Shards)
+	return "all its members have ended there"
 }
 
 // phaseDue dispatches a phase whose time has come. While the init sequence runs,

@@ -66,21 +66,6 @@ func (p *Process) Stop(grace time.Duration) error {
 	}
 }
 
-// PeakMemory is the most resident memory that the process had, in bytes, once it
-// has ended; 0 where the system does not tell.
-func (p *Process) PeakMemory() int64 {
-	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	return usage.Maxrss << 10 // kilobytes on Linux
-}
-
-// CPU is the processor time that the process took, once it has ended.
-func (p *Process) CPU() time.Duration {
-	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
-}
-
 // WaitEndpoints reads the file that "matoolkit local up --endpoints" writes when
 // its parts are ready.
 func WaitEndpoints(ctx context.Context, file string, p *Process) (Endpoints, error) {
