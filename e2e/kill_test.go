@@ -60,9 +60,12 @@ func TestKilledAtAnyMoment(t *testing.T) {
 }
 
 // moment is when something is killed: a little after so many members are through.
+// Where it is down for a second, what works with it meets a closed port as well as
+// a broken connection.
 type moment struct {
 	members int
 	after   time.Duration
+	down    time.Duration // until it is started again
 }
 
 // moments are in the order they come in. The first one of a phase comes while it is
@@ -71,7 +74,11 @@ func moments(random *rand.Rand, n, members int) []moment {
 	var all []moment
 	least := 0
 	for range n {
-		m := moment{members: least, after: time.Duration(random.IntN(100)) * time.Millisecond}
+		m := moment{
+			members: least,
+			after:   time.Duration(random.IntN(100)) * time.Millisecond,
+			down:    time.Duration(random.IntN(1000)) * time.Millisecond,
+		}
 		if len(all) > 0 || random.IntN(2) == 1 {
 			m.members = least + random.IntN(max(1, members-least))
 		}
@@ -92,10 +99,10 @@ func killIn(m *machine, a *admin, victim, phase string, moments []moment) error 
 			return err
 		}
 		time.Sleep(at.after) // the fault's own moment, not a wait for anything
-		if err := m.kill(victim); err != nil {
+		if err := m.kill(victim, at.down); err != nil {
 			return err
 		}
-		m.t.Logf("%s: killed %s in %s, %s after %d were through", time.Since(m.began).Round(time.Millisecond), victim, phase, at.after, through)
+		m.t.Logf("%s: killed %s in %s, %s after %d were through, for %s", time.Since(m.began).Round(time.Millisecond), victim, phase, at.after, through, at.down)
 	}
 	return nil
 }

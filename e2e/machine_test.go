@@ -140,8 +140,9 @@ func (m *machine) workerEnv() map[string]string {
 	return env
 }
 
-// kill ends a process, or the handler, as kill -9 does, and starts it again.
-func (m *machine) kill(name string) error {
+// kill ends a process as kill -9 does and starts it again after a while. The
+// handler is started again by its host, at once.
+func (m *machine) kill(name string, down time.Duration) error {
 	if name == "handler" {
 		return m.killHandler()
 	}
@@ -149,6 +150,7 @@ func (m *machine) kill(name string) error {
 	p := m.processes[name]
 	m.mu.Unlock()
 	p.Kill()
+	time.Sleep(down) // the outage itself
 	return m.launch(name)
 }
 
