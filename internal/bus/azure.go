@@ -67,13 +67,17 @@ func (a *Azure) Close(ctx context.Context) error { return a.client.Close(ctx) }
 // Sent is how many messages have been acknowledged.
 func (a *Azure) Sent() int64 { return a.sent.Load() }
 
-// Ping tells whether the broker answers.
+// Ping tells whether the broker answers, by a look at a subscription that takes
+// nothing from it.
 func (a *Azure) Ping(ctx context.Context) error {
-	sender, err := a.sender(message.TopicOrchestratorEvents)
+	receiver, err := a.client.NewReceiverForSubscription(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, nil)
 	if err != nil {
-		return err
+		return unavailable(err)
 	}
-	if _, err := sender.NewMessageBatch(ctx, nil); err != nil {
+	_, err = receiver.PeekMessages(ctx, 1, nil)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err = errors.Join(err, receiver.Close(closing)); err != nil {
 		return unavailable(err)
 	}
 	return nil

@@ -1,0 +1,81 @@
+package message_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// The field names are a contract with workers in other languages.
+func TestMessagesOnTheWire(t *testing.T) {
+	t.Parallel()
+	correlation := message.Correlation{BatchID: 42, StepExecutionID: 20000017001, RunbookName: "move", RunbookVersion: 3}
+	for _, tt := range []struct {
+		name    string
+		message any
+		want    string
+	}{
+		{"batch-init", message.BatchInit{BatchID: 42, RunbookName: "move", RunbookVersion: 3}, `{"BatchId":42,"RunbookName":"move","RunbookVersion":3}`},
+		{
+			"phase-due, as another sender has it",
+			message.PhaseDue{BatchID: 42, RunbookName: "move", RunbookVersion: 3, PhaseName: "p", PhaseExecutionID: 2},
+			`{"BatchId":42,"RunbookName":"move","RunbookVersion":3,"PhaseName":"p","PhaseExecutionId":2}`,
+		},
+		{
+			"phase-due, a later page",
+			message.PhaseDue{BatchID: 42, RunbookName: "move", RunbookVersion: 3, PhaseName: "p", PhaseExecutionID: 2, Page: 7},
+			`{"BatchId":42,"RunbookName":"move","RunbookVersion":3,"PhaseName":"p","PhaseExecutionId":2,"Page":7}`,
+		},
+		{"poll-check", message.StepCheck{BatchID: 42, StepExecutionID: 20000017001, Count: 2}, `{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":false,"Count":2}`},
+		{
+			"job",
+			message.Job{JobID: "j", BatchID: 42, WorkerID: "w", FunctionName: "F", Parameters: json.RawMessage(`{"A":1}`), CorrelationData: correlation},
+			`{"JobId":"j","BatchId":42,"WorkerId":"w","FunctionName":"F","Parameters":{"A":1},` +
+				`"CorrelationData":{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":false,"RunbookName":"move","RunbookVersion":3}}`,
+		},
+		{
+			"result",
+			message.Result{
+				JobID: "j", Status: message.StatusSuccess, ResultType: message.ResultBoolean, Result: json.RawMessage(`true`),
+				DurationMs: 5, Timestamp: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), CorrelationData: correlation,
+			},
+			`{"JobId":"j","Status":"Success","ResultType":"Boolean","Result":true,"Error":null,"DurationMs":5,"Timestamp":"2026-03-01T12:00:00Z",` +
+				`"CorrelationData":{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":false,"RunbookName":"move","RunbookVersion":3}}`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := json.Marshal(tt.message)
+			if err != nil || string(got) != tt.want {
+				t.Fatalf("%s, %v\nwant %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestFieldNamesAreReadInAnyCase(t *testing.T) {
+	t.Parallel()
+	var r message.Result
+	body := `{"jobId":"j","status":"success","error":{"message":"m","isThrottled":true},"correlationData":{"batchId":42,"stepExecutionId":7}}`
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.JobID != "j" || r.Error == nil || !r.Error.IsThrottled || r.CorrelationData.BatchID != 42 || r.CorrelationData.StepExecutionID != 7 {
+		t.Fatalf("%+v", r)
+	}
+}
+
+// Job ids are unique within a batch only; message ids must be in the whole system.
+func TestIDsOfDifferentBatchesDiffer(t *testing.T) {
+	t.Parallel()
+	one, other := message.Job{JobID: "step-1-attempt-1", BatchID: 1}, message.Job{JobID: "step-1-attempt-1", BatchID: 2}
+	if one.ID() == other.ID() || one.ID() != (message.Job{JobID: one.JobID, BatchID: 1}).ID() {
+		t.Fatalf("%s, %s", one.ID(), other.ID())
+	}
+	r := message.Result{JobID: one.JobID, CorrelationData: message.Correlation{BatchID: 1}}
+	if r.ID() == one.ID() || r.ID() == (message.Result{JobID: one.JobID, CorrelationData: message.Correlation{BatchID: 2}}).ID() {
+		t.Fatal(r.ID())
+	}
+}
