@@ -36,10 +36,10 @@ type Environment struct {
 // OSEnvironment is that of the process.
 func OSEnvironment() Environment {
 	e := Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now}
-	if e.Terminal = term.IsTerminal(int(os.Stdout.Fd())); e.Terminal {
-		if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-			e.Width = width
-		}
+	// A terminal that does not say how wide it is gets plain lines: nothing can be
+	// drawn on it.
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && width > 0 {
+		e.Terminal, e.Width = true, width
 	}
 	return e
 }
