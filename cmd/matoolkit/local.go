@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -94,7 +95,7 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 	c := f.config
 	for _, p := range f.parts {
 		if !slices.Contains(system.AllParts(), system.Part(p)) {
-			return fmt.Errorf("--parts: there is no part %q; there are %v", p, system.AllParts())
+			return cli.Usage(fmt.Errorf("--parts: there is no part %q; there are servicebus, cosmos, identity and host", p))
 		}
 		c.Parts = append(c.Parts, system.Part(p))
 	}
@@ -194,7 +195,7 @@ func envCommand() *cobra.Command {
 			sets := map[string]map[string]string{"cli": e.CLI, "worker": e.Worker, "handler": e.Handler}
 			env, ok := sets[program]
 			if !ok {
-				return fmt.Errorf("--for: there is no environment for %q; there are cli, worker and handler", program)
+				return cli.Usage(fmt.Errorf("--for: there is no environment for %q; there are cli, worker and handler", program))
 			}
 			if wait {
 				if err := awaitHost(cmd.Context(), e.Addresses.Host); err != nil {

@@ -34,6 +34,9 @@ type exit struct {
 
 func (e *exit) Error() string { return e.text }
 
+// Usage makes an error one of wrong usage, for commands that others add to the root.
+func Usage(err error) error { return usage(err) }
+
 func usage(err error) error { return &exit{status: ExitUsage, text: err.Error()} }
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
