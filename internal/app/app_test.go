@@ -130,6 +130,27 @@ func TestFailedMemberStaysBehindAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
+func TestMembersWhoFailedDoNotWaitForLaterPhases(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"))
+	b := w.batch("move", people(5))
+	for _, phase := range []string{"init", "create"} {
+		if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); err != nil {
+			t.Fatal(describe(err))
+		}
+		w.pump(1, func(j message.Job) (string, error) {
+			if j.FunctionName == "Join" && strings.Contains(string(j.Parameters), "Person 3") {
+				return "", errors.New("no")
+			}
+			return migrate(j)
+		}, func() bool { return w.ended(b.ID, phase) })
+	}
+	if verify := w.phases(b.ID)[2]; verify.Members != 4 || verify.Waiting != 4 {
+		t.Fatalf("%+v", verify)
+	}
+}
+
 func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

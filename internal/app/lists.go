@@ -126,7 +126,13 @@ func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *Pha
 	case p.Kind == engine.KindInit:
 		return a.countInit(ctx, b, p, v)
 	case p.Status == engine.PhasePending:
-		v.Members, v.Waiting = b.Members, b.Members
+		left := b.Members
+		for _, earlier := range b.Phases { // a member fails in one phase and takes part in none after it
+			if earlier.Kind == engine.KindPhase {
+				left -= earlier.Failed
+			}
+		}
+		v.Members, v.Waiting = left, left
 		return nil
 	case p.Status.Terminal():
 		v.Succeeded, v.Failed, v.Cancelled = p.Succeeded, p.Failed, p.Cancelled
