@@ -6,6 +6,7 @@ package workerresults
 import (
 	"context"
 
+	"github.com/matoolkit/matoolkit/functions/delivery"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -13,8 +14,6 @@ import (
 
 // Name is the function's, the same as its folder's.
 const Name = message.TopicWorkerResults
-
-const binding = "message" // as in function.json
 
 // Handler takes one result. nil settles the message; an error has it delivered
 // again at once, so a Handler must expect any result twice.
@@ -25,18 +24,10 @@ type Handler interface {
 // New makes the function.
 func New(handler Handler) invocation.Func {
 	return func(ctx context.Context, call *invocation.Call) error {
-		body, err := call.Binary(binding)
+		m, err := delivery.Message(call)
 		if err != nil {
 			return err
 		}
-		kind, _ := call.Properties[message.PropertyMessageType].(string)
-		return handler.HandleResult(ctx, app.Message{
-			ID:            call.MessageID,
-			Type:          kind,
-			Body:          body,
-			Properties:    call.Properties,
-			DeliveryCount: max(call.DeliveryCount, 1),
-			EnqueuedAt:    call.EnqueuedAt,
-		})
+		return handler.HandleResult(ctx, m)
 	}
 }
