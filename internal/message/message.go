@@ -1,4 +1,4 @@
-// Package message holds the contracts of what travels over Service Bus: the six
+// Package message holds the contracts of what travels over Service Bus: the
 // orchestrator events, the worker's job and the worker's result, with the names
 // of the topics and of the application properties that route them.
 //
@@ -35,6 +35,8 @@ const (
 	TypeMemberRemoved = "member-removed"
 	TypePollCheck     = "poll-check"
 	TypeRetryCheck    = "retry-check"
+	TypeDeadlineCheck = "deadline-check"
+	TypeBatchWork     = "batch-work"
 )
 
 // Limit is the largest body, in bytes, that is sent: Service Bus Standard takes
@@ -62,6 +64,16 @@ type PhaseDue struct {
 	PhaseName        string `json:"PhaseName"`
 	PhaseExecutionID int    `json:"PhaseExecutionId"`
 	Page             int    `json:"Page,omitempty"`
+	// Walk is which announcement of the phase this page belongs to, so that the
+	// ids of its pages differ from an earlier one's. Empty for the first.
+	Walk string `json:"Walk,omitempty"`
+}
+
+// MemberEvent is the body of member-added and member-removed.
+type MemberEvent struct {
+	BatchID       int    `json:"BatchId"`
+	MemberKey     string `json:"MemberKey"`
+	BatchMemberID int    `json:"BatchMemberId"`
 }
 
 // StepCheck is the body of poll-check and retry-check. Count is the poll or the
@@ -71,6 +83,34 @@ type StepCheck struct {
 	StepExecutionID int64 `json:"StepExecutionId"`
 	IsInitStep      bool  `json:"IsInitStep"`
 	Count           int   `json:"Count"`
+}
+
+// DeadlineCheck asks whether a dispatched step still waits for the result of one
+// job although its timeout has passed. JobID is the job that was dispatched then,
+// so that a check of an earlier attempt is known as such.
+type DeadlineCheck struct {
+	BatchID         int    `json:"BatchId"`
+	StepExecutionID int64  `json:"StepExecutionId"`
+	IsInitStep      bool   `json:"IsInitStep"`
+	JobID           string `json:"JobId"`
+}
+
+// Kinds of BatchWork.
+const (
+	WorkStop    = "stop"    // end what the members of a cancelled batch still do
+	WorkRelease = "release" // let the members of a resumed batch go on
+	WorkRetry   = "retry"   // try failed members again
+)
+
+// BatchWork asks for work over the members of a batch, one page of them per
+// message, each followed by a message for the next. Page counts from 1; 0 means
+// the first. Task names what an administrator asked for, where the kind of work
+// needs more than its name.
+type BatchWork struct {
+	BatchID int    `json:"BatchId"`
+	Work    string `json:"Work"`
+	Page    int    `json:"Page,omitempty"`
+	Task    string `json:"Task,omitempty"`
 }
 
 // Correlation travels with a job to the worker and comes back unchanged with its
@@ -92,6 +132,9 @@ type Job struct {
 	FunctionName    string          `json:"FunctionName"`
 	Parameters      json.RawMessage `json:"Parameters"` // always a JSON object
 	CorrelationData Correlation     `json:"CorrelationData"`
+	// ExpiresAt is the moment, in UTC, past which the job must not be begun: the
+	// orchestrator has given the step up. Nil means never.
+	ExpiresAt *time.Time `json:"ExpiresAt,omitempty"`
 }
 
 // ID is the job's Service Bus message id: the same each time that the same job
@@ -134,4 +177,7 @@ type JobError struct {
 	Type        string `json:"Type"`
 	IsThrottled bool   `json:"IsThrottled"`
 	Attempts    int    `json:"Attempts"`
+	// RetryAfterSeconds is after how many seconds the worker asks to be tried
+	// again, as a throttled tenant told it to; 0 means that it has no wish.
+	RetryAfterSeconds int `json:"RetryAfterSeconds,omitempty"`
 }

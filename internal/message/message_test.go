@@ -12,6 +12,7 @@ import (
 func TestMessagesOnTheWire(t *testing.T) {
 	t.Parallel()
 	correlation := message.Correlation{BatchID: 42, StepExecutionID: 20000017001, RunbookName: "move", RunbookVersion: 3}
+	expiry := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name    string
 		message any
@@ -28,6 +29,27 @@ func TestMessagesOnTheWire(t *testing.T) {
 			message.PhaseDue{BatchID: 42, RunbookName: "move", RunbookVersion: 3, PhaseName: "p", PhaseExecutionID: 2, Page: 7},
 			`{"BatchId":42,"RunbookName":"move","RunbookVersion":3,"PhaseName":"p","PhaseExecutionId":2,"Page":7}`,
 		},
+		{
+			"phase-due, announced again",
+			message.PhaseDue{BatchID: 42, RunbookName: "move", RunbookVersion: 3, PhaseName: "p", PhaseExecutionID: 2, Page: 7, Walk: "resume-2"},
+			`{"BatchId":42,"RunbookName":"move","RunbookVersion":3,"PhaseName":"p","PhaseExecutionId":2,"Page":7,"Walk":"resume-2"}`,
+		},
+		{
+			"member-added and member-removed",
+			message.MemberEvent{BatchID: 42, MemberKey: "a@contoso.com", BatchMemberID: 505},
+			`{"BatchId":42,"MemberKey":"a@contoso.com","BatchMemberId":505}`,
+		},
+		{
+			"deadline-check",
+			message.DeadlineCheck{BatchID: 42, StepExecutionID: 20000017001, IsInitStep: true, JobID: "step-20000017001-attempt-1"},
+			`{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":true,"JobId":"step-20000017001-attempt-1"}`,
+		},
+		{"batch-work", message.BatchWork{BatchID: 42, Work: message.WorkStop}, `{"BatchId":42,"Work":"stop"}`},
+		{
+			"batch-work, a later page",
+			message.BatchWork{BatchID: 42, Work: message.WorkRetry, Page: 3, Task: "t7"},
+			`{"BatchId":42,"Work":"retry","Page":3,"Task":"t7"}`,
+		},
 		{"poll-check", message.StepCheck{BatchID: 42, StepExecutionID: 20000017001, Count: 2}, `{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":false,"Count":2}`},
 		{
 			"job",
@@ -35,6 +57,19 @@ func TestMessagesOnTheWire(t *testing.T) {
 			`{"JobId":"j","BatchId":42,"WorkerId":"w","FunctionName":"F","Parameters":{"A":1},` +
 				`"CorrelationData":{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":false,"RunbookName":"move","RunbookVersion":3}}`,
 		},
+		{
+			"job that expires",
+			message.Job{JobID: "j", BatchID: 42, WorkerID: "w", FunctionName: "F", Parameters: json.RawMessage(`{}`), CorrelationData: correlation, ExpiresAt: &expiry},
+			`{"JobId":"j","BatchId":42,"WorkerId":"w","FunctionName":"F","Parameters":{},` +
+				`"CorrelationData":{"BatchId":42,"StepExecutionId":20000017001,"IsInitStep":false,"RunbookName":"move","RunbookVersion":3},` +
+				`"ExpiresAt":"2026-03-01T12:30:00Z"}`,
+		},
+		{
+			"error",
+			message.JobError{Message: "m", Type: "t", IsThrottled: true, Attempts: 6, RetryAfterSeconds: 17},
+			`{"Message":"m","Type":"t","IsThrottled":true,"Attempts":6,"RetryAfterSeconds":17}`,
+		},
+		{"error without a wish", message.JobError{Message: "m", Type: "t", Attempts: 1}, `{"Message":"m","Type":"t","IsThrottled":false,"Attempts":1}`},
 		{
 			"result",
 			message.Result{
@@ -52,6 +87,22 @@ func TestMessagesOnTheWire(t *testing.T) {
 				t.Fatalf("%s, %v\nwant %s", got, err, tt.want)
 			}
 		})
+	}
+}
+
+// The routing words are part of that contract.
+func TestWordsOnTheWire(t *testing.T) {
+	t.Parallel()
+	for got, want := range map[string]string{
+		message.TypeBatchInit: "batch-init", message.TypePhaseDue: "phase-due",
+		message.TypeMemberAdded: "member-added", message.TypeMemberRemoved: "member-removed",
+		message.TypePollCheck: "poll-check", message.TypeRetryCheck: "retry-check",
+		message.TypeDeadlineCheck: "deadline-check", message.TypeBatchWork: "batch-work",
+		message.WorkStop: "stop", message.WorkRelease: "release", message.WorkRetry: "retry",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
