@@ -3,7 +3,6 @@ package runbook
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -23,10 +22,12 @@ type draft struct {
 
 type draftPhase struct {
 	Phase
-	steps []draftStep
-	path  string
-	pos   position // of the offset
-	valid bool     // the offset was read
+	steps      []draftStep
+	onComplete []draftStep
+	path       string
+	pos        position // of the offset
+	valid      bool     // the offset was read
+	success    position // of require_success
 }
 
 type draftRollback struct {
@@ -66,7 +67,7 @@ func (d *draft) runbook() *Runbook {
 		Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
 	}
 	for _, ph := range d.phases {
-		ph.Phase.Steps = steps(ph.steps)
+		ph.Phase.Steps, ph.OnComplete = steps(ph.steps), steps(ph.onComplete)
 		r.Phases = append(r.Phases, ph.Phase)
 	}
 	for _, rb := range d.rollbacks {
@@ -145,94 +146,6 @@ func clip(s string) string {
 		return string(r[:60]) + "…"
 	}
 	return s
-}
-
-func (f fields) retry() *Retry {
-	n, ok := f.values["retry"]
-	if !ok {
-		return nil
-	}
-	g, ok := f.p.object(n, f.join("retry"), "max_retries", "interval")
-	if !ok {
-		return nil
-	}
-	g.require("max_retries")
-	r := &Retry{MaxRetries: g.count("max_retries", 100), Interval: g.duration("interval")}
-	if r.MaxRetries > 0 {
-		g.require("interval")
-	}
-	return r
-}
-
-// count reads a field as a whole number from 0 to most.
-func (f fields) count(name string, most int) int {
-	n, ok := f.values[name]
-	if !ok {
-		return 0
-	}
-	path := f.join(name)
-	if n, ok = f.p.enter(n, path); !ok {
-		return 0
-	}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
-		f.p.errorf(at(n), path, CodeBadType, "must be a whole number, not %s", describe(n))
-		return 0
-	}
-	c, err := strconv.Atoi(n.Value)
-	if err != nil || c < 0 || c > most {
-		f.p.errorf(at(n), path, CodeBadValue, "must be a whole number from 0 to %d", most)
-		return 0
-	}
-	return c
-}
-
-func (f fields) poll() *Poll {
-	n, ok := f.values["poll"]
-	if !ok {
-		return nil
-	}
-	g, ok := f.p.object(n, f.join("poll"), "interval", "timeout")
-	if !ok {
-		return nil
-	}
-	g.require("interval", "timeout")
-	poll := &Poll{Interval: g.duration("interval"), Timeout: g.duration("timeout")}
-	if poll.Timeout > 0 && poll.Interval > poll.Timeout {
-		f.p.errorf(g.at("interval"), g.join("interval"), CodeBadValue, "is longer than the timeout, so that no second poll would come")
-	}
-	return poll
-}
-
-func (f fields) phases() []draftPhase {
-	var phases []draftPhase
-	seen := map[string]int{}
-	for i, item := range f.list("phases", "phase", 1, MaxPhases) {
-		path := fmt.Sprintf("%s[%d]", f.join("phases"), i)
-		g, ok := f.p.object(item, path, "name", "offset", "steps")
-		if !ok {
-			continue
-		}
-		g.require("name", "offset", "steps")
-		ph := draftPhase{path: path, pos: g.at("offset")}
-		ph.Name = g.title("name")
-		if line, twice := seen[ph.Name]; twice && ph.Name != "" {
-			f.p.errorf(g.at("name"), g.join("name"), CodeDuplicatePhase, "a phase %q is already on line %d", clip(ph.Name), line)
-		}
-		if strings.EqualFold(ph.Name, "init") {
-			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the init steps are shown under that name", ph.Name)
-		}
-		seen[ph.Name] = g.at("name").line
-		if s := g.text("offset"); s != "" {
-			offset, err := ParseOffset(s)
-			if err != nil {
-				f.p.errorf(ph.pos, g.join("offset"), CodeBadOffset, "%v", err)
-			}
-			ph.Offset, ph.valid = offset, err == nil
-		}
-		ph.steps = g.steps("steps", 1)
-		phases = append(phases, ph)
-	}
-	return phases
 }
 
 func (f fields) rollbacks() []draftRollback {

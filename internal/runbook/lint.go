@@ -1,7 +1,6 @@
 package runbook
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -15,13 +14,15 @@ func (p *parser) lint(d *draft) {
 		p: p, d: d,
 		outputs: map[string]output{}, known: map[string]int{},
 		columns: map[string]bool{}, lists: map[string]bool{}, folded: map[string]string{},
-		callers: map[string]*callers{},
+		callers: map[string]*callers{}, batchOutputs: map[string]output{},
 	}
 	l.declare()
 	l.order()
+	l.gates()
 	l.initSteps()
 	l.phaseSteps()
 	l.removalSteps()
+	l.completeSteps()
 	l.rollbackSteps()
 }
 
@@ -36,14 +37,21 @@ type linter struct {
 	lists   map[string]bool   // those that are multi-valued
 	folded  map[string]string // outputs and columns, by their name in lower case
 	callers map[string]*callers
+	// batchOutputs has every output of an on_complete step, where it is first
+	// written. They belong to one list of one phase, and never to a member.
+	batchOutputs map[string]output
 }
 
 // callers are the steps whose failure calls one rollback, as far as they matter:
 // what the earliest of them knows, all of them know.
 type callers struct {
 	init     string // an init step; empty when none
+	removal  string // a step of on_member_removed; empty when none
 	earliest string // the earliest phase step; empty when none
 	turn     int    // of earliest
+	complete string // an on_complete step; empty when none
+	// given has the outputs that each on_complete step among the callers knows.
+	given map[string]bool
 }
 
 // declare notes every column and output, and reports outputs that hide something.
@@ -61,6 +69,7 @@ func (l *linter) declare() {
 	}
 	for _, ph := range l.d.phases {
 		l.declareOutputs(ph.steps)
+		l.declareBatchOutputs(ph.onComplete)
 	}
 	for _, rb := range l.d.rollbacks {
 		l.declareOutputs(rb.steps)
@@ -106,7 +115,7 @@ func (l *linter) initSteps() {
 			l.p.errorf(out.pos, out.path, CodeInitOutput, "outputs are kept with a member, and init has none")
 		}
 		for _, u := range s.uses {
-			if !l.special(u) {
+			if !l.special(u, false) {
 				l.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, and init runs once for the whole batch; only %s are known", clip(u.variable), specialVariables)
 			}
 		}
@@ -118,17 +127,12 @@ func (l *linter) initSteps() {
 
 // phaseSteps follows one member through the phases in the order they fall due.
 func (l *linter) phaseSteps() {
-	phases := slices.Clone(l.d.phases)
-	// With an offset that could not be read, the order of the text is the best guess.
-	if !slices.ContainsFunc(phases, func(ph draftPhase) bool { return !ph.valid }) {
-		slices.SortStableFunc(phases, func(a, b draftPhase) int { return cmp.Compare(b.Offset, a.Offset) })
-	}
 	turn := 0
-	for _, ph := range phases {
+	for _, ph := range l.inTurn() {
 		for _, s := range ph.steps {
 			turn++
 			for _, u := range s.uses {
-				if l.special(u) {
+				if l.special(u, false) {
 					continue
 				}
 				l.use(u)
@@ -158,7 +162,7 @@ func (l *linter) removalSteps() {
 	own := map[string]bool{}
 	for _, s := range l.d.removed {
 		for _, u := range s.uses {
-			if l.special(u) {
+			if l.special(u, false) {
 				continue
 			}
 			l.use(u)
@@ -166,7 +170,9 @@ func (l *linter) removalSteps() {
 				l.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; for a member removed before that step this one fails", clip(u.variable), out.pos.line)
 			}
 		}
-		l.call(s)
+		if c := l.call(s); c != nil && c.removal == "" {
+			c.removal = s.Name
+		}
 		for _, out := range s.outputs {
 			own[out.variable] = true
 		}
@@ -199,15 +205,25 @@ func (l *linter) rollbackSteps() {
 }
 
 func (l *linter) rollbackUse(u use, c *callers, own map[string]bool) {
-	if l.special(u) {
+	if strings.HasPrefix(u.variable, "_") {
+		l.rollbackSpecial(u, c)
 		return
 	}
 	if c.init != "" {
 		l.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, but the init step %q calls this rollback; only %s are known then", clip(u.variable), clip(c.init), specialVariables)
 		return
 	}
-	l.use(u)
+	if c.complete != "" {
+		l.rollbackOfComplete(u, c, own)
+		return
+	}
 	_, isOutput := l.outputs[u.variable]
+	if !isOutput && !c.any() {
+		if _, isBatchOutput := l.batchOutputs[u.variable]; isBatchOutput {
+			return // for a caller that is not there yet
+		}
+	}
+	l.use(u)
 	if isOutput && c.earliest != "" && !own[u.variable] && !l.knownBy(u.variable, c.turn) {
 		l.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not known yet when the step %q fails and calls this rollback", clip(u.variable), clip(c.earliest))
 	}
@@ -215,14 +231,26 @@ func (l *linter) rollbackUse(u use, c *callers, own map[string]bool) {
 
 const specialVariables = "{{" + VariableBatchID + "}} and {{" + VariableBatchStartTime + "}}"
 
-// special tells whether a variable has a reserved name, and reports an unknown
-// one.
-func (l *linter) special(u use) bool {
+// special tells whether a variable has a reserved name, and reports one that is
+// unknown or not known there. Those of a phase are known to on_complete only.
+func (l *linter) special(u use, onComplete bool) bool {
 	if !strings.HasPrefix(u.variable, "_") {
 		return false
 	}
-	if u.variable != VariableBatchID && u.variable != VariableBatchStartTime {
-		l.p.errorf(u.pos, u.path, CodeUnknownSpecial, "{{%s}} is not a special variable; there are %s", clip(u.variable), specialVariables)
+	switch {
+	case slices.Contains(batchVariables, u.variable):
+	case !slices.Contains(phaseVariables, u.variable):
+		hint := ""
+		if near := nearest(u.variable, slices.Concat(batchVariables, phaseVariables)); near != "" {
+			hint = "; did you mean {{" + near + "}}?"
+		}
+		known := specialVariables
+		if onComplete {
+			known = completeVariables
+		}
+		l.p.errorf(u.pos, u.path, CodeUnknownSpecial, "{{%s}} is not a special variable; there are %s%s", clip(u.variable), known, hint)
+	case !onComplete:
+		l.p.errorf(u.pos, u.path, CodePhaseVariable, "{{%s}} is known only to the on_complete steps of a phase, when all its members have ended", u.variable)
 	}
 	return true
 }
@@ -233,6 +261,10 @@ func (l *linter) use(u use) {
 		l.p.errorf(u.pos, u.path, CodeListInText, "{{%s}} is a multi-valued column: a list can only be a parameter's whole value", clip(u.variable))
 	}
 	if _, isOutput := l.outputs[u.variable]; isOutput || l.columns[u.variable] {
+		return
+	}
+	if out, isBatchOutput := l.batchOutputs[u.variable]; isBatchOutput {
+		l.p.errorf(u.pos, u.path, CodeOnCompleteOutput, "{{%s}} is the output of line %d, an on_complete step; only later steps of its list know it, and no member", clip(u.variable), out.pos.line)
 		return
 	}
 	if name, near := l.folded[strings.ToLower(u.variable)]; near {

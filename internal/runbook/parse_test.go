@@ -38,7 +38,7 @@ func TestParseReadsTheWholeExample(t *testing.T) {
 			PrimaryKey: "UserPrincipalName", BatchTimeColumn: "CutoverTime",
 			MultiValued: []MultiValued{{"ProxyAddresses", FormatSemicolonDelimited}},
 		},
-		Retry: &Retry{2, time.Minute},
+		Retry: &Retry{MaxRetries: 2, Interval: time.Minute},
 		Init: []Step{{
 			Name: "create-batch-group", WorkerID: "worker-01", Function: "New-MigrationBatchGroup",
 			Params:    map[string]any{"BatchId": "{{_batch_id}}", "StartTime": "{{_batch_start_time}}"},
@@ -60,7 +60,7 @@ func TestParseReadsTheWholeExample(t *testing.T) {
 				{
 					Name: "join-group", WorkerID: "worker-01", Function: "Add-EntraGroupMember",
 					Params: map[string]any{"GroupId": "{{GroupId}}", "UserId": "{{UserId}}"},
-					Retry:  &Retry{5, 30 * time.Second}, Timeout: DefaultTimeout,
+					Retry:  &Retry{MaxRetries: 5, Interval: 30 * time.Second}, Timeout: DefaultTimeout,
 				},
 			}},
 			{Name: "copy-mail", Offset: 240, Steps: []Step{{
@@ -105,7 +105,7 @@ func TestColumnsAreWhatAMemberMustBring(t *testing.T) {
 func TestStepRetryReplacesTheRunbooks(t *testing.T) {
 	t.Parallel()
 	rb := example(t)
-	if got := rb.EffectiveRetry(rb.Phases[0].Steps[0]); got != (Retry{2, time.Minute}) {
+	if got := rb.EffectiveRetry(rb.Phases[0].Steps[0]); got != (Retry{MaxRetries: 2, Interval: time.Minute}) {
 		t.Errorf("without its own: %v", got)
 	}
 	if got := rb.EffectiveRetry(rb.Phases[2].Steps[0]); got != (Retry{}) {

@@ -23,6 +23,15 @@ const (
 	VariableBatchStartTime = "_batch_start_time"
 )
 
+// Special variables of a phase's on_complete steps, known nowhere else: how many
+// members the phase had, and how many of them ended each way.
+const (
+	VariablePhaseMembers   = "_phase_members"
+	VariablePhaseSucceeded = "_phase_succeeded"
+	VariablePhaseFailed    = "_phase_failed"
+	VariablePhaseCancelled = "_phase_cancelled"
+)
+
 // Runbook is one parsed and checked definition of a migration.
 type Runbook struct {
 	Name            string
@@ -40,6 +49,16 @@ type Phase struct {
 	Name   string
 	Offset Offset
 	Steps  []Step
+	// Approval holds the phase until an administrator approves it.
+	Approval bool
+	// RequireSuccess is the least share, in percent, of the members of the phase
+	// before that must have succeeded in it; with fewer the phase is held. 0 means
+	// that it does not ask.
+	RequireSuccess float64
+	// OnComplete runs once for the batch when all members of the phase have ended,
+	// however they did. Its steps have no member: they know the special variables
+	// and the outputs of earlier steps of the same list.
+	OnComplete []Step
 }
 
 // Step is one call of a worker's function.
@@ -57,10 +76,19 @@ type Step struct {
 	Timeout      time.Duration     // from dispatch to result; never 0 after Parse
 }
 
-// Retry repeats a failed step up to MaxRetries times, Interval apart.
+// The ways in which the waits between retries grow.
+const (
+	BackoffFixed       = "fixed"       // each is as long as Interval
+	BackoffExponential = "exponential" // each is twice the one before, up to MaxInterval
+)
+
+// Retry repeats a failed step up to MaxRetries times. The first wait is Interval.
 type Retry struct {
-	MaxRetries int
-	Interval   time.Duration
+	MaxRetries  int
+	Interval    time.Duration
+	Backoff     string        // empty is BackoffFixed
+	MaxInterval time.Duration // of one wait, before jitter; 0 when there is no bound
+	Jitter      int           // percent of a wait, by up to which it is lengthened at random
 }
 
 // Poll repeats an unfinished step every Interval until Timeout has passed.
@@ -130,11 +158,13 @@ func (r *Runbook) Phase(name string) (Phase, bool) {
 
 // Columns names the data columns a member needs: the primary key, and every
 // variable of the phases, the rollbacks and on_member_removed that is neither
-// special nor an output of a step. It is sorted and holds no name twice.
+// special nor an output of a step. What on_complete uses is no member's. It is
+// sorted and holds no name twice.
 func (r *Runbook) Columns() []string {
-	var steps []Step
+	var steps, complete []Step
 	for _, p := range r.Phases {
 		steps = append(steps, p.Steps...)
+		complete = append(complete, p.OnComplete...)
 	}
 	for _, s := range r.Rollbacks {
 		steps = append(steps, s...)
@@ -147,7 +177,7 @@ func (r *Runbook) Columns() []string {
 			names[name] = !strings.HasPrefix(name, "_")
 		}
 	}
-	for _, s := range steps {
+	for _, s := range slices.Concat(steps, complete) {
 		for name := range s.OutputParams {
 			names[name] = false
 		}

@@ -1,0 +1,92 @@
+package runbook
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+func (f fields) phases() []draftPhase {
+	var phases []draftPhase
+	seen := map[string]int{}
+	for i, item := range f.list("phases", "phase", 1, MaxPhases) {
+		path := fmt.Sprintf("%s[%d]", f.join("phases"), i)
+		g, ok := f.p.object(item, path, "name", "offset", "steps", "approval", "require_success", "on_complete")
+		if !ok {
+			continue
+		}
+		g.require("name", "offset", "steps")
+		ph := draftPhase{path: path, pos: g.at("offset"), success: g.at("require_success")}
+		ph.Name = g.title("name")
+		if line, twice := seen[ph.Name]; twice && ph.Name != "" {
+			f.p.errorf(g.at("name"), g.join("name"), CodeDuplicatePhase, "a phase %q is already on line %d", clip(ph.Name), line)
+		}
+		if strings.EqualFold(ph.Name, "init") {
+			f.p.errorf(g.at("name"), g.join("name"), CodeReservedName, "a phase cannot be called %q: the init steps are shown under that name", ph.Name)
+		}
+		seen[ph.Name] = g.at("name").line
+		if s := g.text("offset"); s != "" {
+			offset, err := ParseOffset(s)
+			if err != nil {
+				f.p.errorf(ph.pos, g.join("offset"), CodeBadOffset, "%v", err)
+			}
+			ph.Offset, ph.valid = offset, err == nil
+		}
+		ph.Approval = g.approval()
+		ph.RequireSuccess = g.requireSuccess()
+		ph.steps = g.steps("steps", 1)
+		ph.onComplete = g.steps("on_complete", 0)
+		phases = append(phases, ph)
+	}
+	return phases
+}
+
+// approvalRequired is the one value of approval.
+const approvalRequired = "required"
+
+func (f fields) approval() bool {
+	n, ok := f.values["approval"]
+	if !ok {
+		return false
+	}
+	path := f.join("approval")
+	if n, ok = f.p.enter(n, path); !ok {
+		return false
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value != approvalRequired {
+		what := describe(n)
+		if n.Kind == yaml.ScalarNode {
+			what = strconv.Quote(clip(n.Value))
+		}
+		f.p.errorf(at(n), path, CodeBadValue, "%s is not possible; the only value is %s, and a phase that needs no approval leaves the field out", what, approvalRequired)
+		return false
+	}
+	return true
+}
+
+var percent = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,4})?%$`)
+
+// requireSuccess reads the field as a percentage above 0 and up to 100.
+func (f fields) requireSuccess() float64 {
+	n, ok := f.values["require_success"]
+	if !ok {
+		return 0
+	}
+	path := f.join("require_success")
+	if n, ok = f.p.enter(n, path); !ok {
+		return 0
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		f.p.errorf(at(n), path, CodeBadPercent, "must be a percentage such as 95%%, not %s", describe(n))
+		return 0
+	}
+	share, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64)
+	if !percent.MatchString(n.Value) || err != nil || share <= 0 || share > 100 {
+		f.p.errorf(at(n), path, CodeBadPercent, "%q is not possible; it is a percentage above 0%% and up to 100%%, such as 95%% or 97.5%%", clip(n.Value))
+		return 0
+	}
+	return share
+}

@@ -1,0 +1,113 @@
+package runbook
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxRetries is how often a step can be repeated.
+const maxRetries = 100
+
+var backoffs = []string{BackoffFixed, BackoffExponential}
+
+func (f fields) retry() *Retry {
+	n, ok := f.values["retry"]
+	if !ok {
+		return nil
+	}
+	g, ok := f.p.object(n, f.join("retry"), "max_retries", "interval", "backoff", "max_interval", "jitter")
+	if !ok {
+		return nil
+	}
+	g.require("max_retries")
+	r := &Retry{
+		MaxRetries: g.count("max_retries", maxRetries), Interval: g.duration("interval"),
+		Backoff: g.oneOf("backoff", backoffs), MaxInterval: g.duration("max_interval"), Jitter: g.jitter(),
+	}
+	if r.MaxRetries > 0 {
+		g.require("interval")
+	}
+	g.growth(r)
+	return r
+}
+
+// growth checks that the waits between retries stay within bounds.
+func (f fields) growth(r *Retry) {
+	switch {
+	case f.has("max_interval") && r.Backoff != BackoffExponential:
+		if f.refused["backoff"] || f.has("backoff") && r.Backoff == "" {
+			return // what was meant is not known
+		}
+		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is only for backoff: exponential; other waits do not grow")
+	case r.MaxInterval > 0 && r.MaxInterval < r.Interval:
+		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is shorter than the interval, which is the first wait")
+	case r.Backoff == BackoffExponential && !f.has("max_interval") && !f.refused["max_interval"] && r.Interval > maxSpan>>max(r.MaxRetries-1, 0):
+		f.p.errorf(f.at("backoff"), f.join("backoff"), CodeBadValue, "makes the last of %d waits longer than 3650d; give a max_interval", r.MaxRetries)
+	}
+}
+
+var wholePercent = regexp.MustCompile(`^[0-9]{1,3}%$`)
+
+// jitter reads the field as a whole percentage from 0 to 100.
+func (f fields) jitter() int {
+	n, ok := f.values["jitter"]
+	if !ok {
+		return 0
+	}
+	path := f.join("jitter")
+	if n, ok = f.p.enter(n, path); !ok {
+		return 0
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		f.p.errorf(at(n), path, CodeBadPercent, "must be a percentage such as 20%%, not %s", describe(n))
+		return 0
+	}
+	share, err := strconv.Atoi(strings.TrimSuffix(n.Value, "%"))
+	if !wholePercent.MatchString(n.Value) || err != nil || share > 100 {
+		f.p.errorf(at(n), path, CodeBadPercent, "%q is not possible; it is a whole percentage from 0%% to 100%%, such as 20%%", clip(n.Value))
+		return 0
+	}
+	return share
+}
+
+// count reads a field as a whole number from 0 to most.
+func (f fields) count(name string, most int) int {
+	n, ok := f.values[name]
+	if !ok {
+		return 0
+	}
+	path := f.join(name)
+	if n, ok = f.p.enter(n, path); !ok {
+		return 0
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
+		f.p.errorf(at(n), path, CodeBadType, "must be a whole number, not %s", describe(n))
+		return 0
+	}
+	c, err := strconv.Atoi(n.Value)
+	if err != nil || c < 0 || c > most {
+		f.p.errorf(at(n), path, CodeBadValue, "must be a whole number from 0 to %d", most)
+		return 0
+	}
+	return c
+}
+
+func (f fields) poll() *Poll {
+	n, ok := f.values["poll"]
+	if !ok {
+		return nil
+	}
+	g, ok := f.p.object(n, f.join("poll"), "interval", "timeout")
+	if !ok {
+		return nil
+	}
+	g.require("interval", "timeout")
+	poll := &Poll{Interval: g.duration("interval"), Timeout: g.duration("timeout")}
+	if poll.Timeout > 0 && poll.Interval > poll.Timeout {
+		f.p.errorf(g.at("interval"), g.join("interval"), CodeBadValue, "is longer than the timeout, so that no second poll would come")
+	}
+	return poll
+}
