@@ -38,8 +38,8 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 				return fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, e.Phase)
 			}
 			m := announcement(b, *p, 1, time.Time{})
-			if e.Begun > 0 { // the broker may remember the id from when it came too early
-				m.ID += fmt.Sprintf("-begun-%d", e.Begun)
+			if e.Again != "" { // the broker may remember the id from when it came too early
+				m.ID += "-" + e.Again
 			}
 			o.events = append(o.events, m)
 		}

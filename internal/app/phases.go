@@ -78,7 +78,8 @@ func (a *App) dispatchPhase(ctx context.Context, b store.Item[engine.Batch], pha
 	if b, err = a.replaceBatch(ctx, b, d.Batch); err != nil {
 		return b, false, err
 	}
-	return b, true, a.list(ctx, &b.Doc)
+	p, _ := b.Doc.Phase(phase)
+	return b, p.Status == engine.PhaseDispatched, a.list(ctx, &b.Doc)
 }
 
 func (a *App) replaceBatch(ctx context.Context, b store.Item[engine.Batch], next *engine.Batch) (store.Item[engine.Batch], error) {

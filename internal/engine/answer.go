@@ -133,9 +133,15 @@ func (w *walk) resolve(d runbook.Step) (function string, params json.RawMessage,
 // outputs, then earlier outputs, then the columns. The member is asked for only
 // where one of the last two is used.
 func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
-	vars := runbook.Variables{"_batch_id": json.Number(fmt.Sprint(w.run.Batch))}
+	vars := runbook.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(w.run.Batch))}
 	if w.run.StartTime != nil {
-		vars["_batch_start_time"] = w.run.StartTime.UTC().Format(time.RFC3339Nano)
+		vars[runbook.VariableBatchStartTime] = w.run.StartTime.UTC().Format(time.RFC3339Nano)
+	}
+	if c := w.run.Counts; c != nil {
+		vars[runbook.VariablePhaseMembers] = json.Number(fmt.Sprint(c.Members))
+		vars[runbook.VariablePhaseSucceeded] = json.Number(fmt.Sprint(c.Succeeded))
+		vars[runbook.VariablePhaseFailed] = json.Number(fmt.Sprint(c.Failed))
+		vars[runbook.VariablePhaseCancelled] = json.Number(fmt.Sprint(c.Cancelled))
 	}
 	for _, name := range append(runbook.References(d.Function), runbook.References(d.Params)...) {
 		if _, known := vars[name]; known || strings.HasPrefix(name, "_") {
@@ -177,6 +183,9 @@ func (w *walk) tooLarge(what string, payload json.RawMessage) string {
 		if i != w.run.Current || what != "parameters" {
 			total += len(s.Params)
 		}
+		for _, a := range s.Abandoned {
+			total += len(a.Result)
+		}
 	}
 	if total > MaxRunPayload {
 		return fmt.Sprintf("with its %s the steps of this phase would hold %d bytes; at most %d can be stored", what, total, MaxRunPayload)
@@ -190,6 +199,9 @@ func (r *Run) Payload() int {
 	n := size(r.Outputs)
 	for _, s := range r.Steps {
 		n += len(s.Params) + len(s.Result)
+		for _, a := range s.Abandoned {
+			n += len(a.Result)
+		}
 	}
 	return n
 }

@@ -15,24 +15,34 @@ import (
 func NewBatch(id int, rb *runbook.Runbook, version, members int, start *time.Time, by string, now time.Time) Batch {
 	b := Batch{
 		ID: id, Runbook: rb.Name, Version: version, Status: BatchActive, Manual: start == nil,
-		CreatedBy: by, StartTime: start, DetectedAt: now.UTC(), Members: members,
+		CreatedBy: by, StartTime: start, DetectedAt: now.UTC(), Members: members, Pages: PageOf(members),
 	}
 	if len(rb.Init) > 0 {
 		b.Status = BatchDetected
-		b.Phases = append(b.Phases, Phase{ID: 1, Kind: KindInit, Name: "init", Version: version, Status: PhasePending})
+		b.addInit(version)
 	}
+	b.addPhases(rb, version)
+	return b
+}
+
+func (b *Batch) addInit(version int) {
+	b.Phases = append(b.Phases, Phase{ID: len(b.Phases) + 1, Kind: KindInit, Name: "init", Version: version, Status: PhasePending})
+}
+
+// addPhases adds an execution of each of the runbook's phases.
+func (b *Batch) addPhases(rb *runbook.Runbook, version int) {
 	for _, p := range rb.Phases {
 		execution := Phase{
 			ID: len(b.Phases) + 1, Kind: KindPhase, Name: p.Name, Version: version,
 			OffsetMinutes: p.Offset.Minutes(), Status: PhasePending,
+			Approval: p.Approval, RequireSuccess: p.RequireSuccess, OnComplete: len(p.OnComplete) > 0,
 		}
-		if start != nil {
-			due := p.Offset.DueAt(*start)
+		if !b.Manual {
+			due := p.Offset.DueAt(*b.StartTime)
 			execution.DueAt = &due
 		}
 		b.Phases = append(b.Phases, execution)
 	}
-	return b
 }
 
 // Phase finds a phase execution by its id, which is its place.
@@ -54,54 +64,91 @@ func (b *Batch) Remaining() []string {
 	return names
 }
 
+// inOrder gives the phases' executions in the order that members go through them.
+func (b *Batch) inOrder() []*Phase {
+	var all []*Phase
+	for i := range b.Phases {
+		if b.Phases[i].Kind == KindPhase {
+			all = append(all, &b.Phases[i])
+		}
+	}
+	slices.SortStableFunc(all, func(p, q *Phase) int {
+		if before(p, q) {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
 func (b *Batch) clone() *Batch {
 	c := *b
 	c.Phases = slices.Clone(b.Phases)
 	return &c
 }
 
+// decideBatch applies an event to a batch: what it changes is a copy.
 func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 	b := s.Batch.clone()
+	b.Revision++
 	switch e := e.(type) {
 	case Advanced:
 		return advance(b, now)
 	case PhaseDue:
 		return phaseDue(b, e.Phase, now)
 	case PhaseWalked:
-		p, ok := b.Phase(e.Phase)
-		if !ok || p.Status != PhaseDispatched {
-			return Decision{Stale: true}, nil
-		}
-		p.Walked, p.Shards = true, e.Pages
-		settle(b, now)
-		return Decision{Batch: b, Effects: NextDue(b, now)}, nil
+		return walked(b, e, now)
 	case PhaseCounted:
-		if !settle(b, now) {
-			return Decision{Stale: true}, nil
-		}
-		return Decision{Batch: b}, nil
+		return counted(b, now)
+	case PhaseApproved:
+		return approved(b, e, now)
+	case BatchPaused:
+		return paused(b, e.By)
+	case BatchResumed:
+		return resumed(b, now)
+	case BatchStopped:
+		return stopped(b, e.By, now)
+	case BatchDrained:
+		return drained(b, now), nil
+	case MembersJoined:
+		return joined(b, e.Members)
+	case PageCaughtUp:
+		return caughtUp(b, e.Page, now), nil
+	case MemberLeft:
+		return left(s, b, now)
+	case MemberRetried:
+		return retried(s, b, e, now)
+	case SequenceRetried:
+		return sequenceRetried(s, b, e)
+	case VersionPublished:
+		return versionPublished(b, s.Runbook, e, now)
 	}
-	return Decision{}, fmt.Errorf("engine: %T does not concern a batch", e)
+	return Decision{}, fmt.Errorf("engine: unknown event %T", e)
 }
 
 // advance moves a manual batch on: to its init sequence first, then to each phase
 // in order, one at a time.
 func advance(b *Batch, now time.Time) (Decision, error) {
-	if b.Status.Terminal() {
+	switch {
+	case b.Status.Terminal() || b.Status == BatchCancelling:
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be advanced", b.ID, b.Status)
-	}
-	if !b.Manual {
+	case !b.Manual:
 		return Decision{}, refuse("batch %d follows its schedule: only a manual batch is advanced by hand", b.ID)
+	case b.Paused != nil:
+		return Decision{}, refuse("batch %d is paused by %s: resume it first", b.ID, b.Paused.By)
 	}
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		switch {
-		case p.Status.Terminal():
+		case p.Status.Terminal() || p.Kind == KindRemoval:
 			continue
 		case p.Status == PhaseDispatched && !p.Walked:
 			return Decision{Repeated: true, Effects: []Effect{Announce{Phase: p.ID}}}, nil
 		case p.Status == PhaseDispatched:
 			return Decision{}, refuse("batch %d is still in phase %q: it can be advanced when %s", b.ID, p.Name, underWay(*p))
+		}
+		if reason := b.gateBefore(p); reason != "" {
+			return Decision{}, refuse("batch %d cannot be advanced to phase %q: %s", b.ID, p.Name, reason)
 		}
 		if b.StartTime == nil {
 			b.StartTime = &now
@@ -113,21 +160,27 @@ func advance(b *Batch, now time.Time) (Decision, error) {
 }
 
 func underWay(p Phase) string {
-	if p.Kind == KindInit {
+	switch {
+	case p.Kind == KindInit:
 		return "its init steps have ended"
+	case p.Merge == RunRunning:
+		return "its on_complete steps have ended"
 	}
 	return "all its members have ended there"
 }
 
 // phaseDue dispatches a phase whose time has come. While the init sequence runs,
-// or an earlier phase that is due has not reached all members, it stays pending:
-// what it waits for announces it in the end (see NextDue).
+// an earlier phase that is due has not reached all members, the batch is paused or
+// a gate is closed, it stays pending: what it waits for announces it in the end
+// (see NextDue).
 func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 	p, ok := b.Phase(id)
-	if !ok {
+	if !ok || p.Kind == KindRemoval {
 		return Decision{}, refuse("batch %d has no phase execution %d", b.ID, id)
 	}
 	switch {
+	case b.Gate() != Open:
+		return Decision{Stale: true}, nil
 	case p.Status == PhaseDispatched && !p.Walked:
 		return Decision{Repeated: true}, nil
 	case p.Status != PhasePending, b.Status.Terminal():
@@ -135,105 +188,224 @@ func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 	case p.Kind == KindPhase && (b.Status != BatchActive || held(b, p, now)):
 		return Decision{Stale: true}, nil
 	}
+	if reason := b.gateBefore(p); reason != "" {
+		if reason == p.Reason {
+			return Decision{Stale: true}, nil
+		}
+		p.Reason = reason
+		return Decision{Batch: b}, nil
+	}
 	dispatch(b, p, now)
 	return Decision{Batch: b}, nil
 }
 
 func dispatch(b *Batch, p *Phase, now time.Time) {
-	p.Status, p.DispatchedAt = PhaseDispatched, &now
+	p.Status, p.DispatchedAt, p.Reason = PhaseDispatched, &now, ""
 	if p.Kind == KindInit {
 		b.Status, b.InitDispatchedAt = BatchInitDispatched, &now
 	}
 	b.CurrentPhase = p.Name
 }
 
+// walked closes the walk of a phase over the pages of members, unless pages were
+// added behind it meanwhile.
+func walked(b *Batch, e PhaseWalked, now time.Time) (Decision, error) {
+	p, ok := b.Phase(e.Phase)
+	if !ok || p.Status != PhaseDispatched || p.Walked {
+		return Decision{Stale: true}, nil
+	}
+	if p.Kind == KindPhase && e.Pages < b.PageCount() {
+		return Decision{Effects: []Effect{WalkOn{Phase: p.ID, Page: e.Pages + 1}}}, nil
+	}
+	p.Walked, p.Shards = true, e.Pages
+	_, effects := settle(b, now)
+	return Decision{Batch: b, Effects: effects}, nil
+}
+
+// counted ends what the count of a shard, or of a removal run, ends.
+func counted(b *Batch, now time.Time) (Decision, error) {
+	if changed, effects := settle(b, now); changed {
+		return Decision{Batch: b, Effects: effects}, nil
+	}
+	var effects []Effect
+	for _, p := range b.Phases {
+		if p.Merge == RunRunning {
+			effects = append(effects, Merge{Phase: p.ID})
+		}
+	}
+	return Decision{Repeated: true, Effects: append(effects, NextDue(b, now)...)}, nil
+}
+
 // settle ends the phases whose runs have all ended and the batch whose phases
-// have, and tells whether anything changed.
-func settle(b *Batch, now time.Time) bool {
-	changed := false
+// have. It tells whether anything changed, and what follows.
+func settle(b *Batch, now time.Time) (changed bool, effects []Effect) {
+	if b.Status == BatchCancelling { // it ends when no run is open
+		return false, nil
+	}
 	for i := range b.Phases {
 		p := &b.Phases[i]
-		if p.Kind != KindPhase || p.Status != PhaseDispatched || !p.Walked || p.ShardsClosed < p.Shards {
+		if p.Kind != KindPhase || p.Status != PhaseDispatched || !p.Walked || p.ShardsClosed < p.Shards || p.Merge == RunRunning {
 			continue
 		}
-		p.CompletedAt = &now
-		switch {
-		case p.Succeeded > 0:
-			p.Status = PhaseCompleted
-		default:
-			p.Status = PhaseFailed
-			if p.Failed == 0 {
-				p.Reason = "no active member was left to take part"
-			}
-		}
 		changed = true
+		if p.OnComplete && p.Merge == "" && p.Succeeded+p.Failed+p.Cancelled > 0 {
+			p.Merge = RunRunning
+			effects = append(effects, Merge{Phase: p.ID})
+			continue
+		}
+		p.complete(now)
 	}
-	return settleBatch(b, now) || changed
+	changed = settleBatch(b, now) || changed
+	changed = hold(b, now) || changed
+	return changed, append(effects, NextDue(b, now)...)
+}
+
+// complete ends a phase whose members have all ended.
+func (p *Phase) complete(now time.Time) {
+	p.CompletedAt = &now
+	p.Status = PhaseFailed
+	switch {
+	case p.Merge == RunFailed: // whose end told the reason
+	case p.Succeeded > 0:
+		p.Status = PhaseCompleted
+	case p.Failed == 0:
+		p.Reason = "no active member was left to take part"
+	}
 }
 
 func settleBatch(b *Batch, now time.Time) bool {
-	if b.Status.Terminal() || b.Status != BatchActive {
+	if b.Status != BatchActive || len(b.Joining) > 0 {
 		return false
 	}
-	var completed bool
+	completed := false
 	var failed []string
 	for _, p := range b.Phases {
+		if p.Kind == KindRemoval {
+			if p.Open > 0 {
+				return false
+			}
+			continue
+		}
 		if !p.Status.Terminal() {
 			return false
 		}
-		if p.Kind == KindPhase && p.Status == PhaseCompleted {
-			completed = true
-		}
+		completed = completed || p.Kind == KindPhase && p.Status == PhaseCompleted
 		if p.Status == PhaseFailed {
 			failed = append(failed, p.Name)
 		}
 	}
-	b.CompletedAt = &now
-	b.Status = BatchCompleted
-	if !completed {
+	b.CompletedAt, b.Status, b.Paused = &now, BatchCompleted, nil
+	if !completed || b.Error != "" {
 		b.Status = BatchFailed
-		b.Error = "no phase completed; failed: " + strings.Join(failed, ", ")
+		if b.Error == "" {
+			b.Error = "no phase completed; failed: " + strings.Join(failed, ", ")
+		}
+	}
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == KindRemoval && !p.Status.Terminal() {
+			p.Status, p.CompletedAt = PhaseCompleted, &now
+		}
 	}
 	return true
 }
 
-// endInit carries the end of the init sequence over to the batch.
-func endInit(b *Batch, run *Run, now time.Time) []Effect {
+// endOfBatchRun carries the end of a run without a member over to the batch.
+func endOfBatchRun(b *Batch, run *Run, now time.Time) []Effect {
 	p, ok := b.Phase(run.Phase)
 	if !ok || p.Status != PhaseDispatched {
 		return nil
 	}
+	b.Revision++
+	if run.Kind == KindOnComplete {
+		p.Merge = run.Status
+		if run.Status == RunFailed {
+			p.Reason = clip("on_complete: " + run.Error)
+		}
+		_, effects := settle(b, now)
+		return effects
+	}
+	return endInit(b, p, run, now)
+}
+
+func endInit(b *Batch, p *Phase, run *Run, now time.Time) []Effect {
 	p.Walked, p.CompletedAt = true, &now
-	if run.Status != RunSucceeded {
-		p.Status, p.Reason = PhaseFailed, run.Error
-		b.Status, b.CompletedAt, b.Error = BatchFailed, &now, "init failed: "+run.Error
+	switch run.Status {
+	case RunSucceeded:
+		p.Status = PhaseCompleted
+		b.Status = BatchActive
+		return NextDue(b, now)
+	case RunCancelled:
+		p.Status = PhaseCancelled
 		return nil
 	}
-	p.Status = PhaseCompleted
+	p.Status, p.Reason = PhaseFailed, run.Error
+	b.Error = "init failed: " + run.Error
+	if !slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.Kind == KindPhase && p.DispatchedAt != nil }) {
+		b.Status, b.CompletedAt, b.Paused = BatchFailed, &now, nil
+		return nil
+	}
+	// Init was run again for a new version: what the version before it has under way
+	// is finished, and nothing new begins.
+	for i := range b.Phases {
+		if q := &b.Phases[i]; q.Status == PhasePending {
+			q.Status, q.CompletedAt, q.Reason = PhaseCancelled, &now, b.Error
+		}
+	}
 	b.Status = BatchActive
-	return NextDue(b, now)
+	_, effects := settle(b, now)
+	return effects
+}
+
+// sequenceRetried begins a run without a member again, at the step that failed.
+func sequenceRetried(s State, b *Batch, e SequenceRetried) (Decision, error) {
+	if s.Run == nil || s.Run.Member != 0 {
+		return Decision{}, fmt.Errorf("engine: %T without a run of the batch", e)
+	}
+	p, ok := b.Phase(s.Run.Phase)
+	switch {
+	case s.Run.Task == e.Task:
+		return Decision{Repeated: true, Effects: []Effect{StartNext{Phase: s.Run.Phase}}}, nil
+	case !ok || s.Run.Status != RunFailed || b.Gate() == Stopped:
+		return Decision{}, refuse("the %s steps of batch %d have not failed", s.Run.who(), b.ID)
+	}
+	run := s.Run.clone()
+	run.restart(e.Task)
+	p.reopen()
+	b.reopen()
+	if run.Kind == KindInit {
+		b.Status, b.Error = BatchInitDispatched, ""
+	} else {
+		p.Merge = RunRunning
+	}
+	return Decision{Batch: b, Runs: []*Run{run}, Effects: []Effect{StartNext{Phase: run.Phase}}}, nil
 }
 
 // NextDue announces the first phase that is due and was held up until now: by the
-// init sequence, or by an earlier phase that was still being walked.
+// init sequence, by an earlier phase that was still being walked, or by a gate.
 func NextDue(b *Batch, now time.Time) []Effect {
+	first := b.firstDue(now)
+	if first == nil || b.Gate() != Open || b.gateBefore(first) != "" {
+		return nil
+	}
+	return []Effect{Announce{Phase: first.ID, Again: fmt.Sprintf("rev-%d", b.Revision)}}
+}
+
+// firstDue is the phase that is next, where it is due and nothing before it is
+// still to be walked.
+func (b *Batch) firstDue(now time.Time) *Phase {
 	if b.Status != BatchActive {
 		return nil
 	}
 	var first *Phase
-	begun := 0
 	for i := range b.Phases {
-		p := &b.Phases[i]
-		if p.Status != PhasePending {
-			begun++
-		} else if due(p, now) && (first == nil || before(p, first)) {
+		if p := &b.Phases[i]; p.Status == PhasePending && due(p, now) && (first == nil || before(p, first)) {
 			first = p
 		}
 	}
 	if first == nil || held(b, first, now) {
 		return nil
 	}
-	return []Effect{Announce{Phase: first.ID, Begun: begun}}
+	return first
 }
 
 func due(p *Phase, now time.Time) bool { return p.DueAt != nil && !p.DueAt.After(now) }
@@ -260,8 +432,4 @@ func held(b *Batch, p *Phase, now time.Time) bool {
 		}
 	}
 	return false
-}
-
-func refuse(format string, args ...any) *Refusal {
-	return &Refusal{Reason: fmt.Sprintf(format, args...)}
 }

@@ -170,7 +170,7 @@ func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
 	if d := c.must(engine.PhaseDue{Phase: 2}); !d.Stale {
 		t.Fatal("a phase began during init")
 	}
-	if d := c.initEnds(true); len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 2, Begun: 1}) {
+	if d := c.initEnds(true); len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 2, Again: "rev-2"}) {
 		t.Fatalf("effects of the end of init: %v", d.Effects)
 	}
 	if _, err := c.on(engine.Advanced{}); err == nil {
@@ -194,7 +194,7 @@ func TestPhaseWaitsUntilTheEarlierOnesAreWalked(t *testing.T) {
 		t.Fatal("a phase overtook one that is being walked")
 	}
 	d := c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
-	if len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 3, Begun: 2}) {
+	if len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 3, Again: "rev-4"}) {
 		t.Fatalf("effects of the end of the walk: %v", d.Effects)
 	}
 	if d := c.must(engine.PhaseDue{Phase: 3}); d.Stale || c.b.Phases[2].Status != engine.PhaseDispatched {

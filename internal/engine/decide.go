@@ -16,14 +16,45 @@ type State struct {
 	Run     *Run
 	Member  *Member
 	Runbook *runbook.Runbook // the version that the run, or the phase, follows
+	Gate    Gate             // of events on a run: what its batch allows
+
+	// Of MemberRetried: all runs and shards of the member, by phase, and the
+	// runbook's versions that the batch's executions follow.
+	Runs     []*Run
+	Shards   map[int]*Shard
+	Runbooks map[int]*runbook.Runbook
+}
+
+// Gate is what a batch allows its runs. What a run has in hand is carried to its
+// result in any case.
+type Gate int
+
+// The gates of a batch.
+const (
+	Open    Gate = iota // all goes on
+	Paused              // nothing is dispatched: it waits
+	Stopped             // the batch is cancelled: nothing more is dispatched
+)
+
+// Gate is what the batch allows its runs.
+func (b *Batch) Gate() Gate {
+	switch {
+	case b.Status == BatchCancelling || b.Status == BatchCancelled:
+		return Stopped
+	case b.Paused != nil:
+		return Paused
+	}
+	return Open
 }
 
 // Decision is the outcome of an event: the next state of what changed and what is
 // to be done once that is stored.
 type Decision struct {
-	Batch   *Batch  // nil: unchanged
-	Run     *Run    // nil: unchanged
-	Member  *Member // nil: unchanged
+	Batch   *Batch   // nil: unchanged
+	Run     *Run     // nil: unchanged
+	Member  *Member  // nil: unchanged
+	Runs    []*Run   // of MemberRetried: those that changed, or are new
+	Shards  []*Shard // of MemberRetried: those that changed
 	Effects []Effect
 	// Repeated: the event was applied before. Nothing changes, and Effects are
 	// those that followed from it then.
@@ -33,10 +64,12 @@ type Decision struct {
 	Stale bool
 }
 
-// Errors that ask for more state, for the caller to load it and decide again.
+// Errors that ask for more state, for the caller to load it and decide again, and
+// the one that asks to decide again later, when what is under way is done.
 var (
 	ErrMemberNeeded = errors.New("engine: the decision needs the member")
 	ErrBatchNeeded  = errors.New("engine: the decision needs the batch")
+	ErrNotYet       = errors.New("engine: a phase is being dispatched to the member's page")
 )
 
 // Effect is something to do after the decision is stored. Every effect can be
@@ -56,82 +89,195 @@ type (
 		Step int
 		At   time.Time
 	}
+	// Deadline sends a deadline-check for a dispatched step at a time. Deadlines
+	// that a tick of the scheduler comes before are left to it.
+	Deadline struct {
+		Step int
+		At   time.Time
+	}
+	// Hold sees to it that the run is released where its batch is, by now, no
+	// longer paused.
+	Hold struct{}
 	// Count adds an ended run to its shard.
 	Count struct{ Outcome RunStatus }
+	// Leave adds an ended removal run to its execution.
+	Leave struct{ Outcome RunStatus }
 	// StartNext starts the run that waited for the member to leave this one.
 	StartNext struct{ Phase int }
-	// Announce sends phase-due, or batch-init for the init sequence. Begun tells
-	// an announcement of what was held up from the ones that came too early: it is
-	// the number of phases that had begun by then, 0 for any other.
-	Announce struct{ Phase, Begun int }
+	// Announce sends phase-due, or batch-init for the init sequence. Again tells an
+	// announcement from the ones that came too early or were held up; empty for the
+	// first.
+	Announce struct {
+		Phase int
+		Again string
+	}
+	// WalkOn dispatches a phase to a page that was added while it was walked.
+	WalkOn struct{ Phase, Page int }
+	// Merge starts a phase's on_complete steps.
+	Merge struct{ Phase int }
+	// CatchUp brings a page of late members to where the others are.
+	CatchUp struct{ Page int }
+	// Remove sends member-removed for the decision's member.
+	Remove struct{}
+	// Release lets the runs go on that waited for the batch to be resumed.
+	Release struct{}
+	// Stop ends the runs of a cancelled batch.
+	Stop struct{}
 )
 
 func (Dispatch) effect()  {}
 func (Poll) effect()      {}
 func (Retry) effect()     {}
+func (Deadline) effect()  {}
+func (Hold) effect()      {}
 func (Count) effect()     {}
+func (Leave) effect()     {}
 func (StartNext) effect() {}
 func (Announce) effect()  {}
+func (WalkOn) effect()    {}
+func (Merge) effect()     {}
+func (CatchUp) effect()   {}
+func (Remove) effect()    {}
+func (Release) effect()   {}
+func (Stop) effect()      {}
 
 // Event is something that happened.
 type Event interface{ event() }
 
+// Events on a run need the Run, its Runbook and its batch's Gate.
 type (
-	// RunStarted: a run may begin. Needs Run, Runbook and, for a member's, Member.
+	// RunStarted: a run may begin. Needs a member's run's Member.
 	RunStarted struct{}
-	// StepResult: a worker answered. Needs Run and Runbook.
+	// StepResult: a worker answered.
 	StepResult struct {
+		Step       int
+		JobID      string
+		OK         bool
+		Result     json.RawMessage
+		Error      string
+		RetryAfter time.Duration // what the worker asks for, at least, before a retry; 0: nothing
+	}
+	// PollDue: it is time to poll for the Count-th time.
+	PollDue struct{ Step, Count int }
+	// RetryDue: it is time for the Count-th retry.
+	RetryDue struct{ Step, Count int }
+	// DeadlineDue: a job may have been in flight for too long. Queued tells that its
+	// worker is known to be busy with jobs sent before it.
+	DeadlineDue struct {
 		Step   int
 		JobID  string
-		OK     bool
-		Result json.RawMessage
-		Error  string
+		Queued bool
 	}
-	// PollDue: it is time to poll for the Count-th time. Needs Run and Runbook.
-	PollDue struct{ Step, Count int }
-	// RetryDue: it is time for the Count-th retry. Needs Run and Runbook.
-	RetryDue struct{ Step, Count int }
-	// Advanced: an administrator moves a manual batch on. Needs Batch.
-	Advanced struct{}
-	// PhaseDue: a phase's time has come, or the init sequence's. Needs Batch.
-	PhaseDue struct{ Phase int }
-	// PhaseWalked: the runs of all pages of a phase exist and are started; for the
-	// init sequence, its one run is. Needs Batch.
-	PhaseWalked struct{ Phase, Pages int }
-	// PhaseCounted: a shard has reported to its phase. Needs Batch.
-	PhaseCounted struct{ Phase int }
+	// RunReleased: the run's batch is no longer paused. Task names the work that
+	// found so.
+	RunReleased struct{ Task string }
+	// RunStopped: the run is to end without going on: its batch is cancelled, or its
+	// member removed. A run that is rolling back is left to it.
+	RunStopped struct{ Reason string }
+	// StepResolved: an administrator skips a step, or marks it done with what its
+	// function would have answered.
+	StepResolved struct {
+		Step   int
+		Skip   bool
+		Result json.RawMessage
+		By     Mark
+	}
 )
 
-func (RunStarted) event()   {}
-func (StepResult) event()   {}
-func (PollDue) event()      {}
-func (RetryDue) event()     {}
-func (Advanced) event()     {}
-func (PhaseDue) event()     {}
-func (PhaseWalked) event()  {}
-func (PhaseCounted) event() {}
+// Events on a batch need the Batch.
+type (
+	// Advanced: an administrator moves a manual batch on.
+	Advanced struct{}
+	// PhaseDue: a phase's time has come, or the init sequence's.
+	PhaseDue struct{ Phase int }
+	// PhaseWalked: the runs of all pages of a phase exist and are started; for the
+	// init sequence, its one run is.
+	PhaseWalked struct{ Phase, Pages int }
+	// PhaseCounted: a shard, or a removal run, has reported to its phase.
+	PhaseCounted struct{ Phase int }
+	// PhaseApproved: an administrator lets a phase begin, whatever its gates say.
+	PhaseApproved struct {
+		Phase int
+		By    Mark
+	}
+	// BatchPaused: nothing more is to be dispatched for now.
+	BatchPaused struct{ By Mark }
+	// BatchResumed: it is to go on.
+	BatchResumed struct{ By Mark }
+	// BatchStopped: an administrator cancels the batch.
+	BatchStopped struct{ By Mark }
+	// BatchDrained: no run of a cancelled batch is open.
+	BatchDrained struct{}
+	// MembersJoined: so many members, of one page, are added to a batch.
+	MembersJoined struct{ Members int }
+	// PageCaughtUp: the runs of late members exist wherever the others' do.
+	PageCaughtUp struct{ Page int }
+	// MemberLeft: a member is removed. Needs Member, and Runbook of the batch's version.
+	MemberLeft struct{ By Mark }
+	// MemberRetried: a member who failed tries again, with the step that failed
+	// resolved first where an administrator says so. Task names the request. Needs
+	// Member, Runs, Shards and Runbooks.
+	MemberRetried struct {
+		Task    string
+		Resolve *StepResolved
+	}
+	// SequenceRetried: an init sequence, or on_complete steps, that failed try again.
+	// Needs the Run.
+	SequenceRetried struct{ Task string }
+	// VersionPublished: the runbook has a newer version, which is the Runbook.
+	VersionPublished struct {
+		Version   int
+		Rerun     bool // phases that are past due, too
+		RerunInit bool
+	}
+)
+
+func (RunStarted) event()       {}
+func (StepResult) event()       {}
+func (PollDue) event()          {}
+func (RetryDue) event()         {}
+func (DeadlineDue) event()      {}
+func (RunReleased) event()      {}
+func (RunStopped) event()       {}
+func (StepResolved) event()     {}
+func (Advanced) event()         {}
+func (PhaseDue) event()         {}
+func (PhaseWalked) event()      {}
+func (PhaseCounted) event()     {}
+func (PhaseApproved) event()    {}
+func (BatchPaused) event()      {}
+func (BatchResumed) event()     {}
+func (BatchStopped) event()     {}
+func (BatchDrained) event()     {}
+func (MembersJoined) event()    {}
+func (PageCaughtUp) event()     {}
+func (MemberLeft) event()       {}
+func (MemberRetried) event()    {}
+func (SequenceRetried) event()  {}
+func (VersionPublished) event() {}
 
 // Refusal is an event that the state does not allow, told to whoever asked.
 type Refusal struct{ Reason string }
 
 func (r *Refusal) Error() string { return r.Reason }
 
+func refuse(format string, args ...any) *Refusal {
+	return &Refusal{Reason: fmt.Sprintf(format, args...)}
+}
+
 // Decide takes one decision. It changes nothing that it is given. Its errors are
-// ErrMemberNeeded, ErrBatchNeeded, a *Refusal, or a broken state.
+// ErrMemberNeeded, ErrBatchNeeded, ErrNotYet, a *Refusal, or a broken state.
 func Decide(s State, e Event, now time.Time) (Decision, error) {
 	now = now.UTC()
-	switch e := e.(type) {
-	case RunStarted, StepResult, PollDue, RetryDue:
+	switch e.(type) {
+	case RunStarted, StepResult, PollDue, RetryDue, DeadlineDue, RunReleased, RunStopped, StepResolved:
 		if s.Run == nil || s.Runbook == nil {
 			return Decision{}, fmt.Errorf("engine: %T without a run and its runbook", e)
 		}
 		return decideRun(s, e, now)
-	case Advanced, PhaseDue, PhaseWalked, PhaseCounted:
-		if s.Batch == nil {
-			return Decision{}, ErrBatchNeeded
-		}
-		return decideBatch(s, e, now)
-	default:
-		return Decision{}, fmt.Errorf("engine: unknown event %T", e)
 	}
+	if s.Batch == nil {
+		return Decision{}, ErrBatchNeeded
+	}
+	return decideBatch(s, e, now)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -19,8 +20,8 @@ func Enter(m Member, phase int) (Member, bool) {
 
 // leave takes a member out of the phase whose run has ended: what the run's
 // workers returned is kept, a failure marks the member, and the next phase in the
-// queue is entered. A failed member enters too, so that its waiting runs are
-// ended and counted.
+// queue is entered. A failed or a removed member enters too, so that its waiting
+// runs are ended and counted.
 func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
 	next := *m
 	if len(run.Outputs) > 0 {
@@ -31,9 +32,11 @@ func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
 			maps.Copy(next.WorkerData, run.Outputs)
 		}
 	}
-	if run.Status == RunFailed && m.Status == MemberActive {
-		next.Status, next.FailedAt = MemberFailed, &now
-		next.Error = "phase " + run.PhaseName + ": " + run.Error
+	if run.Status == RunFailed {
+		next.Error = clip("phase " + run.PhaseName + ": " + run.Error)
+		if m.Status == MemberActive {
+			next.Status, next.FailedAt = MemberFailed, &now
+		}
 	}
 	next.OpenPhase = 0
 	if len(m.Queue) == 0 {
@@ -44,13 +47,259 @@ func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
 }
 
 // Count adds a run that ended to what its shard has counted.
-func (s *Shard) Count(outcome RunStatus) {
+func (s *Shard) Count(outcome RunStatus) { *s.counter(outcome)++ }
+
+func (s *Shard) counter(outcome RunStatus) *int {
 	switch outcome {
 	case RunSucceeded:
-		s.Succeeded++
+		return &s.Succeeded
 	case RunFailed:
-		s.Failed++
-	case RunCancelled:
-		s.Cancelled++
+		return &s.Failed
 	}
+	return &s.Cancelled
+}
+
+// reopen takes a run that had ended back into what its shard counts as open, and
+// the shard's report back from its phase. A run that the shard did not have is
+// counted in with an empty outcome.
+func reopen(p *Phase, s *Shard, outcome RunStatus) {
+	if s.Reported {
+		s.Reported = false
+		p.ShardsClosed--
+		p.Succeeded, p.Failed, p.Cancelled = p.Succeeded-s.Succeeded, p.Failed-s.Failed, p.Cancelled-s.Cancelled
+	}
+	s.Open++
+	if outcome == "" {
+		s.Runs++
+	} else {
+		*s.counter(outcome)--
+	}
+	p.reopen()
+}
+
+// reopen lets a phase that had ended wait for a run again.
+func (p *Phase) reopen() {
+	if p.Status.Terminal() {
+		p.Status, p.CompletedAt, p.Reason = PhaseDispatched, nil, ""
+	}
+}
+
+// reopen lets a batch that had ended go on.
+func (b *Batch) reopen() {
+	if b.Status.Terminal() {
+		b.Status, b.CompletedAt, b.Error = BatchActive, nil, ""
+	}
+}
+
+// joined adds members of one page to a batch, and the page to what the phases that
+// are under way or done wait for.
+func joined(b *Batch, members int) (Decision, error) {
+	if b.Status.Terminal() || b.Status == BatchCancelling {
+		return Decision{}, refuse("batch %d has ended (%s): nobody can be added", b.ID, b.Status)
+	}
+	join := Join{Page: b.PageCount() + 1}
+	latest := map[string]int{}
+	for _, p := range b.Phases {
+		if p.Kind == KindPhase && p.Walked && p.Status != PhaseCancelled {
+			latest[p.Name] = p.ID
+		}
+	}
+	for _, p := range b.inOrder() {
+		if latest[p.Name] == p.ID {
+			join.Phases = append(join.Phases, p.ID)
+			p.Shards++
+			p.reopen()
+		}
+	}
+	b.Members, b.Pages = b.Members+members, join.Page
+	b.Joining = append(slices.Clone(b.Joining), join)
+	return Decision{Batch: b, Effects: []Effect{CatchUp{Page: join.Page}}}, nil
+}
+
+// caughtUp notes that a page of late members is where the others are.
+func caughtUp(b *Batch, page int, now time.Time) Decision {
+	at := slices.IndexFunc(b.Joining, func(j Join) bool { return j.Page == page })
+	if at < 0 {
+		return Decision{Stale: true}
+	}
+	b.Joining = slices.Delete(slices.Clone(b.Joining), at, at+1)
+	_, effects := settle(b, now)
+	return Decision{Batch: b, Effects: effects}
+}
+
+func (b *Batch) joins(page int) bool {
+	return slices.ContainsFunc(b.Joining, func(j Join) bool { return j.Page == page })
+}
+
+// PageCount is how many pages of members the batch has.
+func (b *Batch) PageCount() int {
+	if b.Pages == 0 && b.Members > 0 {
+		return PageOf(b.Members)
+	}
+	return b.Pages
+}
+
+// left removes a member: what is under way for it ends, and the runbook's steps
+// for those who leave are run.
+func left(s State, b *Batch, now time.Time) (Decision, error) {
+	if s.Member == nil {
+		return Decision{}, ErrMemberNeeded
+	}
+	m := *s.Member
+	switch {
+	case m.Status == MemberRemoved:
+		return Decision{Repeated: true, Effects: []Effect{Remove{}}}, nil
+	case b.Status.Terminal() || b.Status == BatchCancelling:
+		return Decision{}, refuse("batch %d has ended (%s): nobody can be removed", b.ID, b.Status)
+	case m.Status == MemberFailed:
+		return Decision{}, refuse("member %d has failed and takes part in nothing more; retry the member, or leave it", m.ID)
+	}
+	m.Status, m.RemovedAt, m.Leaving = MemberRemoved, &now, true
+	d := Decision{Member: &m, Effects: []Effect{Remove{}}}
+	if len(s.Runbook.OnMemberRemoved) == 0 {
+		return d, nil
+	}
+	m.Removal = b.removal(now)
+	b.Phases[m.Removal-1].Open++
+	d.Batch = b
+	return d, nil
+}
+
+// removal is the execution of the removal steps for the batch's version, which the
+// first member who is removed makes.
+func (b *Batch) removal(now time.Time) int {
+	for _, p := range b.Phases {
+		if p.Kind == KindRemoval && p.Version == b.Version {
+			return p.ID
+		}
+	}
+	b.Phases = append(b.Phases, Phase{
+		ID: len(b.Phases) + 1, Kind: KindRemoval, Name: "on_member_removed", Version: b.Version,
+		Status: PhaseDispatched, DispatchedAt: &now, Walked: true,
+	})
+	return len(b.Phases)
+}
+
+// retried brings a member back who failed: the run that failed begins again at the
+// step that did, or at its first where it was rolled back, and the phases that the
+// member has missed since wait behind it.
+//
+// A decision that is taken again, for its message came again, starts the run again.
+func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error) {
+	if s.Member == nil {
+		return Decision{}, ErrMemberNeeded
+	}
+	m := *s.Member
+	failed := -1
+	for i, r := range s.Runs {
+		if r.Kind == KindPhase && r.Status == RunFailed {
+			failed = i
+		}
+		if r.Task == e.Task && r.Kind == KindPhase && m.OpenPhase == r.Phase {
+			return Decision{Repeated: true, Effects: []Effect{StartNext{Phase: r.Phase}}}, nil
+		}
+	}
+	switch {
+	case b.Status == BatchCancelling || b.Status == BatchCancelled:
+		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
+	case m.Status != MemberFailed || failed < 0:
+		return Decision{}, refuse("member %d has not failed: it is %s", m.ID, m.Status)
+	}
+	d := Decision{Batch: b, Member: &m}
+	run := s.Runs[failed].clone()
+	run.restart(e.Task)
+	if e.Resolve != nil {
+		w := &walk{state: State{Runbook: s.Runbooks[run.Version]}, run: run, now: now}
+		if e.Resolve.Step != run.Current {
+			return Decision{}, refuse("step %q is not the one that member %d failed at, which is %q", run.nameOf(e.Resolve.Step), m.ID, run.Steps[run.Current].Name)
+		}
+		if err := w.settleStep(*e.Resolve, w.step()); err != nil {
+			return Decision{}, err
+		}
+	}
+	m.Status, m.FailedAt, m.Error = MemberActive, nil, ""
+	m.OpenPhase, m.Queue = run.Phase, nil
+	d.Runs = append(d.Runs, run)
+	if err := d.takeBack(s, b, run.Phase, RunFailed); err != nil {
+		return Decision{}, err
+	}
+	if err := d.missed(s, b, run, now); err != nil {
+		return Decision{}, err
+	}
+	b.reopen()
+	d.Effects = []Effect{StartNext{Phase: run.Phase}}
+	return d, nil
+}
+
+// missed queues the phases that began after the one that the member failed in.
+func (d *Decision) missed(s State, b *Batch, run *Run, now time.Time) error {
+	from, _ := b.Phase(run.Phase)
+	for _, p := range b.inOrder() {
+		if p.Kind != KindPhase || !before(from, p) || p.DispatchedAt == nil || p.Status == PhaseCancelled {
+			continue
+		}
+		at := slices.IndexFunc(s.Runs, func(r *Run) bool { return r.Phase == p.ID })
+		outcome := RunStatus("")
+		switch {
+		case at < 0 && s.Shards[p.ID] == nil && p.Walked && !b.joins(s.Member.Page):
+			continue // the member's page came later and has no part in it
+		case at < 0:
+			next, err := NewRun(b, *p, s.Member, s.Runbooks[p.Version], now)
+			if err != nil {
+				return err
+			}
+			d.Runs = append(d.Runs, &next)
+		case s.Runs[at].Status == RunCancelled:
+			next := s.Runs[at].clone()
+			outcome = next.Status
+			next.restart("")
+			d.Runs = append(d.Runs, next)
+		default:
+			continue
+		}
+		d.Member.Queue = append(d.Member.Queue, p.ID)
+		if err := d.takeBack(s, b, p.ID, outcome); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBack reopens the member's shard of a phase.
+func (d *Decision) takeBack(s State, b *Batch, phase int, outcome RunStatus) error {
+	shard, ok := s.Shards[phase]
+	if !ok {
+		return ErrNotYet
+	}
+	next := *shard
+	p, _ := b.Phase(phase)
+	reopen(p, &next, outcome)
+	d.Shards = append(d.Shards, &next)
+	return nil
+}
+
+// restart readies a run that ended to be started again: at the step that failed,
+// or at the first where what came before it was undone. A step that was skipped
+// stays so.
+func (r *Run) restart(task string) {
+	first := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Status != StepSucceeded && s.Status != StepSkipped })
+	if r.RolledBack || first < 0 {
+		first = 0
+	}
+	for i := first; i < len(r.Steps); i++ {
+		if s := &r.Steps[i]; s.Rollback == "" && s.Status != StepSkipped {
+			s.Status, s.JobID, s.Result, s.Error, s.Resolved = StepPending, "", nil, "", nil
+			s.DispatchedAt, s.CompletedAt, s.RetryAfter, s.QueuedUntil = nil, nil, nil, nil
+			s.PollStartedAt, s.LastPolledAt, s.RetriesBefore = nil, nil, s.RetryCount
+		}
+	}
+	r.Status, r.Current, r.EndedAt, r.Error, r.LastEvent, r.Next = RunWaiting, first, nil, "", "", 0
+	r.RolledBack, r.Task = false, task
+}
+
+func (r *Run) nameOf(step int) string {
+	if step < 0 || step >= len(r.Steps) {
+		return fmt.Sprint(step)
+	}
+	return r.Steps[step].Name
 }

@@ -12,39 +12,66 @@ import (
 
 const eventStart = "start"
 
-// NewRun makes the run of a member (nil for init) in a phase execution. Retry and
-// poll policies are fixed here, from the runbook version of the execution.
+// NewRun makes the run of a member (nil for init and on_complete) in a phase
+// execution. Retry, poll and deadline policies are fixed here, from the runbook
+// version of the execution.
 func NewRun(b *Batch, p Phase, m *Member, rb *runbook.Runbook, now time.Time) (Run, error) {
 	run := Run{
 		Batch: b.ID, Phase: p.ID, Kind: p.Kind, PhaseName: p.Name, Runbook: b.Runbook, Version: p.Version,
 		Status: RunWaiting, StartTime: b.StartTime, CreatedAt: now.UTC(),
 	}
-	if m != nil {
+	switch {
+	case m != nil:
 		run.Member, run.Page, run.Key = m.ID, m.Page, m.Key
+	case p.Kind == KindPhase:
+		run.Kind = KindOnComplete
+		run.Counts = &Counts{Members: p.Succeeded + p.Failed + p.Cancelled, Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled}
 	}
-	steps, err := definitions(rb, p.Kind, p.Name)
+	definitions, err := run.definitions(rb, "")
 	if err != nil {
 		return Run{}, err
 	}
-	for _, d := range steps {
-		step := Step{Name: d.Name, WorkerID: d.WorkerID, Function: d.Function, Status: StepPending, OnFailure: d.OnFailure, Timeout: d.Timeout}
-		retry := rb.EffectiveRetry(d)
-		step.MaxRetries, step.RetryInterval = retry.MaxRetries, retry.Interval
-		if d.Poll != nil {
-			step.PollInterval, step.PollTimeout = d.Poll.Interval, d.Poll.Timeout
-		}
-		run.Steps = append(run.Steps, step)
+	for i, d := range definitions {
+		run.Steps = append(run.Steps, newStep(rb, d, "", i))
 	}
 	return run, nil
 }
 
-func definitions(rb *runbook.Runbook, kind PhaseKind, name string) ([]runbook.Step, error) {
-	if kind == KindInit {
-		return rb.Init, nil
+func newStep(rb *runbook.Runbook, d runbook.Step, rollback string, place int) Step {
+	retry := rb.EffectiveRetry(d)
+	step := Step{
+		Name: d.Name, Rollback: rollback, Place: place, WorkerID: d.WorkerID, Function: d.Function, Status: StepPending,
+		OnFailure: d.OnFailure, Timeout: d.Timeout, MaxRetries: retry.MaxRetries, RetryInterval: retry.Interval,
+		Backoff: retry.Backoff, MaxInterval: retry.MaxInterval, Jitter: retry.Jitter,
 	}
-	p, ok := rb.Phase(name)
+	if d.Poll != nil {
+		step.PollInterval, step.PollTimeout = d.Poll.Interval, d.Poll.Timeout
+	}
+	return step
+}
+
+// definitions are the runbook's steps that the run's are made of: its own, or
+// those of a rollback.
+func (r *Run) definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step, error) {
+	if rollback != "" {
+		steps, ok := rb.Rollbacks[rollback]
+		if !ok {
+			return nil, fmt.Errorf("engine: runbook %s has no rollback %q", rb.Name, rollback)
+		}
+		return steps, nil
+	}
+	switch r.Kind {
+	case KindInit:
+		return rb.Init, nil
+	case KindRemoval:
+		return rb.OnMemberRemoved, nil
+	}
+	p, ok := rb.Phase(r.PhaseName)
 	if !ok {
-		return nil, fmt.Errorf("engine: runbook %s has no phase %q", rb.Name, name)
+		return nil, fmt.Errorf("engine: runbook %s has no phase %q", rb.Name, r.PhaseName)
+	}
+	if r.Kind == KindOnComplete {
+		return p.OnComplete, nil
 	}
 	return p.Steps, nil
 }
@@ -52,22 +79,72 @@ func definitions(rb *runbook.Runbook, kind PhaseKind, name string) ([]runbook.St
 func (r *Run) clone() *Run {
 	c := *r
 	c.Steps = slices.Clone(r.Steps)
+	for i := range c.Steps {
+		c.Steps[i].Abandoned = slices.Clone(r.Steps[i].Abandoned)
+	}
 	c.Outputs = maps.Clone(r.Outputs)
 	return &c
 }
 
+// StepID is the execution id of the run's step at index.
+func (r *Run) StepID(index int) int64 { return StepID(r.Phase, r.Member, index) }
+
+// open tells whether the run goes through its own steps, or waits to.
+func (r *Run) open() bool { return r.Status == RunWaiting || r.Status == RunRunning }
+
+// Outstanding is what a run waits for, as the effects that would bring it about:
+// repeated when an event comes again, and by the sweep.
+func (r *Run) Outstanding() []Effect {
+	switch {
+	case r.Status.Terminal():
+		return nil
+	case r.HeldAt != nil:
+		return []Effect{Hold{}}
+	case r.Status == RunWaiting:
+		return nil
+	}
+	step := r.Steps[r.Current]
+	switch {
+	case step.Status == StepDispatched && step.Timeout < ownDeadline:
+		return []Effect{Dispatch{Step: r.Current}, Deadline{Step: r.Current, At: step.deadline()}}
+	case step.Status == StepDispatched:
+		return []Effect{Dispatch{Step: r.Current}}
+	case step.Status == StepPolling:
+		return []Effect{Poll{Step: r.Current, At: nextPoll(step)}}
+	case step.Status == StepPending && step.RetryAfter != nil:
+		return []Effect{Retry{Step: r.Current, At: *step.RetryAfter}}
+	}
+	return nil
+}
+
+// walk is one decision on a run in the making.
+type walk struct {
+	state State
+	run   *Run
+	now   time.Time
+}
+
 // decideRun applies an event to a run: what it changes is a copy.
 func decideRun(s State, e Event, now time.Time) (Decision, error) {
-	run := s.Run.clone()
-	id, applies := match(run, e)
-	switch {
-	case id == run.LastEvent:
-		return Decision{Repeated: true, Effects: run.Outstanding()}, nil
-	case !applies:
-		return Decision{Stale: true}, nil
+	w := &walk{state: s, run: s.Run.clone(), now: now}
+	switch e := e.(type) {
+	case DeadlineDue:
+		return w.deadline(e)
+	case RunReleased:
+		return w.released(e)
+	case RunStopped:
+		return w.stopped(e)
+	case StepResolved:
+		return w.resolved(e)
 	}
-	run.LastEvent = id
-	w := &walk{state: s, run: run, now: now}
+	id, applies := match(w.run, e)
+	switch {
+	case id == w.run.LastEvent:
+		return Decision{Repeated: true, Effects: w.run.Outstanding()}, nil
+	case !applies:
+		return w.late(e)
+	}
+	w.run.LastEvent = id
 	if err := w.apply(e); err != nil {
 		return Decision{}, err
 	}
@@ -93,71 +170,25 @@ func match(run *Run, e Event) (id string, applies bool) {
 			return s.Status == StepPending && s.RetryAfter != nil && s.RetryCount == e.Count
 		}
 	}
-	return id, run.Status == RunRunning && index == run.Current && fits(run.Steps[index])
+	return id, run.inHand(index) && run.HeldAt == nil && fits(run.Steps[index])
 }
 
-// Outstanding is what a run waits for, as the effects that would bring it about:
-// repeated when an event comes again, and by the sweep.
-func (r *Run) Outstanding() []Effect {
-	if r.Status != RunRunning {
-		return nil
-	}
-	step := r.Steps[r.Current]
-	switch {
-	case step.Status == StepDispatched:
-		return []Effect{Dispatch{Step: r.Current}}
-	case step.Status == StepPolling:
-		return []Effect{Poll{Step: r.Current, At: nextPoll(step)}}
-	case step.Status == StepPending && step.RetryAfter != nil:
-		return []Effect{Retry{Step: r.Current, At: *step.RetryAfter}}
-	}
-	return nil
-}
-
-// StepID is the execution id of the run's step at index.
-func (r *Run) StepID(index int) int64 { return StepID(r.Phase, r.Member, index) }
-
-// walk is one decision in the making.
-type walk struct {
-	state State
-	run   *Run
-	now   time.Time
+// inHand tells whether the step at index is the one that the run is at.
+func (r *Run) inHand(index int) bool {
+	return !r.Status.Terminal() && r.Status != RunWaiting && index == r.Current
 }
 
 func (w *walk) apply(e Event) error {
 	switch e := e.(type) {
 	case RunStarted:
-		if w.state.Member == nil && w.run.Kind != KindInit {
-			return ErrMemberNeeded
-		}
-		if m := w.state.Member; m != nil && m.Status != MemberActive {
-			w.end(RunCancelled, fmt.Sprintf("the member is %s", m.Status))
-			return nil
-		}
-		w.run.Status = RunRunning
-		if len(w.run.Steps) == 0 {
-			w.end(RunSucceeded, "")
-			return nil
-		}
-		return w.dispatch("attempt-1")
+		return w.start()
 	case StepResult:
 		if !e.OK {
-			w.failed(e.Error)
-			return nil
+			return w.failed(e.Error, e.RetryAfter)
 		}
 		return w.succeeded(e.Result)
 	case PollDue:
-		step := w.step()
-		if !w.now.Before(step.PollStartedAt.Add(step.PollTimeout)) {
-			step.Status, step.CompletedAt = StepPollTimeout, &w.now
-			step.Error = fmt.Sprintf("not complete after polling for %s", step.PollTimeout)
-			w.end(RunFailed, w.because(step.Error))
-			return nil
-		}
-		step.PollCount++
-		step.LastPolledAt = &w.now
-		w.sent(fmt.Sprintf("poll-%d", step.PollCount))
-		return nil
+		return w.poll()
 	case RetryDue:
 		return w.dispatch(fmt.Sprintf("retry-%d", e.Count))
 	}
@@ -166,75 +197,76 @@ func (w *walk) apply(e Event) error {
 
 func (w *walk) step() *Step { return &w.run.Steps[w.run.Current] }
 
-// dispatch resolves the step in hand and marks it as sent. What cannot be
-// resolved fails the step without a retry, which could not help.
-func (w *walk) dispatch(attempt string) error {
-	definition, err := w.definition()
-	if err != nil {
-		return err
+// start begins a run, or begins it again where a member is retried.
+func (w *walk) start() error {
+	if m, mine := w.state.Member, w.run.Member != 0; mine {
+		if m == nil {
+			return ErrMemberNeeded
+		}
+		if (w.run.Kind == KindRemoval) != (m.Status == MemberRemoved) || m.Status == MemberFailed {
+			w.end(RunCancelled, fmt.Sprintf("the member is %s", m.Status))
+			return nil
+		}
 	}
-	step := w.step()
-	function, params, err := w.resolve(definition)
-	if err == ErrMemberNeeded {
-		return err
+	switch w.state.Gate {
+	case Paused:
+		w.hold()
+		return nil
+	case Stopped:
+		if w.run.Kind != KindRemoval {
+			w.end(RunCancelled, batchCancelled)
+			return nil
+		}
 	}
-	if err != nil {
-		w.abort(err.Error())
+	w.run.Status = RunRunning
+	return w.proceed()
+}
+
+// proceed goes on to the next step that is to be done, or ends the run.
+func (w *walk) proceed() error {
+	for i := w.run.Current; i < len(w.run.Steps); i++ {
+		if s := w.run.Steps[i]; s.Status == StepPending && (s.Rollback != "") == (w.run.Status == RunRollingBack) {
+			w.run.Current = i
+			return w.dispatch(fmt.Sprintf("attempt-%d", s.Attempts+1))
+		}
+	}
+	w.run.Current = max(0, len(w.run.Steps)-1)
+	if w.run.Status == RunRollingBack {
+		w.end(RunFailed, w.run.Error)
 		return nil
 	}
-	if len(function) > MaxReason {
-		w.abort("the function's name is longer than any can be")
-		return nil
-	}
-	if reason := w.tooLarge("parameters", params); reason != "" {
-		w.abort(reason)
-		return nil
-	}
-	step.Function, step.Params = function, params
-	w.sent(attempt)
+	w.end(RunSucceeded, "")
 	return nil
 }
 
-// sent marks the step in hand as dispatched under a job id of its own.
-func (w *walk) sent(attempt string) {
-	step := w.step()
-	kind := "step"
-	if w.run.Kind == KindInit {
-		kind = "init"
-	}
-	step.Status, step.DispatchedAt, step.RetryAfter = StepDispatched, &w.now, nil
-	step.JobID = fmt.Sprintf("%s-%d-%s", kind, w.run.StepID(w.run.Current), attempt)
-}
+// hold leaves the run as it is until the batch is resumed.
+func (w *walk) hold() { w.run.HeldAt = &w.now }
 
-func (w *walk) definition() (runbook.Step, error) {
-	steps, err := definitions(w.state.Runbook, w.run.Kind, w.run.PhaseName)
-	if err != nil {
-		return runbook.Step{}, err
-	}
-	if w.run.Current >= len(steps) {
-		return runbook.Step{}, fmt.Errorf("engine: runbook %s version %d has no step %d in %q", w.run.Runbook, w.run.Version, w.run.Current, w.run.PhaseName)
-	}
-	return steps[w.run.Current], nil
+// stops tells whether the run is not to go on, for its batch is cancelled. What
+// undoes or cleans up is carried to its end.
+func (w *walk) stops() bool {
+	return w.state.Gate == Stopped && w.run.Status != RunRollingBack && w.run.Kind != KindRemoval
 }
 
 // succeeded takes a worker's answer: not yet complete, or done.
 func (w *walk) succeeded(result json.RawMessage) error {
 	step := w.step()
 	if reason := w.tooLarge("result", result); reason != "" {
-		w.abort(reason)
-		return nil
+		return w.abort(reason)
 	}
 	step.Result = result
 	answer := readAnswer(result)
 	if answer.incomplete {
 		if step.PollInterval <= 0 {
-			w.failed("the function answered that it is not complete, and the step does not poll")
-			return nil
+			return w.failed("the function answered that it is not complete, and the step does not poll", 0)
 		}
 		if step.PollStartedAt == nil {
 			step.PollStartedAt = &w.now
 		}
 		step.Status, step.LastPolledAt = StepPolling, &w.now
+		if w.stops() {
+			w.end(RunCancelled, batchCancelled)
+		}
 		return nil
 	}
 	definition, err := w.definition()
@@ -242,58 +274,111 @@ func (w *walk) succeeded(result json.RawMessage) error {
 		return err
 	}
 	if err := w.keepOutputs(definition.OutputParams, answer); err != nil {
-		w.abort(err.Error())
-		return nil
+		return w.abort(err.Error())
 	}
 	step.Status, step.CompletedAt, step.Error = StepSucceeded, &w.now, ""
-	if w.run.Current == len(w.run.Steps)-1 {
-		w.end(RunSucceeded, "")
+	return w.proceed()
+}
+
+// poll asks the worker again, or ends the polling where its time is over.
+func (w *walk) poll() error {
+	step := w.step()
+	switch {
+	case w.stops():
+		w.end(RunCancelled, batchCancelled)
 		return nil
+	case w.state.Gate == Paused:
+		w.hold()
+		return nil
+	case !w.now.Before(step.PollStartedAt.Add(step.PollTimeout)):
+		return w.give(StepPollTimeout, fmt.Sprintf("not complete after polling for %s", step.PollTimeout))
 	}
-	w.run.Current++
-	return w.dispatch("attempt-1")
+	step.PollCount++
+	step.LastPolledAt = &w.now
+	w.sent(fmt.Sprintf("poll-%d", step.PollCount))
+	return nil
 }
 
 // failed takes a failure: another try where the policy has one left, else the end.
-func (w *walk) failed(reason string) {
+func (w *walk) failed(reason string, after time.Duration) error {
 	step := w.step()
 	step.Error = clip(reason)
-	if step.RetryCount >= step.MaxRetries {
-		w.abort(reason)
-		return
+	if step.RetryCount-step.RetriesBefore >= step.MaxRetries || w.stops() {
+		return w.abort(reason)
 	}
-	after := w.now.Add(step.RetryInterval)
 	step.RetryCount++
-	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt = StepPending, "", &after, nil
+	at := w.now.Add(max(after, w.retryDelay()))
+	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt, step.QueuedUntil = StepPending, "", &at, nil, nil
+	return nil
 }
 
-// abort fails the step in hand for good, and the run with it.
-func (w *walk) abort(reason string) {
+// abort fails the step in hand for good.
+func (w *walk) abort(reason string) error { return w.give(StepFailed, reason) }
+
+// give ends the step in hand as failed, and with it the run, which first undoes
+// what the step did where the runbook says how. A rollback goes on after a step of
+// its own that failed: what follows may be the message to an administrator.
+func (w *walk) give(status StepStatus, reason string) error {
 	step := w.step()
 	reason = clip(reason)
-	step.Status, step.CompletedAt, step.Error = StepFailed, &w.now, reason
-	w.end(RunFailed, w.because(reason))
+	step.Status, step.CompletedAt, step.Error, step.RetryAfter = status, &w.now, reason, nil
+	because := fmt.Sprintf("step %q: %s", step.Name, reason)
+	switch {
+	case w.run.Status == RunRollingBack:
+		w.run.Error = clip(fmt.Sprintf("%s; its rollback %q failed too: %s", w.run.Error, step.Rollback, because))
+		return w.proceed()
+	case w.stops():
+		w.end(RunCancelled, batchCancelled)
+		return nil
+	case step.OnFailure != "" && step.DispatchedAt != nil:
+		return w.rollBack(step.OnFailure, because)
+	}
+	w.end(RunFailed, because)
+	return nil
 }
 
-func (w *walk) because(reason string) string {
-	return fmt.Sprintf("step %q: %s", w.step().Name, reason)
+// rollBack adds the steps of a rollback to the run and begins them.
+func (w *walk) rollBack(name, because string) error {
+	definitions, err := w.run.definitions(w.state.Runbook, name)
+	if err != nil {
+		return err
+	}
+	if len(w.run.Steps)+len(definitions) > stepsPerRun {
+		w.end(RunFailed, because+"; it is not rolled back: the run would have too many steps")
+		return nil
+	}
+	w.cancelSteps()
+	w.run.Status, w.run.RolledBack, w.run.Error, w.run.Current = RunRollingBack, true, because, len(w.run.Steps)
+	for i, d := range definitions {
+		w.run.Steps = append(w.run.Steps, newStep(w.state.Runbook, d, name, i))
+	}
+	return w.proceed()
 }
 
 // end closes the run; what it had not begun is cancelled.
 func (w *walk) end(status RunStatus, reason string) {
-	w.run.Status, w.run.EndedAt, w.run.Error = status, &w.now, reason
+	w.run.Status, w.run.EndedAt, w.run.Error, w.run.HeldAt = status, &w.now, reason, nil
+	w.cancelSteps()
+}
+
+func (w *walk) cancelSteps() {
 	for i := range w.run.Steps {
-		if s := &w.run.Steps[i]; !s.Status.Terminal() {
-			s.Status, s.CompletedAt, s.RetryAfter = StepCancelled, &w.now, nil
+		s := &w.run.Steps[i]
+		if s.Status.Terminal() {
+			continue
 		}
+		if s.Status == StepDispatched {
+			s.abandon(w.now)
+		}
+		s.Status, s.CompletedAt, s.RetryAfter = StepCancelled, &w.now, nil
 	}
 }
 
 // decision completes the decision: what the run's new state asks for, and what
-// its end means for the member or, for init, for the batch.
+// its end means for the member or, for a run without one, for the batch.
 func (w *walk) decision() (Decision, error) {
 	run := w.run
-	run.WakeAt = nil
+	run.WakeAt, run.DeadlineAt = nil, nil
 	if !run.Status.Terminal() {
 		effects := run.Outstanding()
 		for _, e := range effects {
@@ -302,16 +387,19 @@ func (w *walk) decision() (Decision, error) {
 				run.WakeAt = &e.At
 			case Retry:
 				run.WakeAt = &e.At
+			case Dispatch:
+				at := run.Steps[e.Step].deadline()
+				run.DeadlineAt = &at
 			}
 		}
 		return Decision{Run: run, Effects: effects}, nil
 	}
-	if run.Kind == KindInit {
+	if run.Member == 0 {
 		if w.state.Batch == nil {
 			return Decision{}, ErrBatchNeeded
 		}
 		b := w.state.Batch.clone()
-		return Decision{Run: run, Batch: b, Effects: endInit(b, run, w.now)}, nil
+		return Decision{Run: run, Batch: b, Effects: endOfBatchRun(b, run, w.now)}, nil
 	}
 	if w.state.Member == nil {
 		return Decision{}, ErrMemberNeeded
@@ -319,11 +407,18 @@ func (w *walk) decision() (Decision, error) {
 	m, effects := leave(w.state.Member, run, w.now)
 	if n := size(m.WorkerData); run.Status == RunSucceeded && n > MaxWorkerData {
 		run.Outputs = nil
-		w.abort(fmt.Sprintf("with its outputs the member would carry %d bytes of them; at most %d can be stored", n, MaxWorkerData))
+		reason := fmt.Sprintf("with its outputs the member would carry %d bytes of them; at most %d can be stored", n, MaxWorkerData)
+		step := w.step()
+		step.Status, step.CompletedAt, step.Error = StepFailed, &w.now, reason
+		w.end(RunFailed, fmt.Sprintf("step %q: %s", step.Name, reason))
 		m, effects = leave(w.state.Member, run, w.now)
 	}
 	run.Next = m.OpenPhase
-	return Decision{Run: run, Member: m, Effects: append([]Effect{Count{Outcome: run.Status}}, effects...)}, nil
+	var counted Effect = Count{Outcome: run.Status}
+	if run.Kind == KindRemoval {
+		counted = Leave{Outcome: run.Status}
+	}
+	return Decision{Run: run, Member: m, Effects: append([]Effect{counted}, effects...)}, nil
 }
 
 func nextPoll(s Step) time.Time {

@@ -12,92 +12,6 @@ import (
 	"time"
 )
 
-// BatchStatus is where a batch stands.
-type BatchStatus string
-
-// The statuses of a batch.
-const (
-	BatchDetected       BatchStatus = "detected"
-	BatchInitDispatched BatchStatus = "init_dispatched"
-	BatchActive         BatchStatus = "active"
-	BatchCompleted      BatchStatus = "completed"
-	BatchFailed         BatchStatus = "failed"
-)
-
-// Terminal tells whether the batch has ended.
-func (s BatchStatus) Terminal() bool { return s == BatchCompleted || s == BatchFailed }
-
-// PhaseStatus is where a phase execution stands.
-type PhaseStatus string
-
-// The statuses of a phase execution.
-const (
-	PhasePending    PhaseStatus = "pending"
-	PhaseDispatched PhaseStatus = "dispatched"
-	PhaseCompleted  PhaseStatus = "completed"
-	PhaseFailed     PhaseStatus = "failed"
-	PhaseSkipped    PhaseStatus = "skipped"
-	PhaseSuperseded PhaseStatus = "superseded"
-)
-
-// Terminal tells whether the phase has ended.
-func (s PhaseStatus) Terminal() bool { return s != PhasePending && s != PhaseDispatched }
-
-// MemberStatus is where a member of a batch stands.
-type MemberStatus string
-
-// The statuses of a member.
-const (
-	MemberActive  MemberStatus = "active"
-	MemberRemoved MemberStatus = "removed"
-	MemberFailed  MemberStatus = "failed"
-)
-
-// RunStatus is where one member's passage through one phase stands.
-type RunStatus string
-
-// The statuses of a run. A waiting run stands behind an earlier phase that its
-// member has not yet left.
-const (
-	RunWaiting   RunStatus = "waiting"
-	RunRunning   RunStatus = "running"
-	RunSucceeded RunStatus = "succeeded"
-	RunFailed    RunStatus = "failed"
-	RunCancelled RunStatus = "cancelled"
-)
-
-// Terminal tells whether the run has ended.
-func (s RunStatus) Terminal() bool { return s != RunWaiting && s != RunRunning }
-
-// StepStatus is where a step or an init step stands.
-type StepStatus string
-
-// The statuses of a step.
-const (
-	StepPending     StepStatus = "pending"
-	StepDispatched  StepStatus = "dispatched"
-	StepSucceeded   StepStatus = "succeeded"
-	StepFailed      StepStatus = "failed"
-	StepPolling     StepStatus = "polling"
-	StepPollTimeout StepStatus = "poll_timeout"
-	StepCancelled   StepStatus = "cancelled"
-)
-
-// Terminal tells whether the step has ended.
-func (s StepStatus) Terminal() bool {
-	return s != StepPending && s != StepDispatched && s != StepPolling
-}
-
-// PhaseKind tells a phase of the runbook from the init sequence, which runs as
-// an execution of its own.
-type PhaseKind string
-
-// The kinds of execution.
-const (
-	KindPhase PhaseKind = "phase"
-	KindInit  PhaseKind = "init"
-)
-
 // Batch is a group of members who go through a runbook together, with its phase
 // executions. Times are UTC; a nil time has not come.
 type Batch struct {
@@ -114,35 +28,61 @@ type Batch struct {
 	CurrentPhase     string      `json:"currentPhase,omitempty"` // the phase that was advanced to last
 	Error            string      `json:"error,omitempty"`        // why the batch failed
 	Members          int         `json:"members"`                // ever added; member ids run from 1 to this
-	Phases           []Phase     `json:"phases"`                 // append-only: an execution's place never changes
+	Pages            int         `json:"pages,omitempty"`        // of members; see PageCount
+	Paused           *Mark       `json:"paused,omitempty"`       // nothing new is dispatched
+	Cancelled        *Mark       `json:"cancelled,omitempty"`
+	Revision         int         `json:"revision,omitempty"` // counts the decisions on it, so that what follows from each is told apart
+	Joining          []Join      `json:"joining,omitempty"`  // pages of members added late that have not caught up
+	Phases           []Phase     `json:"phases"`             // append-only: an execution's place never changes
 }
 
-// Phase is one execution of a phase, or of the init sequence, for a batch.
+// Mark is who did something, when and why.
+type Mark struct {
+	By  string    `json:"by"`
+	At  time.Time `json:"at"`
+	Why string    `json:"why,omitempty"`
+}
+
+// Join is a page of members added late and the phase executions, in order, that
+// they have to catch up on.
+type Join struct {
+	Page   int   `json:"page"`
+	Phases []int `json:"phases,omitempty"`
+}
+
+// Phase is one execution of a phase, of the init sequence or of the removal steps,
+// for a batch.
 //
 // Its runs are counted in shards, one for each page of members. Shards tells how
 // many there are once all pages are walked (Walked); ShardsClosed and the counts
 // beside it are what the shards that are done have reported.
 type Phase struct {
-	ID            int         `json:"phaseId"` // counts from 1 within the batch
-	Kind          PhaseKind   `json:"kind"`
-	Name          string      `json:"name"`
-	Version       int         `json:"version"` // of the runbook that made this execution
-	OffsetMinutes int         `json:"offsetMinutes"`
-	DueAt         *time.Time  `json:"dueAt,omitempty"` // nil in a manual batch
-	Status        PhaseStatus `json:"status"`
-	Reason        string      `json:"reason,omitempty"` // why it was skipped or failed, where no member tells
-	DispatchedAt  *time.Time  `json:"dispatchedAt,omitempty"`
-	CompletedAt   *time.Time  `json:"completedAt,omitempty"`
-	Walked        bool        `json:"walked"`
-	Shards        int         `json:"shards"`
-	ShardsClosed  int         `json:"shardsClosed"`
-	Succeeded     int         `json:"succeeded"`
-	Failed        int         `json:"failed"`
-	Cancelled     int         `json:"cancelled"`
+	ID             int         `json:"phaseId"` // counts from 1 within the batch
+	Kind           PhaseKind   `json:"kind"`
+	Name           string      `json:"name"`
+	Version        int         `json:"version"` // of the runbook that made this execution
+	OffsetMinutes  int         `json:"offsetMinutes"`
+	DueAt          *time.Time  `json:"dueAt,omitempty"` // nil in a manual batch
+	Status         PhaseStatus `json:"status"`
+	Reason         string      `json:"reason,omitempty"` // why it is held, was skipped or failed, where no member tells
+	Approval       bool        `json:"approval,omitempty"`
+	Approved       *Mark       `json:"approved,omitempty"`       // passes both gates
+	RequireSuccess float64     `json:"requireSuccess,omitempty"` // percent of the phase before; 0: no gate
+	OnComplete     bool        `json:"onComplete,omitempty"`
+	Merge          RunStatus   `json:"merge,omitempty"` // of the on_complete steps; empty: not begun
+	DispatchedAt   *time.Time  `json:"dispatchedAt,omitempty"`
+	CompletedAt    *time.Time  `json:"completedAt,omitempty"`
+	Walked         bool        `json:"walked"`
+	Shards         int         `json:"shards"`
+	ShardsClosed   int         `json:"shardsClosed"`
+	Open           int         `json:"open"` // removal only: runs that have not ended
+	Succeeded      int         `json:"succeeded"`
+	Failed         int         `json:"failed"`
+	Cancelled      int         `json:"cancelled"`
 }
 
-// Shard counts the runs of one page of a phase. It reports once to its phase,
-// when Open reaches 0.
+// Shard counts the runs of one page of a phase. It reports to its phase when Open
+// reaches 0, once: a member who is retried takes the report back.
 type Shard struct {
 	Phase     int  `json:"phaseId"`
 	Page      int  `json:"page"`
@@ -157,7 +97,7 @@ type Shard struct {
 // Member is one person, or one thing, that a batch migrates.
 type Member struct {
 	ID         int                        `json:"memberId"` // counts from 1 within the batch
-	Page       int                        `json:"page"`     // see PageOf
+	Page       int                        `json:"page"`     // which shard counts the member, in every phase
 	Key        string                     `json:"key"`
 	Data       map[string]json.RawMessage `json:"data"`                 // the columns of the source
 	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"` // what output_params took from results
@@ -165,39 +105,57 @@ type Member struct {
 	AddedAt    time.Time                  `json:"addedAt"`
 	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
-	Error      string                     `json:"error,omitempty"`     // why the member failed
+	Removal    int                        `json:"removal,omitempty"`   // the execution of the member's removal steps; 0 for none
+	Leaving    bool                       `json:"leaving,omitempty"`   // removed, and what that asks for is not yet set going
+	Error      string                     `json:"error,omitempty"`     // why the member, or the removal, failed
 	OpenPhase  int                        `json:"openPhase,omitempty"` // the execution the member is in; 0 for none
 	Queue      []int                      `json:"queue,omitempty"`     // executions that wait for the member, in order
 }
 
-// Run is one member's passage through one phase, or a batch's init sequence
-// (Member 0): its steps in order, of which Current is in hand.
+// Run is one member's passage through one phase, a batch's init sequence or a
+// phase's on_complete steps (Member 0): its steps in order, of which Current is in
+// hand. Rollback steps are added when they are called for.
 type Run struct {
-	Batch     int                        `json:"batchId"`
-	Phase     int                        `json:"phaseId"`
-	Member    int                        `json:"memberId"`
-	Page      int                        `json:"page"` // the shard that counts it; 0 for init
-	Key       string                     `json:"key,omitempty"`
-	Kind      PhaseKind                  `json:"kind"`
-	PhaseName string                     `json:"phase"`
-	Runbook   string                     `json:"runbook"`
-	Version   int                        `json:"version"`
-	Status    RunStatus                  `json:"status"`
-	Current   int                        `json:"current"`
-	Steps     []Step                     `json:"steps"`
-	Outputs   map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
-	StartTime *time.Time                 `json:"startTime,omitempty"` // the batch's
-	LastEvent string                     `json:"lastEvent,omitempty"` // the event applied last, to know it when it comes again
-	CreatedAt time.Time                  `json:"createdAt"`
-	EndedAt   *time.Time                 `json:"endedAt,omitempty"`
-	Error     string                     `json:"error,omitempty"`
-	WakeAt    *time.Time                 `json:"wakeAt,omitempty"` // when something must have happened; for the sweep
-	Next      int                        `json:"next,omitempty"`   // the execution that the member entered when this run ended; 0 for none
+	Batch      int                        `json:"batchId"`
+	Phase      int                        `json:"phaseId"`
+	Member     int                        `json:"memberId"`
+	Page       int                        `json:"page"` // the shard that counts it; 0 for a run without a member
+	Key        string                     `json:"key,omitempty"`
+	Kind       PhaseKind                  `json:"kind"`
+	PhaseName  string                     `json:"phase"`
+	Runbook    string                     `json:"runbook"`
+	Version    int                        `json:"version"`
+	Status     RunStatus                  `json:"status"`
+	Current    int                        `json:"current"`
+	Steps      []Step                     `json:"steps"`
+	Outputs    map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
+	Counts     *Counts                    `json:"counts,omitempty"`    // on_complete only: how the phase ended
+	StartTime  *time.Time                 `json:"startTime,omitempty"` // the batch's
+	LastEvent  string                     `json:"lastEvent,omitempty"` // the event applied last, to know it when it comes again
+	Task       string                     `json:"task,omitempty"`      // the work that released or retried it last, to know that when it comes again
+	CreatedAt  time.Time                  `json:"createdAt"`
+	EndedAt    *time.Time                 `json:"endedAt,omitempty"`
+	Error      string                     `json:"error,omitempty"`
+	HeldAt     *time.Time                 `json:"heldAt,omitempty"`     // since when it waits for its batch to be resumed
+	WakeAt     *time.Time                 `json:"wakeAt,omitempty"`     // when a poll or a retry must have come; for the sweep
+	DeadlineAt *time.Time                 `json:"deadlineAt,omitempty"` // when the job in flight must have been answered; for the sweep
+	RolledBack bool                       `json:"rolledBack,omitempty"`
+	Next       int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
+}
+
+// Counts is how a phase's members ended, as its on_complete steps are told.
+type Counts struct {
+	Members   int `json:"members"`
+	Succeeded int `json:"succeeded"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
 }
 
 // Step is one function call of a run, with the policy fixed when the run was made.
 type Step struct {
 	Name          string          `json:"name"`
+	Rollback      string          `json:"rollback,omitempty"` // the sequence that it is part of; empty for the run's own
+	Place         int             `json:"place,omitempty"`    // in the runbook's list of it
 	WorkerID      string          `json:"workerId"`
 	Function      string          `json:"function"` // as the runbook has it until dispatched, then resolved
 	Params        json.RawMessage `json:"params,omitempty"`
@@ -211,11 +169,30 @@ type Step struct {
 	PollTimeout   time.Duration   `json:"pollTimeout,omitempty"`
 	PollStartedAt *time.Time      `json:"pollStartedAt,omitempty"`
 	LastPolledAt  *time.Time      `json:"lastPolledAt,omitempty"`
-	PollCount     int             `json:"pollCount,omitempty"` // never reset, so that job ids stay unique
+	PollCount     int             `json:"pollCount,omitempty"` // never reset, as the two counts below, so that job ids stay unique
 	OnFailure     string          `json:"onFailure,omitempty"`
+	Attempts      int             `json:"attempts,omitempty"` // begun, not counting retries and polls
 	RetryCount    int             `json:"retryCount,omitempty"`
+	RetriesBefore int             `json:"retriesBefore,omitempty"` // the present attempt
 	MaxRetries    int             `json:"maxRetries,omitempty"`
 	RetryInterval time.Duration   `json:"retryInterval,omitempty"`
+	Backoff       string          `json:"backoff,omitempty"`     // as package runbook names it
+	MaxInterval   time.Duration   `json:"maxInterval,omitempty"` // 0: no bound of its own
+	Jitter        int             `json:"jitter,omitempty"`      // percent
 	RetryAfter    *time.Time      `json:"retryAfter,omitempty"`
-	Timeout       time.Duration   `json:"timeout,omitempty"` // dispatch deadline
+	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch, or from QueuedUntil
+	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
+	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
+	Resolved      *Mark           `json:"resolved,omitempty"`    // who skipped it or marked it done
+}
+
+// Abandoned is a job that was given up before its result came, and the result if
+// it came after all.
+type Abandoned struct {
+	JobID  string          `json:"jobId"`
+	At     time.Time       `json:"at"`
+	Late   *time.Time      `json:"lateAt,omitempty"` // when its result came
+	OK     bool            `json:"ok,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  string          `json:"error,omitempty"`
 }

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// paused keeps a batch from dispatching anything more for now.
+func paused(b *Batch, by Mark) (Decision, error) {
+	switch {
+	case b.Status.Terminal() || b.Status == BatchCancelling:
+		return Decision{}, refuse("batch %d has ended (%s): it cannot be paused", b.ID, b.Status)
+	case b.Paused != nil:
+		return Decision{Repeated: true}, nil
+	}
+	b.Paused = &by
+	return Decision{Batch: b}, nil
+}
+
+// resumed lets a paused batch go on: the runs that were held, the phases that were
+// being walked or fell due, and the members who were catching up.
+func resumed(b *Batch, now time.Time) (Decision, error) {
+	if b.Status.Terminal() || b.Status == BatchCancelling {
+		return Decision{}, refuse("batch %d has ended (%s): it cannot be resumed", b.ID, b.Status)
+	}
+	d := Decision{Batch: b}
+	if b.Paused == nil {
+		d = Decision{Repeated: true}
+	}
+	b.Paused = nil
+	d.Effects = []Effect{Release{}}
+	for _, p := range b.Phases {
+		if p.Status == PhaseDispatched && !p.Walked {
+			d.Effects = append(d.Effects, Announce{Phase: p.ID, Again: fmt.Sprintf("rev-%d", b.Revision)})
+		}
+	}
+	for _, j := range b.Joining {
+		d.Effects = append(d.Effects, CatchUp{Page: j.Page})
+	}
+	d.Effects = append(d.Effects, NextDue(b, now)...)
+	return d, nil
+}
+
+// stopped cancels a batch: nothing more begins, and what is under way is ended.
+func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
+	switch {
+	case b.Status == BatchCancelled:
+		return Decision{Repeated: true}, nil
+	case b.Status == BatchCancelling:
+		return Decision{Repeated: true, Effects: []Effect{Stop{}}}, nil
+	case b.Status.Terminal():
+		return Decision{}, refuse("batch %d has ended (%s): it cannot be cancelled", b.ID, b.Status)
+	}
+	begun := slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.DispatchedAt != nil })
+	b.Status, b.Cancelled, b.Paused = BatchCancelling, &by, nil
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Status == PhasePending {
+			p.Status, p.CompletedAt, p.Reason = PhaseCancelled, &now, batchCancelled
+		}
+	}
+	if !begun {
+		b.Status, b.CompletedAt = BatchCancelled, &now
+		return Decision{Batch: b}, nil
+	}
+	return Decision{Batch: b, Effects: []Effect{Stop{}}}, nil
+}
+
+// drained ends a cancelled batch of which no run is open.
+func drained(b *Batch, now time.Time) Decision {
+	if b.Status != BatchCancelling {
+		return Decision{Stale: true}
+	}
+	b.Status, b.CompletedAt = BatchCancelled, &now
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		switch {
+		case p.Status.Terminal():
+		case p.Kind == KindRemoval:
+			p.Status, p.CompletedAt = PhaseCompleted, &now
+		case p.Kind == KindPhase && p.Walked && p.ShardsClosed >= p.Shards && p.Cancelled == 0 && p.Merge != RunRunning && p.Merge != RunCancelled:
+			p.complete(now)
+		default:
+			p.Status, p.CompletedAt, p.Reason = PhaseCancelled, &now, batchCancelled
+		}
+	}
+	return Decision{Batch: b}
+}
+
+// versionPublished takes a batch over to a newer version of its runbook: what was
+// pending is superseded, and the new version's phases come in its place. What is
+// under way ends under the version that began it.
+//
+// A phase is past due where its time has come or, in a manual batch, where it was
+// advanced to. Such a phase is skipped, unless it is to be run again.
+func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now time.Time) (Decision, error) {
+	if rb == nil {
+		return Decision{}, fmt.Errorf("engine: %T without the runbook", e)
+	}
+	if b.Status.Terminal() || b.Status == BatchCancelling || e.Version <= b.Version {
+		return Decision{Stale: true}, nil
+	}
+	passed := map[string]bool{}
+	initPending, initRan := false, false
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		passed[p.Name] = passed[p.Name] || p.Kind == KindPhase && (p.DispatchedAt != nil || p.Status == PhaseSkipped)
+		if p.Kind == KindInit {
+			initPending = initPending || p.Status == PhasePending
+			initRan = initRan || p.DispatchedAt != nil
+		}
+		if p.Status == PhasePending {
+			p.Status, p.CompletedAt, p.Reason = PhaseSuperseded, &now, fmt.Sprintf("superseded by version %d", e.Version)
+		}
+	}
+	b.Version = e.Version
+	if len(rb.Init) > 0 && (initPending || e.RerunInit) {
+		b.addInit(e.Version)
+		if b.Status == BatchActive {
+			b.Status = BatchDetected
+		}
+	} else if b.Status == BatchDetected && !initRan {
+		b.Status = BatchActive
+	}
+	first := len(b.Phases) // never 0: the version before had phases
+	b.addPhases(rb, e.Version)
+	for i := first; i < len(b.Phases); i++ {
+		p := &b.Phases[i]
+		if !e.Rerun && (due(p, now) || b.Manual && passed[p.Name]) {
+			p.Status, p.CompletedAt, p.Reason = PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", e.Version)
+		}
+	}
+	_, effects := settle(b, now)
+	if p := b.Phases[first-1]; p.Kind == KindInit && p.Status == PhasePending && !b.Manual {
+		effects = append(effects, Announce{Phase: p.ID})
+	}
+	return Decision{Batch: b, Effects: effects}, nil
+}

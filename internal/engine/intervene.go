@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// released lets a run go on that was held while its batch was paused. The time that
+// it was held is not counted as polling.
+func (w *walk) released(e RunReleased) (Decision, error) {
+	run := w.run
+	if run.HeldAt == nil {
+		if run.Task == e.Task && !run.Status.Terminal() {
+			return Decision{Repeated: true, Effects: run.Outstanding()}, nil
+		}
+		return Decision{Stale: true}, nil
+	}
+	if w.state.Gate == Paused {
+		return Decision{Stale: true}, nil
+	}
+	held := w.now.Sub(*run.HeldAt)
+	run.HeldAt, run.Task = nil, e.Task
+	if err := w.goOn(held); err != nil {
+		return Decision{}, err
+	}
+	return w.decision()
+}
+
+func (w *walk) goOn(held time.Duration) error {
+	if w.run.Status == RunWaiting {
+		return w.start()
+	}
+	step := w.step()
+	switch {
+	case step.Status == StepPolling:
+		began := step.PollStartedAt.Add(held)
+		step.PollStartedAt = &began
+		return w.poll()
+	case step.RetryAfter != nil:
+		return w.dispatch(fmt.Sprintf("retry-%d", step.RetryCount))
+	}
+	return w.proceed()
+}
+
+// stopped ends a run that is not to go on. A waiting run that its member has not
+// come to ends in its turn, when it would have begun.
+func (w *walk) stopped(e RunStopped) (Decision, error) {
+	if !w.run.open() || w.run.Kind == KindRemoval {
+		return Decision{Stale: true}, nil
+	}
+	if w.run.Member != 0 {
+		if w.state.Member == nil {
+			return Decision{}, ErrMemberNeeded
+		}
+		if w.state.Member.OpenPhase != w.run.Phase {
+			return Decision{Stale: true}, nil
+		}
+	}
+	w.end(RunCancelled, e.Reason)
+	return w.decision()
+}
+
+// resolved takes an administrator's word for a step: the run passes it by, or has
+// what its function would have answered. A step that lies ahead is passed when the
+// run comes to it.
+func (w *walk) resolved(e StepResolved) (Decision, error) {
+	run := w.run
+	if e.Step < 0 || e.Step >= len(run.Steps) {
+		return Decision{}, refuse("the run has no step %d", e.Step)
+	}
+	step := &run.Steps[e.Step]
+	if step.Resolved != nil && step.Status == e.status() {
+		return Decision{Repeated: true, Effects: run.Outstanding()}, nil
+	}
+	if step.Status.Terminal() || run.Status.Terminal() {
+		return Decision{}, refuse("step %q of %s is %s: only a step that has not ended can be skipped or marked done", step.Name, run.who(), step.Status)
+	}
+	current := run.inHand(e.Step)
+	if err := w.settleStep(e, step); err != nil {
+		return Decision{}, err
+	}
+	if !current {
+		return Decision{Run: run, Effects: run.Outstanding()}, nil
+	}
+	if run.HeldAt != nil { // proceed holds it again where the batch is still paused
+		run.HeldAt = nil
+	}
+	if err := w.proceed(); err != nil {
+		return Decision{}, err
+	}
+	return w.decision()
+}
+
+func (e StepResolved) status() StepStatus {
+	if e.Skip {
+		return StepSkipped
+	}
+	return StepSucceeded
+}
+
+// settleStep ends one step as an administrator says.
+func (w *walk) settleStep(e StepResolved, step *Step) error {
+	if !e.Skip {
+		if err := w.takeResult(e, step); err != nil {
+			return err
+		}
+	}
+	if step.Status == StepDispatched {
+		step.abandon(w.now)
+	}
+	by := e.By
+	step.Status, step.CompletedAt, step.RetryAfter, step.Resolved = e.status(), &w.now, nil, &by
+	if e.Skip {
+		return nil
+	}
+	step.Error = ""
+	return nil
+}
+
+// takeResult reads the answer that an administrator gives in a worker's place.
+func (w *walk) takeResult(e StepResolved, step *Step) error {
+	current := w.run.Current
+	w.run.Current = e.Step
+	defer func() { w.run.Current = current }()
+	definition, err := w.definition()
+	if err != nil {
+		return err
+	}
+	result := e.Result
+	if len(result) == 0 {
+		result = json.RawMessage("true")
+	}
+	if reason := w.tooLarge("result", result); reason != "" {
+		return refuse("step %q cannot be marked done: %s", step.Name, reason)
+	}
+	answer := readAnswer(result)
+	if answer.incomplete {
+		return refuse("step %q cannot be marked done with a result that says that it is not complete", step.Name)
+	}
+	if err := w.keepOutputs(definition.OutputParams, answer); err != nil {
+		return refuse("step %q cannot be marked done: %v; give the result that its function would have answered", step.Name, err)
+	}
+	step.Result = result
+	return nil
+}
+
+// who tells of whom the run is.
+func (r *Run) who() string {
+	if r.Member == 0 {
+		return strings.ReplaceAll(string(r.Kind), "_", " ")
+	}
+	return fmt.Sprintf("member %d", r.Member)
+}
