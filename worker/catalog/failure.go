@@ -1,5 +1,7 @@
 package catalog
 
+import "time"
+
 // Types of failures that are the worker's own. A failure that a tenant reported
 // has the tenant's error code as its type.
 const (
@@ -17,6 +19,9 @@ type Failure struct {
 	Message   string
 	Throttled bool // the tenant's limits were the reason
 	Attempts  int  // how often the failing call was made; 0 when none was
+	// RetryAfter is how long the tenant asked to be left alone when it last
+	// refused; 0 when it did not say, or refused for another reason than limits.
+	RetryAfter time.Duration
 }
 
 func (f *Failure) Error() string { return f.Type + ": " + f.Message }

@@ -44,7 +44,8 @@ type Config struct {
 	// Remember is how many bytes of results are kept for jobs that come again; 0
 	// means 16 MiB.
 	Remember int
-	Log      *slog.Logger // nil means slog.Default()
+	Log      *slog.Logger     // nil means slog.Default()
+	Now      func() time.Time // what jobs expire by; nil means time.Now
 }
 
 // Loop is one worker's receive loop. Run it once.
@@ -112,6 +113,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	return c
 }

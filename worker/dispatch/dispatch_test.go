@@ -59,6 +59,9 @@ func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {
 		{"a failure", func(context.Context, string, []byte) (any, error) {
 			return nil, &catalog.Failure{Type: "TooManyRequests", Message: "slow down", Throttled: true, Attempts: 6}
 		}, "", &message.JobError{Message: "slow down", Type: "TooManyRequests", IsThrottled: true, Attempts: 6}},
+		{"a failure that says when to come again", func(context.Context, string, []byte) (any, error) {
+			return nil, &catalog.Failure{Type: "TooManyRequests", Message: "slow down", Throttled: true, Attempts: 6, RetryAfter: 16*time.Second + 1}
+		}, "", &message.JobError{Message: "slow down", Type: "TooManyRequests", IsThrottled: true, Attempts: 6, RetryAfterSeconds: 17}},
 		{
 			"another error", func(context.Context, string, []byte) (any, error) { return nil, errPlain },
 			"", &message.JobError{Message: "plain error", Type: dispatch.FailureUnknown, Attempts: 1},
@@ -133,6 +136,10 @@ func TestJobThatCannotBeReadIsAnsweredWhenItSaysToWhom(t *testing.T) {
 			"parameters of another type", `{"JobId":"j4","FunctionName":"Do","Parameters":[1],"CorrelationData":{"BatchId":4,"StepExecutionId":9}}`,
 			"the job's Parameters are not a JSON object",
 		},
+		{
+			"an expiry that is no time", `{"JobId":"j5","FunctionName":"Do","CorrelationData":{"BatchId":4,"StepExecutionId":9},"ExpiresAt":"soon"}`,
+			`the job cannot be read: parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006"`,
+		},
 	} {
 		b.sendBody(t, tc.body)
 		got := b.result(t)
@@ -167,6 +174,77 @@ func TestJobThatNobodyCanBeAnsweredAboutIsDeadLettered(t *testing.T) {
 		if !kept[body] {
 			t.Errorf("%s is lost", body)
 		}
+	}
+}
+
+// The orchestrator has given the step up by then and may have dispatched it anew.
+func TestJobIsNotBegunPastItsExpiry(t *testing.T) {
+	t.Parallel()
+	expires := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		note   string
+		now    time.Time
+		begins bool
+	}{
+		{"in time", expires.Add(-time.Nanosecond), true},
+		{"at its expiry", expires, false},
+		{"later", expires.Add(time.Hour), false},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+			b := start(t, f, options{config: dispatch.Config{Now: func() time.Time { return tc.now }}})
+			j := job(1)
+			j.ExpiresAt = &expires
+			b.send(t, j)
+			got := b.result(t)
+			b.jobsLeft(t, 0, nil)
+			calls, _ := f.counts()
+			if tc.begins {
+				if calls != 1 || got.Status != message.StatusSuccess {
+					t.Fatalf("%d calls, got %+v", calls, got)
+				}
+				return
+			}
+			if calls != 0 || got.Status != message.StatusFailure || got.Error == nil || got.Error.Type != dispatch.FailureExpired ||
+				got.CorrelationData != j.CorrelationData {
+				t.Fatalf("%d calls, got %+v with %+v", calls, got, got.Error)
+			}
+			for _, want := range []string{"Do was not begun", "expired at 2026-03-01T12:30:00Z", "queue", "longer than the step's timeout"} {
+				if !strings.Contains(got.Error.Message, want) {
+					t.Errorf("%q does not say %q", got.Error.Message, want)
+				}
+			}
+		})
+	}
+}
+
+// Whoever asks again after the expiry what became of a job that was begun in time
+// is told so.
+func TestJobThatWasBegunInTimeIsAnsweredPastItsExpiry(t *testing.T) {
+	t.Parallel()
+	expires := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	var late atomic.Bool
+	f := &function{run: func(context.Context, string, []byte) (any, error) {
+		late.Store(true)
+		return true, nil
+	}}
+	b := start(t, f, options{topology: withoutDuplicateDetection, config: dispatch.Config{Now: func() time.Time {
+		if late.Load() {
+			return expires.Add(time.Minute)
+		}
+		return expires.Add(-time.Minute)
+	}}})
+	j := job(1)
+	j.ExpiresAt = &expires
+	for _, delivery := range []string{"first", "second"} {
+		b.send(t, j)
+		if got := b.result(t); got.Status != message.StatusSuccess {
+			t.Fatalf("%s delivery: got %+v", delivery, got.Error)
+		}
+	}
+	if calls, _ := f.counts(); calls != 1 {
+		t.Fatalf("%d calls", calls)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -23,7 +24,8 @@ const (
 	FailureInvalidResult = "InvalidResult"
 	FailureTimeout       = "Timeout"
 	FailurePanic         = "Panic"
-	FailureUnknown       = "Failure" // an error that is no *catalog.Failure
+	FailureExpired       = "JobExpired" // the job came to its turn too late
+	FailureUnknown       = "Failure"    // an error that is no *catalog.Failure
 )
 
 // ReasonUnreadable is the dead-letter reason of a job that nobody can be answered
@@ -45,9 +47,12 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 		result = failure(job, &catalog.Failure{Type: FailureInvalidJob, Message: err.Error()}, 0)
 	} else {
 		c, first := l.memory.begin(job.ID())
-		if first {
+		switch {
+		case first && l.expired(job):
+			l.memory.finish(job.ID(), c, failure(job, expiry(job), 0))
+		case first:
 			go l.run(job, c)
-		} else {
+		default:
 			log.Info("the job has come again", "DeliveryCount", m.DeliveryCount)
 		}
 		select {
@@ -96,6 +101,19 @@ func (l *Loop) abandon(m *azservicebus.ReceivedMessage, job message.Job) {
 		return
 	}
 	log.Info("gave the job back")
+}
+
+// expired tells whether it is too late to begin a job. The orchestrator has given
+// its step up by then and may have dispatched it anew: to begin now would be to
+// execute it twice.
+func (l *Loop) expired(job message.Job) bool {
+	return job.ExpiresAt != nil && !l.config.Now().Before(*job.ExpiresAt)
+}
+
+func expiry(job message.Job) *catalog.Failure {
+	return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
+		"%s was not begun: the job expired at %s, while it waited in the worker's queue, which was longer than the step's timeout allows",
+		job.FunctionName, job.ExpiresAt.UTC().Format(time.RFC3339))}
 }
 
 // run runs the function and records the result under c, or forgets c when the
@@ -159,14 +177,12 @@ var errUnanswerable = errors.New("no JobId and CorrelationData.StepExecutionId t
 func readJob(body []byte, workerID string) (message.Job, error) {
 	var job message.Job
 	err := json.Unmarshal(body, &job)
-	if err != nil {
-		// Where a field has the wrong type the others are still read.
-		var wrongType *json.UnmarshalTypeError
-		if !errors.As(err, &wrongType) {
+	// Where a field cannot be read the others may be: of one with the wrong type all
+	// others, of a bad date those before it.
+	if job.JobID == "" || job.CorrelationData.StepExecutionID == 0 {
+		if err != nil {
 			return job, fmt.Errorf("%w: %v", errUnanswerable, err)
 		}
-	}
-	if job.JobID == "" || job.CorrelationData.StepExecutionID == 0 {
 		return job, errUnanswerable
 	}
 	parameters := bytes.TrimSpace(job.Parameters)
@@ -224,6 +240,9 @@ func failure(job message.Job, err error, took time.Duration) message.Result {
 		said = strings.ToValidUTF8(said[:maxMessage], "") + "…"
 	}
 	r.Error = &message.JobError{Message: said, Type: f.Type, IsThrottled: f.Throttled, Attempts: max(f.Attempts, 1)}
+	if f.Throttled {
+		r.Error.RetryAfterSeconds = int(math.Ceil(f.RetryAfter.Seconds()))
+	}
 	return r
 }
 

@@ -92,9 +92,9 @@ func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[strin
 	if err == nil {
 		return nil
 	}
-	f := &catalog.Failure{
-		Type: catalog.FailureUnreachable, Message: cmdlet + ": " + err.Error(), Attempts: attempts,
-		Throttled: judge(err).Outcome == throttle.Throttled,
+	f := &catalog.Failure{Type: catalog.FailureUnreachable, Message: cmdlet + ": " + err.Error(), Attempts: attempts}
+	if v := judge(err); v.Outcome == throttle.Throttled {
+		f.Throttled, f.RetryAfter = true, v.After
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {

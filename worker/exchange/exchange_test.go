@@ -197,16 +197,22 @@ func TestFailuresSayWhatExchangeSaid(t *testing.T) {
 		says      string
 		attempts  int
 		throttled bool
+		after     time.Duration
 	}{
-		{"a recipient who is nowhere, after a while", tenant.Fault{Service: "exchange", Op: "none", Status: 500}, "nobody@contoso.example", 5, false},
-		{"throttling without end", tenant.Fault{Service: "exchange", Status: 429}, "Get-Recipient", 6, true},
+		{"a recipient who is nowhere, after a while", tenant.Fault{Service: "exchange", Op: "none", Status: 500}, "nobody@contoso.example", 5, false, 0},
+		{"throttling without end", tenant.Fault{Service: "exchange", Status: 429}, "Get-Recipient", 6, true, 0},
+		{
+			"throttling without end that says for how long",
+			tenant.Fault{Service: "exchange", Status: 429, RetryAfter: "2.5"},
+			"Get-Recipient", 6, true, 2500 * time.Millisecond,
+		},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
 			w := start(t, tenant.MailUser, tc.fault)
 			_, err := call(t, w.Catalog, "Set-ExchangePrimaryEmail", nobody)
 			var f *catalog.Failure
-			if !errors.As(err, &f) || f.Attempts != tc.attempts || f.Throttled != tc.throttled || !strings.Contains(f.Message, tc.says) {
+			if !errors.As(err, &f) || f.Attempts != tc.attempts || f.Throttled != tc.throttled || f.RetryAfter != tc.after || !strings.Contains(f.Message, tc.says) {
 				t.Fatalf("got %+v", err)
 			}
 		})

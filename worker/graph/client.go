@@ -112,7 +112,9 @@ func (c *Client) do(ctx context.Context, call func(ctx context.Context) error) e
 	if code, text, _ := said(err); code != "" {
 		f.Type, f.Message = code, text
 	}
-	f.Throttled = judge(err).Outcome == throttle.Throttled
+	if v := judge(err); v.Outcome == throttle.Throttled {
+		f.Throttled, f.RetryAfter = true, v.After
+	}
 	return f
 }
 

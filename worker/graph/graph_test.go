@@ -219,10 +219,12 @@ func TestThrottledPostKeepsItsBody(t *testing.T) {
 
 func TestThrottlingThatDoesNotEndIsReported(t *testing.T) {
 	t.Parallel()
-	w := start(t, tenant.Fault{Service: "graph", Status: 429})
-	_, failure := w.call(t, "New-EntraUser", newUser(nil))
-	if failure == nil || !failure.Throttled || failure.Attempts != 6 || failure.Type != "TooManyRequests" {
-		t.Fatalf("got %+v, want TooManyRequests, throttled, after 6 attempts", failure)
+	for retryAfter, want := range map[string]time.Duration{"": 0, "17": 17 * time.Second} {
+		w := start(t, tenant.Fault{Service: "graph", Status: 429, RetryAfter: retryAfter})
+		_, failure := w.call(t, "New-EntraUser", newUser(nil))
+		if failure == nil || !failure.Throttled || failure.Attempts != 6 || failure.Type != "TooManyRequests" || failure.RetryAfter != want {
+			t.Errorf("Retry-After %q: got %+v, want TooManyRequests, throttled, after 6 attempts, to be tried after %s", retryAfter, failure, want)
+		}
 	}
 }
 

@@ -133,15 +133,18 @@ var said = regexp.MustCompile(`(?i)TooManyRequests|\b429\b|throttled|rate limit|
 // Said tells whether the text of an error speaks of throttling.
 func Said(text string) bool { return said.MatchString(text) }
 
+// longest is where a Retry-After is taken for a mistake: more than eleven days.
+const longest = 1e6 * time.Second
+
 // After reads a Retry-After header: seconds, whole or not, or an HTTP date. A
-// value that cannot be read counts as none.
+// value that cannot be read or is beyond reason counts as none.
 func After(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
-	if s, err := strconv.ParseFloat(header, 64); err == nil && s > 0 && s < 1e6 {
+	if s, err := strconv.ParseFloat(header, 64); err == nil && s > 0 && s < longest.Seconds() {
 		return time.Duration(s * float64(time.Second))
 	}
 	for _, layout := range []string{time.RFC1123, time.RFC850, time.ANSIC} {
-		if t, err := time.Parse(layout, header); err == nil && t.After(now) {
+		if t, err := time.Parse(layout, header); err == nil && t.After(now) && t.Sub(now) < longest {
 			return t.Sub(now)
 		}
 	}

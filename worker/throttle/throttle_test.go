@@ -168,14 +168,16 @@ func TestAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
-		"":    0,
-		"10":  10 * time.Second,
-		"2.5": 2500 * time.Millisecond,
-		"-1":  0,
-		"NaN": 0,
-		"x":   0,
-		now.Add(time.Minute).Format(http.TimeFormat):  time.Minute,
-		now.Add(-time.Minute).Format(http.TimeFormat): 0,
+		"":        0,
+		"10":      10 * time.Second,
+		"2.5":     2500 * time.Millisecond,
+		"-1":      0,
+		"NaN":     0,
+		"x":       0,
+		"1000001": 0,
+		now.AddDate(100, 0, 0).Format(http.TimeFormat): 0,
+		now.Add(time.Minute).Format(http.TimeFormat):   time.Minute,
+		now.Add(-time.Minute).Format(http.TimeFormat):  0,
 	} {
 		if got := throttle.After(header, now); got != want {
 			t.Errorf("%q: got %s, want %s", header, got, want)
