@@ -121,6 +121,13 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 	if got := o.do(t, ctx, "No-Op", nil); got.Error == nil {
 		t.Error("No-Op is offered without having been asked for")
 	}
+	if err := target.SetFaults(tenant.Faults{Rules: []tenant.Fault{{Service: "graph", Status: 429, RetryAfter: "0.01"}}}); err != nil {
+		t.Fatal(err)
+	}
+	throttled := o.do(t, ctx, "Add-EntraGroupMember", map[string]any{"UserId": user.UserId, "GroupId": groupID})
+	if e := throttled.Error; e == nil || !e.IsThrottled || e.Attempts != 6 || e.RetryAfterSeconds != 1 {
+		t.Errorf("a tenant that throttles without end: got %+v, want 6 attempts and to be tried again after 1 second", e)
+	}
 
 	stop()
 	select {
