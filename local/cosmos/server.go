@@ -65,11 +65,26 @@ type Server struct {
 	store       *store
 	faults      faults
 	stats       counters
-	http        *http.Server
+	http        *http.Server // nil where nothing is served
 	unused      unusedConnections
 	served      chan error
 	closeOnce   sync.Once
 	closeErr    error
+}
+
+// Open opens the data and serves nothing: the account answers whoever calls
+// ServeHTTP, over no network. It is for tests that carry requests themselves.
+// Addr is not used; URL gives an address that only names the account.
+func Open(config Config) (*Server, error) {
+	s, err := prepare(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openData(config.DataDir); err != nil {
+		return nil, err
+	}
+	s.url = "http://cosmos.invalid"
+	return s, nil
 }
 
 // Start opens the data and serves. The server is ready when Start returns and
@@ -78,6 +93,28 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	s, err := prepare(config)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listenLoopback(config.Addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openData(config.DataDir); err != nil {
+		listener.Close()
+		return nil, err
+	}
+	s.url = "http://" + listener.Addr().String()
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), ConnState: s.unused.track}
+	s.http.RegisterOnShutdown(s.unused.close)
+	go func() { s.served <- s.http.Serve(listener) }()
+	stop := context.AfterFunc(ctx, func() { s.Close() })
+	s.http.RegisterOnShutdown(func() { stop() })
+	return s, nil
+}
+
+func prepare(config Config) (*Server, error) {
 	s := &Server{
 		key: config.Key, verifyToken: config.VerifyToken, now: config.Now, log: config.Logger,
 		served: make(chan error, 1),
@@ -96,28 +133,17 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		return nil, errors.New("cosmos: the account key is not base64")
 	}
 	s.auth = newSigner(secret)
+	return s, nil
+}
 
-	listener, err := listenLoopback(config.Addr)
-	if err != nil {
-		return nil, err
-	}
-	if config.DataDir != "" {
-		if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
-			listener.Close()
-			return nil, fmt.Errorf("cosmos: data directory: %w", err)
+func (s *Server) openData(dir string) (err error) {
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("cosmos: data directory: %w", err)
 		}
 	}
-	if s.store, err = openStore(config.DataDir, s.now, s.log); err != nil {
-		listener.Close()
-		return nil, err
-	}
-	s.url = "http://" + listener.Addr().String()
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), ConnState: s.unused.track}
-	s.http.RegisterOnShutdown(s.unused.close)
-	go func() { s.served <- s.http.Serve(listener) }()
-	stop := context.AfterFunc(ctx, func() { s.Close() })
-	s.http.RegisterOnShutdown(func() { stop() })
-	return s, nil
+	s.store, err = openStore(dir, s.now, s.log)
+	return err
 }
 
 func listenLoopback(addr string) (net.Listener, error) {
@@ -147,6 +173,10 @@ func (s *Server) Key() string { return s.key }
 // Close answers what is under way, stops serving and closes the data.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
+		if s.http == nil {
+			s.closeErr = s.store.close()
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		err := s.http.Shutdown(ctx)
