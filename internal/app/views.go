@@ -53,7 +53,9 @@ type BatchView struct {
 	CurrentPhase   string     `json:"currentPhase,omitempty"`
 	MemberCount    int        `json:"memberCount"`
 	Error          string     `json:"error,omitempty"`
-	Warnings       []string   `json:"warnings,omitempty"` // only in the answer to a creation
+	Paused         *MarkView  `json:"paused,omitempty"`    // nil: it is not paused
+	Cancelled      *MarkView  `json:"cancelled,omitempty"` // by whom; the status tells whether all has ended
+	Warnings       []string   `json:"warnings,omitempty"`  // only in the answer to a creation
 }
 
 // MemberView is a member of a batch.
@@ -66,6 +68,9 @@ type MemberView struct {
 	Phase      string                     `json:"phase,omitempty"` // the phase the member is in
 	AddedAt    time.Time                  `json:"addedAt"`
 	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
+	FailedIn   string                     `json:"failedPhase,omitempty"`
+	FailedStep string                     `json:"failedStep,omitempty"`
+	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
 	Error      string                     `json:"error,omitempty"`
 }
 
@@ -74,10 +79,14 @@ type MemberView struct {
 type PhaseView struct {
 	ID             int        `json:"id"`
 	Name           string     `json:"phaseName"`
-	Kind           string     `json:"kind"` // phase or init
+	Kind           string     `json:"kind"` // phase, init, or removal: the steps for members who are removed
 	RunbookVersion int        `json:"runbookVersion"`
 	Status         string     `json:"status"`
-	Reason         string     `json:"reason,omitempty"`
+	Reason         string     `json:"reason,omitempty"` // why it waits, was skipped or failed
+	Approval       bool       `json:"approvalRequired,omitempty"`
+	Approved       *MarkView  `json:"approved,omitempty"`
+	RequireSuccess float64    `json:"requireSuccess,omitempty"` // percent of the phase before
+	OnComplete     string     `json:"onComplete,omitempty"`     // of its on_complete steps: pending, running, succeeded, failed
 	OffsetMinutes  int        `json:"offsetMinutes"`
 	DueAt          *time.Time `json:"dueAt"`
 	DispatchedAt   *time.Time `json:"dispatchedAt,omitempty"`
@@ -99,6 +108,8 @@ type StepView struct {
 	Name         string          `json:"stepName"`
 	Index        int             `json:"stepIndex"`
 	IsInit       bool            `json:"isInitStep"`
+	Kind         string          `json:"kind"`               // phase, init, on_complete or removal
+	Rollback     string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
 	WorkerID     string          `json:"workerId"`
 	Function     string          `json:"functionName"`
 	Params       json.RawMessage `json:"params,omitempty"`
@@ -111,6 +122,9 @@ type StepView struct {
 	PollCount    int             `json:"pollCount,omitempty"`
 	RetryCount   int             `json:"retryCount,omitempty"`
 	RetryAfter   *time.Time      `json:"retryAfter,omitempty"`
+	Deadline     *time.Time      `json:"deadline,omitempty"` // when the job in flight must have been answered
+	Resolved     *MarkView       `json:"resolved,omitempty"` // who skipped it or marked it done
+	Late         []LateView      `json:"abandonedJobs,omitempty"`
 }
 
 // AdvanceView is the answer to an advance: what was set going.

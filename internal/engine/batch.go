@@ -111,7 +111,7 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 	case BatchDrained:
 		return drained(b, now), nil
 	case MembersJoined:
-		return joined(b, e.Members)
+		return joined(b, e)
 	case PageCaughtUp:
 		return caughtUp(b, e.Page, now), nil
 	case MemberLeft:

@@ -38,7 +38,7 @@ func resumed(b *Batch, now time.Time) (Decision, error) {
 		}
 	}
 	for _, j := range b.Joining {
-		d.Effects = append(d.Effects, CatchUp{Page: j.Page})
+		d.Effects = append(d.Effects, CatchUp{j})
 	}
 	d.Effects = append(d.Effects, NextDue(b, now)...)
 	return d, nil

@@ -116,7 +116,7 @@ type (
 	// Merge starts a phase's on_complete steps.
 	Merge struct{ Phase int }
 	// CatchUp brings a page of late members to where the others are.
-	CatchUp struct{ Page int }
+	CatchUp struct{ Join }
 	// Remove sends member-removed for the decision's member.
 	Remove struct{}
 	// Release lets the runs go on that waited for the batch to be resumed.
@@ -156,6 +156,7 @@ type (
 		Result     json.RawMessage
 		Error      string
 		RetryAfter time.Duration // what the worker asks for, at least, before a retry; 0: nothing
+		Expired    bool          // the worker came to the job too late to begin it
 	}
 	// PollDue: it is time to poll for the Count-th time.
 	PollDue struct{ Step, Count int }
@@ -208,8 +209,12 @@ type (
 	BatchStopped struct{ By Mark }
 	// BatchDrained: no run of a cancelled batch is open.
 	BatchDrained struct{}
-	// MembersJoined: so many members, of one page, are added to a batch.
-	MembersJoined struct{ Members int }
+	// MembersJoined: so many members, of one page, are added to a batch. Key is the
+	// first one's.
+	MembersJoined struct {
+		Members int
+		Key     string
+	}
 	// PageCaughtUp: the runs of late members exist wherever the others' do.
 	PageCaughtUp struct{ Page int }
 	// MemberLeft: a member is removed. Needs Member, and Runbook of the batch's version.

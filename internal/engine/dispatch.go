@@ -131,7 +131,13 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 	switch {
 	case e.Queued:
 		step.QueuedUntil = &w.now
-		return w.decision()
+		next := w.now.Add(min(ownDeadline, step.Timeout)) // to look again: once it is taken, its time runs
+		w.run.DeadlineAt = &next
+		d := Decision{Run: w.run}
+		if step.Timeout < ownDeadline {
+			d.Effects = []Effect{Deadline{Step: e.Step, At: next}}
+		}
+		return d, nil
 	case w.now.Before(step.deadline()):
 		return Decision{Stale: true}, nil
 	}
@@ -142,6 +148,20 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 		return Decision{}, err
 	}
 	return w.decision()
+}
+
+// mostExpiries is how often a job may expire before its worker comes to it.
+const mostExpiries = 100
+
+// expired sends a job again that its worker came to too late to begin it: the
+// worker's queue was longer than the step's timeout, and the step is as it was.
+func (w *walk) expired(reason string) error {
+	step := w.step()
+	if step.Expiries++; step.Expiries > mostExpiries {
+		return w.abort(fmt.Sprintf("%s; that was so %d times", reason, step.Expiries))
+	}
+	step.Status = StepPending
+	return w.proceed()
 }
 
 // late keeps a result that comes after its job was given up; it changes nothing

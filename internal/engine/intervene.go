@@ -82,7 +82,7 @@ func (w *walk) resolved(e StepResolved) (Decision, error) {
 		return Decision{}, err
 	}
 	if !current {
-		return Decision{Run: run, Effects: run.Outstanding()}, nil
+		return Decision{Run: run}, nil
 	}
 	if run.HeldAt != nil { // proceed holds it again where the batch is still paused
 		run.HeldAt = nil

@@ -36,6 +36,7 @@ func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
 		next.Error = clip("phase " + run.PhaseName + ": " + run.Error)
 		if m.Status == MemberActive {
 			next.Status, next.FailedAt = MemberFailed, &now
+			next.FailedIn, next.FailedStep = run.PhaseName, run.failedStep()
 		}
 	}
 	next.OpenPhase = 0
@@ -44,6 +45,16 @@ func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
 	}
 	next.OpenPhase, next.Queue = m.Queue[0], slices.Clone(m.Queue[1:])
 	return &next, []Effect{StartNext{Phase: next.OpenPhase}}
+}
+
+// failedStep names the step that the run failed at.
+func (r *Run) failedStep() string {
+	for _, s := range r.Steps {
+		if s.Rollback == "" && (s.Status == StepFailed || s.Status == StepPollTimeout) {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 // Count adds a run that ended to what its shard has counted.
@@ -93,11 +104,11 @@ func (b *Batch) reopen() {
 
 // joined adds members of one page to a batch, and the page to what the phases that
 // are under way or done wait for.
-func joined(b *Batch, members int) (Decision, error) {
+func joined(b *Batch, e MembersJoined) (Decision, error) {
 	if b.Status.Terminal() || b.Status == BatchCancelling {
 		return Decision{}, refuse("batch %d has ended (%s): nobody can be added", b.ID, b.Status)
 	}
-	join := Join{Page: b.PageCount() + 1}
+	join := Join{Page: b.PageCount() + 1, First: b.Members + 1, Key: e.Key}
 	latest := map[string]int{}
 	for _, p := range b.Phases {
 		if p.Kind == KindPhase && p.Walked && p.Status != PhaseCancelled {
@@ -111,9 +122,9 @@ func joined(b *Batch, members int) (Decision, error) {
 			p.reopen()
 		}
 	}
-	b.Members, b.Pages = b.Members+members, join.Page
+	b.Members, b.Pages = b.Members+e.Members, join.Page
 	b.Joining = append(slices.Clone(b.Joining), join)
-	return Decision{Batch: b, Effects: []Effect{CatchUp{Page: join.Page}}}, nil
+	return Decision{Batch: b, Effects: []Effect{CatchUp{join}}}, nil
 }
 
 // caughtUp notes that a page of late members is where the others are.
@@ -217,7 +228,7 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 			return Decision{}, err
 		}
 	}
-	m.Status, m.FailedAt, m.Error = MemberActive, nil, ""
+	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = MemberActive, nil, "", "", ""
 	m.OpenPhase, m.Queue = run.Phase, nil
 	d.Runs = append(d.Runs, run)
 	if err := d.takeBack(s, b, run.Phase, RunFailed); err != nil {

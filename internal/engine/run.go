@@ -183,6 +183,9 @@ func (w *walk) apply(e Event) error {
 	case RunStarted:
 		return w.start()
 	case StepResult:
+		if e.Expired {
+			return w.expired(e.Error)
+		}
 		if !e.OK {
 			return w.failed(e.Error, e.RetryAfter)
 		}

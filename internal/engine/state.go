@@ -46,8 +46,10 @@ type Mark struct {
 // Join is a page of members added late and the phase executions, in order, that
 // they have to catch up on.
 type Join struct {
-	Page   int   `json:"page"`
-	Phases []int `json:"phases,omitempty"`
+	Page   int    `json:"page"`
+	First  int    `json:"first"` // the member with the lowest id
+	Key    string `json:"key"`   // of that member
+	Phases []int  `json:"phases,omitempty"`
 }
 
 // Phase is one execution of a phase, of the init sequence or of the removal steps,
@@ -105,9 +107,11 @@ type Member struct {
 	AddedAt    time.Time                  `json:"addedAt"`
 	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
-	Removal    int                        `json:"removal,omitempty"`   // the execution of the member's removal steps; 0 for none
-	Leaving    bool                       `json:"leaving,omitempty"`   // removed, and what that asks for is not yet set going
-	Error      string                     `json:"error,omitempty"`     // why the member, or the removal, failed
+	Removal    int                        `json:"removal,omitempty"`  // the execution of the member's removal steps; 0 for none
+	Leaving    bool                       `json:"leaving,omitempty"`  // removed, and what that asks for is not yet set going
+	Error      string                     `json:"error,omitempty"`    // why the member, or the removal, failed
+	FailedIn   string                     `json:"failedIn,omitempty"` // the phase that the member failed in
+	FailedStep string                     `json:"failedStep,omitempty"`
 	OpenPhase  int                        `json:"openPhase,omitempty"` // the execution the member is in; 0 for none
 	Queue      []int                      `json:"queue,omitempty"`     // executions that wait for the member, in order
 }
@@ -174,6 +178,7 @@ type Step struct {
 	Attempts      int             `json:"attempts,omitempty"` // begun, not counting retries and polls
 	RetryCount    int             `json:"retryCount,omitempty"`
 	RetriesBefore int             `json:"retriesBefore,omitempty"` // the present attempt
+	Expiries      int             `json:"expiries,omitempty"`      // jobs that their worker came to too late
 	MaxRetries    int             `json:"maxRetries,omitempty"`
 	RetryInterval time.Duration   `json:"retryInterval,omitempty"`
 	Backoff       string          `json:"backoff,omitempty"`     // as package runbook names it
