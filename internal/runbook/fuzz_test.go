@@ -59,8 +59,32 @@ func FuzzParse(f *testing.F) {
 					}
 				}
 			}
+			checkOnComplete(t, ph)
+			if ph.RequireSuccess < 0 || ph.RequireSuccess > 100 {
+				t.Errorf("requires %v %%", ph.RequireSuccess)
+			}
 		}
 	})
+}
+
+// checkOnComplete resolves the steps from what is known to them, and nothing else.
+func checkOnComplete(t *testing.T, ph Phase) {
+	t.Helper()
+	vars := Variables{VariableBatchID: 1, VariableBatchStartTime: "2026-01-01T00:00:00Z"}
+	for _, name := range phaseVariables {
+		vars[name] = 1
+	}
+	for _, s := range ph.OnComplete {
+		if _, err := ResolveString(s.Function, vars); err != nil {
+			t.Errorf("function of %q: %v", s.Name, err)
+		}
+		if _, err := ResolveParams(s.Params, vars); err != nil {
+			t.Errorf("parameters of %q: %v", s.Name, err)
+		}
+		for name := range s.OutputParams {
+			vars[name] = "x"
+		}
+	}
 }
 
 func declared(rb *Runbook, name string) bool {

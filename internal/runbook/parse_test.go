@@ -60,15 +60,30 @@ func TestParseReadsTheWholeExample(t *testing.T) {
 				{
 					Name: "join-group", WorkerID: "worker-01", Function: "Add-EntraGroupMember",
 					Params: map[string]any{"GroupId": "{{GroupId}}", "UserId": "{{UserId}}"},
-					Retry:  &Retry{MaxRetries: 5, Interval: 30 * time.Second}, Timeout: DefaultTimeout,
+					Retry: &Retry{
+						MaxRetries: 5, Interval: 30 * time.Second,
+						Backoff: BackoffExponential, MaxInterval: 10 * time.Minute, Jitter: 20,
+					},
+					Timeout: DefaultTimeout,
 				},
 			}},
 			{Name: "copy-mail", Offset: 240, Steps: []Step{{
 				Name: "start-copy", WorkerID: "worker-02", Function: "Start-MailboxMove",
 				Params:    map[string]any{"UserId": "{{UserId}}", "Note": "{{{{batch {{_batch_id}}}}}}"},
 				OnFailure: "undo-mailbox-move", Poll: &Poll{15 * time.Minute, 24 * time.Hour}, Timeout: DefaultTimeout,
-			}}},
-			{Name: "cut-over", Steps: []Step{{
+			}}, OnComplete: []Step{
+				{
+					Name: "list-copied", WorkerID: "worker-02", Function: "New-MoveReport",
+					Params:       map[string]any{"BatchId": "{{_batch_id}}"},
+					OutputParams: map[string]string{"ReportId": "Id"}, OnFailure: "drop-report", Timeout: DefaultTimeout,
+				},
+				{
+					Name: "tell-of-copies", WorkerID: "worker-01", Function: "Send-AdminAlert",
+					Params:    map[string]any{"Subject": "{{_phase_succeeded}} of {{_phase_members}} mailboxes are copied; report {{ReportId}}"},
+					OnFailure: "drop-report-and-say-so", Timeout: DefaultTimeout,
+				},
+			}},
+			{Name: "cut-over", Approval: true, RequireSuccess: 97.5, Steps: []Step{{
 				Name: "complete-move", WorkerID: "worker-02", Function: "Complete-MailboxMove",
 				Params:    map[string]any{"UserId": "{{UserId}}"},
 				OnFailure: "undo-mailbox-move", Retry: &Retry{}, Timeout: DefaultTimeout,
@@ -86,6 +101,14 @@ func TestParseReadsTheWholeExample(t *testing.T) {
 				},
 				alert("notify-admin", "Rollback triggered for {{UserPrincipalName}}"),
 			},
+			"drop-report": {{
+				Name: "drop", WorkerID: "worker-02", Function: "Remove-MoveReport",
+				Params: map[string]any{"BatchId": "{{_batch_id}}"}, Timeout: DefaultTimeout,
+			}},
+			"drop-report-and-say-so": {{
+				Name: "drop", WorkerID: "worker-02", Function: "Remove-MoveReport",
+				Params: map[string]any{"ReportId": "{{ReportId}}", "Failed": "{{_phase_failed}}"}, Timeout: DefaultTimeout,
+			}},
 			"tell-admins": {alert("notify-admin", "Init of batch {{_batch_id}} failed")},
 		},
 	}

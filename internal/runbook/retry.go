@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -36,6 +37,8 @@ func (f fields) retry() *Retry {
 
 // growth checks that the waits between retries stay within bounds.
 func (f fields) growth(r *Retry) {
+	f.bounded("interval", r.Interval)
+	f.bounded("max_interval", r.MaxInterval)
 	switch {
 	case f.has("max_interval") && r.Backoff != BackoffExponential:
 		if f.refused["backoff"] || f.has("backoff") && r.Backoff == "" {
@@ -44,8 +47,12 @@ func (f fields) growth(r *Retry) {
 		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is only for backoff: exponential; other waits do not grow")
 	case r.MaxInterval > 0 && r.MaxInterval < r.Interval:
 		f.p.errorf(f.at("max_interval"), f.join("max_interval"), CodeBadValue, "is shorter than the interval, which is the first wait")
-	case r.Backoff == BackoffExponential && !f.has("max_interval") && !f.refused["max_interval"] && r.Interval > maxSpan>>max(r.MaxRetries-1, 0):
-		f.p.errorf(f.at("backoff"), f.join("backoff"), CodeBadValue, "makes the last of %d waits longer than 3650d; give a max_interval", r.MaxRetries)
+	}
+}
+
+func (f fields) bounded(name string, wait time.Duration) {
+	if wait > MaxRetryWait {
+		f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is longer than 24h, which is the longest wait before a retry")
 	}
 }
 

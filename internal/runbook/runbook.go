@@ -16,6 +16,10 @@ import (
 // runbook gives it no timeout of its own.
 const DefaultTimeout = 30 * time.Minute
 
+// MaxRetryWait bounds the wait before a retry, before jitter. Waits that would
+// grow beyond it stay there; an interval that is longer is refused.
+const MaxRetryWait = 24 * time.Hour
+
 // Special variables, known for every batch. All names that begin with "_" are
 // reserved for them.
 const (
@@ -79,7 +83,7 @@ type Step struct {
 // The ways in which the waits between retries grow.
 const (
 	BackoffFixed       = "fixed"       // each is as long as Interval
-	BackoffExponential = "exponential" // each is twice the one before, up to MaxInterval
+	BackoffExponential = "exponential" // each is twice the one before, up to MaxInterval and MaxRetryWait
 )
 
 // Retry repeats a failed step up to MaxRetries times. The first wait is Interval.
@@ -87,7 +91,7 @@ type Retry struct {
 	MaxRetries  int
 	Interval    time.Duration
 	Backoff     string        // empty is BackoffFixed
-	MaxInterval time.Duration // of one wait, before jitter; 0 when there is no bound
+	MaxInterval time.Duration // of one wait, before jitter; 0 when only MaxRetryWait bounds it
 	Jitter      int           // percent of a wait, by up to which it is lengthened at random
 }
 
