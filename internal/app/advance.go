@@ -28,7 +28,8 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 		next := &b.Doc
 		if d.Batch != nil {
 			next = d.Batch
-			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag))
+			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag),
+				a.auditOp(id, auditRecord{At: a.now(), By: by.Name, Action: "advance", Target: next.CurrentPhase}))
 			if errors.Is(err, store.ErrChanged) {
 				continue
 			}
@@ -37,7 +38,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 			}
 			a.log.Info("batch advanced", "BatchId", id, "phase", next.CurrentPhase, "by", by.Name)
 		}
-		if err := a.publishEffects(ctx, next, nil, d.Effects); err != nil {
+		if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
 		if err := a.list(ctx, next); err != nil {

@@ -47,7 +47,7 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	if err := a.writeMembers(ctx, b, rows); err != nil {
 		return BatchView{}, a.outward(err)
 	}
-	if _, err := a.store.Commit(ctx, store.Create(store.BatchKey(id), b)); err != nil {
+	if _, err := a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(id, auditRecord{At: a.now(), By: by.Name, Action: "create"})); err != nil {
 		return BatchView{}, a.outward(err)
 	}
 	if err := a.list(ctx, &b); err != nil {

@@ -24,6 +24,8 @@ type ListOptions struct {
 	Runbook      string // batches only
 	Phase        string // steps only
 	Member       int    // steps only; 0 for all
+	Action       string // the audit trail only
+	Topic        string // messages that could not be processed only
 }
 
 // RunbookView is one version of a runbook. YAML is left out in lists.

@@ -14,6 +14,7 @@ const (
 	PartitionBatches     = "batches"
 	PartitionRunbooks    = "runbooks"
 	PartitionUnprocessed = "unprocessed"
+	PartitionWorkers     = "workers"
 )
 
 // BatchPartition holds everything of one batch.
@@ -36,6 +37,20 @@ func RunKey(batch, phase, member int) Key {
 func ShardKey(batch, phase, page int) Key {
 	return Key{BatchPartition(batch), fmt.Sprintf("shard-%03d-%06d", phase, page), "shard"}
 }
+
+// AuditKey is one record of who changed what in a batch. Ids begin with the time,
+// so that they sort by it.
+func AuditKey(batch int, id string) Key {
+	return Key{BatchPartition(batch), "audit-" + id, "audit"}
+}
+
+// TaskKey is work over a batch's members that an administrator asked for.
+func TaskKey(batch int, task string) Key {
+	return Key{BatchPartition(batch), "task-" + task, "task"}
+}
+
+// WorkerKey is what was last heard of a worker.
+func WorkerKey(worker string) Key { return Key{PartitionWorkers, worker, "worker"} }
 
 // SequenceKey holds the number of the newest batch.
 func SequenceKey() Key { return Key{PartitionBatches, "sequence", "sequence"} }

@@ -1,0 +1,53 @@
+package app_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	b := w.batch("move", people(2))
+	grace := app.Caller{Name: "grace"}
+	for range 2 { // the second finds the first not yet taken up: it changes nothing
+		if _, err := w.app.Advance(w.ctx, grace, b.ID); err != nil {
+			t.Fatal(describe(err))
+		}
+	}
+	w.pump(1, migrate, func() bool { return w.ended(b.ID, "init") })
+	if _, err := w.app.Advance(w.ctx, grace, b.ID); err != nil {
+		t.Fatal(describe(err))
+	}
+
+	var got []string
+	o := app.ListOptions{Limit: 1}
+	for {
+		page, err := w.app.Audit(w.ctx, b.ID, o)
+		if err != nil {
+			t.Fatal(describe(err))
+		}
+		for _, r := range page.Items {
+			if r.At.IsZero() || r.ID == "" {
+				t.Errorf("%+v", r)
+			}
+			got = append(got, r.By+" "+r.Action+" "+r.Target)
+		}
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			break
+		}
+	}
+	if want := []string{"grace advance create", "grace advance init", "ada create "}; !slices.Equal(got, want) {
+		t.Errorf("the trail, newest first: %q, want %q", got, want)
+	}
+	page, err := w.app.Audit(w.ctx, b.ID, app.ListOptions{Action: "create"})
+	if err != nil || len(page.Items) != 1 || page.Items[0].By != "ada" {
+		t.Errorf("only what created it: %+v, %v", page, err)
+	}
+	if _, err := w.app.Audit(w.ctx, 99, app.ListOptions{}); app.CodeOf(err) != app.CodeNotFound {
+		t.Errorf("of a batch that is not there: %v", err)
+	}
+}
