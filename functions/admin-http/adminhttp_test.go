@@ -203,7 +203,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"parameter twice", get("/api/batches?limit=1&limit=2"), 400, "invalid", "2 times"},
 		{"parameter empty", get("/api/batches?status="), 400, "invalid", "empty"},
 		{"parameter too long", get("/api/batches?status=" + strings.Repeat("x", 5000)), 400, "invalid", "longer"},
-		{"no status of a batch", get("/api/batches?status=removed"), 400, "invalid", "one of [detected init_dispatched active completed failed]"},
+		{"no status of a batch", get("/api/batches?status=removed"), 400, "invalid", "one of [detected init_dispatched active cancelling completed failed cancelled]"},
 		{"no status of a member", get("/api/batches/7/members?status=detected"), 400, "invalid", "one of [active removed failed]"},
 		{"no status of a step", get("/api/batches/7/steps?status=done"), 400, "invalid", "poll_timeout"},
 		{"query malformed", get("/api/batches?a=%zz"), 400, "invalid", "malformed"},

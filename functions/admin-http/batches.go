@@ -14,18 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 )
 
-// The statuses that the lists can be narrowed to.
-var (
-	batchStatuses = []engine.BatchStatus{
-		engine.BatchDetected, engine.BatchInitDispatched, engine.BatchActive, engine.BatchCompleted, engine.BatchFailed,
-	}
-	memberStatuses = []engine.MemberStatus{engine.MemberActive, engine.MemberRemoved, engine.MemberFailed}
-	stepStatuses   = []engine.StepStatus{
-		engine.StepPending, engine.StepDispatched, engine.StepSucceeded, engine.StepFailed,
-		engine.StepPolling, engine.StepPollTimeout, engine.StepCancelled,
-	}
-)
-
 // createBatch takes a form of two parts: runbookName and file, the CSV of members.
 func (a *api) createBatch(c *gin.Context) {
 	media, params := mediaType(c)
@@ -101,7 +89,7 @@ func (a *api) upload(c *gin.Context, form *multipart.Reader) (name string, csv [
 }
 
 func (a *api) listBatches(c *gin.Context) {
-	o, ok := options(c, batchStatuses)
+	o, ok := options(c, engine.BatchStatuses)
 	if !ok {
 		return
 	}
@@ -123,7 +111,7 @@ func (a *api) listMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	o, ok := options(c, memberStatuses)
+	o, ok := options(c, engine.MemberStatuses)
 	if !ok {
 		return
 	}
@@ -145,7 +133,7 @@ func (a *api) listSteps(c *gin.Context) {
 	if !ok {
 		return
 	}
-	o, ok := options(c, stepStatuses)
+	o, ok := options(c, engine.StepStatuses)
 	if !ok {
 		return
 	}

@@ -106,6 +106,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Advance": app.AdvanceView{}, "Problem": adminhttp.Problem{}, "InputProblem": app.Problem{}, "Diagnostic": runbook.Diagnostic{},
 		"RunbookPage": app.Page[app.RunbookView]{}, "BatchPage": app.Page[app.BatchView]{}, "MemberPage": app.Page[app.MemberView]{},
 		"PhasePage": app.Page[app.PhaseView]{}, "StepPage": app.Page[app.StepView]{},
+		"Mark": app.MarkView{}, "LateJob": app.LateView{},
 	} {
 		var fields []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(view)) {
