@@ -171,6 +171,10 @@ func (r Result) ID() string {
 	return fmt.Sprintf("result-batch-%d-%s", r.CorrelationData.BatchID, r.JobID)
 }
 
+// ErrorJobExpired is the type of the error of a job that its worker came to after
+// its ExpiresAt, and did not begin.
+const ErrorJobExpired = "JobExpired"
+
 // JobError says why a job failed.
 type JobError struct {
 	Message     string `json:"Message"`

@@ -99,6 +99,7 @@ func TestWordsOnTheWire(t *testing.T) {
 		message.TypePollCheck: "poll-check", message.TypeRetryCheck: "retry-check",
 		message.TypeDeadlineCheck: "deadline-check", message.TypeBatchWork: "batch-work",
 		message.WorkStop: "stop", message.WorkRelease: "release", message.WorkRetry: "retry",
+		message.ErrorJobExpired: "JobExpired",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

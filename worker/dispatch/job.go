@@ -24,8 +24,8 @@ const (
 	FailureInvalidResult = "InvalidResult"
 	FailureTimeout       = "Timeout"
 	FailurePanic         = "Panic"
-	FailureExpired       = "JobExpired" // the job came to its turn too late
-	FailureUnknown       = "Failure"    // an error that is no *catalog.Failure
+	FailureExpired       = message.ErrorJobExpired // the job came to its turn too late
+	FailureUnknown       = "Failure"               // an error that is no *catalog.Failure
 )
 
 // ReasonUnreadable is the dead-letter reason of a job that nobody can be answered
