@@ -38,26 +38,26 @@ func routes(t *testing.T) []struct {
 		{
 			request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""},
 			false, 200,
-			"Runbooks {Limit:5 Continuation:t Status: Runbook: Phase: Member:0}", `{"items":[]}`,
+			"Runbooks {Limit:5 Continuation:t Status: Runbook: Phase: Member:0 Action: Topic:}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/runbooks/my%20moves", "", "", ""}, false, 200, `Runbook "my moves"`, `"version":3`},
 		{request{"GET", "/api/runbooks/rb/template", "", "", ""}, false, 200, `CSVTemplate "rb"`, "Key,Mail\r\n"},
 		{
 			request{"GET", "/api/batches?status=Active&runbook=rb", "", "", ""},
 			false, 200,
-			"Batches {Limit:0 Continuation: Status:active Runbook:rb Phase: Member:0}", `"continuationToken":"next"`,
+			"Batches {Limit:0 Continuation: Status:active Runbook:rb Phase: Member:0 Action: Topic:}", `"continuationToken":"next"`,
 		},
 		{request{"GET", "/api/batches/7", "", "", ""}, false, 200, "Batch 7", `"id":7`},
 		{
 			request{"GET", "/api/batches/7/members?status=failed&limit=1000", "", "", ""},
 			false, 200,
-			"Members 7 {Limit:1000 Continuation: Status:failed Runbook: Phase: Member:0}", `{"items":[]}`,
+			"Members 7 {Limit:1000 Continuation: Status:failed Runbook: Phase: Member:0 Action: Topic:}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases 7", `{"items":[]}`},
 		{
 			request{"GET", "/api/batches/7/steps?phase=move&member=9&status=failed", "", "", ""},
 			false, 200,
-			"Steps 7 {Limit:0 Continuation: Status:failed Runbook: Phase:move Member:9}", `{"items":[]}`,
+			"Steps 7 {Limit:0 Continuation: Status:failed Runbook: Phase:move Member:9 Action: Topic:}", `{"items":[]}`,
 		},
 		{
 			request{"POST", "/api/runbooks", "", jsonMedia, `{"name":"rb","yamlContent":"name: rb"}`},

@@ -38,7 +38,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 			}
 			a.log.Info("batch advanced", "BatchId", id, "phase", next.CurrentPhase, "by", by.Name)
 		}
-		if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
+		if err := a.publishEffects(ctx, next, nil, d.Effects); err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
 		if err := a.list(ctx, next); err != nil {
