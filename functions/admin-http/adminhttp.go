@@ -23,7 +23,7 @@ import (
 // App is the use cases that the routes call; *app.App has them.
 type App interface {
 	Health(ctx context.Context) app.Health
-	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte) (app.RunbookView, error)
+	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o app.PublishOptions) (app.RunbookView, error)
 	Runbooks(ctx context.Context, o app.ListOptions) (app.Page[app.RunbookView], error)
 	Runbook(ctx context.Context, name string) (app.RunbookView, error)
 	CSVTemplate(ctx context.Context, name string) ([]byte, error)

@@ -45,7 +45,7 @@ func (r *recorder) Health(context.Context) app.Health {
 	return r.health
 }
 
-func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte) (app.RunbookView, error) {
+func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte, _ app.PublishOptions) (app.RunbookView, error) {
 	return app.RunbookView{Name: "a b", Version: 1, Unchanged: string(yaml) == "same"}, r.note("PublishRunbook %s %q %q", by.Name, name, yaml)
 }
 

@@ -40,7 +40,7 @@ func (a *api) publishRunbook(c *gin.Context) {
 		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the runbook as application/yaml or as application/json, in UTF-8")
 		return
 	}
-	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml)
+	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml, app.PublishOptions{})
 	if err != nil {
 		fail(c, err)
 		return

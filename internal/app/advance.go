@@ -17,6 +17,11 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 		if err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
+		if b, err = a.transition(ctx, b); errors.Is(err, store.ErrChanged) {
+			continue
+		} else if err != nil {
+			return AdvanceView{}, a.outward(err)
+		}
 		d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.Advanced{}, a.now())
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
@@ -38,7 +43,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 			}
 			a.log.Info("batch advanced", "BatchId", id, "phase", next.CurrentPhase, "by", by.Name)
 		}
-		if err := a.publishEffects(ctx, next, nil, d.Effects); err != nil {
+		if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
 		if err := a.list(ctx, next); err != nil {

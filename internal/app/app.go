@@ -24,6 +24,8 @@ type App struct {
 	log      *slog.Logger
 	runbooks runbookCache
 	runs     *runCache
+	gates    *gateCache
+	answers  answerCache
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
@@ -42,7 +44,7 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache()}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache()}
 }
 
 // Message is a message as a trigger delivers it.

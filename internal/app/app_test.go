@@ -257,12 +257,12 @@ func TestPublishing(t *testing.T) {
 	if v := w.publish(mover + "# later\n"); v.Version != 2 {
 		t.Fatalf("a change: %+v", v)
 	}
-	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte("name: move\nphases: 3\n"))
+	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte("name: move\nphases: 3\n"), app.PublishOptions{})
 	var e *app.Error
 	if !errors.As(err, &e) || e.Code != app.CodeInvalid || len(e.Problems) < 2 || e.Problems[0].Line == 0 {
 		t.Fatalf("a bad one: %v", err)
 	}
-	if _, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "other", []byte(mover)); app.CodeOf(err) != app.CodeInvalid {
+	if _, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "other", []byte(mover), app.PublishOptions{}); app.CodeOf(err) != app.CodeInvalid {
 		t.Fatalf("under another name: %v", err)
 	}
 	if v, err := w.app.Runbook(w.ctx, "move"); err != nil || v.Version != 2 {

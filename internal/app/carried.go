@@ -41,24 +41,6 @@ func notCarriedOut(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
 	if rb.DataSource.BatchTime != "" {
 		warn("makes no batches: a batch is made of an uploaded CSV and advanced by hand", "batch_time", "data_source")
 	}
-	steps := func(list []runbook.Step, path ...any) {
-		for i, s := range list {
-			at := append(append([]any{}, path...), i)
-			if s.OnFailure != "" {
-				warn(fmt.Sprintf("does not start the rollback %q: the step fails and its member with it, and nothing is undone", s.OnFailure), "on_failure", at...)
-			}
-			if s.Timeout != runbook.DefaultTimeout {
-				warn("is not watched: a dispatched step waits for its result for as long as that takes", "timeout", at...)
-			}
-		}
-	}
-	steps(rb.Init, "init")
-	for i, p := range rb.Phases {
-		steps(p.Steps, "phases", i, "steps")
-	}
-	if len(rb.OnMemberRemoved) > 0 {
-		warn("is not run: no member is removed from a batch", "on_member_removed")
-	}
 	return out
 }
 

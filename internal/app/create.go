@@ -130,14 +130,6 @@ func (a *App) list(ctx context.Context, b *engine.Batch) error {
 	return err
 }
 
-func batchView(b engine.Batch) BatchView {
-	return BatchView{
-		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: string(b.Status), IsManual: b.Manual,
-		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
-		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, Error: b.Error,
-	}
-}
-
 func csvProblems(bad []roster.Problem) []Problem {
 	out := make([]Problem, len(bad))
 	for i, p := range bad {

@@ -32,16 +32,20 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 			o.events = append(o.events, checkMessage(run, message.TypePollCheck, e.Step, count, e.At))
 		case engine.Retry:
 			o.events = append(o.events, checkMessage(run, message.TypeRetryCheck, e.Step, run.Steps[e.Step].RetryCount, e.At))
-		case engine.Announce:
-			p, ok := b.Phase(e.Phase)
-			if !ok {
-				return fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, e.Phase)
-			}
-			m := announcement(b, *p, 1, time.Time{})
-			if e.Again != "" { // the broker may remember the id from when it came too early
-				m.ID += "-" + e.Again
+		case engine.Deadline:
+			o.events = append(o.events, deadlineMessage(run, e.Step, e.At))
+		case engine.Announce, engine.WalkOn:
+			m, err := phaseMessage(b, e)
+			if err != nil {
+				return err
 			}
 			o.events = append(o.events, m)
+		case engine.CatchUp:
+			o.events = append(o.events, joinMessage(b, e.Join))
+		case engine.Release:
+			o.events = append(o.events, workMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
+		case engine.Stop:
+			o.events = append(o.events, workMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
 		}
 	}
 	return nil
@@ -59,18 +63,38 @@ func (a *App) send(ctx context.Context, o *outbox) error {
 	return nil
 }
 
-func (a *App) publishEffects(ctx context.Context, b *engine.Batch, run *engine.Run, effects []engine.Effect) error {
+// carryOut does what follows from a decision that is stored: it sends what is to be
+// sent and does the rest itself. What counts a run's end is not among it, for it is
+// part of the decision's write.
+func (a *App) carryOut(ctx context.Context, b *engine.Batch, run *engine.Run, effects []engine.Effect) error {
 	var o outbox
 	if err := o.add(b, run, effects); err != nil {
 		return err
 	}
-	return a.send(ctx, &o)
+	if err := a.send(ctx, &o); err != nil {
+		return err
+	}
+	for _, e := range effects {
+		var err error
+		switch e := e.(type) {
+		case engine.Hold:
+			err = a.release(ctx, run)
+		case engine.Merge:
+			err = a.merge(ctx, b.ID, e.Phase)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func jobMessage(run *engine.Run, index int) (bus.Message, error) {
 	step := run.Steps[index]
+	expires := step.DispatchedAt.Add(step.Timeout)
 	job := message.Job{
-		JobID: step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
+		ExpiresAt: &expires,
+		JobID:     step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
 		CorrelationData: message.Correlation{
 			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit,
 			RunbookName: run.Runbook, RunbookVersion: run.Version,
@@ -88,17 +112,62 @@ func checkMessage(run *engine.Run, kind string, index, count int, at time.Time) 
 	return event(fmt.Sprintf("%s-batch-%d-%d-%d", kind, run.Batch, check.StepExecutionID, count), kind, check, at)
 }
 
-// announcement asks for one page of a phase to be dispatched, or for init.
-func announcement(b *engine.Batch, p engine.Phase, page int, at time.Time) bus.Message {
+func deadlineMessage(run *engine.Run, index int, at time.Time) bus.Message {
+	check := message.DeadlineCheck{
+		BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit, JobID: run.Steps[index].JobID,
+	}
+	return event(fmt.Sprintf("deadline-check-batch-%d-%s-%d", run.Batch, check.JobID, at.Unix()), message.TypeDeadlineCheck, check, at)
+}
+
+func phaseMessage(b *engine.Batch, e engine.Effect) (bus.Message, error) {
+	var phase, page int
+	var again string // or the broker may remember the id from when it came too early
+	switch e := e.(type) {
+	case engine.Announce:
+		phase, page, again = e.Phase, 1, e.Again
+	case engine.WalkOn:
+		phase, page = e.Phase, e.Page
+	}
+	p, ok := b.Phase(phase)
+	if !ok {
+		return bus.Message{}, fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, phase)
+	}
+	return announcement(b, *p, page, again, time.Time{}), nil
+}
+
+// announcement asks for one page of a phase to be dispatched, or for init. The walk
+// tells the messages of one announcement of a phase from those of another, on all
+// of its pages.
+func announcement(b *engine.Batch, p engine.Phase, page int, walk string, at time.Time) bus.Message {
+	suffix := ""
+	if walk != "" {
+		suffix = "-" + walk
+	}
 	if p.Kind == engine.KindInit {
-		return event(fmt.Sprintf("batch-init-batch-%d-%d", b.ID, p.ID), message.TypeBatchInit,
+		return event(fmt.Sprintf("batch-init-batch-%d-%d%s", b.ID, p.ID, suffix), message.TypeBatchInit,
 			message.BatchInit{BatchID: b.ID, RunbookName: b.Runbook, RunbookVersion: p.Version}, at)
 	}
 	due := message.PhaseDue{
 		BatchID: b.ID, RunbookName: b.Runbook, RunbookVersion: p.Version,
-		PhaseName: p.Name, PhaseExecutionID: p.ID, Page: page,
+		PhaseName: p.Name, PhaseExecutionID: p.ID, Page: page, Walk: walk,
 	}
-	return event(fmt.Sprintf("phase-due-batch-%d-%d-page-%d", b.ID, p.ID, page), message.TypePhaseDue, due, at)
+	return event(fmt.Sprintf("phase-due-batch-%d-%d-page-%d%s", b.ID, p.ID, page, suffix), message.TypePhaseDue, due, at)
+}
+
+// joinMessage asks for a page of late members to catch up.
+func joinMessage(b *engine.Batch, j engine.Join) bus.Message {
+	return event(fmt.Sprintf("member-added-batch-%d-page-%d-rev-%d", b.ID, j.Page, b.Revision), message.TypeMemberAdded,
+		message.MemberEvent{BatchID: b.ID, MemberKey: j.Key, BatchMemberID: j.First}, time.Time{})
+}
+
+func leaveMessage(batch int, m *engine.Member) bus.Message {
+	return event(fmt.Sprintf("member-removed-batch-%d-%d", batch, m.ID), message.TypeMemberRemoved,
+		message.MemberEvent{BatchID: batch, MemberKey: m.Key, BatchMemberID: m.ID}, time.Time{})
+}
+
+func workMessage(batch int, work, task string, page int) bus.Message {
+	return event(fmt.Sprintf("batch-work-batch-%d-%s-%s-page-%d", batch, work, task, page), message.TypeBatchWork,
+		message.BatchWork{BatchID: batch, Work: work, Task: task, Page: page}, time.Time{})
 }
 
 func event(id, kind string, body any, at time.Time) bus.Message {

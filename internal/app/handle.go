@@ -42,6 +42,14 @@ func (a *App) HandleEvent(ctx context.Context, m Message) error {
 			return decodeThen(ctx, m, a.pollCheck)
 		case message.TypeRetryCheck:
 			return decodeThen(ctx, m, a.retryCheck)
+		case message.TypeDeadlineCheck:
+			return decodeThen(ctx, m, a.deadlineCheck)
+		case message.TypeMemberAdded:
+			return decodeThen(ctx, m, a.memberAdded)
+		case message.TypeMemberRemoved:
+			return decodeThen(ctx, m, a.memberRemoved)
+		case message.TypeBatchWork:
+			return decodeThen(ctx, m, a.batchWork)
 		case "":
 			return reject("the message has no application property %s", message.PropertyMessageType)
 		}
@@ -93,7 +101,7 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 		if errors.As(last, &bad) {
 			last = a.keep(waiting, topic, m, bad.reason)
 		}
-		if last == nil || errors.Is(last, store.ErrChanged) || errors.Is(last, store.ErrUnavailable) || errors.Is(last, bus.ErrUnavailable) {
+		if last == nil || errors.Is(last, store.ErrChanged) || errors.Is(last, engine.ErrNotYet) || errors.Is(last, store.ErrUnavailable) || errors.Is(last, bus.ErrUnavailable) {
 			return struct{}{}, last
 		}
 		return struct{}{}, backoff.Permanent(last)
@@ -118,20 +126,25 @@ func pace() backoff.BackOff {
 }
 
 func (a *App) putBack(ctx context.Context, topic string, m Message, cause error) error {
-	properties := maps.Clone(m.Properties)
-	if properties == nil {
-		properties = map[string]any{}
-	}
-	if m.Type != "" {
-		properties[message.PropertyMessageType] = m.Type
-	}
 	at := a.now().Add(putBack)
-	again := bus.Message{ID: fmt.Sprintf("%s%s%d", m.firstID(), mark, at.Unix()), Body: m.Body, Properties: properties, At: at}
+	again := bus.Message{ID: fmt.Sprintf("%s%s%d", m.firstID(), mark, at.Unix()), Body: m.Body, Properties: withType(m.Properties, m.Type), At: at}
 	if err := a.bus.Send(ctx, topic, again); err != nil {
 		return errors.Join(cause, err)
 	}
 	a.log.Warn("message put back for later", "topic", topic, "MessageId", m.ID, "error", cause)
 	return nil
+}
+
+// withType gives a message's properties with the type that routes it.
+func withType(properties map[string]any, kind string) map[string]any {
+	out := maps.Clone(properties)
+	if out == nil {
+		out = map[string]any{}
+	}
+	if kind != "" {
+		out[message.PropertyMessageType] = kind
+	}
+	return out
 }
 
 // mark stands between a message's id and the time of its being put back.
@@ -150,34 +163,6 @@ func (m Message) firstID() string {
 	}
 	digest := sha256.Sum256(append([]byte(id+"\x00"), m.Body...))
 	return hex.EncodeToString(digest[:16])
-}
-
-// Unprocessed is a message that could not be processed, as it is kept.
-type Unprocessed struct {
-	Topic         string         `json:"topic"`
-	MessageID     string         `json:"messageId"`
-	Type          string         `json:"messageType,omitempty"`
-	Body          []byte         `json:"body"`
-	Properties    map[string]any `json:"properties,omitempty"`
-	Reason        string         `json:"reason"`
-	EnqueuedAt    time.Time      `json:"enqueuedAt"`
-	KeptAt        time.Time      `json:"keptAt"`
-	DeliveryCount int            `json:"deliveryCount"`
-}
-
-// keep stores a message that cannot be processed, once however often it comes.
-func (a *App) keep(ctx context.Context, topic string, m Message, reason string) error {
-	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...))
-	kept := Unprocessed{
-		Topic: topic, MessageID: m.ID, Type: m.Type, Body: m.Body, Properties: m.Properties, Reason: reason,
-		EnqueuedAt: m.EnqueuedAt, KeptAt: a.now().UTC(), DeliveryCount: m.DeliveryCount,
-	}
-	_, err := a.store.Commit(ctx, store.Create(store.UnprocessedKey(hex.EncodeToString(digest[:16])), kept))
-	if err != nil && !errors.Is(err, store.ErrExists) {
-		return err
-	}
-	a.log.Error("message cannot be processed; kept", "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
-	return nil
 }
 
 // outward turns an error into one for the caller of a use case.

@@ -73,7 +73,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) publish(yaml string) app.RunbookView {
 	w.t.Helper()
-	view, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "ada"}, "", []byte(yaml))
+	view, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "ada"}, "", []byte(yaml), app.PublishOptions{})
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}

@@ -85,15 +85,7 @@ func (a *App) Members(ctx context.Context, id int, o ListOptions) (Page[MemberVi
 	}
 	page := Page[MemberView]{Items: []MemberView{}, Continuation: next}
 	for _, i := range items {
-		m := i.Doc
-		view := MemberView{
-			ID: m.ID, Key: m.Key, Status: string(m.Status), Data: m.Data, WorkerData: m.WorkerData,
-			AddedAt: m.AddedAt, FailedAt: m.FailedAt, Error: m.Error,
-		}
-		if p, ok := b.Doc.Phase(m.OpenPhase); ok {
-			view.Phase = p.Name
-		}
-		page.Items = append(page.Items, view)
+		page.Items = append(page.Items, memberView(&b.Doc, i.Doc))
 	}
 	return page, nil
 }
@@ -107,10 +99,7 @@ func (a *App) Phases(ctx context.Context, id int) (Page[PhaseView], error) {
 	}
 	page := Page[PhaseView]{Items: []PhaseView{}}
 	for _, p := range b.Doc.Phases {
-		view := PhaseView{
-			ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
-			OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
-		}
+		view := phaseView(p)
 		if err := a.count(ctx, &b.Doc, p, &view); err != nil {
 			return Page[PhaseView]{}, a.outward(err)
 		}
@@ -134,6 +123,10 @@ func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *Pha
 		}
 		v.Members, v.Waiting = left, left
 		return nil
+	case p.Kind == engine.KindRemoval:
+		v.Succeeded, v.Failed, v.Running = p.Succeeded, p.Failed, p.Open
+		v.Members = p.Succeeded + p.Failed + p.Cancelled + p.Open
+		return nil
 	case p.Status.Terminal():
 		v.Succeeded, v.Failed, v.Cancelled = p.Succeeded, p.Failed, p.Cancelled
 		v.Members = p.Succeeded + p.Failed + p.Cancelled
@@ -152,7 +145,7 @@ func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *Pha
 		v.Members += s.Doc.Runs
 	}
 	if !p.Walked { // the pages that are not yet reached
-		v.Waiting = max(0, b.Members-len(shards)*engine.PageSize)
+		v.Waiting = max(0, b.Members-v.Members)
 		v.Members += v.Waiting
 	}
 	return nil
@@ -210,13 +203,4 @@ func (a *App) Steps(ctx context.Context, id int, o ListOptions) (Page[StepView],
 		}
 	}
 	return page, nil
-}
-
-func stepView(r *engine.Run, index int, s engine.Step) StepView {
-	return StepView{
-		ID: r.StepID(index), Phase: r.PhaseName, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
-		IsInit: r.Kind == engine.KindInit, WorkerID: s.WorkerID, Function: s.Function, Params: s.Params,
-		Status: string(s.Status), JobID: s.JobID, Result: s.Result, Error: s.Error, DispatchedAt: s.DispatchedAt,
-		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
-	}
 }

@@ -71,7 +71,7 @@ func (a *App) dispatchPhase(ctx context.Context, b store.Item[engine.Batch], pha
 		return b, false, err
 	case d.Stale:
 		a.log.Info("phase is held up or has been walked", "BatchId", b.Doc.ID, "phase", phase)
-		return b, false, a.publishEffects(ctx, &b.Doc, nil, engine.NextDue(&b.Doc, a.now()))
+		return b, false, a.carryOut(ctx, &b.Doc, nil, engine.NextDue(&b.Doc, a.now()))
 	case d.Batch == nil:
 		return b, true, nil
 	}
@@ -101,20 +101,26 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	if p, ok := b.Doc.Phase(m.PhaseExecutionID); !ok || p.Kind != engine.KindPhase {
 		return reject("batch %d has no phase execution %d", m.BatchID, m.PhaseExecutionID)
 	}
+	if b.Doc.Gate() == engine.Stopped { // this page may have been made as the batch was cancelled
+		return a.stopPage(ctx, m.BatchID, page)
+	}
 	b, due, err := a.dispatchPhase(ctx, b, m.PhaseExecutionID)
 	if err != nil || !due {
 		return err
 	}
 	p, _ := b.Doc.Phase(m.PhaseExecutionID)
-	pages := engine.PageOf(b.Doc.Members)
+	pages := b.Doc.PageCount()
 	if page > pages {
 		return reject("batch %d has %d pages of members, not %d", m.BatchID, pages, page)
+	}
+	if err := a.catchUp(ctx, b, page); err != nil { // members enter the phases in their order
+		return err
 	}
 	if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
 		return err
 	}
 	if page < pages {
-		return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(&b.Doc, *p, page+1, time.Time{}))
+		return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(&b.Doc, *p, page+1, m.Walk, time.Time{}))
 	}
 	return a.batchEvent(ctx, m.BatchID, engine.PhaseWalked{Phase: p.ID, Pages: pages})
 }
@@ -139,17 +145,18 @@ func (a *App) tryBatchEvent(ctx context.Context, id int, e engine.Event) error {
 	if err != nil {
 		return err
 	}
+	next := &b.Doc
 	if d.Batch != nil {
-		if _, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag)); err != nil {
+		next = d.Batch
+		if _, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag)); err != nil {
 			return err
 		}
-		if err := a.publishEffects(ctx, d.Batch, nil, d.Effects); err != nil {
-			return err
-		}
-		return a.list(ctx, d.Batch)
 	}
-	if b.Doc.Status.Terminal() { // decided before, and perhaps cut short then
-		return a.list(ctx, &b.Doc)
+	if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
+		return err
+	}
+	if d.Batch != nil || next.Status.Terminal() { // decided now, or before and perhaps cut short then
+		return a.list(ctx, next)
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type runbookVersion struct {
 	Name        string    `json:"name"`
 	Version     int       `json:"version"`
 	YAML        string    `json:"yaml"`
+	Overdue     string    `json:"overdue,omitempty"` // see PublishOptions
+	RerunInit   bool      `json:"rerunInit,omitempty"`
 	PublishedAt time.Time `json:"publishedAt"`
 	PublishedBy string    `json:"publishedBy"`
 }
@@ -64,9 +66,17 @@ func (a *App) runbook(ctx context.Context, name string, version int) (*runbook.R
 
 // PublishRunbook checks a runbook and makes it the active version of its name. A
 // name that is given must be the one in the YAML. What is active already is not
-// published again. Warnings name what is doubtful and what has no effect. Errors:
+// published again. Batches under way are taken over to it by the next tick, or when
+// they are advanced. Warnings name what is doubtful and what has no effect. Errors:
 // CodeInvalid with every diagnostic, CodeUnavailable.
-func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml []byte) (RunbookView, error) {
+func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml []byte, o PublishOptions) (RunbookView, error) {
+	switch o.Overdue {
+	case "":
+		o.Overdue = OverdueIgnore
+	case OverdueIgnore, OverdueRerun:
+	default:
+		return RunbookView{}, fail(CodeInvalid, "what becomes of overdue phases is %q or %q, not %q", OverdueIgnore, OverdueRerun, o.Overdue)
+	}
 	rb, diagnostics := runbook.Parse(yaml)
 	if rb == nil {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: problems(diagnostics)}
@@ -78,7 +88,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
 	for {
-		view, err := a.publish(ctx, by, rb, string(yaml))
+		view, err := a.publish(ctx, by, rb, string(yaml), o)
 		if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
 			continue // somebody else has published: the next number is ours
 		}
@@ -90,7 +100,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 	}
 }
 
-func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml string) (RunbookView, error) {
+func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml string, o PublishOptions) (RunbookView, error) {
 	key := store.RunbookKey(rb.Name)
 	head, err := store.Read[runbookHead](ctx, a.store, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -107,7 +117,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 			return view, nil
 		}
 	}
-	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name}
+	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit}
 	next := runbookHead{
 		Name: rb.Name, Description: rb.Description, Latest: version.Version, Active: version.Version,
 		PublishedAt: version.PublishedAt, PublishedBy: by.Name,

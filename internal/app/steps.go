@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -23,7 +24,15 @@ func (a *App) result(ctx context.Context, r message.Result) error {
 		return reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
 	}
 	return a.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) engine.Event {
-		return engine.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result, Error: failure(r.Error)}
+		result := engine.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result}
+		if !ok {
+			result.Error = failure(r.Error)
+			if r.Error != nil {
+				result.RetryAfter = time.Duration(r.Error.RetryAfterSeconds) * time.Second
+				result.Expired = strings.EqualFold(r.Error.Type, message.ErrorJobExpired)
+			}
+		}
+		return result
 	})
 }
 
@@ -52,48 +61,81 @@ func (a *App) retryCheck(ctx context.Context, c message.StepCheck) error {
 }
 
 func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) engine.Event) error {
-	if batch < 1 {
-		return reject("the message names no batch")
-	}
-	phase, member, index, err := engine.ParseStepID(stepID)
-	if err != nil {
-		return reject("%v", err)
-	}
-	key := store.RunKey(batch, phase, member)
-	run, recalled, err := a.recallRun(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return reject("batch %d has no step execution %d", batch, stepID)
-	}
+	run, key, index, recalled, err := a.runOf(ctx, batch, stepID)
 	if err != nil {
 		return err
 	}
-	if index >= len(run.Doc.Steps) {
-		return reject("batch %d has no step execution %d: its run has %d steps", batch, stepID, len(run.Doc.Steps))
-	}
-	err = a.runEvent(ctx, run, recalled, event(index))
+	e := event(index)
+	step := run.Doc.Steps[index]
+	err = a.runEvent(ctx, run, recalled, e)
 	if recalled && errors.Is(err, errOutdated) {
 		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
 			return err
 		}
 		a.remember(key, &run.Doc, run.ETag)
-		err = a.runEvent(ctx, run, false, event(index))
+		err = a.runEvent(ctx, run, false, e)
+	}
+	if _, answered := e.(engine.StepResult); answered && err == nil {
+		a.noteAnswer(ctx, step)
 	}
 	return err
+}
+
+// runOf finds the run of a step execution, and tells whether it was recalled.
+func (a *App) runOf(ctx context.Context, batch int, stepID int64) (run store.Item[engine.Run], key store.Key, index int, recalled bool, err error) {
+	if batch < 1 {
+		return run, key, 0, false, reject("the message names no batch")
+	}
+	phase, member, index, err := engine.ParseStepID(stepID)
+	if err != nil {
+		return run, key, 0, false, reject("%v", err)
+	}
+	key = store.RunKey(batch, phase, member)
+	run, recalled, err = a.recallRun(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return run, key, 0, false, reject("batch %d has no step execution %d", batch, stepID)
+	}
+	if err == nil && index >= len(run.Doc.Steps) {
+		if recalled { // a rollback may have added to it since
+			a.runs.remove(key)
+			return a.runOf(ctx, batch, stepID)
+		}
+		err = reject("batch %d has no step execution %d: its run has %d steps", batch, stepID, len(run.Doc.Steps))
+	}
+	return run, key, index, recalled, err
+}
+
+// decideRun takes one decision on a run that is read afresh where what is at hand
+// will not do.
+func (a *App) decideRun(ctx context.Context, key store.Key, run store.Item[engine.Run], e engine.Event) error {
+	err := a.runEvent(ctx, run, true, e)
+	if !errors.Is(err, errOutdated) {
+		return err
+	}
+	if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
+		return err
+	}
+	return a.runEvent(ctx, run, false, e)
 }
 
 // errOutdated: what was recalled of a run does not do for the event at hand.
 var errOutdated = errors.New("app: the recalled run is out of date")
 
 // runEvent takes one decision on a run: load, decide, commit, publish. On a
-// recalled run it decides only what a guarded write proves right.
-func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], recalled bool, e engine.Event) error {
+// recalled run it decides only what a guarded write proves right. Extra operations,
+// such as a line in the audit trail, are part of that write.
+func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], recalled bool, e engine.Event, extra ...store.Op) error {
 	rb, err := a.runbook(ctx, run.Doc.Runbook, run.Doc.Version)
 	if err != nil {
 		return err
 	}
 	var member store.Item[engine.Member]
 	var batch store.Item[engine.Batch]
-	state := engine.State{Run: &run.Doc, Runbook: rb}
+	gate, err := a.gate(ctx, run.Doc.Batch)
+	if err != nil {
+		return err
+	}
+	state := engine.State{Run: &run.Doc, Runbook: rb, Gate: gate}
 	decision, err := engine.Decide(state, e, a.now())
 	if errors.Is(err, engine.ErrMemberNeeded) {
 		if member, err = store.Read[engine.Member](ctx, a.store, store.MemberKey(run.Doc.Batch, run.Doc.Member)); err != nil {
@@ -121,87 +163,91 @@ func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], recalled
 	case decision.Repeated:
 		return a.repeat(ctx, &run.Doc, decision.Effects)
 	}
-	return a.commitRun(ctx, run, member, batch, decision)
+	return a.commitRun(ctx, run, member, batch, decision, extra...)
 }
 
 // commitRun stores a decision on a run in one write and carries out its effects.
-func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member store.Item[engine.Member], batch store.Item[engine.Batch], d engine.Decision) error {
+func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member store.Item[engine.Member], batch store.Item[engine.Batch], d engine.Decision, extra ...store.Op) error {
 	next := d.Run
-	ops := []store.Op{store.Replace(store.RunKey(next.Batch, next.Phase, next.Member), next, run.ETag)}
+	key := store.RunKey(next.Batch, next.Phase, next.Member)
+	ops := []store.Op{store.Replace(key, next, run.ETag)}
 	if d.Member != nil {
 		ops = append(ops, store.Replace(store.MemberKey(next.Batch, next.Member), d.Member, member.ETag))
 	}
 	if d.Batch != nil {
 		ops = append(ops, store.Replace(store.BatchKey(next.Batch), d.Batch, batch.ETag))
 	}
-	counted := false
+	shard := -1
 	for _, e := range d.Effects {
-		if c, ok := e.(engine.Count); ok {
-			shard := store.ShardKey(next.Batch, next.Phase, next.Page)
-			ops = append(ops, store.Patch(shard, "", store.Increment("/open", -1), store.Increment("/"+string(c.Outcome), 1)), store.Get(shard))
-			counted = true
+		switch e := e.(type) {
+		case engine.Count:
+			key := store.ShardKey(next.Batch, next.Phase, next.Page)
+			ops = append(ops, store.Patch(key, "", store.Increment("/open", -1), store.Increment("/"+string(e.Outcome), 1)), store.Get(key))
+			shard = len(ops) - 1
+		case engine.Leave:
+			at := fmt.Sprintf("/phases/%d/", next.Phase-1)
+			ops = append(ops, store.Patch(store.BatchKey(next.Batch), "", store.Increment(at+"open", -1), store.Increment(at+string(e.Outcome), 1)))
 		}
 	}
-	key := store.RunKey(next.Batch, next.Phase, next.Member)
-	outcome, err := a.store.Commit(ctx, ops...)
+	outcome, err := a.store.Commit(ctx, append(ops, extra...)...)
 	if err != nil {
 		a.runs.remove(key) // it is read again when the event is
 		return err
 	}
 	a.remember(key, next, outcome.ETag(0))
-	if err := a.publishEffects(ctx, d.Batch, next, d.Effects); err != nil {
+	if err := a.carryOut(ctx, d.Batch, next, d.Effects); err != nil {
 		return err
 	}
-	if d.Batch != nil {
+	switch {
+	case d.Batch != nil:
 		return a.list(ctx, d.Batch)
-	}
-	if !counted {
+	case !next.Status.Terminal() || d.Member == nil:
 		return nil
+	case shard < 0:
+		return a.ended(ctx, next, nil)
 	}
-	shard, err := store.Decode[engine.Shard](outcome, len(ops)-1)
+	counted, err := store.Decode[engine.Shard](outcome, shard)
 	if err != nil {
 		return err
 	}
-	return a.ended(ctx, next, shard)
+	return a.ended(ctx, next, &counted)
 }
 
 // ended does what follows from the end of a member's run: the next run in the
 // member's queue starts, and a shard that is empty reports to its phase. The run
 // says which was the next: where that one ended at once too, doing this again
-// leads on to it and to what followed from its end.
-func (a *App) ended(ctx context.Context, run *engine.Run, shard store.Item[engine.Shard]) error {
+// leads on to it and to what followed from its end. A removal has no shard.
+func (a *App) ended(ctx context.Context, run *engine.Run, shard *store.Item[engine.Shard]) error {
 	if run.Next != 0 {
 		if err := a.startRun(ctx, run.Batch, run.Next, run.Member); err != nil {
 			return err
 		}
 	}
-	if shard.Doc.Open > 0 {
+	switch {
+	case shard == nil:
+		return a.batchEvent(ctx, run.Batch, engine.PhaseCounted{Phase: run.Phase})
+	case shard.Doc.Open > 0:
 		return nil
 	}
-	return a.closeShard(ctx, run.Batch, shard)
+	return a.closeShard(ctx, run.Batch, *shard)
 }
 
 // repeat carries out again what followed from an event that was applied before,
 // in case that was cut short.
 func (a *App) repeat(ctx context.Context, run *engine.Run, effects []engine.Effect) error {
-	if !run.Status.Terminal() {
-		return a.publishEffects(ctx, nil, run, effects)
-	}
-	if run.Kind == engine.KindInit {
-		b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(run.Batch))
-		if err != nil {
-			return err
-		}
-		if err := a.publishEffects(ctx, &b.Doc, run, engine.NextDue(&b.Doc, a.now())); err != nil {
-			return err
-		}
-		return a.list(ctx, &b.Doc)
+	switch {
+	case !run.Status.Terminal():
+		return a.carryOut(ctx, nil, run, effects)
+	case run.Member == 0:
+		return a.batchEvent(ctx, run.Batch, engine.PhaseCounted{Phase: run.Phase})
+	case run.Kind == engine.KindRemoval:
+		return a.ended(ctx, run, nil)
 	}
 	shard, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(run.Batch, run.Phase, run.Page))
 	if err != nil {
 		return err
 	}
-	return a.ended(ctx, run, shard)
+	return a.ended(ctx, run, &shard)
 }
 
 // startRun starts a run that waits, or repeats its start.
@@ -211,4 +257,18 @@ func (a *App) startRun(ctx context.Context, batch, phase, member int) error {
 		return err
 	}
 	return a.runEvent(ctx, run, false, engine.RunStarted{})
+}
+
+// release lets a run go on that was held on the word of a batch that was paused,
+// and is not by now.
+func (a *App) release(ctx context.Context, run *engine.Run) error {
+	gate, err := a.gateNow(ctx, run.Batch)
+	if err != nil || gate == engine.Paused {
+		return err
+	}
+	held, err := store.Read[engine.Run](ctx, a.store, store.RunKey(run.Batch, run.Phase, run.Member))
+	if err != nil {
+		return err
+	}
+	return a.runEvent(ctx, held, false, engine.RunReleased{Task: "resumed"})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -25,7 +26,7 @@ const grace = 2 * time.Minute
 func (a *App) Tick(ctx context.Context) error {
 	now := a.now().UTC()
 	batches, err := store.All[entry](ctx, a.store, store.PartitionBatches,
-		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active'))")
+		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling'))")
 	if err != nil {
 		return err
 	}
@@ -56,57 +57,137 @@ func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time) er
 	if b.Doc.Status.Terminal() {
 		return nil
 	}
-	// A message that is sent again needs an id that the broker does not remember.
-	again := fmt.Sprintf("-tick-%d", now.Unix()/int64(TickInterval/time.Second))
-	var o outbox
-	for _, p := range b.Doc.Phases {
-		switch {
-		case p.Status == engine.PhasePending && p.DueAt != nil && p.DueAt.Before(now.Add(TickInterval)) && b.Doc.Status == engine.BatchActive:
-			m := announcement(&b.Doc, p, 1, *p.DueAt)
-			if now.Sub(*p.DueAt) > grace {
-				m.ID += again
-			}
-			o.events = append(o.events, m)
-		case p.Status == engine.PhaseDispatched && !p.Walked && now.Sub(*p.DispatchedAt) > grace:
-			m := announcement(&b.Doc, p, 1, time.Time{})
-			m.ID += again
-			o.events = append(o.events, m)
-		}
-	}
-	if err := a.send(ctx, &o); err != nil {
+	if b, err = a.transition(ctx, b); err != nil {
 		return err
 	}
-	return a.overdue(ctx, listed.ID, now, again)
+	// A message that is sent again needs an id that the broker does not remember.
+	s := sweep{app: a, batch: &b.Doc, now: now, again: fmt.Sprintf("tick-%d", now.Unix()/int64(TickInterval/time.Second))}
+	for _, part := range []func(context.Context) error{s.phases, s.control, s.runs, s.members} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// overdue announces again the polls and retries whose time has passed without
-// their message, a page at a time: after an outage they can be many.
-func (a *App) overdue(ctx context.Context, id int, now time.Time, again string) error {
+// sweep is one tick's look at one batch.
+type sweep struct {
+	app   *App
+	batch *engine.Batch
+	now   time.Time
+	again string // what the ids of messages that are sent again end with
+}
+
+// phases announces those that fall due before the next tick, for their moment, and
+// those whose announcement, walk or end was lost.
+func (s *sweep) phases(ctx context.Context) error {
+	if s.batch.Gate() != engine.Open {
+		return nil
+	}
+	var o outbox
+	for _, p := range s.batch.Phases {
+		switch {
+		case p.Status == engine.PhasePending && p.DueAt != nil && p.DueAt.Before(s.now.Add(TickInterval)) && s.batch.Status == engine.BatchActive:
+			walk := ""
+			if s.now.Sub(*p.DueAt) > grace {
+				walk = s.again
+			}
+			o.events = append(o.events, announcement(s.batch, p, 1, walk, *p.DueAt))
+		case p.Status == engine.PhaseDispatched && !p.Walked && s.now.Sub(*p.DispatchedAt) > grace:
+			o.events = append(o.events, announcement(s.batch, p, 1, s.again, time.Time{}))
+		case p.Status == engine.PhaseDispatched && p.Walked && p.ShardsClosed >= p.Shards && p.Kind == engine.KindPhase:
+			if err := s.app.batchEvent(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID}); err != nil {
+				return err
+			}
+		}
+	}
+	return s.app.send(ctx, &o)
+}
+
+// control takes up again what a cancelled or a resumed batch asked for.
+func (s *sweep) control(ctx context.Context) error {
+	var o outbox
+	switch s.batch.Gate() {
+	case engine.Stopped:
+		o.events = append(o.events, workMessage(s.batch.ID, message.WorkStop, s.again, 0))
+	case engine.Open:
+		held, _, err := store.Query[engine.Run](ctx, s.app.store, store.BatchPartition(s.batch.ID),
+			"SELECT * FROM c WHERE c.type = 'run' AND IS_DEFINED(c.doc.heldAt)", nil, 1, "")
+		if err != nil {
+			return err
+		}
+		if len(held) > 0 {
+			o.events = append(o.events, workMessage(s.batch.ID, message.WorkRelease, s.again, 0))
+		}
+	}
+	return s.app.send(ctx, &o)
+}
+
+// runs announces again the polls and retries whose time has passed without their
+// message, and the deadlines that pass before the next tick for their moment, a page
+// at a time: after an outage they can be many.
+func (s *sweep) runs(ctx context.Context) error {
 	// Times are compared as text. Among times with and without a fraction that is
 	// right to the second, which the grace is far longer than.
-	late := []store.Param{{Name: "@late", Value: now.Add(-grace).Format(time.RFC3339Nano)}}
+	bounds := []store.Param{
+		{Name: "@late", Value: s.now.Add(-grace).Format(time.RFC3339Nano)},
+		{Name: "@soon", Value: s.now.Add(TickInterval).Format(time.RFC3339Nano)},
+	}
 	for continuation := ""; ; {
-		runs, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id),
-			"SELECT * FROM c WHERE c.type = 'run' AND c.doc.wakeAt < @late", late, engine.PageSize, continuation)
+		runs, next, err := store.Query[engine.Run](ctx, s.app.store, store.BatchPartition(s.batch.ID),
+			"SELECT * FROM c WHERE c.type = 'run' AND (c.doc.wakeAt < @late OR c.doc.deadlineAt < @soon)", bounds, engine.PageSize, continuation)
 		if err != nil {
 			return err
 		}
 		var o outbox
 		for _, run := range runs {
-			a.log.Warn("a poll or a retry is overdue", "BatchId", id, "run", run.ID)
+			if run.Doc.Status.Terminal() {
+				continue
+			}
+			if at := run.Doc.DeadlineAt; at != nil {
+				m := deadlineMessage(&run.Doc, run.Doc.Current, *at)
+				if at.Before(s.now) {
+					m.ID += "-" + s.again
+				}
+				o.events = append(o.events, m)
+				continue
+			}
+			s.app.log.Warn("a poll or a retry is overdue", "BatchId", s.batch.ID, "run", run.ID)
+			first := len(o.events)
 			if err := o.add(nil, &run.Doc, run.Doc.Outstanding()); err != nil {
 				return err
 			}
+			for i := first; i < len(o.events); i++ {
+				o.events[i].ID += "-" + s.again
+				o.events[i].At = time.Time{}
+			}
 		}
-		for i := range o.events {
-			o.events[i].ID += again
-			o.events[i].At = time.Time{}
-		}
-		if err := a.send(ctx, &outbox{events: o.events}); err != nil {
+		if err := s.app.send(ctx, &outbox{events: o.events}); err != nil {
 			return err
 		}
 		if continuation = next; continuation == "" {
 			return nil
 		}
 	}
+}
+
+// members announces again those whose joining or leaving was not taken up.
+func (s *sweep) members(ctx context.Context) error {
+	var o outbox
+	for _, j := range s.batch.Joining {
+		m := joinMessage(s.batch, j)
+		m.ID += "-" + s.again
+		o.events = append(o.events, m)
+	}
+	leaving, err := store.All[engine.Member](ctx, s.app.store, store.BatchPartition(s.batch.ID),
+		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.leaving = true")
+	if err != nil {
+		return err
+	}
+	for _, member := range leaving {
+		m := leaveMessage(s.batch.ID, &member.Doc)
+		m.ID += "-" + s.again
+		o.events = append(o.events, m)
+	}
+	return s.app.send(ctx, &o)
 }

@@ -47,6 +47,12 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	for _, made := range w.made {
 		a.remember(w.ops[made.op].Key(), made.run, outcome.ETag(made.op))
 	}
+	// The batch may have been cancelled as the page was made: nothing may be sent then.
+	if gate, err := a.gateNow(ctx, b.ID); err != nil {
+		return err
+	} else if gate == engine.Stopped {
+		return a.stopPage(ctx, b.ID, page)
+	}
 	if err := a.send(ctx, &w.outbox); err != nil {
 		return err
 	}
@@ -126,7 +132,7 @@ func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) erro
 			w.shard.Open++
 			continue
 		}
-		d, err := engine.Decide(engine.State{Run: &run, Member: &entered, Runbook: w.runbook}, engine.RunStarted{}, w.now)
+		d, err := engine.Decide(engine.State{Run: &run, Member: &entered, Runbook: w.runbook, Gate: w.batch.Gate()}, engine.RunStarted{}, w.now)
 		if err != nil {
 			return fmt.Errorf("member %d: %w", m.Doc.ID, err)
 		}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// lookAgain is how long a cancelled batch waits for the rollbacks and the removals
+// that are under way before it looks again whether it has ended.
+const lookAgain = 5 * time.Second
+
+// drain ends the runs of one page of a cancelled batch, and after the last page the
+// batch, once no run of it is open.
+func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+	if b.Gate() != engine.Stopped {
+		return false, reject("batch %d is not cancelled: it is %s", b.ID, b.Status)
+	}
+	if b.Status.Terminal() {
+		return false, a.list(ctx, b)
+	}
+	if m.Page <= b.PageCount() {
+		return true, a.stopPage(ctx, b.ID, m.Page)
+	}
+	open, _, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
+		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.status IN ('waiting', 'running', 'rolling_back')", nil, engine.PageSize, "")
+	if err != nil {
+		return false, err
+	}
+	if len(open) == 0 {
+		return false, a.batchEvent(ctx, b.ID, engine.BatchDrained{})
+	}
+	for _, run := range open { // those that slipped through as the pages were gone over
+		if err := a.stopRun(ctx, run); err != nil {
+			return false, err
+		}
+	}
+	at := a.now().Add(lookAgain)
+	again := workMessage(b.ID, message.WorkStop, fmt.Sprintf("at-%d", at.Unix()), m.Page)
+	again.At = at
+	return false, a.bus.Send(ctx, message.TopicOrchestratorEvents, again)
+}
+
+// stopPage ends the open runs of one page and reports its shards, where that was
+// cut short before.
+func (a *App) stopPage(ctx context.Context, batch, page int) error {
+	runs, err := a.runsOf(ctx, batch, page, "c.doc.status IN ('waiting', 'running')")
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if err := a.stopRun(ctx, run); err != nil {
+			return err
+		}
+	}
+	return a.reportShards(ctx, batch, page)
+}
+
+// stopRun ends a run of a cancelled batch. Of a member's runs the one that the
+// member is in ends, and the ones behind it in their turn.
+func (a *App) stopRun(ctx context.Context, run store.Item[engine.Run]) error {
+	fresh, err := store.Read[engine.Run](ctx, a.store, store.RunKey(run.Doc.Batch, run.Doc.Phase, run.Doc.Member))
+	if err != nil {
+		return err
+	}
+	return a.runEvent(ctx, fresh, false, engine.RunStopped{Reason: "the batch is cancelled"})
+}

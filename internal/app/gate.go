@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// gateAge is for how long a batch is taken to be open without being asked again: a
+// pause or a cancellation takes hold within that time.
+const gateAge = time.Second
+
+// gateCache remembers which batches were seen to be open, and when, so that a step
+// need not read its batch. A gate that is not open is never remembered: what is
+// held on its word must be sure of it. Safe for concurrent use.
+type gateCache struct {
+	mu   sync.Mutex
+	open *simplelru.LRU[int, time.Time]
+}
+
+func newGateCache() *gateCache {
+	open, err := simplelru.NewLRU[int, time.Time](1024, nil)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return &gateCache{open: open}
+}
+
+func (c *gateCache) isOpen(batch int, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, ok := c.open.Get(batch)
+	return ok && !now.Before(at) && now.Sub(at) < gateAge
+}
+
+func (c *gateCache) saw(b *engine.Batch, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b.Gate() == engine.Open {
+		c.open.Add(b.ID, now)
+		return
+	}
+	c.open.Remove(b.ID)
+}
+
+// gate is what a batch allows its runs.
+func (a *App) gate(ctx context.Context, batch int) (engine.Gate, error) {
+	now := a.now()
+	if a.gates.isOpen(batch, now) {
+		return engine.Open, nil
+	}
+	return a.gateNow(ctx, batch)
+}
+
+// gateNow asks the store.
+func (a *App) gateNow(ctx context.Context, batch int) (engine.Gate, error) {
+	now := a.now()
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
+	if err != nil {
+		return engine.Open, err
+	}
+	a.gates.saw(&b.Doc, now)
+	return b.Doc.Gate(), nil
+}

@@ -1,0 +1,161 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// RemoveMember takes a member out of a batch: what is pending or under way for the
+// member is cancelled, and the runbook's on_member_removed steps are run. A rollback
+// that has begun is carried to its end first. Errors: CodeNotFound, CodeConflict,
+// CodeInvalid, CodeUnavailable.
+func (a *App) RemoveMember(ctx context.Context, by Caller, batch, member int, why string) (MemberView, error) {
+	if err := checkWhy(why); err != nil {
+		return MemberView{}, err
+	}
+	for {
+		view, err := a.remove(ctx, by, batch, member, why)
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return MemberView{}, a.outward(err)
+		}
+		return view, nil
+	}
+}
+
+func (a *App) remove(ctx context.Context, by Caller, batch, member int, why string) (MemberView, error) {
+	b, err := a.batch(ctx, batch)
+	if err != nil {
+		return MemberView{}, err
+	}
+	m, err := a.member(ctx, batch, member)
+	if err != nil {
+		return MemberView{}, err
+	}
+	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
+	if err != nil {
+		return MemberView{}, err
+	}
+	now := a.now().UTC()
+	d, err := engine.Decide(engine.State{Batch: &b.Doc, Member: &m.Doc, Runbook: rb}, engine.MemberLeft{}, now)
+	if err != nil {
+		return MemberView{}, err
+	}
+	next := &m.Doc
+	if d.Member != nil {
+		next = d.Member
+		ops := []store.Op{
+			store.Replace(store.MemberKey(batch, member), next, m.ETag),
+			a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: "remove-member", Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why}),
+		}
+		if d.Batch != nil {
+			ops = append(ops, store.Replace(store.BatchKey(batch), d.Batch, b.ETag))
+		}
+		if _, err := a.store.Commit(ctx, ops...); err != nil {
+			return MemberView{}, err
+		}
+		a.log.Info("member removed", "BatchId", batch, "member", member, "by", by.Name)
+	}
+	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, leaveMessage(batch, next)); err != nil {
+		return MemberView{}, err
+	}
+	return memberView(&b.Doc, *next), nil
+}
+
+func (a *App) member(ctx context.Context, batch, id int) (store.Item[engine.Member], error) {
+	m, err := store.Read[engine.Member](ctx, a.store, store.MemberKey(batch, id))
+	if errors.Is(err, store.ErrNotFound) {
+		return m, &Error{Code: CodeNotFound, Message: fmt.Sprintf("batch %d has no member %d", batch, id), Cause: err}
+	}
+	return m, err
+}
+
+// memberRemoved sets going what a member's removal asks for: the removal steps wait
+// for the member, and what the member is in is ended.
+func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
+	b, err := a.known(ctx, e.BatchID)
+	if err != nil {
+		return err
+	}
+	key := store.MemberKey(e.BatchID, e.BatchMemberID)
+	m, err := store.Read[engine.Member](ctx, a.store, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return reject("batch %d has no member %d", e.BatchID, e.BatchMemberID)
+	}
+	if err != nil {
+		return err
+	}
+	if m.Doc.Status != engine.MemberRemoved {
+		return reject("member %d of batch %d is %s: it was not removed", e.BatchMemberID, e.BatchID, m.Doc.Status)
+	}
+	if m.Doc.Leaving {
+		if err := a.queueRemoval(ctx, &b.Doc, m); err != nil {
+			return err
+		}
+		if m, err = store.Read[engine.Member](ctx, a.store, key); err != nil {
+			return err
+		}
+	}
+	if m.Doc.OpenPhase != 0 {
+		run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(e.BatchID, m.Doc.OpenPhase, m.Doc.ID))
+		if err != nil {
+			return err
+		}
+		var event engine.Event = engine.RunStopped{Reason: "the member was removed"}
+		if run.Doc.Kind == engine.KindRemoval {
+			event = engine.RunStarted{}
+		}
+		if err := a.runEvent(ctx, run, false, event); err != nil {
+			return err
+		}
+	}
+	return a.reportShards(ctx, e.BatchID, m.Doc.Page)
+}
+
+// queueRemoval makes the run of the member's removal steps, where there are any, as
+// the last that the member goes through.
+func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[engine.Member]) error {
+	next := m.Doc
+	next.Leaving = false
+	var ops []store.Op
+	if next.Removal != 0 {
+		p, ok := b.Phase(next.Removal)
+		if !ok {
+			return store.ErrChanged // the batch was read before the member was removed
+		}
+		rb, err := a.runbook(ctx, b.Runbook, p.Version)
+		if err != nil {
+			return err
+		}
+		run, err := engine.NewRun(b, *p, &m.Doc, rb, a.now())
+		if err != nil {
+			return err
+		}
+		next, _ = engine.Enter(next, p.ID)
+		ops = append(ops, store.Create(store.RunKey(b.ID, p.ID, next.ID), run))
+	}
+	_, err := a.store.Commit(ctx, append(ops, store.Replace(store.MemberKey(b.ID, next.ID), next, m.ETag))...)
+	return err
+}
+
+// reportShards reports the empty shards of a page, where that was cut short before.
+func (a *App) reportShards(ctx context.Context, batch, page int) error {
+	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.page = @page AND c.doc.open = 0 AND c.doc.reported = false", store.Param{Name: "@page", Value: page})
+	if err != nil {
+		return err
+	}
+	for _, shard := range shards {
+		if err := a.closeShard(ctx, batch, shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Unprocessed lists messages that could not be processed, those kept last
+// first, without their bodies. o.Status is one of the statuses, empty for open;
+// o.Topic narrows it to one topic. Errors: CodeInvalid, CodeUnavailable.
+func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedView], error) {
+	f := &filter{where: []string{"c.type = 'unprocessed'"}}
+	switch status := UnprocessedStatus(o.Status); status {
+	case "":
+		f.add("c.doc.status = @status", "@status", UnprocessedOpen)
+	case UnprocessedOpen, UnprocessedReplayed, UnprocessedDiscarded:
+		f.add("c.doc.status = @status", "@status", status)
+	default:
+		return Page[UnprocessedView]{}, fail(CodeInvalid, "there is no status %q of messages; they are open, replayed or discarded", o.Status)
+	}
+	if o.Topic != "" {
+		f.add("c.doc.topic = @topic", "@topic", o.Topic)
+	}
+	text := "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + " ORDER BY c.doc.place DESC"
+	items, next, err := store.Query[Unprocessed](ctx, a.store, store.PartitionUnprocessed, text, f.params, limit(o), o.Continuation)
+	if err != nil {
+		return Page[UnprocessedView]{}, a.outward(err)
+	}
+	page := Page[UnprocessedView]{Items: []UnprocessedView{}, Continuation: next}
+	for _, i := range items {
+		page.Items = append(page.Items, unprocessedView(i))
+	}
+	return page, nil
+}
+
+// UnprocessedMessage gives one such message with its body and its properties.
+// Errors: CodeNotFound, CodeUnavailable.
+func (a *App) UnprocessedMessage(ctx context.Context, id string) (UnprocessedView, error) {
+	item, err := a.keptMessage(ctx, id)
+	if err != nil {
+		return UnprocessedView{}, a.outward(err)
+	}
+	view := unprocessedView(item)
+	view.Properties = item.Doc.Properties
+	body := item.Doc.Body[:min(len(item.Doc.Body), message.Limit)]
+	view.Truncated = len(body) < item.Doc.Size
+	if !view.Truncated && utf8.Valid(body) && json.Valid(body) {
+		view.Body = body
+	} else {
+		view.BodyBase64 = body
+	}
+	return view, nil
+}
+
+// Replay sends a message back to its topic as it came, under an id of its own, and
+// marks it as replayed. What dies between the two is asked for again: the message is
+// then the same, and processing it twice is harmless. One that was discarded can be
+// replayed as well. Errors: CodeInvalid, CodeNotFound, CodeConflict where it was
+// replayed already or is not kept whole, CodeUnavailable.
+func (a *App) Replay(ctx context.Context, by Caller, id, why string) (UnprocessedView, error) {
+	if err := checkWhy(why); err != nil {
+		return UnprocessedView{}, err
+	}
+	item, err := a.keptMessage(ctx, id)
+	if err != nil {
+		return UnprocessedView{}, a.outward(err)
+	}
+	switch u := item.Doc; {
+	case u.Status == UnprocessedReplayed:
+		return UnprocessedView{}, dealtWith(id, u)
+	case !u.whole():
+		return UnprocessedView{}, fail(CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, len(u.Body))
+	}
+	n := item.Doc.Replays + 1
+	again := bus.Message{ID: replayID(id, n), Body: item.Doc.Body, Properties: withType(item.Doc.Properties, item.Doc.Type)}
+	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
+		return UnprocessedView{}, a.outward(err)
+	}
+	a.log.Info("message replayed", "topic", item.Doc.Topic, "id", id, "MessageId", again.ID, "by", by.Name)
+	return a.markReplayed(ctx, item, n, MarkView{By: by.Name, At: a.now().UTC(), Why: why})
+}
+
+// markReplayed notes that replay n was sent, whatever has become of the item since:
+// somebody else may have sent the same, or it may have failed already.
+func (a *App) markReplayed(ctx context.Context, item store.Item[Unprocessed], n int, mark MarkView) (UnprocessedView, error) {
+	for {
+		u := &item.Doc
+		if u.Replays > n || u.Replays == n && u.Status == UnprocessedReplayed {
+			return unprocessedView(item), nil
+		}
+		u.Replays, u.Handled = n, &mark
+		if u.Failed < n {
+			u.Status = UnprocessedReplayed
+		}
+		_, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(item.ID), u, item.ETag))
+		if err == nil {
+			return unprocessedView(item), nil
+		}
+		if !errors.Is(err, store.ErrChanged) {
+			return UnprocessedView{}, a.outward(err)
+		}
+		if item, err = a.keptMessage(ctx, item.ID); err != nil {
+			return UnprocessedView{}, a.outward(err)
+		}
+	}
+}
+
+// Discard marks a message as dealt with. It is still kept, and can be replayed later.
+// Errors: CodeInvalid, CodeNotFound, CodeConflict where it is not open,
+// CodeUnavailable.
+func (a *App) Discard(ctx context.Context, by Caller, id, why string) (UnprocessedView, error) {
+	if err := checkWhy(why); err != nil {
+		return UnprocessedView{}, err
+	}
+	for {
+		item, err := a.keptMessage(ctx, id)
+		if err != nil {
+			return UnprocessedView{}, a.outward(err)
+		}
+		if item.Doc.Status != UnprocessedOpen {
+			return UnprocessedView{}, dealtWith(id, item.Doc)
+		}
+		item.Doc.Status = UnprocessedDiscarded
+		item.Doc.Handled = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}
+		_, err = a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), item.Doc, item.ETag))
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return UnprocessedView{}, a.outward(err)
+		}
+		a.log.Info("message discarded", "topic", item.Doc.Topic, "id", id, "by", by.Name)
+		return unprocessedView(item), nil
+	}
+}
+
+func (a *App) keptMessage(ctx context.Context, id string) (store.Item[Unprocessed], error) {
+	err := error(store.ErrNotFound)
+	var item store.Item[Unprocessed]
+	if unprocessedID.MatchString(id) { // or it is no id that the store could have
+		item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return item, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no message %q is kept", id), Cause: err}
+	}
+	return item, err
+}
+
+func dealtWith(id string, u Unprocessed) error {
+	if u.Handled == nil {
+		return fail(CodeConflict, "message %s is %s already", id, u.Status)
+	}
+	return fail(CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.Format(time.RFC3339))
+}
+
+// UnprocessedView is a message that could not be processed. Lists leave out its body
+// and its properties. Of a body, at most message.Limit bytes are shown.
+type UnprocessedView struct {
+	ID            string            `json:"id"`
+	Topic         string            `json:"topic"`
+	MessageID     string            `json:"messageId"`
+	Type          string            `json:"messageType,omitempty"`
+	Status        UnprocessedStatus `json:"status"`
+	Reason        string            `json:"reason"` // why it could not be processed the last time
+	Count         int               `json:"count"`  // how often it could not be
+	Replays       int               `json:"replays"`
+	Handled       *MarkView         `json:"handled,omitempty"` // the last replay or discard
+	EnqueuedAt    time.Time         `json:"enqueuedAt"`
+	FirstKeptAt   time.Time         `json:"firstKeptAt"`
+	KeptAt        time.Time         `json:"keptAt"` // the last time
+	DeliveryCount int               `json:"deliveryCount"`
+	Size          int               `json:"size"` // of the body, in bytes
+	Properties    map[string]any    `json:"properties,omitempty"`
+	Body          json.RawMessage   `json:"body,omitempty"`          // where it is JSON
+	BodyBase64    []byte            `json:"bodyBase64,omitempty"`    // where it is not, or is truncated
+	Truncated     bool              `json:"bodyTruncated,omitempty"` // only its beginning is shown
+}
+
+func unprocessedView(i store.Item[Unprocessed]) UnprocessedView {
+	u := i.Doc
+	return UnprocessedView{
+		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: u.Status, Reason: u.Reason, Count: u.Count,
+		Replays: u.Replays, Handled: u.Handled, EnqueuedAt: u.EnqueuedAt, FirstKeptAt: u.FirstKeptAt, KeptAt: u.KeptAt,
+		DeliveryCount: u.DeliveryCount, Size: u.Size,
+	}
+}

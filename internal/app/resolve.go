@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// SkipStep lets one member, or the batch where it is an init or on_complete step,
+// pass by a step that has not ended, or the one that a member failed at, who then
+// goes on. A job of it that a worker has is no longer waited for. Errors:
+// CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+func (a *App) SkipStep(ctx context.Context, by Caller, batch int, stepID int64, why string) (StepView, error) {
+	return a.resolveStep(ctx, by, batch, stepID, "skip-step", engine.StepResolved{Skip: true, By: engine.Mark{By: by.Name, Why: why}})
+}
+
+// MarkStepDone tells that what a step does was done by hand. The result is what its
+// function would have answered, as JSON; it may be left out where the step has no
+// output_params. Otherwise as SkipStep.
+func (a *App) MarkStepDone(ctx context.Context, by Caller, batch int, stepID int64, result json.RawMessage, why string) (StepView, error) {
+	if len(result) > 0 && !json.Valid(result) {
+		return StepView{}, fail(CodeInvalid, "the result is not JSON")
+	}
+	return a.resolveStep(ctx, by, batch, stepID, "mark-step-done", engine.StepResolved{Result: result, By: engine.Mark{By: by.Name, Why: why}})
+}
+
+func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int64, action string, e engine.StepResolved) (StepView, error) {
+	if err := checkWhy(e.By.Why); err != nil {
+		return StepView{}, err
+	}
+	if _, err := a.batch(ctx, batch); err != nil {
+		return StepView{}, a.outward(err)
+	}
+	phase, member, index, err := engine.ParseStepID(stepID)
+	if err != nil {
+		return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
+	}
+	key := store.RunKey(batch, phase, member)
+	e.Step, e.By.At = index, a.now().UTC()
+	for {
+		run, err := store.Read[engine.Run](ctx, a.store, key)
+		if errors.Is(err, store.ErrNotFound) || err == nil && index >= len(run.Doc.Steps) {
+			return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
+		}
+		if err == nil {
+			err = a.resolveIn(ctx, run, e, auditRecord{At: e.By.At, By: by.Name, Action: action, Target: target(&run.Doc, index), Why: e.By.Why})
+		}
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return StepView{}, a.outward(err)
+		}
+		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
+			return StepView{}, a.outward(err)
+		}
+		return stepView(&run.Doc, index, run.Doc.Steps[index]), nil
+	}
+}
+
+func target(run *engine.Run, index int) string {
+	who := run.Key
+	if run.Member == 0 {
+		who = "the batch"
+	}
+	return fmt.Sprintf("step %d (%s of %s in %s)", run.StepID(index), run.Steps[index].Name, who, run.PhaseName)
+}
+
+// resolveIn resolves a step of a run that goes on, or of one that failed at it.
+func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engine.StepResolved, record auditRecord) error {
+	audit := a.auditOp(run.Doc.Batch, record)
+	if run.Doc.Status == engine.RunFailed && run.Doc.Kind == engine.KindPhase {
+		m, err := a.member(ctx, run.Doc.Batch, run.Doc.Member)
+		if err != nil {
+			return err
+		}
+		return a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Task: newTask(), Resolve: &e}, audit)
+	}
+	if err := a.runEvent(ctx, run, false, e, audit); err != nil {
+		return err
+	}
+	if run.Doc.Status != engine.RunWaiting || run.Doc.Member == 0 {
+		return nil
+	}
+	// A run that was retried to this end may not have been started.
+	m, err := a.member(ctx, run.Doc.Batch, run.Doc.Member)
+	if err != nil || m.Doc.OpenPhase != run.Doc.Phase {
+		return err
+	}
+	return a.startRun(ctx, run.Doc.Batch, run.Doc.Phase, run.Doc.Member)
+}

@@ -1,0 +1,246 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// task is work over the members of a batch as it was asked for. It never changes.
+type task struct {
+	Work      string      `json:"work"`
+	Selection Selection   `json:"selection"`
+	By        engine.Mark `json:"by"`
+}
+
+// RetryFailed lets members who failed try again: at the step that failed or, where
+// that was rolled back, at the first of its phase. The phases that a member has
+// missed since follow. Without a selection all who failed are taken, and so are init
+// and on_complete steps that failed. It is set going and goes on by itself. Errors:
+// CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selection, why string) (RetryView, error) {
+	if err := checkWhy(why); err != nil {
+		return RetryView{}, err
+	}
+	b, err := a.batch(ctx, batch)
+	if err != nil {
+		return RetryView{}, a.outward(err)
+	}
+	if b.Doc.Gate() == engine.Stopped {
+		return RetryView{}, fail(CodeConflict, "batch %d is %s: nothing in it can be retried", batch, b.Doc.Status)
+	}
+	page := 0
+	if which.Member != 0 {
+		m, err := a.member(ctx, batch, which.Member)
+		if err != nil {
+			return RetryView{}, a.outward(err)
+		}
+		if m.Doc.Status != engine.MemberFailed {
+			return RetryView{}, fail(CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
+		}
+		page = m.Doc.Page
+	}
+	now := a.now().UTC()
+	id := newTask()
+	_, err = a.store.Commit(ctx,
+		store.Create(store.TaskKey(batch, id), task{Work: message.WorkRetry, Selection: which, By: engine.Mark{By: by.Name, At: now, Why: why}}),
+		a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: "retry", Target: which.text(), Why: why}))
+	if err != nil {
+		return RetryView{}, a.outward(err)
+	}
+	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkRetry, id, page)); err != nil {
+		return RetryView{}, a.outward(err)
+	}
+	a.log.Info("retry asked for", "BatchId", batch, "task", id, "which", which.text(), "by", by.Name)
+	return RetryView{BatchID: batch, Task: id, Selection: which}, nil
+}
+
+func newTask() string { return strings.ToLower(rand.Text()[:16]) }
+
+// text tells in words who is selected.
+func (s Selection) text() string {
+	var parts []string
+	if s.Member != 0 {
+		parts = append(parts, fmt.Sprintf("member %d", s.Member))
+	}
+	for _, p := range []struct{ name, value string }{{"phase", s.Phase}, {"step", s.Step}, {"error", s.Error}} {
+		if p.value != "" {
+			parts = append(parts, fmt.Sprintf("%s %q", p.name, p.value))
+		}
+	}
+	if len(parts) == 0 {
+		return "all who failed"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s Selection) takes(m engine.Member) bool {
+	return (s.Member == 0 || s.Member == m.ID) &&
+		(s.Phase == "" || strings.EqualFold(s.Phase, m.FailedIn)) &&
+		(s.Step == "" || strings.EqualFold(s.Step, m.FailedStep)) &&
+		(s.Error == "" || strings.Contains(strings.ToLower(m.Error), strings.ToLower(s.Error)))
+}
+
+// retryPage retries the selected members of one page; on page 0 the runs without a
+// member, where nothing narrows the request.
+func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+	t, err := store.Read[task](ctx, a.store, store.TaskKey(b.ID, m.Task))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, reject("batch %d has no task %q", b.ID, m.Task)
+	}
+	if err != nil {
+		return false, err
+	}
+	if b.Gate() == engine.Stopped {
+		return false, nil
+	}
+	which := t.Doc.Selection
+	more = which.Member == 0 && m.Page < b.PageCount()
+	if m.Page == 0 {
+		if which == (Selection{}) {
+			err = a.retrySequences(ctx, b, m.Task)
+		}
+		return more, err
+	}
+	again, err := a.runsOf(ctx, b.ID, m.Page, "c.doc.task = @task", store.Param{Name: "@task", Value: m.Task})
+	if err != nil {
+		return false, err
+	}
+	for _, run := range again { // in case their start was cut short
+		if err := a.runEvent(ctx, run, false, engine.RunStarted{}); err != nil {
+			return false, err
+		}
+	}
+	members, err := store.All[engine.Member](ctx, a.store, store.BatchPartition(b.ID),
+		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.page = @page AND c.doc.status = 'failed'", store.Param{Name: "@page", Value: m.Page})
+	if err != nil {
+		return false, err
+	}
+	for _, member := range members {
+		if !which.takes(member.Doc) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
+			continue // the latter failed since, perhaps again
+		}
+		if err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task}); err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+// retryMember brings one member back, in one write, and starts it.
+func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Member], e engine.MemberRetried, extra ...store.Op) error {
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
+	if err != nil {
+		return err
+	}
+	runs, err := store.All[engine.Run](ctx, a.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.memberId = @member ORDER BY c.id", store.Param{Name: "@member", Value: m.Doc.ID})
+	if err != nil {
+		return err
+	}
+	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.page = @page", store.Param{Name: "@page", Value: m.Doc.Page})
+	if err != nil {
+		return err
+	}
+	state := engine.State{Batch: &b.Doc, Member: &m.Doc, Shards: map[int]*engine.Shard{}, Runbooks: map[int]*runbook.Runbook{}}
+	etags := map[store.Key]string{}
+	for i, r := range runs {
+		state.Runs = append(state.Runs, &runs[i].Doc)
+		etags[store.RunKey(batch, r.Doc.Phase, m.Doc.ID)] = r.ETag
+	}
+	for i, s := range shards {
+		state.Shards[s.Doc.Phase] = &shards[i].Doc
+		etags[store.ShardKey(batch, s.Doc.Phase, s.Doc.Page)] = s.ETag
+	}
+	for _, p := range b.Doc.Phases {
+		if state.Runbooks[p.Version], err = a.runbook(ctx, b.Doc.Runbook, p.Version); err != nil {
+			return err
+		}
+	}
+	d, err := engine.Decide(state, e, a.now())
+	if err != nil {
+		return err
+	}
+	if d.Batch != nil {
+		ops := []store.Op{store.Replace(store.BatchKey(batch), d.Batch, b.ETag), store.Replace(store.MemberKey(batch, m.Doc.ID), d.Member, m.ETag)}
+		for _, r := range d.Runs {
+			key := store.RunKey(batch, r.Phase, r.Member)
+			if etag, ok := etags[key]; ok {
+				ops = append(ops, store.Replace(key, r, etag))
+			} else {
+				ops = append(ops, store.Create(key, r))
+			}
+		}
+		for _, s := range d.Shards {
+			key := store.ShardKey(batch, s.Phase, s.Page)
+			ops = append(ops, store.Replace(key, s, etags[key]))
+		}
+		ops = append(ops, extra...)
+		if len(ops) > store.MaxOperations {
+			return reject("member %d has missed too many phases to be retried in one write", m.Doc.ID)
+		}
+		if _, err := a.store.Commit(ctx, ops...); err != nil {
+			return err
+		}
+		if err := a.list(ctx, d.Batch); err != nil {
+			return err
+		}
+	}
+	return a.startAll(ctx, batch, m.Doc.ID, d.Effects)
+}
+
+func (a *App) startAll(ctx context.Context, batch, member int, effects []engine.Effect) error {
+	for _, e := range effects {
+		if next, ok := e.(engine.StartNext); ok {
+			if err := a.startRun(ctx, batch, next.Phase, member); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// retrySequences starts the init and on_complete steps that failed again.
+func (a *App) retrySequences(ctx context.Context, b *engine.Batch, task string) error {
+	runs, err := a.runsOf(ctx, b.ID, 0, "(c.doc.status = 'failed' OR c.doc.task = @task)", store.Param{Name: "@task", Value: task})
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(b.ID))
+		if err != nil {
+			return err
+		}
+		d, err := engine.Decide(engine.State{Batch: &fresh.Doc, Run: &run.Doc}, engine.SequenceRetried{Task: task}, a.now())
+		var refusal *engine.Refusal
+		if errors.As(err, &refusal) {
+			a.log.Info("steps are not retried", "BatchId", b.ID, "run", run.ID, "reason", refusal.Reason)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if d.Batch != nil {
+			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(b.ID), d.Batch, fresh.ETag),
+				store.Replace(store.RunKey(b.ID, run.Doc.Phase, 0), d.Runs[0], run.ETag))
+			if err != nil {
+				return err
+			}
+			if err := a.list(ctx, d.Batch); err != nil {
+				return err
+			}
+		}
+		if err := a.startAll(ctx, b.ID, 0, d.Effects); err != nil {
+			return err
+		}
+	}
+	return nil
+}

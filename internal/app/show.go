@@ -1,0 +1,66 @@
+package app
+
+import "github.com/matoolkit/matoolkit/internal/engine"
+
+// These make of the engine's state what people are shown of it.
+
+func batchView(b engine.Batch) BatchView {
+	return BatchView{
+		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: string(b.Status), IsManual: b.Manual,
+		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, Error: b.Error,
+		Paused: markView(b.Paused), Cancelled: markView(b.Cancelled),
+	}
+}
+
+func markView(m *engine.Mark) *MarkView {
+	if m == nil {
+		return nil
+	}
+	return &MarkView{By: m.By, At: m.At, Why: m.Why}
+}
+
+func memberView(b *engine.Batch, m engine.Member) MemberView {
+	view := MemberView{
+		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: m.Data, WorkerData: m.WorkerData,
+		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, Error: m.Error,
+	}
+	if p, ok := b.Phase(m.OpenPhase); ok {
+		view.Phase = p.Name
+	}
+	return view
+}
+
+func phaseView(p engine.Phase) PhaseView {
+	view := PhaseView{
+		ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
+		Approval: p.Approval, Approved: markView(p.Approved), RequireSuccess: p.RequireSuccess,
+		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
+	}
+	if p.OnComplete {
+		view.OnComplete = "pending"
+		if p.Merge != "" {
+			view.OnComplete = string(p.Merge)
+		}
+	}
+	return view
+}
+
+func stepView(r *engine.Run, index int, s engine.Step) StepView {
+	view := StepView{
+		ID: r.StepID(index), Phase: r.PhaseName, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
+		IsInit: r.Kind == engine.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: s.Params,
+		Status: string(s.Status), JobID: s.JobID, Result: s.Result, Error: s.Error, DispatchedAt: s.DispatchedAt,
+		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
+		Resolved: markView(s.Resolved),
+	}
+	if s.Status == engine.StepDispatched {
+		view.Deadline = r.DeadlineAt
+	}
+	for _, late := range s.Abandoned {
+		view.Late = append(view.Late, LateView{
+			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: late.Result, Error: late.Error,
+		})
+	}
+	return view
+}

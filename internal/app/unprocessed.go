@@ -1,0 +1,144 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// UnprocessedStatus is what has become of a message that could not be processed.
+type UnprocessedStatus string
+
+// The statuses. A replayed message that cannot be processed either is open again.
+const (
+	UnprocessedOpen      UnprocessedStatus = "open"
+	UnprocessedReplayed  UnprocessedStatus = "replayed"
+	UnprocessedDiscarded UnprocessedStatus = "discarded"
+)
+
+// Unprocessed is a message that could not be processed, as it is kept: one item for
+// the message and all of its replays.
+type Unprocessed struct {
+	Topic         string            `json:"topic"`
+	MessageID     string            `json:"messageId"`
+	Type          string            `json:"messageType,omitempty"`
+	Body          []byte            `json:"body"` // of a body beyond largest only the beginning
+	Size          int               `json:"size"` // of the body as it came, in bytes
+	Properties    map[string]any    `json:"properties,omitempty"`
+	Status        UnprocessedStatus `json:"status"`
+	Reason        string            `json:"reason"`  // the last one
+	Count         int               `json:"count"`   // how often it could not be processed
+	Replays       int               `json:"replays"` // how often it was sent again
+	Failed        int               `json:"failed"`  // the last replay that could not be processed; 0 is the message itself
+	Handled       *MarkView         `json:"handled,omitempty"`
+	EnqueuedAt    time.Time         `json:"enqueuedAt"`
+	FirstKeptAt   time.Time         `json:"firstKeptAt"`
+	KeptAt        time.Time         `json:"keptAt"`
+	DeliveryCount int               `json:"deliveryCount"`
+	Place         string            `json:"place"` // in the list: KeptAt and the id, as text that sorts
+}
+
+// largest is the body that is kept whole, in bytes: base64 and the rest of the item
+// have to stay within the store's 2 MB. A Standard namespace carries 256 KB.
+const largest = 1 << 20
+
+func (u *Unprocessed) whole() bool { return len(u.Body) == u.Size }
+
+// keep stores a message that cannot be processed, once however often it is
+// delivered. A replay is kept with the message that it replays.
+func (a *App) keep(ctx context.Context, topic string, m Message, reason string) error {
+	for {
+		kept, err := a.keepOnce(ctx, topic, m, reason)
+		if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
+			continue // it is looked at again
+		}
+		if err == nil && kept {
+			a.log.Error("message cannot be processed; kept", "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
+		}
+		return err
+	}
+}
+
+func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason string) (kept bool, err error) {
+	item, replay, err := a.keptAs(ctx, topic, m)
+	if err != nil {
+		return false, err
+	}
+	known := item.ETag != ""
+	u := item.Doc
+	if known && !failsAnew(&u, m, replay) {
+		return false, nil
+	}
+	now := a.now().UTC()
+	if !known {
+		u = Unprocessed{Topic: topic, Type: m.Type, Body: m.Body[:min(len(m.Body), largest)], Size: len(m.Body), Properties: m.Properties, FirstKeptAt: now}
+	}
+	u.Status, u.Reason = UnprocessedOpen, reason
+	u.Count++
+	u.Failed, u.Replays = max(u.Failed, replay), max(u.Replays, replay)
+	u.MessageID, u.EnqueuedAt, u.DeliveryCount = m.ID, m.EnqueuedAt, m.DeliveryCount
+	u.KeptAt, u.Place = now, now.Format(auditTime)+"-"+item.ID
+
+	key := store.UnprocessedKey(item.ID)
+	write := store.Create(key, u)
+	if known {
+		write = store.Replace(key, u, item.ETag)
+	}
+	_, err = a.store.Commit(ctx, write)
+	return true, err
+}
+
+// keptAs finds the item of a message, which has no ETag where there is none yet, and
+// which replay of it the message is; 0 for the message itself. What only looks like
+// a replay is a message of its own.
+func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.Item[Unprocessed], replay int, err error) {
+	if id, n, ok := replayed(m.firstID()); ok {
+		item, err := store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
+		if err == nil && item.Doc.Topic == topic && bytes.Equal(item.Doc.Body, m.Body) {
+			return item, n, nil
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return item, 0, err
+		}
+	}
+	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...))
+	id := hex.EncodeToString(digest[:16])
+	item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Item[Unprocessed]{ID: id}, 0, nil
+	}
+	return item, 0, err
+}
+
+// failsAnew tells a failure that is not yet counted from one that is kept again, as
+// it is when the message is delivered again: it is of a later replay, or of the same
+// message sent anew after it had been dealt with.
+func failsAnew(u *Unprocessed, m Message, replay int) bool {
+	return replay > u.Failed || u.Status != UnprocessedOpen && m.EnqueuedAt.After(u.EnqueuedAt)
+}
+
+// replayID is the id of a message that is sent again. It follows from the state, so
+// that the same replay is always the same message.
+func replayID(id string, n int) string { return fmt.Sprintf("replay-%s-%d", id, n) }
+
+var (
+	unprocessedID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	replayPattern = regexp.MustCompile(`^replay-([0-9a-f]{32})-([1-9][0-9]{0,8})$`)
+)
+
+func replayed(messageID string) (id string, n int, ok bool) {
+	found := replayPattern.FindStringSubmatch(messageID)
+	if found == nil {
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(found[2])
+	return found[1], n, err == nil
+}
