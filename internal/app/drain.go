@@ -24,7 +24,7 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 		return false, a.list(ctx, b)
 	}
 	if m.Page <= b.PageCount() {
-		return true, a.stopPage(ctx, b.ID, m.Page)
+		return true, a.stopPage(ctx, b.ID, m.Page, m.Task)
 	}
 	open, _, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
 		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.status IN ('waiting', 'running', 'rolling_back')", nil, engine.PageSize, "")
@@ -35,7 +35,7 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 		return false, a.batchEvent(ctx, b.ID, engine.BatchDrained{})
 	}
 	for _, run := range open { // those that slipped through as the pages were gone over
-		if err := a.stopRun(ctx, run); err != nil {
+		if err := a.stopRun(ctx, run, m.Task); err != nil {
 			return false, err
 		}
 	}
@@ -47,13 +47,14 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 
 // stopPage ends the open runs of one page and reports its shards, where that was
 // cut short before.
-func (a *App) stopPage(ctx context.Context, batch, page int) error {
-	runs, err := a.runsOf(ctx, batch, page, "c.doc.status IN ('waiting', 'running')")
+func (a *App) stopPage(ctx context.Context, batch, page int, task string) error {
+	runs, err := a.runsOf(ctx, batch, page, "(c.doc.status IN ('waiting', 'running') OR IS_DEFINED(c.doc.heldAt) OR c.doc.task = @task)",
+		store.Param{Name: "@task", Value: task})
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		if err := a.stopRun(ctx, run); err != nil {
+		if err := a.stopRun(ctx, run, task); err != nil {
 			return err
 		}
 	}
@@ -61,11 +62,20 @@ func (a *App) stopPage(ctx context.Context, batch, page int) error {
 }
 
 // stopRun ends a run of a cancelled batch. Of a member's runs the one that the
-// member is in ends, and the ones behind it in their turn.
-func (a *App) stopRun(ctx context.Context, run store.Item[engine.Run]) error {
+// member is in ends, and the ones behind it in their turn. What is carried to its end
+// is released where a pause held it.
+func (a *App) stopRun(ctx context.Context, run store.Item[engine.Run], task string) error {
 	fresh, err := store.Read[engine.Run](ctx, a.store, store.RunKey(run.Doc.Batch, run.Doc.Phase, run.Doc.Member))
 	if err != nil {
 		return err
+	}
+	if fresh.Doc.HeldAt != nil || fresh.Doc.Task == task {
+		if err := a.runEvent(ctx, fresh, false, engine.RunReleased{Task: task}); err != nil {
+			return err
+		}
+		if fresh, err = store.Read[engine.Run](ctx, a.store, store.RunKey(run.Doc.Batch, run.Doc.Phase, run.Doc.Member)); err != nil {
+			return err
+		}
 	}
 	return a.runEvent(ctx, fresh, false, engine.RunStopped{Reason: "the batch is cancelled"})
 }

@@ -152,7 +152,7 @@ func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
 		return err
 	}
 	if b.Doc.Gate() == engine.Stopped {
-		return a.stopPage(ctx, m.BatchID, member.Doc.Page)
+		return a.stopPage(ctx, m.BatchID, member.Doc.Page, "stopped")
 	}
 	return a.catchUp(ctx, b, member.Doc.Page)
 }

@@ -102,7 +102,7 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 		return reject("batch %d has no phase execution %d", m.BatchID, m.PhaseExecutionID)
 	}
 	if b.Doc.Gate() == engine.Stopped { // this page may have been made as the batch was cancelled
-		return a.stopPage(ctx, m.BatchID, page)
+		return a.stopPage(ctx, m.BatchID, page, "stopped")
 	}
 	b, due, err := a.dispatchPhase(ctx, b, m.PhaseExecutionID)
 	if err != nil || !due {

@@ -127,7 +127,13 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		if !which.takes(member.Doc) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
 			continue // the latter failed since, perhaps again
 		}
-		if err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task}); err != nil {
+		err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task})
+		var refusal *engine.Refusal
+		if errors.As(err, &refusal) {
+			a.log.Warn("member is not retried", "BatchId", b.ID, "member", member.Doc.ID, "reason", refusal.Reason)
+			continue
+		}
+		if err != nil {
 			return false, err
 		}
 	}
@@ -185,7 +191,7 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 		}
 		ops = append(ops, extra...)
 		if len(ops) > store.MaxOperations {
-			return reject("member %d has missed too many phases to be retried in one write", m.Doc.ID)
+			return &engine.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
 		}
 		if _, err := a.store.Commit(ctx, ops...); err != nil {
 			return err

@@ -51,7 +51,7 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if gate, err := a.gateNow(ctx, b.ID); err != nil {
 		return err
 	} else if gate == engine.Stopped {
-		return a.stopPage(ctx, b.ID, page)
+		return a.stopPage(ctx, b.ID, page, "stopped")
 	}
 	if err := a.send(ctx, &w.outbox); err != nil {
 		return err

@@ -15,7 +15,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Fatal(diagnostics.Err())
 	}
 	batch := engine.NewBatch(42, rb, 3, 1, nil, "ada", now)
-	member := engine.Member{ID: 17, Page: 1, Status: engine.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`), "Kind": json.RawMessage(`"User"`)}}
+	member := engine.Member{ID: 17, Page: 1, Status: engine.MemberActive, OpenPhase: 2, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`), "Kind": json.RawMessage(`"User"`)}}
 	run, err := engine.NewRun(&batch, batch.Phases[1], &member, rb, now)
 	if err != nil {
 		b.Fatal(err)

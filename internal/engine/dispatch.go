@@ -15,9 +15,6 @@ const batchCancelled = "the batch is cancelled"
 // tick, which comes by before it: a message for every job would be one more a step.
 const ownDeadline = 5 * time.Minute
 
-// longestDelay bounds every wait for a retry.
-const longestDelay = 24 * time.Hour
-
 // dispatch resolves the step in hand and marks it as sent. What cannot be
 // resolved fails the step without a retry, which could not help.
 func (w *walk) dispatch(attempt string) error {
@@ -83,10 +80,10 @@ func (w *walk) definition() (runbook.Step, error) {
 // decision taken again is the same.
 func (w *walk) retryDelay() time.Duration {
 	step := w.step()
-	delay := min(step.RetryInterval, longestDelay)
+	delay := min(step.RetryInterval, runbook.MaxRetryWait)
 	if step.Backoff == runbook.BackoffExponential {
 		for range step.RetryCount - step.RetriesBefore - 1 {
-			if delay = min(2*delay, longestDelay); delay == longestDelay {
+			if delay = min(2*delay, runbook.MaxRetryWait); delay == runbook.MaxRetryWait {
 				break
 			}
 		}
@@ -168,7 +165,7 @@ func (w *walk) expired(reason string) error {
 // else. Any other event is out of date.
 func (w *walk) late(e Event) (Decision, error) {
 	result, ok := e.(StepResult)
-	if !ok {
+	if !ok || result.Step < 0 || result.Step >= len(w.run.Steps) {
 		return Decision{Stale: true}, nil
 	}
 	step := &w.run.Steps[result.Step]

@@ -91,7 +91,10 @@ func reopen(p *Phase, s *Shard, outcome RunStatus) {
 // reopen lets a phase that had ended wait for a run again.
 func (p *Phase) reopen() {
 	if p.Status.Terminal() {
-		p.Status, p.CompletedAt, p.Reason = PhaseDispatched, nil, ""
+		p.Status, p.CompletedAt = PhaseDispatched, nil
+		if p.Merge != RunFailed { // which stays the reason
+			p.Reason = ""
+		}
 	}
 }
 

@@ -138,6 +138,9 @@ func decideRun(s State, e Event, now time.Time) (Decision, error) {
 		return w.resolved(e)
 	}
 	id, applies := match(w.run, e)
+	if m := s.Member; id == eventStart && m != nil && w.run.Member != 0 && m.OpenPhase != w.run.Phase {
+		applies = false // the member is elsewhere: the start came late, and comes again in its turn
+	}
 	switch {
 	case id == w.run.LastEvent:
 		return Decision{Repeated: true, Effects: w.run.Outstanding()}, nil
@@ -310,7 +313,7 @@ func (w *walk) failed(reason string, after time.Duration) error {
 		return w.abort(reason)
 	}
 	step.RetryCount++
-	at := w.now.Add(max(after, w.retryDelay()))
+	at := w.now.Add(max(min(after, longestDelay), w.retryDelay()))
 	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt, step.QueuedUntil = StepPending, "", &at, nil, nil
 	return nil
 }

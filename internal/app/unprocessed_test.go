@@ -1,0 +1,438 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+var ada = app.Caller{Name: "ada"}
+
+// kept lists all messages of a status, over as many pages as it takes.
+func (w *world) kept(o app.ListOptions) []app.UnprocessedView {
+	w.t.Helper()
+	var all []app.UnprocessedView
+	for {
+		page, err := w.app.Unprocessed(w.ctx, o)
+		if err != nil {
+			w.t.Fatal(describe(err))
+		}
+		all = append(all, page.Items...)
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			return all
+		}
+	}
+}
+
+// bad makes the app keep an event that nothing handles, and gives what is kept.
+func (w *world) bad(id string, body string) app.UnprocessedView {
+	w.t.Helper()
+	before := w.kept(app.ListOptions{})
+	w.deliver(app.Message{ID: id, Type: "dance", Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch})
+	after := w.kept(app.ListOptions{})
+	if len(after) != len(before)+1 {
+		w.t.Fatalf("%d are kept after %d", len(after), len(before))
+	}
+	return after[0]
+}
+
+func (w *world) deliver(m app.Message) {
+	w.t.Helper()
+	if err := w.app.HandleEvent(w.ctx, m); err != nil {
+		w.t.Fatal(describe(err))
+	}
+}
+
+func (w *world) message(id string) app.UnprocessedView {
+	w.t.Helper()
+	view, err := w.app.UnprocessedMessage(w.ctx, id)
+	if err != nil {
+		w.t.Fatal(describe(err))
+	}
+	return view
+}
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	b := w.batch("move", people(5))
+	result := func(batch int, step int64) string {
+		body, err := json.Marshal(message.Result{
+			JobID: "step-1-attempt-1", Status: message.StatusSuccess, Result: json.RawMessage("true"),
+			CorrelationData: message.Correlation{BatchID: batch, StepExecutionID: step},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	want := map[string]string{} // reason by message id
+	for i, m := range []struct{ topic, kind, body, reason string }{
+		{message.TopicOrchestratorEvents, message.TypeBatchInit, `{"BatchId":`, "the body is not the JSON"},
+		{message.TopicOrchestratorEvents, "dance", `{}`, `no handler for messages of type "dance"`},
+		{message.TopicOrchestratorEvents, "", `{}`, "no application property MessageType"},
+		{message.TopicOrchestratorEvents, message.TypePhaseDue, `{"BatchId":99,"PhaseExecutionId":1}`, "there is no batch 99"},
+		{message.TopicWorkerResults, "", "\xff\x00", "the body is not the JSON"},
+		{message.TopicWorkerResults, "", `{"JobId":"j","Status":"success"}`, "names no batch"},
+		{message.TopicWorkerResults, "", result(99, engine.StepID(1, 1, 0)), "batch 99 has no step execution"},
+		{message.TopicWorkerResults, "", result(b.ID, 7), "names no phase execution"},
+		{message.TopicWorkerResults, "", result(b.ID, engine.StepID(1, 77, 0)), "has no step execution"},
+	} {
+		id := fmt.Sprintf("bad-%d", i)
+		want[id] = m.reason
+		again := bus.Message{ID: id, Body: []byte(m.body), Properties: map[string]any{"Origin": "test"}}
+		if m.kind != "" {
+			again.Properties[message.PropertyMessageType] = m.kind
+		}
+		if err := w.bus.Send(w.ctx, m.topic, again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(b.ID, 2, migrate)
+	if got := w.status(b.ID); got != "completed" {
+		t.Fatalf("the batch is %s", got)
+	}
+	kept := w.kept(app.ListOptions{Limit: 2})
+	for i, m := range kept {
+		reason, ok := want[m.MessageID]
+		if !ok || !strings.Contains(m.Reason, reason) || m.Status != app.UnprocessedOpen || m.Count != 1 || m.KeptAt.IsZero() {
+			t.Errorf("%+v; want %q", m, reason)
+		}
+		delete(want, m.MessageID)
+		if i > 0 && m.KeptAt.After(kept[i-1].KeptAt) {
+			t.Errorf("%s was kept after %s and comes after it", m.MessageID, kept[i-1].MessageID)
+		}
+		if m.Body != nil || m.BodyBase64 != nil || m.Properties != nil {
+			t.Errorf("a list shows what is in the message: %+v", m)
+		}
+		if whole := w.message(m.ID); whole.Properties["Origin"] != "test" || whole.Body == nil && whole.BodyBase64 == nil {
+			t.Errorf("%+v", whole)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not kept: %v", slices.Collect(maps.Keys(want)))
+	}
+	if results := w.kept(app.ListOptions{Topic: message.TopicWorkerResults}); len(results) != 5 {
+		t.Errorf("%d of %s", len(results), message.TopicWorkerResults)
+	}
+}
+
+// A result may come before what it is for: from a worker that knows a batch which is
+// restored only later.
+func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	step := engine.StepID(1, 1, 0)
+	body, err := json.Marshal(message.Result{
+		JobID: fmt.Sprintf("step-%d-attempt-1", step), Status: message.StatusSuccess, Result: json.RawMessage(`{"id":"from the replay"}`),
+		CorrelationData: message.Correlation{BatchID: 1, StepExecutionID: step, RunbookName: "flat", RunbookVersion: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := app.Message{ID: "early", Body: body, DeliveryCount: 1, EnqueuedAt: epoch}
+	if err := w.app.HandleResult(w.ctx, early); err != nil {
+		t.Fatal(err)
+	}
+	item := w.kept(app.ListOptions{})[0]
+
+	// Its jobs go to a worker that nobody plays: only the replay can end the step.
+	w.publish(strings.ReplaceAll(flat, "worker-01", "worker-02"))
+	b := w.batch("flat", people(1))
+	if _, err := w.app.Advance(w.ctx, ada, b.ID); err != nil {
+		t.Fatal(describe(err))
+	}
+	first := func() app.StepView {
+		page, err := w.app.Steps(w.ctx, b.ID, app.ListOptions{})
+		if err != nil || len(page.Items) == 0 {
+			return app.StepView{}
+		}
+		return page.Items[0]
+	}
+	w.pump(1, migrate, func() bool { return first().Status == "dispatched" })
+	view, err := w.app.Replay(w.ctx, ada, item.ID, "the batch is there now")
+	if err != nil {
+		t.Fatal(describe(err))
+	}
+	if view.Status != app.UnprocessedReplayed || view.Replays != 1 || view.Handled == nil || view.Handled.By != "ada" || view.Handled.Why != "the batch is there now" || view.Handled.At.IsZero() {
+		t.Errorf("%+v", view)
+	}
+	w.pump(2, migrate, func() bool { return first().Status == "succeeded" })
+	if got := string(first().Result); got != `{"id":"from the replay"}` {
+		t.Errorf("the step's result is %s", got)
+	}
+	if open := w.kept(app.ListOptions{}); len(open) != 0 {
+		t.Errorf("open: %+v", open)
+	}
+	if done := w.kept(app.ListOptions{Status: "replayed"}); len(done) != 1 || done[0].ID != item.ID {
+		t.Errorf("replayed: %+v", done)
+	}
+	// The first delivery, which was never acknowledged, comes once more: by now the
+	// step has ended, and it changes nothing.
+	if err := w.app.HandleResult(w.ctx, early); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.message(item.ID); got.Status != app.UnprocessedReplayed || got.Count != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{"a":1}`)
+	book := &notebook{Sender: w.bus}
+	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
+	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403}) // the mark is not written
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
+		t.Fatalf("%v", err)
+	}
+	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Replays != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 1 {
+		t.Fatalf("%+v, %v", view, err)
+	}
+	if len(book.sent) != 2 || book.sent[0].ID != book.sent[1].ID || string(book.sent[1].Body) != `{"a":1}` || book.sent[1].Properties[message.PropertyMessageType] != "dance" {
+		t.Fatalf("sent %+v", book.sent)
+	}
+	_, err := a.Replay(w.ctx, app.Caller{Name: "grace"}, item.ID, "")
+	if app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != 2 {
+		t.Fatalf("replayed twice: %v, %d sent", err, len(book.sent))
+	}
+	if _, err := a.Discard(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeConflict {
+		t.Fatalf("discarded after a replay: %v", err)
+	}
+}
+
+func TestTwoWhoReplayAtOnceSendOneMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{}`)
+	book := &notebook{Sender: w.bus}
+	way := &meddler{Sender: book}
+	a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
+	way.after = func() { // grace is through before ada's replay is marked
+		way.after = func() {}
+		if _, err := a.Replay(w.ctx, app.Caller{Name: "grace"}, item.ID, ""); err != nil {
+			t.Error(describe(err))
+		}
+	}
+	view, err := a.Replay(w.ctx, ada, item.ID, "")
+	if err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 1 || view.Handled.By != "grace" {
+		t.Fatalf("%+v, %v", view, err)
+	}
+	if len(book.sent) != 2 || book.sent[0].ID != book.sent[1].ID {
+		t.Fatalf("sent %+v", book.sent)
+	}
+}
+
+// meddler lets something happen right after each message is sent.
+type meddler struct {
+	bus.Sender
+	after func()
+}
+
+func (m *meddler) Send(ctx context.Context, topic string, messages ...bus.Message) error {
+	err := m.Sender.Send(ctx, topic, messages...)
+	m.after()
+	return err
+}
+
+func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{false, true} {
+		t.Run(fmt.Sprintf("before it is marked: %t", early), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			item := w.bad("m", `{}`)
+			book := &notebook{Sender: w.bus}
+			way := &meddler{Sender: book, after: func() {}}
+			a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
+			// The replay has no handler either; it is delivered twice, at once.
+			fail := func() {
+				sent := book.sent[len(book.sent)-1]
+				again := app.Message{ID: sent.ID, Type: "shuffle", Body: sent.Body, Properties: sent.Properties, DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)}
+				var wg sync.WaitGroup
+				for range 4 {
+					wg.Go(func() {
+						if err := w.app.HandleEvent(w.ctx, again); err != nil {
+							t.Error(describe(err))
+						}
+					})
+				}
+				wg.Wait()
+			}
+			if early {
+				way.after = fail
+			}
+			for n := 1; n <= 2; n++ {
+				view, err := a.Replay(w.ctx, ada, item.ID, fmt.Sprintf("try %d", n))
+				if err != nil {
+					t.Fatal(describe(err))
+				}
+				if want := map[bool]app.UnprocessedStatus{true: app.UnprocessedOpen, false: app.UnprocessedReplayed}[early]; view.Status != want {
+					t.Errorf("after replay %d it is %s", n, view.Status)
+				}
+				if !early {
+					fail()
+				}
+				got := w.kept(app.ListOptions{})
+				if len(got) != 1 || got[0].ID != item.ID || got[0].Count != n+1 || got[0].Replays != n || got[0].Reason != `no handler for messages of type "shuffle"` {
+					t.Fatalf("after replay %d: %+v", n, got)
+				}
+				if h := got[0].Handled; h == nil || h.Why != fmt.Sprintf("try %d", n) {
+					t.Errorf("after replay %d: %+v", n, h)
+				}
+			}
+			if book.sent[0].ID == book.sent[1].ID {
+				t.Error("the broker would take the second replay for the first")
+			}
+			if got := w.message(item.ID); !got.FirstKeptAt.Equal(item.FirstKeptAt) || !got.KeptAt.After(item.KeptAt) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := app.Message{ID: "m", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1, EnqueuedAt: epoch}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := w.app.HandleEvent(w.ctx, m); err != nil {
+				t.Error(describe(err))
+			}
+		})
+	}
+	wg.Wait()
+	item := w.kept(app.ListOptions{})[0]
+	if item.Count != 1 {
+		t.Fatalf("%+v", item)
+	}
+	view, err := w.app.Discard(w.ctx, ada, item.ID, "a test of the sender's")
+	if err != nil || view.Status != app.UnprocessedDiscarded || view.Handled.By != "ada" || view.Handled.Why != "a test of the sender's" {
+		t.Fatalf("%+v, %v", view, err)
+	}
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeConflict {
+		t.Fatalf("discarded twice: %v", err)
+	}
+	m.DeliveryCount = 2
+	w.deliver(m)
+	if got := w.message(item.ID); got.Status != app.UnprocessedDiscarded || got.Count != 1 {
+		t.Fatalf("a repeated delivery: %+v", got)
+	}
+	m.EnqueuedAt = epoch.Add(time.Hour) // its sender sends it anew
+	w.deliver(m)
+	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Count != 2 {
+		t.Fatalf("sent anew: %+v", got)
+	}
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); err != nil {
+		t.Fatal(describe(err))
+	}
+	if view, err := w.app.Replay(w.ctx, ada, item.ID, "not a test after all"); err != nil || view.Status != app.UnprocessedReplayed {
+		t.Fatalf("a discarded message: %+v, %v", view, err)
+	}
+}
+
+// What looks like a replay and is none must not touch another message's item.
+func TestReplayOfNothingIsAMessageOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{}`)
+	w.bad("replay-"+item.ID+"-1", `{"another":"body"}`)
+	w.bad("replay-"+strings.Repeat("0", 32)+"-1", `{}`)
+	if err := w.app.HandleResult(w.ctx, app.Message{ID: "replay-" + item.ID + "-1", Body: []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.kept(app.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestBodiesAreShownAsWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	big := strings.Repeat("x", message.Limit+1)
+	huge := strings.Repeat("x", 1<<20+1)
+	for _, tt := range []struct {
+		name, body, json string
+		shown            int // bytes of base64's content
+		whole            bool
+	}{
+		{"an object", `{"a": [1, "<"]}`, `{"a": [1, "<"]}`, 0, true},
+		{"a number", `7`, `7`, 0, true},
+		{"JSON cut off", `{"a"`, "", 4, true},
+		{"bytes", "\xff\x00", "", 2, true},
+		{"JSON with bytes", "\"\xff\"", "", 3, true},
+		{"nothing", "", "", 0, true},
+		{"a big one", big, "", message.Limit, true},
+		{"a big one in JSON", `"` + big + `"`, "", message.Limit, true},
+		{"one beyond what is kept", huge, "", message.Limit, false},
+	} {
+		got := w.message(w.bad(tt.name, tt.body).ID)
+		if string(got.Body) != tt.json || len(got.BodyBase64) != tt.shown || !strings.HasPrefix(tt.body, string(got.BodyBase64)) || got.Size != len(tt.body) {
+			t.Errorf("%s: body %.50s, %d bytes in base64, size %d", tt.name, got.Body, len(got.BodyBase64), got.Size)
+		}
+		if got.Truncated != (len(tt.body) > message.Limit) {
+			t.Errorf("%s: truncated %t", tt.name, got.Truncated)
+		}
+		if tt.whole {
+			continue
+		}
+		if _, err := w.app.Replay(w.ctx, ada, got.ID, ""); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "too large to be replayed") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+func TestWhatIsWrongWithARequestForAMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{}`)
+	long := strings.Repeat("ä", app.MaxWhy+1)
+	for _, id := range []string{"", "nothing", "a/b", strings.Repeat("0", 32)} {
+		if _, err := w.app.UnprocessedMessage(w.ctx, id); app.CodeOf(err) != app.CodeNotFound {
+			t.Errorf("%q: %v", id, err)
+		}
+		if _, err := w.app.Replay(w.ctx, ada, id, ""); app.CodeOf(err) != app.CodeNotFound {
+			t.Errorf("replay of %q: %v", id, err)
+		}
+		if _, err := w.app.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != app.CodeNotFound {
+			t.Errorf("discard of %q: %v", id, err)
+		}
+	}
+	if _, err := w.app.Replay(w.ctx, ada, item.ID, long); app.CodeOf(err) != app.CodeInvalid {
+		t.Errorf("%v", err)
+	}
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, long); app.CodeOf(err) != app.CodeInvalid {
+		t.Errorf("%v", err)
+	}
+	if _, err := w.app.Unprocessed(w.ctx, app.ListOptions{Status: "lost"}); app.CodeOf(err) != app.CodeInvalid {
+		t.Errorf("%v", err)
+	}
+	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Handled != nil {
+		t.Errorf("%+v", got)
+	}
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, long[2:]); err != nil { // at most MaxWhy characters, not bytes
+		t.Error(describe(err))
+	}
+}
