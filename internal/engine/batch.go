@@ -185,6 +185,8 @@ func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 		return Decision{Repeated: true}, nil
 	case p.Status != PhasePending, b.Status.Terminal():
 		return Decision{Stale: true}, nil
+	case p.Kind == KindInit && b.Status != BatchDetected: // the one of an earlier version is under way
+		return Decision{Stale: true}, nil
 	case p.Kind == KindPhase && (b.Status != BatchActive || held(b, p, now)):
 		return Decision{Stale: true}, nil
 	}
@@ -211,8 +213,11 @@ func dispatch(b *Batch, p *Phase, now time.Time) {
 // added behind it meanwhile.
 func walked(b *Batch, e PhaseWalked, now time.Time) (Decision, error) {
 	p, ok := b.Phase(e.Phase)
-	if !ok || p.Status != PhaseDispatched || p.Walked {
+	switch {
+	case !ok || p.Status != PhaseDispatched:
 		return Decision{Stale: true}, nil
+	case p.Walked:
+		return Decision{Repeated: true, Effects: b.awaited(now)}, nil
 	}
 	if p.Kind == KindPhase && e.Pages < b.PageCount() {
 		return Decision{Effects: []Effect{WalkOn{Phase: p.ID, Page: e.Pages + 1}}}, nil
@@ -227,13 +232,18 @@ func counted(b *Batch, now time.Time) (Decision, error) {
 	if changed, effects := settle(b, now); changed {
 		return Decision{Batch: b, Effects: effects}, nil
 	}
+	return Decision{Repeated: true, Effects: b.awaited(now)}, nil
+}
+
+// awaited is what a batch waits for, as the effects that would bring it about.
+func (b *Batch) awaited(now time.Time) []Effect {
 	var effects []Effect
 	for _, p := range b.Phases {
 		if p.Merge == RunRunning {
 			effects = append(effects, Merge{Phase: p.ID})
 		}
 	}
-	return Decision{Repeated: true, Effects: append(effects, NextDue(b, now)...)}, nil
+	return append(effects, NextDue(b, now)...)
 }
 
 // settle ends the phases whose runs have all ended and the batch whose phases
@@ -277,7 +287,7 @@ func settleBatch(b *Batch, now time.Time) bool {
 	if b.Status != BatchActive || len(b.Joining) > 0 {
 		return false
 	}
-	completed := false
+	completed, initFailed := false, ""
 	var failed []string
 	for _, p := range b.Phases {
 		if p.Kind == KindRemoval {
@@ -292,14 +302,18 @@ func settleBatch(b *Batch, now time.Time) bool {
 		completed = completed || p.Kind == KindPhase && p.Status == PhaseCompleted
 		if p.Status == PhaseFailed {
 			failed = append(failed, p.Name)
+			if p.Kind == KindInit && p.Version == b.Version {
+				initFailed = initError(p.Reason)
+			}
 		}
 	}
-	b.CompletedAt, b.Status, b.Paused = &now, BatchCompleted, nil
-	if !completed || b.Error != "" {
-		b.Status = BatchFailed
-		if b.Error == "" {
-			b.Error = "no phase completed; failed: " + strings.Join(failed, ", ")
-		}
+	b.CompletedAt, b.Status, b.Paused, b.Error = &now, BatchFailed, nil, initFailed
+	switch {
+	case initFailed != "":
+	case completed:
+		b.Status = BatchCompleted
+	default:
+		b.Error = "no phase completed; failed: " + strings.Join(failed, ", ")
 	}
 	for i := range b.Phases {
 		if p := &b.Phases[i]; p.Kind == KindRemoval && !p.Status.Terminal() {
@@ -327,25 +341,43 @@ func endOfBatchRun(b *Batch, run *Run, now time.Time) []Effect {
 	return endInit(b, p, run, now)
 }
 
+func initError(reason string) string { return "init failed: " + reason }
+
 func endInit(b *Batch, p *Phase, run *Run, now time.Time) []Effect {
 	p.Walked, p.CompletedAt = true, &now
 	switch run.Status {
 	case RunSucceeded:
 		p.Status = PhaseCompleted
-		b.Status = BatchActive
-		return NextDue(b, now)
 	case RunCancelled:
 		p.Status = PhaseCancelled
-		return nil
+	default:
+		p.Status, p.Reason = PhaseFailed, run.Error
 	}
-	p.Status, p.Reason = PhaseFailed, run.Error
-	b.Error = "init failed: " + run.Error
+	next := b.pendingInit()
+	switch {
+	case b.Status == BatchCancelling: // it ends when no run is open
+		return nil
+	case next != nil: // of a newer version: it is what counts
+		b.Status = BatchDetected
+		return NextDue(b, now)
+	case p.Status == PhaseFailed:
+		return initFailed(b, p, now)
+	}
+	// Where init was run again for a new version, the phases may all have ended.
+	b.Status = BatchActive
+	_, effects := settle(b, now)
+	return effects
+}
+
+// initFailed fails a batch, at once where no phase has begun. Where init was run
+// again for a new version, what the version before it has under way is finished,
+// and nothing new begins.
+func initFailed(b *Batch, p *Phase, now time.Time) []Effect {
+	b.Error = initError(p.Reason)
 	if !slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.Kind == KindPhase && p.DispatchedAt != nil }) {
 		b.Status, b.CompletedAt, b.Paused = BatchFailed, &now, nil
 		return nil
 	}
-	// Init was run again for a new version: what the version before it has under way
-	// is finished, and nothing new begins.
 	for i := range b.Phases {
 		if q := &b.Phases[i]; q.Status == PhasePending {
 			q.Status, q.CompletedAt, q.Reason = PhaseCancelled, &now, b.Error
@@ -354,6 +386,16 @@ func endInit(b *Batch, p *Phase, run *Run, now time.Time) []Effect {
 	b.Status = BatchActive
 	_, effects := settle(b, now)
 	return effects
+}
+
+// pendingInit is the init sequence that has not begun.
+func (b *Batch) pendingInit() *Phase {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == KindInit && p.Status == PhasePending {
+			return p
+		}
+	}
+	return nil
 }
 
 // sequenceRetried begins a run without a member again, at the step that failed.
@@ -365,25 +407,44 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried) (Decision, error) {
 	switch {
 	case s.Run.Task == e.Task:
 		return Decision{Repeated: true, Effects: []Effect{StartNext{Phase: s.Run.Phase}}}, nil
-	case !ok || s.Run.Status != RunFailed || b.Gate() == Stopped:
+	case !ok || s.Run.Status != RunFailed:
 		return Decision{}, refuse("the %s steps of batch %d have not failed", s.Run.who(), b.ID)
+	case b.Gate() == Stopped:
+		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
+	case p.Kind == KindInit && slices.ContainsFunc(b.Phases, func(q Phase) bool { return q.Kind == KindInit && q.ID > p.ID }):
+		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, which a newer one has replaced", b.ID, p.Version)
 	}
 	run := s.Run.clone()
 	run.restart(e.Task)
+	if run.Kind == KindOnComplete {
+		p.Merge = RunRunning
+	}
 	p.reopen()
 	b.reopen()
 	if run.Kind == KindInit {
 		b.Status, b.Error = BatchInitDispatched, ""
-	} else {
-		p.Merge = RunRunning
+		b.bringBack()
 	}
 	return Decision{Batch: b, Runs: []*Run{run}, Effects: []Effect{StartNext{Phase: run.Phase}}}, nil
 }
 
-// NextDue announces the first phase that is due and was held up until now: by the
-// init sequence, by an earlier phase that was still being walked, or by a gate.
+// bringBack lets the phases wait again that were not to begin since init failed.
+func (b *Batch) bringBack() {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == KindPhase && p.Status == PhaseCancelled && p.DispatchedAt == nil {
+			p.Status, p.CompletedAt, p.Reason = PhasePending, nil, ""
+		}
+	}
+}
+
+// NextDue announces the init sequence that is to begin, or the first phase that is
+// due and was held up until now: by the init sequence, by an earlier phase that was
+// still being walked, by a pause or by a gate.
 func NextDue(b *Batch, now time.Time) []Effect {
 	first := b.firstDue(now)
+	if b.Status == BatchDetected && !b.Manual {
+		first = b.pendingInit()
+	}
 	if first == nil || b.Gate() != Open || b.gateBefore(first) != "" {
 		return nil
 	}

@@ -70,7 +70,8 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 
 // drained ends a cancelled batch of which no run is open.
 func drained(b *Batch, now time.Time) Decision {
-	if b.Status != BatchCancelling {
+	removing := slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.Kind == KindRemoval && p.Open > 0 })
+	if b.Status != BatchCancelling || removing { // a removal's run may be yet to be made
 		return Decision{Stale: true}
 	}
 	b.Status, b.CompletedAt = BatchCancelled, &now
@@ -80,13 +81,22 @@ func drained(b *Batch, now time.Time) Decision {
 		case p.Status.Terminal():
 		case p.Kind == KindRemoval:
 			p.Status, p.CompletedAt = PhaseCompleted, &now
-		case p.Kind == KindPhase && p.Walked && p.ShardsClosed >= p.Shards && p.Cancelled == 0 && p.Merge != RunRunning && p.Merge != RunCancelled:
+		case p.Kind == KindPhase && p.Walked && p.ShardsClosed >= p.Shards && p.Cancelled == 0 && p.merged():
 			p.complete(now)
 		default:
 			p.Status, p.CompletedAt, p.Reason = PhaseCancelled, &now, batchCancelled
 		}
 	}
 	return Decision{Batch: b}
+}
+
+// merged tells whether the phase's on_complete steps have ended, or there are none
+// to run.
+func (p *Phase) merged() bool {
+	if !p.OnComplete || p.Merge == "" && p.Succeeded+p.Failed+p.Cancelled == 0 {
+		return true
+	}
+	return p.Merge == RunSucceeded || p.Merge == RunFailed
 }
 
 // versionPublished takes a batch over to a newer version of its runbook: what was
@@ -103,25 +113,21 @@ func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now tim
 		return Decision{Stale: true}, nil
 	}
 	passed := map[string]bool{}
-	initPending, initRan := false, false
+	initPending := b.pendingInit() != nil
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		passed[p.Name] = passed[p.Name] || p.Kind == KindPhase && (p.DispatchedAt != nil || p.Status == PhaseSkipped)
-		if p.Kind == KindInit {
-			initPending = initPending || p.Status == PhasePending
-			initRan = initRan || p.DispatchedAt != nil
-		}
 		if p.Status == PhasePending {
 			p.Status, p.CompletedAt, p.Reason = PhaseSuperseded, &now, fmt.Sprintf("superseded by version %d", e.Version)
 		}
 	}
-	b.Version = e.Version
+	b.Version, b.Error = e.Version, ""
 	if len(rb.Init) > 0 && (initPending || e.RerunInit) {
 		b.addInit(e.Version)
 		if b.Status == BatchActive {
 			b.Status = BatchDetected
 		}
-	} else if b.Status == BatchDetected && !initRan {
+	} else if b.Status == BatchDetected {
 		b.Status = BatchActive
 	}
 	first := len(b.Phases) // never 0: the version before had phases
@@ -133,8 +139,5 @@ func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now tim
 		}
 	}
 	_, effects := settle(b, now)
-	if p := b.Phases[first-1]; p.Kind == KindInit && p.Status == PhasePending && !b.Manual {
-		effects = append(effects, Announce{Phase: p.ID})
-	}
 	return Decision{Batch: b, Effects: effects}, nil
 }

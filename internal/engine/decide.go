@@ -69,7 +69,7 @@ type Decision struct {
 var (
 	ErrMemberNeeded = errors.New("engine: the decision needs the member")
 	ErrBatchNeeded  = errors.New("engine: the decision needs the batch")
-	ErrNotYet       = errors.New("engine: a phase is being dispatched to the member's page")
+	ErrNotYet       = errors.New("engine: what is under way for the member, or its page, is to be done first")
 )
 
 // Effect is something to do after the decision is stored. Every effect can be

@@ -45,9 +45,13 @@ func (w *walk) goOn(held time.Duration) error {
 }
 
 // stopped ends a run that is not to go on. A waiting run that its member has not
-// come to ends in its turn, when it would have begun.
+// come to ends in its turn, when it would have begun. What undoes or cleans up goes
+// on to its end, also where it was held: a cancelled batch is never resumed.
 func (w *walk) stopped(e RunStopped) (Decision, error) {
 	if !w.run.open() || w.run.Kind == KindRemoval {
+		if w.state.Gate == Stopped && w.run.HeldAt != nil {
+			return w.released(RunReleased{Task: w.run.Task})
+		}
 		return Decision{Stale: true}, nil
 	}
 	if w.run.Member != 0 {

@@ -92,7 +92,7 @@ func reopen(p *Phase, s *Shard, outcome RunStatus) {
 func (p *Phase) reopen() {
 	if p.Status.Terminal() {
 		p.Status, p.CompletedAt = PhaseDispatched, nil
-		if p.Merge != RunFailed { // which stays the reason
+		if p.Merge != RunFailed { // which stays the reason: they are not run again
 			p.Reason = ""
 		}
 	}
@@ -159,6 +159,9 @@ func left(s State, b *Batch, now time.Time) (Decision, error) {
 	if s.Member == nil {
 		return Decision{}, ErrMemberNeeded
 	}
+	if s.Runbook == nil {
+		return Decision{}, fmt.Errorf("engine: %T without the runbook", MemberLeft{})
+	}
 	m := *s.Member
 	switch {
 	case m.Status == MemberRemoved:
@@ -174,7 +177,9 @@ func left(s State, b *Batch, now time.Time) (Decision, error) {
 		return d, nil
 	}
 	m.Removal = b.removal(now)
-	b.Phases[m.Removal-1].Open++
+	p := &b.Phases[m.Removal-1]
+	p.reopen() // a batch that ended and goes on has it as ended
+	p.Open++
 	d.Batch = b
 	return d, nil
 }
@@ -209,8 +214,12 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 		if r.Kind == KindPhase && r.Status == RunFailed {
 			failed = i
 		}
-		if r.Task == e.Task && r.Kind == KindPhase && m.OpenPhase == r.Phase {
+		switch {
+		case r.Task != e.Task || r.Kind != KindPhase:
+		case m.OpenPhase == r.Phase:
 			return Decision{Repeated: true, Effects: []Effect{StartNext{Phase: r.Phase}}}, nil
+		default: // what was asked for was done, whatever came of it
+			return Decision{Stale: true}, nil
 		}
 	}
 	switch {
@@ -218,6 +227,8 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
 	case m.Status != MemberFailed || failed < 0:
 		return Decision{}, refuse("member %d has not failed: it is %s", m.ID, m.Status)
+	case m.OpenPhase != 0: // the runs that waited behind the one that failed are being ended
+		return Decision{}, ErrNotYet
 	}
 	d := Decision{Batch: b, Member: &m}
 	run := s.Runs[failed].clone()
@@ -296,7 +307,9 @@ func (d *Decision) takeBack(s State, b *Batch, phase int, outcome RunStatus) err
 // or at the first where what came before it was undone. A step that was skipped
 // stays so.
 func (r *Run) restart(task string) {
-	first := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Status != StepSucceeded && s.Status != StepSkipped })
+	first := slices.IndexFunc(r.Steps, func(s Step) bool {
+		return s.Rollback == "" && s.Status != StepSucceeded && s.Status != StepSkipped
+	})
 	if r.RolledBack || first < 0 {
 		first = 0
 	}

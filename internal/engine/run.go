@@ -236,13 +236,24 @@ func (w *walk) proceed() error {
 			return w.dispatch(fmt.Sprintf("attempt-%d", s.Attempts+1))
 		}
 	}
-	w.run.Current = max(0, len(w.run.Steps)-1)
 	if w.run.Status == RunRollingBack {
+		w.run.Current = max(0, len(w.run.Steps)-1)
 		w.end(RunFailed, w.run.Error)
 		return nil
 	}
+	w.run.Current = w.run.lastOwn()
 	w.end(RunSucceeded, "")
 	return nil
+}
+
+// lastOwn is the run's last step; what undid an earlier attempt comes behind it.
+func (r *Run) lastOwn() int {
+	for i := len(r.Steps) - 1; i > 0; i-- {
+		if r.Steps[i].Rollback == "" {
+			return i
+		}
+	}
+	return 0
 }
 
 // hold leaves the run as it is until the batch is resumed.
@@ -313,7 +324,7 @@ func (w *walk) failed(reason string, after time.Duration) error {
 		return w.abort(reason)
 	}
 	step.RetryCount++
-	at := w.now.Add(max(min(after, longestDelay), w.retryDelay()))
+	at := w.now.Add(max(min(after, runbook.MaxRetryWait), w.retryDelay()))
 	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt, step.QueuedUntil = StepPending, "", &at, nil, nil
 	return nil
 }
