@@ -46,6 +46,14 @@ func refuseToken(c *gin.Context, err error) {
 	}
 }
 
+// adminReads lets a request pass only if its caller may see what workers and sources
+// sent, which can hold anything.
+func (a *api) adminReads(c *gin.Context) {
+	if !c.GetBool(keyAdmin) {
+		refuse(c, http.StatusForbidden, errForbidden, "%s may not read the body of a message; that takes the app role %s", callerOf(c).Name, signin.RoleAdmin)
+	}
+}
+
 // admin lets a request pass only if its caller may change things.
 func (a *api) admin(c *gin.Context) {
 	if !c.GetBool(keyAdmin) {

@@ -34,6 +34,11 @@ type App interface {
 	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
 	Steps(ctx context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error)
 	Advance(ctx context.Context, by app.Caller, id int) (app.AdvanceView, error)
+	Audit(ctx context.Context, id int, o app.ListOptions) (app.Page[app.AuditView], error)
+	Unprocessed(ctx context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error)
+	UnprocessedMessage(ctx context.Context, id string) (app.UnprocessedView, error)
+	Replay(ctx context.Context, by app.Caller, id, why string) (app.UnprocessedView, error)
+	Discard(ctx context.Context, by app.Caller, id, why string) (app.UnprocessedView, error)
 }
 
 // Verifier tells whose an Authorization header is; *signin.Verifier is one.
@@ -100,11 +105,16 @@ func New(c Config) http.Handler {
 	reader.GET("/batches/:id/members", query("status", "limit", "continuationToken"), a.listMembers)
 	reader.GET("/batches/:id/phases", query(), a.listPhases)
 	reader.GET("/batches/:id/steps", query("status", "phase", "member", "limit", "continuationToken"), a.listSteps)
+	reader.GET("/batches/:id/audit", query("action", "limit", "continuationToken"), a.listAudit)
+	reader.GET("/messages/unprocessed", query("status", "topic", "limit", "continuationToken"), a.listMessages)
+	reader.GET("/messages/unprocessed/:id", a.adminReads, query(), a.getMessage)
 
 	writer := reader.Group("", a.admin)
 	writer.POST("/runbooks", query(), a.publishRunbook)
 	writer.POST("/batches", query(), a.createBatch)
 	writer.POST("/batches/:id/advance", query(), a.advanceBatch)
+	writer.POST("/messages/unprocessed/:id/replay", query(), a.replayMessage)
+	writer.POST("/messages/unprocessed/:id/discard", query(), a.discardMessage)
 	return r
 }
 

@@ -76,6 +76,28 @@ func routes(t *testing.T) []struct {
 		},
 		{request{"POST", "/api/batches", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n"`, `"id":42`},
 		{request{"POST", "/api/batches/7/advance", "", "", ""}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
+		{
+			request{"GET", "/api/batches/7/audit?action=advance&limit=2", "", "", ""},
+			false, 200,
+			"Audit 7 {Limit:2 Continuation: Status: Runbook: Phase: Member:0 Action:advance Topic:}", `{"items":[]}`,
+		},
+		{
+			request{"GET", "/api/messages/unprocessed?status=Replayed&topic=worker-results&limit=2", "", "", ""},
+			false, 200,
+			"Unprocessed {Limit:2 Continuation: Status:replayed Runbook: Phase: Member:0 Action: Topic:worker-results}", `{"items":[]}`,
+		},
+		{request{"GET", "/api/messages/unprocessed/abc", "", "", ""}, true, 200, `UnprocessedMessage "abc"`, `"body":{"a":1}`},
+		{request{"POST", "/api/messages/unprocessed/abc/replay", "", "", ""}, true, 202, `Replay avery@contoso "abc" ""`, `"status":"replayed"`},
+		{
+			request{"POST", "/api/messages/unprocessed/abc/replay", "", jsonMedia, `{"reason":"fixed"}`},
+			true, 202,
+			`Replay avery@contoso "abc" "fixed"`, `"status":"replayed"`,
+		},
+		{
+			request{"POST", "/api/messages/unprocessed/abc/discard", "", jsonMedia, `{"reason":"a test"}`},
+			true, 200,
+			`Discard avery@contoso "abc" "a test"`, `"status":"discarded"`,
+		},
 		{request{"POST", "/api/batches/7/advance", "", jsonMedia, "{}"}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
 	}
 }
@@ -205,6 +227,12 @@ func TestRefusedRequests(t *testing.T) {
 		{"parameter too long", get("/api/batches?status=" + strings.Repeat("x", 5000)), 400, "invalid", "longer"},
 		{"no status of a batch", get("/api/batches?status=removed"), 400, "invalid", "one of [detected init_dispatched active cancelling completed failed cancelled]"},
 		{"no status of a member", get("/api/batches/7/members?status=detected"), 400, "invalid", "one of [active removed failed]"},
+		{"no status of a message", get("/api/messages/unprocessed?status=lost"), 400, "invalid", "one of [open replayed discarded]"},
+		{"no topic of a message", get("/api/messages/unprocessed?topic=worker-jobs"), 400, "invalid", "one of [orchestrator-events worker-results]"},
+		{"status of an audit record", get("/api/batches/7/audit?status=open"), 400, "invalid", "this address has action, limit"},
+		{"reason as a form", request{"POST", "/api/messages/unprocessed/a/replay", "admin", "", "x"}, 415, "unsupported_media_type", "application/json"},
+		{"reason under another name", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, `{"why":"x"}`}, 400, "invalid", `unknown field "why"`},
+		{"reason far too long", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, strings.Repeat(" ", 14000)}, 413, "too_large", ""},
 		{"no status of a step", get("/api/batches/7/steps?status=done"), 400, "invalid", "poll_timeout"},
 		{"query malformed", get("/api/batches?a=%zz"), 400, "invalid", "malformed"},
 		{"limit 0", get("/api/batches?limit=0"), 400, "invalid", "from 1 to 1000"},

@@ -141,6 +141,19 @@ func (a *api) listSteps(c *gin.Context) {
 	page(c, p, err)
 }
 
+func (a *api) listAudit(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	o, ok := options[string](c, nil)
+	if !ok {
+		return
+	}
+	p, err := a.App.Audit(c.Request.Context(), id, o)
+	page(c, p, err)
+}
+
 // advanceBatch takes no body, or an empty JSON object.
 func (a *api) advanceBatch(c *gin.Context) {
 	id, ok := batchID(c)

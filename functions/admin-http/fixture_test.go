@@ -89,6 +89,26 @@ func (r *recorder) Advance(_ context.Context, by app.Caller, id int) (app.Advanc
 	return app.AdvanceView{Batch: app.BatchView{ID: id}, Advanced: "move"}, r.note("Advance %s %d", by.Name, id)
 }
 
+func (r *recorder) Audit(_ context.Context, id int, o app.ListOptions) (app.Page[app.AuditView], error) {
+	return app.Page[app.AuditView]{}, r.note("Audit %d %+v", id, o)
+}
+
+func (r *recorder) Unprocessed(_ context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error) {
+	return app.Page[app.UnprocessedView]{}, r.note("Unprocessed %+v", o)
+}
+
+func (r *recorder) UnprocessedMessage(_ context.Context, id string) (app.UnprocessedView, error) {
+	return app.UnprocessedView{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %q", id)
+}
+
+func (r *recorder) Replay(_ context.Context, by app.Caller, id, why string) (app.UnprocessedView, error) {
+	return app.UnprocessedView{ID: id, Status: app.UnprocessedReplayed}, r.note("Replay %s %q %q", by.Name, id, why)
+}
+
+func (r *recorder) Discard(_ context.Context, by app.Caller, id, why string) (app.UnprocessedView, error) {
+	return app.UnprocessedView{ID: id, Status: app.UnprocessedDiscarded}, r.note("Discard %s %q %q", by.Name, id, why)
+}
+
 // fixture is the API over a recorder.
 type fixture struct {
 	app     *recorder

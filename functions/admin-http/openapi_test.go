@@ -34,7 +34,8 @@ type document struct {
 			Properties map[string]any
 			Enum       []string
 		}
-		Responses map[string]any
+		Responses     map[string]any
+		RequestBodies map[string]any `yaml:"requestBodies"`
 	}
 }
 
@@ -106,6 +107,8 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Advance": app.AdvanceView{}, "Problem": adminhttp.Problem{}, "InputProblem": app.Problem{}, "Diagnostic": runbook.Diagnostic{},
 		"RunbookPage": app.Page[app.RunbookView]{}, "BatchPage": app.Page[app.BatchView]{}, "MemberPage": app.Page[app.MemberView]{},
 		"PhasePage": app.Page[app.PhaseView]{}, "StepPage": app.Page[app.StepView]{},
+		"AuditRecord": app.AuditView{}, "AuditPage": app.Page[app.AuditView]{},
+		"UnprocessedMessage": app.UnprocessedView{}, "UnprocessedPage": app.Page[app.UnprocessedView]{},
 		"Mark": app.MarkView{}, "LateJob": app.LateView{},
 	} {
 		var fields []string
@@ -123,7 +126,8 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		_, schema := d.Components.Schemas[name]
 		_, param := d.Components.Parameters[name]
 		_, response := d.Components.Responses[name]
-		if !map[string]bool{"schemas": schema, "parameters": param, "responses": response}[kind] {
+		_, body := d.Components.RequestBodies[name]
+		if !map[string]bool{"requestBodies": body, "schemas": schema, "parameters": param, "responses": response}[kind] {
 			t.Errorf("nothing is at %s/%s", kind, name)
 		}
 	}
@@ -132,7 +136,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 func TestDocumentHasTheStatuses(t *testing.T) {
 	t.Parallel()
 	d, _ := readDocument(t)
-	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus"} {
+	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus", "/api/messages/unprocessed": "UnprocessedStatus"} {
 		p := problem(t, newFixture().send(request{"GET", path + "?status=none", "reader", "", ""}))
 		if want := fmt.Sprint(d.Components.Schemas[name].Enum); !strings.HasSuffix(p.Detail, want) {
 			t.Errorf("%s: %q, described: %s", path, p.Detail, want)

@@ -56,7 +56,7 @@ type AuditView struct {
 	By     string          `json:"by"`
 	Action string          `json:"action"`
 	Target string          `json:"target,omitempty"` // of what in the batch; empty for the batch itself
-	Why    string          `json:"why,omitempty"`
+	Why    string          `json:"reason,omitempty"`
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
 }

@@ -1,0 +1,76 @@
+package adminhttp
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// What the list of messages can be narrowed to.
+var (
+	messageStatuses = []app.UnprocessedStatus{app.UnprocessedOpen, app.UnprocessedReplayed, app.UnprocessedDiscarded}
+	messageTopics   = []string{message.TopicOrchestratorEvents, message.TopicWorkerResults}
+)
+
+func (a *api) listMessages(c *gin.Context) {
+	o, ok := options(c, messageStatuses)
+	if !ok {
+		return
+	}
+	if o.Topic != "" && !slices.Contains(messageTopics, o.Topic) {
+		invalid(c, "the query parameter topic is %q; it can be one of %v", clip(c.MustGet(keyQuery).(url.Values).Get("topic")), messageTopics)
+		return
+	}
+	p, err := a.App.Unprocessed(c.Request.Context(), o)
+	page(c, p, err)
+}
+
+func (a *api) getMessage(c *gin.Context) {
+	view, err := a.App.UnprocessedMessage(c.Request.Context(), c.Param("id"))
+	respond(c, view, err)
+}
+
+func (a *api) replayMessage(c *gin.Context) {
+	why, ok := reasonGiven(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.Replay(c.Request.Context(), callerOf(c), c.Param("id"), why)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.JSON(http.StatusAccepted, view)
+}
+
+func (a *api) discardMessage(c *gin.Context) {
+	why, ok := reasonGiven(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.Discard(c.Request.Context(), callerOf(c), c.Param("id"), why)
+	respond(c, view, err)
+}
+
+// reasonGiven reads why something is asked for, from the optional body
+// {"reason": "…"}.
+func reasonGiven(c *gin.Context) (string, bool) {
+	data, ok := body(c, 12*app.MaxWhy+1024) // a character takes at most twelve bytes, as two escapes
+	if !ok || len(data) == 0 {
+		return "", ok
+	}
+	if media, _ := mediaType(c); media != "application/json" {
+		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, `send nothing, or application/json with a reason: {"reason": "…"}`)
+		return "", false
+	}
+	var given struct {
+		Reason string `json:"reason"`
+	}
+	ok = decodeJSON(c, data, &given)
+	return given.Reason, ok
+}
