@@ -40,6 +40,7 @@ batches of no-op steps through them. docs/performance.md tells what it prints.`,
 	}
 	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
 	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "the sizes of batch to measure")
+	cmd.Flags().IntVar(&c.ProtocolMembers, "protocol-members", 500, "members of the batches that retry, poll, rollback and removal are measured with; 0 leaves them out")
 	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps of each member")
 	return cmd
 }

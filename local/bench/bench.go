@@ -17,6 +17,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -24,6 +25,7 @@ import (
 type Config struct {
 	Matoolkit, Worker, App string // the executables and the staged app
 	Members                []int  // one run for each size of batch
+	ProtocolMembers        int    // of the batch that each protocol is measured with; 0: none is
 	Steps                  int    // of each member
 	Token                  func(system.Endpoints) func(context.Context) (string, error)
 	Out                    io.Writer
@@ -36,7 +38,7 @@ func Run(ctx context.Context, c Config) error {
 	t.AppendHeader(table.Row{"members", "steps", "seconds", "steps/s", "CPU ms/step", "reads/step", "writes/step", "messages/step", "KB written/step"})
 	var memory []string
 	for _, n := range c.Members {
-		r, err := measure(ctx, c, n)
+		r, err := measure(ctx, c, straight(n, c.Steps))
 		if err != nil {
 			return fmt.Errorf("%d members: %w", n, err)
 		}
@@ -51,6 +53,11 @@ func Run(ctx context.Context, c Config) error {
 	}
 	t.Render()
 	fmt.Fprintln(c.Out, "\nCPU seconds and peak resident memory of each process:\n"+strings.Join(memory, "\n"))
+	if c.ProtocolMembers > 0 {
+		if err := protocols(ctx, c); err != nil {
+			return err
+		}
+	}
 	ready, err := handlerReady(ctx, c)
 	if err != nil {
 		return err
@@ -110,7 +117,7 @@ type bed struct {
 	processes []*system.Process
 }
 
-func measure(ctx context.Context, c Config, members int) (r result, err error) {
+func measure(ctx context.Context, c Config, l load) (r result, err error) {
 	dir, err := os.MkdirTemp("", "matoolkit-bench-")
 	if err != nil {
 		return r, err
@@ -120,7 +127,7 @@ func measure(ctx context.Context, c Config, members int) (r result, err error) {
 	if err := b.start(ctx); err != nil {
 		return r, errors.Join(err, b.logs())
 	}
-	if r, err = b.run(ctx, members); err != nil {
+	if r, err = b.run(ctx, l); err != nil {
 		return r, errors.Join(err, b.logs())
 	}
 	if err := b.stop(); err != nil {
@@ -197,17 +204,54 @@ func (b *bed) logs() error {
 	return errors.New(strings.Join(text, "\n"))
 }
 
-func (b *bed) run(ctx context.Context, members int) (result, error) {
+// load is a batch to measure with.
+type load struct {
+	runbook string // YAML of a runbook named bench
+	members int
+	// drive does what an administrator does until the batch has ended.
+	drive func(ctx context.Context, api *apiclient.Client, batch int) error
+	// succeed is how many members must succeed in the first phase.
+	succeed int
+}
+
+// straight is a batch whose members go through one phase of steps that succeed.
+func straight(members, steps int) load {
+	return load{runbook: flat(steps), members: members, succeed: members, drive: advanceOnce}
+}
+
+func advanceOnce(ctx context.Context, api *apiclient.Client, batch int) error {
+	if _, err := api.Advance(ctx, batch); err != nil {
+		return err
+	}
+	return await(ctx, api, batch, func(b app.BatchView) bool { return b.CompletedAt != nil })
+}
+
+// await waits until a batch is as it must be.
+func await(ctx context.Context, api *apiclient.Client, batch int, done func(app.BatchView) bool) error {
+	for {
+		view, err := api.Batch(ctx, batch)
+		if err != nil || done(view) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (b *bed) run(ctx context.Context, l load) (result, error) {
 	api, err := apiclient.New(apiclient.Config{
 		BaseURL: b.endpoints.CLI["MATOOLKIT_API_URL"], Token: b.Token(b.endpoints),
 	})
 	if err != nil {
 		return result{}, err
 	}
-	if _, err := api.PublishRunbook(ctx, []byte(flat(b.Steps))); err != nil {
+	if _, err := api.PublishRunbook(ctx, []byte(l.runbook)); err != nil {
 		return result{}, err
 	}
-	batch, err := api.CreateBatch(ctx, "bench", []byte(people(members)))
+	batch, err := api.CreateBatch(ctx, "bench", []byte(people(l.members)))
 	if err != nil {
 		return result{}, err
 	}
@@ -216,33 +260,16 @@ func (b *bed) run(ctx context.Context, members int) (result, error) {
 		return result{}, err
 	}
 	began := time.Now()
-	if _, err := api.Advance(ctx, batch.ID); err != nil {
+	if err := l.drive(ctx, api, batch.ID); err != nil {
 		return result{}, err
-	}
-	for {
-		view, err := api.Batch(ctx, batch.ID)
-		if err != nil {
-			return result{}, err
-		}
-		if view.Status == "completed" {
-			break
-		}
-		if view.Status == "failed" {
-			return result{}, fmt.Errorf("the batch failed: %s", view.Error)
-		}
-		select {
-		case <-ctx.Done():
-			return result{}, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
 	}
 	r := result{elapsed: time.Since(began)}
 	phases, err := api.Phases(ctx, batch.ID)
 	if err != nil {
 		return r, err
 	}
-	if got := phases.Items[0].Succeeded; got != members {
-		return r, fmt.Errorf("%d of %d members succeeded", got, members)
+	if got := phases.Items[0].Succeeded; got != l.succeed {
+		return r, fmt.Errorf("%d members succeeded, want %d", got, l.succeed)
 	}
 	after, err := b.usage()
 	if err != nil {

@@ -2,13 +2,22 @@ package catalog
 
 import "context"
 
-// NoOp answers true at once. It is offered only to measure how fast jobs pass
+// NoOp answers at once, true unless it is asked for something else. It is offered only to measure how fast jobs pass
 // through the system and is no part of a production worker.
 var NoOp = Function{
 	Name:        "No-Op",
 	Description: "Does nothing. For measuring.",
 	Params: []Param{
 		{"Value", String, false, "Anything; ignored."},
+		{"Answer", String, false, "failure, incomplete, or anything else for true."},
 	},
-	Run: func(context.Context, Params) (any, error) { return true, nil },
+	Run: func(_ context.Context, p Params) (any, error) {
+		switch p.String("Answer") {
+		case "failure":
+			return nil, &Failure{Type: "AskedTo", Message: "the job asked for a failure"}
+		case "incomplete":
+			return map[string]any{"complete": false}, nil
+		}
+		return true, nil
+	},
 }

@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// protocols measures what the ways of a step other than success cost, for each event
+// that the handler is given: a worker's result, or a check that falls due.
+func protocols(ctx context.Context, c Config) error {
+	t := table.NewWriter()
+	t.SetOutputMirror(c.Out)
+	t.AppendHeader(table.Row{"protocol", "members", "events", "CPU ms/event", "reads/event", "writes/event", "sent/event"})
+	for _, p := range []struct {
+		name string
+		load load
+	}{
+		{"retry: a failure and 4 retries", failing(c.ProtocolMembers, "retry: {max_retries: 4, interval: 1s}")},
+		{"poll: 4 answers, then the timeout", polling(c.ProtocolMembers)},
+		{"rollback: a failure and 4 steps", failing(c.ProtocolMembers, "on_failure: undo")},
+	} {
+		r, err := measure(ctx, c, p.load)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		results := r.stats.ServiceBus.Entities[message.TopicWorkerResults].Sent
+		events := float64(results + r.stats.ServiceBus.Entities[message.TopicOrchestratorEvents].Sent)
+		t.AppendRow(table.Row{
+			p.name, p.load.members, int(events), fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/events),
+			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.PointReads)/events),
+			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.SingleWrites+r.stats.Cosmos.Batches)/events),
+			fmt.Sprintf("%.2f", float64(r.stats.sent()-int64(results))/events),
+		})
+	}
+	fmt.Fprintln(c.Out)
+	t.Render()
+	return nil
+}
+
+const head = "name: bench\ndata_source: {type: csv, primary_key: Upn}\n"
+
+// call is a step of the function that does nothing.
+func call(name, answer, more string) string {
+	if more != "" {
+		more = ", " + more
+	}
+	return fmt.Sprintf("{name: %s, worker_id: worker-01, function: No-Op, params: {Value: \"{{Name}}\", Answer: %q}%s}", name, answer, more)
+}
+
+func four(prefix string) string {
+	text := ""
+	for i := range 4 {
+		text += "    - " + call(fmt.Sprintf("%s-%d", prefix, i+1), "true", "") + "\n"
+	}
+	return text
+}
+
+func failing(members int, more string) load {
+	return load{
+		members: members, drive: advanceOnce,
+		runbook: head + "phases:\n  - name: only\n    offset: T-0\n    steps:\n    - " + call("fails", "failure", more) + "\nrollbacks:\n  undo:\n" + four("back"),
+	}
+}
+
+func polling(members int) load {
+	return load{
+		members: members, drive: advanceOnce,
+		runbook: head + "phases:\n  - name: only\n    offset: T-0\n    steps:\n    - " + call("polls", "incomplete", "poll: {interval: 1s, timeout: 4s}") + "\n",
+	}
+}
