@@ -1,0 +1,156 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// broker is Service Bus as the product relies on it: scheduled messages, a lock on
+// what is delivered, a delivery count, and duplicate detection by message id.
+type broker struct {
+	w        *world
+	messages []*held
+	seen     map[string]time.Time // topic and message id, and when it came
+	sent     map[string]int       // jobs that were taken, by message id
+	accepted int
+}
+
+// held is one message in the broker.
+type held struct {
+	topic, id  string
+	body       []byte
+	properties map[string]any
+	visibleAt  time.Time
+	deliveries int
+	inHand     int // handlers that have it at this moment
+	gone       bool
+}
+
+const (
+	duplicateWindow = 10 * time.Minute
+	lastDelivery    = 10 // then the broker dead-letters
+	gentle          = 6  // deliveries of one message that faults may bring about
+)
+
+func newBroker(w *world) *broker {
+	return &broker{w: w, seen: map[string]time.Time{}, sent: map[string]int{}}
+}
+
+// sender is a process's way to the broker.
+type sender struct {
+	w       *world
+	process *process // nil for the test itself
+}
+
+func (s sender) Ping(context.Context) error { return nil }
+
+// Send takes messages in, or as many of them as the verdict says.
+func (s sender) Send(ctx context.Context, topic string, messages ...bus.Message) error {
+	v := verdict{carriedOut: len(messages)}
+	if on, ok := ctx.Value(taskKey{}).(*task); ok && s.process != nil {
+		ids := ""
+		for _, m := range messages {
+			ids += " " + m.ID
+		}
+		var err error
+		if v, err = s.w.park(ctx, &operation{task: on, text: fmt.Sprintf("SEND %s%s", topic, ids), sends: len(messages)}); err != nil {
+			if s.process.dead.Load() {
+				return err
+			}
+			return fmt.Errorf("%w: %w", bus.ErrUnavailable, err)
+		}
+	}
+	for _, m := range messages[:v.carriedOut] {
+		s.w.broker.take(topic, m, s.w.now())
+	}
+	if v.lost {
+		return fmt.Errorf("%w: the connection broke", bus.ErrUnavailable)
+	}
+	return nil
+}
+
+// take lets a message in, unless its id came within the duplicate window.
+func (b *broker) take(topic string, m bus.Message, at time.Time) {
+	key := topic + "/" + m.ID
+	switch last, known := b.seen[key]; {
+	case m.ID == "" || len(m.ID) > 128:
+		b.w.problem("the message id %q is not possible", m.ID)
+		return
+	case len(m.Body) > message.Limit:
+		b.w.problem("the message %s is too large", m.ID)
+		return
+	case known && at.Sub(last) < duplicateWindow:
+		b.w.trace("    the broker drops %s: a duplicate", m.ID)
+		return
+	}
+	b.seen[key] = at
+	b.accepted++
+	if topic == message.TopicWorkerJobs {
+		b.sent[m.ID]++
+	}
+	if b.losable(topic, m) && b.w.chance(b.w.plan.chaos.lose) {
+		b.w.trace("    the broker LOSES %s", m.ID)
+		return
+	}
+	if m.At.After(at) {
+		at = m.At
+	}
+	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at})
+}
+
+// losable tells whether the scheduler's tick would make up for a message.
+func (b *broker) losable(topic string, m bus.Message) bool {
+	if topic != message.TopicOrchestratorEvents {
+		return false
+	}
+	switch m.Properties[message.PropertyMessageType] {
+	case message.TypePollCheck, message.TypeRetryCheck, message.TypePhaseDue:
+		return true
+	}
+	return false
+}
+
+// again puts a message back after a delivery that came to nothing.
+func (b *broker) again(m *held) {
+	if m.gone {
+		return
+	}
+	if b.w.rng.IntN(4) == 0 { // its lock expires first
+		m.visibleAt = b.w.now().Add(time.Duration(b.w.rng.IntN(300)) * time.Second)
+	}
+}
+
+func (b *broker) settle(m *held) {
+	m.gone = true
+	b.messages = slices.DeleteFunc(b.messages, func(h *held) bool { return h == m })
+}
+
+// visible are the messages that can be delivered now. One whose handler takes
+// long is delivered to a second one now and then.
+func (b *broker) visible(twice bool) []*held {
+	now := b.w.now()
+	var out []*held
+	for _, m := range b.messages {
+		if m.visibleAt.After(now) || m.inHand > 1 || m.inHand == 1 && (!twice || m.deliveries >= gentle || m.topic == message.TopicWorkerJobs) {
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// next is when the first message falls due that is not yet visible.
+func (b *broker) next() (time.Time, bool) {
+	var first time.Time
+	for _, m := range b.messages {
+		if m.visibleAt.After(b.w.now()) && (first.IsZero() || m.visibleAt.Before(first)) {
+			first = m.visibleAt
+		}
+	}
+	return first, !first.IsZero()
+}

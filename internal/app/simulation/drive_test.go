@@ -1,0 +1,270 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// ada is the administrator.
+var ada = app.Caller{Name: "ada"}
+
+// create publishes the runbook and makes the batch, undisturbed.
+func (w *world) create(ctx context.Context) error {
+	text := w.plan.yaml()
+	view, err := w.app.PublishRunbook(ctx, ada, "", []byte(text), app.PublishOptions{})
+	if err != nil {
+		return fmt.Errorf("publishing: %w %+v\n%s", err, problemsOf(err), text)
+	}
+	if w.plan.upload {
+		b, err := w.app.CreateBatch(ctx, ada, view.Name, []byte(w.plan.csv()))
+		if err != nil {
+			return fmt.Errorf("creating: %w %+v\n%s", err, problemsOf(err), w.plan.csv())
+		}
+		w.batch = b.ID
+	} else if err := w.write(ctx, text); err != nil {
+		return err
+	}
+	w.worker.expected = w.plan.outcome(w.batch)
+	return nil
+}
+
+func problemsOf(err error) []app.Problem {
+	var e *app.Error
+	if errors.As(err, &e) {
+		return e.Problems
+	}
+	return nil
+}
+
+// write stores a batch as its creation would, its start and its members' data as
+// the plan has them.
+func (w *world) write(ctx context.Context, text string) error {
+	w.batch = 7
+	rb, diagnostics := runbook.Parse([]byte(text))
+	if rb == nil {
+		return diagnostics.Err()
+	}
+	start := &w.plan.start
+	if w.plan.manual {
+		start = nil
+	}
+	b := engine.NewBatch(w.batch, rb, 1, len(w.plan.members), start, "ada", w.now())
+	for _, p := range w.plan.members {
+		m := engine.Member{
+			ID: p.id, Page: engine.PageOf(p.id), Key: p.key, Status: engine.MemberActive,
+			AddedAt: w.now(), Data: map[string]json.RawMessage{},
+		}
+		for column, v := range p.data {
+			encoded, err := json.Marshal(v)
+			if err != nil {
+				return err
+			}
+			m.Data[column] = encoded
+		}
+		if _, err := w.store.Commit(ctx, store.Create(store.MemberKey(b.ID, m.ID), m)); err != nil {
+			return err
+		}
+	}
+	if _, err := w.store.Commit(ctx, store.Create(store.BatchKey(b.ID), b)); err != nil {
+		return err
+	}
+	entry := map[string]any{"id": b.ID, "runbookName": b.Runbook, "status": "detected", "creating": true}
+	_, err := w.store.Commit(ctx, store.Create(store.EntryKey(b.ID), entry))
+	return err
+}
+
+// mostActions is more than any batch of a plan's size needs.
+const mostActions = 60_000
+
+// run drives the batch to its end and lets all that is left in the broker come.
+func (w *world) run(ctx context.Context) {
+	if !w.plan.manual && len(w.plan.init) > 0 { // what the scheduler does where it makes a batch
+		w.announceInit()
+	}
+	idle := 0
+	for range mostActions {
+		synctest.Wait()
+		w.reap()
+		if w.failed() {
+			return
+		}
+		if len(w.tasks) > 0 || len(w.broker.messages) > 0 {
+			idle = 0
+			w.act()
+			continue
+		}
+		ended, err := w.ended(ctx)
+		switch {
+		case err != nil:
+			w.problem("%v", err)
+			return
+		case ended:
+			return
+		case idle > 100:
+			w.problem("nothing moves any more and the batch has not ended")
+			return
+		}
+		idle++
+		w.idle()
+	}
+	w.problem("no end after %d actions", mostActions)
+}
+
+func (w *world) announceInit() {
+	body, err := json.Marshal(message.BatchInit{BatchID: w.batch, RunbookName: "simulated", RunbookVersion: 1})
+	if err != nil {
+		panic(err) // a plain struct
+	}
+	w.broker.take(message.TopicOrchestratorEvents, bus.Message{
+		ID: "init", Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeBatchInit},
+	}, w.now())
+}
+
+func (w *world) ended(ctx context.Context) (bool, error) {
+	b, err := store.Read[engine.Batch](ctx, w.store, store.BatchKey(w.batch))
+	return err == nil && b.Doc.Status.Terminal(), err
+}
+
+// act does one thing of those that are possible: lets an operation go on, hands
+// out a message, has the worker do a job, or lets time pass.
+func (w *world) act() {
+	c := w.plan.chaos
+	switch {
+	case w.mayFail(nil) && w.chance(c.jump/20):
+		w.jump()
+		return
+	case w.chance(c.outage / 20):
+		w.outage = w.now().Add(time.Duration(w.rng.IntN(900)) * time.Second)
+		w.trace("the store is away until %v", w.outage.Sub(epoch))
+		return
+	case w.plan.manual && w.rng.IntN(60) == 0 && len(w.tasks) < c.concurrency+2:
+		w.administer()
+		return
+	}
+	if !w.now().Before(w.nextTick) {
+		w.scheduler()
+		return
+	}
+	parked, visible := w.waiting(), w.broker.visible(w.faults > 0 && w.rng.IntN(8) == 0)
+	if len(w.tasks) >= c.concurrency { // only the worker is another's
+		visible = slices.DeleteFunc(visible, func(m *held) bool { return m.topic != message.TopicWorkerJobs })
+	}
+	sleeping := len(w.tasks) - len(parked)
+	n := w.rng.IntN(3*len(parked) + 2*len(visible) + sleeping + 1)
+	switch {
+	case n < 3*len(parked):
+		w.decide(parked[n/3])
+	case n < 3*len(parked)+2*len(visible):
+		m := visible[(n-3*len(parked))/2]
+		if m.topic == message.TopicWorkerJobs {
+			w.worker.execute(m)
+			return
+		}
+		w.deliver(m)
+	case len(parked) == 0 && len(visible) == 0 && len(w.tasks) == 0:
+		w.idle()
+	case sleeping > 0:
+		w.advance(longestWait)
+	default:
+		w.advance(time.Duration(w.rng.IntN(3000)) * time.Millisecond)
+	}
+}
+
+// idle lets time pass until something falls due.
+func (w *world) idle() {
+	if w.plan.manual && w.rng.IntN(2) == 0 {
+		w.administer()
+		return
+	}
+	to := w.nextTick
+	if next, ok := w.broker.next(); ok && next.Before(to) {
+		to = next
+	}
+	late := time.Duration(0)
+	if w.rng.IntN(4) == 0 {
+		late = time.Duration(w.rng.IntN(200)) * time.Second
+	}
+	if d := to.Sub(w.now()) + late; d > 0 {
+		w.advance(d)
+		return
+	}
+	w.scheduler()
+}
+
+// jump moves the clock by minutes or hours at once; what is under way is then
+// mostly out of time.
+func (w *world) jump() {
+	if len(w.tasks) > 0 && w.rng.IntN(4) > 0 {
+		return
+	}
+	d := time.Duration(w.rng.IntN(90)) * time.Minute
+	if w.rng.IntN(3) == 0 {
+		d = time.Duration(w.rng.IntN(40)) * time.Hour
+	}
+	w.trace("the clock jumps by %s", d)
+	w.advance(d)
+}
+
+// scheduler ticks: late, now and then twice at once, now and then not at all.
+func (w *world) scheduler() {
+	w.nextTick = w.now().Truncate(app.TickInterval).Add(app.TickInterval)
+	if w.rng.IntN(10) == 0 {
+		return
+	}
+	w.tick()
+	if w.rng.IntN(8) == 0 {
+		w.tick()
+	}
+}
+
+// administer does what the administrator has in mind next.
+func (w *world) administer() {
+	w.spawn(w.anyProcess(), nil, "advance", func(ctx context.Context, a *app.App) error {
+		_, err := a.Advance(ctx, ada, w.batch)
+		return err
+	}, func(err error) {
+		var e *app.Error
+		switch {
+		case err == nil, errors.As(err, &e) && (e.Code == app.CodeConflict || e.Code == app.CodeUnavailable):
+		case w.plan.chaos.calm:
+			w.problem("advancing failed without a fault: %v", err)
+		}
+	})
+}
+
+// report is what a failed run tells.
+func (w *world) report() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := ""
+	for _, p := range w.problems {
+		text += "PROBLEM " + p + "\n"
+	}
+	if !w.verbose {
+		return text
+	}
+	text += fmt.Sprintf("\n%s\nchaos: %+v, manual: %v, start: %v\n", w.plan.yaml(), w.plan.chaos, w.plan.manual, w.plan.start.Sub(epoch))
+	for _, m := range w.plan.members {
+		text += fmt.Sprintf("%v\n", m.data)
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.plan.answers)) {
+		text += fmt.Sprintf("answers %s: %+v\n", key, *w.plan.answers[key])
+	}
+	for _, line := range w.history {
+		text += line + "\n"
+	}
+	return text
+}

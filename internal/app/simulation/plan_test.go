@@ -1,0 +1,315 @@
+package simulation
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// plan is what a seed makes of a migration: the runbook, the members, what the
+// worker answers, and how much goes wrong.
+type plan struct {
+	seed    uint64
+	chaos   chaos
+	manual  bool      // advanced by hand; otherwise it follows its start
+	upload  bool      // made from a CSV by the use case; otherwise written as that would
+	start   time.Time // of a scheduled batch
+	retry   *retry    // the runbook's
+	init    []*step
+	phases  []*phase // in the order of the runbook
+	members []*person
+	answers map[string]*script
+}
+
+// chaos is how likely each fault is where it can happen.
+type chaos struct {
+	calm        bool // none of what follows: only delays, reordering and concurrency
+	skewed      bool // the processes' clocks differ by up to two seconds
+	processes   int
+	concurrency int
+	budget      int // faults in all
+	store       float64
+	bus         float64
+	kill        float64
+	redeliver   float64
+	lose        float64
+	jump        float64
+	outage      float64
+}
+
+type phase struct {
+	name   string
+	offset int // minutes before the start
+	steps  []*step
+}
+
+type step struct {
+	place    string // unique within the runbook
+	name     string
+	function string
+	params   []param
+	outputs  []output
+	poll     *poll
+	retry    *retry
+}
+
+// param is a template: one variable between two texts. Without a variable it is
+// text, without text the value keeps its type.
+type param struct{ key, before, variable, after string }
+
+type output struct{ variable, field string }
+
+type retry struct {
+	most     int
+	interval string
+}
+
+// poll that is patient never times out; one that is not sees nothing but steps that
+// never complete or that need no poll, so that its end does not depend on the time.
+type poll struct {
+	interval, timeout string
+	patient           bool
+}
+
+type person struct {
+	id   int
+	key  string
+	data map[string]any
+}
+
+// rng is a source of its own for each use, so that one more draw here changes
+// nothing there.
+func (p *plan) rng(use string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(use))
+	return rand.New(rand.NewPCG(p.seed, h.Sum64()))
+}
+
+// draft makes a plan of a seed.
+func draft(seed uint64) *plan {
+	p := &plan{seed: seed, answers: map[string]*script{}}
+	p.drawChaos()
+	r := p.rng("shape")
+	p.manual = r.IntN(2) == 0
+	p.upload = p.manual && r.IntN(2) == 0
+	p.start = epoch.Add(time.Duration(r.IntN(600)-120) * time.Minute)
+	if r.IntN(2) == 0 {
+		p.retry = drawRetry(r)
+	}
+	p.drawMembers(r)
+	p.drawSteps(r)
+	return p
+}
+
+func (p *plan) drawChaos() {
+	r := p.rng("chaos")
+	c := chaos{processes: 1 + r.IntN(3), concurrency: 1 + r.IntN(6)}
+	if r.IntN(6) == 0 {
+		c.calm = true
+		p.chaos = c
+		return
+	}
+	often := func(most float64) float64 {
+		if r.IntN(3) == 0 {
+			return 0
+		}
+		return r.Float64() * most
+	}
+	c.budget = 3 + r.IntN(60)
+	c.store, c.bus, c.kill = often(.25), often(.3), often(.1)
+	c.redeliver, c.lose, c.jump, c.outage = often(.4), often(.3), often(.1), often(.02)
+	p.chaos = c
+}
+
+func (p *plan) drawMembers(r *rand.Rand) {
+	n := 1 + r.IntN(6)
+	if r.IntN(25) == 0 {
+		n = 49 + r.IntN(4) // a second page, or just not
+	}
+	for i := 1; i <= n; i++ {
+		m := &person{id: i, key: fmt.Sprintf("m%d", i), data: map[string]any{"Name": fmt.Sprintf("Person <%d>", i)}}
+		switch {
+		case p.upload:
+			m.data["Gap"] = ""
+		case r.IntN(5) == 0: // absent
+		case r.IntN(8) == 0:
+			m.data["Gap"] = nil
+		default:
+			m.data["Gap"] = float64(i)
+		}
+		m.data["Key"] = m.key
+		p.members = append(p.members, m)
+	}
+}
+
+func (p *plan) drawSteps(r *rand.Rand) {
+	most := 4
+	if len(p.members) > 40 {
+		most = 2
+	}
+	if r.IntN(3) == 0 {
+		for i := range 1 + r.IntN(2) {
+			p.init = append(p.init, p.drawStep(r, fmt.Sprintf("init.%d", i+1), nil, false))
+		}
+	}
+	offset := r.IntN(400)
+	var known []string // outputs of earlier steps
+	for i := range 1 + r.IntN(most) {
+		ph := &phase{name: fmt.Sprintf("phase %d", i+1), offset: offset}
+		if r.IntN(3) > 0 { // else this one and the next fall due together
+			offset = r.IntN(offset + 1)
+		}
+		for j := range 1 + r.IntN(most) {
+			s := p.drawStep(r, fmt.Sprintf("p%d.%d", i+1, j+1), known, true)
+			for _, o := range s.outputs {
+				known = append(known, o.variable)
+			}
+			ph.steps = append(ph.steps, s)
+		}
+		p.phases = append(p.phases, ph)
+	}
+}
+
+func (p *plan) drawStep(r *rand.Rand, place string, known []string, member bool) *step {
+	s := &step{place: place, name: "step " + place, function: "Do-" + place}
+	s.params = append(s.params, param{key: "Place", before: place}, param{key: "Batch", variable: "_batch_id"})
+	if member {
+		s.params = append(s.params, param{key: "Who", variable: "Key"})
+		variables := append([]string{"Name"}, known...)
+		if r.IntN(12) == 0 {
+			variables = append(variables, "Gap")
+		}
+		for i, v := range variables {
+			if r.IntN(3) > 0 && v != "Gap" {
+				continue
+			}
+			q := param{key: fmt.Sprintf("P%d", i), variable: v}
+			if r.IntN(2) == 0 {
+				q.before, q.after = "<", ">"
+			}
+			s.params = append(s.params, q)
+		}
+		for range r.IntN(3) {
+			v := fmt.Sprintf("out%d", r.IntN(5))
+			if !s.sets(v) {
+				s.outputs = append(s.outputs, output{variable: v, field: "F" + v})
+			}
+		}
+	}
+	if r.IntN(3) == 0 {
+		s.poll = &poll{interval: pick(r, "10s", "30s", "2m", "7m"), timeout: "3000d", patient: true}
+		if r.IntN(5) == 0 {
+			s.poll.timeout, s.poll.patient = pick(r, "7m", "25m", "2h"), false
+		}
+	}
+	if r.IntN(3) == 0 {
+		s.retry = drawRetry(r)
+	}
+	return s
+}
+
+func (s *step) sets(variable string) bool {
+	for _, o := range s.outputs {
+		if o.variable == variable {
+			return true
+		}
+	}
+	return false
+}
+
+func drawRetry(r *rand.Rand) *retry {
+	return &retry{most: r.IntN(4), interval: pick(r, "5s", "1m", "6m", "1h")}
+}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+// retries is how often a step may be tried again.
+func (p *plan) retries(s *step) int {
+	switch {
+	case s.retry != nil:
+		return s.retry.most
+	case p.retry != nil:
+		return p.retry.most
+	}
+	return 0
+}
+
+// yaml writes the runbook.
+func (p *plan) yaml() string {
+	var b strings.Builder
+	b.WriteString("name: simulated\ndata_source: {type: csv, primary_key: Key}\n")
+	p.retry.write(&b, "")
+	writeSteps(&b, "init", "", p.init)
+	b.WriteString("phases:\n")
+	for _, ph := range p.phases {
+		fmt.Fprintf(&b, "  - name: %s\n    offset: T-%dm\n", ph.name, ph.offset)
+		writeSteps(&b, "steps", "    ", ph.steps)
+	}
+	return b.String()
+}
+
+func (r *retry) write(b *strings.Builder, indent string) {
+	if r != nil {
+		fmt.Fprintf(b, "%sretry: {max_retries: %d, interval: %s}\n", indent, r.most, r.interval)
+	}
+}
+
+func writeSteps(b *strings.Builder, list, indent string, steps []*step) {
+	if len(steps) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s%s:\n", indent, list)
+	for _, s := range steps {
+		in := indent + "    "
+		fmt.Fprintf(b, "%s  - name: %s\n%sworker_id: worker-01\n%sfunction: %s\n%sparams:\n", indent, s.name, in, in, s.function, in)
+		for _, q := range s.params {
+			fmt.Fprintf(b, "%s  %s: %q\n", in, q.key, q.template())
+		}
+		if len(s.outputs) > 0 {
+			fmt.Fprintf(b, "%soutput_params:\n", in)
+			for _, o := range s.outputs {
+				fmt.Fprintf(b, "%s  %s: %s\n", in, o.variable, o.field)
+			}
+		}
+		if s.poll != nil {
+			fmt.Fprintf(b, "%spoll: {interval: %s, timeout: %s}\n", in, s.poll.interval, s.poll.timeout)
+		}
+		s.retry.write(b, in)
+		fmt.Fprintf(b, "%stimeout: 3000d\n", in)
+	}
+}
+
+func (q param) template() string {
+	if q.variable == "" {
+		return q.before
+	}
+	return q.before + "{{" + q.variable + "}}" + q.after
+}
+
+// csv is the file of the members.
+func (p *plan) csv() string {
+	columns := []string{"Key"}
+	for _, c := range []string{"Gap", "Name"} {
+		if p.uses(c) {
+			columns = append(columns, c)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(strings.Join(columns, ",") + "\n")
+	for _, m := range p.members {
+		for i, c := range columns {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprint(&b, m.data[c])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (p *plan) uses(column string) bool {
+	return strings.Contains(p.yaml(), "{{"+column+"}}")
+}

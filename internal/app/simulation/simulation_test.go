@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	oneSeed = flag.Uint64("simulation.seed", 0, "replay this seed, and print all that happens")
+	soak    = flag.Duration("simulation.soak", -1, "for how long TestSoak runs; 0 is until it is told to stop")
+	from    = flag.Uint64("simulation.from", 1, "the first seed")
+)
+
+// seeds is how many a run of the tests takes, and patience for how long it goes on:
+// the race detector makes everything ten times slower.
+const (
+	seeds    = 300
+	patience = 20 * time.Second
+)
+
+// TestSimulation runs some hundred seeds.
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	if *oneSeed != 0 {
+		text, ok := simulate(t, *oneSeed, true)
+		t.Log(text)
+		if !ok {
+			t.Fail()
+		}
+		return
+	}
+	next, begin := *from-1, time.Now()
+	ran := many(t, func() (uint64, bool) {
+		next++
+		return next, next < *from+seeds && time.Since(begin) < patience
+	})
+	t.Logf("%d seeds from %d", ran, *from)
+}
+
+// many runs seeds on two cores until there are no more, or one fails.
+func many(t *testing.T, seed func() (uint64, bool)) (ran int64) {
+	var mu sync.Mutex
+	var count atomic.Int64
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for !t.Failed() {
+				mu.Lock()
+				s, ok := seed()
+				mu.Unlock()
+				if !ok {
+					return
+				}
+				if _, ok := simulate(t, s, false); !ok {
+					text, _ := simulate(t, s, true)
+					t.Errorf("seed %d fails; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.seed %d\n%s", s, s, text)
+				}
+				count.Add(1)
+			}
+		})
+	}
+	workers.Wait()
+	return count.Load()
+}
+
+// simulate runs one seed and tells what happened, and whether all was well.
+func simulate(t *testing.T, seed uint64, verbose bool) (text string, ok bool) {
+	synctest.Test(t, func(*testing.T) {
+		ctx := context.Background()
+		w, err := newWorld(draft(seed), verbose)
+		if err != nil {
+			text = err.Error()
+			return
+		}
+		if err := w.create(ctx); err != nil {
+			w.problem("%v", err)
+		} else {
+			w.run(ctx)
+			if !w.failed() {
+				w.verify(ctx)
+			}
+		}
+		text, ok = w.report(), !w.failed()
+		if err := w.close(); err != nil {
+			text, ok = text+err.Error(), false
+		}
+	})
+	return text, ok
+}
+
+// TestSoak goes on with seeds that no run had before, for as long as it is told.
+func TestSoak(t *testing.T) {
+	if *soak < 0 {
+		return
+	}
+	first := uint64(time.Now().UnixNano())
+	begin := time.Now()
+	var done atomic.Int64
+	shown := begin
+	next := first
+	ran := many(t, func() (uint64, bool) {
+		if d := time.Since(begin); *soak > 0 && d > *soak {
+			return 0, false
+		}
+		if time.Since(shown) > 10*time.Second {
+			shown = time.Now()
+			fmt.Printf("simulation: %d seeds from %d, %.1f a second\n", done.Load(), first, float64(done.Load())/time.Since(begin).Seconds())
+		}
+		done.Add(1)
+		next++
+		return next, true
+	})
+	fmt.Printf("simulation: %d seeds from %d, %.1f a second\n", ran, first, float64(ran)/time.Since(begin).Seconds())
+}

@@ -1,0 +1,215 @@
+package simulation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// operation is one step of a task at the store or at the bus. The task waits at it
+// until the scheduler has decided what becomes of it.
+type operation struct {
+	task    *task
+	text    string
+	write   bool // changes the store
+	sends   int  // messages, to the bus
+	verdict chan verdict
+}
+
+// verdict is what becomes of an operation: how much of it is carried out, and what
+// the task gets to know.
+type verdict struct {
+	carriedOut int // of a store's operation 0 or 1, of a send the number of messages
+	status     int // the store's answer, where it is not its own; 0 for that
+	lost       bool
+	unsent     bool // lost before it left
+}
+
+// park has the task wait for its verdict.
+func (w *world) park(ctx context.Context, o *operation) (verdict, error) {
+	if o.task.process.dead.Load() {
+		return verdict{}, context.Canceled
+	}
+	o.verdict = make(chan verdict, 1)
+	w.mu.Lock()
+	w.parked = append(w.parked, o)
+	w.mu.Unlock()
+	select {
+	case v := <-o.verdict:
+		return v, nil
+	case <-ctx.Done():
+		w.unpark(o)
+		return verdict{}, ctx.Err()
+	}
+}
+
+func (w *world) unpark(o *operation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.parked = slices.DeleteFunc(w.parked, func(p *operation) bool { return p == o })
+}
+
+// waiting lists what is parked, in an order that does not depend on who came first.
+func (w *world) waiting() []*operation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slices.SortFunc(w.parked, func(a, b *operation) int {
+		return cmp.Or(cmp.Compare(a.task.id, b.task.id), cmp.Compare(a.text, b.text))
+	})
+	return slices.Clone(w.parked)
+}
+
+func (w *world) grant(o *operation, v verdict) {
+	w.unpark(o)
+	if w.verbose {
+		note := ""
+		if v != o.plain() {
+			note = fmt.Sprintf(" FAULT %+v", v)
+		}
+		w.trace("  task %d: %s%s", o.task.id, o.text, note)
+	}
+	o.verdict <- v
+}
+
+// plain is the verdict without a fault.
+func (o *operation) plain() verdict { return verdict{carriedOut: max(o.sends, 1)} }
+
+// decide lets one operation go on, or go wrong.
+func (w *world) decide(o *operation) {
+	c := w.plan.chaos
+	v := o.plain()
+	switch {
+	case o.sends == 0 && w.now().Before(w.outage):
+		w.grant(o, verdict{status: http.StatusServiceUnavailable})
+		return
+	case w.mayFail(o.task.process) && w.chance(c.kill):
+		v.carriedOut = w.rng.IntN(v.carriedOut + 1)
+		v.lost = true
+		p := o.task.process
+		p.dead.Store(true)
+		w.grant(o, v)
+		w.kill(p, fmt.Sprintf("in task %d, at %s", o.task.id, o.text))
+		return
+	case o.sends > 0 && w.chance(c.bus):
+		v = verdict{carriedOut: w.rng.IntN(o.sends + 1), lost: true}
+	case o.sends == 0 && w.chance(c.store):
+		v = w.storeFault(o)
+	}
+	w.grant(o, v)
+}
+
+func (w *world) storeFault(o *operation) verdict {
+	refusals := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusRequestTimeout}
+	if o.write {
+		refusals = append(refusals, 449)
+	}
+	switch n := w.rng.IntN(6); {
+	case n == 0:
+		return verdict{lost: true, unsent: true}
+	case n == 1:
+		return verdict{lost: true}
+	case n == 2:
+		return verdict{carriedOut: 1, lost: true}
+	case n == 3:
+		return verdict{carriedOut: 1, status: []int{http.StatusServiceUnavailable, http.StatusRequestTimeout}[w.rng.IntN(2)]}
+	default:
+		return verdict{status: refusals[w.rng.IntN(len(refusals))]}
+	}
+}
+
+// transport carries a process's requests to the store. It is a
+// policy.Transporter.
+type transport struct {
+	w       *world
+	process *process // nil for the test itself
+}
+
+// Do lets each request on a document wait for its verdict.
+func (t *transport) Do(req *http.Request) (*http.Response, error) {
+	on, ok := req.Context().Value(taskKey{}).(*task)
+	if t.process == nil || !ok || !strings.Contains(req.URL.Path, "/docs") {
+		return t.serve(req), nil
+	}
+	v, err := t.w.park(req.Context(), describe(on, req))
+	if err != nil {
+		return nil, err
+	}
+	var answer *http.Response
+	if v.carriedOut > 0 {
+		answer = t.serve(req)
+	}
+	switch {
+	case v.unsent:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case v.lost:
+		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	case v.status != 0:
+		return refusal(req, v.status), nil
+	}
+	return answer, nil
+}
+
+func describe(on *task, req *http.Request) *operation {
+	kind := req.Method
+	if req.Header.Get("X-Ms-Cosmos-Is-Batch-Request") != "" {
+		kind = "BATCH"
+	}
+	if strings.Contains(req.Header.Get("Content-Type"), "query+json") {
+		kind = "QUERY"
+	}
+	_, id, _ := strings.Cut(req.URL.Path, "/docs")
+	return &operation{
+		task: on, write: kind != http.MethodGet && kind != "QUERY",
+		text: fmt.Sprintf("%s %s%s", kind, req.Header.Get("X-Ms-Documentdb-Partitionkey"), id),
+	}
+}
+
+func (t *transport) serve(req *http.Request) *http.Response {
+	header := http.Header{}
+	for name, values := range req.Header {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	served := req.Clone(context.WithoutCancel(req.Context()))
+	served.Header = header
+	if served.Body == nil {
+		served.Body = http.NoBody
+	}
+	a := &answer{header: http.Header{}, status: http.StatusOK}
+	t.w.cosmos.ServeHTTP(a, served)
+	return a.response(req)
+}
+
+func refusal(req *http.Request, status int) *http.Response {
+	a := &answer{header: http.Header{"Content-Type": {"application/json"}}, status: status}
+	if status == http.StatusTooManyRequests || status == 449 {
+		a.header.Set("X-Ms-Retry-After-Ms", "20")
+	}
+	a.body.WriteString(`{"code":"Injected","message":"a fault of the simulation"}`)
+	return a.response(req)
+}
+
+// answer collects a response.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+
+func (a *answer) response(req *http.Request) *http.Response {
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), StatusCode: a.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: a.header, Request: req,
+		Body: io.NopCloser(bytes.NewReader(a.body.Bytes())), ContentLength: int64(a.body.Len()),
+	}
+}
