@@ -132,6 +132,26 @@ var calls = []struct {
 		return err
 	}, "GET /api/batches/7/steps?member=3&phase=move"},
 	{"Advance", false, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Advance(ctx, 7); return err }, "POST /api/batches/7/advance"},
+	{"Audit", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Audit(ctx, 7, app.ListOptions{Action: "advance"})
+		return err
+	}, "GET /api/batches/7/audit?action=advance"},
+	{"Unprocessed", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Unprocessed(ctx, app.ListOptions{Status: "open", Topic: "worker-results"})
+		return err
+	}, "GET /api/messages/unprocessed?status=open&topic=worker-results"},
+	{"UnprocessedMessage", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.UnprocessedMessage(ctx, "a/b")
+		return err
+	}, "GET /api/messages/unprocessed/a%2Fb"},
+	{"Replay", false, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Replay(ctx, "abc", "")
+		return err
+	}, "POST /api/messages/unprocessed/abc/replay"},
+	{"Discard", false, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Discard(ctx, "abc", `it is "bad"`)
+		return err
+	}, `POST /api/messages/unprocessed/abc/discard {"reason":"it is \"bad\""}`},
 }
 
 func TestRequests(t *testing.T) {
@@ -140,6 +160,10 @@ func TestRequests(t *testing.T) {
 		var got, auth string
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			got, auth = r.Method+" "+r.RequestURI, r.Header.Get("Authorization")
+			if r.Header.Get("Content-Type") == "application/json" {
+				body, _ := io.ReadAll(r.Body)
+				got += " " + string(body)
+			}
 			answer(200, "application/json; charset=utf-8", "{}")(w)
 		}))
 		c, _ := client(t, s.URL+"/api")

@@ -3,6 +3,7 @@ package apiclient
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -99,12 +100,48 @@ func (c *Client) Advance(ctx context.Context, id int) (app.AdvanceView, error) {
 	return ask[app.AdvanceView](ctx, c, call{method: http.MethodPost, path: []string{"batches", strconv.Itoa(id), "advance"}})
 }
 
+// Audit lists what was changed in a batch and by whom, the newest first.
+func (c *Client) Audit(ctx context.Context, id int, o app.ListOptions) (app.Page[app.AuditView], error) {
+	return list[app.AuditView](ctx, c, o, "batches", strconv.Itoa(id), "audit")
+}
+
+// Unprocessed lists messages that could not be processed, those kept last first.
+func (c *Client) Unprocessed(ctx context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error) {
+	return list[app.UnprocessedView](ctx, c, o, "messages", "unprocessed")
+}
+
+// UnprocessedMessage gets such a message with its body.
+func (c *Client) UnprocessedMessage(ctx context.Context, id string) (app.UnprocessedView, error) {
+	return ask[app.UnprocessedView](ctx, c, get("messages", "unprocessed", id))
+}
+
+// Replay sends such a message to its topic again. An answer that is lost does not
+// lead to a second replay: the caller has to look before asking again.
+func (c *Client) Replay(ctx context.Context, id, why string) (app.UnprocessedView, error) {
+	return ask[app.UnprocessedView](ctx, c, post(why, "messages", "unprocessed", id, "replay"))
+}
+
+// Discard marks such a message as dealt with. It is sent once, as Replay is.
+func (c *Client) Discard(ctx context.Context, id, why string) (app.UnprocessedView, error) {
+	return ask[app.UnprocessedView](ctx, c, post(why, "messages", "unprocessed", id, "discard"))
+}
+
+// post asks for something to be done, with the reason where there is one.
+func post(why string, path ...string) call {
+	k := call{method: http.MethodPost, path: path}
+	if why != "" {
+		k.media = "application/json"
+		k.body, _ = json.Marshal(map[string]string{"reason": why}) // strings always marshal
+	}
+	return k
+}
+
 func list[V any](ctx context.Context, c *Client, o app.ListOptions, path ...string) (app.Page[V], error) {
 	k := get(path...)
 	k.query = url.Values{}
 	for name, value := range map[string]string{
 		"continuationToken": o.Continuation, "status": o.Status, "runbook": o.Runbook, "phase": o.Phase,
-		"limit": positive(o.Limit), "member": positive(o.Member),
+		"limit": positive(o.Limit), "member": positive(o.Member), "action": o.Action, "topic": o.Topic,
 	} {
 		if value != "" {
 			k.query.Set(name, value)
