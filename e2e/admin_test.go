@@ -17,20 +17,28 @@ import (
 
 // admin is a person with the CLI.
 type admin struct {
-	t     *testing.T
-	env   map[string]string
-	batch string
+	t        *testing.T
+	env      map[string]string
+	batch    string
+	patience time.Duration // with an outage, and with a phase
+	every    time.Duration // between two looks at a phase
 }
 
 // newAdmin signs in, publishes the example's runbook and creates its batch.
 func newAdmin(m *machine) *admin {
 	m.t.Helper()
-	a := &admin{t: m.t, env: maps.Clone(m.endpoints.CLI)}
+	return newAdminOf(m, "user-migration", filepath.Join(example, "runbook.yaml"), filepath.Join(example, "members.csv"))
+}
+
+// newAdminOf signs in, publishes a runbook and creates a batch of it.
+func newAdminOf(m *machine, name, runbook, members string) *admin {
+	m.t.Helper()
+	a := &admin{t: m.t, env: maps.Clone(m.endpoints.CLI), patience: patience, every: 30 * time.Millisecond}
 	a.env["MATOOLKIT_HOME"], a.env["MATOOLKIT_TOKEN_STORE"] = m.path("home"), "file"
 	a.must("auth", "login")
-	a.must("runbook", "publish", filepath.Join(example, "runbook.yaml"))
+	a.must("runbook", "publish", runbook)
 	var b app.BatchView
-	a.ask(&b, "batch", "create", "user-migration", filepath.Join(example, "members.csv"))
+	a.ask(&b, "batch", "create", name, members)
 	a.batch = strconv.Itoa(b.ID)
 	return a
 }
@@ -68,7 +76,7 @@ func (a *admin) ask(into any, args ...string) {
 // again, as a person would, until the answer is yes or that the phase runs by now.
 func (a *admin) advance() error {
 	var last error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(a.patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		_, status, err := a.give("batch", "advance", a.batch)
 		if status == cli.ExitOK || status == cli.ExitRefused && last != nil {
 			return nil
@@ -103,7 +111,7 @@ func (a *admin) phase(name string) (app.PhaseView, error) {
 func (a *admin) await(name string, is func(app.PhaseView) bool) error {
 	var p app.PhaseView
 	var err error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+	for end := time.Now().Add(a.patience); time.Now().Before(end); time.Sleep(a.every) {
 		if p, err = a.phase(name); err == nil && is(p) {
 			return nil
 		}

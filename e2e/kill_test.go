@@ -30,7 +30,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		parts  []string
 	}{
 		{"handler", separate},
-		{worker, separate},
+		{workerProcess, separate},
 		{"servicebus", separate},
 		{"cosmos", separate},
 		{"host", separate},

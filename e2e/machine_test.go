@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -25,8 +26,8 @@ const patience = 90 * time.Second
 // everything is the name of a process that is all parts at once.
 const everything = "everything"
 
-// worker is the name of the worker's process.
-const worker = "worker"
+// workerProcess is the name of the worker's process.
+const workerProcess = "worker"
 
 // machine runs the system's parts as processes at addresses that stay the same
 // when a part is started again.
@@ -35,31 +36,60 @@ type machine struct {
 	began     time.Time
 	dir       string
 	addresses system.Addresses
-	endpoints system.Endpoints
+	worker    map[string]string // what the worker's environment says differently
 
 	mu        sync.Mutex
 	processes map[string]*system.Process
+	endpoints system.Endpoints
 }
 
 // newMachine starts the parts, each as a process or together as "everything", and
-// a worker, and puts the example's objects into the tenant.
+// a worker, and puts the example's objects into the tenant. That tenant does not
+// lag, so that waiting for what is not there would only take time.
 func newMachine(t *testing.T, parts ...string) *machine {
 	t.Helper()
-	m := &machine{t: t, began: time.Now(), dir: t.TempDir(), addresses: addresses(t), processes: map[string]*system.Process{}}
+	body, err := os.ReadFile(filepath.Join(example, "tenant.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newMachineWith(t, body, map[string]string{"LAG_TIMEOUT_SECONDS": "0"}, parts...)
+}
+
+// newMachineWith is newMachine with other objects in the tenant and another
+// environment of the worker.
+func newMachineWith(t *testing.T, seed []byte, worker map[string]string, parts ...string) *machine {
+	t.Helper()
+	m := &machine{t: t, began: time.Now(), dir: folder(t), addresses: addresses(t), worker: worker, processes: map[string]*system.Process{}}
 	t.Cleanup(m.stop)
 	m.write("topology.json", topology(t))
 	for _, p := range parts {
 		m.start(p)
 	}
-	m.start(worker)
-	body, err := os.ReadFile(filepath.Join(example, "tenant.json"))
+	m.start(workerProcess)
+	if err := demo.Seed(t.Context(), m.endpoints.TenantURL, seed); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// folder is where a scenario keeps its state and logs: until it ends, unless they
+// are wanted.
+func folder(t *testing.T) string {
+	t.Helper()
+	if *keep == "" {
+		return t.TempDir()
+	}
+	dir, err := filepath.Abs(filepath.Join(*keep, strings.ReplaceAll(t.Name(), "/", "-")))
 	if err == nil {
-		err = demo.Seed(t.Context(), m.endpoints.TenantURL, body)
+		err = os.RemoveAll(dir)
+	}
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return dir
 }
 
 // topology is the system's own with locks that end soon, so that what a killed
@@ -99,12 +129,14 @@ func (m *machine) start(name string) {
 func (m *machine) launch(name string) error {
 	path, env := program("matoolkit"), map[string]string(nil)
 	ready := m.path(name + ".endpoints.json")
-	args := []string{"local", "up", "--verbose", "--auto-approve", "--data-dir", m.path("data"), "--app", dist,
+	args := []string{
+		"local", "up", "--verbose", "--auto-approve", "--data-dir", m.path("data"), "--app", dist,
 		"--topology", m.path("topology.json"), "--endpoints", ready,
 		"--servicebus", m.addresses.ServiceBus, "--cosmos", m.addresses.Cosmos, "--host", m.addresses.Host,
-		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant}
+		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant,
+	}
 	switch name {
-	case worker:
+	case workerProcess:
 		path, args, env = program("worker"), nil, m.workerEnv()
 	case everything:
 	default:
@@ -123,20 +155,25 @@ func (m *machine) launch(name string) error {
 	m.mu.Lock()
 	m.processes[name] = p
 	m.mu.Unlock()
-	if name == worker {
+	if name == workerProcess {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	m.endpoints, err = system.WaitEndpoints(ctx, ready, p)
+	e, err := system.WaitEndpoints(ctx, ready, p)
+	if err == nil {
+		m.mu.Lock()
+		m.endpoints = e
+		m.mu.Unlock()
+	}
 	return err
 }
 
-// workerEnv is the worker's environment. The tenant does not lag, so that waiting
-// for what is not there would only take time.
 func (m *machine) workerEnv() map[string]string {
-	env := m.endpoints.Worker
-	env["LAG_TIMEOUT_SECONDS"] = "0"
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	env := maps.Clone(m.endpoints.Worker)
+	maps.Copy(env, m.worker)
 	return env
 }
 
@@ -174,19 +211,25 @@ func (m *machine) handlerPID() (int, error) { return handlerPID(m.addresses.Host
 func handlerPID(host string) (int, error) {
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		response, err := http.Get("http://" + host + "/admin/host/status")
-		if err != nil {
-			last = err
-			continue
+		pid, err := currentHandler(host)
+		if pid != 0 {
+			return pid, nil
 		}
-		var status struct{ HandlerPID int }
-		last = json.NewDecoder(response.Body).Decode(&status)
-		response.Body.Close()
-		if last == nil && status.HandlerPID != 0 {
-			return status.HandlerPID, nil
-		}
+		last = err
 	}
 	return 0, fmt.Errorf("the host has no handler: %w", last)
+}
+
+// currentHandler asks the host for its handler's process; 0 when there is none.
+func currentHandler(host string) (int, error) {
+	response, err := http.Get("http://" + host + "/admin/host/status")
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	var status struct{ HandlerPID int }
+	err = json.NewDecoder(response.Body).Decode(&status)
+	return status.HandlerPID, err
 }
 
 func (m *machine) stop() {

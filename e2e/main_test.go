@@ -17,7 +17,11 @@ var (
 	example string // the folder of the example that is migrated
 )
 
-var seed = flag.Uint64("seed", 1, "of the moments at which things are killed")
+var (
+	seed = flag.Uint64("seed", 1, "of the moments at which things are killed")
+	soak = flag.Duration("soak", 0, "go on with storms of full size and new seeds for so long; 0 is one small storm")
+	keep = flag.String("keep", "", "keep the state and the logs of each scenario in this folder")
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
