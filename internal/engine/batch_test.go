@@ -9,17 +9,28 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // crowd is a batch's state through a test.
 type crowd struct {
-	t *testing.T
-	b engine.Batch
+	t  *testing.T
+	b  engine.Batch
+	rb *runbook.Runbook // needed by few events
+	at time.Time
 }
 
 func (c *crowd) on(e engine.Event) (engine.Decision, error) {
 	c.t.Helper()
-	d, err := engine.Decide(engine.State{Batch: &c.b}, e, now)
+	if c.at.IsZero() {
+		c.at = now
+	}
+	state := engine.State{Batch: &c.b, Runbook: c.rb}
+	before := text(c.t, state)
+	d, err := engine.Decide(state, e, c.at)
+	if after := text(c.t, state); after != before {
+		c.t.Fatalf("%T changed what it was decided on: before %s, after %s", e, before, after)
+	}
 	if d.Batch != nil {
 		c.b = *d.Batch
 	}

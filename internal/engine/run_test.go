@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +14,12 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-const source = `
+const header = `
 name: move
 data_source: {type: csv, connection: PEOPLE_CSV, query: people.csv, primary_key: Upn, batch_time: immediate}
+`
+
+const source = header + `
 retry: {max_retries: 1, interval: 30s}
 init:
   - name: prepare
@@ -48,6 +52,11 @@ phases:
 
 func parse(t *testing.T) *runbook.Runbook {
 	t.Helper()
+	return read(t, source)
+}
+
+func read(t *testing.T, source string) *runbook.Runbook {
+	t.Helper()
 	rb, diagnostics := runbook.Parse([]byte(source))
 	if rb == nil {
 		t.Fatal(diagnostics.Err())
@@ -62,12 +71,17 @@ type person struct {
 	batch  engine.Batch
 	run    engine.Run
 	member engine.Member
+	gate   engine.Gate
 	at     time.Time
 }
 
 func enter(t *testing.T, phase int, data string) *person {
 	t.Helper()
-	rb := parse(t)
+	return enterOf(t, parse(t), phase, data)
+}
+
+func enterOf(t *testing.T, rb *runbook.Runbook, phase int, data string) *person {
+	t.Helper()
 	p := &person{t: t, rb: rb, at: now, batch: engine.NewBatch(42, rb, 3, 1, nil, "ada", now)}
 	p.member = engine.Member{ID: 17, Page: 1, Key: "ann", Status: engine.MemberActive, OpenPhase: phase}
 	if err := json.Unmarshal([]byte(data), &p.member.Data); err != nil {
@@ -82,9 +96,27 @@ func enter(t *testing.T, phase int, data string) *person {
 
 func (p *person) on(e engine.Event) engine.Decision {
 	p.t.Helper()
-	d, err := engine.Decide(engine.State{Run: &p.run, Member: &p.member, Runbook: p.rb}, e, p.at)
+	d, err := p.try(e)
 	if err != nil {
 		p.t.Fatalf("%T: %v", e, err)
+	}
+	return d
+}
+
+// try lets an event happen, which must change nothing that the decision is taken on.
+func (p *person) try(e engine.Event) (engine.Decision, error) {
+	p.t.Helper()
+	state := engine.State{Run: &p.run, Runbook: p.rb, Gate: p.gate, Member: &p.member}
+	if p.run.Member == 0 {
+		state.Member, state.Batch = nil, &p.batch
+	}
+	before := text(p.t, state)
+	d, err := engine.Decide(state, e, p.at)
+	if after := text(p.t, state); after != before {
+		p.t.Fatalf("%T changed what it was decided on: before %s, after %s", e, before, after)
+	}
+	if err != nil {
+		return d, err
 	}
 	if d.Run != nil {
 		p.run = *d.Run
@@ -92,7 +124,51 @@ func (p *person) on(e engine.Event) engine.Decision {
 	if d.Member != nil {
 		p.member = *d.Member
 	}
-	return d
+	if d.Batch != nil {
+		p.batch = *d.Batch
+	}
+	return d, nil
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// step is the one in hand.
+func (p *person) step() engine.Step { return p.run.Steps[p.run.Current] }
+
+// nothing checks that an event that is out of date changes nothing.
+func (p *person) nothing(e engine.Event) {
+	p.t.Helper()
+	if d := p.on(e); !d.Stale || d.Run != nil || d.Member != nil || d.Batch != nil || len(d.Effects) > 0 {
+		p.t.Fatalf("%#v was not out of date: %+v", e, d)
+	}
+}
+
+// after moves the clock on.
+func (p *person) after(d time.Duration) { p.at = p.at.Add(d) }
+
+func wantEffects(t *testing.T, d engine.Decision, want ...engine.Effect) {
+	t.Helper()
+	if len(d.Effects) == 0 && len(want) == 0 {
+		return
+	}
+	if !reflect.DeepEqual(d.Effects, want) {
+		t.Fatalf("effects %#v, want %#v", d.Effects, want)
+	}
+}
+
+func wantRefusal(t *testing.T, err error, part string) {
+	t.Helper()
+	var refusal *engine.Refusal
+	if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, part) {
+		t.Fatalf("got %v, want a refusal with %q", err, part)
+	}
 }
 
 func (p *person) answer(result string) engine.Decision {

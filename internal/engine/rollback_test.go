@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Each step of the phase is undone in the same way.
+const undoing = header + `
+init:
+  - {name: prepare, worker_id: w1, function: Prepare, on_failure: tidy}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: copy, worker_id: w1, function: Copy, params: {Name: "{{Upn}}"}, output_params: {CopyId: id}, on_failure: undo, retry: {max_retries: 1, interval: 1m}}
+      - {name: switch, worker_id: w1, function: "Switch-{{Kind}}", on_failure: undo}
+      - {name: check, worker_id: w1, function: Check, poll: {interval: 30s, timeout: 1m}, on_failure: undo, retry: {max_retries: 5, interval: 1m}}
+rollbacks:
+  undo:
+    - {name: remove, worker_id: w1, function: Remove, params: {Name: "{{Upn}}"}}
+    - {name: tell, worker_id: w1, function: Tell}
+  tidy:
+    - {name: sweep, worker_id: w1, function: Sweep}
+`
+
+func undoable(t *testing.T) *person {
+	t.Helper()
+	p := enterOf(t, read(t, undoing), 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	return p
+}
+
+func TestFailedStepIsRolledBackInOrderOnceItsRetriesAreUsedUp(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.refuse("busy")
+	if p.run.Status != engine.RunRunning {
+		t.Fatalf("rolled back with a retry left: %s", p.run.Status)
+	}
+	p.after(time.Minute)
+	p.on(engine.RetryDue{Step: 0, Count: 1})
+	d := p.refuse("broken")
+	p.want(engine.RunRollingBack, engine.StepFailed, engine.StepCancelled, engine.StepCancelled, engine.StepDispatched, engine.StepPending)
+	wantEffects(t, d, engine.Dispatch{Step: 3})
+	if s := p.step(); s.Name != "remove" || s.Rollback != "undo" || s.JobID != "step-20000017003-attempt-1" || string(s.Params) != `{"Name":"ann@x"}` {
+		t.Fatalf("the first step of the rollback: %+v", s)
+	}
+	if p.member.Status != engine.MemberActive || p.member.OpenPhase != 2 {
+		t.Fatalf("the member left before the rollback was done: %+v", p.member)
+	}
+	p.answer(`true`)
+	d = p.answer(`true`)
+	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled, engine.StepCancelled, engine.StepSucceeded, engine.StepSucceeded)
+	wantEffects(t, d, engine.Count{Outcome: engine.RunFailed})
+	if p.member.Status != engine.MemberFailed || p.member.FailedIn != "move" || p.member.FailedStep != "copy" || !strings.Contains(p.member.Error, "broken") {
+		t.Fatalf("member %+v", p.member)
+	}
+}
+
+func TestOnlyWhatRanIsRolledBack(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, undoing), 2, `{"Upn":"ann@x"}`) // without a Kind "switch" cannot be dispatched
+	p.on(engine.RunStarted{})
+	d := p.answer(`{"id":1}`)
+	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed, engine.StepCancelled)
+	if len(p.run.Steps) != 3 || p.run.RolledBack {
+		t.Fatalf("a step that was never dispatched was rolled back: %+v", p.run.Steps)
+	}
+	wantEffects(t, d, engine.Count{Outcome: engine.RunFailed})
+}
+
+func TestRollbackGoesOnAfterAStepOfItsOwnFailed(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	p.refuse("broken")
+	p.refuse("cannot be removed")
+	p.want(engine.RunRollingBack, engine.StepSucceeded, engine.StepFailed, engine.StepCancelled, engine.StepFailed, engine.StepDispatched)
+	p.answer(`true`)
+	p.want(engine.RunFailed)
+	want := `step "switch": broken; its rollback "undo" failed too: step "remove": cannot be removed`
+	if p.run.Error != want {
+		t.Fatalf("error %q, want %q", p.run.Error, want)
+	}
+}
+
+func TestPollTimeoutIsRolledBackAndNotRetried(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	p.answer(`true`)
+	p.answer(`{"complete":false}`)
+	p.after(time.Minute)
+	p.on(engine.PollDue{Step: 2, Count: 1})
+	p.want(engine.RunRollingBack, engine.StepSucceeded, engine.StepSucceeded, engine.StepPollTimeout, engine.StepDispatched)
+	if p.run.Steps[2].RetryCount != 0 {
+		t.Fatal("the poll timeout was retried")
+	}
+}
+
+func TestEventsOfARollbackThatComeAgainRepeatTheirEffects(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	failure := engine.StepResult{Step: 1, JobID: p.step().JobID, Error: "broken"}
+	p.on(failure)
+	d := p.on(failure)
+	if !d.Repeated || d.Run != nil {
+		t.Fatalf("the failure again: %+v", d)
+	}
+	wantEffects(t, d, engine.Dispatch{Step: 3})
+	p.answer(`true`)
+	p.nothing(failure)
+}
+
+func TestNextPhaseOfTheMemberWaitsForTheRollback(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.member, _ = engine.Enter(p.member, 9)
+	p.answer(`{"id":1}`)
+	p.refuse("broken")
+	p.answer(`true`)
+	if p.member.OpenPhase != 2 {
+		t.Fatalf("the member is in phase %d while it rolls back", p.member.OpenPhase)
+	}
+	d := p.answer(`true`)
+	wantEffects(t, d, engine.Count{Outcome: engine.RunFailed}, engine.StartNext{Phase: 9})
+	if p.run.Next != 9 {
+		t.Fatalf("the run does not remember what followed: %d", p.run.Next)
+	}
+}
+
+func TestFailedInitIsRolledBackForTheBatchWhichThenFails(t *testing.T) {
+	t.Parallel()
+	p := initOf(t, undoing)
+	p.refuse("no")
+	p.want(engine.RunRollingBack, engine.StepFailed, engine.StepDispatched)
+	if p.batch.Status != engine.BatchInitDispatched || p.step().JobID != "init-10000000001-attempt-1" {
+		t.Fatalf("batch %s, job %s", p.batch.Status, p.step().JobID)
+	}
+	p.answer(`true`)
+	p.want(engine.RunFailed, engine.StepFailed, engine.StepSucceeded)
+	if p.batch.Status != engine.BatchFailed || p.batch.Error != `init failed: step "prepare": no` || p.batch.Phases[0].Status != engine.PhaseFailed {
+		t.Fatalf("batch %s: %s", p.batch.Status, p.batch.Error)
+	}
+}
+
+// initOf is a scheduled batch whose init sequence has begun.
+func initOf(t *testing.T, source string) *person {
+	t.Helper()
+	p := &person{t: t, rb: read(t, source), at: now}
+	start := now
+	p.batch = engine.NewBatch(42, p.rb, 3, 10, &start, "", now)
+	p.onBatch(engine.PhaseDue{Phase: 1})
+	p.without(1)
+	return p
+}
+
+// without starts the run of a phase that has no member.
+func (p *person) without(phase int) engine.Decision {
+	p.t.Helper()
+	var err error
+	if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[phase-1], nil, p.rb, p.at); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.on(engine.RunStarted{})
+}
+
+// onBatch lets an event of the batch happen.
+func (p *person) onBatch(e engine.Event) engine.Decision {
+	p.t.Helper()
+	c := crowd{t: p.t, b: p.batch, rb: p.rb, at: p.at}
+	d := c.must(e)
+	p.batch = c.b
+	return d
+}
