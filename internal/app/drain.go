@@ -32,7 +32,12 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 		return false, err
 	}
 	if len(open) == 0 {
-		return false, a.batchEvent(ctx, b.ID, engine.BatchDrained{})
+		if err := a.batchEvent(ctx, b.ID, engine.BatchDrained{}); err != nil {
+			return false, err
+		}
+		if drained, err := a.known(ctx, b.ID); err != nil || drained.Doc.Status.Terminal() {
+			return false, err
+		}
 	}
 	for _, run := range open { // those that slipped through as the pages were gone over
 		if err := a.stopRun(ctx, run, m.Task); err != nil {
