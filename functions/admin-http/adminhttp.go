@@ -8,6 +8,7 @@ package adminhttp
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"time"
@@ -34,6 +35,15 @@ type App interface {
 	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
 	Steps(ctx context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error)
 	Advance(ctx context.Context, by app.Caller, id int) (app.AdvanceView, error)
+	Cancel(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
+	Pause(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
+	Resume(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
+	Approve(ctx context.Context, by app.Caller, batch int, phase, why string) (app.PhaseView, error)
+	RetryFailed(ctx context.Context, by app.Caller, batch int, which app.Selection, why string) (app.RetryView, error)
+	SkipStep(ctx context.Context, by app.Caller, batch int, stepID int64, why string) (app.StepView, error)
+	MarkStepDone(ctx context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (app.StepView, error)
+	AddMembers(ctx context.Context, by app.Caller, batch int, csv []byte) (app.AddedView, error)
+	RemoveMember(ctx context.Context, by app.Caller, batch, member int, why string) (app.MemberView, error)
 	Audit(ctx context.Context, id int, o app.ListOptions) (app.Page[app.AuditView], error)
 	Unprocessed(ctx context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error)
 	UnprocessedMessage(ctx context.Context, id string) (app.UnprocessedView, error)
@@ -113,6 +123,15 @@ func New(c Config) http.Handler {
 	writer.POST("/runbooks", query(), a.publishRunbook)
 	writer.POST("/batches", query(), a.createBatch)
 	writer.POST("/batches/:id/advance", query(), a.advanceBatch)
+	writer.POST("/batches/:id/cancel", query(), steer(http.StatusAccepted, a.cancelBatch))
+	writer.POST("/batches/:id/pause", query(), steer(http.StatusOK, a.pauseBatch))
+	writer.POST("/batches/:id/resume", query(), steer(http.StatusOK, a.resumeBatch))
+	writer.POST("/batches/:id/phases/:phase/approve", query(), steer(http.StatusOK, a.approvePhase))
+	writer.POST("/batches/:id/retry", query(), a.retryFailed)
+	writer.POST("/batches/:id/steps/:stepId/skip", query(), a.skipStep)
+	writer.POST("/batches/:id/steps/:stepId/done", query(), a.markStepDone)
+	writer.POST("/batches/:id/members", query(), a.addMembers)
+	writer.DELETE("/batches/:id/members/:memberId", query("reason"), a.removeMember)
 	writer.POST("/messages/unprocessed/:id/replay", query(), a.replayMessage)
 	writer.POST("/messages/unprocessed/:id/discard", query(), a.discardMessage)
 	return r

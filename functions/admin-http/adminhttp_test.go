@@ -18,23 +18,20 @@ import (
 
 const jsonMedia = "application/json"
 
-// routes is every route with a request that is good, what it answers an
-// administrator with, and the call it makes.
-func routes(t *testing.T) []struct {
+// route is a good request, what it answers an administrator with, and the call it
+// makes.
+type route struct {
 	request
 	write  bool
 	status int
 	call   string
 	body   string
-} {
+}
+
+// routes is every route.
+func routes(t *testing.T) []route {
 	media, csv := form(t, "runbookName", "rb", "file", "Key\nu1\n")
-	return []struct {
-		request
-		write  bool
-		status int
-		call   string
-		body   string
-	}{
+	return append(controlRoutes(t), []route{
 		{
 			request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""},
 			false, 200,
@@ -62,17 +59,22 @@ func routes(t *testing.T) []struct {
 		{
 			request{"POST", "/api/runbooks", "", jsonMedia, `{"name":"rb","yamlContent":"name: rb"}`},
 			true, 201,
-			`PublishRunbook avery@contoso "rb" "name: rb"`, `"version":1`,
+			`PublishRunbook avery@contoso "rb" "name: rb" {Overdue: RerunInit:false}`, `"version":1`,
+		},
+		{
+			request{"POST", "/api/runbooks", "", jsonMedia, `{"yamlContent":"x","overdueBehavior":"rerun","rerunInit":true}`},
+			true, 201,
+			`PublishRunbook avery@contoso "" "x" {Overdue:rerun RerunInit:true}`, `"version":1`,
 		},
 		{
 			request{"POST", "/api/runbooks", "", "application/yaml; charset=UTF-8", "name: rb"},
 			true, 201,
-			`PublishRunbook avery@contoso "" "name: rb"`, `"version":1`,
+			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false}`, `"version":1`,
 		},
 		{
 			request{"POST", "/api/runbooks", "", "application/yaml", "same"},
 			true, 200,
-			`PublishRunbook avery@contoso "" "same"`, `"unchanged":true`,
+			`PublishRunbook avery@contoso "" "same" {Overdue: RerunInit:false}`, `"unchanged":true`,
 		},
 		{request{"POST", "/api/batches", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n"`, `"id":42`},
 		{request{"POST", "/api/batches/7/advance", "", "", ""}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
@@ -99,7 +101,7 @@ func routes(t *testing.T) []struct {
 			`Discard avery@contoso "abc" "a test"`, `"status":"discarded"`,
 		},
 		{request{"POST", "/api/batches/7/advance", "", jsonMedia, "{}"}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
-	}
+	}...)
 }
 
 func TestRoutesByRole(t *testing.T) {
@@ -250,6 +252,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"JSON malformed", runbook(jsonMedia, `{yamlContent}`), 400, "invalid", "syntax error at byte 2"},
 		{"more than an object", runbook(jsonMedia, `{"yamlContent":"x"}{}`), 400, "invalid", "goes on"},
 		{"JSON not UTF-8", runbook(jsonMedia, "{\"yamlContent\":\"\xff\"}"), 400, "invalid", "UTF-8"},
+		{"overdue phases", runbook(jsonMedia, `{"yamlContent":"x","overdueBehavior":"Skip"}`), 400, "invalid", `overdueBehavior is "Skip"; it can be ignore or rerun`},
+		{"init", runbook(jsonMedia, `{"yamlContent":"x","rerunInit":"yes"}`), 400, "invalid", "rerunInit is a string"},
 		{"no runbook", runbook(jsonMedia, `{"name":"x"}`), 400, "invalid", "yamlContent is missing"},
 		{"runbook too large", runbook("application/yaml", strings.Repeat("x", 1<<20+1)), 413, "too_large", ""},
 		{"runbook too large in JSON", runbook(jsonMedia, strings.Repeat(" ", 3<<20)), 413, "too_large", ""},
@@ -259,7 +263,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"batch with another part", upload("runbookName", "rb", "files", "x"), 400, "invalid", `part "files"`},
 		{"batch with a part twice", upload("runbookName", "rb", "runbookName", "rc"), 400, "invalid", "twice"},
 		{"batch without file", upload("runbookName", "rb"), 400, "invalid", "no part file"},
-		{"batch without name", upload("file", "x"), 400, "invalid", "no part runbookName"},
+		{"batch without name", upload("file", "x"), 400, "invalid", "no part runbookName, which names the runbook"},
 		{"batch with a blank name", upload("runbookName", " ", "file", "x"), 400, "invalid", "runbookName"},
 		{"batch with a long name", upload("runbookName", long, "file", "x"), 413, "too_large", "runbookName"},
 		{"file too large", upload("runbookName", "rb", "file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},
@@ -273,19 +277,26 @@ func TestRefusedRequests(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture()
-			w := f.send(tt.request)
-			p := problem(t, w)
-			if w.Code != tt.status || p.Error != tt.code {
-				t.Errorf("%d %s, want %d %s: %s", w.Code, p.Error, tt.status, tt.code, p.Detail)
-			}
-			if !strings.Contains(p.Detail, tt.says) {
-				t.Errorf("detail %q says nothing of %q", p.Detail, tt.says)
-			}
-			if f.app.calls != nil {
-				t.Errorf("a refused request reached %q", f.app.calls)
-			}
+			refused(t, tt.request, tt.status, tt.code, tt.says)
 		})
+	}
+}
+
+// refused checks that a request is refused, with words that say why, before it
+// reaches a use case.
+func refused(t *testing.T, r request, status int, code, says string) {
+	t.Helper()
+	f := newFixture()
+	w := f.send(r)
+	p := problem(t, w)
+	if w.Code != status || p.Error != code {
+		t.Errorf("%d %s, want %d %s: %s", w.Code, p.Error, status, code, p.Detail)
+	}
+	if !strings.Contains(p.Detail, says) {
+		t.Errorf("detail %q says nothing of %q", p.Detail, says)
+	}
+	if f.app.calls != nil {
+		t.Errorf("a refused request reached %q", f.app.calls)
 	}
 }
 

@@ -60,17 +60,9 @@ func (a *api) discardMessage(c *gin.Context) {
 // reasonGiven reads why something is asked for, from the optional body
 // {"reason": "…"}.
 func reasonGiven(c *gin.Context) (string, bool) {
-	data, ok := body(c, 12*app.MaxWhy+1024) // a character takes at most twelve bytes, as two escapes
-	if !ok || len(data) == 0 {
-		return "", ok
-	}
-	if media, _ := mediaType(c); media != "application/json" {
-		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, `send nothing, or application/json with a reason: {"reason": "…"}`)
+	var given because
+	if !optionalJSON(c, maxReason, &given) {
 		return "", false
 	}
-	var given struct {
-		Reason string `json:"reason"`
-	}
-	ok = decodeJSON(c, data, &given)
-	return given.Reason, ok
+	return given.why(c, false)
 }

@@ -12,11 +12,14 @@ import (
 )
 
 // publishRunbook takes a runbook as JSON with the YAML in it, as the API always
-// had it, or as the YAML itself.
+// had it, or as the YAML itself. What a new version does to batches that are under
+// way is said in the JSON.
 func (a *api) publishRunbook(c *gin.Context) {
 	var request struct {
 		Name        string `json:"name"`
 		YAMLContent string `json:"yamlContent"`
+		Overdue     string `json:"overdueBehavior"`
+		RerunInit   bool   `json:"rerunInit"`
 	}
 	var yaml []byte
 	switch media, _ := mediaType(c); media {
@@ -27,6 +30,10 @@ func (a *api) publishRunbook(c *gin.Context) {
 		}
 		if request.YAMLContent == "" {
 			invalid(c, "yamlContent is missing; it holds the runbook")
+			return
+		}
+		if o := request.Overdue; o != "" && o != app.OverdueIgnore && o != app.OverdueRerun {
+			invalid(c, "overdueBehavior is %q; it can be %s or %s", clip(o), app.OverdueIgnore, app.OverdueRerun)
 			return
 		}
 		yaml = []byte(request.YAMLContent)
@@ -40,7 +47,8 @@ func (a *api) publishRunbook(c *gin.Context) {
 		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the runbook as application/yaml or as application/json, in UTF-8")
 		return
 	}
-	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml, app.PublishOptions{})
+	o := app.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit}
+	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml, o)
 	if err != nil {
 		fail(c, err)
 		return

@@ -93,13 +93,16 @@ func client(t *testing.T, address string) (*apiclient.Client, *[]time.Duration) 
 	return c, waits
 }
 
-// calls is every call to the API with whether it may be sent twice.
-var calls = []struct {
+// sending is a call to the API with whether it may be sent twice.
+type sending struct {
 	name       string
 	repeatable bool
 	call       func(context.Context, *apiclient.Client) error
 	request    string // as it arrives
-}{
+}
+
+// calls is every call.
+var calls = append(controlCalls, []sending{
 	{"Health", true, func(ctx context.Context, c *apiclient.Client) error { return c.Health(ctx) }, "GET /api/health"},
 	{"PublishRunbook", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.PublishRunbook(ctx, []byte("name: x"))
@@ -152,7 +155,7 @@ var calls = []struct {
 		_, err := c.Discard(ctx, "abc", `it is "bad"`)
 		return err
 	}, `POST /api/messages/unprocessed/abc/discard {"reason":"it is \"bad\""}`},
-}
+}...)
 
 func TestRequests(t *testing.T) {
 	t.Parallel()

@@ -1,13 +1,12 @@
 package apiclient
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 )
@@ -20,12 +19,32 @@ func (c *Client) Health(ctx context.Context) error {
 	return err
 }
 
-// PublishRunbook publishes the YAML of a runbook.
+// PublishRunbook publishes the YAML of a runbook, as PublishWith does without options.
 func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (app.RunbookView, error) {
-	// The same YAML again is already active and changes nothing.
-	return ask[app.RunbookView](ctx, c, call{
-		method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml, repeatable: true,
-	})
+	return c.PublishWith(ctx, yaml, app.PublishOptions{})
+}
+
+// PublishWith publishes the YAML of a runbook. The options say what a new version
+// does to the batches that are under way.
+func (c *Client) PublishWith(ctx context.Context, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
+	k := call{method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml}
+	if o != (app.PublishOptions{}) {
+		if !utf8.Valid(yaml) { // JSON cannot carry it as it is
+			return app.RunbookView{}, &Error{Code: string(app.CodeInvalid), Detail: "the runbook is not in UTF-8"}
+		}
+		var err error
+		if k, err = postJSON(publication{string(yaml), o.Overdue, o.RerunInit}, "runbooks"); err != nil {
+			return app.RunbookView{}, err
+		}
+	}
+	k.repeatable = true // the same YAML again is already active and changes nothing
+	return ask[app.RunbookView](ctx, c, k)
+}
+
+type publication struct {
+	YAML      string `json:"yamlContent"`
+	Overdue   string `json:"overdueBehavior,omitempty"`
+	RerunInit bool   `json:"rerunInit,omitempty"`
 }
 
 // Runbooks lists the active runbooks.
@@ -49,24 +68,11 @@ func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
 
 // CreateBatch makes a batch of the members in a CSV file.
 func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte) (app.BatchView, error) {
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	err := w.WriteField("runbookName", runbook)
-	if err == nil {
-		var file interface{ Write([]byte) (int, error) }
-		if file, err = w.CreateFormFile("file", "members.csv"); err == nil {
-			_, err = file.Write(csv)
-		}
-	}
-	if err == nil {
-		err = w.Close()
-	}
+	k, err := upload(csv, map[string]string{"runbookName": runbook}, "batches")
 	if err != nil {
 		return app.BatchView{}, err
 	}
-	return ask[app.BatchView](ctx, c, call{
-		method: http.MethodPost, path: []string{"batches"}, media: w.FormDataContentType(), body: form.Bytes(),
-	})
+	return ask[app.BatchView](ctx, c, k)
 }
 
 // Batches lists batches, the newest first.

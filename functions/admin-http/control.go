@@ -1,0 +1,256 @@
+package adminhttp
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// The limits of what steers a batch, in bytes of the body.
+const (
+	maxReason = 12*app.MaxWhy + 1024       // a character takes at most twelve bytes, as two escapes
+	maxRetry  = 4 * maxReason              // the reason and three filters
+	maxResult = engine.MaxPayload + 64<<10 // a result, which may be spaced out a little, and a reason
+	maxStepID = 1<<53 - 1                  // not bytes: the largest id, as in package engine
+)
+
+// because is the body of a request that says why.
+type because struct {
+	Reason *string `json:"reason"`
+}
+
+// why gives the reason. It answers and returns false when a reason that is given is
+// empty or too long, or when one is needed and missing.
+func (b because) why(c *gin.Context, needed bool) (string, bool) {
+	switch {
+	case b.Reason == nil && needed:
+		invalid(c, "the reason is missing; say why, for those who read the audit trail")
+		return "", false
+	case b.Reason == nil:
+		return "", true
+	}
+	return trimmedReason(c, *b.Reason)
+}
+
+func trimmedReason(c *gin.Context, reason string) (string, bool) {
+	reason = strings.TrimSpace(reason)
+	if n := utf8.RuneCountInString(reason); n < 1 || n > app.MaxWhy {
+		invalid(c, "the reason has %d characters; one that is given has 1 to %d that are not spaces around it", n, app.MaxWhy)
+		return "", false
+	}
+	return reason, true
+}
+
+// steer makes a route that does one thing to a batch, with a body that is empty or
+// {"reason": "…"}.
+func steer[V any](status int, do func(c *gin.Context, batch int, why string) (V, error)) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		id, ok := batchID(c)
+		if !ok {
+			return
+		}
+		why, ok := reasonGiven(c)
+		if !ok {
+			return
+		}
+		view, err := do(c, id, why)
+		if err != nil {
+			fail(c, err)
+			return
+		}
+		c.JSON(status, view)
+	}
+}
+
+func (a *api) cancelBatch(c *gin.Context, batch int, why string) (app.BatchView, error) {
+	return a.App.Cancel(c.Request.Context(), callerOf(c), batch, why)
+}
+
+func (a *api) pauseBatch(c *gin.Context, batch int, why string) (app.BatchView, error) {
+	return a.App.Pause(c.Request.Context(), callerOf(c), batch, why)
+}
+
+func (a *api) resumeBatch(c *gin.Context, batch int, why string) (app.BatchView, error) {
+	return a.App.Resume(c.Request.Context(), callerOf(c), batch, why)
+}
+
+func (a *api) approvePhase(c *gin.Context, batch int, why string) (app.PhaseView, error) {
+	phase := c.Param("phase")
+	if len(phase) > maxName || !utf8.ValidString(phase) {
+		return app.PhaseView{}, &app.Error{
+			Code: app.CodeNotFound, Message: fmt.Sprintf("there is no phase %q; names have at most %d bytes", clip(phase), maxName),
+		}
+	}
+	return a.App.Approve(c.Request.Context(), callerOf(c), batch, phase, why)
+}
+
+// retryFailed takes the fields that narrow the retry beside the reason. One that is
+// given and empty is refused rather than taken for all members.
+func (a *api) retryFailed(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	var request struct {
+		Member *int    `json:"memberId"`
+		Phase  *string `json:"phase"`
+		Step   *string `json:"step"`
+		Error  *string `json:"error"`
+		because
+	}
+	if !optionalJSON(c, maxRetry, &request) {
+		return
+	}
+	why, ok := request.why(c, false)
+	if !ok {
+		return
+	}
+	var which app.Selection
+	if request.Member != nil {
+		if which.Member = *request.Member; which.Member < 1 || which.Member > 1<<31-1 {
+			invalid(c, "memberId is %d; members are numbered from 1", which.Member)
+			return
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		given *string
+		into  *string
+	}{{"phase", request.Phase, &which.Phase}, {"step", request.Step, &which.Step}, {"error", request.Error, &which.Error}} {
+		if f.given == nil {
+			continue
+		}
+		if n := utf8.RuneCountInString(*f.given); strings.TrimSpace(*f.given) == "" || n > app.MaxWhy {
+			invalid(c, "%s has %d characters; it has 1 to %d that are not all spaces, or is left out", f.name, n, app.MaxWhy)
+			return
+		}
+		*f.into = *f.given
+	}
+	view, err := a.App.RetryFailed(c.Request.Context(), callerOf(c), id, which, why)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.Header("Location", fmt.Sprintf("/api/batches/%d/members?status=%s", id, engine.MemberFailed))
+	c.JSON(http.StatusAccepted, view)
+}
+
+// skipStep needs a reason: a person is taken past a step that their runbook has.
+func (a *api) skipStep(c *gin.Context) {
+	id, step, ok := stepID(c)
+	if !ok {
+		return
+	}
+	var request because
+	if !optionalJSON(c, maxReason, &request) {
+		return
+	}
+	why, ok := request.why(c, true)
+	if !ok {
+		return
+	}
+	view, err := a.App.SkipStep(c.Request.Context(), callerOf(c), id, step, why)
+	respond(c, view, err)
+}
+
+// markStepDone needs a reason, as skipStep does. The result is what the step's
+// function would have answered; without one the step has none.
+func (a *api) markStepDone(c *gin.Context) {
+	id, step, ok := stepID(c)
+	if !ok {
+		return
+	}
+	var request struct {
+		Result json.RawMessage `json:"result"`
+		because
+	}
+	if !optionalJSON(c, maxResult, &request) {
+		return
+	}
+	why, ok := request.why(c, true)
+	if !ok {
+		return
+	}
+	view, err := a.App.MarkStepDone(c.Request.Context(), callerOf(c), id, step, request.Result, why)
+	respond(c, view, err)
+}
+
+// addMembers takes a form of one part: file, the CSV of members.
+func (a *api) addMembers(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	values, ok := a.form(c, part{"file", a.MaxBody, csvOfMembers})
+	if !ok {
+		return
+	}
+	view, err := a.App.AddMembers(c.Request.Context(), callerOf(c), id, values["file"])
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	status := http.StatusCreated
+	if view.Added == 0 {
+		status = http.StatusOK
+	}
+	c.Header("Location", fmt.Sprintf("/api/batches/%d/members", id))
+	c.JSON(status, view)
+}
+
+// removeMember takes its reason from the address: many clients send no body with a
+// DELETE.
+func (a *api) removeMember(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	member, ok := number(c.Param("memberId"), 1<<31-1)
+	if !ok {
+		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no member %q; a member is named by its number in the batch", clip(c.Param("memberId")))
+		return
+	}
+	values := c.MustGet(keyQuery).(url.Values)
+	why := ""
+	if values.Has("reason") {
+		if why, ok = trimmedReason(c, values.Get("reason")); !ok {
+			return
+		}
+	}
+	view, err := a.App.RemoveMember(c.Request.Context(), callerOf(c), id, member, why)
+	respond(c, view, err)
+}
+
+// stepID reads the numbers of the batch and of the step from the address.
+func stepID(c *gin.Context) (batch int, step int64, ok bool) {
+	if batch, ok = batchID(c); !ok {
+		return 0, 0, false
+	}
+	n, ok := number(c.Param("stepId"), maxStepID)
+	if !ok {
+		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no step %q; a step is named by its number in the list of steps", clip(c.Param("stepId")))
+	}
+	return batch, int64(n), ok
+}
+
+// optionalJSON reads a body that may be left out. It answers and returns false when
+// the body is not the JSON expected.
+func optionalJSON(c *gin.Context, limit int64, into any) bool {
+	data, ok := body(c, limit)
+	if !ok || len(data) == 0 {
+		return ok
+	}
+	if media, _ := mediaType(c); media != "application/json" {
+		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the body as application/json in UTF-8, or none")
+		return false
+	}
+	return decodeJSON(c, data, into)
+}

@@ -1,0 +1,171 @@
+package adminhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func (r *recorder) Cancel(_ context.Context, by app.Caller, batch int, why string) (app.BatchView, error) {
+	return app.BatchView{ID: batch, Status: "cancelling"}, r.note("Cancel %s %d %q", by.Name, batch, why)
+}
+
+func (r *recorder) Pause(_ context.Context, by app.Caller, batch int, why string) (app.BatchView, error) {
+	return app.BatchView{ID: batch, Paused: &app.MarkView{By: by.Name, Why: why}}, r.note("Pause %s %d %q", by.Name, batch, why)
+}
+
+func (r *recorder) Resume(_ context.Context, by app.Caller, batch int, why string) (app.BatchView, error) {
+	return app.BatchView{ID: batch, Status: "active"}, r.note("Resume %s %d %q", by.Name, batch, why)
+}
+
+func (r *recorder) Approve(_ context.Context, by app.Caller, batch int, phase, why string) (app.PhaseView, error) {
+	return app.PhaseView{Name: phase, Approved: &app.MarkView{By: by.Name}}, r.note("Approve %s %d %q %q", by.Name, batch, phase, why)
+}
+
+func (r *recorder) RetryFailed(_ context.Context, by app.Caller, batch int, which app.Selection, why string) (app.RetryView, error) {
+	return app.RetryView{BatchID: batch, Task: "t1", Selection: which}, r.note("RetryFailed %s %d %+v %q", by.Name, batch, which, why)
+}
+
+func (r *recorder) SkipStep(_ context.Context, by app.Caller, batch int, stepID int64, why string) (app.StepView, error) {
+	return app.StepView{ID: stepID, Status: "skipped"}, r.note("SkipStep %s %d %d %q", by.Name, batch, stepID, why)
+}
+
+func (r *recorder) MarkStepDone(_ context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (app.StepView, error) {
+	return app.StepView{ID: stepID, Status: "succeeded"}, r.note("MarkStepDone %s %d %d %q %q", by.Name, batch, stepID, result, why)
+}
+
+func (r *recorder) AddMembers(_ context.Context, by app.Caller, batch int, csv []byte) (app.AddedView, error) {
+	view := app.AddedView{Batch: app.BatchView{ID: batch}, Added: strings.Count(string(csv), "new")}
+	return view, r.note("AddMembers %s %d %q", by.Name, batch, csv)
+}
+
+func (r *recorder) RemoveMember(_ context.Context, by app.Caller, batch, member int, why string) (app.MemberView, error) {
+	return app.MemberView{ID: member, Status: "removed"}, r.note("RemoveMember %s %d %d %q", by.Name, batch, member, why)
+}
+
+// controlRoutes is every route that steers a batch.
+func controlRoutes(t *testing.T) []route {
+	media, csv := form(t, "file", "Key\nnew\n")
+	mediaOld, csvOld := form(t, "file", "Key\nold\n")
+	post := func(path, body string) request {
+		media := ""
+		if body != "" {
+			media = jsonMedia
+		}
+		return request{"POST", "/api/batches/7" + path, "", media, body}
+	}
+	// The largest reason, in characters and in what JSON makes of them.
+	reason := strings.Repeat("ä", app.MaxWhy)
+	escaped := `{"reason":"` + strings.Repeat(`\uD83D\uDE00`, app.MaxWhy) + `"}`
+	return []route{
+		{post("/cancel", ""), true, 202, `Cancel avery@contoso 7 ""`, `"status":"cancelling"`},
+		{post("/cancel", `{"reason":" the merger is off "}`), true, 202, `Cancel avery@contoso 7 "the merger is off"`, `"status":"cancelling"`},
+		{post("/pause", `{"reason":"`+reason+`"}`), true, 200, `Pause avery@contoso 7 "` + reason + `"`, `"paused":{"by":"avery@contoso"`},
+		{post("/pause", escaped), true, 200, `Pause avery@contoso 7 "` + strings.Repeat("😀", app.MaxWhy) + `"`, `"reason":"😀`},
+		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
+		{post("/phases/cut%20over/approve", `{"reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut over" "x"`, `"phaseName":"cut over"`},
+		{post("/retry", ""), true, 202, `RetryFailed avery@contoso 7 {Member:0 Phase: Step: Error:} ""`, `"task":"t1","selection":{}`},
+		{
+			post("/retry", `{"memberId":3,"phase":"move","step":"copy","error":"Timed out","reason":"x"}`),
+			true, 202,
+			`RetryFailed avery@contoso 7 {Member:3 Phase:move Step:copy Error:Timed out} "x"`, `"selection":{"memberId":3,`,
+		},
+		{post("/steps/20000002000/skip", `{"reason":"x"}`), true, 200, `SkipStep avery@contoso 7 20000002000 "x"`, `"id":20000002000`},
+		{post("/steps/9007199254740991/done", `{"reason":"x"}`), true, 200, `MarkStepDone avery@contoso 7 9007199254740991 "" "x"`, `"status":"succeeded"`},
+		{
+			post("/steps/5/done", `{"result":{"id": [1, null]},"reason":"x"}`),
+			true, 200,
+			`MarkStepDone avery@contoso 7 5 "{\"id\": [1, null]}" "x"`, `"id":5`,
+		},
+		{request{"POST", "/api/batches/7/members", "", media, csv}, true, 201, `AddMembers avery@contoso 7 "Key\nnew\n"`, `"added":1`},
+		{request{"POST", "/api/batches/7/members", "", mediaOld, csvOld}, true, 200, `AddMembers avery@contoso 7 "Key\nold\n"`, `"added":0`},
+		{request{"DELETE", "/api/batches/7/members/3", "", "", ""}, true, 200, `RemoveMember avery@contoso 7 3 ""`, `"status":"removed"`},
+		{request{"DELETE", "/api/batches/7/members/3?reason=has%20left", "", "", ""}, true, 200, `RemoveMember avery@contoso 7 3 "has left"`, `"status":"removed"`},
+	}
+}
+
+func TestControlLeadsOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	media, csv := form(t, "file", "Key\n")
+	for _, tt := range []struct {
+		request
+		want string
+	}{
+		{request{"POST", "/api/batches/7/retry", "admin", "", ""}, "/api/batches/7/members?status=failed"},
+		{request{"POST", "/api/batches/7/members", "admin", media, csv}, "/api/batches/7/members"},
+	} {
+		if got := f.send(tt.request).Header().Get("Location"); got != tt.want {
+			t.Errorf("%s: Location %q, want %q", tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestRefusedControl(t *testing.T) {
+	t.Parallel()
+	post := func(path, body string) request {
+		return request{"POST", "/api/batches/7" + path, "admin", jsonMedia, body}
+	}
+	upload := func(parts ...string) request {
+		media, body := form(t, parts...)
+		return request{"POST", "/api/batches/7/members", "admin", media, body}
+	}
+	remove := func(path string) request { return request{"DELETE", "/api/batches/7/members/" + path, "admin", "", ""} }
+	long := strings.Repeat("x", app.MaxWhy+1)
+	tests := []struct {
+		name string
+		request
+		status int
+		code   string
+		says   string
+	}{
+		{"batch that is no number", request{"POST", "/api/batches/seven/cancel", "admin", "", ""}, 404, "not_found", "named by its number"},
+		{"a way of its own", request{"POST", "/api/batches/7/stop", "admin", "", ""}, 404, "not_found", ""},
+		{"GET", request{"GET", "/api/batches/7/cancel", "admin", "", ""}, 405, "method_not_allowed", "allows POST"},
+		{"unknown parameter", request{"POST", "/api/batches/7/cancel?reason=x", "admin", "", ""}, 400, "invalid", "this address has none"},
+		{"unknown field", post("/cancel", `{"why":"x"}`), 400, "invalid", `unknown field "why"`},
+		{"a body that is no JSON", request{"POST", "/api/batches/7/pause", "admin", "text/plain", "x"}, 415, "unsupported_media_type", "application/json"},
+		{"a reason of nothing", post("/pause", `{"reason":" "}`), 400, "invalid", "the reason has 0 characters"},
+		{"a reason that is too long", post("/pause", `{"reason":"`+long+`"}`), 400, "invalid", "the reason has 1001 characters"},
+		{"a reason that is a number", post("/resume", `{"reason":7}`), 400, "invalid", "reason is a number"},
+		{"a body that is too large", post("/resume", strings.Repeat(" ", 40<<10)), 413, "too_large", ""},
+		{"phase name too long", post("/phases/"+strings.Repeat("x", 101)+"/approve", ""), 404, "not_found", "at most 100 bytes"},
+		{"phase name not UTF-8", post("/phases/%ff/approve", ""), 404, "not_found", ""},
+
+		{"member 0", post("/retry", `{"memberId":0}`), 400, "invalid", "memberId is 0"},
+		{"member beyond any", post("/retry", `{"memberId":2147483648}`), 400, "invalid", "numbered from 1"},
+		{"member by key", post("/retry", `{"memberId":"u1"}`), 400, "invalid", "memberId is a string"},
+		{"no phase", post("/retry", `{"phase":""}`), 400, "invalid", "phase has 0 characters"},
+		{"blank step", post("/retry", `{"step":"  "}`), 400, "invalid", "step has 2 characters"},
+		{"error too long", post("/retry", `{"error":"`+long+`"}`), 400, "invalid", "error has 1001 characters"},
+		{"unknown filter", post("/retry", `{"member":3}`), 400, "invalid", `unknown field "member"`},
+
+		{"step that is no number", post("/steps/copy/skip", `{"reason":"x"}`), 404, "not_found", "named by its number"},
+		{"step beyond any", post("/steps/9007199254740992/done", `{"reason":"x"}`), 404, "not_found", ""},
+		{"skip without a reason", request{"POST", "/api/batches/7/steps/5/skip", "admin", "", ""}, 400, "invalid", "the reason is missing"},
+		{"done without a reason", post("/steps/5/done", `{"result":1}`), 400, "invalid", "the reason is missing"},
+		{"skip with a result", post("/steps/5/skip", `{"reason":"x","result":1}`), 400, "invalid", `unknown field "result"`},
+		{"result too large", post("/steps/5/done", `{"reason":"x","result":"`+strings.Repeat("x", 200<<10)+`"}`), 413, "too_large", ""},
+
+		{"members as JSON", post("/members", "{}"), 415, "unsupported_media_type", "with the part file"},
+		{"members with a runbook", upload("runbookName", "rb", "file", "Key\n"), 400, "invalid", `part "runbookName"; it can have the part file`},
+		{"members without file", upload(), 400, "invalid", "no part file, which holds the CSV"},
+		{"members twice", upload("file", "x", "file", "y"), 400, "invalid", "twice"},
+		{"members too large", upload("file", strings.Repeat("x", 1001)), 413, "too_large", "1000 bytes"},
+
+		{"remove by key", remove("u1"), 404, "not_found", "named by its number"},
+		{"remove member 0", remove("0"), 404, "not_found", ""},
+		{"remove for a reason too long", remove("3?reason=" + long), 400, "invalid", "1001 characters"},
+		{"remove for a blank reason", remove("3?reason=%20"), 400, "invalid", "0 characters"},
+		{"remove by force", remove("3?force=1"), 400, "invalid", "this address has reason"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, tt.request, tt.status, tt.code, tt.says)
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package apiclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// Cancel ends a batch. As with every call here but RetryFailed, asking twice does what
+// asking once does. An empty reason is none; this goes for all calls.
+func (c *Client) Cancel(ctx context.Context, id int, why string) (app.BatchView, error) {
+	return steer[app.BatchView](ctx, c, why, batchPath(id, "cancel")...)
+}
+
+// Pause keeps a batch from dispatching anything more.
+func (c *Client) Pause(ctx context.Context, id int, why string) (app.BatchView, error) {
+	return steer[app.BatchView](ctx, c, why, batchPath(id, "pause")...)
+}
+
+// Resume lets a paused batch go on.
+func (c *Client) Resume(ctx context.Context, id int, why string) (app.BatchView, error) {
+	return steer[app.BatchView](ctx, c, why, batchPath(id, "resume")...)
+}
+
+// Approve lets a phase begin that waits at a gate.
+func (c *Client) Approve(ctx context.Context, id int, phase, why string) (app.PhaseView, error) {
+	return steer[app.PhaseView](ctx, c, why, batchPath(id, "phases", phase, "approve")...)
+}
+
+// RetryFailed lets the selected members who failed try again; all of them without a
+// selection. An answer that is lost does not lead to a second retry.
+func (c *Client) RetryFailed(ctx context.Context, id int, which app.Selection, why string) (app.RetryView, error) {
+	k, err := postJSON(struct {
+		app.Selection
+		because
+	}{which, because{why}}, batchPath(id, "retry")...)
+	if err != nil {
+		return app.RetryView{}, err
+	}
+	return ask[app.RetryView](ctx, c, k)
+}
+
+// SkipStep lets a member pass by a step. It needs a reason.
+func (c *Client) SkipStep(ctx context.Context, id int, step int64, why string) (app.StepView, error) {
+	return steer[app.StepView](ctx, c, why, stepPath(id, step, "skip")...)
+}
+
+// MarkStepDone tells that what a step does was done by hand. The result is what its
+// function would have answered, as JSON; empty for none. It needs a reason.
+func (c *Client) MarkStepDone(ctx context.Context, id int, step int64, result json.RawMessage, why string) (app.StepView, error) {
+	k, err := postJSON(struct {
+		Result json.RawMessage `json:"result,omitempty"`
+		because
+	}{result, because{why}}, stepPath(id, step, "done")...)
+	if err != nil {
+		return app.StepView{}, err
+	}
+	k.repeatable = true
+	return ask[app.StepView](ctx, c, k)
+}
+
+// AddMembers adds the members in a CSV file to a batch. Those who are members already
+// are left as they are.
+func (c *Client) AddMembers(ctx context.Context, id int, csv []byte) (app.AddedView, error) {
+	k, err := upload(csv, nil, batchPath(id, "members")...)
+	if err != nil {
+		return app.AddedView{}, err
+	}
+	k.repeatable = true
+	return ask[app.AddedView](ctx, c, k)
+}
+
+// RemoveMember takes a member out of a batch.
+func (c *Client) RemoveMember(ctx context.Context, id, member int, why string) (app.MemberView, error) {
+	k := call{method: http.MethodDelete, path: batchPath(id, "members", strconv.Itoa(member)), repeatable: true}
+	if why != "" {
+		k.query = url.Values{"reason": {why}}
+	}
+	return ask[app.MemberView](ctx, c, k)
+}
+
+type because struct {
+	Why string `json:"reason,omitempty"`
+}
+
+// steer asks for something that may be asked for twice.
+func steer[V any](ctx context.Context, c *Client, why string, path ...string) (V, error) {
+	k := post(why, path...)
+	k.repeatable = true
+	return ask[V](ctx, c, k)
+}
+
+func postJSON(body any, path ...string) (call, error) {
+	data, err := json.Marshal(body)
+	return call{method: http.MethodPost, path: path, media: "application/json", body: data}, err
+}
+
+// upload is a call with a form: its fields, and the CSV as the part file.
+func upload(csv []byte, fields map[string]string, path ...string) (call, error) {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	for name, value := range fields {
+		if err := w.WriteField(name, value); err != nil {
+			return call{}, err
+		}
+	}
+	file, err := w.CreateFormFile("file", "members.csv")
+	if err == nil {
+		_, err = file.Write(csv)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return call{method: http.MethodPost, path: path, media: w.FormDataContentType(), body: form.Bytes()}, err
+}
+
+func batchPath(id int, more ...string) []string {
+	return append([]string{"batches", strconv.Itoa(id)}, more...)
+}
+
+func stepPath(id int, step int64, do string) []string {
+	return batchPath(id, "steps", strconv.FormatInt(step, 10), do)
+}

@@ -1,0 +1,145 @@
+package apiclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// controlCalls is every call that steers a batch.
+var controlCalls = []sending{
+	{"Cancel", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Cancel(ctx, 7, ""); return err }, "POST /api/batches/7/cancel"},
+	{"Pause", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Pause(ctx, 7, ""); return err }, "POST /api/batches/7/pause"},
+	{"Resume", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Resume(ctx, 7, ""); return err }, "POST /api/batches/7/resume"},
+	{"Approve", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Approve(ctx, 7, "cut over", "")
+		return err
+	}, "POST /api/batches/7/phases/cut%20over/approve"},
+	{"RetryFailed", false, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.RetryFailed(ctx, 7, app.Selection{}, "")
+		return err
+	}, "POST /api/batches/7/retry {}"},
+	{"SkipStep", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.SkipStep(ctx, 7, 20000002000, "x")
+		return err
+	}, `POST /api/batches/7/steps/20000002000/skip {"reason":"x"}`},
+	{"MarkStepDone", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.MarkStepDone(ctx, 7, 20000002000, nil, "x")
+		return err
+	}, `POST /api/batches/7/steps/20000002000/done {"reason":"x"}`},
+	{"AddMembers", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.AddMembers(ctx, 7, []byte("Key\n"))
+		return err
+	}, "POST /api/batches/7/members"},
+	{"RemoveMember", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.RemoveMember(ctx, 7, 3, "has left & gone")
+		return err
+	}, "DELETE /api/batches/7/members/3?reason=has+left+%26+gone"},
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		call        func(context.Context, *apiclient.Client) error
+		media, body string
+	}{
+		"without a reason": {
+			func(ctx context.Context, c *apiclient.Client) error { _, err := c.Cancel(ctx, 7, ""); return err },
+			"", "",
+		},
+		"with a reason": {
+			func(ctx context.Context, c *apiclient.Client) error { _, err := c.Pause(ctx, 7, "x"); return err },
+			"application/json", `{"reason":"x"}`,
+		},
+		"a selection": {
+			func(ctx context.Context, c *apiclient.Client) error {
+				_, err := c.RetryFailed(ctx, 7, app.Selection{Member: 3, Phase: "move", Step: "copy", Error: "timeout"}, "x")
+				return err
+			},
+			"application/json", `{"memberId":3,"phase":"move","step":"copy","error":"timeout","reason":"x"}`,
+		},
+		"all who failed": {
+			func(ctx context.Context, c *apiclient.Client) error {
+				_, err := c.RetryFailed(ctx, 7, app.Selection{}, "")
+				return err
+			},
+			"application/json", `{}`,
+		},
+		"a result": {
+			func(ctx context.Context, c *apiclient.Client) error {
+				_, err := c.MarkStepDone(ctx, 7, 5, json.RawMessage(`[1]`), "x")
+				return err
+			},
+			"application/json", `{"result":[1],"reason":"x"}`,
+		},
+		"a runbook": {
+			func(ctx context.Context, c *apiclient.Client) error {
+				_, err := c.PublishRunbook(ctx, []byte("name: \xff"))
+				return err
+			},
+			"application/yaml", "name: \xff",
+		},
+		"a runbook with options": {
+			func(ctx context.Context, c *apiclient.Client) error {
+				_, err := c.PublishWith(ctx, []byte("name: x"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+				return err
+			},
+			"application/json", `{"yamlContent":"name: x","overdueBehavior":"rerun","rerunInit":true}`,
+		},
+	} {
+		var media, body string
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			data, _ := io.ReadAll(r.Body)
+			media, body = r.Header.Get("Content-Type"), string(data)
+			answer(200, "application/json", "{}")(w)
+		}))
+		c, _ := client(t, s.URL)
+		if err := tt.call(t.Context(), c); err != nil || media != tt.media || body != tt.body {
+			t.Errorf("%s: sent %s %q (%v), want %s %q", name, media, body, err, tt.media, tt.body)
+		}
+		s.Close()
+	}
+}
+
+func TestARunbookIsNotChangedOnItsWay(t *testing.T) {
+	t.Parallel()
+	s, n := server(t, answer(200, "application/json", "{}"))
+	c, _ := client(t, s.URL)
+	_, err := c.PublishWith(t.Context(), []byte("name: \xff"), app.PublishOptions{RerunInit: true})
+	var e *apiclient.Error
+	if !errors.As(err, &e) || e.Code != "invalid" || n.Load() != 0 {
+		t.Errorf("%d requests, %v", n.Load(), err)
+	}
+}
+
+func TestMembersAreSentAsAForm(t *testing.T) {
+	t.Parallel()
+	var parts map[string]string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		parts = map[string]string{}
+		_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		form := multipart.NewReader(r.Body, params["boundary"])
+		for part, err := form.NextPart(); err == nil; part, err = form.NextPart() {
+			data, _ := io.ReadAll(part)
+			parts[part.FormName()] = string(data)
+		}
+		answer(200, "application/json", "{}")(w)
+	}))
+	t.Cleanup(s.Close)
+	c, _ := client(t, s.URL)
+	if _, err := c.AddMembers(t.Context(), 7, []byte("Key\nu1\n")); err != nil || len(parts) != 1 || parts["file"] != "Key\nu1\n" {
+		t.Errorf("sent %q, %v", parts, err)
+	}
+	if _, err := c.CreateBatch(t.Context(), "moves", []byte("Key\n")); err != nil || len(parts) != 2 || parts["runbookName"] != "moves" || parts["file"] != "Key\n" {
+		t.Errorf("sent %q, %v", parts, err)
+	}
+}
