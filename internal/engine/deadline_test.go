@@ -1,0 +1,226 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const timed = header + `
+retry: {max_retries: 1, interval: 30s}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: copy, worker_id: w1, function: Copy, timeout: 10m, output_params: {CopyId: id}}
+      - {name: quick, worker_id: w1, function: Quick, timeout: 1m, retry: {max_retries: 0}}
+`
+
+func dated(t *testing.T) *person {
+	t.Helper()
+	p := enterOf(t, read(t, timed), 1, `{"Upn":"ann@x"}`)
+	p.on(engine.RunStarted{})
+	return p
+}
+
+func (p *person) overdue() engine.DeadlineDue {
+	return engine.DeadlineDue{Step: p.run.Current, JobID: p.step().JobID}
+}
+
+func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	if p.run.DeadlineAt == nil || !p.run.DeadlineAt.Equal(now.Add(10*time.Minute)) {
+		t.Fatalf("deadline %v", p.run.DeadlineAt)
+	}
+	first := p.overdue()
+	p.after(10*time.Minute - time.Second)
+	p.nothing(first)
+	p.after(time.Second)
+	d := p.on(first)
+	p.want(engine.RunRunning, engine.StepPending)
+	wantEffects(t, d, engine.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
+	if want := "no result within 10m0s"; !strings.Contains(p.step().Error, want) || !strings.Contains(p.step().Error, "w1") {
+		t.Fatalf("reason %q", p.step().Error)
+	}
+	if p.run.DeadlineAt != nil {
+		t.Fatalf("a deadline stands for a job that is no longer waited for: %s", p.run.DeadlineAt)
+	}
+	p.after(30 * time.Second)
+	p.on(engine.RetryDue{Step: 0, Count: 1})
+	p.nothing(first)
+	p.after(10 * time.Minute)
+	p.on(p.overdue())
+	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+	if p.member.Status != engine.MemberFailed || !strings.Contains(p.member.Error, "no result within") {
+		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
+	}
+}
+
+func TestDeadlineThatComesAgainRepeatsItsEffects(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.after(10 * time.Minute)
+	due := p.overdue()
+	at := p.at.Add(30 * time.Second)
+	p.on(due)
+	p.after(time.Second)
+	d := p.on(due)
+	if !d.Repeated || d.Run != nil {
+		t.Fatalf("%+v", d)
+	}
+	wantEffects(t, d, engine.Retry{Step: 0, At: at})
+}
+
+func TestLateResultIsRecordedAndChangesNothingElse(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.after(10 * time.Minute)
+	lost := p.step().JobID
+	p.on(p.overdue())
+	p.after(30 * time.Second)
+	p.on(engine.RetryDue{Step: 0, Count: 1})
+	before := p.run
+	late := engine.StepResult{Step: 0, JobID: lost, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	d := p.on(late)
+	if d.Stale || d.Repeated || d.Member != nil || len(d.Effects) > 0 {
+		t.Fatalf("the late result did more than be recorded: %+v", d)
+	}
+	if a := p.step().Abandoned; len(a) != 1 || a[0].JobID != lost || !a[0].OK || string(a[0].Result) != `{"id":1}` || !a[0].Late.Equal(p.at) {
+		t.Fatalf("recorded as %+v", a)
+	}
+	recorded := p.run.Steps[0].Abandoned
+	p.run.Steps[0].Abandoned = before.Steps[0].Abandoned
+	if text(t, p.run) != text(t, before) {
+		t.Fatalf("the run went from %s to %s", text(t, before), text(t, p.run))
+	}
+	p.run.Steps[0].Abandoned = recorded
+	p.nothing(late)
+	p.answer(`{"id":2}`)
+	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+	if string(p.run.Outputs["CopyId"]) != "2" {
+		t.Fatalf("outputs %s", p.run.Outputs["CopyId"])
+	}
+}
+
+func TestLateResultOfARunThatHasEndedIsRecorded(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.answer(`{"id":1}`)
+	p.after(time.Minute)
+	lost := p.step().JobID
+	p.on(p.overdue())
+	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+	ended := p.member
+	p.on(engine.StepResult{Step: 1, JobID: lost, Error: "too slow"})
+	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+	if a := p.run.Steps[1].Abandoned; len(a) != 1 || a[0].OK || a[0].Error != "too slow" || a[0].Late == nil {
+		t.Fatalf("recorded as %+v", a)
+	}
+	if text(t, ended) != text(t, p.member) {
+		t.Fatalf("the member went from %+v to %+v", ended, p.member)
+	}
+}
+
+func TestResultOfAStepThatTheRunDoesNotHaveIsStale(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	for _, step := range []int{-1, 2, 999} {
+		p.nothing(engine.StepResult{Step: step, JobID: p.step().JobID, OK: true})
+		p.nothing(engine.DeadlineDue{Step: step, JobID: p.step().JobID})
+		p.nothing(engine.PollDue{Step: step, Count: 1})
+		p.nothing(engine.RetryDue{Step: step, Count: 1})
+	}
+}
+
+// Ticks of the scheduler come by every five minutes and see to longer deadlines.
+func TestOnlyDeadlinesShorterThanATickHaveAMessageOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	for _, e := range p.run.Outstanding() {
+		if _, own := e.(engine.Deadline); own {
+			t.Fatal("a deadline of ten minutes has a message")
+		}
+	}
+	d := p.answer(`{"id":1}`)
+	wantEffects(t, d, engine.Dispatch{Step: 1}, engine.Deadline{Step: 1, At: now.Add(time.Minute)})
+}
+
+func TestDeadlineOfAJobThatWaitsBehindOthersIsPutOff(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.answer(`{"id":1}`)
+	for range 10 {
+		p.after(time.Minute)
+		queued := p.overdue()
+		queued.Queued = true
+		d := p.on(queued)
+		p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+		wantEffects(t, d, engine.Deadline{Step: 1, At: p.at.Add(time.Minute)})
+	}
+	p.after(time.Minute - time.Second)
+	p.nothing(p.overdue())
+	p.after(time.Second)
+	p.on(p.overdue())
+	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+}
+
+func TestDeadlineThatTheTickSeesToIsPutOffToo(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.after(10 * time.Minute)
+	queued := p.overdue()
+	queued.Queued = true
+	wantEffects(t, p.on(queued))
+	if !p.run.DeadlineAt.Equal(p.at.Add(5 * time.Minute)) {
+		t.Fatalf("it is looked at again at %s", p.run.DeadlineAt)
+	}
+	p.after(10*time.Minute - time.Second)
+	p.nothing(p.overdue())
+	p.answer(`{"id":1}`)
+	p.want(engine.RunRunning, engine.StepSucceeded)
+}
+
+func TestJobThatExpiredInItsWorkersQueueIsSentAgainAsItWas(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	expired := engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true}
+	d := p.on(expired)
+	wantEffects(t, d, engine.Dispatch{Step: 0})
+	if s := p.step(); s.JobID == expired.JobID || s.RetryCount != 0 || s.Error != "" {
+		t.Fatalf("sent again as %+v", s)
+	}
+	if d := p.on(expired); !d.Repeated {
+		t.Fatalf("the expiry again: %+v", d)
+	}
+	seen := map[string]bool{}
+	for i := 0; !p.run.Status.Terminal(); i++ {
+		if seen[p.step().JobID] || i > 1000 {
+			t.Fatalf("job %s was sent before", p.step().JobID)
+		}
+		seen[p.step().JobID] = true
+		p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true})
+	}
+	p.want(engine.RunFailed, engine.StepFailed)
+}
+
+func TestDeadlineOfAPollIsTheSteps(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"complete":false}`)
+	if p.run.DeadlineAt != nil {
+		t.Fatal("a step that polls has a deadline with no job in flight")
+	}
+	p.after(30 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 1})
+	p.after(30 * time.Minute)
+	p.on(p.overdue())
+	p.want(engine.RunRunning, engine.StepPending)
+	if p.step().RetryCount != 1 || p.step().PollStartedAt != nil {
+		t.Fatalf("a poll without an answer is a failure with its retry: %+v", p.step())
+	}
+}
