@@ -159,7 +159,7 @@ func dealtWith(id string, u Unprocessed) error {
 	if u.Handled == nil {
 		return fail(CodeConflict, "message %s is %s already", id, u.Status)
 	}
-	return fail(CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.Format(time.RFC3339))
+	return fail(CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
 }
 
 // UnprocessedView is a message that could not be processed. Lists leave out its body

@@ -14,7 +14,7 @@ import (
 func batchCommand(c *console) *cobra.Command {
 	return group("batch", "Create batches, run them and see where they stand",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
-		membersCommand(c), phasesCommand(c), stepsCommand(c))
+		membersCommand(c), phasesCommand(c), stepsCommand(c), auditCommand(c))
 }
 
 // batchID reads the number of a batch.

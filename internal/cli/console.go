@@ -180,11 +180,11 @@ func (c *console) status(word string) string {
 	}
 	color := text.FgYellow
 	switch word {
-	case "completed", "succeeded":
+	case "completed", "succeeded", "replayed":
 		color = text.FgGreen
 	case "failed", "poll_timeout":
 		color = text.FgRed
-	case "pending", "detected", "skipped", "superseded", "cancelled", "removed":
+	case "pending", "detected", "skipped", "superseded", "cancelled", "removed", "discarded":
 		color = text.Faint
 	}
 	// Sprint asks go-pretty's own switch for terminals, which knows only the process.

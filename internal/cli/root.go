@@ -125,7 +125,7 @@ Exit status:
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false
 
-	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), templateCommand(c), batchCommand(c))
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c))
 	return root
 }
 

@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func messagesCommand(c *console) *cobra.Command {
+	g := group("messages", "See, replay and discard messages that could not be processed",
+		listMessagesCommand(c), getMessageCommand(c), replayCommand(c), discardCommand(c))
+	g.Long = `See, replay and discard messages that could not be processed.
+
+A message that the system can make nothing of is not dropped: it is kept with its
+body, the reason and the time, and the others go on without it. Look at the reason,
+put right what is wrong, and then either send it again as it came with replay, or
+mark it as dealt with with discard.
+
+Some reasons, and what they ask for:
+  the body is not the JSON …      whoever sent it has an error: have it sent anew, discard
+  there is no batch 42            it came from another system or too early: replay later
+  it failed at each of 10 …       something broke while it was handled: mend that, replay`
+	return g
+}
+
+func listMessagesCommand(c *console) *cobra.Command {
+	var p paging
+	var o app.ListOptions
+	list := &cobra.Command{
+		Use: "list", Short: "List messages that could not be processed, the newest first", Args: noArgs,
+		Long: `List messages that could not be processed, those kept last first. A message is
+open until it is replayed or discarded; one that was replayed and could not be
+processed again is open again, and its count tells how often that was.`,
+		Example: `  matoolkit messages list
+  matoolkit messages list --topic worker-results --all
+  matoolkit messages list --status replayed`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			page, err := collect(cmd.Context(), p, o, s.Client.Unprocessed)
+			if err != nil {
+				return err
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, c.messageTable(page.Items...))
+		},
+	}
+	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
+	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events or worker-results")
+	p.flags(list)
+	return list
+}
+
+func getMessageCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "get <message>", Short: "Show such a message with its body", Args: needs("the message"),
+		Long: `Show a message that could not be processed, with its properties and its body. A
+body that is not JSON is shown with its bytes escaped; --output json has it in
+base64. It takes the app role Admin, for a body can hold anything.`,
+		Example: `  matoolkit messages get 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f
+  matoolkit messages get 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.UnprocessedMessage(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if c.format == "json" || c.quiet {
+				return c.print(view, c.messageTable(view))
+			}
+			if err := c.messageTable(view).print(); err != nil {
+				return err
+			}
+			return c.printMessage(view)
+		},
+	}
+}
+
+// printMessage prints what the table of a message has no room for.
+func (c *console) printMessage(v app.UnprocessedView) error {
+	out := c.env.Stdout
+	if h := v.Handled; h != nil {
+		fmt.Fprintf(out, "\nLast replayed or discarded by %s at %s", c.cell(h.By), stamp(h.At))
+		if h.Why != "" {
+			fmt.Fprintf(out, ": %s", c.cell(h.Why))
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintf(out, "\nId of the message: %s\n", c.cell(v.MessageID))
+	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
+		fmt.Fprintf(out, "%s: %s\n", c.cell(name), c.cell(v.Properties[name]))
+	}
+	fmt.Fprintf(out, "\nBody, %d bytes:\n", v.Size)
+	body := fmt.Sprintf("%q", v.BodyBase64)
+	if v.Body != nil {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, v.Body, "", "  "); err != nil {
+			return err
+		}
+		body = indented.String()
+	}
+	for line := range strings.Lines(body) {
+		if _, err := fmt.Fprintln(out, printable(strings.TrimSuffix(line, "\n"))); err != nil {
+			return err
+		}
+	}
+	if v.Truncated {
+		c.notice("Only the beginning of the body is shown.")
+	}
+	return nil
+}
+
+func replayCommand(c *console) *cobra.Command {
+	var all bool
+	var why string
+	var o app.ListOptions
+	replay := &cobra.Command{
+		Use: "replay [<message> …]", Short: "Send such messages again as they came",
+		Long: `Send messages that could not be processed to their topics again, as they came.
+Whatever stood in the way should be put right first. Replaying is safe: a message
+whose work has been done in the meantime changes nothing.
+
+One that cannot be processed again is open again within moments, with the new
+reason: look at matoolkit messages list afterwards. With --all every message that is
+open now is replayed once.`,
+		Example: `  matoolkit messages replay 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --reason "batch 42 is there now"
+  matoolkit messages replay --all --topic worker-results --reason "handler 1.4.2 is out"`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case all && len(args) > 0:
+				return usagef("--all replays every message that is open; %q is one argument too many", args[0])
+			case !all && len(args) == 0:
+				return usagef("the message is missing: %s; or --all", cmd.UseLine())
+			case !all && o.Topic != "":
+				return usagef("--topic goes with --all")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			if all {
+				if args, err = openMessages(cmd.Context(), s.Client, o); err != nil {
+					return err
+				}
+			}
+			return c.each(cmd.Context(), args, all, "replayed", func(ctx context.Context, id string) (app.UnprocessedView, error) {
+				return s.Client.Replay(ctx, id, why)
+			})
+		},
+	}
+	replay.Flags().BoolVar(&all, "all", false, "replay every message that is open")
+	replay.Flags().StringVar(&o.Topic, "topic", "", "with --all, only messages of this topic")
+	replay.Flags().StringVar(&why, "reason", "", "why it is replayed, for those who ask later")
+	return replay
+}
+
+// openMessages lists the ids of all open messages, those kept first first: what was
+// sent first is likely to have to be processed first.
+func openMessages(ctx context.Context, client *apiclient.Client, o app.ListOptions) ([]string, error) {
+	page, err := collect(ctx, paging{limit: 1000, all: true}, o, client.Unprocessed)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, m := range slices.Backward(page.Items) {
+		ids = append(ids, m.ID)
+	}
+	return ids, nil
+}
+
+func discardCommand(c *console) *cobra.Command {
+	var yes bool
+	var why string
+	discard := &cobra.Command{
+		Use: "discard <message> …", Short: "Mark such messages as dealt with",
+		Long: `Mark messages that could not be processed as dealt with, so that they are no longer
+listed as open. Nothing is deleted: matoolkit messages list --status discarded still
+shows them, and they can be replayed later.
+
+It asks before it does so. Without a terminal it takes --yes.`,
+		Example: `  matoolkit messages discard 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --reason "a test of the vendor's"
+  matoolkit messages list --quiet --all | xargs matoolkit messages discard --yes`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("the message is missing: %s", cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := c.confirm("Discard %s?", count(len(args), "message")); err != nil {
+					return err
+				}
+			}
+			return c.each(cmd.Context(), args, false, "discarded", func(ctx context.Context, id string) (app.UnprocessedView, error) {
+				return s.Client.Discard(ctx, id, why)
+			})
+		},
+	}
+	discard.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	discard.Flags().StringVar(&why, "reason", "", "why it is discarded, for those who ask later")
+	return discard
+}
+
+// confirm asks on the terminal, and goes on only after a yes.
+func (c *console) confirm(question string, args ...any) error {
+	if !c.env.Terminal {
+		return usagef("there is no terminal to ask on; give --yes")
+	}
+	fmt.Fprintf(c.env.Stderr, question+" [y/N] ", args...)
+	answer, err := bufio.NewReader(c.env.Stdin).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(c.env.Stderr)
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
+		return nil
+	}
+	return &exit{status: ExitFailed, text: "nothing was changed"}
+}
+
+// each does something with one message after another and prints what they have
+// become. One that is refused does not hold up the others; an outage, or a sign-in
+// that has ended, ends it all. With progress it tells how far it is.
+func (c *console) each(ctx context.Context, ids []string, progress bool, done string, do func(context.Context, string) (app.UnprocessedView, error)) error {
+	views := []app.UnprocessedView{}
+	var refused int
+	var stopped error
+	for i, id := range ids {
+		view, err := do(ctx, id)
+		if err == nil {
+			views = append(views, view)
+		} else if status, text, _ := describe(err); len(ids) > 1 && (status == ExitNotFound || status == ExitRefused) {
+			refused++
+			fmt.Fprintln(c.env.Stderr, printable(text))
+		} else {
+			stopped = err
+			break
+		}
+		if progress && ((i+1)%100 == 0 || i+1 == len(ids)) {
+			c.notice("%d of %d", i+1, len(ids))
+		}
+	}
+	switch {
+	case len(ids) == 1 && stopped != nil:
+		return stopped
+	case len(ids) == 1:
+		return c.print(views[0], c.messageTable(views...))
+	}
+	if err := c.printPage(app.Page[app.UnprocessedView]{Items: views}, len(views), "", c.messageTable(views...)); err != nil {
+		return err
+	}
+	switch {
+	case stopped != nil:
+		c.notice("%d of %s %s before this:", len(views), count(len(ids), "message"), done)
+		return stopped
+	case refused > 0:
+		return &exit{status: ExitFailed, text: fmt.Sprintf("%d of %s could not be %s", refused, count(len(ids), "message"), done)}
+	}
+	return nil
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (c *console) messageTable(views ...app.UnprocessedView) *sheet {
+	t := c.table("message", "topic", "type", "status", "count", "replays", "kept", "reason")
+	for _, v := range views {
+		t.row(v.ID, v.Topic, v.Type, v.Status, v.Count, v.Replays, v.KeptAt, v.Reason)
+	}
+	return t
+}
