@@ -1,0 +1,345 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+func TestPauseKeepsTheResultAndHoldsTheNextStep(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.gate = engine.Paused
+	result := engine.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
+	d := p.on(result)
+	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepPending)
+	wantEffects(t, d, engine.Hold{})
+	if p.run.HeldAt == nil || p.run.DeadlineAt != nil || p.run.WakeAt != nil {
+		t.Fatalf("held at %v, with a deadline %v and a wake-up %v", p.run.HeldAt, p.run.DeadlineAt, p.run.WakeAt)
+	}
+	if d := p.on(result); !d.Repeated {
+		t.Fatalf("%+v", d)
+	} else {
+		wantEffects(t, d, engine.Hold{})
+	}
+	p.nothing(engine.RunReleased{Task: "r"})
+	p.gate = engine.Open
+	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 1})
+	again := p.on(engine.RunReleased{Task: "r"})
+	if !again.Repeated {
+		t.Fatalf("released again: %+v", again)
+	}
+	wantEffects(t, again, engine.Dispatch{Step: 1})
+	p.nothing(engine.RunReleased{Task: "another"})
+	p.answer(`true`)
+	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
+}
+
+func TestPauseHoldsTheStartOfARun(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.gate = engine.Paused
+	wantEffects(t, p.on(engine.RunStarted{}), engine.Hold{})
+	p.want(engine.RunWaiting, engine.StepPending)
+	if d := p.on(engine.RunStarted{}); !d.Repeated {
+		t.Fatalf("%+v", d)
+	}
+	p.gate = engine.Open
+	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	p.want(engine.RunRunning, engine.StepDispatched)
+}
+
+func TestPauseHoldsARetryUntilItIsOver(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.gate = engine.Paused
+	p.refuse("busy")
+	p.after(30 * time.Second)
+	wantEffects(t, p.on(engine.RetryDue{Step: 0, Count: 1}), engine.Hold{})
+	p.after(time.Hour)
+	p.gate = engine.Open
+	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	if s := p.step(); s.JobID != "step-20000017000-retry-1" || s.Attempts != 1 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestTimeForPollingDoesNotRunWhileItIsHeld(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`) // polls every 30 s, for 70 s
+	p.on(engine.RunStarted{})
+	p.answer(`{"complete":false}`)
+	p.gate = engine.Paused
+	p.after(30 * time.Second)
+	wantEffects(t, p.on(engine.PollDue{Step: 0, Count: 1}), engine.Hold{})
+	p.want(engine.RunRunning, engine.StepPolling)
+	p.after(time.Hour)
+	p.gate = engine.Open
+	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	d := p.answer(`{"complete":false}`)
+	wantEffects(t, d, engine.Poll{Step: 0, At: p.at.Add(30 * time.Second)})
+	p.after(30 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 2})
+	d = p.answer(`{"complete":false}`)
+	wantEffects(t, d, engine.Poll{Step: 0, At: p.at.Add(10 * time.Second)})
+	p.after(10 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 3})
+	p.want(engine.RunFailed, engine.StepPollTimeout)
+}
+
+func TestPauseHoldsARollback(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	p.gate = engine.Paused
+	wantEffects(t, p.refuse("no"), engine.Hold{})
+	p.want(engine.RunRollingBack)
+	p.gate = engine.Open
+	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 3})
+}
+
+func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, source, false)
+	c.must(engine.PhaseDue{Phase: 1})
+	c.initEnds(true)
+	c.must(engine.PhaseDue{Phase: 2})
+	c.must(engine.BatchPaused{By: by})
+	if d := c.must(engine.BatchPaused{By: engine.Mark{By: "bob"}}); !d.Repeated || c.b.Paused.By != "ada" {
+		t.Fatalf("paused again: %+v", d)
+	}
+	c.wantStale(engine.PhaseDue{Phase: 2})
+	wantEffects(t, c.must(engine.PhaseWalked{Phase: 2, Pages: 3})) // a page was on its way
+	c.wantStale(engine.PhaseDue{Phase: 3})
+	d := c.must(engine.BatchResumed{By: by})
+	if c.b.Paused != nil || len(d.Effects) != 2 || d.Effects[0] != (engine.Release{}) || d.Effects[1].(engine.Announce).Phase != 3 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	again := c.must(engine.BatchResumed{By: by})
+	if !again.Repeated || len(again.Effects) != 2 {
+		t.Fatalf("resumed again: %+v", again)
+	}
+}
+
+func TestResumeTakesUpTheWalkAndTheInitThatThePauseHeldUp(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, source, false)
+	c.must(engine.BatchPaused{By: by})
+	c.wantStale(engine.PhaseDue{Phase: 1})
+	d := c.must(engine.BatchResumed{By: by})
+	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 1 {
+		t.Fatalf("init is not announced: %v", d.Effects)
+	}
+	c.must(engine.PhaseDue{Phase: 1})
+	c.initEnds(true)
+	c.must(engine.PhaseDue{Phase: 2})
+	c.must(engine.BatchPaused{By: by})
+	d = c.must(engine.BatchResumed{By: by})
+	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 2 {
+		t.Fatalf("the walk is not taken up: %v", d.Effects)
+	}
+}
+
+func TestManualBatchThatIsPausedIsNotAdvanced(t *testing.T) {
+	t.Parallel()
+	c := manual(t)
+	c.must(engine.BatchPaused{By: by})
+	_, err := c.on(engine.Advanced{})
+	wantRefusal(t, err, "paused by ada")
+}
+
+func TestBatchThatHasNotBegunIsCancelledAtOnce(t *testing.T) {
+	t.Parallel()
+	c := manual(t)
+	wantEffects(t, c.must(engine.BatchStopped{By: by}))
+	c.wantBatch(engine.BatchCancelled)
+	for _, p := range c.b.Phases {
+		if p.Status != engine.PhaseCancelled {
+			t.Fatalf("phase %s is %s", p.Name, p.Status)
+		}
+	}
+	if d := c.must(engine.BatchStopped{By: by}); !d.Repeated {
+		t.Fatalf("cancelled again: %+v", d)
+	}
+	c.wantStale(engine.BatchDrained{})
+}
+
+func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
+	t.Parallel()
+	c := manual(t)
+	c.must(engine.Advanced{})
+	c.initEnds(true)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+	c.must(engine.BatchPaused{By: by})
+	wantEffects(t, c.must(engine.BatchStopped{By: by}), engine.Stop{})
+	c.wantBatch(engine.BatchCancelling)
+	if c.b.Paused != nil || c.b.Cancelled == nil || c.b.Gate() != engine.Stopped {
+		t.Fatalf("paused %v, cancelled %v", c.b.Paused, c.b.Cancelled)
+	}
+	c.wantPhase(3, engine.PhaseCancelled, "cancelled")
+	if d := c.must(engine.BatchStopped{By: by}); !d.Repeated {
+		t.Fatalf("cancelled again: %+v", d)
+	} else {
+		wantEffects(t, d, engine.Stop{})
+	}
+	c.wantStale(engine.PhaseDue{Phase: 3})
+	for _, e := range []engine.Event{engine.Advanced{}, engine.BatchPaused{}, engine.BatchResumed{}, engine.MembersJoined{Members: 1}} {
+		_, err := c.on(e)
+		wantRefusal(t, err, "cancelling")
+	}
+	c.counts(2, 10, 0)
+	c.wantBatch(engine.BatchCancelling)
+	c.must(engine.BatchDrained{})
+	c.wantBatch(engine.BatchCancelled)
+	c.wantPhase(2, engine.PhaseCompleted, "")
+	c.wantStale(engine.BatchDrained{})
+}
+
+func TestCancelledRunEndsAndItsLateResultIsRecorded(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.member, _ = engine.Enter(p.member, 3)
+	p.on(engine.RunStarted{})
+	job := p.step().JobID
+	p.gate = engine.Stopped
+	d := p.on(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.want(engine.RunCancelled, engine.StepCancelled, engine.StepCancelled)
+	wantEffects(t, d, engine.Count{Outcome: engine.RunCancelled}, engine.StartNext{Phase: 3})
+	if p.member.Status != engine.MemberActive {
+		t.Fatalf("member %s", p.member.Status)
+	}
+	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.on(engine.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)})
+	p.want(engine.RunCancelled, engine.StepCancelled)
+	if a := p.run.Steps[0].Abandoned; len(a) != 1 || a[0].Late == nil || p.member.WorkerData != nil {
+		t.Fatalf("recorded %+v, worker data %v", a, p.member.WorkerData)
+	}
+}
+
+// The stop of a batch may come to a run after its next event.
+func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
+	t.Parallel()
+	for name, event := range map[string]func(p *person){
+		"a result":  func(p *person) { p.answer(`{"id":1}`) },
+		"a failure": func(p *person) { p.refuse("no") },
+		"a result after a pause": func(p *person) {
+			p.gate = engine.Paused
+			p.answer(`{"id":1}`)
+			p.gate = engine.Stopped
+			p.on(engine.RunReleased{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+			p.on(engine.RunStarted{})
+			p.gate = engine.Stopped
+			event(p)
+			p.want(engine.RunCancelled)
+			if p.member.Status != engine.MemberActive {
+				t.Fatalf("member %s", p.member.Status)
+			}
+		})
+	}
+	t.Run("a poll", func(t *testing.T) {
+		t.Parallel()
+		p := enter(t, 3, `{"UserId":"u"}`)
+		p.on(engine.RunStarted{})
+		p.answer(`{"complete":false}`)
+		p.gate = engine.Stopped
+		p.on(engine.PollDue{Step: 0, Count: 1})
+		p.want(engine.RunCancelled, engine.StepCancelled)
+	})
+	t.Run("a start", func(t *testing.T) {
+		t.Parallel()
+		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+		p.gate = engine.Stopped
+		wantEffects(t, p.on(engine.RunStarted{}), engine.Count{Outcome: engine.RunCancelled})
+	})
+}
+
+func TestStepThatFailsInACancelledBatchIsNotRolledBack(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	p.gate = engine.Stopped
+	p.refuse("no")
+	p.want(engine.RunCancelled, engine.StepSucceeded, engine.StepFailed, engine.StepCancelled)
+}
+
+func TestCancelLetsARollbackFinish(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	p.refuse("no")
+	p.gate = engine.Stopped
+	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.answer(`true`)
+	p.want(engine.RunRollingBack)
+	p.answer(`true`)
+	p.want(engine.RunFailed)
+}
+
+// A cancelled batch is never resumed, so nothing else would take it up.
+func TestCancelLetsARollbackGoOnThatAPauseHeld(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	p.gate = engine.Paused
+	p.refuse("no")
+	p.nothing(engine.RunStopped{Reason: "the member was removed"})
+	p.gate = engine.Stopped
+	wantEffects(t, p.on(engine.RunStopped{Reason: "the batch is cancelled"}), engine.Dispatch{Step: 3})
+	p.want(engine.RunRollingBack)
+}
+
+func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(p *person){
+		"succeeded": func(p *person) { p.answer(`true`) },
+		"failed":    func(p *person) { p.refuse("no"); p.answer(`true`) },
+		"stopped":   func(p *person) { p.gate = engine.Stopped; p.on(engine.RunStopped{Reason: "the batch is cancelled"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := initOf(t, undoing)
+			wantEffects(t, p.onBatch(engine.BatchStopped{By: by}), engine.Stop{})
+			end(p)
+			if p.batch.Status != engine.BatchCancelling || !p.batch.Phases[0].Status.Terminal() {
+				t.Fatalf("batch %s, init %s", p.batch.Status, p.batch.Phases[0].Status)
+			}
+			p.onBatch(engine.BatchDrained{})
+			if p.batch.Status != engine.BatchCancelled {
+				t.Fatalf("batch %s", p.batch.Status)
+			}
+		})
+	}
+}
+
+func TestPhaseWhoseOnCompleteStepsDidNotRunIsCancelledWithItsBatch(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, merging, true)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(engine.BatchStopped{By: by})
+	wantEffects(t, c.counts(1, 100, 0))
+	c.must(engine.BatchDrained{})
+	c.wantPhase(1, engine.PhaseCancelled, "cancelled")
+}
+
+func TestOnCompleteStepsEndWithTheirBatch(t *testing.T) {
+	t.Parallel()
+	p := merge(t)
+	p.onBatch(engine.BatchStopped{By: by})
+	p.gate = engine.Stopped
+	p.on(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.want(engine.RunCancelled)
+	p.onBatch(engine.BatchDrained{})
+	if p.batch.Status != engine.BatchCancelled || p.batch.Phases[0].Status != engine.PhaseCancelled {
+		t.Fatalf("batch %s, phase %s", p.batch.Status, p.batch.Phases[0].Status)
+	}
+}

@@ -1,0 +1,171 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const gated = header + `
+phases:
+  - name: create
+    offset: T-1d
+    steps: [{name: new, worker_id: w1, function: New}]
+  - name: move
+    offset: T-0
+    approval: required
+    require_success: 95%
+    steps: [{name: copy, worker_id: w1, function: Copy}]
+`
+
+// scheduled is a batch all of whose phases are due, or a manual one.
+func batchOf(t *testing.T, source string, manual bool) *crowd {
+	t.Helper()
+	c := &crowd{t: t, rb: read(t, source), at: now}
+	start := &now
+	if manual {
+		start = nil
+	}
+	c.b = engine.NewBatch(42, c.rb, 3, 100, start, "ada", now)
+	return c
+}
+
+func (c *crowd) phase(id int) engine.Phase { return c.b.Phases[id-1] }
+
+// through dispatches a phase, walks it and counts its members as ended.
+func (c *crowd) through(phase, succeeded, failed int) engine.Decision {
+	c.t.Helper()
+	c.must(engine.PhaseDue{Phase: phase})
+	c.must(engine.PhaseWalked{Phase: phase, Pages: c.b.PageCount()})
+	return c.counts(phase, succeeded, failed)
+}
+
+// counts reports all shards of a phase.
+func (c *crowd) counts(phase, succeeded, failed int) engine.Decision {
+	c.t.Helper()
+	p := &c.b.Phases[phase-1]
+	p.ShardsClosed, p.Succeeded, p.Failed = p.Shards, succeeded, failed
+	return c.must(engine.PhaseCounted{Phase: phase})
+}
+
+func (c *crowd) wantStale(e engine.Event) {
+	c.t.Helper()
+	if d := c.must(e); !d.Stale || d.Batch != nil || len(d.Effects) > 0 {
+		c.t.Fatalf("%#v was not out of date: %+v", e, d)
+	}
+}
+
+func (c *crowd) wantPhase(id int, status engine.PhaseStatus, reason string) {
+	c.t.Helper()
+	p := c.phase(id)
+	if p.Status != status || !strings.Contains(p.Reason, reason) || reason == "" && p.Reason != "" {
+		c.t.Fatalf("phase %s is %s (%s), want %s (%s)", p.Name, p.Status, p.Reason, status, reason)
+	}
+}
+
+func (c *crowd) wantBatch(status engine.BatchStatus) {
+	c.t.Helper()
+	if c.b.Status != status || status.Terminal() != (c.b.CompletedAt != nil) {
+		c.t.Fatalf("the batch is %s (%s), ended %v; want %s", c.b.Status, c.b.Error, c.b.CompletedAt, status)
+	}
+}
+
+var by = engine.Mark{By: "ada", At: now, Why: "so it is"}
+
+func TestGateHoldsAPhaseThatIsDueAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated, false)
+	c.must(engine.PhaseDue{Phase: 1})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(engine.PhaseDue{Phase: 2})
+	c.wantPhase(2, engine.PhasePending, `95% of the members succeed in phase "create", where not all have ended`)
+	wantEffects(t, c.counts(1, 94, 6))
+	c.wantPhase(2, engine.PhasePending, "where 94 of 100 did")
+	c.wantStale(engine.PhaseDue{Phase: 2})
+}
+
+func TestShareOfSuccessOpensItsGateAndApprovalTheOther(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated, false)
+	wantEffects(t, c.through(1, 95, 5))
+	c.wantPhase(2, engine.PhasePending, "approval")
+	d := c.must(engine.PhaseApproved{Phase: 2, By: by})
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 || d.Effects[0].(engine.Announce).Again == "" {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	if p := c.phase(2); p.Approved == nil || *p.Approved != by {
+		t.Fatalf("approved by %+v", p.Approved)
+	}
+	again := c.must(engine.PhaseApproved{Phase: 2, By: engine.Mark{By: "bob"}})
+	if !again.Repeated || len(again.Effects) != 1 || c.phase(2).Approved.By != "ada" {
+		t.Fatalf("approved again: %+v", again)
+	}
+	c.must(engine.PhaseDue{Phase: 2})
+	c.wantPhase(2, engine.PhaseDispatched, "")
+}
+
+func TestApprovalLetsAPhaseBeginWithFewerSuccesses(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated, false)
+	c.through(1, 1, 99)
+	c.must(engine.PhaseApproved{Phase: 2, By: by})
+	c.must(engine.PhaseDue{Phase: 2})
+	c.wantPhase(2, engine.PhaseDispatched, "")
+}
+
+func TestApprovalInAdvanceOpensTheGateWhenThePhaseIsDue(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated, false)
+	c.at = now.Add(-25 * time.Hour)
+	wantEffects(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
+	c.at = now
+	d := c.through(1, 100, 0)
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+}
+
+func TestGateRefusesTheAdvanceOfAManualBatchAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated, true)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.counts(1, 94, 6)
+	_, err := c.on(engine.Advanced{})
+	wantRefusal(t, err, "94 of 100")
+	wantEffects(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
+	wantEffects(t, c.must(engine.Advanced{}), engine.Announce{Phase: 2})
+}
+
+func TestOnlyAPhaseThatWaitsAtAGateIsApproved(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated, false)
+	_, err := c.on(engine.PhaseApproved{Phase: 1, By: by})
+	wantRefusal(t, err, "no gate")
+	_, err = c.on(engine.PhaseApproved{Phase: 3, By: by})
+	wantRefusal(t, err, "no phase execution 3")
+	c.must(engine.BatchStopped{By: by})
+	_, err = c.on(engine.PhaseApproved{Phase: 2, By: by})
+	wantRefusal(t, err, "cancelled")
+}
+
+// Members of a later phase would overtake those of the one that is held.
+func TestPhaseBehindOneThatIsHeldIsHeldToo(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated+`
+  - name: tell
+    offset: T-0
+    steps: [{name: mail, worker_id: w1, function: Mail}]
+`, false)
+	c.through(1, 100, 0)
+	c.wantStale(engine.PhaseDue{Phase: 3})
+	c.must(engine.PhaseApproved{Phase: 2, By: by})
+	c.must(engine.PhaseDue{Phase: 2})
+	c.wantStale(engine.PhaseDue{Phase: 3})
+	d := c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 3 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+}

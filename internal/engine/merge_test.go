@@ -1,0 +1,163 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const merging = header + `
+phases:
+  - name: move
+    offset: T-0
+    steps: [{name: copy, worker_id: w1, function: Copy}]
+    on_complete:
+      - {name: report, worker_id: w1, function: Report, params: {Of: "{{_phase_members}}", Good: "{{_phase_succeeded}}", Bad: "{{_phase_failed}}", Gone: "{{_phase_cancelled}}"}, output_params: {ReportId: id}}
+      - {name: send, worker_id: w1, function: Send, params: {Report: "{{ReportId}}"}, on_failure: drop}
+  - name: clean
+    offset: T-0
+    steps: [{name: tidy, worker_id: w1, function: Tidy}]
+rollbacks:
+  drop: [{name: remove, worker_id: w1, function: Remove, params: {Report: "{{ReportId}}"}}]
+`
+
+// merge is a batch whose first phase has ended for all members, with the run of its
+// on_complete steps.
+func merge(t *testing.T) *person {
+	t.Helper()
+	c := batchOf(t, merging, true)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	wantEffects(t, c.counts(1, 90, 10), engine.Merge{Phase: 1})
+	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
+	p.without(1)
+	return p
+}
+
+func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
+	t.Parallel()
+	p := merge(t)
+	if got := string(p.step().Params); got != `{"Bad":10,"Gone":0,"Good":90,"Of":100}` {
+		t.Fatalf("parameters %s", got)
+	}
+	if p.step().JobID != "step-10000000000-attempt-1" {
+		t.Fatalf("job %s", p.step().JobID)
+	}
+	p.answer(`{"id":"r1"}`)
+	if got := string(p.step().Params); got != `{"Report":"r1"}` {
+		t.Fatalf("the second step did not get the first one's output: %s", got)
+	}
+	if p.batch.Phases[0].Status != engine.PhaseDispatched {
+		t.Fatalf("the phase is %s before its on_complete steps have ended", p.batch.Phases[0].Status)
+	}
+	p.answer(`true`)
+	if got := p.batch.Phases[0]; got.Status != engine.PhaseCompleted || got.Merge != engine.RunSucceeded {
+		t.Fatalf("phase %+v", got)
+	}
+	wantEffects(t, p.onBatch(engine.Advanced{}), engine.Announce{Phase: 2})
+}
+
+func TestOnCompleteThatFailsFailsThePhaseAfterItsRollback(t *testing.T) {
+	t.Parallel()
+	p := merge(t)
+	p.answer(`{"id":"r1"}`)
+	p.refuse("no")
+	p.want(engine.RunRollingBack)
+	if got := string(p.step().Params); got != `{"Report":"r1"}` {
+		t.Fatalf("parameters of the rollback: %s", got)
+	}
+	p.answer(`true`)
+	got := p.batch.Phases[0]
+	if got.Status != engine.PhaseFailed || got.Reason != `on_complete: step "send": no` {
+		t.Fatalf("phase %s: %s", got.Status, got.Reason)
+	}
+}
+
+func TestPhaseIsNotLeftWhileItsOnCompleteStepsRun(t *testing.T) {
+	t.Parallel()
+	p := merge(t)
+	c := crowd{t: t, b: p.batch}
+	_, err := c.on(engine.Advanced{})
+	wantRefusal(t, err, "its on_complete steps have ended")
+}
+
+func TestMergeIsAskedForAgainUntilItHasEnded(t *testing.T) {
+	t.Parallel()
+	p := merge(t)
+	for _, e := range []engine.Event{engine.PhaseCounted{Phase: 1}, engine.PhaseWalked{Phase: 1, Pages: 3}} {
+		d := p.onBatch(e)
+		if !d.Repeated {
+			t.Fatalf("%T again: %+v", e, d)
+		}
+		wantEffects(t, d, engine.Merge{Phase: 1})
+	}
+	p.answer(`{"id":"r1"}`)
+	p.answer(`true`)
+	wantEffects(t, p.onBatch(engine.PhaseCounted{Phase: 1}))
+}
+
+// All shards may report before the walk is known to be over.
+func TestMergeFollowsTheWalkWhereTheMembersWereFaster(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, merging, true)
+	c.must(engine.Advanced{})
+	p := &c.b.Phases[0]
+	p.ShardsClosed, p.Succeeded = 3, 100
+	wantEffects(t, c.must(engine.PhaseCounted{Phase: 1}))
+	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.Merge{Phase: 1})
+	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.Merge{Phase: 1})
+}
+
+func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, merging, true)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	wantEffects(t, c.counts(1, 0, 0))
+	c.wantPhase(1, engine.PhaseFailed, "no active member")
+}
+
+func TestOnCompleteThatFailedIsRetriedAtTheStepThatFailed(t *testing.T) {
+	t.Parallel()
+	p := merge(t)
+	p.refuse("no")
+	if p.batch.Phases[0].Status != engine.PhaseFailed {
+		t.Fatalf("phase %s", p.batch.Phases[0].Status)
+	}
+	d := p.retrySequence("t1")
+	wantEffects(t, d, engine.StartNext{Phase: 1})
+	if got := p.batch.Phases[0]; got.Status != engine.PhaseDispatched || got.Merge != engine.RunRunning || got.Reason != "" {
+		t.Fatalf("phase %+v", got)
+	}
+	if d := p.retrySequence("t1"); !d.Repeated {
+		t.Fatalf("the request again: %+v", d)
+	}
+	p.on(engine.RunStarted{})
+	if p.step().JobID != "step-10000000000-attempt-2" {
+		t.Fatalf("job %s", p.step().JobID)
+	}
+	p.answer(`{"id":"r1"}`)
+	p.answer(`true`)
+	if got := p.batch.Phases[0]; got.Status != engine.PhaseCompleted {
+		t.Fatalf("phase %s", got.Status)
+	}
+}
+
+// retrySequence asks for the run, which has no member, to be tried again.
+func (p *person) retrySequence(task string) engine.Decision {
+	p.t.Helper()
+	d, err := p.tryRetrySequence(task)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return d
+}
+
+func (p *person) tryRetrySequence(task string) (engine.Decision, error) {
+	p.t.Helper()
+	d, err := engine.Decide(engine.State{Batch: &p.batch, Run: &p.run}, engine.SequenceRetried{Task: task}, p.at)
+	if d.Batch != nil {
+		p.batch, p.run = *d.Batch, *d.Runs[0]
+	}
+	return d, err
+}
