@@ -328,6 +328,12 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 	if item.Count != 1 {
 		t.Fatalf("%+v", item)
 	}
+	m.EnqueuedAt = epoch.Add(time.Minute) // put back by a handler for an outage: it is open anyway
+	w.deliver(m)
+	if got := w.message(item.ID); got.Count != 1 {
+		t.Fatalf("%+v", got)
+	}
+	m.EnqueuedAt = epoch
 	view, err := w.app.Discard(w.ctx, ada, item.ID, "a test of the sender's")
 	if err != nil || view.Status != app.UnprocessedDiscarded || view.Handled.By != "ada" || view.Handled.Why != "a test of the sender's" {
 		t.Fatalf("%+v, %v", view, err)
@@ -364,6 +370,58 @@ func TestReplayOfNothingIsAMessageOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.kept(app.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestReplayThatWasPutBackIsKeptWithItsMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{}`)
+	if _, err := w.app.Replay(w.ctx, ada, item.ID, ""); err != nil {
+		t.Fatal(describe(err))
+	}
+	w.deliver(app.Message{ID: "replay-" + item.ID + "-1-again-1767323045", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1})
+	if got := w.kept(app.ListOptions{}); len(got) != 1 || got[0].ID != item.ID || got[0].Count != 2 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestReplayWithoutABrokerChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{}`)
+	a, way := w.process(0)
+	way.shut.Store(true)
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
+		t.Fatalf("%v", err)
+	}
+	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Replays != 0 || got.Handled != nil {
+		t.Fatalf("%+v", got)
+	}
+	way.shut.Store(false)
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != app.UnprocessedReplayed {
+		t.Fatalf("%+v, %v", view, err)
+	}
+}
+
+// A discard that meets a failed replay half-way is decided on what is there by then.
+func TestDiscardAndReplayAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{}`)
+	way := &meddler{Sender: w.bus}
+	a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
+	way.after = func() { // the message is on its way, and not yet marked
+		if _, err := w.app.Discard(w.ctx, app.Caller{Name: "grace"}, item.ID, ""); err != nil {
+			t.Error(describe(err))
+		}
+	}
+	view, err := a.Replay(w.ctx, ada, item.ID, "")
+	if err != nil || view.Status != app.UnprocessedReplayed || view.Handled.By != "ada" {
+		t.Fatalf("it was sent, and is shown as %+v, %v", view, err)
+	}
+	if got := w.message(item.ID); got.Status != app.UnprocessedReplayed || got.Replays != 1 {
 		t.Fatalf("%+v", got)
 	}
 }
