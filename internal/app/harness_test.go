@@ -40,7 +40,21 @@ type world struct {
 // worker answers a job: a result as JSON, or an error.
 type worker func(j message.Job) (string, error)
 
+// errLost is a job that nothing is ever heard of, at least not for now.
+var errLost = errors.New("no answer")
+
+// failure is a failure with all that a worker may tell of it.
+type failure struct{ message.JobError }
+
+func (f *failure) Error() string { return f.Message }
+
 func newWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorldAt(t, nil)
+}
+
+// newWorldAt is a world by a clock; nil is the real one.
+func newWorldAt(t testing.TB, now func() time.Time) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
@@ -50,7 +64,7 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.cosmos.Close() })
-	if w.broker, err = servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}); err != nil {
+	if w.broker, err = servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.broker.Close() })
@@ -67,7 +81,7 @@ func newWorld(t testing.TB) *world {
 	if w.client, err = azservicebus.NewClientFromConnectionString(w.broker.ConnectionString(), nil); err != nil {
 		t.Fatal(err)
 	}
-	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler)})
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Now: now, Log: slog.New(slog.DiscardHandler)})
 	return w
 }
 
@@ -172,8 +186,15 @@ func (w *world) work(body []byte, answer worker) error {
 	w.mu.Unlock()
 	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: time.Now().UTC(), CorrelationData: j.CorrelationData}
 	result, err := answer(j)
+	if errors.Is(err, errLost) {
+		return nil
+	}
 	if err != nil {
 		r.Status, r.Error = message.StatusFailure, &message.JobError{Message: err.Error(), Type: "Test"}
+		var wish *failure
+		if errors.As(err, &wish) {
+			r.Error = &wish.JobError
+		}
 	} else {
 		r.Result = json.RawMessage(result)
 	}

@@ -1,0 +1,612 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// stage is a world in which nothing happens by itself: time stands still until the
+// test lets it pass, and messages wait at the broker until the test lets them come.
+type stage struct {
+	*world
+	hard  bool       // messages come twice, late and in any order, to two processes
+	other *app.App   // the second process
+	clock *fakeClock // of both, and of the broker
+
+	script script                              // what the worker answers; true where it says nothing
+	park   func(kind string, body string) bool // events that are kept back, for now
+	begun  atomic.Int64                        // messages that were received
+	done   atomic.Int64                        // of those, the ones that are settled
+	mu     sync.Mutex                          // what follows
+	past   []past                              // all messages that the processes were given
+	parked []past                              // those kept back
+	said   map[string]func() (string, error)   // what was answered to a job, by its message id
+	rng    *rand.Rand
+}
+
+// past is a message, with what takes it.
+type past struct {
+	m      app.Message
+	handle func(*app.App, context.Context, app.Message) error
+}
+
+// script is what the worker answers, by function.
+type script map[string]worker
+
+type fakeClock struct{ ns atomic.Int64 }
+
+func (c *fakeClock) Now() time.Time { return time.Unix(0, c.ns.Load()).UTC() }
+
+// dawn is when every stage begins.
+var dawn = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// play puts a piece on two stages: one where every message comes once, and one where
+// each comes twice, late and in any order, to either of two processes. At its end all
+// that is counted must be as a recount has it.
+func play(t *testing.T, piece func(t *testing.T, s *stage)) {
+	t.Helper()
+	for _, hard := range []bool{false, true} {
+		name := "each message once"
+		if hard {
+			name = "each message twice, in any order, to two processes"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, hard)
+			piece(t, s)
+			s.verify()
+		})
+	}
+}
+
+func newStage(t testing.TB, hard bool) *stage {
+	t.Helper()
+	clock := &fakeClock{}
+	clock.ns.Store(dawn.UnixNano())
+	seed := uint64(time.Now().UnixNano())
+	s := &stage{world: newWorldAt(t, clock.Now), hard: hard, clock: clock, said: map[string]func() (string, error){}, rng: rand.New(rand.NewPCG(seed, 0))}
+	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if t.Failed() && hard {
+			t.Logf("the order of messages was drawn from seed %d", seed)
+		}
+	})
+	return s
+}
+
+// pass lets time pass, and what falls due in it come about.
+func (s *stage) pass(d time.Duration) {
+	s.t.Helper()
+	s.clock.ns.Add(int64(d))
+	s.broker.Tick()
+	s.settle()
+}
+
+// settle lets all messages come that are there, and those that follow from them,
+// until there are none. On a hard stage those come again then, and with them some of
+// long ago.
+func (s *stage) settle() {
+	s.t.Helper()
+	s.mu.Lock()
+	before := len(s.past)
+	s.mu.Unlock()
+	s.deliver()
+	if !s.hard {
+		return
+	}
+	s.mu.Lock()
+	again := slices.Clone(s.past[before:])
+	for range min(before, 5) {
+		again = append(again, s.past[s.rng.IntN(before)])
+	}
+	s.rng.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
+	s.mu.Unlock()
+	for chunk := range slices.Chunk(again, 8) {
+		var all sync.WaitGroup
+		for _, p := range chunk {
+			all.Go(func() { s.give(p) })
+		}
+		all.Wait()
+	}
+	s.deliver()
+}
+
+// give gives a message to one of the processes.
+func (s *stage) give(p past) {
+	s.mu.Lock()
+	process := s.app
+	if s.hard && s.rng.IntN(2) == 0 {
+		process = s.other
+	}
+	s.mu.Unlock()
+	if err := p.handle(process, s.ctx, p.m); err != nil {
+		s.t.Errorf("%s %s: %v", p.m.Type, p.m.ID, describe(err))
+	}
+}
+
+// deliver takes what the broker has until it has no more.
+func (s *stage) deliver() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.ctx)
+	var all sync.WaitGroup
+	take := func(topic, subscription string, handle func(*azservicebus.ReceivedMessage) error) {
+		all.Go(func() {
+			receiver, err := s.client.NewReceiverForSubscription(topic, subscription, nil)
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			defer receiver.Close(context.Background())
+			for ctx.Err() == nil {
+				messages, err := receiver.ReceiveMessages(ctx, 20, nil)
+				if err != nil {
+					continue
+				}
+				s.begun.Add(int64(len(messages)))
+				s.mu.Lock()
+				if s.hard {
+					s.rng.Shuffle(len(messages), func(i, j int) { messages[i], messages[j] = messages[j], messages[i] })
+				}
+				s.mu.Unlock()
+				for _, m := range messages {
+					all.Go(func() {
+						if err := handle(m); err != nil {
+							s.t.Errorf("%s %s: %v", topic, m.MessageID, describe(err))
+						}
+						if err := receiver.CompleteMessage(s.ctx, m, nil); err != nil {
+							s.t.Errorf("%s %s: %v", topic, m.MessageID, err)
+						}
+						s.done.Add(1)
+					})
+				}
+			}
+		})
+	}
+	take(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
+		s.takeUp(past{m: delivered(m), handle: (*app.App).HandleEvent})
+		return nil
+	})
+	take(message.TopicWorkerResults, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
+		s.takeUp(past{m: delivered(m), handle: (*app.App).HandleResult})
+		return nil
+	})
+	take(message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), func(m *azservicebus.ReceivedMessage) error {
+		return s.work(m.Body, s.reply)
+	})
+	for !s.quiet() {
+		if s.ctx.Err() != nil || s.t.Failed() {
+			s.t.Error("it does not come to rest")
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	all.Wait()
+	if s.t.Failed() {
+		s.t.FailNow()
+	}
+}
+
+// quiet tells whether no message is there or under way.
+func (s *stage) quiet() bool {
+	begun := s.begun.Load()
+	if s.done.Load() != begun {
+		return false
+	}
+	for path, e := range s.broker.Stats().Entities {
+		if strings.Contains(strings.ToLower(path), "/subscriptions/") && !strings.Contains(path, "$") && e.Messages > 0 {
+			return false
+		}
+	}
+	return s.begun.Load() == begun
+}
+
+func (s *stage) takeUp(p past) {
+	s.mu.Lock()
+	if s.park != nil && s.park(p.m.Type, string(p.m.Body)) {
+		s.parked = append(s.parked, p)
+		s.mu.Unlock()
+		return
+	}
+	s.past = append(s.past, p)
+	s.mu.Unlock()
+	s.give(p)
+}
+
+// unpark lets the messages come that were kept back.
+func (s *stage) unpark() {
+	s.t.Helper()
+	s.park = nil
+	parked := s.parked
+	s.parked = nil
+	for _, p := range parked {
+		s.takeUp(p)
+	}
+	s.settle()
+}
+
+// reply answers a job as the script has it; the same job always in the same way.
+func (s *stage) reply(j message.Job) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	say, known := s.said[j.ID()]
+	if !known {
+		result, err := "true", error(nil)
+		if f := s.script[j.FunctionName]; f != nil {
+			result, err = f(j)
+		}
+		say = func() (string, error) { return result, err }
+		s.said[j.ID()] = say
+	}
+	return say()
+}
+
+// answers lets the worker answer the last job of a function for a member, of which
+// it has said nothing so far.
+func (s *stage) answers(member int, function, result string, err error) {
+	s.t.Helper()
+	for _, j := range slices.Backward(s.jobs) {
+		if j.FunctionName == function && who(j) == member {
+			s.answersJob(j, result, err)
+			return
+		}
+	}
+	s.t.Fatalf("member %d has no job of %s", member, function)
+}
+
+func (s *stage) answersJob(j message.Job, result string, err error) {
+	s.t.Helper()
+	s.said[j.ID()] = func() (string, error) { return result, err }
+	body, _ := json.Marshal(j)
+	taken := len(s.jobs)
+	if err := s.work(body, s.reply); err != nil {
+		s.t.Fatal(err)
+	}
+	s.jobs = s.jobs[:taken]
+	s.settle()
+}
+
+// who is the member that a job is for; 0 for none.
+func who(j message.Job) int {
+	_, member, _, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	if err != nil {
+		panic(err)
+	}
+	return member
+}
+
+// calls are the functions that the worker was called with for a member, in order.
+// A job that came twice was one call.
+func (s *stage) calls(member int) string {
+	var out []string
+	seen := map[string]bool{}
+	for _, j := range s.jobs {
+		if who(j) == member && !seen[j.ID()] {
+			seen[j.ID()] = true
+			out = append(out, j.FunctionName)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Answers.
+
+func always(result string) worker { return func(message.Job) (string, error) { return result, nil } }
+
+func fails(err error) worker { return func(message.Job) (string, error) { return "", err } }
+
+// only answers some members so; the others get true.
+func only(then worker, members ...int) worker {
+	return func(j message.Job) (string, error) {
+		if slices.Contains(members, who(j)) {
+			return then(j)
+		}
+		return "true", nil
+	}
+}
+
+// inTurn gives each job of a member the next answer; the last of them to all that follow.
+func inTurn(answers ...worker) worker {
+	count := map[int]int{}
+	return func(j message.Job) (string, error) {
+		n := count[who(j)]
+		count[who(j)]++
+		return answers[min(n, len(answers)-1)](j)
+	}
+}
+
+// What administrators do.
+
+
+func must[T any](s *stage, v T, err error) T {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(describe(err))
+	}
+	return v
+}
+
+// advance moves a batch on, and lets all come that follows.
+func (s *stage) advance(id int) {
+	s.t.Helper()
+	_, err := s.app.Advance(s.ctx, ada, id)
+	must(s, 0, err)
+	s.settle()
+}
+
+// Pauses, resumptions and cancellations reach the other process within a second.
+func (s *stage) pause(id int) {
+	s.t.Helper()
+	_, err := s.app.Pause(s.ctx, ada, id, "wait")
+	must(s, 0, err)
+	s.pass(time.Second)
+}
+
+func (s *stage) resume(id int) {
+	s.t.Helper()
+	_, err := s.app.Resume(s.ctx, ada, id, "go on")
+	must(s, 0, err)
+	s.pass(time.Second)
+}
+
+func (s *stage) cancel(id int) {
+	s.t.Helper()
+	_, err := s.app.Cancel(s.ctx, ada, id, "enough")
+	must(s, 0, err)
+	s.pass(time.Second)
+}
+
+func (s *stage) tick() {
+	s.t.Helper()
+	if err := s.app.Tick(s.ctx); err != nil {
+		s.t.Fatal(describe(err))
+	}
+	s.settle()
+}
+
+// What is to be seen.
+
+// wantStatus holds a batch's status against what it should be.
+func (s *stage) wantStatus(id int, want string) {
+	s.t.Helper()
+	if got := s.status(id); got != want {
+		s.t.Fatalf("the batch is %s, not %s: %s", got, want, s.phaseText(id))
+	}
+}
+
+// phaseText tells of each phase execution how it stands: of its members, how many
+// succeeded, failed and were cancelled, and how many are still in it.
+func (s *stage) phaseText(id int) string {
+	var out []string
+	for _, p := range s.phases(id) {
+		text := fmt.Sprintf("%s %s %d/%d/%d", p.Name, p.Status, p.Succeeded, p.Failed, p.Cancelled)
+		if p.Running > 0 {
+			text += fmt.Sprintf("+%d", p.Running)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s *stage) wantPhases(id int, want string) {
+	s.t.Helper()
+	if got := s.phaseText(id); got != want {
+		s.t.Fatalf("phases: %s\n  want: %s", got, want)
+	}
+}
+
+// steps are a member's, in the order of phases; member 0 has those of the batch.
+func (s *stage) steps(id, member int) []app.StepView {
+	s.t.Helper()
+	page, err := s.app.Steps(s.ctx, id, app.ListOptions{Limit: 1000, Member: member})
+	must(s, 0, err)
+	return slices.DeleteFunc(page.Items, func(v app.StepView) bool { return v.MemberID != member })
+}
+
+func (s *stage) step(id, member int, name string) app.StepView {
+	s.t.Helper()
+	for _, v := range slices.Backward(s.steps(id, member)) {
+		if v.Name == name {
+			return v
+		}
+	}
+	s.t.Fatalf("member %d of batch %d has no step %s", member, id, name)
+	return app.StepView{}
+}
+
+func (s *stage) stepText(id, member int) string {
+	var out []string
+	for _, v := range s.steps(id, member) {
+		out = append(out, v.Name+" "+v.Status)
+	}
+	return strings.Join(out, ", ")
+}
+
+func (s *stage) wantSteps(id, member int, want string) {
+	s.t.Helper()
+	if got := s.stepText(id, member); got != want {
+		s.t.Fatalf("steps of member %d: %s\n  want: %s", member, got, want)
+	}
+}
+
+func (s *stage) wantCalls(member int, want string) {
+	s.t.Helper()
+	if got := s.calls(member); got != want {
+		s.t.Fatalf("calls for member %d: %s\n  want: %s", member, got, want)
+	}
+}
+
+// member gives one by id.
+func (s *stage) member(id, member int) app.MemberView {
+	s.t.Helper()
+	for _, m := range s.members(id) {
+		if m.ID == member {
+			return m
+		}
+	}
+	s.t.Fatalf("batch %d has no member %d", id, member)
+	return app.MemberView{}
+}
+
+func (s *stage) wantMember(id, member int, want string) {
+	s.t.Helper()
+	if m := s.member(id, member); m.Status != want {
+		s.t.Fatalf("member %d is %s, not %s: %s", member, m.Status, want, m.Error)
+	}
+}
+
+// trail is the audit trail of a batch, the oldest first.
+func (s *stage) trail(id int) []app.AuditView {
+	s.t.Helper()
+	page, err := s.app.Audit(s.ctx, id, app.ListOptions{Limit: 1000})
+	must(s, 0, err)
+	slices.Reverse(page.Items)
+	return page.Items
+}
+
+// refused holds an error against what a refusal should say.
+func (s *stage) refused(err error, code app.Code, says string) {
+	s.t.Helper()
+	if err == nil || app.CodeOf(err) != code || !strings.Contains(err.Error(), says) {
+		s.t.Fatalf("%v\n  want %s: …%s…", err, code, says)
+	}
+}
+
+// verify recounts all that is counted, in every batch, and sees that nothing was
+// left over: no message that could not be processed, and of a batch that has ended no
+// run and no member under way.
+func (s *stage) verify() {
+	s.t.Helper()
+	kept, err := store.All[app.Unprocessed](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	must(s, 0, err)
+	for _, k := range kept {
+		s.t.Errorf("a message of type %s could not be processed: %s", k.Doc.Type, k.Doc.Reason)
+	}
+	for path, e := range s.broker.Stats().Entities {
+		if e.DeadLettered > 0 {
+			s.t.Errorf("%d messages of %s were dead-lettered", e.DeadLettered, path)
+		}
+	}
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, 0, err)
+	for _, b := range page.Items {
+		s.recount(b)
+	}
+}
+
+func (s *stage) recount(listed app.BatchView) {
+	s.t.Helper()
+	id := listed.ID
+	item, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(id))
+	must(s, 0, err)
+	b := item.Doc
+	if listed.Status != string(b.Status) || listed.MemberCount != b.Members {
+		s.t.Errorf("batch %d is %s with %d members, and listed as %s with %d", id, b.Status, b.Members, listed.Status, listed.MemberCount)
+	}
+	runs, err := store.All[engine.Run](s.ctx, s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'run'")
+	must(s, 0, err)
+	shards, err := store.All[engine.Shard](s.ctx, s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'shard'")
+	must(s, 0, err)
+	type place struct{ phase, page int }
+	counted := map[place]engine.Shard{}
+	removals := map[int]engine.Phase{}
+	for _, item := range runs {
+		r := item.Doc
+		if b.Status.Terminal() && !r.Status.Terminal() {
+			s.t.Errorf("batch %d has ended, its run %s is %s", id, item.ID, r.Status)
+		}
+		switch {
+		case r.Kind == engine.KindPhase:
+			at := place{r.Phase, r.Page}
+			c := counted[at]
+			c.Phase, c.Page = r.Phase, r.Page
+			c.Runs++
+			if r.Status.Terminal() {
+				c.Count(r.Status)
+			} else {
+				c.Open++
+			}
+			counted[at] = c
+		case r.Kind == engine.KindRemoval:
+			p := removals[r.Phase]
+			switch r.Status {
+			case engine.RunSucceeded:
+				p.Succeeded++
+			case engine.RunFailed:
+				p.Failed++
+			case engine.RunCancelled:
+				p.Cancelled++
+			default:
+				p.Open++
+			}
+			removals[r.Phase] = p
+		}
+	}
+	sums := map[int]engine.Phase{}
+	for _, item := range shards {
+		got := item.Doc
+		want := counted[place{got.Phase, got.Page}]
+		want.Phase, want.Page, want.Reported = got.Phase, got.Page, want.Open == 0
+		if got != want {
+			s.t.Errorf("batch %d counts %+v; a recount gives %+v", id, got, want)
+		}
+		delete(counted, place{got.Phase, got.Page})
+		if sum := sums[got.Phase]; got.Reported {
+			sum.ShardsClosed++
+			sum.Succeeded, sum.Failed, sum.Cancelled = sum.Succeeded+got.Succeeded, sum.Failed+got.Failed, sum.Cancelled+got.Cancelled
+			sums[got.Phase] = sum
+		}
+	}
+	for at := range maps.Keys(counted) {
+		s.t.Errorf("batch %d has runs of page %d in phase execution %d, and no shard", id, at.page, at.phase)
+	}
+	for _, p := range b.Phases {
+		want := sums[p.ID]
+		switch p.Kind {
+		case engine.KindInit:
+			continue
+		case engine.KindRemoval:
+			want = removals[p.ID]
+		}
+		got := [5]int{p.ShardsClosed, p.Open, p.Succeeded, p.Failed, p.Cancelled}
+		if got != [5]int{want.ShardsClosed, want.Open, want.Succeeded, want.Failed, want.Cancelled} {
+			s.t.Errorf("batch %d: phase execution %d (%s) has shards closed, open, succeeded, failed, cancelled %v; a recount gives %+v", id, p.ID, p.Name, got, want)
+		}
+		if b.Status.Terminal() && !p.Status.Terminal() && b.Error == "" {
+			s.t.Errorf("batch %d is %s and its phase %s is %s", id, b.Status, p.Name, p.Status)
+		}
+	}
+	if !b.Status.Terminal() {
+		return
+	}
+	members, err := store.All[engine.Member](s.ctx, s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'member'")
+	must(s, 0, err)
+	for _, m := range members {
+		if m.Doc.OpenPhase != 0 || len(m.Doc.Queue) > 0 || m.Doc.Leaving {
+			s.t.Errorf("batch %d has ended, and its member %d is in phase execution %d with %v to come", id, m.Doc.ID, m.Doc.OpenPhase, m.Doc.Queue)
+		}
+	}
+}
+
+func (s *stage) batchOf(id int) app.BatchView {
+	s.t.Helper()
+	v, err := s.app.Batch(s.ctx, id)
+	return must(s, v, err)
+}
