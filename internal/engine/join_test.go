@@ -1,0 +1,127 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const three = header + `
+phases:
+  - name: create
+    offset: T-2d
+    steps: [{name: new, worker_id: w1, function: New}]
+  - name: move
+    offset: T-1d
+    steps: [{name: copy, worker_id: w1, function: Copy}]
+  - name: clean
+    offset: T-0
+    steps: [{name: tidy, worker_id: w1, function: Tidy}]
+`
+
+// midway has its first phase done, the second walked and the third to come.
+func midway(t *testing.T) *crowd {
+	t.Helper()
+	c := batchOf(t, three, true)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.counts(1, 100, 0)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+	return c
+}
+
+func TestLateMembersCatchUpOnThePhasesBehindThemInOrder(t *testing.T) {
+	t.Parallel()
+	c := midway(t)
+	d := c.must(engine.MembersJoined{Members: 2, Key: "zoe"})
+	want := engine.Join{Page: 4, First: 101, Key: "zoe", Phases: []int{1, 2}}
+	wantEffects(t, d, engine.CatchUp{Join: want})
+	if c.b.Members != 102 || c.b.PageCount() != 4 || len(c.b.Joining) != 1 {
+		t.Fatalf("%d members on %d pages, joining %v", c.b.Members, c.b.PageCount(), c.b.Joining)
+	}
+	for id, status := range map[int]engine.PhaseStatus{1: engine.PhaseDispatched, 2: engine.PhaseDispatched, 3: engine.PhasePending} {
+		c.wantPhase(id, status, "")
+	}
+	if c.phase(1).Shards != 4 || c.phase(2).Shards != 4 || c.phase(1).CompletedAt != nil {
+		t.Fatalf("phases %+v", c.b.Phases)
+	}
+}
+
+func TestLateMembersTakePartInThePhasesToCome(t *testing.T) {
+	t.Parallel()
+	c := midway(t)
+	c.must(engine.MembersJoined{Members: 2, Key: "zoe"})
+	c.counts(1, 102, 0)
+	c.counts(2, 102, 0)
+	c.must(engine.Advanced{})
+	wantEffects(t, c.must(engine.PhaseWalked{Phase: 3, Pages: 3}), engine.WalkOn{Phase: 3, Page: 4})
+	c.must(engine.PhaseWalked{Phase: 3, Pages: 4})
+	c.counts(3, 102, 0)
+	c.wantBatch(engine.BatchActive) // until they have caught up, runs of theirs may be missing
+	c.must(engine.PageCaughtUp{Page: 4})
+	c.wantBatch(engine.BatchCompleted)
+	c.wantStale(engine.PageCaughtUp{Page: 4})
+}
+
+func TestWalkGoesOnToThePagesThatWereAddedBehindIt(t *testing.T) {
+	t.Parallel()
+	c := midway(t)
+	c.counts(2, 100, 0)
+	c.must(engine.Advanced{})
+	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
+	if got := d.Effects[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{1, 2}) {
+		t.Fatalf("the phase that is being walked is among those to catch up on: %v", got)
+	}
+	for range 2 { // the walk's last page comes twice
+		wantEffects(t, c.must(engine.PhaseWalked{Phase: 3, Pages: 3}), engine.WalkOn{Phase: 3, Page: 4})
+	}
+	if c.phase(3).Walked {
+		t.Fatal("the walk is over without the last page")
+	}
+}
+
+func TestLateMembersCatchUpOnTheNewestVersionOfAPhase(t *testing.T) {
+	t.Parallel()
+	c := midway(t)
+	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
+	c.counts(2, 100, 0)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 4, Pages: 3})
+	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
+	if got := d.Effects[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{2, 4}) {
+		t.Fatalf("phases %v", got)
+	}
+}
+
+func TestPageThatJoinedFirstCatchesUpFirst(t *testing.T) {
+	t.Parallel()
+	c := midway(t)
+	c.must(engine.MembersJoined{Members: 49, Key: "yan"})
+	c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
+	if c.b.PageCount() != 5 || c.b.Joining[1].First != 150 {
+		t.Fatalf("joining %+v", c.b.Joining)
+	}
+	c.must(engine.PageCaughtUp{Page: 5})
+	if len(c.b.Joining) != 1 || c.b.Joining[0].Page != 4 {
+		t.Fatalf("joining %+v", c.b.Joining)
+	}
+	c.must(engine.BatchPaused{By: by})
+	d := c.must(engine.BatchResumed{By: by})
+	if len(d.Effects) != 2 || d.Effects[1].(engine.CatchUp).Page != 4 {
+		t.Fatalf("resume does not take up the catching up: %v", d.Effects)
+	}
+}
+
+func TestNobodyJoinsABatchThatHasEnded(t *testing.T) {
+	t.Parallel()
+	c := midway(t)
+	c.counts(2, 0, 100)
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
+	c.counts(3, 0, 0)
+	c.wantBatch(engine.BatchCompleted)
+	_, err := c.on(engine.MembersJoined{Members: 1, Key: "zoe"})
+	wantRefusal(t, err, "nobody can be added")
+}

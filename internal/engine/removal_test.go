@@ -1,0 +1,212 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const removing = header + `
+phases:
+  - name: move
+    offset: T-0
+    steps: [{name: copy, worker_id: w1, function: Copy, params: {Name: "{{Upn}}"}, on_failure: undo}]
+on_member_removed:
+  - {name: stop, worker_id: w1, function: Stop, params: {Name: "{{Upn}}"}}
+  - {name: tell, worker_id: w1, function: Tell}
+rollbacks:
+  undo: [{name: remove, worker_id: w1, function: Remove}]
+`
+
+// removed is a member in the first phase who has been removed from the batch.
+func removed(t *testing.T) *person {
+	t.Helper()
+	p := enterOf(t, read(t, removing), 1, `{"Upn":"ann@x"}`)
+	p.on(engine.RunStarted{})
+	p.leaves()
+	return p
+}
+
+func (p *person) leaves() engine.Decision {
+	p.t.Helper()
+	d, err := engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{By: by}, p.at)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if d.Member != nil {
+		p.member = *d.Member
+	}
+	if d.Batch != nil {
+		p.batch = *d.Batch
+	}
+	return d
+}
+
+func TestRemovalEndsWhatIsUnderWayAndThenRunsTheRemovalSteps(t *testing.T) {
+	t.Parallel()
+	p := removed(t)
+	if p.member.Status != engine.MemberRemoved || !p.member.Leaving || p.member.Removal != 2 || p.member.RemovedAt == nil {
+		t.Fatalf("member %+v", p.member)
+	}
+	execution := p.batch.Phases[1]
+	if execution.Kind != engine.KindRemoval || execution.Open != 1 || execution.Status != engine.PhaseDispatched {
+		t.Fatalf("execution %+v", execution)
+	}
+	var free bool
+	if p.member, free = engine.Enter(p.member, 2); free {
+		t.Fatal("the removal steps do not wait for the phase")
+	}
+	d := p.on(engine.RunStopped{Reason: "the member was removed"})
+	wantEffects(t, d, engine.Count{Outcome: engine.RunCancelled}, engine.StartNext{Phase: 2})
+	var err error
+	if p.run, err = engine.NewRun(&p.batch, execution, &p.member, p.rb, p.at); err != nil {
+		t.Fatal(err)
+	}
+	wantEffects(t, p.on(engine.RunStarted{}), engine.Dispatch{Step: 0})
+	if p.step().JobID != "step-20000017000-attempt-1" || string(p.step().Params) != `{"Name":"ann@x"}` {
+		t.Fatalf("dispatched %s %s", p.step().JobID, p.step().Params)
+	}
+	p.answer(`true`)
+	wantEffects(t, p.answer(`true`), engine.Leave{Outcome: engine.RunSucceeded})
+	if p.member.Status != engine.MemberRemoved || p.member.Error != "" {
+		t.Fatalf("member %+v", p.member)
+	}
+}
+
+func TestRemovalAskedForAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	p := removed(t)
+	d := p.leaves()
+	if !d.Repeated || d.Batch != nil || p.batch.Phases[1].Open != 1 {
+		t.Fatalf("%+v", d)
+	}
+	wantEffects(t, d, engine.Remove{})
+}
+
+func TestRemovalStepsAreOneExecutionForAllMembersOfAVersion(t *testing.T) {
+	t.Parallel()
+	p := removed(t)
+	p.member = engine.Member{ID: 18, Page: 1, Status: engine.MemberActive}
+	p.leaves()
+	if len(p.batch.Phases) != 2 || p.batch.Phases[1].Open != 2 {
+		t.Fatalf("executions %+v", p.batch.Phases)
+	}
+	p.batch.Version = 4
+	p.member = engine.Member{ID: 19, Page: 1, Status: engine.MemberActive}
+	p.leaves()
+	if len(p.batch.Phases) != 3 || p.batch.Phases[2].Version != 4 || p.member.Removal != 3 {
+		t.Fatalf("executions %+v", p.batch.Phases)
+	}
+}
+
+func TestRemovalWithoutRemovalStepsOnlyEndsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	d := p.leaves()
+	wantEffects(t, d, engine.Remove{})
+	if d.Batch != nil || p.member.Removal != 0 {
+		t.Fatalf("%+v", d)
+	}
+	wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"}), engine.Count{Outcome: engine.RunCancelled})
+}
+
+func TestRunOfARemovedMemberIsCancelledWhenItWouldBegin(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.member.Status = engine.MemberRemoved
+	wantEffects(t, p.on(engine.RunStarted{}), engine.Count{Outcome: engine.RunCancelled})
+	p.want(engine.RunCancelled, engine.StepCancelled)
+}
+
+func TestRunThatTheMemberHasNotComeToIsLeftToItsTurn(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.member.OpenPhase, p.member.Queue = 2, []int{3}
+	p.nothing(engine.RunStopped{Reason: "the member was removed"})
+	p.nothing(engine.RunStarted{})
+}
+
+func TestRollbackOfARemovedMemberIsCarriedToItsEnd(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, removing), 1, `{"Upn":"ann@x"}`)
+	p.on(engine.RunStarted{})
+	p.refuse("no")
+	p.leaves()
+	p.nothing(engine.RunStopped{Reason: "the member was removed"})
+	p.answer(`true`)
+	p.want(engine.RunFailed)
+	if p.member.Status != engine.MemberRemoved || p.member.Error == "" {
+		t.Fatalf("member %+v", p.member)
+	}
+}
+
+func TestCancelLetsARemovalBeginAndFinish(t *testing.T) {
+	t.Parallel()
+	for _, gate := range []engine.Gate{engine.Stopped, engine.Paused} {
+		p := removed(t)
+		p.on(engine.RunStopped{Reason: "the member was removed"})
+		p.member, _ = engine.Enter(p.member, 2)
+		var err error
+		if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
+			t.Fatal(err)
+		}
+		p.gate = gate
+		if gate == engine.Paused {
+			wantEffects(t, p.on(engine.RunStarted{}), engine.Hold{})
+			p.gate = engine.Stopped
+			wantEffects(t, p.on(engine.RunStopped{Reason: "the batch is cancelled"}), engine.Dispatch{Step: 0})
+		} else {
+			wantEffects(t, p.on(engine.RunStarted{}), engine.Dispatch{Step: 0})
+		}
+		p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+		p.answer(`true`)
+		p.refuse("no")
+		p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+		if p.member.Status != engine.MemberRemoved || p.member.Error == "" {
+			t.Fatalf("member %+v", p.member)
+		}
+	}
+}
+
+func TestBatchEndsOnlyWhenTheRemovalsHave(t *testing.T) {
+	t.Parallel()
+	p := removed(t)
+	p.onBatch(engine.Advanced{})
+	p.onBatch(engine.PhaseWalked{Phase: 1, Pages: 1})
+	c := crowd{t: t, b: p.batch}
+	c.counts(1, 1, 0)
+	c.wantBatch(engine.BatchActive)
+	c.b.Phases[1].Open, c.b.Phases[1].Failed = 0, 1
+	c.must(engine.PhaseCounted{Phase: 2})
+	c.wantBatch(engine.BatchCompleted) // the removal failed; the migration of the others did not
+	c.wantPhase(2, engine.PhaseCompleted, "")
+}
+
+func TestCancelledBatchWaitsForARemovalThatIsYetToBegin(t *testing.T) {
+	t.Parallel()
+	p := removed(t)
+	p.onBatch(engine.Advanced{})
+	p.onBatch(engine.BatchStopped{By: by})
+	c := crowd{t: t, b: p.batch}
+	c.wantStale(engine.BatchDrained{})
+	c.b.Phases[1].Open, c.b.Phases[1].Succeeded = 0, 1
+	c.must(engine.BatchDrained{})
+	c.wantBatch(engine.BatchCancelled)
+	c.wantPhase(2, engine.PhaseCompleted, "")
+}
+
+func TestNobodyIsRemovedWhoHasFailedOrWhoseBatchHasEnded(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, removing), 1, `{"Upn":"ann@x"}`)
+	failed := p.member
+	failed.Status = engine.MemberFailed
+	_, err := engine.Decide(engine.State{Batch: &p.batch, Member: &failed, Runbook: p.rb}, engine.MemberLeft{By: by}, now)
+	wantRefusal(t, err, "has failed")
+	p.onBatch(engine.BatchStopped{By: by})
+	_, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{By: by}, now)
+	wantRefusal(t, err, "has ended")
+	if _, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member}, engine.MemberLeft{By: by}, now); err == nil {
+		t.Fatal("decided without the runbook")
+	}
+}

@@ -1,0 +1,146 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+func TestSkippedStepIsPassedByAndItsLateResultRecorded(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User","UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	job := p.step().JobID
+	skip := engine.StepResolved{Step: 0, Skip: true, By: by}
+	wantEffects(t, p.on(skip), engine.Dispatch{Step: 1})
+	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
+	if s := p.run.Steps[0]; s.Resolved == nil || *s.Resolved != by || s.CompletedAt == nil {
+		t.Fatalf("%+v", s)
+	}
+	again := p.on(skip)
+	if !again.Repeated {
+		t.Fatalf("skipped again: %+v", again)
+	}
+	wantEffects(t, again, engine.Dispatch{Step: 1})
+	p.on(engine.StepResult{Step: 0, JobID: job, OK: true, Result: json.RawMessage(`{"id":"late"}`)})
+	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
+	if len(p.run.Outputs) != 0 || p.run.Steps[0].Abandoned[0].Late == nil {
+		t.Fatalf("outputs %v, abandoned %+v", p.run.Outputs, p.run.Steps[0].Abandoned)
+	}
+	p.answer(`true`)
+	p.want(engine.RunSucceeded, engine.StepSkipped, engine.StepSucceeded)
+}
+
+func TestStepThatIsMarkedDoneGivesItsOutputs(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.on(engine.StepResolved{Step: 0, Result: json.RawMessage(`{"id":"by hand"}`), By: by})
+	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+	if got := string(p.step().Params); got != `{"User":"by hand"}` {
+		t.Fatalf("parameters %s", got)
+	}
+}
+
+func TestStepIsNotMarkedDoneWithAResultThatItsFunctionCannotGive(t *testing.T) {
+	t.Parallel()
+	for result, why := range map[string]string{
+		``:                        "the result has no id",
+		`{"name":"ann"}`:          "the result has no id",
+		`{"complete":false}`:      "not complete",
+		`"` + long(200<<10) + `"`: "bytes long",
+	} {
+		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+		p.on(engine.RunStarted{})
+		before := text(t, p.run)
+		_, err := p.try(engine.StepResolved{Step: 0, Result: json.RawMessage(result), By: by})
+		wantRefusal(t, err, why)
+		if text(t, p.run) != before {
+			t.Fatal("the refusal changed the run")
+		}
+	}
+}
+
+func long(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return string(b)
+}
+
+func TestStepThatLiesAheadIsPassedWhenTheRunComesToIt(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	wantEffects(t, p.on(engine.StepResolved{Step: 1, Skip: true, By: by}))
+	p.want(engine.RunWaiting, engine.StepPending, engine.StepSkipped)
+	p.on(engine.RunStarted{})
+	wantEffects(t, p.answer(`{"id":1}`), engine.Count{Outcome: engine.RunSucceeded})
+	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSkipped)
+}
+
+func TestStepThatPollsOrWaitsForItsRetryIsPassedAtOnce(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"complete":false}`)
+	wantEffects(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.Count{Outcome: engine.RunSucceeded})
+	p.nothing(engine.PollDue{Step: 0, Count: 1})
+
+	p = enter(t, 2, `{"Upn":"ann@x","Kind":"User","UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.refuse("busy")
+	wantEffects(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.Dispatch{Step: 1})
+	p.after(30 * time.Second)
+	p.nothing(engine.RetryDue{Step: 0, Count: 1})
+	if p.run.Steps[0].RetryAfter != nil || p.run.WakeAt != nil {
+		t.Fatalf("a retry is still to come: %+v", p.run.Steps[0])
+	}
+}
+
+func TestSkipInAPausedBatchHoldsTheNextStep(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User","UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.gate = engine.Paused
+	p.refuse("busy")
+	p.on(engine.RetryDue{Step: 0, Count: 1})
+	wantEffects(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.Hold{})
+	p.want(engine.RunRunning, engine.StepSkipped, engine.StepPending)
+	p.gate = engine.Open
+	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 1})
+}
+
+func TestStepThatHasEndedIsNotResolved(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"id":1}`)
+	_, err := p.try(engine.StepResolved{Step: 0, Skip: true, By: by})
+	wantRefusal(t, err, `step "new" of member 17 is succeeded`)
+	_, err = p.try(engine.StepResolved{Step: 7, Skip: true, By: by})
+	wantRefusal(t, err, "no step 7")
+	p.refuse("no")
+	_, err = p.try(engine.StepResolved{Step: 1, Skip: true, By: by})
+	wantRefusal(t, err, "failed")
+}
+
+func TestInitStepIsSkippedForTheBatch(t *testing.T) {
+	t.Parallel()
+	p := initOf(t, undoing)
+	d := p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
+	if p.batch.Status != engine.BatchActive || len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 {
+		t.Fatalf("batch %s, effects %v", p.batch.Status, d.Effects)
+	}
+}
+
+func TestRollbackStepIsSkipped(t *testing.T) {
+	t.Parallel()
+	p := undoable(t)
+	p.answer(`{"id":1}`)
+	p.refuse("no")
+	p.on(engine.StepResolved{Step: 3, Skip: true, By: by})
+	p.want(engine.RunRollingBack, engine.StepSucceeded, engine.StepFailed, engine.StepCancelled, engine.StepSkipped, engine.StepDispatched)
+}

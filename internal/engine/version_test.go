@@ -1,0 +1,270 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const prepared = header + `
+init: [{name: prepare, worker_id: w1, function: Prepare}]
+phases:
+  - name: create
+    offset: T-1d
+    steps: [{name: new, worker_id: w1, function: New}]
+  - name: move
+    offset: T-0
+    steps: [{name: copy, worker_id: w1, function: Copy}]
+`
+
+// halfway is a scheduled batch, an hour before its second phase is due; the first
+// is under way.
+func halfway(t *testing.T) *crowd {
+	t.Helper()
+	c := &crowd{t: t, rb: read(t, prepared), at: now}
+	start := now.Add(time.Hour)
+	c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now)
+	c.must(engine.PhaseDue{Phase: 1})
+	c.endInit(1, true)
+	c.must(engine.PhaseDue{Phase: 2})
+	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+	return c
+}
+
+// endInit starts the init run of an execution and lets it succeed or fail.
+func (c *crowd) endInit(phase int, ok bool) engine.Decision {
+	c.t.Helper()
+	p := &person{t: c.t, rb: c.rb, batch: c.b, at: c.at}
+	p.without(phase)
+	var d engine.Decision
+	if ok {
+		d = p.answer(`true`)
+	} else {
+		d = p.refuse("no")
+	}
+	c.b = p.batch
+	return d
+}
+
+func TestNewVersionSupersedesWhatIsPendingAndSkipsWhatIsPastDue(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	wantEffects(t, c.must(engine.VersionPublished{Version: 2}))
+	c.wantPhase(2, engine.PhaseDispatched, "")
+	c.wantPhase(3, engine.PhaseSuperseded, "superseded by version 2")
+	c.wantPhase(4, engine.PhaseSkipped, "past due when version 2 was published")
+	c.wantPhase(5, engine.PhasePending, "")
+	if len(c.b.Phases) != 5 || c.b.Version != 2 || c.phase(5).Version != 2 || c.phase(2).Version != 1 {
+		t.Fatalf("%+v", c.b.Phases)
+	}
+	c.counts(2, 100, 0)
+	c.wantPhase(2, engine.PhaseCompleted, "")
+	c.wantBatch(engine.BatchActive)
+	c.at = now.Add(time.Hour)
+	c.wantStale(engine.PhaseDue{Phase: 3})
+	c.wantStale(engine.PhaseDue{Phase: 4})
+	c.through(5, 100, 0)
+	c.wantBatch(engine.BatchCompleted)
+}
+
+func TestNewVersionRunsWhatIsPastDueAgainWhereAsked(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	d := c.must(engine.VersionPublished{Version: 2, Rerun: true})
+	c.wantPhase(4, engine.PhasePending, "")
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	c.must(engine.PhaseDue{Phase: 4})
+	c.wantPhase(4, engine.PhaseDispatched, "")
+}
+
+func TestNewVersionIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.must(engine.VersionPublished{Version: 2})
+	for _, version := range []int{2, 1} {
+		c.wantStale(engine.VersionPublished{Version: version, Rerun: true, RerunInit: true})
+	}
+	c.must(engine.BatchStopped{By: by})
+	c.wantStale(engine.VersionPublished{Version: 3})
+}
+
+func TestInitIsRunAgainForANewVersionOnlyIfAsked(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	d := c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.wantBatch(engine.BatchDetected)
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 || c.phase(4).Kind != engine.KindInit {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	c.at = now.Add(2 * time.Hour)
+	c.wantStale(engine.PhaseDue{Phase: 6})
+	c.must(engine.PhaseDue{Phase: 4})
+	c.wantBatch(engine.BatchInitDispatched)
+	c.counts(2, 100, 0) // what is under way goes on meanwhile
+	c.wantPhase(2, engine.PhaseCompleted, "")
+	d = c.endInit(4, true)
+	c.wantBatch(engine.BatchActive)
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 6 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+}
+
+// Nothing else would come that ends the batch.
+func TestBatchEndsWithTheInitThatWasRunAgainWhereNothingIsLeftToDo(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.at = now.Add(2 * time.Hour)
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.must(engine.PhaseDue{Phase: 4})
+	c.counts(2, 100, 0)
+	c.wantBatch(engine.BatchInitDispatched)
+	c.endInit(4, true)
+	c.wantBatch(engine.BatchCompleted)
+}
+
+func TestNewVersionWhileInitRunsWaitsForIt(t *testing.T) {
+	t.Parallel()
+	for _, ok := range []bool{true, false} {
+		c := &crowd{t: t, rb: read(t, prepared), at: now}
+		start := now.Add(time.Hour)
+		c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now)
+		c.must(engine.PhaseDue{Phase: 1})
+		wantEffects(t, c.must(engine.VersionPublished{Version: 2, Rerun: true, RerunInit: true}))
+		c.wantStale(engine.PhaseDue{Phase: 4})
+		d := c.endInit(1, ok)
+		c.wantBatch(engine.BatchDetected)
+		if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
+			t.Fatalf("effects %v", d.Effects)
+		}
+		c.must(engine.PhaseDue{Phase: 4})
+		c.endInit(4, true)
+		c.wantBatch(engine.BatchActive)
+	}
+}
+
+func TestInitThatHasNotBegunIsTheNewVersions(t *testing.T) {
+	t.Parallel()
+	c := &crowd{t: t, rb: read(t, prepared), at: now}
+	start := now.Add(time.Hour)
+	c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now)
+	d := c.must(engine.VersionPublished{Version: 2})
+	c.wantPhase(1, engine.PhaseSuperseded, "version 2")
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	c.rb = read(t, three)
+	c.must(engine.VersionPublished{Version: 3, Rerun: true})
+	c.wantBatch(engine.BatchActive) // the newest version has no init
+}
+
+func TestBatchDoesNotWaitForAnInitThatANewerVersionDoesNotHave(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.wantBatch(engine.BatchDetected)
+	c.rb = read(t, three)
+	c.must(engine.VersionPublished{Version: 3})
+	c.wantBatch(engine.BatchActive)
+}
+
+func TestInitThatFailsForANewVersionLetsFinishWhatIsUnderWayAndFailsTheBatch(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.must(engine.PhaseDue{Phase: 4})
+	wantEffects(t, c.endInit(4, false))
+	c.wantBatch(engine.BatchActive)
+	c.wantPhase(6, engine.PhaseCancelled, "init failed")
+	c.counts(2, 100, 0)
+	c.wantBatch(engine.BatchFailed)
+	if c.b.Error != `init failed: step "prepare": no` {
+		t.Fatalf("error %q", c.b.Error)
+	}
+}
+
+func TestInitThatIsRetriedBringsBackWhatItsFailureCancelled(t *testing.T) {
+	t.Parallel()
+	p := initOf(t, prepared)
+	p.refuse("no")
+	if p.batch.Status != engine.BatchFailed {
+		t.Fatalf("batch %s", p.batch.Status)
+	}
+	wantEffects(t, p.retrySequence("t"), engine.StartNext{Phase: 1})
+	if p.batch.Status != engine.BatchInitDispatched || p.batch.Error != "" || p.batch.CompletedAt != nil {
+		t.Fatalf("batch %s: %s", p.batch.Status, p.batch.Error)
+	}
+	p.on(engine.RunStarted{})
+	p.answer(`true`)
+	if p.batch.Status != engine.BatchActive {
+		t.Fatalf("batch %s", p.batch.Status)
+	}
+
+	c := halfway(t)
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.must(engine.PhaseDue{Phase: 4})
+	p = &person{t: t, rb: c.rb, batch: c.b, at: now}
+	p.without(4)
+	p.refuse("no")
+	p.retrySequence("t")
+	if got := p.batch.Phases[5]; got.Status != engine.PhasePending || got.Reason != "" {
+		t.Fatalf("phase %+v", got)
+	}
+	if d := p.retrySequence("t"); !d.Repeated {
+		t.Fatalf("%+v", d)
+	}
+	_, err := p.tryRetrySequence("another")
+	wantRefusal(t, err, "have not failed")
+}
+
+func TestFailedInitOfAnOldVersionIsNotRetried(t *testing.T) {
+	t.Parallel()
+	c := &crowd{t: t, rb: read(t, prepared), at: now}
+	start := now.Add(time.Hour)
+	c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now)
+	c.must(engine.PhaseDue{Phase: 1})
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
+	p.without(1)
+	p.refuse("no")
+	_, err := p.tryRetrySequence("t")
+	wantRefusal(t, err, "newer")
+}
+
+func TestManualBatchSkipsThePhasesThatItWasAdvancedTo(t *testing.T) {
+	t.Parallel()
+	c := midway(t)
+	c.must(engine.VersionPublished{Version: 4}) // 4: create, 5: move, 6: clean
+	c.wantPhase(4, engine.PhaseSkipped, "past due")
+	c.wantPhase(5, engine.PhaseSkipped, "past due")
+	c.wantPhase(6, engine.PhasePending, "")
+	_, err := c.on(engine.Advanced{})
+	wantRefusal(t, err, `still in phase "move"`)
+	c.counts(2, 100, 0)
+	wantEffects(t, c.must(engine.Advanced{}), engine.Announce{Phase: 6})
+}
+
+func TestWorkUnderWayEndsUnderTheVersionThatBeganIt(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"complete":false}`)
+	p.onBatchVersion(4)
+	p.after(30 * time.Second)
+	wantEffects(t, p.on(engine.PollDue{Step: 0, Count: 1}), engine.Dispatch{Step: 0})
+	if p.run.Version != 3 {
+		t.Fatalf("the run is of version %d", p.run.Version)
+	}
+	p.answer(`{"complete":true}`)
+	p.want(engine.RunSucceeded)
+}
+
+func (p *person) onBatchVersion(version int) {
+	p.t.Helper()
+	p.onBatch(engine.VersionPublished{Version: version})
+	if p.batch.Version != version {
+		p.t.Fatalf("the batch is of version %d", p.batch.Version)
+	}
+}
