@@ -1,0 +1,181 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": only(fails(errLost), 1)}
+		s.publish(oneStep(", timeout: 2m"))
+		b := s.batch("one", people(2))
+		s.advance(b.ID)
+		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(2*time.Minute)) {
+			t.Errorf("the deadline is shown as %v", v.Deadline)
+		}
+		s.pass(2*time.Minute - time.Millisecond)
+		s.wantSteps(b.ID, 1, "do dispatched")
+		s.pass(time.Millisecond)
+		s.wantSteps(b.ID, 1, "do failed")
+		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 2m0s: worker worker-01 did not") {
+			t.Errorf("told: %s", m.Error)
+		}
+		s.wantPhases(b.ID, "only completed 1/1/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+// A message for every job would be one more a step: long deadlines are the tick's.
+func TestLongDeadlineIsScheduledByTheTickForItsMoment(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep("")) // 30 minutes
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		for range 5 {
+			s.pass(5 * time.Minute)
+			s.tick()
+		}
+		s.pass(5*time.Minute - time.Millisecond)
+		s.tick()
+		s.wantSteps(b.ID, 1, "do dispatched")
+		s.pass(time.Millisecond)
+		s.wantSteps(b.ID, 1, "do failed")
+		s.wantStatus(b.ID, "failed")
+	})
+}
+
+func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": inTurn(fails(errLost), always("true"))}
+		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 30s}"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		first := s.jobs[len(s.jobs)-1]
+		s.pass(time.Minute)
+		s.wantSteps(b.ID, 1, "do pending")
+		s.answersJob(first, `{"late":1}`, nil) // while the retry waits
+		s.wantSteps(b.ID, 1, "do pending")
+		v := s.step(b.ID, 1, "do")
+		if len(v.Late) != 1 || v.Late[0].JobID != first.JobID || v.Late[0].At == nil || !v.Late[0].Succeeded || string(v.Late[0].Result) != `{"late":1}` {
+			t.Fatalf("the late result is not recorded: %+v", v.Late)
+		}
+		s.pass(30 * time.Second)
+		s.wantCalls(1, "Do Do")
+		s.wantStatus(b.ID, "completed")
+		if v := s.step(b.ID, 1, "do"); string(v.Result) != "true" || len(v.Late) != 1 {
+			t.Errorf("in the end: %s, late %+v", v.Result, v.Late)
+		}
+	})
+}
+
+func TestLateResultAfterTheMemberFailedIsRecordedAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep(", timeout: 1m"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.pass(time.Minute)
+		s.wantStatus(b.ID, "failed")
+		s.answers(1, "Do", "true", nil)
+		s.wantSteps(b.ID, 1, "do failed")
+		if v := s.step(b.ID, 1, "do"); len(v.Late) != 1 || v.Late[0].At == nil {
+			t.Errorf("late: %+v", v.Late)
+		}
+		s.wantMember(b.ID, 1, "failed")
+		s.wantStatus(b.ID, "failed")
+	})
+}
+
+func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost), "Other": fails(errLost)}
+		s.publish(oneStep(", timeout: 3m"))
+		s.publish(strings.NewReplacer("name: one", "name: other", "function: Do", "function: Other").Replace(oneStep(", timeout: 1h")))
+		// What the worker is busy with was sent before.
+		earlier := s.batch("other", people(10))
+		s.advance(earlier.ID)
+		s.pass(time.Minute)
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		for member := 1; member <= 10; member++ { // it answers one a minute
+			s.pass(time.Minute)
+			s.answers(member, "Other", "true", nil)
+			s.wantSteps(b.ID, 1, "do dispatched")
+		}
+		s.wantStatus(earlier.ID, "completed")
+		// From now on nothing is heard of it: the job's own time runs.
+		s.pass(2 * time.Minute)
+		s.pass(3 * time.Minute)
+		s.pass(3 * time.Minute)
+		s.wantSteps(b.ID, 1, "do failed")
+	})
+}
+
+func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep(", timeout: 1m"))
+		s.publish(strings.NewReplacer("name: one", "name: other", "function: Do", "function: Other").Replace(oneStep("")))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.pass(50 * time.Second)
+		later := s.batch("other", people(3))
+		s.advance(later.ID) // done at once: the worker is past the lost one
+		s.wantStatus(later.ID, "completed")
+		s.pass(10 * time.Second)
+		s.wantSteps(b.ID, 1, "do failed")
+	})
+}
+
+func TestJobThatExpiredAtItsWorkerIsSentAgain(t *testing.T) {
+	t.Parallel()
+	expired := fails(&failure{message.JobError{Message: "the job expired before the worker came to it", Type: message.ErrorJobExpired}})
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": inTurn(expired, expired, always("true"))}
+		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 0}"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.wantCalls(1, "Do Do Do")
+		if v := s.step(b.ID, 1, "do"); v.RetryCount != 0 || v.Status != "succeeded" {
+			t.Errorf("%s after %d retries", v.Status, v.RetryCount)
+		}
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestJobSaysUntilWhenItMayBeBegun(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(oneStep(", timeout: 7m"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		if at := s.jobs[0].ExpiresAt; at == nil || !at.Equal(dawn.Add(7*time.Minute)) {
+			t.Errorf("the job expires at %v", at)
+		}
+	})
+}
+
+func TestDeadlineOfARollbacksStep(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
+		s.publish(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 1m,"))
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.wantCalls(1, "New Stop")
+		s.pass(time.Minute)
+		s.wantCalls(1, "New Stop Delete Alert")
+		s.wantMember(b.ID, 1, "failed")
+	})
+}

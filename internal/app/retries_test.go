@@ -1,0 +1,134 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+func oneStep(extra string) string {
+	return `
+name: one
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: only
+    offset: T-0
+    steps:
+      - {name: do, worker_id: worker-01, function: Do` + extra + `}
+`
+}
+
+// tries lets time pass to just before each wait's end, where nothing may have come
+// yet, and to the end itself, where one more try must have.
+func (s *stage) tries(function string, waits ...time.Duration) {
+	s.t.Helper()
+	for i, wait := range waits {
+		s.pass(wait - time.Millisecond)
+		if got := strings.Count(s.calls(1), function); got != i+1 {
+			s.t.Fatalf("%d calls before the end of the %d. wait, of %s", got, i+1, wait)
+		}
+		s.pass(time.Millisecond)
+		if got := strings.Count(s.calls(1), function); got != i+2 {
+			s.t.Fatalf("%d calls at the end of the %d. wait, of %s", got, i+1, wait)
+		}
+	}
+}
+
+func TestRetryComesExactlyWhenItIsDue(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		retry string
+		waits []time.Duration
+	}{
+		"fixed":               {"max_retries: 3, interval: 7s", []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second}},
+		"exponential":         {"max_retries: 4, interval: 10s, backoff: exponential", []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}},
+		"exponential, capped": {"max_retries: 4, interval: 10s, backoff: exponential, max_interval: 25s", []time.Duration{10 * time.Second, 20 * time.Second, 25 * time.Second, 25 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"Do": fails(errNo)}
+				s.publish(oneStep(", retry: {" + tt.retry + "}"))
+				b := s.batch("one", people(1))
+				s.advance(b.ID)
+				if v := s.step(b.ID, 1, "do"); v.Status != "pending" || v.RetryAfter == nil || !v.RetryAfter.Equal(s.clock.Now().Add(tt.waits[0])) {
+					t.Errorf("while it waits: %+v", v)
+				}
+				s.tries("Do", tt.waits...)
+				s.wantSteps(b.ID, 1, "do failed")
+				if v := s.step(b.ID, 1, "do"); v.RetryCount != len(tt.waits) || !strings.HasSuffix(v.JobID, fmt.Sprintf("-retry-%d", len(tt.waits))) {
+					t.Errorf("after the last: %d retries, job %s", v.RetryCount, v.JobID)
+				}
+				s.wantStatus(b.ID, "failed")
+			})
+		})
+	}
+}
+
+func TestStepsRetryReplacesTheRunbooksAndNoneIsNone(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errNo)}
+		s.publish("retry: {max_retries: 2, interval: 1s}\n" + oneStep(", retry: {max_retries: 0}"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		s.pass(time.Hour)
+		s.wantCalls(1, "Do")
+	})
+}
+
+func TestWaitThatAThrottledWorkerAsksForIsHonoured(t *testing.T) {
+	t.Parallel()
+	throttled := func(seconds int) worker {
+		return fails(&failure{message.JobError{Message: "too many requests", Type: "Throttled", IsThrottled: true, RetryAfterSeconds: seconds}})
+	}
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": inTurn(throttled(90), throttled(5), always("true"))}
+		s.publish(oneStep(", retry: {max_retries: 2, interval: 20s}"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.tries("Do", 90*time.Second, 20*time.Second) // the longer of the wish and the runbook's wait
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestMembersWhoFailedTogetherDoNotComeBackTogether(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": inTurn(fails(errNo), always("true"))}
+		s.publish(oneStep(", retry: {max_retries: 1, interval: 100s, jitter: 50%}"))
+		b := s.batch("one", people(20))
+		s.advance(b.ID)
+		moments := map[time.Time]bool{}
+		for member := 1; member <= 20; member++ {
+			at := *s.step(b.ID, member, "do").RetryAfter
+			if wait := at.Sub(s.clock.Now()); wait < 100*time.Second || wait > 150*time.Second {
+				t.Errorf("member %d waits %s", member, wait)
+			}
+			moments[at] = true
+		}
+		if len(moments) < 15 {
+			t.Errorf("20 members come back at %d different moments", len(moments))
+		}
+		s.pass(150 * time.Second)
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestRetryOfAnInitStep(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Prepare": inTurn(fails(errNo), always("true"))}
+		s.publish(mover)
+		b := s.batch("move", people(1))
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "init_dispatched")
+		s.pass(time.Second)
+		s.wantCalls(0, "Prepare Prepare")
+		s.wantStatus(b.ID, "active")
+	})
+}
