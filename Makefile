@@ -16,7 +16,7 @@ RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 # compile with the race detector on: they are tested without it.
 GRAPH := ./worker ./worker/graph
 
-.PHONY: help build stage demo up test bench lint
+.PHONY: help build stage demo up test soak soak-storm bench lint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,20 @@ test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go test -trimpath -vet=off $(GRAPH)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/worker(/graph)?')
+
+# For how long "make soak" runs, such as SOAK=10m; 0 is until Ctrl-C.
+SOAK ?= 0
+
+# What "make soak" runs side by side: each goes on with new seeds, tells how each
+# one came out and at what rate, and ends with a failure that names its seed.
+SOAKS := soak-storm
+
+soak: ## break things at random until Ctrl-C, or for SOAK=10m; what fails names its seed
+	@$(MAKE) --no-print-directory -j $(words $(SOAKS)) $(SOAKS)
+
+# Whole systems whose processes are killed during a batch of 500 members.
+soak-storm:
+	@$(PLAIN) go test -trimpath -vet=off ./e2e -run '^TestStorm$$' -count 1 -v -timeout 0 -soak $(SOAK) -seed $$(date +%s)
 
 bench: stage ## measure the system; docs/performance.md tells what the figures mean
 	bin/matoolkit local bench

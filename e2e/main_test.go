@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -19,7 +21,7 @@ var (
 
 var (
 	seed = flag.Uint64("seed", 1, "of the moments at which things are killed")
-	soak = flag.Duration("soak", 0, "go on with storms of full size and new seeds for so long; 0 is one small storm")
+	soak = flag.Duration("soak", -1, "go on with storms of full size and new seeds for so long, 0 for as long as nobody stops it; less is one small storm")
 	keep = flag.String("keep", "", "keep the state and the logs of each scenario in this folder")
 )
 
@@ -39,6 +41,7 @@ func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "matoolkit-e2e-")
 	if err == nil {
 		defer os.RemoveAll(dir)
+		cleanUpWhenStopped(dir)
 		err = build(dir)
 	}
 	if err != nil {
@@ -46,6 +49,19 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// cleanUpWhenStopped has Ctrl-C leave nothing behind: the processes end with this
+// one, and all files are in dir, those of the tests as well.
+func cleanUpWhenStopped(dir string) {
+	_ = os.Setenv("TMPDIR", dir)
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-stopped
+		_ = os.RemoveAll(dir)
+		os.Exit(130)
+	}()
 }
 
 // build builds the programs as the Makefile does, which shares their cache, and

@@ -41,12 +41,12 @@ var victims = []string{"handler", workerProcess, "servicebus", "cosmos", "host"}
 // nothing goes wrong. With -soak it goes on with new seeds.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	if *soak == 0 {
+	if *soak < 0 {
 		storm(t, small, *seed)
 		return
 	}
-	end := time.Now().Add(*soak)
-	for s := *seed; time.Now().Before(end); s++ {
+	began := time.Now()
+	for s := *seed; *soak == 0 || s == *seed || time.Since(began) < *soak; s++ {
 		if !t.Run(fmt.Sprint(s), func(t *testing.T) { storm(t, full, s) }) {
 			return
 		}
@@ -107,7 +107,8 @@ func (a *admin) play(length time.Duration, note func(format string, args ...any)
 		names = append(names, phase.phase)
 	}
 	for i, name := range names {
-		time.Sleep(time.Until(began.Add(length * time.Duration(i) / time.Duration(len(names))))) // an administrator's own pace
+		part := length * time.Duration(max(0, i-1)) / time.Duration(len(sequence))
+		time.Sleep(time.Until(began.Add(part))) // an administrator's own pace
 		if err := a.advance(); err != nil {
 			return fmt.Errorf("advance to %s: %w", name, err)
 		}
@@ -146,10 +147,10 @@ type blow struct {
 	down   time.Duration // until it is started again
 }
 
-// schedule is when what is killed. The store's long outage begins in the first
-// third, and the others are killed during it as well.
+// schedule is when what is killed. The store's long outage begins early, while the
+// first phase is under way, and the others are killed during it as well.
 func schedule(random *rand.Rand, w weather) []blow {
-	long := blow{at: time.Duration(random.Int64N(int64(w.length / 3))), victim: "cosmos", down: w.outage}
+	long := blow{at: w.length/40 + time.Duration(random.Int64N(int64(w.length/10))), victim: "cosmos", down: w.outage}
 	blows := []blow{long}
 	for at := time.Duration(0); ; {
 		at += w.calm/8 + time.Duration(random.Int64N(int64(w.calm)))
