@@ -93,7 +93,7 @@ func (b *bars) head() string {
 	if p.Batch.ID == 0 {
 		return "looking"
 	}
-	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, p.Batch.Status))
+	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, batchStatus(p.Batch)))
 	switch hint := hint(p); {
 	case p.Lost != nil:
 		line += "  (the API cannot be reached, watching on)"
@@ -101,6 +101,8 @@ func (b *bars) head() string {
 		line += "  " + printable(p.Batch.Error)
 	case hint != "":
 		line += "  (" + hint + ")"
+	case p.Batch.Paused != nil:
+		line += "  by " + printable(because(p.Batch.Paused.By, p.Batch.Paused.Why))
 	}
 	return line
 }
@@ -124,7 +126,7 @@ func (b *bars) paint(status, words string) string {
 		color = text.FgGreen
 	case string(engine.PhaseFailed):
 		color = text.FgRed
-	case string(engine.PhasePending), string(engine.PhaseSkipped), string(engine.PhaseSuperseded), string(engine.BatchDetected):
+	case string(engine.PhasePending), string(engine.PhaseSkipped), string(engine.PhaseSuperseded), string(engine.PhaseCancelled), string(engine.BatchDetected):
 		color = text.Faint
 	}
 	return color.EscapeSeq() + words + text.Reset.EscapeSeq()

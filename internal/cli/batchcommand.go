@@ -8,13 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
 func batchCommand(c *console) *cobra.Command {
 	return group("batch", "Create batches, run them and see where they stand",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
-		membersCommand(c), phasesCommand(c), stepsCommand(c), auditCommand(c))
+		membersCommand(c), phasesCommand(c), stepsCommand(c), auditCommand(c),
+		pauseCommand(c), resumeCommand(c), cancelCommand(c), approveCommand(c),
+		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c))
 }
 
 // batchID reads the number of a batch.
@@ -79,7 +82,7 @@ func listBatchesCommand(c *console) *cobra.Command {
 			return c.printPage(page, len(page.Items), page.Continuation, c.batchTable(page.Items...))
 		},
 	}
-	list.Flags().StringVar(&o.Status, "status", "", "only batches that are detected, init_dispatched, active, completed or failed")
+	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+oneOf(engine.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
 	p.flags(list)
 	return list
@@ -112,8 +115,8 @@ func getBatchCommand(c *console) *cobra.Command {
 			if err := c.batchTable(batch).print(); err != nil {
 				return err
 			}
-			if batch.Error != "" {
-				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.cell(batch.Error))
+			for _, note := range notes(batch) {
+				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.cell(note))
 			}
 			fmt.Fprintln(c.env.Stdout)
 			return c.phaseTable(phases.Items).print()
@@ -184,14 +187,10 @@ func membersCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := c.table("member", "key", "status", "phase", "failed", "error")
-			for _, m := range page.Items {
-				t.row(m.ID, m.Key, m.Status, m.Phase, m.FailedAt, m.Error)
-			}
-			return c.printPage(page, len(page.Items), page.Continuation, t)
+			return c.printPage(page, len(page.Items), page.Continuation, c.memberTable(page.Items...))
 		},
 	}
-	members.Flags().StringVar(&o.Status, "status", "", "only members that are active, failed or removed")
+	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+oneOf(engine.MemberStatuses))
 	p.flags(members)
 	return members
 }
@@ -223,8 +222,10 @@ func stepsCommand(c *console) *cobra.Command {
 	var o app.ListOptions
 	steps := &cobra.Command{
 		Use: "steps <id>", Short: "List the steps of a batch's members", Args: needs("the id"),
-		Long: `List the steps of a batch's members, by phase and member. With --output json each
-step has its parameters and its result.`,
+		Long: `List the steps of a batch's members, by phase and member. The kind tells of what a
+step is part: of a phase, of init, of what is run on_complete of a phase or on the
+removal of a member, or of a rollback, which is named. With --output json each step
+has its parameters and its result.`,
 		Example: `  matoolkit batch steps 42 --status failed
   matoolkit batch steps 42 --member 7 --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -243,40 +244,12 @@ step has its parameters and its result.`,
 			if err != nil {
 				return err
 			}
-			t := c.table("step", "phase", "member", "name", "function", "status", "retries", "done", "error")
-			for _, v := range page.Items {
-				member := v.MemberKey
-				if member == "" && v.MemberID > 0 {
-					member = strconv.Itoa(v.MemberID)
-				}
-				t.row(v.ID, v.Phase, member, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, v.Error)
-			}
-			return c.printPage(page, len(page.Items), page.Continuation, t)
+			return c.printPage(page, len(page.Items), page.Continuation, c.stepTable(page.Items...))
 		},
 	}
-	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are pending, dispatched, polling, succeeded, failed, poll_timeout or cancelled")
+	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+oneOf(engine.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
 	p.flags(steps)
 	return steps
-}
-
-func (c *console) batchTable(views ...app.BatchView) *sheet {
-	t := c.table("batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed")
-	for _, v := range views {
-		t.row(v.ID, v.RunbookName, v.RunbookVersion, v.Status, v.CurrentPhase, v.MemberCount, v.DetectedAt, v.CreatedBy, v.CompletedAt)
-	}
-	return t
-}
-
-func (c *console) phaseTable(phases []app.PhaseView) *sheet {
-	t := c.table("phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "reason")
-	for _, v := range phases {
-		took := ""
-		if elapsed, _ := times(v, c.env.Now()); v.DispatchedAt != nil {
-			took = round(elapsed)
-		}
-		t.row(v.Name, v.Status, v.Members, v.Succeeded, v.Failed, v.Cancelled, v.Running, v.Waiting, v.DueAt, v.DispatchedAt, took, v.Reason)
-	}
-	return t
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -30,6 +31,7 @@ type lines struct {
 	shown   map[int]app.PhaseView // by phase execution
 	at      map[int]time.Time
 	batch   string
+	paused  bool
 	lost    bool
 	hinted  string
 	limited time.Duration
@@ -56,11 +58,12 @@ func (l *lines) Show(p Progress) {
 	for _, phase := range p.Phases {
 		before, seen := l.shown[phase.ID]
 		status := !seen && phase.Status != string(engine.PhasePending) || seen && before.Status != phase.Status
+		reason := before.Reason != phase.Reason && phase.Reason != ""
 		counts := settled(before) != settled(phase) && p.At.Sub(l.at[phase.ID]) >= l.limited
 		if !seen {
 			l.shown[phase.ID] = phase
 		}
-		if status || seen && counts {
+		if status || reason || seen && counts {
 			l.print(p, "%s %s", phase.Name, describePhase(phase, p.At))
 			l.shown[phase.ID], l.at[phase.ID] = phase, p.At
 		}
@@ -68,6 +71,14 @@ func (l *lines) Show(p Progress) {
 	if p.Batch.Status != l.batch {
 		l.batch = p.Batch.Status
 		l.print(p, "batch %d is %s", p.Batch.ID, because(p.Batch.Status, p.Batch.Error))
+	}
+	if paused := p.Batch.Paused != nil; paused != l.paused {
+		l.paused = paused
+		if paused {
+			l.print(p, "batch %d is paused by %s", p.Batch.ID, because(p.Batch.Paused.By, p.Batch.Paused.Why))
+		} else if !terminal(p.Batch) {
+			l.print(p, "batch %d goes on", p.Batch.ID)
+		}
 	}
 	if hint := hint(p); l.hints && hint != "" && hint != l.hinted {
 		l.hinted = hint
@@ -83,15 +94,34 @@ func (l *lines) print(p Progress, format string, args ...any) {
 
 // hint tells what a batch waits for that stands still.
 func hint(p Progress) string {
-	if !p.Batch.IsManual || terminal(p.Batch) || !idle(p) {
+	switch {
+	case terminal(p.Batch) || !idle(p):
 		return ""
+	case p.Batch.Paused != nil:
+		return fmt.Sprintf("nothing runs; go on: matoolkit batch resume %d", p.Batch.ID)
 	}
 	for _, phase := range p.Phases {
-		if phase.Status == string(engine.PhasePending) {
+		switch {
+		case phase.Status != string(engine.PhasePending):
+			continue
+		case gated(phase) && (p.Batch.IsManual || phase.Reason != ""):
+			return fmt.Sprintf("nothing runs; %s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, shellWord(phase.Name))
+		case p.Batch.IsManual:
 			return fmt.Sprintf("nothing runs; %s is next: matoolkit batch advance %d", phase.Name, p.Batch.ID)
 		}
+		return ""
 	}
 	return ""
+}
+
+// shellWord is a name as a shell takes it for one word.
+func shellWord(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !strings.ContainsRune("-_.", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
 }
 
 func settled(p app.PhaseView) int { return p.Succeeded + p.Failed + p.Cancelled }
@@ -114,8 +144,8 @@ func describePhase(p app.PhaseView, now time.Time) string {
 	if left > 0 {
 		parts = append(parts, "about "+round(left)+" left")
 	}
-	if p.Reason != "" {
-		parts = append(parts, printable(p.Reason))
+	if note := phaseNote(p); note != "" {
+		parts = append(parts, printable(note))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -98,6 +98,12 @@ A migration:
   matoolkit batch advance 42 --wait           run the next phase to its end
   matoolkit batch watch 42                    follow it
 
+When something goes wrong:
+  matoolkit batch members 42 --status failed  who failed, where and why
+  matoolkit batch retry 42                    let them try again
+  matoolkit batch pause 42                    stop for a while; resume goes on
+  matoolkit batch cancel 42                   end it for good
+
 Exit status:
   0  done              3  not signed in, or not allowed
   1  failed            4  there is no such thing

@@ -70,14 +70,29 @@ there are errors, 0 when there are only warnings. A file named - is standard inp
 }
 
 func publishCommand(c *console) *cobra.Command {
-	return &cobra.Command{
+	var o app.PublishOptions
+	publish := &cobra.Command{
 		Use: "publish <file>", Short: "Publish a runbook, as the active version of its name", Args: needs("the file"),
-		Long: `Publish a runbook, as the active version of its name. Batches that exist stay on
-the version they were created with. Publishing what is active already changes
-nothing. A file named - is standard input.`,
+		Long: `Publish a runbook, as the active version of its name. Publishing what is active
+already changes nothing. A file named - is standard input.
+
+Batches that are under way go over to the new version within minutes, or when they
+are advanced. Phases that have not begun are superseded by those of the new version;
+what is under way ends under the version that began it. Phases of the new version
+whose time is past, or that the batch has been advanced beyond, are
+  --overdue ignore   skipped (the default), or
+  --overdue rerun    run again, for all active members.
+With --rerun-init the init steps are run again before them.`,
 		Example: `  matoolkit runbook publish moves.yaml
+  matoolkit runbook publish moves.yaml --overdue rerun --rerun-init
   generate-runbook | matoolkit runbook publish -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Overdue != app.OverdueIgnore && o.Overdue != app.OverdueRerun {
+				return usagef("--overdue is %q; it can be %s or %s", o.Overdue, app.OverdueIgnore, app.OverdueRerun)
+			}
+			if o.Overdue == app.OverdueIgnore {
+				o.Overdue = "" // the API's own default
+			}
 			src, err := c.readFile(args[0], runbook.MaxBytes)
 			if err != nil {
 				return err
@@ -86,7 +101,7 @@ nothing. A file named - is standard input.`,
 			if err != nil {
 				return err
 			}
-			view, err := s.Client.PublishRunbook(cmd.Context(), src)
+			view, err := s.Client.PublishWith(cmd.Context(), src, o)
 			if err != nil {
 				return c.located(args[0], err)
 			}
@@ -99,6 +114,9 @@ nothing. A file named - is standard input.`,
 			return c.print(view, c.runbookTable(view))
 		},
 	}
+	publish.Flags().StringVar(&o.Overdue, "overdue", app.OverdueIgnore, "what becomes of phases past due in batches under way: ignore or rerun")
+	publish.Flags().BoolVar(&o.RerunInit, "rerun-init", false, "run the init steps of batches under way again")
+	return publish
 }
 
 func listRunbooksCommand(c *console) *cobra.Command {

@@ -112,12 +112,15 @@ func ended(p app.PhaseView) bool { return engine.PhaseStatus(p.Status).Terminal(
 // idle tells whether nothing runs: the phase that was advanced to has ended, even if
 // it was announced a moment ago and has not yet begun, and no other has begun.
 func idle(p Progress) bool {
+	begun := p.Batch.CurrentPhase == ""
 	for _, phase := range p.Phases {
-		if phase.Status == string(engine.PhaseDispatched) || phase.Name == p.Batch.CurrentPhase && !ended(phase) {
+		if phase.Status == string(engine.PhaseDispatched) && (phase.Kind != string(engine.KindRemoval) || phase.Running+phase.Waiting > 0) {
 			return false
 		}
+		// Of a phase that a new version runs again there is one more that is pending.
+		begun = begun || phase.Name == p.Batch.CurrentPhase && phase.Status != string(engine.PhasePending)
 	}
-	return p.Batch.Status != string(engine.BatchInitDispatched)
+	return begun && p.Batch.Status != string(engine.BatchInitDispatched) && p.Batch.Status != string(engine.BatchCancelling)
 }
 
 // current is the phase that the batch was last advanced to, of the newest version.
@@ -131,7 +134,7 @@ func current(p Progress) (app.PhaseView, bool) {
 }
 
 func moved(a, b Progress) bool {
-	if a.Lost != nil || a.Batch.Status != b.Batch.Status || len(a.Phases) != len(b.Phases) {
+	if a.Lost != nil || a.Batch.Status != b.Batch.Status || (a.Batch.Paused == nil) != (b.Batch.Paused == nil) || len(a.Phases) != len(b.Phases) {
 		return true
 	}
 	for i := range a.Phases {
@@ -151,9 +154,10 @@ func watchCommand(c *console) *cobra.Command {
 line whenever something has changed. It goes on by itself after an outage of the
 API. Ctrl-C stops the watching, not the batch.
 
-The exit status is 0 when the batch completed and 1 when it failed. With
---until-idle it returns as soon as nothing runs any more, with the outcome of the
-phase that ran last.`,
+The exit status is 0 when the batch completed and 1 when it failed or was cancelled.
+With --until-idle it returns as soon as nothing runs any more, with the outcome of
+the phase that ran last. A batch that is paused or waits for an approval has not
+ended: the command says so and watches on.`,
 		Example: `  matoolkit batch watch 42
   matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -204,8 +208,11 @@ func failed(p Progress) bool {
 // on.
 func outcome(p Progress) error {
 	if terminal(p.Batch) {
-		if p.Batch.Status == string(engine.BatchFailed) {
+		switch engine.BatchStatus(p.Batch.Status) {
+		case engine.BatchFailed:
 			return &exit{status: ExitFailed, text: because(fmt.Sprintf("batch %d failed", p.Batch.ID), p.Batch.Error)}
+		case engine.BatchCancelled:
+			return &exit{status: ExitFailed, text: cancelled(p.Batch)}
 		}
 		return nil
 	}
@@ -213,6 +220,13 @@ func outcome(p Progress) error {
 		return &exit{status: ExitFailed, text: because("phase "+phase.Name+" failed", phase.Reason)}
 	}
 	return nil
+}
+
+func cancelled(b app.BatchView) string {
+	if b.Cancelled == nil {
+		return fmt.Sprintf("batch %d was cancelled", b.ID)
+	}
+	return because(fmt.Sprintf("batch %d was cancelled by %s", b.ID, b.Cancelled.By), b.Cancelled.Why)
 }
 
 func because(what, why string) string {

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// onBatch opens a session for a command that names a batch first.
+func (c *console) onBatch(arg string) (*Session, int, error) {
+	id, err := batchID(arg)
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := c.session()
+	return s, id, err
+}
+
+func reasonFlag(cmd *cobra.Command, why *string) {
+	cmd.Flags().StringVar(why, "reason", "", "why, for those who read the audit trail")
+}
+
+func cancelCommand(c *console) *cobra.Command {
+	var yes bool
+	var why string
+	cancel := &cobra.Command{
+		Use: "cancel <id>", Short: "End a batch for good", Args: needs("the id"),
+		Long: `End a batch for good. Within a second nothing more is dispatched, and every phase
+and step that is pending is cancelled.
+
+A job that a worker has already is not called back: it may still do its work, and
+its result is kept and changes nothing. What was done is not undone: no rollback is
+begun. Rollbacks and removal steps that have begun are carried to their end; until
+then the batch is cancelling, after that cancelled.
+
+A cancelled batch cannot be resumed or retried. To stop for a while, give
+matoolkit batch pause instead.
+
+It asks before it does so. Without a terminal it takes --yes.`,
+		Example: `  matoolkit batch cancel 42 --reason "the merger is off"
+  matoolkit batch cancel 42 --yes && matoolkit batch watch 42`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, id, err := c.onBatch(args[0])
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := c.confirmCancel(cmd.Context(), s.Client, id); err != nil {
+					return err
+				}
+			}
+			view, err := s.Client.Cancel(cmd.Context(), id, why)
+			if err != nil {
+				return err
+			}
+			if view.Status == string(engine.BatchCancelling) {
+				c.notice("What is under way comes to its end; follow it with: matoolkit batch watch %d", id)
+			}
+			return c.print(view, c.batchTable(view))
+		},
+	}
+	cancel.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reasonFlag(cancel, &why)
+	return cancel
+}
+
+// confirmCancel asks with what there is to lose.
+func (c *console) confirmCancel(ctx context.Context, client *apiclient.Client, id int) error {
+	if !c.env.Terminal { // there is nobody to show it to
+		return c.confirm("")
+	}
+	batch, err := client.Batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.confirm("Cancel batch %d of %s, %s with %s, for good?", id, printable(batch.RunbookName), printable(batch.Status), count(batch.MemberCount, "member"))
+}
+
+func pauseCommand(c *console) *cobra.Command {
+	var why string
+	pause := &cobra.Command{
+		Use: "pause <id>", Short: "Stop a batch for a while", Args: needs("the id"),
+		Long: `Stop a batch for a while. Within a second nothing more is dispatched: no step, no
+poll, no retry, and a phase that falls due waits.
+
+Jobs that workers have are carried to their results, which are kept; their members
+go on from there when the batch is resumed. The time that a batch is paused does not
+count against the timeout of a step that polls.`,
+		Example: `  matoolkit batch pause 42 --reason "the tenant is throttling"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, id, err := c.onBatch(args[0])
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.Pause(cmd.Context(), id, why)
+			if err != nil {
+				return err
+			}
+			c.notice("Go on with: matoolkit batch resume %d", id)
+			return c.print(view, c.batchTable(view))
+		},
+	}
+	reasonFlag(pause, &why)
+	return pause
+}
+
+func resumeCommand(c *console) *cobra.Command {
+	var why string
+	resume := &cobra.Command{
+		Use: "resume <id>", Short: "Let a paused batch go on", Args: needs("the id"),
+		Long: `Let a paused batch go on where it stood: members who were held take their next
+step, and phases that fell due meanwhile begin. Resuming a batch that is not paused
+changes nothing.`,
+		Example: `  matoolkit batch resume 42
+  matoolkit batch resume 42 && matoolkit batch watch 42`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, id, err := c.onBatch(args[0])
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.Resume(cmd.Context(), id, why)
+			if err != nil {
+				return err
+			}
+			return c.print(view, c.batchTable(view))
+		},
+	}
+	reasonFlag(resume, &why)
+	return resume
+}
+
+func approveCommand(c *console) *cobra.Command {
+	var why string
+	approve := &cobra.Command{
+		Use: "approve <id> <phase>", Short: "Let a phase begin that waits at a gate", Args: needs("the id", "the phase"),
+		Long: `Let a phase begin that waits at a gate of its runbook: for approval (approval:
+required), or because too few members succeeded in the phase before
+(require_success). matoolkit batch phases tells what a phase waits for.
+
+An approval opens both gates, and may be given ahead of time. A phase that is due
+then begins at once; one that is not begins when it is, and in a batch that was
+created by hand when it is advanced to.`,
+		Example: `  matoolkit batch approve 42 cutover --reason "change 4711 is signed"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, id, err := c.onBatch(args[0])
+			if err != nil {
+				return err
+			}
+			if args[1] == "" {
+				return usagef("the phase is missing: %s", cmd.UseLine())
+			}
+			view, err := s.Client.Approve(cmd.Context(), id, args[1], why)
+			if err != nil {
+				return err
+			}
+			return c.print(view, c.phaseTable([]app.PhaseView{view}))
+		},
+	}
+	reasonFlag(approve, &why)
+	return approve
+}

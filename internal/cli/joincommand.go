@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/roster"
+)
+
+func addMembersCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "add-members <id> <file>", Short: "Add the members in a CSV file to a batch", Args: needs("the id", "the file"),
+		Long: `Add the members in a CSV file to a batch that is under way. They catch up: they go
+through the phases that have begun, in order and at their own pace, and take part in
+the later ones with the others.
+
+The file is like that of matoolkit batch create. Those whose key is a member's
+already are left as they are, so that the same file can be given twice, and a file
+that has grown as it is; somebody who was removed is added anew. Either every row is
+good, or every bad row is named and nobody is added. A file named - is standard
+input.`,
+		Example: `  matoolkit batch add-members 42 latecomers.csv`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			csv, err := c.readFile(args[1], roster.MaxBytes)
+			if err != nil {
+				return err
+			}
+			s, id, err := c.onBatch(args[0])
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.AddMembers(cmd.Context(), id, csv)
+			if err != nil {
+				return c.located(args[1], err)
+			}
+			if c.format == "table" {
+				for _, w := range view.Warnings {
+					c.notice("%s: warning: %s", name(args[1]), printable(w))
+				}
+				for i, key := range view.Present {
+					if i == 10 {
+						c.notice("and %d more are members already.", len(view.Present)-i)
+						break
+					}
+					c.notice("%s is a member already.", printable(key))
+				}
+			}
+			t := c.table("batch", "added", "present", "members", "status")
+			t.row(view.Batch.ID, view.Added, len(view.Present), view.Batch.MemberCount, batchStatus(view.Batch))
+			return c.print(view, t)
+		},
+	}
+}
+
+func removeMemberCommand(c *console) *cobra.Command {
+	var yes bool
+	var why string
+	remove := &cobra.Command{
+		Use: "remove-member <id> <member-id>", Short: "Take a member out of a batch", Args: needs("the id", "the member-id"),
+		Long: `Take a member out of a batch. What is pending for the member is cancelled, and a job
+that a worker has is no longer waited for: it may still do its work, and its result
+is kept and changes nothing. What was done is not rolled back; instead the steps
+that the runbook has under on_member_removed are run for the member.
+
+A member who has failed takes part in nothing more and is not removed. The numbers
+of members are those of matoolkit batch members.
+
+It asks before it does so. Without a terminal it takes --yes.`,
+		Example: `  matoolkit batch remove-member 42 7 --reason "has left the company"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			member, err := strconv.Atoi(args[1])
+			if err != nil || member < 1 {
+				return usagef("%q is not the number of a member; matoolkit batch members shows them", args[1])
+			}
+			s, id, err := c.onBatch(args[0])
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := c.confirm("Take member %d out of batch %d?", member, id); err != nil {
+					return err
+				}
+			}
+			view, err := s.Client.RemoveMember(cmd.Context(), id, member, why)
+			if err != nil {
+				return err
+			}
+			return c.print(view, c.memberTable(view))
+		},
+	}
+	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reasonFlag(remove, &why)
+	return remove
+}
