@@ -221,6 +221,27 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 	}
 }
 
+// A replay that was never marked, and has failed since, must not be sent once more
+// under the same id: the broker would drop it.
+func TestReplayThatDiedHalfWayAndFailedIsFollowedByAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	item := w.bad("m", `{}`)
+	book := &notebook{Sender: w.bus}
+	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
+	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
+		t.Fatalf("%v", err)
+	}
+	w.deliver(app.Message{ID: book.sent[0].ID, Type: "dance", Body: book.sent[0].Body, DeliveryCount: 1})
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 2 || view.Count != 2 {
+		t.Fatalf("%+v, %v", view, err)
+	}
+	if len(book.sent) != 2 || book.sent[0].ID == book.sent[1].ID {
+		t.Fatalf("sent %+v", book.sent)
+	}
+}
+
 func TestTwoWhoReplayAtOnceSendOneMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
