@@ -49,12 +49,17 @@ func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
 
 // failedStep names the step that the run failed at.
 func (r *Run) failedStep() string {
-	for _, s := range r.Steps {
-		if s.Rollback == "" && (s.Status == StepFailed || s.Status == StepPollTimeout) {
-			return s.Name
-		}
+	if at := r.failedAt(); at >= 0 {
+		return r.Steps[at].Name
 	}
 	return ""
+}
+
+// failedAt is the place of the step that the run failed at; -1 for none.
+func (r *Run) failedAt() int {
+	return slices.IndexFunc(r.Steps, func(s Step) bool {
+		return s.Rollback == "" && (s.Status == StepFailed || s.Status == StepPollTimeout)
+	})
 }
 
 // Count adds a run that ended to what its shard has counted.
@@ -232,13 +237,14 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 	}
 	d := Decision{Batch: b, Member: &m}
 	run := s.Runs[failed].clone()
+	at := run.failedAt()
 	run.restart(e.Task)
 	if e.Resolve != nil {
 		w := &walk{state: State{Runbook: s.Runbooks[run.Version]}, run: run, now: now}
-		if e.Resolve.Step != run.Current {
-			return Decision{}, refuse("step %q is not the one that member %d failed at, which is %q", run.nameOf(e.Resolve.Step), m.ID, run.Steps[run.Current].Name)
+		if e.Resolve.Step != at {
+			return Decision{}, refuse("step %q is not the one that member %d failed at, which is %q", run.nameOf(e.Resolve.Step), m.ID, run.nameOf(at))
 		}
-		if err := w.settleStep(*e.Resolve, w.step()); err != nil {
+		if err := w.settleStep(*e.Resolve, &run.Steps[at]); err != nil {
 			return Decision{}, err
 		}
 	}

@@ -1,0 +1,313 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// failure is a member who failed in the second phase of three, the last of which
+// was walked since; all members of the page have ended.
+type failure struct {
+	t      *testing.T
+	rb     *runbook.Runbook
+	batch  engine.Batch
+	member engine.Member
+	runs   []*engine.Run
+	shards map[int]*engine.Shard
+}
+
+const tried = header + `
+phases:
+  - name: create
+    offset: T-2d
+    steps: [{name: new, worker_id: w1, function: New}]
+  - name: move
+    offset: T-1d
+    steps:
+      - {name: copy, worker_id: w1, function: Copy}
+      - {name: switch, worker_id: w1, function: Switch, output_params: {SwitchId: id}, on_failure: undo}
+  - name: clean
+    offset: T-0
+    steps: [{name: tidy, worker_id: w1, function: Tidy}]
+rollbacks:
+  undo: [{name: remove, worker_id: w1, function: Remove}]
+`
+
+// failedAt is a member who failed at a step of the second phase.
+func failedAt(t *testing.T, step int) *failure {
+	t.Helper()
+	rb := read(t, tried)
+	c := &crowd{t: t, rb: rb, b: engine.NewBatch(42, rb, 3, 30, nil, "ada", now)}
+	f := &failure{t: t, rb: rb, shards: map[int]*engine.Shard{}}
+	p := &person{t: t, rb: rb, at: now}
+	p.member = engine.Member{ID: 17, Page: 1, Key: "ann", Status: engine.MemberActive}
+	for phase := 1; phase <= 3; phase++ {
+		c.must(engine.Advanced{})
+		c.must(engine.PhaseWalked{Phase: phase, Pages: 1})
+		shard := &engine.Shard{Phase: phase, Page: 1, Runs: 29, Succeeded: 29, Reported: true}
+		f.shards[phase] = shard
+		if phase < 3 { // who has failed has no run where a phase begins later
+			p.batch, p.member.OpenPhase = c.b, phase
+			var err error
+			if p.run, err = engine.NewRun(&c.b, c.b.Phases[phase-1], &p.member, rb, now); err != nil {
+				t.Fatal(err)
+			}
+			p.on(engine.RunStarted{})
+			for i := 0; !p.run.Status.Terminal(); i++ {
+				if phase == 2 && i == step {
+					p.refuse("no")
+					continue
+				}
+				p.answer(`{"id":1}`)
+			}
+			shard.Runs++
+			shard.Count(p.run.Status)
+			run := p.run
+			f.runs = append(f.runs, &run)
+		}
+		c.counts(phase, shard.Succeeded, shard.Failed)
+	}
+	c.wantBatch(engine.BatchCompleted)
+	f.batch, f.member = c.b, p.member
+	if f.member.Status != engine.MemberFailed || f.member.OpenPhase != 0 {
+		t.Fatalf("member %+v", f.member)
+	}
+	return f
+}
+
+func (f *failure) try(e engine.Event) (engine.Decision, error) {
+	f.t.Helper()
+	state := engine.State{Batch: &f.batch, Member: &f.member, Runs: f.runs, Shards: f.shards, Runbooks: map[int]*runbook.Runbook{3: f.rb}}
+	before := text(f.t, state)
+	d, err := engine.Decide(state, e, now)
+	if text(f.t, state) != before {
+		f.t.Fatalf("%T changed what it was decided on", e)
+	}
+	if err != nil || d.Batch == nil {
+		return d, err
+	}
+	f.batch, f.member = *d.Batch, *d.Member
+	for _, run := range d.Runs {
+		known := false
+		for i := range f.runs {
+			if f.runs[i].Phase == run.Phase {
+				f.runs[i], known = run, true
+			}
+		}
+		if !known {
+			f.runs = append(f.runs, run)
+		}
+	}
+	for _, s := range d.Shards {
+		f.shards[s.Phase] = s
+	}
+	return d, nil
+}
+
+func (f *failure) must(e engine.Event) engine.Decision {
+	f.t.Helper()
+	d, err := f.try(e)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return d
+}
+
+// resume is the member's run after the retry.
+func (f *failure) resume() *person {
+	p := &person{t: f.t, rb: f.rb, batch: f.batch, member: f.member, run: *f.runs[1], at: now}
+	p.on(engine.RunStarted{})
+	return p
+}
+
+func TestRetriedMemberBeginsAgainAtTheStepThatFailed(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	wantEffects(t, f.must(engine.MemberRetried{Task: "t"}), engine.StartNext{Phase: 2})
+	if f.member.Status != engine.MemberActive || f.member.Error != "" || f.member.FailedAt != nil || f.member.FailedIn != "" || f.member.OpenPhase != 2 {
+		t.Fatalf("member %+v", f.member)
+	}
+	if f.batch.Status != engine.BatchActive || f.batch.CompletedAt != nil {
+		t.Fatalf("batch %s", f.batch.Status)
+	}
+	p := f.resume()
+	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending)
+	if p.step().JobID != "step-20000017000-attempt-2" {
+		t.Fatalf("job %s was sent before", p.step().JobID)
+	}
+}
+
+func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 1)
+	f.must(engine.MemberRetried{Task: "t"})
+	p := f.resume()
+	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending, engine.StepSucceeded)
+	if p.step().JobID != "step-20000017000-attempt-2" {
+		t.Fatalf("job %s", p.step().JobID)
+	}
+	p.answer(`true`)
+	p.answer(`{"id":2}`)
+	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
+	if p.run.Current != 1 {
+		t.Fatalf("the run ended at step %d, which undid the attempt before", p.run.Current)
+	}
+
+	f = failedAt(t, 1)
+	f.must(engine.MemberRetried{Task: "t"})
+	p = f.resume()
+	p.answer(`true`)
+	p.refuse("again")
+	p.want(engine.RunRollingBack)
+	if len(p.run.Steps) != 4 || p.step().JobID != "step-20000017003-attempt-1" {
+		t.Fatalf("the second rollback is step %d of %d, job %s", p.run.Current, len(p.run.Steps), p.step().JobID)
+	}
+}
+
+func TestPhasesThatARetriedMemberMissedFollowInOrder(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	d := f.must(engine.MemberRetried{Task: "t"})
+	if len(f.member.Queue) != 1 || f.member.Queue[0] != 3 || len(d.Runs) != 2 || d.Runs[1].Phase != 3 || d.Runs[1].Status != engine.RunWaiting {
+		t.Fatalf("queue %v, runs %v", f.member.Queue, d.Runs)
+	}
+}
+
+func TestRetryTakesBackWhatWasCounted(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	f.must(engine.MemberRetried{Task: "t"})
+	for phase, want := range map[int]engine.Shard{
+		1: {Phase: 1, Page: 1, Runs: 30, Succeeded: 30, Reported: true},
+		2: {Phase: 2, Page: 1, Runs: 30, Open: 1, Succeeded: 29},
+		3: {Phase: 3, Page: 1, Runs: 30, Open: 1, Succeeded: 29},
+	} {
+		if got := *f.shards[phase]; got != want {
+			t.Errorf("shard of phase %d: %+v, want %+v", phase, got, want)
+		}
+	}
+	for phase, want := range map[int][4]int{1: {1, 30, 0, 0}, 2: {0, 0, 0, 0}, 3: {0, 0, 0, 0}} {
+		p := f.batch.Phases[phase-1]
+		if got := [4]int{p.ShardsClosed, p.Succeeded, p.Failed, p.Cancelled}; got != want {
+			t.Errorf("phase %d counts %v, want %v", phase, got, want)
+		}
+		if reopened := p.Status == engine.PhaseDispatched; reopened != (phase > 1) || reopened == (p.CompletedAt != nil) {
+			t.Errorf("phase %d is %s", phase, p.Status)
+		}
+	}
+}
+
+func TestRunThatWasCancelledBehindTheFailureIsBroughtBack(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	behind := &person{t: t, rb: f.rb, batch: f.batch, member: f.member, at: now}
+	behind.member.OpenPhase = 3
+	var err error
+	if behind.run, err = engine.NewRun(&f.batch, f.batch.Phases[2], &f.member, f.rb, now); err != nil {
+		t.Fatal(err)
+	}
+	behind.on(engine.RunStarted{})
+	behind.want(engine.RunCancelled)
+	f.runs = append(f.runs, &behind.run)
+	f.shards[3] = &engine.Shard{Phase: 3, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
+	f.must(engine.MemberRetried{Task: "t"})
+	if got := *f.shards[3]; got != (engine.Shard{Phase: 3, Page: 1, Runs: 30, Open: 1, Succeeded: 29}) {
+		t.Fatalf("shard %+v", got)
+	}
+	if r := f.runs[2]; r.Status != engine.RunWaiting || r.EndedAt != nil || r.Error != "" || r.Steps[0].Status != engine.StepPending {
+		t.Fatalf("run %+v", r)
+	}
+}
+
+// Else the run that is yet to be ended would be lost to the member.
+func TestRetryWaitsUntilTheRunsBehindTheFailureHaveEnded(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	f.member.OpenPhase = 3
+	if _, err := f.try(engine.MemberRetried{Task: "t"}); !errors.Is(err, engine.ErrNotYet) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestRetryWaitsForThePhaseThatIsBeingWalked(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	delete(f.shards, 3)
+	f.batch.Phases[2].Walked = false
+	if _, err := f.try(engine.MemberRetried{Task: "t"}); !errors.Is(err, engine.ErrNotYet) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestRetryAskedForTwiceIsOne(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	f.must(engine.MemberRetried{Task: "t"})
+	again := f.must(engine.MemberRetried{Task: "t"})
+	if !again.Repeated || again.Batch != nil {
+		t.Fatalf("%+v", again)
+	}
+	wantEffects(t, again, engine.StartNext{Phase: 2})
+	p := f.resume()
+	p.refuse("again")
+	f.member, f.runs[1] = p.member, &p.run
+	if d := f.must(engine.MemberRetried{Task: "t"}); !d.Stale {
+		t.Fatalf("the same request retries a second time: %+v", d)
+	}
+}
+
+// The start of a run that was cancelled comes late, when the member was retried.
+func TestLateStartDoesNotTakeARetriedMemberOutOfItsPhase(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	f.must(engine.MemberRetried{Task: "t"})
+	behind := &person{t: t, rb: f.rb, batch: f.batch, member: f.member, run: *f.runs[2], at: now}
+	behind.nothing(engine.RunStarted{})
+}
+
+func TestStepThatAMemberFailedAtIsSkippedOrMarkedDoneWithTheRetry(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	_, err := f.try(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 1, Skip: true, By: by}})
+	wantRefusal(t, err, `step "switch" is not the one that member 17 failed at, which is "copy"`)
+	f.must(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 0, Skip: true, By: by}})
+	p := f.resume()
+	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
+
+	f = failedAt(t, 1) // and was rolled back: what came before is done again
+	_, err = f.try(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 1, By: by}})
+	wantRefusal(t, err, "the result has no id")
+	f.must(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 1, Result: json.RawMessage(`{"id":5}`), By: by}})
+	p = f.resume()
+	p.want(engine.RunRunning, engine.StepDispatched, engine.StepSucceeded)
+	wantEffects(t, p.answer(`true`), engine.Count{Outcome: engine.RunSucceeded}, engine.StartNext{Phase: 3})
+	if string(p.member.WorkerData["SwitchId"]) != "5" {
+		t.Fatalf("outputs %v", p.member.WorkerData)
+	}
+}
+
+func TestNobodyIsRetriedWhoHasNotFailedOrWhoseBatchIsCancelled(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	f.member.Status = engine.MemberRemoved
+	_, err := f.try(engine.MemberRetried{Task: "t"})
+	wantRefusal(t, err, "removed")
+	f.member.Status = engine.MemberFailed
+	f.batch.Status = engine.BatchCancelled
+	_, err = f.try(engine.MemberRetried{Task: "t"})
+	wantRefusal(t, err, "cancelled")
+}
+
+func TestLateMemberMissesNothingOfPhasesThatHaveNoPartForThePage(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	delete(f.shards, 3) // the page came after that walk, and caught up on a newer execution
+	f.must(engine.MemberRetried{Task: "t"})
+	if len(f.member.Queue) != 0 {
+		t.Fatalf("queue %v", f.member.Queue)
+	}
+}
