@@ -96,23 +96,18 @@ func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
 		return reject("member %d of batch %d is %s: it was not removed", e.BatchMemberID, e.BatchID, m.Doc.Status)
 	}
 	if m.Doc.Leaving {
-		if err := a.queueRemoval(ctx, &b.Doc, m); err != nil {
+		if m, err = a.queueRemoval(ctx, &b.Doc, m); err != nil {
 			return err
 		}
-		if m, err = store.Read[engine.Member](ctx, a.store, key); err != nil {
-			return err
-		}
+	} else if m.Doc.OpenPhase != 0 && m.Doc.OpenPhase == m.Doc.Removal { // in case its start was cut short
+		return a.startRun(ctx, e.BatchID, m.Doc.Removal, m.Doc.ID)
 	}
-	if m.Doc.OpenPhase != 0 {
+	if m.Doc.OpenPhase != 0 && m.Doc.OpenPhase != m.Doc.Removal {
 		run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(e.BatchID, m.Doc.OpenPhase, m.Doc.ID))
 		if err != nil {
 			return err
 		}
-		var event engine.Event = engine.RunStopped{Reason: "the member was removed"}
-		if run.Doc.Kind == engine.KindRemoval {
-			event = engine.RunStarted{}
-		}
-		if err := a.runEvent(ctx, run, false, event); err != nil {
+		if err := a.runEvent(ctx, run, false, engine.RunStopped{Reason: "the member was removed"}); err != nil {
 			return err
 		}
 	}
@@ -120,29 +115,52 @@ func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
 }
 
 // queueRemoval makes the run of the member's removal steps, where there are any, as
-// the last that the member goes through.
-func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[engine.Member]) error {
+// the last that the member goes through, and starts it where the member is free.
+func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[engine.Member]) (store.Item[engine.Member], error) {
 	next := m.Doc
 	next.Leaving = false
-	var ops []store.Op
-	if next.Removal != 0 {
-		p, ok := b.Phase(next.Removal)
-		if !ok {
-			return store.ErrChanged // the batch was read before the member was removed
+	key := store.MemberKey(b.ID, next.ID)
+	if next.Removal == 0 {
+		outcome, err := a.store.Commit(ctx, store.Replace(key, next, m.ETag))
+		if err == nil {
+			m.Doc, m.ETag = next, outcome.ETag(0)
 		}
-		rb, err := a.runbook(ctx, b.Runbook, p.Version)
-		if err != nil {
-			return err
-		}
-		run, err := engine.NewRun(b, *p, &m.Doc, rb, a.now())
-		if err != nil {
-			return err
-		}
-		next, _ = engine.Enter(next, p.ID)
-		ops = append(ops, store.Create(store.RunKey(b.ID, p.ID, next.ID), run))
+		return m, err
 	}
-	_, err := a.store.Commit(ctx, append(ops, store.Replace(store.MemberKey(b.ID, next.ID), next, m.ETag))...)
-	return err
+	p, ok := b.Phase(next.Removal)
+	if !ok {
+		return m, store.ErrChanged // the batch was read before the member was removed
+	}
+	rb, err := a.runbook(ctx, b.Runbook, p.Version)
+	if err != nil {
+		return m, err
+	}
+	run, err := engine.NewRun(b, *p, &m.Doc, rb, a.now())
+	if err != nil {
+		return m, err
+	}
+	next, free := engine.Enter(next, p.ID)
+	d := engine.Decision{Run: &run}
+	if free {
+		started, err := engine.Decide(engine.State{Run: &run, Member: &next, Runbook: rb, Gate: b.Gate()}, engine.RunStarted{}, a.now())
+		if err != nil {
+			return m, err
+		}
+		if !started.Run.Status.Terminal() { // what ends at once is counted when it is started below
+			d = started
+		}
+	}
+	runKey := store.RunKey(b.ID, p.ID, next.ID)
+	outcome, err := a.store.Commit(ctx, store.Create(runKey, d.Run), store.Replace(key, next, m.ETag))
+	if err != nil {
+		return m, err
+	}
+	m.Doc, m.ETag = next, outcome.ETag(1)
+	a.remember(runKey, d.Run, outcome.ETag(0))
+	if free && d.Run.Status == engine.RunWaiting && d.Run.HeldAt == nil {
+		return m, a.startRun(ctx, b.ID, p.ID, next.ID)
+	}
+	return m, a.carryOut(ctx, b, d.Run, d.Effects)
 }
 
 // reportShards reports the empty shards of a page, where that was cut short before.

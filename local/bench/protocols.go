@@ -6,6 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -22,6 +24,7 @@ func protocols(ctx context.Context, c Config) error {
 		{"retry: a failure and 4 retries", failing(c.ProtocolMembers, "retry: {max_retries: 4, interval: 1s}")},
 		{"poll: 4 answers, then the timeout", polling(c.ProtocolMembers)},
 		{"rollback: a failure and 4 steps", failing(c.ProtocolMembers, "on_failure: undo")},
+		{"removal: a step and 4 removal steps", leaving(c.ProtocolMembers)},
 	} {
 		r, err := measure(ctx, c, p.load)
 		if err != nil {
@@ -70,5 +73,42 @@ func polling(members int) load {
 	return load{
 		members: members, drive: advanceOnce,
 		runbook: head + "phases:\n  - name: only\n    offset: T-0\n    steps:\n    - " + call("polls", "incomplete", "poll: {interval: 1s, timeout: 4s}") + "\n",
+	}
+}
+
+// leaving is a batch of which everybody is removed between two phases.
+func leaving(members int) load {
+	phases := ""
+	for _, name := range []string{"first", "second"} {
+		phases += "  - name: " + name + "\n    offset: T-0\n    steps:\n    - " + call("step", "true", "") + "\n"
+	}
+	return load{
+		members: members, succeed: members,
+		runbook: head + "phases:\n" + phases + "on_member_removed:\n" + four("leave"),
+		drive: func(ctx context.Context, api *apiclient.Client, batch int) error {
+			ended := func(phase string) func(app.BatchView) bool {
+				return func(app.BatchView) bool {
+					phases, err := api.Phases(ctx, batch)
+					for _, p := range phases.Items {
+						if err == nil && p.Name == phase {
+							return p.CompletedAt != nil || p.Kind == "removal" && p.Succeeded == members
+						}
+					}
+					return false
+				}
+			}
+			if _, err := api.Advance(ctx, batch); err != nil {
+				return err
+			}
+			if err := await(ctx, api, batch, ended("first")); err != nil {
+				return err
+			}
+			for id := range members {
+				if _, err := api.RemoveMember(ctx, batch, id+1, ""); err != nil {
+					return err
+				}
+			}
+			return await(ctx, api, batch, ended("on_member_removed"))
+		},
 	}
 }
