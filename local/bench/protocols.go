@@ -16,7 +16,7 @@ import (
 func protocols(ctx context.Context, c Config) error {
 	t := table.NewWriter()
 	t.SetOutputMirror(c.Out)
-	t.AppendHeader(table.Row{"protocol", "members", "events", "CPU ms/event", "reads/event", "writes/event", "sent/event"})
+	t.AppendHeader(table.Row{"protocol", "members", "events", "seconds", "CPU ms/event", "reads/event", "writes/event", "sent/event"})
 	for _, p := range []struct {
 		name string
 		load load
@@ -25,6 +25,7 @@ func protocols(ctx context.Context, c Config) error {
 		{"poll: 4 answers, then the timeout", polling(c.ProtocolMembers)},
 		{"rollback: a failure and 4 steps", failing(c.ProtocolMembers, "on_failure: undo")},
 		{"removal: a step and 4 removal steps", leaving(c.ProtocolMembers)},
+		{"cancel: all are polling", cancelled(c.ProtocolMembers)},
 	} {
 		r, err := measure(ctx, c, p.load)
 		if err != nil {
@@ -33,7 +34,7 @@ func protocols(ctx context.Context, c Config) error {
 		results := r.stats.ServiceBus.Entities[message.TopicWorkerResults].Sent
 		events := float64(results + r.stats.ServiceBus.Entities[message.TopicOrchestratorEvents].Sent)
 		t.AppendRow(table.Row{
-			p.name, p.load.members, int(events), fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/events),
+			p.name, p.load.members, int(events), fmt.Sprintf("%.1f", r.elapsed.Seconds()), fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/events),
 			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.PointReads)/events),
 			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.SingleWrites+r.stats.Cosmos.Batches)/events),
 			fmt.Sprintf("%.2f", float64(r.stats.sent()-int64(results))/events),
@@ -73,6 +74,31 @@ func polling(members int) load {
 	return load{
 		members: members, drive: advanceOnce,
 		runbook: head + "phases:\n  - name: only\n    offset: T-0\n    steps:\n    - " + call("polls", "incomplete", "poll: {interval: 1s, timeout: 4s}") + "\n",
+	}
+}
+
+// cancelled is a batch that is cancelled while everybody polls.
+func cancelled(members int) load {
+	return load{
+		members: members,
+		runbook: head + "phases:\n  - name: only\n    offset: T-0\n    steps:\n    - " + call("polls", "incomplete", "poll: {interval: 1h, timeout: 4h}") + "\n",
+		drive: func(ctx context.Context, api *apiclient.Client, batch int) error {
+			if _, err := api.Advance(ctx, batch); err != nil {
+				return err
+			}
+			polling := func(app.BatchView) bool {
+				steps, err := api.Steps(ctx, batch, app.ListOptions{Limit: 1, Status: "dispatched"})
+				phases, err2 := api.Phases(ctx, batch)
+				return err == nil && err2 == nil && phases.Items[0].Running == members && len(steps.Items) == 0
+			}
+			if err := await(ctx, api, batch, polling); err != nil {
+				return err
+			}
+			if _, err := api.Cancel(ctx, batch, ""); err != nil {
+				return err
+			}
+			return await(ctx, api, batch, func(b app.BatchView) bool { return b.CompletedAt != nil })
+		},
 	}
 }
 
