@@ -16,9 +16,10 @@ import (
 
 // script is a batch as successive looks find it.
 type script struct {
-	looks []look
-	at    int
-	calls int
+	looks  []look
+	paused map[int]string // why, by look
+	at     int
+	calls  int
 }
 
 type look struct {
@@ -32,7 +33,11 @@ func (s *script) now() look { return s.looks[min(s.at, len(s.looks)-1)] }
 func (s *script) Batch(context.Context, int) (app.BatchView, error) {
 	s.calls++
 	l := s.now()
-	return app.BatchView{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}, l.err
+	b := app.BatchView{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}
+	if why, ok := s.paused[s.at]; ok {
+		b.Paused = &app.MarkView{By: "ada", At: start, Why: why}
+	}
+	return b, l.err
 }
 
 func (s *script) Phases(context.Context, int) (app.Page[app.PhaseView], error) {
@@ -127,10 +132,80 @@ func TestWatchUntilIdle(t *testing.T) {
 			{"active", "move", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 9, 0, 1), phase(2, "move", "completed", 9, 9, 0, 0)}, nil},
 			{"active", "move", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), phase(2, "move", "completed", 10, 10, 0, 0)}, nil},
 		}, 1},
+		{"a phase that a new version is to run again is idle", []look{
+			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), phase(2, "prepare", "pending", 10, 0, 0, 0)}, nil},
+		}, 0},
+		{"what removes members is idle where nobody is being removed", []look{
+			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), removal(1)}, nil},
+			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), removal(0)}, nil},
+		}, 1},
+		{"a batch that is being cancelled is not idle", []look{{"cancelling", "prepare", done, nil}, {"cancelled", "prepare", done, nil}}, 1},
 	} {
 		s := &script{looks: tt.looks}
 		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(cli.Progress) {}); err != nil || s.at != tt.want {
 			t.Errorf("%s: ended at look %d with %v, want %d", tt.name, s.at, err, tt.want)
+		}
+	}
+}
+
+func removal(running int) app.PhaseView {
+	p := phase(3, "on_member_removed", "dispatched", 1, 1-running, 0, running)
+	p.Kind = "removal"
+	return p
+}
+
+// intervention is a batch that is paused, held at a gate and cancelled.
+func intervention() *script {
+	prepared := func(next app.PhaseView) []app.PhaseView {
+		return []app.PhaseView{phase(1, "prepare", "completed", 10, 9, 1, 0), next}
+	}
+	gated := phase(2, "cut over", "pending", 10, 0, 0, 0)
+	gated.Approval = true
+	held := gated
+	held.Reason = "it waits for an administrator's approval"
+	approved := held
+	approved.Reason, approved.Approved = "", &app.MarkView{By: "bob", Why: "signed"}
+	running := phase(2, "cut over", "dispatched", 10, 0, 0, 10)
+	running.Approval, running.Approved = true, approved.Approved
+	stopped := running
+	stopped.Status, stopped.Running, stopped.Cancelled, stopped.Reason = "cancelled", 0, 10, "the batch is cancelled"
+	return &script{
+		looks: []look{
+			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 2, 0, 8), gated}, nil},
+			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 3, 0, 7), gated}, nil},
+			{"active", "prepare", prepared(gated), nil},
+			{"active", "prepare", prepared(held), nil},
+			{"active", "prepare", prepared(approved), nil},
+			{"active", "cut over", prepared(running), nil},
+			{"cancelling", "cut over", prepared(running), nil},
+			{"cancelled", "cut over", prepared(stopped), nil},
+		},
+		paused: map[int]string{1: "throttled", 2: "throttled"},
+	}
+}
+
+func TestWatchShowsInterventions(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	lines := cli.NewLines(&out, true)
+	last, _, err := follow(intervention(), cli.WatchOptions{}, lines.Show)
+	lines.Close()
+	if err != nil || last.Batch.Status != "cancelled" {
+		t.Errorf("%+v, %v", last, err)
+	}
+	golden(t, "watch-interventions", out.String())
+
+	var drawn bytes.Buffer
+	s := intervention()
+	s.looks = append(s.looks[:2:2], s.looks[7]) // the frame before the last is drawn before it ends
+	bars := cli.NewBars(&drawn, 160, false)
+	if _, _, err := follow(s, cli.WatchOptions{}, bars.Show); err != nil {
+		t.Fatal(err)
+	}
+	bars.Close()
+	for _, want := range []string{"Batch 42  moves  cancelled", "cancelled, 10/10, 0 succeeded, 10 cancelled", "approved by bob: signed"} {
+		if !strings.Contains(drawn.String(), want) {
+			t.Errorf("no %q in %q", want, drawn.String())
 		}
 	}
 }

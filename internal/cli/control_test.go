@@ -1,0 +1,230 @@
+package cli_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+const guarded = `name: guarded
+data_source:
+  type: csv
+  primary_key: UserId
+phases:
+  - name: prepare
+    offset: T-1d
+    steps:
+      - name: reserve
+        worker_id: worker-01
+        function: Add-License
+        params: {Id: "{{UserId}}"}
+      - name: check
+        worker_id: worker-01
+        function: Test-User
+        params: {Mail: "{{Mail}}"}
+        on_failure: release
+      - name: create
+        worker_id: worker-01
+        function: New-Mailbox
+        params: {Name: "{{Name}}"}
+        output_params: {Guid: guid}
+  - name: cut over
+    offset: T-0
+    approval: required
+    require_success: 100%
+    steps:
+      - name: move
+        worker_id: worker-01
+        function: Move-User
+        params: {Guid: "{{Guid}}", Name: "{{Name}}"}
+on_member_removed:
+  - name: tell
+    worker_id: worker-01
+    function: Send-Mail
+    params: {Mail: "{{Mail}}"}
+rollbacks:
+  release:
+    - name: release
+      worker_id: worker-01
+      function: Remove-License
+      params: {Id: "{{UserId}}"}
+`
+
+// until gives a command until it prints words, and does not show it.
+func (s *transcript) until(words string, args ...string) {
+	s.t.Helper()
+	for {
+		out, err, _ := s.run(args...)
+		if strings.Contains(out+err, words) {
+			return
+		}
+		if pause(s.ctx, 10*time.Millisecond) != nil {
+			s.t.Fatalf("matoolkit %s never printed %q: %s%s", strings.Join(args, " "), words, out, err)
+		}
+	}
+}
+
+var (
+	tookAndNote = regexp.MustCompile(`Z  (<1s|\d+s) +`) // took, with whatever note stands behind it
+	tasks       = regexp.MustCompile(`(?m)  [a-z2-7]{16}$`)
+)
+
+// A batch in which things go wrong, and what an administrator does about it.
+func TestControl(t *testing.T) {
+	t.Parallel()
+	system := newSystem(t, entra.DefaultAdminUPN)
+	s := &transcript{person: system.person()}
+	members := s.file("members.csv", "UserId,Mail,Name\nu1,a@contoso.com,Ann\nu2,bad@contoso.com,Ben\nu3,c@contoso.com,bad\nu4,d@contoso.com,Dan\n")
+	s.type_(0, "auth", "login")
+	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--overdue", "rerun", "--rerun-init")
+	s.type_(0, "batch", "create", "guarded", members)
+	s.type_(0, "batch", "phases", "1")
+
+	s.type_(0, "batch", "pause", "1", "--reason", "the tenant is throttling")
+	s.type_(0, "batch", "get", "1")
+	s.type_(5, "batch", "advance", "1")
+	s.type_(0, "batch", "resume", "1", "--quiet")
+
+	s.type_(0, "batch", "advance", "1", "--wait", "--quiet")
+	s.type_(0, "batch", "members", "1", "--status", "failed")
+	s.type_(0, "batch", "steps", "1", "--member", "2")
+	s.type_(5, "batch", "advance", "1")
+	s.type_(5, "batch", "mark-done", "1", "10000003002", "--reason", "created by hand", "--result", `{"id": 7}`)
+	s.type_(0, "batch", "mark-done", "1", "10000003002", "--reason", "created by hand", "--result", "@"+s.file("result.json", `{"guid": "aa01"}`))
+	s.type_(4, "batch", "mark-done", "1", "10000009002", "--reason", "created by hand")
+	system.mild.Store(true)
+	s.type_(4, "batch", "retry", "1", "--member", "9")
+	s.type_(5, "batch", "retry", "1", "--member", "1")
+	s.type_(0, "batch", "retry", "1", "--phase", "Prepare", "--error", "NO SUCH", "--reason", "the mailbox is there")
+	s.until("None.", "batch", "members", "1", "--status", "failed")
+	s.type_(0, "batch", "watch", "1", "--until-idle", "--quiet")
+
+	s.type_(5, "batch", "add-members", "1", s.file("wrong.csv", "UserId,Mail,Name\n,x,y\n"))
+	s.type_(0, "batch", "add-members", "1", s.file("late.csv", "UserId,Mail,Name,Note\nu4,d@contoso.com,Dan,x\nu5,e@contoso.com,Eve,x\n"))
+	s.type_(0, "batch", "watch", "1", "--until-idle", "--quiet")
+	s.type_(0, "batch", "remove-member", "1", "4", "--yes", "--reason", "has left")
+	s.type_(0, "batch", "watch", "1", "--until-idle", "--quiet")
+	s.type_(0, "batch", "members", "1")
+	s.type_(0, "batch", "steps", "1", "--member", "4")
+
+	s.type_(5, "batch", "advance", "1")
+	s.type_(4, "batch", "approve", "1", "cutover")
+	s.type_(5, "batch", "approve", "1", "prepare")
+	s.type_(0, "batch", "approve", "1", "cut over", "--reason", "change 4711")
+	system.mild.Store(false)
+	s.type_(0, "batch", "advance", "1", "--quiet")
+	s.type_(0, "batch", "watch", "1", "--quiet")
+	s.type_(0, "batch", "members", "1", "--status", "failed")
+	s.type_(0, "batch", "skip-step", "1", "20000003000", "--reason", "moved long ago")
+	s.type_(0, "batch", "watch", "1", "--quiet")
+	s.type_(0, "batch", "phases", "1")
+	s.type_(5, "batch", "cancel", "1", "--yes")
+	s.type_(0, "batch", "audit", "1")
+
+	s.type_(0, "batch", "create", "guarded", members)
+	s.type_(2, "batch", "cancel", "2")
+	s.type_(0, "batch", "cancel", "2", "--yes", "--reason", "the merger is off")
+	s.type_(1, "batch", "watch", "2", "--quiet")
+	s.type_(0, "batch", "get", "2")
+	s.type_(0, "batch", "list", "--status", "cancelled", "--quiet")
+	s.type_(5, "batch", "retry", "2")
+	golden(t, "control", tasks.ReplaceAllString(tookAndNote.ReplaceAllString(s.String(), "Z  <1s   "), "  TASK"))
+}
+
+func TestControlIsForAdministrators(t *testing.T) {
+	t.Parallel()
+	p := newSystem(t, entra.DefaultReaderUPN).person()
+	if _, err, status := p.run("auth", "login"); status != 0 {
+		t.Fatal(err)
+	}
+	csv := p.file("members.csv", "UserId\nu1\n")
+	for _, args := range []string{
+		"cancel 1 --yes", "pause 1", "resume 1", "approve 1 move", "retry 1", "skip-step 1 5 --reason x", "mark-done 1 5 --reason x",
+		"add-members 1 " + csv, "remove-member 1 2 --yes",
+	} {
+		if _, err, status := p.run(append([]string{"batch"}, strings.Fields(args)...)...); status != 3 || !strings.Contains(err, "takes the app role Admin") {
+			t.Errorf("a reader's %s: status %d: %s", args, status, err)
+		}
+	}
+}
+
+// What ends somebody's work is asked about on a terminal, with what there is to lose.
+func TestCancelAndRemoveAsk(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args     []string
+		question string
+		done     string
+	}{
+		{[]string{"batch", "cancel", "7"}, "Cancel batch 7 of moves, active with 2 members, for good? [y/N] ", "POST /api/batches/7/cancel"},
+		{[]string{"batch", "remove-member", "7", "3"}, "Take member 3 out of batch 7? [y/N] ", "DELETE /api/batches/7/members/3"},
+	} {
+		for answer, want := range map[string]int{"y\n": 0, "\n": 1, "": 1} {
+			var mu sync.Mutex
+			var changes []string
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Method != http.MethodGet {
+					changes = append(changes, r.Method+" "+r.URL.Path)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":2}`)
+			}))
+			var out, notices strings.Builder
+			root := cli.NewRoot(cli.Environment{
+				Stdin: strings.NewReader(answer), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
+				Token:  func(context.Context) (string, error) { return "token", nil },
+				Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
+			})
+			root.SetArgs(tt.args)
+			status := cli.Execute(t.Context(), root)
+			s.Close()
+			done := strings.Join(changes, " ")
+			if status != want || !strings.HasPrefix(notices.String(), tt.question) || done != map[int]string{0: tt.done}[status] {
+				t.Errorf("%v with %q: status %d, %q: %s", tt.args, answer, status, done, notices.String())
+			}
+		}
+	}
+}
+
+// Of a batch that went over to a new version the phases of both are shown, of a step
+// what came too late.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		args []string
+		body string
+	}{
+		"phases": {[]string{"batch", "phases", "42"}, `{"items":[
+			{"id":1,"phaseName":"prepare","runbookVersion":1,"status":"completed","onComplete":"rolling_back","members":2,"succeeded":2},
+			{"id":2,"phaseName":"move","runbookVersion":1,"status":"superseded","reason":"superseded by version 2"},
+			{"id":3,"phaseName":"prepare","runbookVersion":2,"status":"skipped","reason":"past due when version 2 was published","approvalRequired":true},
+			{"id":4,"phaseName":"move","runbookVersion":2,"status":"pending","requireSuccess":99.5,"onComplete":"pending","waiting":2},
+			{"id":5,"phaseName":"end","runbookVersion":2,"status":"pending","approvalRequired":true,"approved":{"by":"ada"},"waiting":2}
+		]}`},
+		"steps": {[]string{"batch", "steps", "42"}, `{"items":[
+			{"id":1,"phaseName":"move","memberId":7,"stepName":"copy","kind":"phase","status":"failed","errorMessage":"no answer by 10:00",
+			 "abandonedJobs":[{"jobId":"step-1-attempt-1","receivedAt":"2026-01-02T03:04:05Z","succeeded":true},
+			                  {"jobId":"step-1-retry-1","receivedAt":"2026-01-02T03:04:05Z","error":"gone"},{"jobId":"step-1-retry-2"}]},
+			{"id":2,"phaseName":"move","stepName":"count","kind":"on_complete","status":"skipped","resolved":{"by":"ada"}}
+		]}`},
+		"member":     {[]string{"batch", "remove-member", "42", "7", "--yes"}, `{"id":7,"memberKey":"u7","status":"removed","removedAt":"2026-01-02T03:04:05Z"}`},
+		"cancelling": {[]string{"batch", "cancel", "42", "--yes"}, `{"id":42,"runbookName":"moves","status":"cancelling","memberCount":3,"detectedAt":"2026-01-02T03:04:05Z"}`},
+	} {
+		out, err, status := fake(t, 200, "application/json", tt.body).as(0, tt.args...)
+		if status != 0 {
+			t.Errorf("%s: status %d: %s", name, status, err)
+		}
+		golden(t, "table/notes-"+name, out+"-- notices --\n"+err)
+	}
+}
