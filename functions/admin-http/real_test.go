@@ -216,6 +216,120 @@ func TestOverTheRealSystem(t *testing.T) {
 	r.call(request{"GET", "/api/health", "", "", ""}, 200, nil)
 }
 
+const gated = `name: gated
+data_source: {type: csv, primary_key: UserId}
+phases:
+  - name: prepare
+    offset: T-1d
+    steps:
+      - {name: check, worker_id: worker-01, function: Test-User, params: {Mail: "{{Mail}}"}}
+  - name: cut over
+    offset: T-0
+    approval: required
+    steps:
+      - {name: move, worker_id: worker-01, function: Move-User, params: {Mail: "{{Mail}}"}}
+on_member_removed:
+  - {name: tell, worker_id: worker-01, function: Send-Mail, params: {Mail: "{{Mail}}"}}
+`
+
+func TestControlOverTheRealSystem(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	admin, reader := r.token(automationID), r.token(reportsID)
+	var p adminhttp.Problem
+	post := func(path, body string, status int, into any) http.Header {
+		t.Helper()
+		return r.call(request{"POST", "/api/batches/" + path, admin, jsonMedia, body}, status, into)
+	}
+	upload := func(path, csv string, status int, into any) http.Header {
+		t.Helper()
+		media, body := form(t, "file", csv)
+		return r.call(request{"POST", "/api/batches/" + path, admin, media, body}, status, into)
+	}
+	published := `{"overdueBehavior":"rerun","rerunInit":true,"yamlContent":` + quote(gated) + `}`
+	r.call(request{"POST", "/api/runbooks", admin, jsonMedia, published}, 201, nil)
+	media, body := form(t, "runbookName", "gated", "file", "UserId,Mail\nu1,a\nu2,b\n")
+	r.call(request{"POST", "/api/batches", admin, media, body}, 201, nil)
+
+	// A paused batch says by whom and why, and is not advanced.
+	var batch app.BatchView
+	post("1/pause", `{"reason":"throttled"}`, 200, &batch)
+	if batch.Paused == nil || batch.Paused.By == "" || batch.Paused.Why != "throttled" || batch.Paused.At.IsZero() {
+		t.Errorf("paused %+v", batch.Paused)
+	}
+	post("1/pause", `{"reason":"again"}`, 200, &batch)
+	if batch.Paused.Why != "throttled" {
+		t.Errorf("paused %+v", batch.Paused)
+	}
+	post("1/advance", "", 409, &p)
+	post("1/resume", "", 200, nil)
+	batch = app.BatchView{}
+	r.call(request{"GET", "/api/batches/1", reader, "", ""}, 200, &batch)
+	if batch.Paused != nil {
+		t.Errorf("paused %+v after it was resumed", batch.Paused)
+	}
+
+	// A gate is opened by the name of its phase.
+	var phase app.PhaseView
+	post("1/phases/prepare/approve", "", 409, &p)
+	post("1/phases/none/approve", "", 404, &p)
+	post("1/phases/cut%20over/approve", `{"reason":"change 4711"}`, 200, &phase)
+	if phase.Name != "cut over" || !phase.Approval || phase.Approved == nil || phase.Approved.Why != "change 4711" {
+		t.Errorf("phase %+v", phase)
+	}
+
+	// Members join and leave.
+	var added app.AddedView
+	upload("1/members", "UserId,Mail\n,c\n", 422, &p)
+	if len(p.Problems) != 1 || p.Problems[0].Line != 2 {
+		t.Errorf("problem %+v", p)
+	}
+	upload("1/members", "UserId,Mail\nu2,b\nu3,c\n", 201, &added)
+	if added.Added != 1 || added.Batch.MemberCount != 3 || fmt.Sprint(added.Present) != "[u2]" {
+		t.Errorf("added %+v", added)
+	}
+	upload("1/members", "UserId,Mail\nu2,b\nu3,c\n", 200, &added)
+	upload("9/members", "UserId,Mail\nu4,d\n", 404, &p)
+	remove := func(member string, status int, into any) {
+		t.Helper()
+		r.call(request{"DELETE", "/api/batches/1/members/" + member, admin, "", ""}, status, into)
+	}
+	var member app.MemberView
+	remove("3?reason=has%20left", 200, &member)
+	remove("3", 200, &member)
+	if member.Key != "u3" || member.Status != "removed" || member.RemovedAt == nil {
+		t.Errorf("member %+v", member)
+	}
+	remove("9", 404, &p)
+
+	// What has not failed is not retried, and what is not there not resolved.
+	var retry app.RetryView
+	header := post("1/retry", `{"phase":"prepare","error":"timeout"}`, 202, &retry)
+	if retry.Task == "" || retry.Selection.Phase != "prepare" || header.Get("Location") != "/api/batches/1/members?status=failed" {
+		t.Errorf("retry %+v, %s", retry, header.Get("Location"))
+	}
+	post("1/retry", `{"memberId":1}`, 409, &p)
+	post("1/retry", `{"memberId":9}`, 404, &p)
+	post("1/steps/10000001000/skip", `{"reason":"x"}`, 404, &p)
+	post("1/steps/7/done", `{"reason":"x"}`, 404, &p)
+
+	post("1/cancel", `{"reason":"the merger is off"}`, 202, &batch)
+	if batch.Cancelled == nil || batch.Cancelled.Why != "the merger is off" {
+		t.Errorf("batch %+v", batch)
+	}
+	var page app.Page[app.BatchView]
+	r.call(request{"GET", "/api/batches?status=" + batch.Status, reader, "", ""}, 200, &page)
+	if len(page.Items) != 1 || page.Items[0].ID != 1 {
+		t.Errorf("batches that are %s: %+v", batch.Status, page.Items)
+	}
+	for _, path := range []string{"1/pause", "1/resume", "1/retry", "1/advance"} {
+		post(path, "", 409, &p)
+	}
+	for _, path := range []string{"9/cancel", "9/pause", "9/resume", "9/retry", "9/phases/x/approve"} {
+		post(path, "", 404, &p)
+	}
+}
+
 func TestTokensOfTheRealIdentityProvider(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
