@@ -334,7 +334,6 @@ func inTurn(answers ...worker) worker {
 
 // What administrators do.
 
-
 func must[T any](s *stage, v T, err error) T {
 	s.t.Helper()
 	if err != nil {
@@ -609,4 +608,17 @@ func (s *stage) batchOf(id int) app.BatchView {
 	s.t.Helper()
 	v, err := s.app.Batch(s.ctx, id)
 	return must(s, v, err)
+}
+
+// add adds members by their keys, and lets all come that follows.
+func (s *stage) add(id int, keys ...string) app.AddedView {
+	s.t.Helper()
+	csv := "Upn,Name\n"
+	for _, key := range keys {
+		csv += key + ",Late " + key + "\n"
+	}
+	v, err := s.app.AddMembers(s.ctx, ada, id, []byte(csv))
+	must(s, v, err)
+	s.settle()
+	return v
 }

@@ -1,0 +1,291 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+func TestCancelledInTheMiddleOfAWalkNoOtherPageBegins(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errLost), 1, 2)}
+		s.park = func(kind, body string) bool {
+			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
+		}
+		s.publish(twoSteps)
+		b := s.batch("two", people(60))
+		s.advance(b.ID)
+		s.cancel(b.ID)
+		s.unpark()
+		s.wantCalls(50, "")
+		s.wantSteps(b.ID, 1, "new cancelled, join cancelled")
+		s.wantStatus(b.ID, "cancelled")
+		s.wantPhases(b.ID, "first cancelled 47/0/2, second cancelled 0/0/0")
+	})
+}
+
+func TestCancelledInAStepItsLateResultIsRecordedAndNothingFollows(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		result string
+		err    error
+	}{"succeeded": {`{"a":1}`, nil}, "failed": {"null", errNo}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"New": fails(errLost)}
+				s.publish("retry: {max_retries: 5, interval: 1s}\n" + twoSteps)
+				b := s.batch("two", people(1))
+				s.advance(b.ID)
+				s.cancel(b.ID)
+				s.wantStatus(b.ID, "cancelled")
+				s.answers(1, "New", tt.result, tt.err)
+				s.pass(time.Hour)
+				s.wantCalls(1, "New")
+				s.wantSteps(b.ID, 1, "new cancelled, join cancelled")
+				v := s.step(b.ID, 1, "new")
+				if len(v.Late) != 1 || v.Late[0].At == nil || v.Late[0].Succeeded != (tt.err == nil) || string(v.Late[0].Result) != tt.result {
+					t.Errorf("the late result: %+v", v.Late)
+				}
+				s.wantPhases(b.ID, "first cancelled 0/0/1, second cancelled 0/0/0")
+				s.wantMember(b.ID, 1, "active")
+			})
+		})
+	}
+}
+
+func TestCancelledWhileItPolls(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Copy": always(unfinished)}
+		s.publish(polling)
+		b := s.batch("polling", people(2))
+		s.advance(b.ID)
+		s.cancel(b.ID)
+		s.pass(30 * time.Second)
+		s.wantCalls(1, "Copy")
+		s.wantSteps(b.ID, 1, "copy cancelled, tell cancelled") // it was not seen to fail: it is not rolled back
+		s.wantPhases(b.ID, "move cancelled 0/0/2")
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestCancelledWhileARetryWaits(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errNo)}
+		s.publish("retry: {max_retries: 1, interval: 1m}\n" + twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.cancel(b.ID)
+		s.pass(time.Minute)
+		s.wantCalls(1, "New")
+		s.wantPhases(b.ID, "first cancelled 0/0/2, second cancelled 0/0/0")
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestCancelledBetweenPhasesWhatWasDoneStaysDone(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(3))
+		s.advance(b.ID)
+		s.cancel(b.ID)
+		s.wantPhases(b.ID, "first completed 3/0/0, second cancelled 0/0/0")
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestCancelledBeforeAnythingBegan(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(mover)
+		b := s.batch("move", people(3))
+		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelled")
+		s.pass(time.Hour)
+		s.wantCalls(0, "")
+	})
+}
+
+func TestCancelledInInit(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Prepare": fails(errLost)}
+		s.publish(mover)
+		b := s.batch("move", people(1))
+		s.advance(b.ID)
+		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelled")
+		s.answers(0, "Prepare", "true", nil)
+		s.wantSteps(b.ID, 0, "prepare cancelled")
+		if v := s.step(b.ID, 0, "prepare"); len(v.Late) != 1 || v.Late[0].At == nil {
+			t.Errorf("the late result: %+v", v.Late)
+		}
+		s.wantStatus(b.ID, "cancelled")
+		s.wantCalls(1, "")
+	})
+}
+
+func TestCancelledWhilePaused(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.answers(1, "New", "true", nil) // held before its next step
+		s.cancel(b.ID)
+		s.wantSteps(b.ID, 1, "new succeeded, join cancelled")
+		s.wantSteps(b.ID, 2, "new cancelled, join cancelled")
+		s.wantPhases(b.ID, "first cancelled 0/0/2, second cancelled 0/0/0")
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestCancelledWhileMembersWaitForTheirEarlierPhase(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"A": only(fails(errLost), 1)}
+		s.publish(overlapping)
+		const id = 100
+		s.schedule(id, overlapping, 2, dawn)
+		s.wantPhases(id, "a dispatched 1/0/0+1, b dispatched 1/0/0+1, c dispatched 1/0/0+1")
+		s.cancel(id)
+		s.wantPhases(id, "a cancelled 1/0/1, b cancelled 1/0/1, c cancelled 1/0/1")
+		s.wantStatus(id, "cancelled")
+	})
+}
+
+func TestCancelledWhileARollbackRunsItIsCarriedToItsEndFirst(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost)}), "Stop": fails(errLost)}
+		s.publish(undoable)
+		b := s.batch("undoable", people(2))
+		s.advance(b.ID)
+		s.wantCalls(1, "New Stop")
+		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelling")
+		s.wantSteps(b.ID, 1, "new failed, copy cancelled, tell cancelled, stop dispatched, delete pending, alert pending")
+		s.answers(1, "Stop", "true", nil)
+		s.wantCalls(1, "New Stop Delete Alert")
+		s.pass(5 * time.Second) // it looks again
+		s.wantStatus(b.ID, "cancelled")
+		s.wantPhases(b.ID, "move cancelled 0/1/1, verify cancelled 0/0/0")
+		s.wantMember(b.ID, 1, "failed")
+	})
+}
+
+func TestCancelledWhileAPausedRollbackIsHeldItIsLetGo(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
+		s.publish(undoable)
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.answers(1, "Stop", "true", nil)
+		s.wantCalls(1, "New Stop")
+		s.cancel(b.ID)
+		s.pass(5 * time.Second)
+		s.wantCalls(1, "New Stop Delete Alert")
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestCancelledWhileOnCompleteRuns(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Report": fails(errLost)}
+		s.publish(reporting)
+		b := s.batch("reporting", people(2))
+		s.advance(b.ID)
+		s.wantCalls(0, "Report")
+		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelled")
+		s.wantSteps(b.ID, 0, "report cancelled, tell cancelled")
+		s.wantPhases(b.ID, "move cancelled 2/0/0, verify cancelled 0/0/0")
+	})
+}
+
+func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errNo), fails(errNo), fails(errLost))}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID) // both members fail
+		failed := s.step(b.ID, 1, "new")
+		s.cancel(b.ID)
+		for range 2 {
+			v, err := s.app.Cancel(s.ctx, app.Caller{Name: "grace"}, b.ID, "again")
+			if must(s, v, err); v.Cancelled.By != "ada" || v.Cancelled.Why != "enough" {
+				t.Errorf("cancelled by %+v", v.Cancelled)
+			}
+		}
+		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		s.refused(err, app.CodeConflict, "it cannot be advanced")
+		_, err = s.app.Pause(s.ctx, ada, b.ID, "")
+		s.refused(err, app.CodeConflict, "it cannot be paused")
+		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
+		s.refused(err, app.CodeConflict, "it cannot be resumed")
+		_, err = s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))
+		s.refused(err, app.CodeConflict, "nobody can be added")
+		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
+		s.refused(err, app.CodeConflict, "nobody can be removed")
+		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "")
+		s.refused(err, app.CodeConflict, "nothing in it can be retried")
+		_, err = s.app.SkipStep(s.ctx, ada, b.ID, failed.ID, "")
+		s.refused(err, app.CodeConflict, "nothing can be retried")
+		_, err = s.app.Approve(s.ctx, ada, b.ID, "second", "")
+		s.refused(err, app.CodeConflict, "there is nothing to approve")
+		s.settle()
+		s.wantStatus(b.ID, "cancelled")
+		var cancels int
+		for _, r := range s.trail(b.ID) {
+			if r.Action == "cancel" {
+				cancels++
+			}
+		}
+		if cancels != 1 {
+			t.Errorf("it was cancelled %d times: %+v", cancels, s.trail(b.ID))
+		}
+	})
+}
+
+func TestBatchThatHasEndedIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(oneStep(""))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		_, err := s.app.Cancel(s.ctx, ada, b.ID, "")
+		s.refused(err, app.CodeConflict, "has ended (completed): it cannot be cancelled")
+	})
+}
+
+// The work of a cancellation can be lost on the way: the tick takes it up again.
+func TestCancellationWhoseWorkIsLostIsMadeUpForByTheTick(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(60))
+		s.advance(b.ID)
+		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
+		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelling")
+		s.park, s.parked = nil, nil
+		s.pass(5 * time.Minute)
+		s.tick()
+		s.wantStatus(b.ID, "cancelled")
+		s.wantPhases(b.ID, "first cancelled 0/0/60, second cancelled 0/0/0")
+	})
+}

@@ -1,0 +1,182 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+const reporting = `
+name: reporting
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: move
+    offset: T-0
+    steps: [{name: new, worker_id: worker-01, function: New}]
+    on_complete:
+      - {name: report, worker_id: worker-01, function: Report, output_params: {ReportId: id},
+         params: {Members: "{{_phase_members}}", Text: "{{_phase_succeeded}} of {{_phase_members}}, {{_phase_failed}} failed, {{_phase_cancelled}} cancelled"}, on_failure: drop}
+      - {name: tell, worker_id: worker-01, function: Tell, params: {Report: "{{ReportId}}", Batch: "{{_batch_id}}"}}
+  - name: verify
+    offset: T-0
+    steps: [{name: check, worker_id: worker-01, function: Check}]
+rollbacks:
+  drop: [{name: drop, worker_id: worker-01, function: Drop}]
+`
+
+func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost), 60: fails(errLost)}), "Report": always(`{"id":"r1"}`)}
+		s.publish(reporting)
+		b := s.batch("reporting", people(60))
+		s.advance(b.ID)
+		s.wantCalls(0, "")
+		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
+		must(s, 0, err)
+		s.settle()
+		s.wantCalls(0, "")
+		s.answers(60, "New", "true", nil)
+		s.wantCalls(0, "Report Tell")
+		if v := s.step(b.ID, 0, "report"); string(v.Params) != `{"Members":60,"Text":"58 of 60, 1 failed, 1 cancelled"}` || v.Kind != "on_complete" {
+			t.Errorf("%s %s", v.Kind, v.Params)
+		}
+		if v := s.step(b.ID, 0, "tell"); string(v.Params) != `{"Batch":1,"Report":"r1"}` {
+			t.Errorf("%s", v.Params)
+		}
+		s.wantPhases(b.ID, "move completed 58/1/1, verify pending 0/0/0")
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+// some answers some members each in their way; the others get true.
+func some(members map[int]worker) worker {
+	return func(j message.Job) (string, error) {
+		if f := members[who(j)]; f != nil {
+			return f(j)
+		}
+		return "true", nil
+	}
+}
+
+func TestPhaseEndsAfterItsOnCompleteSteps(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Report": fails(errLost)}
+		s.publish(reporting)
+		b := s.batch("reporting", people(2))
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "move dispatched 2/0/0, verify pending 0/0/0")
+		if p := s.phases(b.ID)[0]; p.OnComplete != "running" {
+			t.Errorf("on_complete is %s", p.OnComplete)
+		}
+		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		s.refused(err, app.CodeConflict, "it can be advanced when its on_complete steps have ended")
+		s.answers(0, "Report", `{"id":"r"}`, nil)
+		s.wantPhases(b.ID, "move completed 2/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestOnCompleteThatFailsFailsThePhaseAndIsRolledBack(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Report": fails(errNo)}
+		s.publish(reporting)
+		b := s.batch("reporting", people(2))
+		s.advance(b.ID)
+		s.wantCalls(0, "Report Drop")
+		s.wantPhases(b.ID, "move failed 2/0/0, verify pending 0/0/0")
+		if p := s.phases(b.ID)[0]; p.OnComplete != "failed" || p.Reason != `on_complete: step "report": no (Test)` {
+			t.Errorf("on_complete %s, %s", p.OnComplete, p.Reason)
+		}
+		s.wantMember(b.ID, 1, "active")
+		s.advance(b.ID) // the members are none the worse for it
+		s.wantPhases(b.ID, "move failed 2/0/0, verify completed 2/0/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestOnCompleteIsRetriedAsItsPolicySays(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Report": inTurn(fails(errNo), always(`{"id":"r"}`))}
+		s.publish("retry: {max_retries: 1, interval: 1m}\n" + reporting)
+		b := s.batch("reporting", people(1))
+		s.advance(b.ID)
+		s.pass(time.Minute)
+		s.wantCalls(0, "Report Report Tell")
+		s.wantPhases(b.ID, "move completed 1/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestOnCompleteThatFailedIsRetriedByHandAndThePhaseIsCompleted(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Report": inTurn(fails(errNo), always(`{"id":"r"}`))}
+		s.publish(reporting)
+		b := s.batch("reporting", people(2))
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "move failed 2/0/0, verify completed 2/0/0")
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "the mail is back")
+		must(s, 0, err)
+		s.settle()
+		s.wantCalls(0, "Report Drop Report Tell")
+		s.wantPhases(b.ID, "move completed 2/0/0, verify completed 2/0/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestOnCompleteIsNotRunAgainWhenALateMemberReopensThePhase(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Report": always(`{"id":"r"}`)}
+		s.publish(reporting)
+		b := s.batch("reporting", people(2))
+		s.advance(b.ID)
+		s.wantCalls(0, "Report Tell")
+		s.add(b.ID, "late@x")
+		s.wantCalls(3, "New")
+		s.wantCalls(0, "Report Tell")
+		s.wantPhases(b.ID, "move completed 3/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestOnCompleteWaitsForTheMemberWhoJoinedBeforeIt(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errLost), 1, 3), "Report": always(`{"id":"r"}`)}
+		s.publish(reporting)
+		b := s.batch("reporting", people(2))
+		s.advance(b.ID)
+		s.add(b.ID, "late@x")
+		s.answers(1, "New", "true", nil)
+		s.wantCalls(0, "")
+		s.answers(3, "New", "true", nil)
+		s.wantCalls(0, "Report Tell")
+		if v := s.step(b.ID, 0, "report"); !strings.Contains(string(v.Params), "3 of 3") {
+			t.Errorf("%s", v.Params)
+		}
+	})
+}
+
+func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(reporting)
+		b := s.batch("reporting", people(1))
+		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
+		must(s, 0, err)
+		s.settle()
+		s.advance(b.ID)
+		s.wantCalls(0, "")
+		s.wantPhases(b.ID, "move failed 0/0/0, verify pending 0/0/0")
+		if p := s.phases(b.ID)[0]; p.Reason != "no active member was left to take part" {
+			t.Errorf("told: %s", p.Reason)
+		}
+	})
+}

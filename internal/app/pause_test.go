@@ -1,0 +1,285 @@
+package app_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+const twoSteps = `
+name: two
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: first
+    offset: T-1d
+    steps:
+      - {name: new, worker_id: worker-01, function: New}
+      - {name: join, worker_id: worker-01, function: Join}
+  - name: second
+    offset: T-0
+    steps: [{name: check, worker_id: worker-01, function: Check}]
+`
+
+// schedule stores a batch that follows a schedule, of version 1 of a runbook, and
+// lists it.
+func (s *stage) schedule(id int, yaml string, members int, start time.Time) {
+	s.t.Helper()
+	s.scheduled(id, yaml, members, start)
+	s.commit(store.Create(store.EntryKey(id), map[string]any{"id": id, "status": "detected"}))
+	s.tick()
+}
+
+func TestPausedInTheMiddleOfAWalkTheOtherPagesWait(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.park = func(kind, body string) bool {
+			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
+		}
+		s.publish(twoSteps)
+		b := s.batch("two", people(60))
+		s.advance(b.ID)
+		s.wantCalls(49, "New Join")
+		s.wantCalls(50, "")
+		s.pause(b.ID)
+		s.unpark()
+		s.wantCalls(50, "")
+		s.resume(b.ID)
+		s.wantCalls(49, "New Join")
+		s.wantCalls(50, "New Join")
+		s.wantPhases(b.ID, "first completed 60/0/0, second pending 0/0/0")
+	})
+}
+
+func TestPausedInAStepItsResultIsKeptAndTheNextStepWaits(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errLost), 1)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.answers(1, "New", "true", nil)
+		s.wantSteps(b.ID, 1, "new succeeded, join pending")
+		s.wantSteps(b.ID, 2, "new succeeded, join succeeded")
+		s.pass(time.Hour)
+		s.tick()
+		s.wantCalls(1, "New")
+		s.resume(b.ID)
+		s.wantCalls(1, "New Join")
+		s.wantPhases(b.ID, "first completed 2/0/0, second pending 0/0/0")
+	})
+}
+
+func TestStepThatFailsWhileItsBatchIsPausedIsRetriedOnceItIsResumed(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errLost), always("true"))}
+		s.publish("retry: {max_retries: 1, interval: 1m}\n" + twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.answers(1, "New", "", errNo)
+		s.pass(time.Hour)
+		s.wantCalls(1, "New")
+		s.resume(b.ID)
+		s.wantCalls(1, "New New Join")
+	})
+}
+
+func TestPausedWhileItPollsItDoesNotPollAndTheTimeIsNotCounted(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Copy": always(unfinished)}
+		s.publish(polling) // every 30 s for 10 minutes
+		b := s.batch("polling", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.pass(29 * time.Second) // the poll falls due
+		s.pass(time.Hour)
+		s.tick()
+		s.wantCalls(1, "Copy")
+		s.resume(b.ID)
+		s.wantCalls(1, "Copy Copy")
+		for range 18 {
+			s.pass(30 * time.Second)
+		}
+		s.wantSteps(b.ID, 1, "copy polling, tell pending")
+		s.pass(30 * time.Second)
+		s.wantSteps(b.ID, 1, "copy poll_timeout, tell cancelled, stop succeeded")
+	})
+}
+
+func TestPausedBeforeAPollThatIsNotYetDueItIsPolledInTime(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Copy": inTurn(always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
+		s.publish(polling)
+		b := s.batch("polling", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.resume(b.ID)
+		s.pass(27*time.Second + 999*time.Millisecond)
+		s.wantCalls(1, "Copy")
+		s.pass(time.Millisecond)
+		s.wantCalls(1, "Copy Copy Tell")
+	})
+}
+
+func TestPausedWhileARetryWaitsTheRetryWaitsForTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errNo), always("true"))}
+		s.publish("retry: {max_retries: 1, interval: 1m}\n" + twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.pass(time.Minute)
+		s.pass(time.Hour)
+		s.tick()
+		s.wantCalls(1, "New")
+		s.resume(b.ID)
+		s.wantCalls(1, "New New Join")
+		if v := s.step(b.ID, 1, "new"); v.RetryCount != 1 {
+			t.Errorf("%d retries", v.RetryCount)
+		}
+	})
+}
+
+func TestPausedBetweenPhasesNoneBegins(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		s.refused(err, app.CodeConflict, "batch 1 is paused by ada: resume it first")
+		s.resume(b.ID)
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestPhaseThatFallsDueWhileItsBatchIsPausedBeginsAtTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(overlapping)
+		const id = 100
+		s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour)) // a is due now, b in a day
+		s.wantPhases(id, "a completed 2/0/0, b pending 0/0/0, c pending 0/0/0")
+		s.pause(id)
+		s.pass(24 * time.Hour)
+		s.tick()
+		s.wantCalls(1, "A")
+		s.resume(id)
+		s.wantPhases(id, "a completed 2/0/0, b completed 2/0/0, c pending 0/0/0")
+		s.pass(24 * time.Hour)
+		s.tick()
+		s.wantCalls(1, "A B C")
+		s.wantStatus(id, "completed")
+	})
+}
+
+func TestPausedInInitTheNextInitStepWaits(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Prepare": fails(errLost)}
+		s.publish(strings.Replace(mover, "\nphases:", "\n  - {name: more, worker_id: worker-01, function: More}\nphases:", 1))
+		b := s.batch("move", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.answers(0, "Prepare", "true", nil)
+		s.wantCalls(0, "Prepare")
+		s.resume(b.ID)
+		s.wantCalls(0, "Prepare More")
+		s.wantStatus(b.ID, "active")
+	})
+}
+
+func TestPausedInARollbackItGoesOnAtTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
+		s.publish(undoable)
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.answers(1, "Stop", "true", nil)
+		s.wantCalls(1, "New Stop")
+		s.resume(b.ID)
+		s.wantCalls(1, "New Stop Delete Alert")
+		s.wantMember(b.ID, 1, "failed")
+	})
+}
+
+func TestPauseAndResumptionAreRecordedOnceWithWhoAndWhy(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.pass(time.Second)
+		for range 2 {
+			v, err := s.app.Pause(s.ctx, ada, b.ID, "the helpdesk is overrun")
+			if must(s, v, err); v.Paused == nil || v.Paused.By != "ada" || v.Paused.Why != "the helpdesk is overrun" || v.Status != "active" {
+				t.Fatalf("%+v", v)
+			}
+		}
+		s.pass(time.Second)
+		for range 2 {
+			v, err := s.app.Resume(s.ctx, app.Caller{Name: "grace"}, b.ID, "it is not")
+			if must(s, v, err); v.Paused != nil {
+				t.Fatalf("%+v", v)
+			}
+		}
+		s.settle()
+		var got []string
+		for _, r := range s.trail(b.ID) {
+			got = append(got, r.By+" "+r.Action+": "+r.Why)
+		}
+		if want := "ada create: |ada pause: the helpdesk is overrun|grace resume: it is not"; strings.Join(got, "|") != want {
+			t.Errorf("the trail: %q", got)
+		}
+		_, err := s.app.Pause(s.ctx, ada, 99, "")
+		s.refused(err, app.CodeNotFound, "there is no batch 99")
+		_, err = s.app.Pause(s.ctx, ada, b.ID, strings.Repeat("x", app.MaxWhy+1))
+		s.refused(err, app.CodeInvalid, "the reason has 1001 characters")
+	})
+}
+
+func TestBatchThatHasEndedIsNeitherPausedNorResumed(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(oneStep(""))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		_, err := s.app.Pause(s.ctx, ada, b.ID, "")
+		s.refused(err, app.CodeConflict, "has ended (completed): it cannot be paused")
+		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
+		s.refused(err, app.CodeConflict, "has ended (completed): it cannot be resumed")
+	})
+}
+
+// What another process takes to be open for up to a second may dispatch once more;
+// what it then holds on an old word goes on by itself.
+func TestPauseTakesHoldInEveryProcessWithinASecond(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.other, s.app = s.app, s.other // it has looked at the batch just now
+		_, err := s.app.Pause(s.ctx, ada, b.ID, "")
+		must(s, 0, err)
+		s.clock.ns.Add(int64(time.Second))
+		s.app, s.other = s.other, s.app
+		s.answers(1, "New", "true", nil)
+		s.wantCalls(1, "New")
+		s.resume(b.ID)
+		s.wantCalls(1, "New Join")
+	})
+}
