@@ -292,6 +292,30 @@ func TestMessagePutBackIsTheSameMessage(t *testing.T) {
 	}
 }
 
+// TestMessageOftenDeliveredDoesNotWaitForTheStore: who waits out an outage may be
+// killed again and again, and the message would end as a dead letter.
+func TestMessageOftenDeliveredDoesNotWaitForTheStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	book := &notebook{Sender: w.bus}
+	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
+	w.cosmos.Inject(cosmos.Fault{Status: 503})
+	m := app.Message{ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`)}
+	for delivery := 1; delivery <= 10; delivery++ {
+		m.DeliveryCount, book.sent = delivery, nil
+		killed, kill := context.WithCancel(w.ctx)
+		time.AfterFunc(50*time.Millisecond, kill)
+		if delivery > 5 {
+			killed = w.ctx // its end is not what ends the call
+		}
+		err := a.HandleEvent(killed, m)
+		kill()
+		if back := len(book.sent) == 1 && err == nil; back != (delivery > 5) {
+			t.Fatalf("delivery %d: %v, sent %v", delivery, err, book.sent)
+		}
+	}
+}
+
 func TestMessageThatFailsAtEveryDeliveryIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
