@@ -137,6 +137,18 @@ func TestControl(t *testing.T) {
 	s.type_(0, "batch", "get", "2")
 	s.type_(0, "batch", "list", "--status", "cancelled", "--quiet")
 	s.type_(5, "batch", "retry", "2")
+
+	// A batch goes over to new versions: the first runs what is past again, the second
+	// does not.
+	system.mild.Store(true)
+	s.type_(0, "batch", "create", "guarded", members, "--quiet")
+	s.type_(0, "batch", "advance", "3", "--wait", "--quiet")
+	s.type_(0, "runbook", "publish", s.file("second.yaml", guarded+"# second\n"), "--overdue", "rerun")
+	s.type_(0, "batch", "advance", "3", "--wait", "--quiet")
+	s.type_(0, "batch", "phases", "3")
+	s.type_(0, "runbook", "publish", s.file("third.yaml", guarded+"# third\n"))
+	s.type_(5, "batch", "advance", "3")
+	s.type_(0, "batch", "phases", "3")
 	golden(t, "control", tasks.ReplaceAllString(tookAndNote.ReplaceAllString(s.String(), "Z  <1s   "), "  TASK"))
 }
 
