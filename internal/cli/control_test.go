@@ -209,6 +209,36 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 	}
 }
 
+// Ctrl-C is heard at a question that nobody answers.
+func TestAQuestionEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	unanswered, typist := io.Pipe()
+	t.Cleanup(func() { _ = typist.Close() })
+	root := cli.NewRoot(cli.Environment{
+		Stdin: unanswered, Stdout: io.Discard, Stderr: &onWrite{what: "[y/N]", do: cancel}, Terminal: true, Width: 80,
+		Token:  func(context.Context) (string, error) { return "token", nil },
+		Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": "http://127.0.0.1:1"}[name] },
+	})
+	root.SetArgs([]string{"batch", "remove-member", "7", "3"})
+	if status := cli.Execute(ctx, root); status != 130 {
+		t.Errorf("status %d", status)
+	}
+}
+
+// onWrite does something when it is told something.
+type onWrite struct {
+	what string
+	do   func()
+}
+
+func (o *onWrite) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), o.what) {
+		o.do()
+	}
+	return len(p), nil
+}
+
 // Of a batch that went over to a new version the phases of both are shown, of a step
 // what came too late.
 func TestNotes(t *testing.T) {

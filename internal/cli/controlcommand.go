@@ -71,13 +71,13 @@ It asks before it does so. Without a terminal it takes --yes.`,
 // confirmCancel asks with what there is to lose.
 func (c *console) confirmCancel(ctx context.Context, client *apiclient.Client, id int) error {
 	if !c.env.Terminal { // there is nobody to show it to
-		return c.confirm("")
+		return c.confirm(ctx, "")
 	}
 	batch, err := client.Batch(ctx, id)
 	if err != nil {
 		return err
 	}
-	return c.confirm("Cancel batch %d of %s, %s with %s, for good?", id, printable(batch.RunbookName), printable(batch.Status), count(batch.MemberCount, "member"))
+	return c.confirm(ctx, "Cancel batch %d of %s, %s with %s, for good?", id, printable(batch.RunbookName), printable(batch.Status), count(batch.MemberCount, "member"))
 }
 
 func pauseCommand(c *console) *cobra.Command {

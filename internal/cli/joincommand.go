@@ -78,7 +78,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 				return err
 			}
 			if !yes {
-				if err := c.confirm("Take member %d out of batch %d?", member, id); err != nil {
+				if err := c.confirm(cmd.Context(), "Take member %d out of batch %d?", member, id); err != nil {
 					return err
 				}
 			}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -209,7 +208,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 				return err
 			}
 			if !yes {
-				if err := c.confirm("Discard %s?", count(len(args), "message")); err != nil {
+				if err := c.confirm(cmd.Context(), "Discard %s?", count(len(args), "message")); err != nil {
 					return err
 				}
 			}
@@ -221,22 +220,6 @@ It asks before it does so. Without a terminal it takes --yes.`,
 	discard.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	discard.Flags().StringVar(&why, "reason", "", "why it is discarded, for those who ask later")
 	return discard
-}
-
-// confirm asks on the terminal, and goes on only after a yes.
-func (c *console) confirm(question string, args ...any) error {
-	if !c.env.Terminal {
-		return usagef("there is no terminal to ask on; give --yes")
-	}
-	fmt.Fprintf(c.env.Stderr, question+" [y/N] ", args...)
-	answer, err := bufio.NewReader(c.env.Stdin).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(c.env.Stderr)
-	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
-		return nil
-	}
-	return &exit{status: ExitFailed, text: "nothing was changed"}
 }
 
 // each does something with one message after another and prints what they have
