@@ -622,3 +622,13 @@ func (s *stage) add(id int, keys ...string) app.AddedView {
 	s.settle()
 	return v
 }
+
+// remove removes a member, and lets all come that follows.
+func (s *stage) remove(id, member int) {
+	s.t.Helper()
+	v, err := s.app.RemoveMember(s.ctx, ada, id, member, "left the company")
+	if must(s, v, err); v.Status != "removed" || v.RemovedAt == nil {
+		s.t.Fatalf("after its removal the member is %+v", v)
+	}
+	s.settle()
+}

@@ -1,0 +1,258 @@
+package app_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// Each phase stands on what the one before it gave.
+const chained = `
+name: chained
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: create
+    offset: T-2d
+    steps: [{name: new, worker_id: worker-01, function: New, params: {Name: "{{Name}}"}, output_params: {UserId: id}}]
+  - name: fill
+    offset: T-1d
+    steps: [{name: copy, worker_id: worker-01, function: Copy, params: {User: "{{UserId}}"}, output_params: {Box: box}}]
+  - name: verify
+    offset: T-0
+    steps: [{name: check, worker_id: worker-01, function: Check, params: {Box: "{{Box}}"}}]
+`
+
+func chain() script {
+	return script{"New": always(`{"id":"u"}`), "Copy": always(`{"box":"b"}`)}
+}
+
+func TestLateMemberCatchesUpPhaseByPhaseInOrderWithItsOwnOutputs(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.script["New"] = some(map[int]worker{1: always(`{"id":"u1"}`), 2: fails(errLost)})
+		s.script["Copy"] = some(map[int]worker{1: always(`{"box":"b1"}`), 2: always(`{"box":"b2"}`)})
+		s.publish(chained)
+		b := s.batch("chained", people(1))
+		s.advance(b.ID)
+		s.advance(b.ID)
+		if v := s.add(b.ID, "late@x"); v.Added != 1 || v.Batch.MemberCount != 2 {
+			t.Fatalf("%+v", v)
+		}
+		s.wantCalls(2, "New") // one phase at a time, though two are behind
+		s.wantPhases(b.ID, "create dispatched 1/0/0+1, fill dispatched 1/0/0+1, verify pending 0/0/0")
+		s.answers(2, "New", `{"id":"u2"}`, nil)
+		s.wantCalls(2, "New Copy")
+		if v := s.step(b.ID, 2, "copy"); string(v.Params) != `{"User":"u2"}` {
+			t.Errorf("%s", v.Params)
+		}
+		s.wantPhases(b.ID, "create completed 2/0/0, fill completed 2/0/0, verify pending 0/0/0")
+		s.advance(b.ID)
+		s.wantCalls(2, "New Copy Check")
+		if v := s.step(b.ID, 2, "check"); string(v.Params) != `{"Box":"b2"}` {
+			t.Errorf("%s", v.Params)
+		}
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestMemberAddedBeforeAnythingBeganTakesPartInAll(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(mover)
+		b := s.batch("move", people(1))
+		s.add(b.ID, "late@x")
+		s.script = script{"New": always(`{"id":"u"}`)}
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "init completed 1/0/0, create completed 2/0/0, verify pending 0/0/0")
+		s.wantCalls(2, "New Join")
+	})
+}
+
+func TestMemberAddedDuringAWalkIsReachedByIt(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.park = func(kind, body string) bool {
+			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
+		}
+		s.publish(chained)
+		b := s.batch("chained", people(60))
+		s.advance(b.ID)
+		s.add(b.ID, "late@x")
+		s.wantCalls(61, "") // the walk has yet to come to it
+		s.unpark()
+		s.wantCalls(61, "New")
+		s.wantPhases(b.ID, "create completed 61/0/0, fill pending 0/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestMemberAddedWhileALaterPhaseIsWalkedCatchesUpOnTheEarlierFirst(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", people(60))
+		s.advance(b.ID)
+		s.park = func(kind, body string) bool {
+			return kind == message.TypeMemberAdded || kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
+		}
+		s.advance(b.ID)
+		s.add(b.ID, "late@x")
+		s.wantCalls(61, "")
+		// Whichever message comes first, the page is brought to create before fill.
+		s.unpark()
+		s.wantCalls(61, "New Copy")
+		s.wantPhases(b.ID, "create completed 61/0/0, fill completed 61/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestMemberAddedWhileTheBatchIsPausedCatchesUpAtTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.add(b.ID, "late@x")
+		s.pass(time.Hour)
+		s.tick()
+		s.wantCalls(2, "")
+		s.resume(b.ID)
+		s.wantCalls(2, "New")
+		s.wantPhases(b.ID, "create completed 2/0/0, fill pending 0/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestLateMemberWhoFailsTakesPartInNothingMore(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.script["New"] = some(map[int]worker{1: always(`{"id":"u"}`), 2: fails(errNo)})
+		s.publish(chained)
+		b := s.batch("chained", people(1))
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.add(b.ID, "late@x")
+		s.wantCalls(2, "New")
+		s.wantPhases(b.ID, "create completed 1/1/0, fill completed 1/0/1, verify pending 0/0/0")
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestWhoIsAMemberAlreadyIsNotAddedAgain(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", people(2))
+		s.advance(b.ID)
+		v := s.add(b.ID, "late@x", "p001@x")
+		if v.Added != 1 || strings.Join(v.Present, " ") != "p001@x" {
+			t.Fatalf("%+v", v)
+		}
+		if v = s.add(b.ID, "late@x", "p001@x"); v.Added != 0 || len(v.Present) != 2 || v.Batch.MemberCount != 3 {
+			t.Fatalf("the same again: %+v", v)
+		}
+		s.wantCalls(1, "New")
+		s.wantCalls(3, "New")
+		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\ntwice@x,A\ntwice@x,B\n"))
+		s.refused(err, app.CodeInvalid, "nobody was added")
+		if got := len(s.members(b.ID)); got != 3 {
+			t.Errorf("%d members", got)
+		}
+	})
+}
+
+func TestTheSameAddedByManyAtOnceIsAddedOnce(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", people(1))
+		s.advance(b.ID)
+		csv := strings.ReplaceAll(people(70), "p0", "late")
+		var all sync.WaitGroup
+		for i := range 4 {
+			process := []*app.App{s.app, s.other}[i%2]
+			all.Go(func() {
+				if _, err := process.AddMembers(s.ctx, ada, b.ID, []byte(csv)); err != nil {
+					t.Error(describe(err))
+				}
+			})
+		}
+		all.Wait()
+		s.settle()
+		if v := s.batchOf(b.ID); v.MemberCount != 71 || len(s.members(b.ID)) != 71 {
+			t.Errorf("%d members, %d different", v.MemberCount, len(s.members(b.ID)))
+		}
+		s.wantPhases(b.ID, "create completed 71/0/0, fill pending 0/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestWhoWasRemovedCanBeAddedAnew(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 2)
+		if v := s.add(b.ID, "p002@x"); v.Added != 1 {
+			t.Fatalf("%+v", v)
+		}
+		s.wantCalls(3, "New")
+		s.advance(b.ID)
+		s.wantCalls(2, "New")
+		s.wantCalls(3, "New Copy")
+	})
+}
+
+func TestNobodyIsAddedToABatchThatHasEnded(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(oneStep(""))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn\nlate@x\n"))
+		s.refused(err, app.CodeConflict, "has ended (completed): nobody can be added")
+	})
+}
+
+func TestLateMembersWhoseMessageIsLostAreBroughtInByTheTick(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", people(1))
+		s.advance(b.ID)
+		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		s.add(b.ID, "late@x")
+		s.park, s.parked = nil, nil
+		s.wantCalls(2, "")
+		s.tick()
+		s.wantCalls(2, "New")
+		s.wantPhases(b.ID, "create completed 2/0/0, fill pending 0/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestLateMembersAreInTheAuditTrail(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(chained)
+		b := s.batch("chained", people(2))
+		s.pass(time.Second)
+		s.add(b.ID, "late@x", "later@x")
+		trail := s.trail(b.ID)
+		if r := trail[len(trail)-1]; r.By != "ada" || r.Action != "add-members" || r.Target != "members 3 to 4" || len(trail) != 2 {
+			t.Errorf("%+v", trail)
+		}
+	})
+}

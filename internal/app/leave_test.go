@@ -1,0 +1,255 @@
+package app_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// leaving adds to a runbook what is done for members who are removed.
+func leaving(yaml string) string {
+	return yaml + `
+on_member_removed:
+  - {name: forward, worker_id: worker-01, function: Forward, params: {Name: "{{Name}}"}}
+  - {name: close, worker_id: worker-01, function: Close}
+`
+}
+
+func TestMemberRemovedBetweenPhasesTakesPartInNothingMoreAndTheRemovalIsTracked(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 2)
+		s.wantCalls(2, "New Join Forward Close")
+		s.wantSteps(b.ID, 2, "new succeeded, join succeeded, forward succeeded, close succeeded")
+		if v := s.step(b.ID, 2, "forward"); v.Kind != "removal" || string(v.Params) != `{"Name":"Person 2"}` || v.CompletedAt == nil {
+			t.Errorf("%+v", v)
+		}
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "first completed 2/0/0, second completed 1/0/0, on_member_removed completed 1/0/0")
+		s.wantStatus(b.ID, "completed")
+		trail := s.trail(b.ID)
+		if !strings.Contains(trailText(trail), "ada remove-member member 2 (p002@x): left the company") {
+			t.Errorf("the trail: %s", trailText(trail))
+		}
+	})
+}
+
+func trailText(trail []app.AuditView) string {
+	var out []string
+	for _, r := range trail {
+		out = append(out, strings.TrimSpace(r.By+" "+r.Action+" "+r.Target)+": "+r.Why)
+	}
+	return strings.Join(out, " | ")
+}
+
+func TestMemberRemovedInAStepItsLateResultIsRecordedAndNothingFollows(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errLost), 2)}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 2)
+		s.wantSteps(b.ID, 2, "new cancelled, join cancelled, forward succeeded, close succeeded")
+		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed dispatched 1/0/0")
+		s.answers(2, "New", "true", nil)
+		s.wantCalls(2, "New Forward Close")
+		if v := s.step(b.ID, 2, "new"); len(v.Late) != 1 || v.Late[0].At == nil {
+			t.Errorf("the late result: %+v", v.Late)
+		}
+		s.wantMember(b.ID, 2, "removed")
+	})
+}
+
+func TestMemberRemovedWhilePollingOrWaitingForARetry(t *testing.T) {
+	t.Parallel()
+	for name, yaml := range map[string]string{"polling": polling, "retry": "retry: {max_retries: 1, interval: 30s}\n" + strings.Replace(oneStep(""), "function: Do", "function: Copy", 1)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"Copy": fails(errNo)}
+				if name == "polling" {
+					s.script["Copy"] = always(unfinished)
+				}
+				s.publish(yaml + "on_member_removed: [{name: close, worker_id: worker-01, function: Close}]\n")
+				b := s.batch(map[string]string{"polling": "polling", "retry": "one"}[name], people(1))
+				s.advance(b.ID)
+				s.remove(b.ID, 1)
+				s.pass(30 * time.Second)
+				s.wantCalls(1, "Copy Close")
+				s.wantMember(b.ID, 1, "removed")
+				if got := s.phases(b.ID)[0]; got.Cancelled != 1 || got.Status != "failed" {
+					t.Errorf("%+v", got)
+				}
+				s.wantStatus(b.ID, "failed")
+			})
+		})
+	}
+}
+
+func TestMemberRemovedWhileRollingBackIsRolledBackFirst(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
+		s.publish(leaving(undoable))
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.remove(b.ID, 1)
+		s.wantCalls(1, "New Stop")
+		s.answers(1, "Stop", "true", nil)
+		s.wantCalls(1, "New Stop Delete Alert Forward Close")
+		s.wantMember(b.ID, 1, "removed")
+	})
+}
+
+func TestMemberRemovedWithPhasesThatWaitForIt(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"A": only(fails(errLost), 1)}
+		yaml := leaving(overlapping)
+		s.publish(yaml)
+		const id = 100
+		s.schedule(id, yaml, 2, dawn)
+		s.wantPhases(id, "a dispatched 1/0/0+1, b dispatched 1/0/0+1, c dispatched 1/0/0+1")
+		s.remove(id, 1)
+		s.wantCalls(1, "A Forward Close")
+		s.wantPhases(id, "a completed 1/0/1, b completed 1/0/1, c completed 1/0/1, on_member_removed completed 1/0/0")
+		s.wantStatus(id, "completed")
+	})
+}
+
+func TestBatchWaitsForTheRemovalSteps(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Forward": fails(errLost)}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 2)
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "first completed 2/0/0, second completed 1/0/0, on_member_removed dispatched 0/0/0+1")
+		s.wantStatus(b.ID, "active")
+		s.answers(2, "Forward", "true", nil)
+		s.wantPhases(b.ID, "first completed 2/0/0, second completed 1/0/0, on_member_removed completed 1/0/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestRemovalStepThatFailsIsRetriedRolledBackAndTold(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Forward": fails(errNo)}
+		s.publish("retry: {max_retries: 1, interval: 1m}\n" + strings.Replace(leaving(undoable), `function: Forward,`, `function: Forward, on_failure: undo,`, 1))
+		s.script["New"] = always(`{"id":"u"}`)
+		b := s.batch("undoable", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 2)
+		s.pass(time.Minute)
+		s.wantCalls(2, "New Copy Tell Forward Forward Stop Delete Alert")
+		if m := s.member(b.ID, 2); m.Status != "removed" || m.Error != `phase on_member_removed: step "forward": no (Test)` {
+			t.Errorf("%s: %s", m.Status, m.Error)
+		}
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "move completed 2/0/0, verify completed 1/0/0, on_member_removed completed 0/1/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestRemovalAskedForByManyAtOnceIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(3))
+		s.advance(b.ID)
+		var all sync.WaitGroup
+		for i := range 6 {
+			process := []*app.App{s.app, s.other}[i%2]
+			all.Go(func() {
+				if _, err := process.RemoveMember(s.ctx, ada, b.ID, 2+i%2, ""); err != nil {
+					t.Error(describe(err))
+				}
+			})
+		}
+		all.Wait()
+		s.settle()
+		s.remove(b.ID, 2)
+		s.wantCalls(2, "New Forward Close")
+		s.wantCalls(3, "New Forward Close")
+		if got := strings.Count(trailText(s.trail(b.ID)), "remove-member"); got != 2 {
+			t.Errorf("%d removals in the trail", got)
+		}
+	})
+}
+
+func TestWhoCannotBeRemoved(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errNo), 1)}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
+		s.refused(err, app.CodeConflict, "member 1 has failed and takes part in nothing more")
+		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 9, "")
+		s.refused(err, app.CodeNotFound, "batch 1 has no member 9")
+		s.advance(b.ID)
+		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
+		s.refused(err, app.CodeConflict, "has ended (completed): nobody can be removed")
+	})
+}
+
+func TestMemberRemovedFromAPausedBatchIsCleanedUpAtTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.remove(b.ID, 2)
+		s.wantMember(b.ID, 2, "removed")
+		s.wantCalls(2, "New Join")
+		s.resume(b.ID)
+		s.wantCalls(2, "New Join Forward Close")
+	})
+}
+
+func TestCancelledBatchCarriesRemovalStepsToTheirEnd(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Forward": fails(errLost)}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 2)
+		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelling")
+		s.answers(2, "Forward", "true", nil)
+		s.wantCalls(2, "New Join Forward Close")
+		s.pass(5 * time.Second)
+		s.wantStatus(b.ID, "cancelled")
+		s.wantPhases(b.ID, "first completed 2/0/0, second cancelled 0/0/0, on_member_removed completed 1/0/0")
+	})
+}
+
+func TestRemovalWhoseMessageIsLostIsMadeUpForByTheTick(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.park = func(kind, _ string) bool { return kind == message.TypeMemberRemoved }
+		s.remove(b.ID, 2)
+		s.park, s.parked = nil, nil
+		s.wantCalls(2, "New Join")
+		s.tick()
+		s.wantCalls(2, "New Join Forward Close")
+	})
+}
