@@ -287,7 +287,7 @@ func settleBatch(b *Batch, now time.Time) bool {
 	if b.Status != BatchActive || len(b.Joining) > 0 {
 		return false
 	}
-	completed, initFailed := false, ""
+	completed := false
 	var failed []string
 	for _, p := range b.Phases {
 		if p.Kind == KindRemoval {
@@ -302,14 +302,11 @@ func settleBatch(b *Batch, now time.Time) bool {
 		completed = completed || p.Kind == KindPhase && p.Status == PhaseCompleted
 		if p.Status == PhaseFailed {
 			failed = append(failed, p.Name)
-			if p.Kind == KindInit && p.Version == b.Version {
-				initFailed = initError(p.Reason)
-			}
 		}
 	}
-	b.CompletedAt, b.Status, b.Paused, b.Error = &now, BatchFailed, nil, initFailed
+	b.CompletedAt, b.Status, b.Paused, b.Error = &now, BatchFailed, nil, b.initFailure()
 	switch {
-	case initFailed != "":
+	case b.Error != "":
 	case completed:
 		b.Status = BatchCompleted
 	default:
@@ -369,23 +366,33 @@ func endInit(b *Batch, p *Phase, run *Run, now time.Time) []Effect {
 	return effects
 }
 
-// initFailed fails a batch, at once where no phase has begun. Where init was run
-// again for a new version, what the version before it has under way is finished,
-// and nothing new begins.
+// initFailed fails a batch: nothing new begins. What is under way is finished first:
+// removals, and where init was run again for a new version, what the one before it
+// has begun.
 func initFailed(b *Batch, p *Phase, now time.Time) []Effect {
-	b.Error = initError(p.Reason)
-	if !slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.Kind == KindPhase && p.DispatchedAt != nil }) {
-		b.Status, b.CompletedAt, b.Paused = BatchFailed, &now, nil
-		return nil
-	}
+	b.Status, b.Error = BatchActive, initError(p.Reason)
 	for i := range b.Phases {
 		if q := &b.Phases[i]; q.Status == PhasePending {
 			q.Status, q.CompletedAt, q.Reason = PhaseCancelled, &now, b.Error
 		}
 	}
-	b.Status = BatchActive
 	_, effects := settle(b, now)
 	return effects
+}
+
+// initFailure says why init failed for good; empty where it did not, or a newer
+// version has its own or went on without.
+func (b *Batch) initFailure() string {
+	reason := ""
+	for _, p := range b.Phases {
+		switch {
+		case p.Kind == KindInit && p.Status == PhaseFailed:
+			reason = initError(p.Reason)
+		case p.Kind == KindInit || p.Kind == KindPhase && p.DispatchedAt != nil:
+			reason = ""
+		}
+	}
+	return reason
 }
 
 // pendingInit is the init sequence that has not begun.
@@ -411,8 +418,8 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried) (Decision, error) {
 		return Decision{}, refuse("the %s steps of batch %d have not failed", s.Run.who(), b.ID)
 	case b.Gate() == Stopped:
 		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
-	case p.Kind == KindInit && slices.ContainsFunc(b.Phases, func(q Phase) bool { return q.Kind == KindInit && q.ID > p.ID }):
-		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, which a newer one has replaced", b.ID, p.Version)
+	case p.Kind == KindInit && b.initFailure() == "":
+		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, and a newer one went on without them", b.ID, p.Version)
 	}
 	run := s.Run.clone()
 	run.restart(e.Task)
@@ -431,7 +438,7 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried) (Decision, error) {
 // bringBack lets the phases wait again that were not to begin since init failed.
 func (b *Batch) bringBack() {
 	for i := range b.Phases {
-		if p := &b.Phases[i]; p.Kind == KindPhase && p.Status == PhaseCancelled && p.DispatchedAt == nil {
+		if p := &b.Phases[i]; p.Kind == KindPhase && p.Version == b.Version && p.Status == PhaseCancelled && p.DispatchedAt == nil {
 			p.Status, p.CompletedAt, p.Reason = PhasePending, nil, ""
 		}
 	}

@@ -210,3 +210,20 @@ func TestNobodyIsRemovedWhoHasFailedOrWhoseBatchHasEnded(t *testing.T) {
 		t.Fatal("decided without the runbook")
 	}
 }
+
+func TestBatchWhoseInitFailedWaitsForTheRemovalsThatHaveBegun(t *testing.T) {
+	t.Parallel()
+	p := initOf(t, removing+"init: [{name: prepare, worker_id: w1, function: Prepare}]\n")
+	p.member = engine.Member{ID: 2, Page: 1, Status: engine.MemberActive}
+	p.leaves()
+	p.refuse("no")
+	c := crowd{t: t, b: p.batch}
+	c.wantBatch(engine.BatchActive)
+	c.wantPhase(2, engine.PhaseCancelled, "init failed")
+	c.b.Phases[2].Open, c.b.Phases[2].Succeeded = 0, 1
+	c.must(engine.PhaseCounted{Phase: 3})
+	c.wantBatch(engine.BatchFailed)
+	if c.b.Error != `init failed: step "prepare": no` {
+		t.Fatalf("error %q", c.b.Error)
+	}
+}

@@ -2,9 +2,9 @@ package engine_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
@@ -12,62 +12,109 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// place is a run: a phase execution and a member, 0 for init.
+// place is a run: a phase execution and a member, 0 for a run without one.
 type place struct{ phase, member int }
 
-type happening struct {
-	at    place
-	event engine.Event
+// sheet is a shard: a phase execution and a page of members.
+type sheet struct{ phase, page int }
+
+// letter is a message on its way. It can be delivered more than once.
+type letter struct {
+	name    string
+	at      time.Time
+	deliver func()
 }
 
-// system is a whole batch in memory: the engine's decisions are applied at once,
-// and what is random (which member, which answer, what comes again) is picked.
+// system is a whole batch in memory: the engine's decisions are stored at once,
+// what follows from them is put into the mail, and what is random (which letter
+// comes next and how often, what a worker answers, what an administrator does) is
+// picked.
 type system struct {
-	fail    func(format string, args ...any)
-	pick    func(n int) int // from 0 to n-1
-	rb      *runbook.Runbook
-	now     time.Time
-	batch   engine.Batch
-	members map[int]engine.Member
-	runs    map[place]engine.Run
-	shards  map[int]engine.Shard
-	jobs    map[string]bool
-	past    []happening
-	passed  map[string]bool // transitions, such as "step: pending --> dispatched"
+	fail     func(format string, args ...any)
+	pick     func(n int) int // from 0 to n-1
+	runbooks map[int]*runbook.Runbook
+	now      time.Time
+	batch    engine.Batch
+	members  map[int]engine.Member
+	runs     map[place]engine.Run
+	shards   map[sheet]engine.Shard
+	jobs     map[string]bool
+	mail     []letter
+	past     []letter // delivered, to come again
+	passed   map[string]bool
+	pure     bool // every decision is checked to change nothing that it is given
+	patient  bool // workers succeed, and nobody intervenes
+	tasks    int
 }
 
-func newSystem(rb *runbook.Runbook, pick func(n int) int, fail func(string, ...any)) *system {
+func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail func(string, ...any)) *system {
 	s := &system{
-		fail: fail, pick: pick, rb: rb, now: now, members: map[int]engine.Member{}, runs: map[place]engine.Run{},
-		shards: map[int]engine.Shard{}, jobs: map[string]bool{}, passed: map[string]bool{},
+		fail: fail, pick: pick, runbooks: runbooks, now: now, members: map[int]engine.Member{}, runs: map[place]engine.Run{},
+		shards: map[sheet]engine.Shard{}, jobs: map[string]bool{}, passed: map[string]bool{},
 	}
 	var start *time.Time
 	if pick(2) == 0 {
 		at := now
 		start = &at
 	}
+	version := 1 + pick(2)
 	n := 1 + pick(3)
-	s.batch = engine.NewBatch(42, rb, 3, n, start, "ada", now)
-	s.entered("batch", string(s.batch.Status))
+	s.batch = engine.NewBatch(42, runbooks[version], version, n, start, "ada", now)
+	s.passed["batch: [*] --> "+string(s.batch.Status)] = true
 	for i := 1; i <= n; i++ {
-		m := engine.Member{ID: i, Page: 1, Status: engine.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`)}}
-		if pick(2) == 0 { // without it "verify" needs what "create" gives
-			m.Data["UserId"] = json.RawMessage(`"u"`)
-		}
-		if pick(5) > 0 { // without it the first step cannot be resolved
-			m.Data["Kind"] = json.RawMessage(`"User"`)
-		}
-		s.members[i] = m
+		s.addMember(i, 1)
 	}
+	s.post("first announcement", s.now, func() { s.announce(engine.NextDue(&s.batch, s.now)) })
 	return s
 }
 
-func (s *system) entered(kind, status string) { s.passed[kind+": [*] --> "+status] = true }
+func (s *system) addMember(id, page int) {
+	m := engine.Member{ID: id, Page: page, Status: engine.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`)}}
+	if s.pick(2) == 0 { // without it "verify" needs what "create" gives
+		m.Data["UserId"] = json.RawMessage(`"u"`)
+	}
+	if s.pick(6) > 0 { // without it a step cannot be resolved
+		m.Data["Kind"] = json.RawMessage(`"User"`)
+	}
+	s.members[id] = m
+}
+
+func (s *system) post(name string, at time.Time, deliver func()) {
+	s.mail = append(s.mail, letter{name, at, deliver})
+}
 
 func (s *system) moved(kind string, from, to any) {
 	if from != to {
 		s.passed[fmt.Sprintf("%s: %v --> %v", kind, from, to)] = true
 	}
+}
+
+// decide takes a decision, twice where purity is checked.
+func (s *system) decide(state engine.State, e engine.Event) (engine.Decision, error) {
+	if !s.pure {
+		return engine.Decide(state, e, s.now)
+	}
+	before := encode(state)
+	d, err := engine.Decide(state, e, s.now)
+	first := encode(d)
+	if again, _ := engine.Decide(state, e, s.now); encode(again) != first {
+		s.fail("%T is decided in two ways: %s, then %s", e, first, encode(again))
+	}
+	if after := encode(state); after != before {
+		s.fail("%T changed what it was decided on: before %s, after %s", e, before, after)
+	}
+	if d.Stale && (d.Repeated || len(d.Effects) > 0) || (d.Stale || d.Repeated) && (d.Batch != nil || d.Run != nil || d.Member != nil || len(d.Runs)+len(d.Shards) > 0) {
+		s.fail("%T is out of date and changed something: %s", e, first)
+	}
+	return d, err
+}
+
+func encode(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain structs
+	}
+	return string(out)
 }
 
 func (s *system) setBatch(b *engine.Batch) {
@@ -76,38 +123,98 @@ func (s *system) setBatch(b *engine.Batch) {
 	}
 	s.moved("batch", s.batch.Status, b.Status)
 	for i, p := range b.Phases {
-		s.moved("phase", s.batch.Phases[i].Status, p.Status)
-		if s.batch.Phases[i].Status.Terminal() && p.Status != s.batch.Phases[i].Status {
-			s.fail("phase %s left %s", p.Name, s.batch.Phases[i].Status)
+		before := engine.PhasePending
+		if i < len(s.batch.Phases) {
+			before = s.batch.Phases[i].Status
 		}
+		s.moved("phase", before, p.Status)
 	}
 	s.batch = *b
 }
 
+func (s *system) setMember(m *engine.Member) {
+	if m != nil {
+		s.moved("member", s.members[m.ID].Status, m.Status)
+		s.members[m.ID] = *m
+	}
+}
+
+func (s *system) setRun(at place, next *engine.Run) {
+	before, known := s.runs[at]
+	if !known {
+		before = engine.Run{Status: engine.RunWaiting}
+	}
+	s.moved("run", before.Status, next.Status)
+	for i, step := range next.Steps {
+		from := engine.StepPending
+		if i < len(before.Steps) {
+			from = before.Steps[i].Status
+		}
+		s.moved("step", from, step.Status)
+	}
+	s.runs[at] = *next
+	s.check(at)
+}
+
+// batchEvent decides, stores and mails what follows; a refusal changes nothing.
 func (s *system) batchEvent(e engine.Event) engine.Decision {
-	d, err := engine.Decide(engine.State{Batch: &s.batch}, e, s.now)
+	d, err := s.decide(engine.State{Batch: &s.batch, Runbook: s.runbooks[s.batch.Version]}, e)
+	return s.batchDecision(d, err, e)
+}
+
+func (s *system) batchDecision(d engine.Decision, err error, e engine.Event) engine.Decision {
+	var refusal *engine.Refusal
+	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotYet) {
+		s.fail("%T: %v", e, err)
+	}
 	if err != nil {
-		return d // a refusal
+		return engine.Decision{}
 	}
 	s.setBatch(d.Batch)
+	s.setMember(d.Member)
+	for _, r := range d.Runs {
+		s.setRun(place{r.Phase, r.Member}, r)
+	}
+	for _, shard := range d.Shards {
+		s.shards[sheet{shard.Phase, shard.Page}] = *shard
+	}
 	s.announce(d.Effects)
 	return d
 }
 
-// announce carries out announcements, of which some are lost.
+// announce mails what follows from a decision on the batch.
 func (s *system) announce(effects []engine.Effect) {
 	for _, e := range effects {
-		if a, ok := e.(engine.Announce); ok && s.pick(4) > 0 {
-			s.due(a.Phase)
+		var deliver func()
+		switch e := e.(type) {
+		case engine.Announce:
+			deliver = func() { s.due(e.Phase, 1) }
+		case engine.WalkOn:
+			deliver = func() { s.due(e.Phase, e.Page) }
+		case engine.Merge:
+			deliver = func() { s.merge(e.Phase) }
+		case engine.CatchUp:
+			deliver = func() { s.catchUp(e.Page) }
+		case engine.Release:
+			deliver = s.release
+		case engine.Stop:
+			deliver = s.stop
+		default:
+			continue
 		}
+		s.post(fmt.Sprintf("%T", e), s.now, deliver)
 	}
 }
 
-// due is the handler of phase-due and of batch-init.
-func (s *system) due(phase int) {
+// due is the handler of batch-init and of one page of phase-due.
+func (s *system) due(phase, page int) {
+	if s.batch.Gate() == engine.Stopped {
+		s.stop()
+		return
+	}
 	d := s.batchEvent(engine.PhaseDue{Phase: phase})
 	p, _ := s.batch.Phase(phase)
-	if d.Stale {
+	if d.Stale || p.Status != engine.PhaseDispatched {
 		return
 	}
 	if p.Kind == engine.KindInit {
@@ -118,175 +225,277 @@ func (s *system) due(phase int) {
 		s.batchEvent(engine.PhaseWalked{Phase: phase})
 		return
 	}
-	var free []place
-	shard := engine.Shard{Phase: phase, Page: 1}
+	s.catchUp(page) // members enter the phases in their order
+	pages := s.batch.PageCount()
+	s.walk(phase, page)
+	if page < pages {
+		s.post("phase-due", s.now, func() { s.due(phase, page+1) })
+		return
+	}
+	s.batchEvent(engine.PhaseWalked{Phase: phase, Pages: pages})
+}
+
+// walk makes the runs of one page of a phase, once, and has them started.
+func (s *system) walk(phase, page int) {
+	at := sheet{phase, page}
+	if _, made := s.shards[at]; !made {
+		shard := engine.Shard{Phase: phase, Page: page}
+		for _, id := range slices.Sorted(maps.Keys(s.members)) {
+			m := s.members[id]
+			if m.Page != page || m.Status != engine.MemberActive {
+				continue
+			}
+			s.create(place{phase, id}, &m)
+			s.members[id], _ = engine.Enter(m, phase)
+			shard.Open++
+			shard.Runs++
+		}
+		s.shards[at] = shard
+	}
 	for _, id := range slices.Sorted(maps.Keys(s.members)) {
-		m := s.members[id]
-		if m.Status != engine.MemberActive {
-			continue
-		}
-		entered, starts := engine.Enter(m, phase)
-		s.create(place{phase, id}, &m)
-		s.members[id] = entered
-		shard.Open++
-		shard.Runs++
-		if starts {
-			free = append(free, place{phase, id})
+		if m := s.members[id]; m.Page == page && m.OpenPhase == phase {
+			s.post("start", s.now, func() { s.runEvent(place{phase, id}, engine.RunStarted{}) })
 		}
 	}
-	s.shards[phase] = shard
-	if shard.Open == 0 {
-		s.closeShard(phase)
-	}
-	for _, at := range free {
-		s.runEvent(at, engine.RunStarted{})
-	}
-	s.batchEvent(engine.PhaseWalked{Phase: phase, Pages: 1})
+	s.closeShard(at)
 }
 
 func (s *system) create(at place, m *engine.Member) {
-	run, err := engine.NewRun(&s.batch, s.batch.Phases[at.phase-1], m, s.rb, s.now)
+	p := s.batch.Phases[at.phase-1]
+	run, err := engine.NewRun(&s.batch, p, m, s.runbooks[p.Version], s.now)
 	if err != nil {
 		s.fail("%v", err)
 	}
 	if _, twice := s.runs[at]; twice {
 		s.fail("a second run at %v", at)
 	}
-	for later := at.phase + 1; later <= len(s.batch.Phases); later++ {
-		if _, overtaken := s.runs[place{later, at.member}]; overtaken {
-			s.fail("member %d enters phase %d after phase %d", at.member, at.phase, later)
+	for _, q := range s.batch.Phases[at.phase:] {
+		if _, overtaken := s.runs[place{q.ID, at.member}]; overtaken && at.member > 0 && q.Version == p.Version && q.Kind == p.Kind {
+			s.fail("member %d enters phase %d after phase %d", at.member, at.phase, q.ID)
 		}
 	}
 	s.runs[at] = run
 }
 
-func (s *system) closeShard(phase int) {
-	p, c := &s.batch.Phases[phase-1], s.shards[phase]
-	p.ShardsClosed++
-	p.Succeeded, p.Failed, p.Cancelled = p.Succeeded+c.Succeeded, p.Failed+c.Failed, p.Cancelled+c.Cancelled
-	s.batchEvent(engine.PhaseCounted{Phase: phase})
+// closeShard reports an empty shard to its phase, once.
+func (s *system) closeShard(at sheet) {
+	shard := s.shards[at]
+	if shard.Open > 0 {
+		return
+	}
+	if !shard.Reported {
+		shard.Reported = true
+		s.shards[at] = shard
+		s.batch.Phases = slices.Clone(s.batch.Phases)
+		p := &s.batch.Phases[at.phase-1]
+		p.ShardsClosed++
+		p.Succeeded, p.Failed, p.Cancelled = p.Succeeded+shard.Succeeded, p.Failed+shard.Failed, p.Cancelled+shard.Cancelled
+	}
+	s.post("phase counted", s.now, func() { s.batchEvent(engine.PhaseCounted{Phase: at.phase}) })
 }
 
-// runEvent decides and carries out. An event on an ended run must change nothing.
+// catchUp makes the runs of a page of late members, wherever the others have one.
+func (s *system) catchUp(page int) {
+	at := slices.IndexFunc(s.batch.Joining, func(j engine.Join) bool { return j.Page == page })
+	if at < 0 || s.batch.Gate() != engine.Open {
+		return
+	}
+	for _, phase := range s.batch.Joining[at].Phases {
+		s.walk(phase, page)
+	}
+	s.batchEvent(engine.PageCaughtUp{Page: page})
+}
+
+func (s *system) merge(phase int) {
+	if p := s.batch.Phases[phase-1]; p.Merge != engine.RunRunning || s.batch.Gate() == engine.Stopped {
+		return
+	}
+	if _, ok := s.runs[place{phase, 0}]; !ok {
+		s.create(place{phase, 0}, nil)
+	}
+	s.runEvent(place{phase, 0}, engine.RunStarted{})
+}
+
+// removal sets going what the removal of a member asks for.
+func (s *system) removal(member int) {
+	m := s.members[member]
+	if m.Leaving {
+		m.Leaving = false
+		if m.Removal != 0 {
+			s.create(place{m.Removal, member}, &m)
+			m, _ = engine.Enter(m, m.Removal)
+		}
+		s.members[member] = m
+	}
+	if m.OpenPhase == 0 {
+		return
+	}
+	at := place{m.OpenPhase, member}
+	if s.runs[at].Kind == engine.KindRemoval {
+		s.runEvent(at, engine.RunStarted{})
+		return
+	}
+	s.runEvent(at, engine.RunStopped{Reason: "the member was removed"})
+}
+
+func (s *system) release() {
+	if s.batch.Gate() == engine.Paused {
+		return
+	}
+	for _, at := range s.places() {
+		s.runEvent(at, engine.RunReleased{Task: "release"})
+	}
+}
+
+func (s *system) stop() {
+	if s.batch.Gate() != engine.Stopped {
+		return
+	}
+	open := false
+	for _, at := range s.places() {
+		if !s.runs[at].Status.Terminal() {
+			open = true
+			s.runEvent(at, engine.RunStopped{Reason: "the batch is cancelled"})
+		}
+	}
+	for _, at := range s.sheets() {
+		s.closeShard(at)
+	}
+	if !open {
+		s.batchEvent(engine.BatchDrained{})
+	}
+}
+
+// gate is what a handler takes its batch to allow: it may be behind by a moment
+// where it has seen the batch open.
+func (s *system) gate() engine.Gate {
+	if !s.patient && s.pick(8) == 0 {
+		return engine.Open
+	}
+	return s.batch.Gate()
+}
+
+// runEvent decides, stores and mails what follows.
 func (s *system) runEvent(at place, e engine.Event) {
-	before := s.runs[at]
-	member := s.members[at.member]
-	state := engine.State{Run: &before, Batch: &s.batch, Runbook: s.rb}
+	before, ok := s.runs[at]
+	if !ok {
+		s.fail("%T at %v, which is not", e, at)
+	}
+	state := engine.State{Run: &before, Batch: &s.batch, Runbook: s.runbooks[before.Version], Gate: s.gate()}
 	if at.member > 0 {
+		member := s.members[at.member]
 		state.Member = &member
 	}
-	copied := before
-	copied.Steps = slices.Clone(before.Steps)
-	d, err := engine.Decide(state, e, s.now)
+	d, err := s.decide(state, e)
+	var refusal *engine.Refusal
+	if errors.As(err, &refusal) {
+		return
+	}
 	if err != nil {
 		s.fail("%T at %v: %v", e, at, err)
 	}
-	if !reflect.DeepEqual(copied, before) {
-		s.fail("%T changed the run it was given", e)
-	}
-	s.past = append(s.past, happening{at, e})
-	if d.Stale || d.Repeated {
-		if d.Run != nil || d.Member != nil || d.Batch != nil || d.Stale && len(d.Effects) > 0 {
-			s.fail("an event that is out of date changed something: %+v", d)
-		}
+	switch {
+	case d.Stale:
 		return
-	}
-	if before.Status.Terminal() {
+	case d.Repeated && before.Status.Terminal():
+		s.ended(at)
+		return
+	case d.Repeated:
+		s.effects(at, d.Effects, true)
+		return
+	case before.Status.Terminal() && (d.Member != nil || d.Batch != nil || d.Run.Status != before.Status || len(d.Effects) > 0):
 		s.fail("%T changed a run that has ended", e)
 	}
-	s.moved("run", before.Status, d.Run.Status)
-	for i, step := range d.Run.Steps {
-		s.moved("step", before.Steps[i].Status, step.Status)
-	}
-	s.runs[at] = *d.Run
-	if d.Member != nil {
-		s.moved("member", member.Status, d.Member.Status)
-		s.members[at.member] = *d.Member
-	}
+	s.setMember(d.Member)
 	s.setBatch(d.Batch)
-	s.check(at)
-	s.effects(at, d.Effects)
+	s.setRun(at, d.Run)
+	s.effects(at, d.Effects, false)
+	if d.Run.Status.Terminal() && !before.Status.Terminal() {
+		s.ended(at)
+	}
 }
 
-func (s *system) effects(at place, effects []engine.Effect) {
+// ended mails what follows from the end of a run, also when its event comes again.
+func (s *system) ended(at place) {
+	run := s.runs[at]
+	if run.Next != 0 {
+		s.post("start", s.now, func() { s.runEvent(place{run.Next, at.member}, engine.RunStarted{}) })
+	}
+	if at.member == 0 || run.Kind == engine.KindRemoval {
+		s.post("phase counted", s.now, func() { s.batchEvent(engine.PhaseCounted{Phase: at.phase}) })
+		return
+	}
+	s.post("close shard", s.now, func() { s.closeShard(sheet{at.phase, run.Page}) })
+}
+
+func (s *system) effects(at place, effects []engine.Effect, repeated bool) {
+	run := s.runs[at]
 	for _, e := range effects {
 		switch e := e.(type) {
 		case engine.Dispatch:
-			id := s.runs[at].Steps[e.Step].JobID
-			if s.jobs[id] || id == "" {
-				s.fail("job id %q was used before", id)
+			id := run.Steps[e.Step].JobID
+			if s.jobs[id] != repeated || id == "" {
+				s.fail("job id %q: used before: %t, repeated: %t", id, s.jobs[id], repeated)
 			}
 			s.jobs[id] = true
+			s.post("job", s.now, func() { s.work(at, e.Step, id) })
+		case engine.Poll:
+			count := run.Steps[e.Step].PollCount + 1
+			s.post("poll", e.At, func() { s.runEvent(at, engine.PollDue{Step: e.Step, Count: count}) })
+		case engine.Retry:
+			count := run.Steps[e.Step].RetryCount
+			s.post("retry", e.At, func() { s.runEvent(at, engine.RetryDue{Step: e.Step, Count: count}) })
+		case engine.Deadline:
+			id := run.Steps[e.Step].JobID
+			s.post("deadline", e.At, func() { s.deadline(at, e.Step, id) })
+		case engine.Hold:
+			s.post("release", s.now, func() {
+				if s.batch.Gate() != engine.Paused {
+					s.runEvent(at, engine.RunReleased{Task: "resumed"})
+				}
+			})
 		case engine.Count:
-			shard := s.shards[at.phase]
+			key := sheet{at.phase, run.Page}
+			shard := s.shards[key]
 			shard.Open--
 			shard.Count(e.Outcome)
-			s.shards[at.phase] = shard
-			if shard.Open == 0 {
-				s.closeShard(at.phase)
+			s.shards[key] = shard
+		case engine.Leave:
+			s.batch.Phases = slices.Clone(s.batch.Phases)
+			p := &s.batch.Phases[at.phase-1]
+			p.Open--
+			switch e.Outcome {
+			case engine.RunSucceeded:
+				p.Succeeded++
+			case engine.RunFailed:
+				p.Failed++
+			default:
+				p.Cancelled++
 			}
-		case engine.StartNext:
-			s.runEvent(place{e.Phase, at.member}, engine.RunStarted{})
 		}
 	}
 	s.announce(effects)
 }
 
-// check holds the invariants of a run.
-func (s *system) check(at place) {
-	run := s.runs[at]
-	want := 0
-	if run.Status == engine.RunRunning {
-		want = 1
-	}
-	if got := run.Outstanding(); len(got) != want {
-		s.fail("a run that is %s waits for %v", run.Status, got)
-	}
-	for i, step := range run.Steps {
-		begun := step.Status == engine.StepDispatched || step.Status == engine.StepPolling || step.RetryAfter != nil
-		switch {
-		case run.Status.Terminal() && !step.Status.Terminal():
-			s.fail("a run that is %s has a step that is %s", run.Status, step.Status)
-		case begun && i != run.Current:
-			s.fail("step %d is in hand beside step %d", i, run.Current)
-		case i < run.Current && step.Status != engine.StepSucceeded:
-			s.fail("step %d is %s before the one in hand", i, step.Status)
-		}
-	}
+func (s *system) deadline(at place, step int, job string) {
+	s.runEvent(at, engine.DeadlineDue{Step: step, JobID: job, Queued: !s.patient && s.pick(4) == 0})
 }
 
-// next lets a run that waits for something have it. A patient worker succeeds.
-func (s *system) next(at place, patient bool) {
-	run := s.runs[at]
-	for _, e := range run.Outstanding() {
-		switch e := e.(type) {
-		case engine.Dispatch:
-			result := engine.StepResult{Step: e.Step, JobID: run.Steps[e.Step].JobID, OK: true, Result: json.RawMessage(`{"complete":true,"data":{"id":1}}`)}
-			if !patient {
-				polls := run.Steps[e.Step].PollInterval > 0
-				switch chance := s.pick(6); {
-				case chance == 0:
-					result.OK, result.Error = false, "no"
-				case chance == 1, chance < 5 && polls:
-					result.Result = json.RawMessage(`{"complete":false}`)
-				}
-			}
-			s.runEvent(at, result)
-		case engine.Poll:
-			s.now = later(s.now, e.At)
-			s.runEvent(at, engine.PollDue{Step: e.Step, Count: run.Steps[e.Step].PollCount + 1})
-		case engine.Retry:
-			s.now = later(s.now, e.At)
-			s.runEvent(at, engine.RetryDue{Step: e.Step, Count: run.Steps[e.Step].RetryCount})
+// work is a worker's answer to a job. A patient worker succeeds.
+func (s *system) work(at place, step int, job string) {
+	result := engine.StepResult{Step: step, JobID: job, OK: true, Result: json.RawMessage(`{"complete":true,"data":{"id":1}}`)}
+	if !s.patient {
+		polls := s.runs[at].Steps[step].PollInterval > 0
+		switch chance := s.pick(8); {
+		case chance < 2:
+			result.OK, result.Error, result.RetryAfter = false, "no", time.Duration(s.pick(3))*time.Minute
+		case chance == 2:
+			result.OK, result.Error, result.Expired = false, "expired", true
+		case chance == 3, chance < 7 && polls:
+			result.Result = json.RawMessage(`{"complete":false}`)
 		}
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	s.post("result", s.now, func() { s.runEvent(at, result) })
 }
 
 func (s *system) places() []place {
@@ -295,79 +504,8 @@ func (s *system) places() []place {
 	})
 }
 
-// live is the whole batch: random happenings first, then whatever is left.
-func (s *system) live() {
-	for range 60 {
-		switch places := s.places(); s.pick(6) {
-		case 0:
-			s.batchEvent(engine.Advanced{})
-		case 1:
-			if s.batch.StartTime != nil {
-				s.due(1 + s.pick(len(s.batch.Phases)))
-			}
-		case 2:
-			if len(s.past) > 0 {
-				h := s.past[s.pick(len(s.past))]
-				s.runEvent(h.at, h.event)
-			}
-		default:
-			if len(places) > 0 {
-				s.next(places[s.pick(len(places))], false)
-			}
-		}
-	}
-	for round := 0; !s.batch.Status.Terminal(); round++ {
-		if round > 200 {
-			s.fail("the batch does not end: %+v", s.batch)
-		}
-		for _, at := range s.places() {
-			s.next(at, true)
-		}
-		if s.batch.Manual {
-			s.batchEvent(engine.Advanced{})
-			continue
-		}
-		s.now = s.now.Add(24 * time.Hour)
-		for _, p := range s.batch.Phases {
-			if p.Status == engine.PhasePending || p.Status == engine.PhaseDispatched && !p.Walked {
-				s.due(p.ID)
-			}
-		}
-	}
-	s.tally()
-}
-
-// tally checks the counts of a batch that has ended against its runs.
-func (s *system) tally() {
-	s.moved("batch", s.batch.Status, "[*]")
-	for _, p := range s.batch.Phases {
-		if p.Kind == engine.KindInit || !p.Status.Terminal() { // init failed
-			continue
-		}
-		var c engine.Shard
-		for at, run := range s.runs {
-			if at.phase != p.ID {
-				continue
-			}
-			if !run.Status.Terminal() {
-				s.fail("phase %s is %s with a run that is %s", p.Name, p.Status, run.Status)
-			}
-			c.Count(run.Status)
-		}
-		if p.Succeeded != c.Succeeded || p.Failed != c.Failed || p.Cancelled != c.Cancelled {
-			s.fail("phase %s counts %d, %d, %d; its runs %+v", p.Name, p.Succeeded, p.Failed, p.Cancelled, c)
-		}
-	}
-	for id, m := range s.members {
-		if m.OpenPhase != 0 || len(m.Queue) > 0 {
-			s.fail("member %d is still in phase %d, with %v to come", id, m.OpenPhase, m.Queue)
-		}
-	}
-	for _, h := range s.past { // whatever comes now changes nothing
-		before := s.runs[h.at]
-		s.runEvent(h.at, h.event)
-		if !reflect.DeepEqual(before, s.runs[h.at]) {
-			s.fail("%T changed a run after the end", h.event)
-		}
-	}
+func (s *system) sheets() []sheet {
+	return slices.SortedFunc(maps.Keys(s.shards), func(a, b sheet) int {
+		return (a.phase-b.phase)*1000 + a.page - b.page
+	})
 }

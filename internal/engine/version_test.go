@@ -268,3 +268,22 @@ func (p *person) onBatchVersion(version int) {
 		p.t.Fatalf("the batch is of version %d", p.batch.Version)
 	}
 }
+
+func TestInitThatANewerVersionWentOnWithoutIsNotRetriedAndDoesNotFailTheBatch(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.must(engine.PhaseDue{Phase: 4})
+	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
+	p.without(4)
+	p.refuse("no")
+	c.b, c.at = p.batch, now.Add(2*time.Hour)
+	c.must(engine.VersionPublished{Version: 3, Rerun: true}) // 7: create, 8: move
+	c.through(7, 100, 0)
+	p.batch = c.b
+	_, err := p.tryRetrySequence("t")
+	wantRefusal(t, err, "went on without")
+	c.through(8, 100, 0)
+	c.counts(2, 100, 0)
+	c.wantBatch(engine.BatchCompleted)
+}

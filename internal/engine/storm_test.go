@@ -1,0 +1,461 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// The versions of the runbook that a system goes through have what a runbook can
+// have; the last has no init.
+var versions = []string{
+	header + `
+retry: {max_retries: 1, interval: 30s}
+init:
+  - {name: prepare, worker_id: w1, function: Prepare, on_failure: tidy}
+  - {name: warm, worker_id: w1, function: Warm, timeout: 1m}
+phases:
+  - name: create
+    offset: T-1d
+    steps:
+      - {name: new, worker_id: w1, function: "New-{{Kind}}", params: {Name: "{{Upn}}"}, output_params: {UserId: id}, on_failure: undo, timeout: 2m}
+      - {name: join, worker_id: w1, function: Join, params: {User: "{{UserId}}"}, retry: {max_retries: 0}}
+    on_complete:
+      - {name: report, worker_id: w1, function: Report, params: {Good: "{{_phase_succeeded}}"}, on_failure: tidy}
+  - name: verify
+    offset: T-0
+    require_success: 60%
+    steps:
+      - {name: check, worker_id: w1, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 30s, timeout: 70s}, on_failure: undo}
+on_member_removed:
+  - {name: stop, worker_id: w1, function: Stop, params: {Name: "{{Upn}}"}, on_failure: undo}
+rollbacks:
+  undo:
+    - {name: remove, worker_id: w1, function: Remove, params: {Name: "{{Upn}}"}}
+    - {name: tell, worker_id: w1, function: Tell, poll: {interval: 30s, timeout: 70s}}
+  tidy: [{name: sweep, worker_id: w1, function: Sweep}]
+`,
+	header + `
+retry: {max_retries: 2, interval: 30s, backoff: exponential, jitter: 50%}
+phases:
+  - name: create
+    offset: T-1d
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, output_params: {UserId: id}}
+  - name: verify
+    offset: T-0
+    approval: required
+    steps:
+      - {name: check, worker_id: w1, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 30s, timeout: 70s}}
+  - name: clean
+    offset: T-0
+    steps:
+      - {name: tidy, worker_id: w1, function: Tidy, timeout: 1m}
+`,
+}
+
+// allVersions are those, and both once more.
+func allVersions(t *testing.T) map[int]*runbook.Runbook {
+	t.Helper()
+	all := map[int]*runbook.Runbook{}
+	for i := range 2 * len(versions) {
+		all[1+i] = read(t, versions[i%len(versions)])
+	}
+	return all
+}
+
+// live is the whole batch: random happenings first, then whatever is left, and
+// sometimes a second life for those who failed.
+func (s *system) live() {
+	for range 60 + s.pick(100) {
+		s.happen()
+	}
+	s.finish()
+	if s.pick(2) == 0 {
+		for id := range len(s.members) {
+			s.retry(1+id, nil)
+		}
+		s.retrySequences()
+		s.patient = false
+		for range s.pick(60) {
+			s.happen()
+		}
+		s.finish()
+	}
+	s.moved("batch", s.batch.Status, "[*]")
+}
+
+// happen is one thing at random.
+func (s *system) happen() {
+	switch s.pick(12) {
+	case 0:
+		s.intervene()
+	case 1:
+		if len(s.past) > 0 {
+			s.past[s.pick(len(s.past))].deliver()
+		}
+	case 2:
+		s.batchEvent(engine.Advanced{})
+	default:
+		s.deliver(s.pick(max(1, len(s.mail))))
+	}
+}
+
+// deliver hands one letter out; the clock is then where it is due, or beyond.
+func (s *system) deliver(i int) {
+	if i >= len(s.mail) {
+		return
+	}
+	l := s.mail[i]
+	s.mail = slices.Delete(s.mail, i, i+1)
+	s.past = append(s.past, l)
+	if l.at.After(s.now) {
+		s.now = l.at
+	}
+	l.deliver()
+}
+
+// intervene is what administrators, the source and the scheduler do.
+func (s *system) intervene() {
+	mark := engine.Mark{By: "ada", At: s.now}
+	phase := 1 + s.pick(len(s.batch.Phases))
+	switch s.pick(16) {
+	case 0:
+		s.batchEvent(engine.BatchPaused{By: mark})
+	case 1, 2:
+		s.batchEvent(engine.BatchResumed{By: mark})
+	case 3:
+		if s.pick(4) == 0 {
+			s.batchEvent(engine.BatchStopped{By: mark})
+		}
+	case 4, 5:
+		s.batchEvent(engine.PhaseApproved{Phase: phase, By: mark})
+	case 6:
+		s.join()
+	case 7:
+		s.remove(1 + s.pick(len(s.members)))
+	case 8, 9:
+		s.retry(1+s.pick(len(s.members)), nil)
+	case 10:
+		s.retrySequences()
+	case 11, 12:
+		s.resolve()
+	case 13:
+		s.publish()
+	case 14:
+		s.tick()
+	case 15:
+		s.now = s.now.Add(time.Duration(s.pick(40)) * time.Minute)
+	}
+}
+
+func (s *system) join() {
+	n := 1 + s.pick(2)
+	first := s.batch.Members + 1
+	d := s.batchEvent(engine.MembersJoined{Members: n, Key: "late"})
+	if d.Batch == nil {
+		return
+	}
+	for id := first; id < first+n; id++ {
+		s.addMember(id, d.Batch.PageCount())
+	}
+}
+
+func (s *system) remove(member int) {
+	m := s.members[member]
+	d, err := s.decide(engine.State{Batch: &s.batch, Member: &m, Runbook: s.runbooks[s.batch.Version]}, engine.MemberLeft{})
+	d = s.batchDecision(d, err, engine.MemberLeft{})
+	if len(d.Effects) > 0 {
+		s.post("member-removed", s.now, func() { s.removal(member) })
+	}
+}
+
+func (s *system) retry(member int, resolve *engine.StepResolved) {
+	m := s.members[member]
+	state := engine.State{Batch: &s.batch, Member: &m, Shards: map[int]*engine.Shard{}, Runbooks: s.runbooks}
+	for _, at := range s.places() {
+		if at.member == member {
+			run := s.runs[at]
+			state.Runs = append(state.Runs, &run)
+		}
+	}
+	for at, shard := range s.shards {
+		if at.page == m.Page {
+			state.Shards[at.phase] = &shard
+		}
+	}
+	s.tasks++
+	e := engine.MemberRetried{Task: fmt.Sprintf("task-%d", s.tasks), Resolve: resolve}
+	d, err := s.decide(state, e)
+	d = s.batchDecision(d, err, e)
+	s.startAll(d.Effects, member)
+}
+
+func (s *system) startAll(effects []engine.Effect, member int) {
+	for _, e := range effects {
+		if next, ok := e.(engine.StartNext); ok {
+			s.post("start", s.now, func() { s.runEvent(place{next.Phase, member}, engine.RunStarted{}) })
+		}
+	}
+}
+
+func (s *system) retrySequences() {
+	for _, at := range s.places() {
+		if run := s.runs[at]; at.member == 0 && run.Status == engine.RunFailed {
+			s.tasks++
+			e := engine.SequenceRetried{Task: fmt.Sprintf("task-%d", s.tasks)}
+			d, err := s.decide(engine.State{Batch: &s.batch, Run: &run}, e)
+			d = s.batchDecision(d, err, e)
+			s.startAll(d.Effects, 0)
+		}
+	}
+}
+
+// resolve skips a step or marks it done: one that has not ended, or the one that a
+// member failed at.
+func (s *system) resolve() {
+	places := s.places()
+	if len(places) == 0 {
+		return
+	}
+	at := places[s.pick(len(places))]
+	run := s.runs[at]
+	step := run.Current
+	if s.pick(3) == 0 {
+		step = s.pick(len(run.Steps))
+	}
+	e := engine.StepResolved{Step: step, Skip: s.pick(2) == 0, Result: []byte(`{"id":2}`), By: engine.Mark{By: "ada", At: s.now}}
+	if run.Status == engine.RunFailed && run.Kind == engine.KindPhase {
+		for i, st := range run.Steps {
+			if st.Rollback == "" && (st.Status == engine.StepFailed || st.Status == engine.StepPollTimeout) {
+				e.Step = i
+			}
+		}
+		s.retry(at.member, &e)
+		return
+	}
+	s.runEvent(at, e)
+}
+
+func (s *system) publish() {
+	version := s.batch.Version + 1
+	rb := s.runbooks[version]
+	if rb == nil {
+		return
+	}
+	e := engine.VersionPublished{Version: version, Rerun: s.pick(2) == 0, RerunInit: s.pick(2) == 0}
+	d, err := s.decide(engine.State{Batch: &s.batch, Runbook: rb}, e)
+	s.batchDecision(d, err, e)
+}
+
+// tick is the scheduler's: it takes up what is due and what was left behind.
+func (s *system) tick() {
+	switch s.batch.Gate() {
+	case engine.Stopped:
+		s.stop()
+	case engine.Open:
+		for _, p := range s.batch.Phases {
+			switch {
+			case p.Status == engine.PhasePending && p.DueAt != nil && !p.DueAt.After(s.now) && s.batch.Status == engine.BatchActive,
+				p.Status == engine.PhaseDispatched && !p.Walked:
+				s.due(p.ID, 1)
+			}
+		}
+	}
+	for _, j := range s.batch.Joining {
+		s.catchUp(j.Page)
+	}
+	for _, at := range s.places() {
+		run := s.runs[at]
+		if run.DeadlineAt != nil && !run.DeadlineAt.After(s.now) {
+			s.deadline(at, run.Current, run.Steps[run.Current].JobID)
+		}
+	}
+}
+
+// finish lets all that is left come to its end: the batch must end, and nothing
+// that comes after may change it.
+func (s *system) finish() {
+	s.patient = true
+	for round := 0; ; round++ {
+		for n := 0; len(s.mail) > 0; n++ {
+			if n > 20_000 {
+				s.fail("the mail does not end: %s", s.mail[0].name)
+			}
+			s.deliver(0)
+		}
+		if s.batch.Status.Terminal() {
+			break
+		}
+		if round > 100 {
+			s.fail("the batch does not end: %s", encode(s.batch))
+		}
+		if s.batch.Paused != nil {
+			s.batchEvent(engine.BatchResumed{})
+		}
+		for _, p := range s.batch.Phases {
+			s.batchEvent(engine.PhaseApproved{Phase: p.ID})
+		}
+		s.batchEvent(engine.Advanced{})
+		s.now = s.now.Add(time.Hour)
+		s.tick()
+	}
+	s.tally()
+	for _, l := range s.past { // and nothing changes any more
+		l.deliver()
+	}
+	for len(s.mail) > 0 {
+		s.mail[0].deliver()
+		s.mail = s.mail[1:]
+	}
+	s.past = nil
+	s.tally()
+}
+
+// check holds the invariants of a run that was just stored.
+func (s *system) check(at place) {
+	run := s.runs[at]
+	waits := run.Outstanding()
+	switch active := run.Status == engine.RunRunning || run.Status == engine.RunRollingBack; {
+	case active && len(waits) == 0:
+		s.fail("a run that is %s waits for nothing: %s", run.Status, encode(run))
+	case !active && run.HeldAt == nil && len(waits) > 0:
+		s.fail("a run that is %s waits for %v", run.Status, waits)
+	case active && at.member > 0 && s.members[at.member].OpenPhase != at.phase:
+		s.fail("member %d is in phase %d, and has a run under way in phase %d", at.member, s.members[at.member].OpenPhase, at.phase)
+	}
+	for i, step := range run.Steps {
+		begun := step.Status == engine.StepDispatched || step.Status == engine.StepPolling || step.RetryAfter != nil
+		switch {
+		case run.Status.Terminal() && !step.Status.Terminal():
+			s.fail("a run that is %s has a step that is %s", run.Status, step.Status)
+		case begun && (i != run.Current || run.Status == engine.RunWaiting):
+			s.fail("step %d is in hand beside step %d of a run that is %s", i, run.Current, run.Status)
+		case run.Status == engine.RunRunning && i < run.Current && step.Status != engine.StepSucceeded && step.Status != engine.StepSkipped:
+			s.fail("step %d is %s before the one in hand", i, step.Status)
+		case run.Status == engine.RunSucceeded && step.Rollback == "" && step.Status != engine.StepSucceeded && step.Status != engine.StepSkipped:
+			s.fail("a run succeeded with a step that is %s", step.Status)
+		case step.Rollback != "" && step.Status == engine.StepDispatched && run.Status != engine.RunRollingBack:
+			s.fail("a rollback goes on in a run that is %s", run.Status)
+		}
+	}
+}
+
+// tally checks a batch that has ended: all that is in it has, and every count is
+// what a recount gives.
+func (s *system) tally() {
+	if !s.batch.Status.Terminal() {
+		s.fail("the batch is %s again", s.batch.Status)
+	}
+	type count struct{ open, succeeded, failed, cancelled int }
+	recount := map[sheet]*count{}
+	removals := map[int]*count{}
+	for _, at := range s.places() {
+		run := s.runs[at]
+		if !run.Status.Terminal() {
+			s.fail("the batch is %s with a run that is %s: %s", s.batch.Status, run.Status, encode(run))
+		}
+		c := &count{}
+		switch {
+		case at.member == 0:
+			continue
+		case run.Kind == engine.KindRemoval:
+			if removals[at.phase] == nil {
+				removals[at.phase] = c
+			}
+			c = removals[at.phase]
+		default:
+			key := sheet{at.phase, run.Page}
+			if recount[key] == nil {
+				recount[key] = c
+			}
+			c = recount[key]
+		}
+		switch run.Status {
+		case engine.RunSucceeded:
+			c.succeeded++
+		case engine.RunFailed:
+			c.failed++
+		default:
+			c.cancelled++
+		}
+	}
+	sums, closed := map[int]count{}, map[int]int{}
+	for at, shard := range s.shards {
+		c := recount[at]
+		if c == nil {
+			c = &count{}
+		}
+		if (count{shard.Open, shard.Succeeded, shard.Failed, shard.Cancelled}) != *c || shard.Runs != c.succeeded+c.failed+c.cancelled || !shard.Reported {
+			s.fail("shard %v is %+v; its runs %+v", at, shard, *c)
+		}
+		sum := sums[at.phase]
+		sums[at.phase] = count{0, sum.succeeded + c.succeeded, sum.failed + c.failed, sum.cancelled + c.cancelled}
+		closed[at.phase]++
+	}
+	for _, p := range s.batch.Phases {
+		want := sums[p.ID]
+		if c := removals[p.ID]; c != nil {
+			want = *c
+		}
+		if got := (count{p.Open, p.Succeeded, p.Failed, p.Cancelled}); got != want || p.ShardsClosed != closed[p.ID] {
+			s.fail("phase %d counts %+v in %d shards; its runs %+v in %d", p.ID, got, p.ShardsClosed, want, closed[p.ID])
+		}
+		if !p.Status.Terminal() {
+			s.fail("the batch is %s with phase %d %s", s.batch.Status, p.ID, p.Status)
+		}
+		if p.Kind == engine.KindPhase && (p.Status == engine.PhaseCompleted || p.Status == engine.PhaseFailed) && p.ShardsClosed != p.Shards {
+			s.fail("phase %d is %s with %d of %d shards", p.ID, p.Status, p.ShardsClosed, p.Shards)
+		}
+	}
+	s.tallyMembers()
+	s.tallyOutcome()
+}
+
+func (s *system) tallyMembers() {
+	for id, m := range s.members {
+		failed, removed := false, false
+		for at, run := range s.runs {
+			if at.member == id {
+				failed = failed || run.Kind == engine.KindPhase && run.Status == engine.RunFailed
+				removed = removed || run.Kind == engine.KindRemoval
+			}
+		}
+		switch {
+		case m.OpenPhase != 0 || len(m.Queue) > 0 || m.Leaving:
+			s.fail("member %d has not ended: %+v", id, m)
+		case failed && m.Status == engine.MemberActive || !failed && m.Status == engine.MemberFailed:
+			s.fail("member %d is %s; a run failed: %t", id, m.Status, failed)
+		case removed != (m.Removal != 0):
+			s.fail("member %d is %s, removed in %d; there is a run for that: %t", id, m.Status, m.Removal, removed)
+		}
+	}
+}
+
+// tallyOutcome says what the batch must have come to.
+func (s *system) tallyOutcome() {
+	want := engine.BatchFailed
+	for _, p := range s.batch.Phases {
+		if p.Kind == engine.KindPhase && p.Status == engine.PhaseCompleted {
+			want = engine.BatchCompleted
+		}
+	}
+	for _, p := range s.batch.Phases { // an init that failed, where nothing went on without it
+		begun := func(q engine.Phase) bool {
+			return q.ID > p.ID && (q.Kind == engine.KindInit || q.Kind == engine.KindPhase) && q.DispatchedAt != nil
+		}
+		if p.Kind == engine.KindInit && p.Status == engine.PhaseFailed && !slices.ContainsFunc(s.batch.Phases, begun) {
+			want = engine.BatchFailed
+		}
+	}
+	if s.batch.Cancelled != nil {
+		want = engine.BatchCancelled
+	}
+	if s.batch.Status != want || s.batch.CompletedAt == nil || want == engine.BatchFailed && s.batch.Error == "" || want == engine.BatchCompleted && s.batch.Error != "" || s.batch.Paused != nil {
+		s.fail("the batch is %s, not %s: %s", s.batch.Status, want, encode(s.batch))
+	}
+}
