@@ -1,0 +1,239 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// skip and done settle a step by an administrator's word, and let all come that
+// follows.
+func (s *stage) skip(id int, step int64) {
+	s.t.Helper()
+	s.pass(time.Second)
+	v, err := s.app.SkipStep(s.ctx, ada, id, step, "not needed")
+	if must(s, v, err); v.Status != "skipped" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "not needed" {
+		s.t.Fatalf("%+v", v)
+	}
+	s.settle()
+}
+
+func (s *stage) markDone(id int, step int64, result string) {
+	s.t.Helper()
+	s.pass(time.Second)
+	v, err := s.app.MarkStepDone(s.ctx, ada, id, step, json.RawMessage(result), "done by hand")
+	if must(s, v, err); v.Status != "succeeded" || v.Resolved == nil || v.Resolved.By != "ada" || v.Resolved.Why != "done by hand" {
+		s.t.Fatalf("%+v", v)
+	}
+	s.settle()
+}
+
+func TestSkippedStepThatIsUnderWayIsPassedByAndItsLateResultRecorded(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		step := s.step(b.ID, 1, "new")
+		s.skip(b.ID, step.ID)
+		s.wantSteps(b.ID, 1, "new skipped, join succeeded")
+		s.wantSteps(b.ID, 2, "new dispatched, join pending")
+		s.answers(1, "New", "", errNo)
+		s.wantSteps(b.ID, 1, "new skipped, join succeeded")
+		if v := s.step(b.ID, 1, "new"); len(v.Late) != 1 || v.Late[0].At == nil || v.Late[0].Error != "no (Test)" {
+			t.Errorf("the late result: %+v", v.Late)
+		}
+		trail := s.trail(b.ID)
+		if r := trail[len(trail)-1]; r.By != "ada" || r.Action != "skip-step" || r.Why != "not needed" || r.Target != fmt.Sprintf("step %d (new of p001@x in first)", step.ID) {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestSkippedStepThatLiesAheadIsPassedByWhenItIsComeTo(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.skip(b.ID, s.step(b.ID, 1, "join").ID)
+		s.wantSteps(b.ID, 1, "new dispatched, join skipped")
+		s.answers(1, "New", "true", nil)
+		s.wantCalls(1, "New")
+		s.wantPhases(b.ID, "first completed 1/0/0, second pending 0/0/0")
+	})
+}
+
+func TestSkippedStepThatAMemberFailedAtBringsTheMemberBack(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errNo), 1)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+		s.skip(b.ID, s.step(b.ID, 1, "new").ID)
+		s.wantCalls(1, "New Join Check") // and the phase that was missed
+		s.wantSteps(b.ID, 1, "new skipped, join succeeded, check succeeded")
+		s.wantMember(b.ID, 1, "active")
+		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
+		s.wantStatus(b.ID, "completed")
+		if got := trailText(s.trail(b.ID)); strings.Count(got, "skip-step") != 1 {
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
+func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(chained)
+		b := s.batch("chained", people(1))
+		s.advance(b.ID)
+		step := s.step(b.ID, 1, "new").ID
+		_, err := s.app.MarkStepDone(s.ctx, ada, b.ID, step, nil, "")
+		s.refused(err, app.CodeConflict, "give the result that its function would have answered")
+		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{"complete":false}`), "")
+		s.refused(err, app.CodeConflict, "a result that says that it is not complete")
+		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{`), "")
+		s.refused(err, app.CodeInvalid, "the result is not JSON")
+		s.wantSteps(b.ID, 1, "new dispatched")
+		s.markDone(b.ID, step, `{"id":"by hand"}`)
+		s.wantPhases(b.ID, "create completed 1/0/0, fill pending 0/0/0, verify pending 0/0/0")
+		s.advance(b.ID)
+		if v := s.step(b.ID, 1, "copy"); string(v.Params) != `{"User":"by hand"}` {
+			t.Errorf("%s", v.Params)
+		}
+		if got := trailText(s.trail(b.ID)); strings.Count(got, "mark-step-done") != 1 || !strings.Contains(got, "done by hand") {
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
+func TestStepMarkedDoneWhilePollingWaitingForARetryOrFailed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer  worker
+		retries string
+	}{
+		"polling":             {always(unfinished), "0"},
+		"waiting for a retry": {fails(errNo), "1"},
+		"failed":              {fails(errNo), "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"Copy": tt.answer}
+				s.publish(strings.NewReplacer("max_retries: 3, interval: 1s", "max_retries: "+tt.retries+", interval: 30s", ", on_failure: undo", "").Replace(polling))
+				b := s.batch("polling", people(1))
+				s.advance(b.ID)
+				s.markDone(b.ID, s.step(b.ID, 1, "copy").ID, `{"complete":true,"data":{"size":9}}`)
+				s.wantCalls(1, "Copy Tell")
+				if v := s.step(b.ID, 1, "tell"); string(v.Params) != `{"Size":9}` {
+					t.Errorf("%s", v.Params)
+				}
+				s.pass(time.Minute) // the poll, or the retry, that was on its way
+				s.wantCalls(1, "Copy Tell")
+				s.wantSteps(b.ID, 1, "copy succeeded, tell succeeded")
+				s.wantStatus(b.ID, "completed")
+			})
+		})
+	}
+}
+
+func TestStepMarkedDoneAheadIsNotCarriedOutAndItsOutputsAreThere(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"A": fails(errLost)}
+		s.publish(`
+name: ahead
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: only
+    offset: T-0
+    steps:
+      - {name: a, worker_id: worker-01, function: A}
+      - {name: b, worker_id: worker-01, function: B, output_params: {Id: id}}
+      - {name: c, worker_id: worker-01, function: C, params: {Id: "{{Id}}"}}
+`)
+		b := s.batch("ahead", people(1))
+		s.advance(b.ID)
+		s.markDone(b.ID, s.step(b.ID, 1, "b").ID, `{"id":5}`)
+		s.answers(1, "A", "true", nil)
+		s.wantCalls(1, "A C")
+		if v := s.step(b.ID, 1, "c"); string(v.Params) != `{"Id":5}` {
+			t.Errorf("%s", v.Params)
+		}
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestInitStepIsSkippedForTheBatch(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Prepare": fails(errLost)}
+		s.publish(mover)
+		b := s.batch("move", people(1))
+		s.advance(b.ID)
+		step := s.step(b.ID, 0, "prepare").ID
+		s.skip(b.ID, step)
+		s.wantStatus(b.ID, "active")
+		if got := trailText(s.trail(b.ID)); !strings.Contains(got, fmt.Sprintf("ada skip-step step %d (prepare of the batch in init): not needed", step)) {
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
+func TestStepsThatCannotBeSettledByHand(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errNo), 2)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		for _, tt := range []struct {
+			step int64
+			code app.Code
+			says string
+		}{
+			{s.step(b.ID, 1, "new").ID, app.CodeConflict, `step "new" of member 1 is succeeded: only a step that has not ended`},
+			{s.step(b.ID, 2, "join").ID, app.CodeConflict, `step "join" is not the one that member 2 failed at, which is "new"`},
+			{7, app.CodeNotFound, "has no step 7"},
+			{s.step(b.ID, 1, "new").ID + 5, app.CodeNotFound, "has no step"},
+		} {
+			_, err := s.app.SkipStep(s.ctx, ada, b.ID, tt.step, "")
+			s.refused(err, tt.code, tt.says)
+			_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, tt.step, nil, "")
+			s.refused(err, tt.code, tt.says)
+		}
+		_, err := s.app.SkipStep(s.ctx, ada, 9, s.step(b.ID, 1, "new").ID, "")
+		s.refused(err, app.CodeNotFound, "there is no batch 9")
+		if got := trailText(s.trail(b.ID)); strings.Contains(got, "step") {
+			t.Errorf("what was refused is in the trail: %s", got)
+		}
+		s.wantPhases(b.ID, "first completed 1/1/0, second pending 0/0/0")
+	})
+}
+
+func TestStepSettledByHandInAPausedBatchGoesOnAtTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.skip(b.ID, s.step(b.ID, 1, "new").ID)
+		s.wantCalls(1, "New")
+		s.resume(b.ID)
+		s.wantCalls(1, "New Join")
+	})
+}

@@ -1,0 +1,277 @@
+package app_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// retry asks for failed members to be retried, and lets all come that follows.
+func (s *stage) retry(id int, which app.Selection) {
+	s.t.Helper()
+	s.pass(time.Second)
+	v, err := s.app.RetryFailed(s.ctx, ada, id, which, "the cause is gone")
+	if must(s, v, err); v.Task == "" || v.Selection != which {
+		s.t.Fatalf("%+v", v)
+	}
+	s.settle()
+}
+
+func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Join": some(map[int]worker{2: inTurn(fails(errNo), always("true")), 52: inTurn(fails(errNo), always("true"))})}
+		s.publish(twoSteps)
+		b := s.batch("two", people(52)) // on two pages
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "first completed 50/2/0, second pending 0/0/0")
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(2, "New Join Join")
+		s.wantCalls(52, "New Join Join")
+		s.wantCalls(1, "New Join")
+		s.wantMember(b.ID, 2, "active")
+		if m := s.member(b.ID, 2); m.Error != "" || m.FailedAt != nil || m.FailedIn != "" || m.FailedStep != "" {
+			t.Errorf("brought back, it still tells: %+v", m)
+		}
+		s.wantPhases(b.ID, "first completed 52/0/0, second pending 0/0/0")
+		if got := trailText(s.trail(b.ID)); !strings.HasSuffix(got, "ada retry all who failed: the cause is gone") {
+			t.Errorf("the trail: %s", got)
+		}
+	})
+}
+
+func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		which app.Selection
+		want  []int
+	}{
+		{"one member", app.Selection{Member: 2}, []int{2}},
+		{"a phase", app.Selection{Phase: "FIRST"}, []int{1, 2}},
+		{"a step", app.Selection{Step: "join"}, []int{2}},
+		{"an error", app.Selection{Error: "QUOTA"}, []int{2, 3}},
+		{"an error in a phase", app.Selection{Error: "quota", Phase: "second"}, []int{3}},
+		{"one member in another phase", app.Selection{Member: 2, Phase: "second"}, nil},
+		{"an error that nobody has", app.Selection{Error: "lost"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				quota := fails(errors.New("over quota"))
+				s.script = script{
+					"New":   some(map[int]worker{1: inTurn(fails(errNo), always("true"))}),
+					"Join":  some(map[int]worker{2: inTurn(quota, always("true"))}),
+					"Check": some(map[int]worker{3: inTurn(quota, always("true"))}),
+				}
+				s.publish(twoSteps)
+				b := s.batch("two", people(4))
+				s.advance(b.ID)
+				s.advance(b.ID)
+				s.wantStatus(b.ID, "completed")
+				s.retry(b.ID, tt.which)
+				active := map[int]bool{4: true}
+				for _, member := range tt.want {
+					active[member] = true
+				}
+				for member := 1; member <= 4; member++ {
+					s.wantMember(b.ID, member, map[bool]string{true: "active", false: "failed"}[active[member]])
+				}
+				s.wantStatus(b.ID, "completed")
+			})
+		})
+	}
+}
+
+func TestRetryAfterARollbackBeginsAtTheFirstStep(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(always(`{"id":"u1"}`), always(`{"id":"u2"}`)), "Copy": inTurn(fails(errNo), always("true"))}
+		s.publish(undoable)
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.wantCalls(1, "New Copy Stop Delete Alert")
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(1, "New Copy Stop Delete Alert New Copy Tell")
+		if v := s.step(b.ID, 1, "copy"); string(v.Params) != `{"User":"u2"}` {
+			t.Errorf("it stands on what was undone: %s", v.Params)
+		}
+		s.wantSteps(b.ID, 1, "new succeeded, copy succeeded, tell succeeded, stop succeeded, delete succeeded, alert succeeded")
+		s.wantPhases(b.ID, "move completed 1/0/0, verify pending 0/0/0")
+	})
+}
+
+func TestRetryThatFailsAgainIsRolledBackAgainAndMayBeRetriedAgain(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errNo), fails(errNo), always(`{"id":"u"}`))}
+		s.publish(undoable)
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.retry(b.ID, app.Selection{Member: 1})
+		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert")
+		s.wantMember(b.ID, 1, "failed")
+		s.retry(b.ID, app.Selection{Member: 1})
+		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert New Copy Tell")
+		s.wantMember(b.ID, 1, "active")
+	})
+}
+
+func TestRetriedMemberHasItsPolicysRetriesAnew(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": inTurn(fails(errNo), fails(errNo), fails(errNo), always("true"))}
+		s.publish(oneStep(", retry: {max_retries: 1, interval: 10s}"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.pass(10 * time.Second)
+		s.wantMember(b.ID, 1, "failed")
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(1, "Do Do Do")
+		s.pass(10 * time.Second)
+		s.wantCalls(1, "Do Do Do Do")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestPhasesThatWereMissedFollowAndTheBatchThatHadEndedEndsAgain(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.script["New"] = some(map[int]worker{1: always(`{"id":"u1"}`), 2: inTurn(fails(errNo), fails(errLost))})
+		s.publish(chained)
+		b := s.batch("chained", people(2))
+		for range 3 {
+			s.advance(b.ID)
+		}
+		s.wantStatus(b.ID, "completed")
+		s.wantPhases(b.ID, "create completed 1/1/0, fill completed 1/0/0, verify completed 1/0/0")
+		ended := *s.batchOf(b.ID).CompletedAt
+		s.retry(b.ID, app.Selection{})
+		s.wantStatus(b.ID, "active")
+		s.wantPhases(b.ID, "create dispatched 1/0/0+1, fill dispatched 1/0/0+1, verify dispatched 1/0/0+1")
+		s.answers(2, "New", `{"id":"u2"}`, nil)
+		s.wantCalls(2, "New New Copy Check")
+		s.wantPhases(b.ID, "create completed 2/0/0, fill completed 2/0/0, verify completed 2/0/0")
+		s.wantStatus(b.ID, "completed")
+		if !s.batchOf(b.ID).CompletedAt.After(ended) {
+			t.Error("it is told to have ended when it did before")
+		}
+	})
+}
+
+func TestWaitingPhasesThatWereCancelledFollowToo(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"A": some(map[int]worker{1: inTurn(fails(errLost), always("true"))})}
+		s.publish(overlapping)
+		const id = 100
+		s.schedule(id, overlapping, 2, dawn)
+		s.answers(1, "A", "", errNo)
+		s.wantPhases(id, "a completed 1/1/0, b completed 1/0/1, c completed 1/0/1")
+		s.retry(id, app.Selection{})
+		s.wantCalls(1, "A A B C")
+		s.wantPhases(id, "a completed 2/0/0, b completed 2/0/0, c completed 2/0/0")
+		s.wantStatus(id, "completed")
+	})
+}
+
+func TestBatchThatFailedCompletesAfterTheRetry(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": inTurn(fails(errNo), always("true"))}
+		s.publish(oneStep(""))
+		b := s.batch("one", people(2))
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		s.retry(b.ID, app.Selection{})
+		s.wantStatus(b.ID, "completed")
+		if v := s.batchOf(b.ID); v.Error != "" {
+			t.Errorf("it still tells: %s", v.Error)
+		}
+	})
+}
+
+func TestFailedInitIsRetriedAtTheStepThatFailedAndTheBatchGoesOn(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"More": inTurn(fails(errNo), always("true")), "New": always(`{"id":"u"}`)}
+		s.publish(strings.NewReplacer("\nphases:", "\n  - {name: more, worker_id: worker-01, function: More}\nphases:", "max_retries: 1, interval: 1s", "max_retries: 0").Replace(mover))
+		b := s.batch("move", people(2))
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(0, "Prepare More More")
+		s.wantStatus(b.ID, "active")
+		if v := s.batchOf(b.ID); v.Error != "" || v.CompletedAt != nil {
+			t.Errorf("it still tells: %q, ended at %v", v.Error, v.CompletedAt)
+		}
+		s.advance(b.ID)
+		s.wantCalls(1, "New Join")
+	})
+}
+
+func TestRetryAskedForByManyAtOnceIsOne(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errNo), fails(errLost))}
+		s.publish(twoSteps)
+		b := s.batch("two", people(3))
+		s.advance(b.ID)
+		s.pass(time.Second)
+		var all sync.WaitGroup
+		for i := range 4 {
+			process := []*app.App{s.app, s.other}[i%2]
+			all.Go(func() {
+				if _, err := process.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, ""); err != nil {
+					t.Error(describe(err))
+				}
+			})
+		}
+		all.Wait()
+		s.settle()
+		for member := 1; member <= 3; member++ {
+			s.wantCalls(member, "New New")
+			s.answers(member, "New", "true", nil)
+			s.wantCalls(member, "New New Join")
+		}
+		s.wantPhases(b.ID, "first completed 3/0/0, second pending 0/0/0")
+	})
+}
+
+func TestRetryInAPausedBatchBeginsAtTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errNo), always("true"))}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(1, "New")
+		s.resume(b.ID)
+		s.wantCalls(1, "New New Join")
+		s.wantPhases(b.ID, "first completed 1/0/0, second pending 0/0/0")
+	})
+}
+
+func TestWhoCannotBeRetried(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Member: 1}, "")
+		s.refused(err, app.CodeConflict, "member 1 of batch 1 has not failed: it is active")
+		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Member: 7}, "")
+		s.refused(err, app.CodeNotFound, "batch 1 has no member 7")
+		_, err = s.app.RetryFailed(s.ctx, ada, 9, app.Selection{}, "")
+		s.refused(err, app.CodeNotFound, "there is no batch 9")
+		s.retry(b.ID, app.Selection{}) // nobody failed: nothing comes of it
+		s.wantCalls(1, "New Join")
+	})
+}

@@ -1,0 +1,257 @@
+package app_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// second is version 2 of a runbook: its functions have other names.
+func second(yaml string) string {
+	return strings.NewReplacer("function: New", "function: New2", "function: Join", "function: Join2", "function: Check", "function: Check2",
+		"function: A,", "function: A2,", "function: B,", "function: B2,", "function: C,", "function: C2,", "function: Prepare", "function: Prepare2").Replace(yaml)
+}
+
+func (s *stage) publishNew(yaml string, o app.PublishOptions) {
+	s.t.Helper()
+	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(yaml), o)
+	must(s, 0, err)
+}
+
+func TestNewVersionSupersedesWhatIsPendingAndSkipsWhatWasPassed(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.publishNew(second(twoSteps), app.PublishOptions{})
+		for range 3 { // applied once
+			s.tick()
+		}
+		s.wantPhases(b.ID, "first completed 2/0/0, second superseded 0/0/0, first skipped 0/0/0, second pending 0/0/0")
+		phases := s.phases(b.ID)
+		if phases[1].Reason != "superseded by version 2" || phases[2].Reason != "past due when version 2 was published" || phases[3].RunbookVersion != 2 {
+			t.Errorf("%+v", phases)
+		}
+		s.advance(b.ID)
+		s.wantCalls(1, "New Join Check2")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestNewVersionRunsAgainWhatWasPassedWhereItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errNo), 2)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.publishNew(second(twoSteps), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.advance(b.ID) // the advance follows the new version first
+		s.wantPhases(b.ID, "first completed 1/1/0, second superseded 0/0/0, first completed 1/0/0, second pending 0/0/0")
+		s.wantCalls(1, "New Join New2 Join2")
+		s.wantCalls(2, "New") // who failed is no active member
+		s.advance(b.ID)
+		s.wantCalls(1, "New Join New2 Join2 Check2")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestPhaseUnderWayEndsUnderItsVersion(t *testing.T) {
+	t.Parallel()
+	for _, rerun := range []string{app.OverdueIgnore, app.OverdueRerun} {
+		t.Run(rerun, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"New": fails(errLost)}
+				s.publish(twoSteps)
+				b := s.batch("two", people(1))
+				s.advance(b.ID)
+				s.publishNew(second(twoSteps), app.PublishOptions{Overdue: rerun})
+				s.tick()
+				s.answers(1, "New", "true", nil)
+				s.wantCalls(1, "New Join")
+				s.advance(b.ID)
+				if rerun == app.OverdueRerun {
+					s.wantCalls(1, "New Join New2 Join2")
+					s.advance(b.ID)
+					s.wantCalls(1, "New Join New2 Join2 Check2")
+				} else {
+					s.wantCalls(1, "New Join Check2")
+				}
+				s.wantStatus(b.ID, "completed")
+			})
+		})
+	}
+}
+
+func TestScheduledBatchFollowsANewVersionAtTheTick(t *testing.T) {
+	t.Parallel()
+	for overdue, tt := range map[string]struct{ phases, calls string }{
+		app.OverdueIgnore: {"a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a skipped 0/0/0, b completed 2/0/0, c completed 2/0/0", "A B2 C2"},
+		app.OverdueRerun:  {"a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a completed 2/0/0, b completed 2/0/0, c completed 2/0/0", "A A2 B2 C2"},
+	} {
+		t.Run(overdue, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.publish(overlapping)
+				const id = 100
+				s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour))
+				s.publishNew(second(overlapping), app.PublishOptions{Overdue: overdue})
+				s.pass(5 * time.Minute)
+				s.tick()
+				for range 2 {
+					s.pass(24 * time.Hour)
+					s.tick()
+				}
+				s.wantPhases(id, tt.phases)
+				s.wantCalls(1, tt.calls)
+				s.wantStatus(id, "completed")
+			})
+		})
+	}
+}
+
+func TestInitRunsAgainForANewVersionOnlyWhereItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		t.Run(map[bool]string{false: "not asked", true: "asked"}[again], func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"New2": always(`{"id":"u"}`), "Check2": always(`{"complete":true}`)}
+				s.publish(mover)
+				b := s.batch("move", people(1))
+				s.advance(b.ID) // init
+				s.publishNew(second(mover), app.PublishOptions{RerunInit: again})
+				s.tick()
+				if again {
+					s.wantStatus(b.ID, "detected")
+					s.advance(b.ID)
+					s.wantCalls(0, "Prepare Prepare2")
+				}
+				s.wantStatus(b.ID, "active")
+				s.advance(b.ID)
+				s.advance(b.ID)
+				s.wantCalls(1, "New2 Join2 Check2")
+				if !again {
+					s.wantCalls(0, "Prepare")
+				}
+				s.wantStatus(b.ID, "completed")
+			})
+		})
+	}
+}
+
+func TestInitThatHasNotBegunIsThatOfTheNewVersion(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(mover)
+		b := s.batch("move", people(1))
+		s.publishNew(second(mover), app.PublishOptions{})
+		s.tick()
+		s.advance(b.ID)
+		s.wantCalls(0, "Prepare2")
+		s.wantStatus(b.ID, "active")
+	})
+}
+
+func TestVersionsPublishedOneAfterTheOtherAreFollowedToTheLast(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.publishNew(strings.ReplaceAll(twoSteps, "function: Check", "function: Never"), app.PublishOptions{})
+		s.publishNew(second(twoSteps), app.PublishOptions{})
+		var all sync.WaitGroup
+		for i := range 4 {
+			process := []*app.App{s.app, s.other}[i%2]
+			all.Go(func() {
+				for process.Tick(s.ctx) != nil && s.ctx.Err() == nil { // the next tick makes up for a lost race
+					continue
+				}
+			})
+		}
+		all.Wait()
+		s.settle()
+		s.wantPhases(b.ID, "first completed 1/0/0, second superseded 0/0/0, first skipped 0/0/0, second pending 0/0/0")
+		if v := s.batchOf(b.ID); v.RunbookVersion != 3 {
+			t.Errorf("it follows version %d", v.RunbookVersion)
+		}
+		s.advance(b.ID)
+		s.wantCalls(1, "New Join Check2")
+	})
+}
+
+func TestLateMemberCatchesUpOnWhatTheOthersDidLast(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.publishNew(second(twoSteps), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.advance(b.ID)
+		s.add(b.ID, "late@x")
+		s.wantCalls(2, "New2 Join2")
+		s.advance(b.ID)
+		s.wantCalls(2, "New2 Join2 Check2")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestBatchThatHasEndedFollowsNoNewVersion(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(oneStep(""))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.publishNew(strings.ReplaceAll(oneStep(""), "function: Do", "function: Do2"), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.tick()
+		s.wantStatus(b.ID, "completed")
+		if v := s.batchOf(b.ID); v.RunbookVersion != 1 {
+			t.Errorf("it follows version %d", v.RunbookVersion)
+		}
+	})
+}
+
+func TestRetryUnderANewVersionIsUnderTheOneThatItFailedIn(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Join": some(map[int]worker{1: inTurn(fails(errNo), always("true"))})}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(1, "New Join Join Check2")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestNewVersionOfAPausedBatchWaitsForTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(overlapping)
+		const id = 100
+		s.schedule(id, overlapping, 1, dawn.Add(48*time.Hour))
+		s.pause(id)
+		s.publishNew(second(overlapping), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.pass(5 * time.Minute)
+		s.tick()
+		s.wantCalls(1, "A")
+		s.resume(id)
+		s.wantCalls(1, "A A2")
+	})
+}
+
+func TestWhatBecomesOfOverduePhasesIsOneOfTwoWords(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(twoSteps), app.PublishOptions{Overdue: "perhaps"})
+	s.refused(err, app.CodeInvalid, `"ignore" or "rerun", not "perhaps"`)
+}
