@@ -3,8 +3,10 @@ package adminhttp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -93,7 +95,7 @@ func (a *api) approvePhase(c *gin.Context, batch int, why string) (app.PhaseView
 }
 
 // retryFailed takes the fields that narrow the retry beside the reason. One that is
-// given and empty is refused rather than taken for all members.
+// given and empty, or null, is refused rather than taken for all members.
 func (a *api) retryFailed(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
@@ -106,7 +108,8 @@ func (a *api) retryFailed(c *gin.Context) {
 		Error  *string `json:"error"`
 		because
 	}
-	if !optionalJSON(c, maxRetry, &request) {
+	data, ok := optionalBody(c, maxRetry)
+	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
 		return
 	}
 	why, ok := request.why(c, false)
@@ -244,13 +247,37 @@ func stepID(c *gin.Context) (batch int, step int64, ok bool) {
 // optionalJSON reads a body that may be left out. It answers and returns false when
 // the body is not the JSON expected.
 func optionalJSON(c *gin.Context, limit int64, into any) bool {
+	data, ok := optionalBody(c, limit)
+	return ok && (len(data) == 0 || decodeJSON(c, data, into))
+}
+
+func optionalBody(c *gin.Context, limit int64) ([]byte, bool) {
 	data, ok := body(c, limit)
 	if !ok || len(data) == 0 {
-		return ok
+		return nil, ok
 	}
 	if media, _ := mediaType(c); media != "application/json" {
 		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the body as application/json in UTF-8, or none")
+		return nil, false
+	}
+	return data, true
+}
+
+// withoutNull answers and returns false when the object, or one of its fields, is null.
+func withoutNull(c *gin.Context, data []byte) bool {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil {
+		return true // decodeJSON tells what is wrong
+	}
+	if fields == nil {
+		invalid(c, "the request is null where an object belongs")
 		return false
 	}
-	return decodeJSON(c, data, into)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if string(fields[name]) == "null" {
+			invalid(c, "%s is null; leave it out", clip(name))
+			return false
+		}
+	}
+	return true
 }

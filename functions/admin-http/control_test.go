@@ -141,6 +141,9 @@ func TestRefusedControl(t *testing.T) {
 		{"no phase", post("/retry", `{"phase":""}`), 400, "invalid", "phase has 0 characters"},
 		{"blank step", post("/retry", `{"step":"  "}`), 400, "invalid", "step has 2 characters"},
 		{"error too long", post("/retry", `{"error":"`+long+`"}`), 400, "invalid", "error has 1001 characters"},
+		{"member null", post("/retry", `{"reason":"x","memberId":null}`), 400, "invalid", "memberId is null; leave it out"},
+		{"nothing but null", post("/retry", `null`), 400, "invalid", "null where an object belongs"},
+		{"a list", post("/retry", `[3]`), 400, "invalid", "array where an object belongs"},
 		{"unknown filter", post("/retry", `{"member":3}`), 400, "invalid", `unknown field "member"`},
 
 		{"step that is no number", post("/steps/copy/skip", `{"reason":"x"}`), 404, "not_found", "named by its number"},

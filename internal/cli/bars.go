@@ -65,7 +65,7 @@ func (b *bars) Show(p Progress) {
 func (b *bars) add(phase int) *mpb.Bar {
 	style := mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("█").Padding("░")
 	bar := b.container.New(0, style, mpb.BarWidth(b.barWidth),
-		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.phase(phase).Name }, decor.WCSyncSpaceR)),
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.label(phase) }, decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + b.tail(phase) })))
 	b.byPhase[phase] = bar
 	b.all = append(b.all, bar)
@@ -80,10 +80,10 @@ func (b *bars) Close() {
 	b.container.Wait()
 }
 
-func (b *bars) phase(id int) app.PhaseView {
+func (b *bars) label(id int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.phases[id]
+	return label(b.phases[id], b.now.Phases)
 }
 
 func (b *bars) head() string {

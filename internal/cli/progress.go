@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -64,7 +65,7 @@ func (l *lines) Show(p Progress) {
 			l.shown[phase.ID] = phase
 		}
 		if status || reason || seen && counts {
-			l.print(p, "%s %s", phase.Name, describePhase(phase, p.At))
+			l.print(p, "%s %s", label(phase, p.Phases), describePhase(phase, p.At))
 			l.shown[phase.ID], l.at[phase.ID] = phase, p.At
 		}
 	}
@@ -124,11 +125,26 @@ func shellWord(name string) string {
 	return name
 }
 
+// label is the name of a phase, with its version where others have another.
+func label(p app.PhaseView, all []app.PhaseView) string {
+	if severalVersions(all) {
+		return fmt.Sprintf("%s (version %d)", printable(p.Name), p.RunbookVersion)
+	}
+	return printable(p.Name)
+}
+
+func severalVersions(all []app.PhaseView) bool {
+	return slices.ContainsFunc(all, func(p app.PhaseView) bool { return p.RunbookVersion != all[0].RunbookVersion })
+}
+
 func settled(p app.PhaseView) int { return p.Succeeded + p.Failed + p.Cancelled }
 
 // describePhase words how the members of a phase stand.
 func describePhase(p app.PhaseView, now time.Time) string {
-	parts := []string{p.Status, fmt.Sprintf("%d/%d", settled(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded)}
+	parts := []string{p.Status}
+	if p.Members > 0 {
+		parts = append(parts, fmt.Sprintf("%d/%d", settled(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded))
+	}
 	for _, count := range []struct {
 		n    int
 		what string

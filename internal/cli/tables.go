@@ -57,7 +57,7 @@ func (c *console) memberTable(views ...app.MemberView) *sheet {
 // phaseTable has the versions only where there is more than one.
 func (c *console) phaseTable(phases []app.PhaseView) *sheet {
 	head := []string{"phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "note"}
-	versions := slices.ContainsFunc(phases, func(v app.PhaseView) bool { return v.RunbookVersion != phases[0].RunbookVersion })
+	versions := severalVersions(phases)
 	if versions {
 		head = slices.Insert(head, 1, "version")
 	}

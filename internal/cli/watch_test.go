@@ -167,6 +167,10 @@ func intervention() *script {
 	approved.Reason, approved.Approved = "", &app.MarkView{By: "bob", Why: "signed"}
 	running := phase(2, "cut over", "dispatched", 10, 0, 0, 10)
 	running.Approval, running.Approved = true, approved.Approved
+	superseded := gated
+	superseded.ID, superseded.RunbookVersion, superseded.Status, superseded.Members = 4, 2, "superseded", 0
+	superseded.Waiting = 0
+	superseded.Reason = "superseded by version 3"
 	stopped := running
 	stopped.Status, stopped.Running, stopped.Cancelled, stopped.Reason = "cancelled", 0, 10, "the batch is cancelled"
 	return &script{
@@ -178,7 +182,7 @@ func intervention() *script {
 			{"active", "prepare", prepared(approved), nil},
 			{"active", "cut over", prepared(running), nil},
 			{"cancelling", "cut over", prepared(running), nil},
-			{"cancelled", "cut over", prepared(stopped), nil},
+			{"cancelled", "cut over", append(prepared(stopped), superseded), nil},
 		},
 		paused: map[int]string{1: "throttled", 2: "throttled"},
 	}
@@ -203,7 +207,7 @@ func TestWatchShowsInterventions(t *testing.T) {
 		t.Fatal(err)
 	}
 	bars.Close()
-	for _, want := range []string{"Batch 42  moves  cancelled", "cancelled, 10/10, 0 succeeded, 10 cancelled", "approved by bob: signed"} {
+	for _, want := range []string{"Batch 42  moves  cancelled", "cancelled, 10/10, 0 succeeded, 10 cancelled", "approved by bob: signed", "cut over (version 2)"} {
 		if !strings.Contains(drawn.String(), want) {
 			t.Errorf("no %q in %q", want, drawn.String())
 		}
