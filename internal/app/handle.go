@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"time"
 
@@ -84,32 +85,28 @@ const (
 // as the subscriptions are set up.
 const lastDelivery = 10
 
-// patientDeliveries is up to which delivery an outage of the store is waited out.
-// Whoever waits may be killed, which costs a delivery.
-const patientDeliveries = lastDelivery / 2
+// Up to patientDeliveries an outage is waited out, after that for haste only:
+// whoever waits may be killed, which costs a delivery.
+const (
+	patientDeliveries = lastDelivery / 2
+	haste             = time.Second
+)
 
 // handle runs a handler to its end: it waits out outages, reloads after lost
 // races, keeps what cannot be processed. An outage that outlasts the invocation
 // puts the message back with a delay, so that its delivery count, which is for
 // messages that are themselves bad, does not run out. After half of the deliveries
-// it does so at once: where processes end while they wait, the others would soon be
-// used up as well.
+// it does so soon: where processes end while they wait, the others would be used up
+// as well.
 func (a *App) handle(ctx context.Context, topic string, m Message, process func(context.Context) error) error {
-	waiting, cancel := ctx, context.CancelFunc(func() {})
-	if deadline, ok := ctx.Deadline(); ok {
-		waiting, cancel = context.WithTimeout(ctx, time.Until(deadline)*(margin-1)/margin)
-	}
+	waiting, cancel := context.WithTimeout(ctx, patience(ctx, m))
 	defer cancel()
 	var last error
-	hasty := false
 	_, err := backoff.Retry(waiting, func() (struct{}, error) {
 		last = process(waiting)
 		var bad *unprocessable
 		if errors.As(last, &bad) {
 			last = a.keep(waiting, topic, m, bad.reason)
-		}
-		if hasty = m.DeliveryCount > patientDeliveries && errors.Is(last, store.ErrUnavailable); hasty {
-			return struct{}{}, backoff.Permanent(last)
 		}
 		if last == nil || errors.Is(last, store.ErrChanged) || errors.Is(last, engine.ErrNotYet) || errors.Is(last, store.ErrUnavailable) || errors.Is(last, bus.ErrUnavailable) {
 			return struct{}{}, last
@@ -120,13 +117,25 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 	switch {
 	case err == nil:
 		return nil
-	case (hasty || waiting.Err() != nil) && ctx.Err() == nil:
+	case waiting.Err() != nil && ctx.Err() == nil:
 		return a.putBack(ctx, topic, m, last)
 	case m.DeliveryCount >= lastDelivery && ctx.Err() == nil:
 		return a.keep(ctx, topic, m, fmt.Sprintf("it failed at each of %d deliveries, the last time with: %v", m.DeliveryCount, last))
 	}
 	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", last)
 	return last
+}
+
+// patience is for how long a message is tried.
+func patience(ctx context.Context, m Message) time.Duration {
+	limit := time.Duration(math.MaxInt64)
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = time.Until(deadline) * (margin - 1) / margin
+	}
+	if m.DeliveryCount > patientDeliveries {
+		limit = min(limit, haste)
+	}
+	return limit
 }
 
 func pace() backoff.BackOff {
