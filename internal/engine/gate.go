@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -34,11 +35,18 @@ func (b *Batch) shortOf(p *Phase) string {
 		return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where not all have ended", percent(p.RequireSuccess), earlier.Name)
 	}
 	all := earlier.Succeeded + earlier.Failed + earlier.Cancelled
-	if all > 0 && float64(earlier.Succeeded)*100 >= p.RequireSuccess*float64(all) {
+	if all > 0 && reaches(earlier.Succeeded, all, p.RequireSuccess) {
 		return ""
 	}
 	return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where %d of %d did; retry those who failed, or approve the phase",
 		percent(p.RequireSuccess), earlier.Name, earlier.Succeeded, all)
+}
+
+// reaches tells whether a share is at least so many percent, which a runbook gives
+// with up to four decimals. It is exact: 33 of 750 are 4.4%, and a float's 4.4 is a
+// little more than that.
+func reaches(part, all int, percent float64) bool {
+	return int64(part)*1_000_000 >= int64(math.Round(percent*10_000))*int64(all)
 }
 
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }

@@ -106,6 +106,34 @@ func TestShareOfSuccessOpensItsGateAndApprovalTheOther(t *testing.T) {
 	c.wantPhase(2, engine.PhaseDispatched, "")
 }
 
+// In floating point some of these shares are a little more than they are.
+func TestShareThatIsReachedExactlyOpensTheGate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		share        string
+		members, few int // the fewest who are enough
+	}{
+		{"95%", 100, 95},
+		{"97.5%", 40, 39},
+		{"4.4%", 750, 33},
+		{"97.4%", 86_000, 83_764},
+		{"71.808%", 12_500, 8976},
+		{"33.3333%", 3, 1},
+		{"66.6667%", 3, 3},
+		{"100%", 99_999, 99_999},
+		{"0.0001%", 100_000, 1},
+	} {
+		for missing := range 2 {
+			c := batchOf(t, strings.NewReplacer("95%", tt.share, "    approval: required\n", "").Replace(gated), false)
+			c.through(1, tt.few-missing, tt.members-tt.few+missing)
+			c.must(engine.PhaseDue{Phase: 2})
+			if open := c.phase(2).Status == engine.PhaseDispatched; open != (missing == 0) {
+				t.Errorf("%s of %d: with %d the gate is open: %t", tt.share, tt.members, tt.few-missing, open)
+			}
+		}
+	}
+}
+
 func TestApprovalLetsAPhaseBeginWithFewerSuccesses(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)

@@ -434,6 +434,9 @@ func (s *system) effects(at place, effects []engine.Effect, repeated bool) {
 		switch e := e.(type) {
 		case engine.Dispatch:
 			id := run.Steps[e.Step].JobID
+			if s.batch.Status.Terminal() {
+				s.fail("job %s is dispatched for a batch that is %s", id, s.batch.Status)
+			}
 			if s.jobs[id] != repeated || id == "" {
 				s.fail("job id %q: used before: %t, repeated: %t", id, s.jobs[id], repeated)
 			}
