@@ -86,6 +86,8 @@ func TestControl(t *testing.T) {
 	members := s.file("members.csv", "UserId,Mail,Name\nu1,a@contoso.com,Ann\nu2,bad@contoso.com,Ben\nu3,c@contoso.com,bad\nu4,d@contoso.com,Dan\n")
 	s.type_(0, "auth", "login")
 	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--overdue", "rerun", "--rerun-init")
+	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--rerun-init", "--quiet")
+	s.type_(0, "runbook", "publish", s.file("guarded.yaml", guarded), "--rerun-init")
 	s.type_(0, "batch", "create", "guarded", members)
 	s.type_(0, "batch", "phases", "1")
 

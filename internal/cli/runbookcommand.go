@@ -110,6 +110,9 @@ With --rerun-init the init steps are run again before them.`,
 			}
 			if view.Unchanged {
 				c.notice("This is already the active version.")
+				if o != (app.PublishOptions{}) {
+					c.notice("Batches follow it as was said when it was published; --overdue and --rerun-init change nothing.")
+				}
 			}
 			return c.print(view, c.runbookTable(view))
 		},
