@@ -29,15 +29,15 @@ func (w *world) create(ctx context.Context) error {
 		return fmt.Errorf("publishing: %w %+v\n%s", err, problemsOf(err), text)
 	}
 	if w.plan.upload {
-		b, err := w.app.CreateBatch(ctx, ada, view.Name, []byte(w.plan.csv()))
+		b, err := w.app.CreateBatch(ctx, ada, view.Name, []byte(w.plan.csv(w.plan.members)))
 		if err != nil {
-			return fmt.Errorf("creating: %w %+v\n%s", err, problemsOf(err), w.plan.csv())
+			return fmt.Errorf("creating: %w %+v\n%s", err, problemsOf(err), w.plan.csv(w.plan.members))
 		}
 		w.batch = b.ID
 	} else if err := w.write(ctx, text); err != nil {
 		return err
 	}
-	w.worker.expected = w.plan.outcome(w.batch)
+	w.worker.expected = w.plan.outcome(w.batch, nil)
 	return nil
 }
 
@@ -62,9 +62,9 @@ func (w *world) write(ctx context.Context, text string) error {
 		start = nil
 	}
 	b := engine.NewBatch(w.batch, rb, 1, len(w.plan.members), start, "ada", w.now())
-	for _, p := range w.plan.members {
+	for i, p := range w.plan.members {
 		m := engine.Member{
-			ID: p.id, Page: engine.PageOf(p.id), Key: p.key, Status: engine.MemberActive,
+			ID: i + 1, Page: engine.PageOf(i + 1), Key: p.key, Status: engine.MemberActive,
 			AddedAt: w.now(), Data: map[string]json.RawMessage{},
 		}
 		for column, v := range p.data {
@@ -111,6 +111,8 @@ func (w *world) run(ctx context.Context) {
 		case err != nil:
 			w.problem("%v", err)
 			return
+		case ended && len(w.acts) > 0: // what is asked for after the end is refused, or has the batch go on
+			w.administer()
 		case ended:
 			return
 		case idle > 100:
@@ -150,7 +152,7 @@ func (w *world) act() {
 		w.outage = w.now().Add(time.Duration(w.rng.IntN(900)) * time.Second)
 		w.trace("the store is away until %v", w.outage.Sub(epoch))
 		return
-	case w.plan.manual && w.rng.IntN(60) == 0 && len(w.tasks) < c.concurrency+2:
+	case w.rng.IntN(60) == 0 && len(w.tasks) < c.concurrency+2 && w.mayAct():
 		w.administer()
 		return
 	}
@@ -185,9 +187,11 @@ func (w *world) act() {
 
 // idle lets time pass until something falls due.
 func (w *world) idle() {
-	if w.plan.manual && w.rng.IntN(2) == 0 {
+	if w.mayAct() && w.rng.IntN(2) == 0 {
 		w.administer()
-		return
+		if len(w.tasks) > 0 {
+			return
+		}
 	}
 	to := w.nextTick
 	if next, ok := w.broker.next(); ok && next.Before(to) {
@@ -221,7 +225,7 @@ func (w *world) jump() {
 // scheduler ticks: late, now and then twice at once, now and then not at all.
 func (w *world) scheduler() {
 	w.nextTick = w.now().Truncate(app.TickInterval).Add(app.TickInterval)
-	if w.rng.IntN(10) == 0 {
+	if w.rng.IntN(3) == 0 {
 		return
 	}
 	w.tick()
@@ -230,17 +234,122 @@ func (w *world) scheduler() {
 	}
 }
 
-// administer does what the administrator has in mind next.
+// mayAct tells whether the administrator has anything in mind.
+func (w *world) mayAct() bool {
+	return w.plan.manual || len(w.acts) > 0 || w.paused || w.plan.gated()
+}
+
+func (p *plan) gated() bool {
+	return slices.ContainsFunc(p.phases, func(ph *phase) bool { return ph.approval || ph.success > 0 })
+}
+
+// administer does one of the things that the administrator has in mind. What could
+// not be done is tried again.
 func (w *world) administer() {
-	w.spawn(w.anyProcess(), nil, "advance", func(ctx context.Context, a *app.App) error {
-		_, err := a.Advance(ctx, ada, w.batch)
-		return err
-	}, func(err error) {
+	var options []func()
+	if w.plan.manual {
+		options = append(options, func() {
+			w.ask("advance", func(ctx context.Context, a *app.App) error {
+				_, err := a.Advance(ctx, ada, w.batch)
+				return err
+			}, func() {})
+		})
+	}
+	for _, ph := range w.plan.phases {
+		if ph.approval || ph.success > 0 {
+			options = append(options, func() {
+				w.ask("approve "+ph.name, func(ctx context.Context, a *app.App) error {
+					_, err := a.Approve(ctx, ada, w.batch, ph.name, "it is time")
+					return err
+				}, func() {})
+			})
+		}
+	}
+	if w.paused && w.pausing == 0 {
+		options = append(options, func() {
+			asked := w.pauses
+			w.ask("resume", func(ctx context.Context, a *app.App) error {
+				_, err := a.Resume(ctx, ada, w.batch, "")
+				return err
+			}, func() { w.paused = w.pauses > asked })
+		})
+	}
+	for _, a := range w.acts {
+		options = append(options, func() { w.do(a) })
+	}
+	if len(options) > 0 {
+		options[w.rng.IntN(len(options))]()
+	}
+}
+
+// do does one of the plan's acts.
+func (w *world) do(a act) {
+	finish := func() {
+		w.acts = slices.DeleteFunc(w.acts, func(b act) bool { return a == b })
+	}
+	switch a.kind {
+	case removes:
+		id, ok := w.member(a.member)
+		if !ok {
+			finish()
+			return
+		}
+		w.ask("remove "+a.member, func(ctx context.Context, p *app.App) error {
+			_, err := p.RemoveMember(ctx, ada, w.batch, id, "")
+			return err
+		}, finish)
+	case adds:
+		w.ask("add", func(ctx context.Context, p *app.App) error {
+			_, err := p.AddMembers(ctx, ada, w.batch, []byte(w.plan.csv(w.plan.late)))
+			return err
+		}, finish)
+	case pauses:
+		w.paused = true
+		w.pausing++
+		w.pauses++
+		w.ask("pause", func(ctx context.Context, p *app.App) error {
+			_, err := p.Pause(ctx, ada, w.batch, "")
+			return err
+		}, finish)
+	case cancels:
+		w.stopped = true
+		w.ask("cancel", func(ctx context.Context, p *app.App) error {
+			_, err := p.Cancel(ctx, ada, w.batch, "")
+			return err
+		}, finish)
+	case retries:
+		w.retries++
+		w.ask("retry", func(ctx context.Context, p *app.App) error {
+			_, err := p.RetryFailed(ctx, ada, w.batch, app.Selection{}, "")
+			return err
+		}, finish)
+	}
+}
+
+// member finds a member's number by its key.
+func (w *world) member(key string) (int, bool) {
+	for i, m := range w.plan.members {
+		if m.key == key {
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// ask calls a use case. It has been answered once it succeeded, or the state of the
+// batch did not allow it.
+func (w *world) ask(what string, call func(ctx context.Context, a *app.App) error, answered func()) {
+	w.spawn(w.anyProcess(), nil, what, call, func(err error) {
+		if what == "pause" {
+			w.pausing--
+		}
 		var e *app.Error
 		switch {
-		case err == nil, errors.As(err, &e) && (e.Code == app.CodeConflict || e.Code == app.CodeUnavailable):
+		case err == nil, errors.As(err, &e) && e.Code == app.CodeConflict:
+			answered()
+		case errors.As(err, &e) && e.Code == app.CodeUnavailable:
 		case w.plan.chaos.calm:
-			w.problem("advancing failed without a fault: %v", err)
+			w.problem("%s failed without a fault: %v", what, err)
 		}
 	})
 }
@@ -257,7 +366,8 @@ func (w *world) report() string {
 		return text
 	}
 	text += fmt.Sprintf("\n%s\nchaos: %+v, manual: %v, start: %v\n", w.plan.yaml(), w.plan.chaos, w.plan.manual, w.plan.start.Sub(epoch))
-	for _, m := range w.plan.members {
+	text += fmt.Sprintf("acts: %+v\n", w.plan.acts)
+	for _, m := range w.plan.everybody() {
 		text += fmt.Sprintf("%v\n", m.data)
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.plan.answers)) {

@@ -4,41 +4,49 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // The oracle runs a plan the simple way: member after member, phase after phase,
 // step after step, with nothing that goes wrong besides what the worker answers.
 // It says what every run must come to, and which jobs the worker must be given.
+//
+// It is told what depends on when things happened: who was retried, and how often
+// (rounds), and what became of steps with a short deadline.
 
-// outcome is how a batch must end.
+// outcome is how a batch must end where nothing cuts it short.
 type outcome struct {
-	status  string
-	init    *runEnd
-	phases  map[string]phaseEnd
-	members map[int]*memberEnd // 0 has the jobs of the init sequence
-}
-
-type phaseEnd struct {
-	status            string
-	succeeded, failed int
+	init      *runEnd
+	members   map[string]*memberEnd // by key
+	removals  map[string]*runEnd    // by key of the member
+	merges    map[string]*runEnd    // the on_complete steps, by phase
+	sequences map[string]*sequence
 }
 
 type memberEnd struct {
 	status string
 	data   map[string]any     // what workers returned
 	runs   map[string]*runEnd // by phase; none for those that the member did not come to
-	jobs   []job
 }
 
 type runEnd struct {
 	status string
-	steps  []stepEnd
+	steps  []stepEnd // the run's own, then those of rollbacks in the order in which they ran
+	begun  map[string]int
 }
 
 type stepEnd struct {
 	status         string
 	retries, polls int // polls is -1 where it depends on the time
 	result         string
+	decision       string // of a step with a short deadline
+}
+
+// sequence is the jobs that must come one after the other: a member's, a removal's,
+// those of init or of a phase's on_complete steps.
+type sequence struct {
+	jobs   []job
+	failed bool // at its end, so that it can be retried
 }
 
 // job is one call that the worker must get. One that goes on is repeated with
@@ -48,59 +56,74 @@ type job struct {
 	answer answerTo
 	goesOn bool
 	params map[string]any
+	// of a step with a short deadline: how many jobs it takes and how it ends is the
+	// run's to tell, under this name
+	decision string
 }
 
-func (p *plan) outcome(batch int) *outcome {
-	out := &outcome{status: "completed", phases: map[string]phaseEnd{}, members: map[int]*memberEnd{}}
+// number stands for a parameter that is some number.
+type number struct{}
+
+func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
+	out := &outcome{
+		members: map[string]*memberEnd{}, removals: map[string]*runEnd{}, merges: map[string]*runEnd{}, sequences: map[string]*sequence{},
+	}
+	special := map[string]any{"_batch_id": float64(batch)}
+	for _, m := range p.everybody() {
+		if len(p.removed) > 0 {
+			variables := maps.Clone(m.data)
+			maps.Copy(variables, special)
+			out.removals[m.key] = p.passage(out.sequence(m.key+"/removal"), m.key, p.removed, variables, map[string]any{}, 0)
+		}
+	}
 	if len(p.init) > 0 {
-		begin := &memberEnd{}
-		out.members[0] = begin
-		out.init = p.passage(begin, 0, p.init, map[string]any{"_batch_id": float64(batch)})
-		if out.init.status == "failed" {
-			out.status = "failed"
-			for _, m := range p.members {
-				out.members[m.id] = &memberEnd{status: "active"}
-			}
-			for _, ph := range p.phases {
-				out.phases[ph.name] = phaseEnd{status: "pending"}
+		q := out.sequence("init")
+		out.init = p.passage(q, "init", p.init, maps.Clone(special), map[string]any{}, rounds["init"])
+		q.failed = out.init.status == "failed"
+		if q.failed {
+			for _, m := range p.everybody() {
+				out.members[m.key] = &memberEnd{status: "active"}
 			}
 			return out
 		}
 	}
-	for _, m := range p.members {
-		out.members[m.id] = p.member(m, batch)
+	for _, m := range p.everybody() {
+		variables := maps.Clone(m.data)
+		maps.Copy(variables, special)
+		out.members[m.key] = p.member(out.sequence(m.key), m, variables, rounds[m.key])
 	}
-	completed := false
+	for _, variable := range []string{"_phase_members", "_phase_succeeded", "_phase_failed", "_phase_cancelled"} {
+		special[variable] = number{}
+	}
 	for _, ph := range p.phases {
-		end := phaseEnd{status: "failed"}
-		for _, m := range out.members {
-			switch run := m.runs[ph.name]; {
-			case run == nil:
-			case run.status == "succeeded":
-				end.succeeded++
-				end.status, completed = "completed", true
-			case run.status == "failed":
-				end.failed++
-			}
+		if len(ph.complete) > 0 {
+			q := out.sequence("complete/" + ph.name)
+			out.merges[ph.name] = p.passage(q, "complete/"+ph.name, ph.complete, maps.Clone(special), map[string]any{}, rounds["complete/"+ph.name])
+			q.failed = out.merges[ph.name].status == "failed"
 		}
-		out.phases[ph.name] = end
-	}
-	if !completed {
-		out.status = "failed"
 	}
 	return out
 }
 
+func (out *outcome) sequence(name string) *sequence {
+	q := &sequence{}
+	out.sequences[name] = q
+	return q
+}
+
+// everybody is the members that the batch began with and those who may join.
+func (p *plan) everybody() []*person { return append(slices.Clone(p.members), p.late...) }
+
 // member takes one member through all phases, in the order in which they fall due.
-func (p *plan) member(m *person, batch int) *memberEnd {
+func (p *plan) member(q *sequence, m *person, variables map[string]any, rounds int) *memberEnd {
 	end := &memberEnd{status: "active", data: map[string]any{}, runs: map[string]*runEnd{}}
-	variables := maps.Clone(m.data)
-	variables["_batch_id"] = float64(batch)
 	for _, ph := range p.ordered() {
-		run := p.passage(end, m.id, ph.steps, variables)
+		before := rounds
+		run := p.passage(q, m.key, ph.steps, variables, end.data, rounds)
+		rounds = before - run.begun[""]
 		end.runs[ph.name] = run
-		if run.status == "failed" {
-			end.status = "failed"
+		if run.status != "succeeded" {
+			end.status, q.failed = run.status, run.status == "failed"
 			break
 		}
 	}
@@ -116,33 +139,68 @@ func (p *plan) ordered() []*phase {
 	return order
 }
 
-// passage runs steps in order until one fails.
-func (p *plan) passage(end *memberEnd, member int, steps []*step, variables map[string]any) *runEnd {
-	run := &runEnd{status: "succeeded"}
-	for _, s := range steps {
-		if run.status == "failed" {
-			run.steps = append(run.steps, stepEnd{status: "cancelled"})
-			continue
+// passage runs steps in order until one fails, and then what rolls that one back.
+// As often as rounds says it then begins again: at the step that failed or, where
+// that was rolled back, at the first. How often it did is counted under "".
+func (p *plan) passage(q *sequence, who string, steps []*step, variables, data map[string]any, rounds int) *runEnd {
+	run := &runEnd{steps: make([]stepEnd, len(steps)), begun: map[string]int{}}
+	for from := 0; ; {
+		at, rolledBack := p.through(run, q, who, steps, from, variables, data)
+		if run.status != "failed" || rounds == run.begun[""] {
+			return run
 		}
-		result := p.take(end, member, s, variables)
-		run.steps = append(run.steps, result)
-		if result.status != "succeeded" {
-			run.status = "failed"
+		run.begun[""]++
+		if from = at; rolledBack {
+			from = 0
 		}
 	}
-	return run
 }
 
-// take runs one step to its end.
-func (p *plan) take(end *memberEnd, member int, s *step, variables map[string]any) stepEnd {
+// through goes through the steps once, and tells where it failed.
+func (p *plan) through(run *runEnd, q *sequence, who string, steps []*step, from int, variables, data map[string]any) (failedAt int, rolledBack bool) {
+	run.status = "succeeded"
+	for i := from; i < len(steps); i++ {
+		if run.status == "failed" {
+			run.steps[i].status = "cancelled"
+			continue
+		}
+		sent := p.take(&run.steps[i], run, q, who, steps[i], variables, data)
+		if run.steps[i].status == "succeeded" {
+			continue
+		}
+		run.status, failedAt = "failed", i
+		if run.steps[i].status == undecided {
+			run.status = undecided
+			return i, false
+		}
+		if undo := p.rollbacks[steps[i].onFailure]; sent && len(undo) > 0 {
+			rolledBack = true
+			for _, s := range undo {
+				end := stepEnd{}
+				p.take(&end, run, q, who, s, variables, data)
+				run.steps = append(run.steps, end)
+			}
+		}
+	}
+	return failedAt, rolledBack
+}
+
+// take runs one step to its end, and tells whether any job of it was sent.
+func (p *plan) take(out *stepEnd, run *runEnd, q *sequence, who string, s *step, variables, data map[string]any) bool {
 	params, ok := s.resolve(variables)
 	if !ok {
-		return stepEnd{status: "failed"}
+		out.status = "failed"
+		return false
 	}
-	script := p.script(member, s)
-	out := stepEnd{}
+	if s.deadline != "" {
+		p.decide(out, run, q, who, s, params, variables, data)
+		return true
+	}
+	script := p.script(who, s, run.begun[s.place])
+	run.begun[s.place]++
+	out.result = ""
 	for i, a := range script.answers {
-		end.jobs = append(end.jobs, job{step: s, answer: a, params: params})
+		q.jobs = append(q.jobs, job{step: s, answer: a, params: params})
 		if a.result != "" {
 			out.result = a.result
 		}
@@ -151,21 +209,44 @@ func (p *plan) take(end *memberEnd, member int, s *step, variables map[string]an
 		case a.kind == done:
 			out.status = "succeeded"
 			for variable, v := range a.values {
-				variables[variable], end.data[variable] = v, v
+				variables[variable], data[variable] = v, v
 			}
 		case last:
 			out.status = "failed"
 		case a.kind == incomplete && s.poll != nil:
-			out.polls++
+			if out.polls >= 0 {
+				out.polls++
+			}
 		default:
 			out.retries++
 		}
 	}
 	if script.goesOn {
-		end.jobs = append(end.jobs, job{step: s, answer: answerTo{kind: incomplete, result: `{"complete":false}`}, goesOn: true, params: params})
+		q.jobs = append(q.jobs, job{step: s, answer: answerTo{kind: incomplete, result: `{"complete":false}`}, goesOn: true, params: params})
 		out.status, out.polls, out.result = "poll_timeout", -1, `{"complete":false}`
 	}
-	return out
+	return true
+}
+
+// undecided is a step with a short deadline of which it is not known how it ended.
+const undecided = "undecided"
+
+// decide runs a step with a short deadline, as the decision about it says.
+func (p *plan) decide(out *stepEnd, run *runEnd, q *sequence, who string, s *step, params, variables, data map[string]any) {
+	name := fmt.Sprintf("%s at %s, round %d", who, s.place, run.begun[s.place])
+	run.begun[s.place]++
+	q.jobs = append(q.jobs, job{step: s, params: params, decision: name})
+	out.status, out.polls, out.decision = undecided, -1, name
+	switch p.decided[name] {
+	case "succeeded":
+		a := p.value(who, s)
+		out.status, out.result = "succeeded", a.result
+		for variable, v := range a.values {
+			variables[variable], data[variable] = v, v
+		}
+	case "failed":
+		out.status = "failed"
+	}
 }
 
 // resolve fills in the parameters; not ok where a variable is not known, or has no
@@ -193,4 +274,24 @@ func (s *step) resolve(variables map[string]any) (params map[string]any, ok bool
 		}
 	}
 	return params, true
+}
+
+// sequenceOf names the sequence that a job belongs to.
+func (p *plan) sequenceOf(place, who string) string {
+	kind, _, _ := strings.Cut(place, ".")
+	switch {
+	case strings.HasPrefix(kind, "init"):
+		return "init"
+	case kind == "removed":
+		return who + "/removal"
+	case strings.HasPrefix(kind, "complete"):
+		for _, ph := range p.phases {
+			for _, s := range ph.complete {
+				if s.place == place {
+					return "complete/" + ph.name
+				}
+			}
+		}
+	}
+	return who
 }

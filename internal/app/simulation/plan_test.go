@@ -3,7 +3,9 @@ package simulation
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,13 +22,39 @@ type plan struct {
 	init    []*step
 	phases  []*phase // in the order of the runbook
 	members []*person
-	answers map[string]*script
+	late    []*person // who are added under way
+	removed []*step   // for those who leave
+	// rollbacks, of which those whose name begins with "init" are for init steps
+	rollbacks map[string][]*step
+	acts      []act
+	answers   map[string]*script
+	decided   map[string]string // how steps with a short deadline ended, as the run told
+}
+
+// act is something that an administrator does under way.
+type act struct {
+	kind   actKind
+	member string // key
+}
+
+type actKind string
+
+const (
+	removes actKind = "removes"
+	adds    actKind = "adds"
+	pauses  actKind = "pauses" // and resumes some time later
+	cancels actKind = "cancels"
+	retries actKind = "retries"
+)
+
+// does tells whether the administrator does something of a kind in this plan.
+func (p *plan) does(kind actKind) bool {
+	return slices.ContainsFunc(p.acts, func(a act) bool { return a.kind == kind })
 }
 
 // chaos is how likely each fault is where it can happen.
 type chaos struct {
 	calm        bool // none of what follows: only delays, reordering and concurrency
-	skewed      bool // the processes' clocks differ by up to two seconds
 	processes   int
 	concurrency int
 	budget      int // faults in all
@@ -40,19 +68,24 @@ type chaos struct {
 }
 
 type phase struct {
-	name   string
-	offset int // minutes before the start
-	steps  []*step
+	name     string
+	offset   int // minutes before the start
+	steps    []*step
+	complete []*step // on_complete
+	approval bool
+	success  int // require_success, in percent; 0 is none
 }
 
 type step struct {
-	place    string // unique within the runbook
-	name     string
-	function string
-	params   []param
-	outputs  []output
-	poll     *poll
-	retry    *retry
+	place     string // unique within the runbook
+	name      string
+	function  string
+	params    []param
+	outputs   []output
+	onFailure string
+	deadline  string // timeout; where it is short, what comes of the step depends on the time
+	poll      *poll
+	retry     *retry
 }
 
 // param is a template: one variable between two texts. Without a variable it is
@@ -74,7 +107,6 @@ type poll struct {
 }
 
 type person struct {
-	id   int
 	key  string
 	data map[string]any
 }
@@ -89,7 +121,7 @@ func (p *plan) rng(use string) *rand.Rand {
 
 // draft makes a plan of a seed.
 func draft(seed uint64) *plan {
-	p := &plan{seed: seed, answers: map[string]*script{}}
+	p := &plan{seed: seed, answers: map[string]*script{}, rollbacks: map[string][]*step{}, decided: map[string]string{}}
 	p.drawChaos()
 	r := p.rng("shape")
 	p.manual = r.IntN(2) == 0
@@ -100,7 +132,31 @@ func draft(seed uint64) *plan {
 	}
 	p.drawMembers(r)
 	p.drawSteps(r)
+	p.drawActs(p.rng("acts"))
 	return p
+}
+
+// drawActs has the administrator do something in one of two plans.
+func (p *plan) drawActs(r *rand.Rand) {
+	if r.IntN(2) == 0 {
+		return
+	}
+	for range 1 + r.IntN(3) {
+		kind := pick(r, removes, removes, adds, adds, pauses, pauses, retries, retries, cancels)
+		a := act{kind: kind}
+		switch {
+		case kind == removes:
+			a.member = p.members[r.IntN(len(p.members))].key
+		case kind == adds && p.does(adds):
+			continue
+		case kind == adds:
+			for i := range 1 + r.IntN(3) {
+				key := fmt.Sprintf("late%d", i+1)
+				p.late = append(p.late, &person{key: key, data: map[string]any{"Key": key, "Name": "Late " + key, "Gap": "none"}})
+			}
+		}
+		p.acts = append(p.acts, a)
+	}
 }
 
 func (p *plan) drawChaos() {
@@ -129,7 +185,7 @@ func (p *plan) drawMembers(r *rand.Rand) {
 		n = 49 + r.IntN(4) // a second page, or just not
 	}
 	for i := 1; i <= n; i++ {
-		m := &person{id: i, key: fmt.Sprintf("m%d", i), data: map[string]any{"Name": fmt.Sprintf("Person <%d>", i)}}
+		m := &person{key: fmt.Sprintf("m%d", i), data: map[string]any{"Name": fmt.Sprintf("Person <%d>", i)}}
 		switch {
 		case p.upload:
 			m.data["Gap"] = ""
@@ -154,6 +210,17 @@ func (p *plan) drawSteps(r *rand.Rand) {
 			p.init = append(p.init, p.drawStep(r, fmt.Sprintf("init.%d", i+1), nil, false))
 		}
 	}
+	if r.IntN(2) == 0 {
+		p.removed = p.drawList(r, "removed", true)
+	}
+	if len(p.init) > 0 && r.IntN(2) == 0 {
+		p.rollbacks["initundo"] = p.drawList(r, "initundo", false)
+		p.init[r.IntN(len(p.init))].onFailure = "initundo"
+	}
+	for i := range r.IntN(3) {
+		name := fmt.Sprintf("undo%d", i+1)
+		p.rollbacks[name] = p.drawList(r, name, true)
+	}
 	offset := r.IntN(400)
 	var known []string // outputs of earlier steps
 	for i := range 1 + r.IntN(most) {
@@ -166,10 +233,35 @@ func (p *plan) drawSteps(r *rand.Rand) {
 			for _, o := range s.outputs {
 				known = append(known, o.variable)
 			}
+			if n := r.IntN(4); n > 0 && p.rollbacks[fmt.Sprintf("undo%d", n)] != nil {
+				s.onFailure = fmt.Sprintf("undo%d", n)
+			}
+			if s.poll == nil && r.IntN(6) == 0 {
+				s.deadline = pick(r, "90s", "4m", "6m", "25m")
+			}
 			ph.steps = append(ph.steps, s)
+		}
+		if r.IntN(5) == 0 {
+			ph.complete = p.drawList(r, fmt.Sprintf("complete%d", i+1), false)
+			ph.complete[0].params = append(ph.complete[0].params, param{key: "Good", variable: "_phase_succeeded"}, param{key: "Bad", variable: "_phase_failed"})
+		}
+		ph.approval = r.IntN(10) == 0
+		if i > 0 && r.IntN(10) == 0 {
+			ph.success = 1 + r.IntN(100)
 		}
 		p.phases = append(p.phases, ph)
 	}
+}
+
+// drawList draws the steps of a rollback, or of another short sequence.
+func (p *plan) drawList(r *rand.Rand, name string, member bool) []*step {
+	var out []*step
+	for i := range 1 + r.IntN(2) {
+		s := p.drawStep(r, fmt.Sprintf("%s.%d", name, i+1), nil, member)
+		s.outputs = nil
+		out = append(out, s)
+	}
+	return out
 }
 
 func (p *plan) drawStep(r *rand.Rand, place string, known []string, member bool) *step {
@@ -246,6 +338,20 @@ func (p *plan) yaml() string {
 	for _, ph := range p.phases {
 		fmt.Fprintf(&b, "  - name: %s\n    offset: T-%dm\n", ph.name, ph.offset)
 		writeSteps(&b, "steps", "    ", ph.steps)
+		writeSteps(&b, "on_complete", "    ", ph.complete)
+		if ph.approval {
+			b.WriteString("    approval: required\n")
+		}
+		if ph.success > 0 {
+			fmt.Fprintf(&b, "    require_success: %d%%\n", ph.success)
+		}
+	}
+	writeSteps(&b, "on_member_removed", "", p.removed)
+	if len(p.rollbacks) > 0 {
+		b.WriteString("rollbacks:\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.rollbacks)) {
+		writeSteps(&b, name, "  ", p.rollbacks[name])
 	}
 	return b.String()
 }
@@ -277,7 +383,14 @@ func writeSteps(b *strings.Builder, list, indent string, steps []*step) {
 			fmt.Fprintf(b, "%spoll: {interval: %s, timeout: %s}\n", in, s.poll.interval, s.poll.timeout)
 		}
 		s.retry.write(b, in)
-		fmt.Fprintf(b, "%stimeout: 3000d\n", in)
+		if s.onFailure != "" {
+			fmt.Fprintf(b, "%son_failure: %s\n", in, s.onFailure)
+		}
+		timeout := s.deadline
+		if timeout == "" {
+			timeout = "3000d"
+		}
+		fmt.Fprintf(b, "%stimeout: %s\n", in, timeout)
 	}
 }
 
@@ -288,8 +401,8 @@ func (q param) template() string {
 	return q.before + "{{" + q.variable + "}}" + q.after
 }
 
-// csv is the file of the members.
-func (p *plan) csv() string {
+// csv is a file of members.
+func (p *plan) csv(members []*person) string {
 	columns := []string{"Key"}
 	for _, c := range []string{"Gap", "Name"} {
 		if p.uses(c) {
@@ -298,7 +411,7 @@ func (p *plan) csv() string {
 	}
 	var b strings.Builder
 	b.WriteString(strings.Join(columns, ",") + "\n")
-	for _, m := range p.members {
+	for _, m := range members {
 		for i, c := range columns {
 			if i > 0 {
 				b.WriteByte(',')

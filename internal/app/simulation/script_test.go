@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"time"
 )
 
 // script is what the worker answers to the jobs of one step for one member, in
@@ -29,9 +30,10 @@ const (
 	incomplete answerKind = "incomplete" // to be polled; a failure where the step does not poll
 )
 
-// script draws what the worker will answer. Member 0 is the batch itself.
-func (p *plan) script(member int, s *step) *script {
-	key := fmt.Sprintf("%d/%s", member, s.place)
+// script draws what the worker will answer when somebody comes to a step for the
+// first time, or once more.
+func (p *plan) script(who string, s *step, round int) *script {
+	key := fmt.Sprintf("%s at %s, round %d", who, s.place, round)
 	if known, ok := p.answers[key]; ok {
 		return known
 	}
@@ -48,7 +50,7 @@ func (p *plan) script(member int, s *step) *script {
 				out.answers = append(out.answers, answerTo{kind: incomplete, result: pick(r, `{"complete":false}`, `{"Complete":false,"data":{"At":"3 of 7"}}`)})
 			}
 		}
-		a := s.draw(r, member)
+		a := s.draw(r, who)
 		out.answers = append(out.answers, a)
 		if a.kind == done || a.kind == useless || try >= p.retries(s) {
 			return out
@@ -56,8 +58,33 @@ func (p *plan) script(member int, s *step) *script {
 	}
 }
 
+// attempt draws what becomes of one job of a step with a short deadline, and how
+// long after it the answer comes. That of a job which is done is always the same.
+func (p *plan) attempt(who string, s *step, jobID string) (a answerTo, after time.Duration, lost bool) {
+	r := p.rng("attempt " + jobID)
+	switch r.IntN(6) {
+	case 0, 1:
+		return answerTo{}, 0, true
+	case 2:
+		return answerTo{kind: fails}, 0, false
+	case 3:
+		after = time.Duration(r.IntN(2400)) * time.Second
+	}
+	return p.value(who, s), after, false
+}
+
+// value is what a step with a short deadline answers when it is done.
+func (p *plan) value(who string, s *step) answerTo {
+	r := p.rng("value " + who + " at " + s.place)
+	for {
+		if a := s.draw(r, who); a.kind == done {
+			return a
+		}
+	}
+}
+
 // draw makes the answer that ends a try.
-func (s *step) draw(r *rand.Rand, member int) answerTo {
+func (s *step) draw(r *rand.Rand, who string) answerTo {
 	switch n := r.IntN(100); {
 	case n < 16:
 		return answerTo{kind: fails}
@@ -69,7 +96,7 @@ func (s *step) draw(r *rand.Rand, member int) answerTo {
 	a := answerTo{kind: done, values: map[string]any{}}
 	fields := map[string]any{}
 	for _, o := range s.outputs {
-		var v any = fmt.Sprintf("%s of m%d at %s, %d", o.variable, member, s.place, r.IntN(1000))
+		var v any = fmt.Sprintf("%s of %s at %s, %d", o.variable, who, s.place, r.IntN(1000))
 		switch r.IntN(12) {
 		case 0:
 			v = nil

@@ -14,6 +14,7 @@ import (
 var (
 	oneSeed = flag.Uint64("simulation.seed", 0, "replay this seed, and print all that happens")
 	soak    = flag.Duration("simulation.soak", -1, "for how long TestSoak runs; 0 is until it is told to stop")
+	all     = flag.Bool("simulation.all", false, "go on after a seed that fails, and print of each only what is wrong")
 	from    = flag.Uint64("simulation.from", 1, "the first seed")
 )
 
@@ -50,14 +51,16 @@ func many(t *testing.T, seed func() (uint64, bool)) (ran int64) {
 	var workers sync.WaitGroup
 	for range 2 {
 		workers.Go(func() {
-			for !t.Failed() {
+			for *all || !t.Failed() {
 				mu.Lock()
 				s, ok := seed()
 				mu.Unlock()
 				if !ok {
 					return
 				}
-				if _, ok := simulate(t, s, false); !ok {
+				if text, ok := simulate(t, s, false); !ok && *all {
+					t.Errorf("seed %d\n%s", s, text)
+				} else if !ok {
 					text, _ := simulate(t, s, true)
 					t.Errorf("seed %d fails; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.seed %d\n%s", s, s, text)
 				}

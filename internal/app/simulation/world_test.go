@@ -46,6 +46,12 @@ type world struct {
 	outage    time.Time // until when the store refuses everything
 	faults    int       // how many may still be injected
 	batch     int
+	acts      []act // that the administrator has not done
+	paused    bool  // the batch may be, and is to be resumed
+	pausing   int   // pauses that are being asked for
+	pauses    int   // and all that ever were
+	stopped   bool  // it was asked to be cancelled
+	retries   int   // how often a retry was asked for
 
 	mu       sync.Mutex // parked, history and problems, which tasks write
 	parked   []*operation
@@ -88,7 +94,7 @@ const longestWait = 15 * time.Second
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 func newWorld(p *plan, verbose bool) (*world, error) {
-	w := &world{plan: p, rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
+	w := &world{plan: p, acts: slices.Clone(p.acts), rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
 	w.clock.Store(epoch.UnixNano())
 	w.nextTick = epoch.Add(app.TickInterval)
 	w.broker = newBroker(w)
@@ -124,7 +130,7 @@ func (w *world) now() time.Time { return time.Unix(0, w.clock.Load()).UTC() }
 func (w *world) boot() error {
 	w.taskID++
 	p := &process{id: w.taskID}
-	if w.plan.chaos.skewed && w.rng.IntN(3) == 0 {
+	if w.rng.IntN(3) == 0 && !clocksAgree {
 		p.skew = time.Duration(w.rng.IntN(4000)-2000) * time.Millisecond
 	}
 	s, err := w.open(p)
