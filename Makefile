@@ -16,7 +16,7 @@ RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 # compile with the race detector on: they are tested without it.
 GRAPH := ./worker ./worker/graph
 
-.PHONY: help build stage demo up test soak soak-storm bench lint
+.PHONY: help build stage demo up test soak soak-storm soak-simulation bench lint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ SOAK ?= 0
 
 # What "make soak" runs side by side: each goes on with new seeds, tells how each
 # one came out and at what rate, and ends with a failure that names its seed.
-SOAKS := soak-storm
+SOAKS := soak-storm soak-simulation
 
 soak: ## break things at random until Ctrl-C, or for SOAK=10m; what fails names its seed
 	@$(MAKE) --no-print-directory -j $(words $(SOAKS)) $(SOAKS)
@@ -56,6 +56,10 @@ soak: ## break things at random until Ctrl-C, or for SOAK=10m; what fails names 
 # Whole systems whose processes are killed during a batch of 500 members.
 soak-storm:
 	@$(PLAIN) go test -trimpath -vet=off ./e2e -run '^TestStorm$$' -count 1 -v -timeout 0 -soak $(SOAK) -seed $$(date +%s)
+
+# Random runbooks through the use cases under faults, in one process.
+soak-simulation:
+	@$(PLAIN) go test -trimpath -vet=off ./internal/app/simulation -run '^TestSoak$$' -count 1 -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
 
 bench: stage ## measure the system; docs/performance.md tells what the figures mean
 	bin/matoolkit local bench

@@ -152,6 +152,9 @@ func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[en
 	}
 	runKey := store.RunKey(b.ID, p.ID, next.ID)
 	outcome, err := a.store.Commit(ctx, store.Create(runKey, d.Run), store.Replace(key, next, m.ETag))
+	if errors.Is(err, store.ErrExists) { // the run was made meanwhile, and the member changed with it
+		return m, store.ErrChanged
+	}
 	if err != nil {
 		return m, err
 	}
