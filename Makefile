@@ -59,7 +59,7 @@ soak-storm:
 
 # Random runbooks through the use cases under faults, in one process.
 soak-simulation:
-	@$(PLAIN) go test -trimpath -vet=off ./internal/app/simulation -run '^TestSoak$$' -count 1 -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
+	@$(PLAIN) go test -trimpath -vet=off ./internal/app/simulation -run '^TestSoak$$' -count 1 -v -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
 
 bench: stage ## measure the system; docs/performance.md tells what the figures mean
 	bin/matoolkit local bench

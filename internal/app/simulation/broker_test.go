@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -105,7 +106,7 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) {
 
 // losable tells whether the scheduler's tick would make up for a message.
 func (b *broker) losable(topic string, m bus.Message) bool {
-	if topic != message.TopicOrchestratorEvents {
+	if topic != message.TopicOrchestratorEvents || strings.Contains(m.ID, "-again-") { // put back, it may stand for a send that is owed
 		return false
 	}
 	switch m.Properties[message.PropertyMessageType] {
