@@ -418,8 +418,8 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried) (Decision, error) {
 		return Decision{}, refuse("the %s steps of batch %d have not failed", s.Run.who(), b.ID)
 	case b.Gate() == Stopped:
 		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
-	case p.Kind == KindInit && b.initFailure() == "":
-		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, and a newer one went on without them", b.ID, p.Version)
+	case p.Kind == KindInit && (b.initFailure() == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q Phase) bool { return q.Kind == KindInit })):
+		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, and a newer one has its own or went on without", b.ID, p.Version)
 	}
 	run := s.Run.clone()
 	run.restart(e.Task)

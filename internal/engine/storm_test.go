@@ -328,6 +328,11 @@ func (s *system) check(at place) {
 	case active && at.member > 0 && s.members[at.member].OpenPhase != at.phase:
 		s.fail("member %d is in phase %d, and has a run under way in phase %d", at.member, s.members[at.member].OpenPhase, at.phase)
 	}
+	for other, r := range s.runs {
+		if other != at && r.Kind == engine.KindInit && run.Kind == engine.KindInit && !r.Status.Terminal() && !run.Status.Terminal() {
+			s.fail("the init sequences %d and %d are under way at once", other.phase, at.phase)
+		}
+	}
 	for i, step := range run.Steps {
 		begun := step.Status == engine.StepDispatched || step.Status == engine.StepPolling || step.RetryAfter != nil
 		switch {
@@ -359,8 +364,15 @@ func (s *system) tally() {
 		if !run.Status.Terminal() {
 			s.fail("the batch is %s with a run that is %s: %s", s.batch.Status, run.Status, encode(run))
 		}
+		for _, step := range run.Steps {
+			if step.Rollback != "" && step.Status == engine.StepCancelled {
+				s.fail("a rollback was cancelled: %s", encode(run))
+			}
+		}
 		c := &count{}
 		switch {
+		case run.Kind == engine.KindRemoval && run.Status == engine.RunCancelled:
+			s.fail("the removal of member %d was cancelled", at.member)
 		case at.member == 0:
 			continue
 		case run.Kind == engine.KindRemoval:
@@ -407,6 +419,10 @@ func (s *system) tally() {
 		}
 		if !p.Status.Terminal() {
 			s.fail("the batch is %s with phase %d %s", s.batch.Status, p.ID, p.Status)
+		}
+		merge := s.runs[place{p.ID, 0}]
+		if p.Kind == engine.KindPhase && p.OnComplete && p.Status == engine.PhaseCompleted && (p.Merge != engine.RunSucceeded || merge.Status != engine.RunSucceeded) {
+			s.fail("phase %d is completed, its on_complete steps are %q (%q)", p.ID, p.Merge, merge.Status)
 		}
 		if p.Kind == engine.KindPhase && (p.Status == engine.PhaseCompleted || p.Status == engine.PhaseFailed) && p.ShardsClosed != p.Shards {
 			s.fail("phase %d is %s with %d of %d shards", p.ID, p.Status, p.ShardsClosed, p.Shards)

@@ -229,8 +229,18 @@ func TestFailedInitOfAnOldVersionIsNotRetried(t *testing.T) {
 	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	p.without(1)
 	p.refuse("no")
+	old := p.run
 	_, err := p.tryRetrySequence("t")
 	wantRefusal(t, err, "newer")
+	p.onBatch(engine.PhaseDue{Phase: 4})
+	p.without(4)
+	p.refuse("no")
+	last := p.run
+	p.run = old
+	_, err = p.tryRetrySequence("t") // the batch has failed for the other one
+	wantRefusal(t, err, "newer")
+	p.run = last
+	p.retrySequence("t")
 }
 
 func TestManualBatchSkipsThePhasesThatItWasAdvancedTo(t *testing.T) {
@@ -282,7 +292,7 @@ func TestInitThatANewerVersionWentOnWithoutIsNotRetriedAndDoesNotFailTheBatch(t 
 	c.through(7, 100, 0)
 	p.batch = c.b
 	_, err := p.tryRetrySequence("t")
-	wantRefusal(t, err, "went on without")
+	wantRefusal(t, err, "newer")
 	c.through(8, 100, 0)
 	c.counts(2, 100, 0)
 	c.wantBatch(engine.BatchCompleted)
