@@ -88,16 +88,16 @@ const lastDelivery = 10
 // Up to patientDeliveries an outage is waited out, after that for haste only:
 // whoever waits may be killed, which costs a delivery.
 const (
-	patientDeliveries = lastDelivery / 2
+	patientDeliveries = 3 // a crash at a bad moment costs up to three
 	haste             = time.Second
 )
 
 // handle runs a handler to its end: it waits out outages, reloads after lost
 // races, keeps what cannot be processed. An outage that outlasts the invocation
 // puts the message back with a delay, so that its delivery count, which is for
-// messages that are themselves bad, does not run out. After half of the deliveries
-// it does so soon: where processes end while they wait, the others would be used up
-// as well.
+// messages that are themselves bad, does not run out. After the first few
+// deliveries it does so soon: where processes end while they wait, the others would
+// be used up as well.
 func (a *App) handle(ctx context.Context, topic string, m Message, process func(context.Context) error) error {
 	waiting, cancel := context.WithTimeout(ctx, patience(ctx, m))
 	defer cancel()
