@@ -23,7 +23,7 @@ var ada = app.Caller{Name: "ada"}
 
 // create publishes the runbook and makes the batch, undisturbed.
 func (w *world) create(ctx context.Context) error {
-	text := w.plan.yaml()
+	text := w.plan.yaml(1)
 	view, err := w.app.PublishRunbook(ctx, ada, "", []byte(text), app.PublishOptions{})
 	if err != nil {
 		return fmt.Errorf("publishing: %w %+v\n%s", err, problemsOf(err), text)
@@ -86,23 +86,28 @@ func (w *world) write(ctx context.Context, text string) error {
 	return err
 }
 
-// mostActions is more than any batch of a plan's size needs.
-const mostActions = 60_000
+// mostActions is more than any batch of a plan's size needs, and mostStill than it
+// ever needs without anything being written.
+const (
+	mostActions = 60_000
+	mostStill   = 8_000
+)
 
 // run drives the batch to its end and lets all that is left in the broker come.
 func (w *world) run(ctx context.Context) {
 	if !w.plan.manual && len(w.plan.init) > 0 { // what the scheduler does where it makes a batch
 		w.announceInit()
 	}
-	idle := 0
 	for range mostActions {
 		synctest.Wait()
 		w.reap()
+		if w.still++; w.still > mostStill {
+			w.problem("nothing moves any more and the batch has not ended")
+		}
 		if w.failed() {
 			return
 		}
 		if len(w.tasks) > 0 || len(w.broker.messages) > 0 {
-			idle = 0
 			w.act()
 			continue
 		}
@@ -115,12 +120,9 @@ func (w *world) run(ctx context.Context) {
 			w.administer()
 		case ended:
 			return
-		case idle > 100:
-			w.problem("nothing moves any more and the batch has not ended")
-			return
+		default:
+			w.idle()
 		}
-		idle++
-		w.idle()
 	}
 	w.problem("no end after %d actions", mostActions)
 }
@@ -317,6 +319,13 @@ func (w *world) do(a act) {
 			_, err := p.Cancel(ctx, ada, w.batch, "")
 			return err
 		}, finish)
+	case revises:
+		w.versions++
+		text := w.plan.yaml(w.versions)
+		w.ask("publish", func(ctx context.Context, p *app.App) error {
+			_, err := p.PublishRunbook(ctx, ada, "", []byte(text), app.PublishOptions{})
+			return err
+		}, finish)
 	case retries:
 		w.retries++
 		w.ask("retry", func(ctx context.Context, p *app.App) error {
@@ -365,7 +374,7 @@ func (w *world) report() string {
 	if !w.verbose {
 		return text
 	}
-	text += fmt.Sprintf("\n%s\nchaos: %+v, manual: %v, start: %v\n", w.plan.yaml(), w.plan.chaos, w.plan.manual, w.plan.start.Sub(epoch))
+	text += fmt.Sprintf("\n%s\nchaos: %+v, manual: %v, start: %v\n", w.plan.yaml(1), w.plan.chaos, w.plan.manual, w.plan.start.Sub(epoch))
 	text += fmt.Sprintf("acts: %+v\n", w.plan.acts)
 	for _, m := range w.plan.everybody() {
 		text += fmt.Sprintf("%v\n", m.data)

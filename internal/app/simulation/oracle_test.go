@@ -118,6 +118,9 @@ func (p *plan) everybody() []*person { return append(slices.Clone(p.members), p.
 func (p *plan) member(q *sequence, m *person, variables map[string]any, rounds int) *memberEnd {
 	end := &memberEnd{status: "active", data: map[string]any{}, runs: map[string]*runEnd{}}
 	for _, ph := range p.ordered() {
+		if p.decided[ph.name] == skipped {
+			continue
+		}
 		before := rounds
 		run := p.passage(q, m.key, ph.steps, variables, end.data, rounds)
 		rounds = before - run.begun[""]
@@ -226,6 +229,20 @@ func (p *plan) take(out *stepEnd, run *runEnd, q *sequence, who string, s *step,
 		out.status, out.polls, out.result = "poll_timeout", -1, `{"complete":false}`
 	}
 	return true
+}
+
+// skipped is a phase that a new version of the runbook found to be past due before
+// anybody had entered it.
+const skipped = "skipped"
+
+// phaseOf is the phase that a step belongs to, if any.
+func (p *plan) phaseOf(s *step) *phase {
+	for _, ph := range p.phases {
+		if slices.Contains(ph.steps, s) {
+			return ph
+		}
+	}
+	return nil
 }
 
 // undecided is a step with a short deadline of which it is not known how it ended.

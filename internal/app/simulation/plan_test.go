@@ -45,6 +45,7 @@ const (
 	pauses  actKind = "pauses" // and resumes some time later
 	cancels actKind = "cancels"
 	retries actKind = "retries"
+	revises actKind = "revises" // publishes the runbook anew, as another version of the same
 )
 
 // does tells whether the administrator does something of a kind in this plan.
@@ -142,7 +143,7 @@ func (p *plan) drawActs(r *rand.Rand) {
 		return
 	}
 	for range 1 + r.IntN(3) {
-		kind := pick(r, removes, removes, adds, adds, pauses, pauses, retries, retries, cancels)
+		kind := pick(r, removes, removes, adds, adds, pauses, pauses, retries, retries, cancels, revises)
 		a := act{kind: kind}
 		switch {
 		case kind == removes:
@@ -328,10 +329,10 @@ func (p *plan) retries(s *step) int {
 	return 0
 }
 
-// yaml writes the runbook.
-func (p *plan) yaml() string {
+// yaml writes a version of the runbook.
+func (p *plan) yaml(version int) string {
 	var b strings.Builder
-	b.WriteString("name: simulated\ndata_source: {type: csv, primary_key: Key}\n")
+	fmt.Fprintf(&b, "name: simulated\ndescription: version %d\ndata_source: {type: csv, primary_key: Key}\n", version)
 	p.retry.write(&b, "")
 	writeSteps(&b, "init", "", p.init)
 	b.WriteString("phases:\n")
@@ -424,5 +425,5 @@ func (p *plan) csv(members []*person) string {
 }
 
 func (p *plan) uses(column string) bool {
-	return strings.Contains(p.yaml(), "{{"+column+"}}")
+	return strings.Contains(p.yaml(1), "{{"+column+"}}")
 }

@@ -144,6 +144,9 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	var answer *http.Response
 	if v.carriedOut > 0 {
 		answer = t.serve(req)
+		if req.Method != http.MethodGet && !strings.Contains(req.Header.Get("Content-Type"), "query+json") && answer.StatusCode < 300 {
+			t.w.still = 0
+		}
 	}
 	switch {
 	case v.unsent:

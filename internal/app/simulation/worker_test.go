@@ -211,6 +211,15 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 		q = k.expected.sequences[name]
 	}
 	at := k.at[name]
+	for k.w.versions > 1 && at < len(q.jobs) && q.jobs[at].step.function != j.FunctionName {
+		ph := k.w.plan.phaseOf(q.jobs[at].step)
+		if ph == nil || at > 0 && k.w.plan.phaseOf(q.jobs[at-1].step) == ph {
+			break
+		}
+		k.w.plan.decided[ph.name] = skipped
+		k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
+		q = k.expected.sequences[name]
+	}
 	if at >= len(q.jobs) {
 		k.w.problem("job %s (%s) of %s: the oracle has no more jobs for it", j.JobID, j.FunctionName, name)
 		return job{}, false
