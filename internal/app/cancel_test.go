@@ -12,19 +12,19 @@ import (
 func TestCancelledInTheMiddleOfAWalkNoOtherPageBegins(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.script = script{"New": only(fails(errLost), 1, 2)}
+		s.script = script{"New": only(fails(errLost), 1)}
 		s.park = func(kind, body string) bool {
 			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
 		}
 		s.publish(twoSteps)
-		b := s.batch("two", people(60))
+		b := s.pages("two", 2)
 		s.advance(b.ID)
 		s.cancel(b.ID)
 		s.unpark()
-		s.wantCalls(50, "")
+		s.wantCalls(2, "")
 		s.wantSteps(b.ID, 1, "new cancelled, join cancelled")
 		s.wantStatus(b.ID, "cancelled")
-		s.wantPhases(b.ID, "first cancelled 47/0/2, second cancelled 0/0/0")
+		s.wantPhases(b.ID, "first cancelled 0/0/1, second cancelled 0/0/0")
 	})
 }
 
@@ -277,7 +277,7 @@ func TestCancellationWhoseWorkIsLostIsMadeUpForByTheTick(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errLost)}
 		s.publish(twoSteps)
-		b := s.batch("two", people(60))
+		b := s.pages("two", 3)
 		s.advance(b.ID)
 		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
 		s.cancel(b.ID)
@@ -286,6 +286,6 @@ func TestCancellationWhoseWorkIsLostIsMadeUpForByTheTick(t *testing.T) {
 		s.pass(5 * time.Minute)
 		s.tick()
 		s.wantStatus(b.ID, "cancelled")
-		s.wantPhases(b.ID, "first cancelled 0/0/60, second cancelled 0/0/0")
+		s.wantPhases(b.ID, "first cancelled 0/0/3, second cancelled 0/0/0")
 	})
 }

@@ -82,13 +82,13 @@ func TestMemberAddedDuringAWalkIsReachedByIt(t *testing.T) {
 			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
 		}
 		s.publish(chained)
-		b := s.batch("chained", people(60))
+		b := s.pages("chained", 2)
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
-		s.wantCalls(61, "") // the walk has yet to come to it
+		s.wantCalls(3, "") // the walk has yet to come to it
 		s.unpark()
-		s.wantCalls(61, "New")
-		s.wantPhases(b.ID, "create completed 61/0/0, fill pending 0/0/0, verify pending 0/0/0")
+		s.wantCalls(3, "New")
+		s.wantPhases(b.ID, "create completed 3/0/0, fill pending 0/0/0, verify pending 0/0/0")
 	})
 }
 
@@ -97,18 +97,18 @@ func TestMemberAddedWhileALaterPhaseIsWalkedCatchesUpOnTheEarlierFirst(t *testin
 	play(t, func(t *testing.T, s *stage) {
 		s.script = chain()
 		s.publish(chained)
-		b := s.batch("chained", people(60))
+		b := s.pages("chained", 2)
 		s.advance(b.ID)
 		s.park = func(kind, body string) bool {
 			return kind == message.TypeMemberAdded || kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
 		}
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
-		s.wantCalls(61, "")
+		s.wantCalls(3, "")
 		// Whichever message comes first, the page is brought to create before fill.
 		s.unpark()
-		s.wantCalls(61, "New Copy")
-		s.wantPhases(b.ID, "create completed 61/0/0, fill completed 61/0/0, verify pending 0/0/0")
+		s.wantCalls(3, "New Copy")
+		s.wantPhases(b.ID, "create completed 3/0/0, fill completed 3/0/0, verify pending 0/0/0")
 	})
 }
 
@@ -178,7 +178,7 @@ func TestTheSameAddedByManyAtOnceIsAddedOnce(t *testing.T) {
 		s.publish(chained)
 		b := s.batch("chained", people(1))
 		s.advance(b.ID)
-		csv := strings.ReplaceAll(people(70), "p0", "late")
+		csv := strings.ReplaceAll(people(51), "p0", "late")
 		var all sync.WaitGroup
 		for i := range 4 {
 			process := []*app.App{s.app, s.other}[i%2]
@@ -190,10 +190,10 @@ func TestTheSameAddedByManyAtOnceIsAddedOnce(t *testing.T) {
 		}
 		all.Wait()
 		s.settle()
-		if v := s.batchOf(b.ID); v.MemberCount != 71 || len(s.members(b.ID)) != 71 {
+		if v := s.batchOf(b.ID); v.MemberCount != 52 || len(s.members(b.ID)) != 52 {
 			t.Errorf("%d members, %d different", v.MemberCount, len(s.members(b.ID)))
 		}
-		s.wantPhases(b.ID, "create completed 71/0/0, fill pending 0/0/0, verify pending 0/0/0")
+		s.wantPhases(b.ID, "create completed 52/0/0, fill pending 0/0/0, verify pending 0/0/0")
 	})
 }
 

@@ -30,24 +30,24 @@ rollbacks:
 func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost), 60: fails(errLost)}), "Report": always(`{"id":"r1"}`)}
+		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost), 3: fails(errLost)}), "Report": always(`{"id":"r1"}`)}
 		s.publish(reporting)
-		b := s.batch("reporting", people(60))
+		b := s.pages("reporting", 3)
 		s.advance(b.ID)
 		s.wantCalls(0, "")
 		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
 		must(s, 0, err)
 		s.settle()
 		s.wantCalls(0, "")
-		s.answers(60, "New", "true", nil)
+		s.answers(3, "New", "true", nil)
 		s.wantCalls(0, "Report Tell")
-		if v := s.step(b.ID, 0, "report"); string(v.Params) != `{"Members":60,"Text":"58 of 60, 1 failed, 1 cancelled"}` || v.Kind != "on_complete" {
+		if v := s.step(b.ID, 0, "report"); string(v.Params) != `{"Members":3,"Text":"1 of 3, 1 failed, 1 cancelled"}` || v.Kind != "on_complete" {
 			t.Errorf("%s %s", v.Kind, v.Params)
 		}
 		if v := s.step(b.ID, 0, "tell"); string(v.Params) != `{"Batch":1,"Report":"r1"}` {
 			t.Errorf("%s", v.Params)
 		}
-		s.wantPhases(b.ID, "move completed 58/1/1, verify pending 0/0/0")
+		s.wantPhases(b.ID, "move completed 1/1/1, verify pending 0/0/0")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
 	})

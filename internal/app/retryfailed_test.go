@@ -24,20 +24,20 @@ func (s *stage) retry(id int, which app.Selection) {
 func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.script = script{"Join": some(map[int]worker{2: inTurn(fails(errNo), always("true")), 52: inTurn(fails(errNo), always("true"))})}
+		s.script = script{"Join": some(map[int]worker{2: inTurn(fails(errNo), always("true")), 3: inTurn(fails(errNo), always("true"))})}
 		s.publish(twoSteps)
-		b := s.batch("two", people(52)) // on two pages
+		b := s.pages("two", 3)
 		s.advance(b.ID)
-		s.wantPhases(b.ID, "first completed 50/2/0, second pending 0/0/0")
+		s.wantPhases(b.ID, "first completed 1/2/0, second pending 0/0/0")
 		s.retry(b.ID, app.Selection{})
 		s.wantCalls(2, "New Join Join")
-		s.wantCalls(52, "New Join Join")
+		s.wantCalls(3, "New Join Join")
 		s.wantCalls(1, "New Join")
 		s.wantMember(b.ID, 2, "active")
 		if m := s.member(b.ID, 2); m.Error != "" || m.FailedAt != nil || m.FailedIn != "" || m.FailedStep != "" {
 			t.Errorf("brought back, it still tells: %+v", m)
 		}
-		s.wantPhases(b.ID, "first completed 52/0/0, second pending 0/0/0")
+		s.wantPhases(b.ID, "first completed 3/0/0, second pending 0/0/0")
 		if got := trailText(s.trail(b.ID)); !strings.HasSuffix(got, "ada retry all who failed: the cause is gone") {
 			t.Errorf("the trail: %s", got)
 		}

@@ -632,3 +632,13 @@ func (s *stage) remove(id, member int) {
 	}
 	s.settle()
 }
+
+// pages makes a batch with a member on each of so many pages.
+func (s *stage) pages(runbook string, n int) app.BatchView {
+	s.t.Helper()
+	b := s.batch(runbook, people(1))
+	for page := 2; page <= n; page++ {
+		s.add(b.ID, fmt.Sprintf("page%d@x", page))
+	}
+	return b
+}
