@@ -478,8 +478,12 @@ func (b *Batch) firstDue(now time.Time) *Phase {
 
 func due(p *Phase, now time.Time) bool { return p.DueAt != nil && !p.DueAt.After(now) }
 
-// before tells whether members go through p before q.
+// before tells whether members go through p before q: what an older version began
+// comes before what a newer one begins.
 func before(p, q *Phase) bool {
+	if p.Version != q.Version {
+		return p.Version < q.Version
+	}
 	if p.DueAt != nil && q.DueAt != nil && !p.DueAt.Equal(*q.DueAt) {
 		return p.DueAt.Before(*q.DueAt)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -117,22 +118,35 @@ func joined(b *Batch, e MembersJoined) (Decision, error) {
 		return Decision{}, refuse("batch %d has ended (%s): nobody can be added", b.ID, b.Status)
 	}
 	join := Join{Page: b.PageCount() + 1, First: b.Members + 1, Key: e.Key}
-	latest := map[string]int{}
-	for _, p := range b.Phases {
-		if p.Kind == KindPhase && p.Walked && p.Status != PhaseCancelled {
-			latest[p.Name] = p.ID
-		}
-	}
-	for _, p := range b.inOrder() {
-		if latest[p.Name] == p.ID {
-			join.Phases = append(join.Phases, p.ID)
-			p.Shards++
-			p.reopen()
-		}
+	for _, p := range b.behind() {
+		join.Phases = append(join.Phases, p.ID)
+		p.Shards++
+		p.reopen()
 	}
 	b.Members, b.Pages = b.Members+e.Members, join.Page
 	b.Joining = append(slices.Clone(b.Joining), join)
 	return Decision{Batch: b, Effects: []Effect{CatchUp{join}}}, nil
+}
+
+// behind gives the newest execution of every phase that has been walked, in the
+// order of the phases, whichever version each is of.
+func (b *Batch) behind() []*Phase {
+	newest := map[string]*Phase{}
+	place := map[int]int{} // of an execution among those of its version
+	versions := map[int]int{}
+	for _, p := range b.inOrder() {
+		place[p.ID] = versions[p.Version]
+		versions[p.Version]++
+		if p.Walked && p.Status != PhaseCancelled {
+			newest[p.Name] = p
+		}
+	}
+	return slices.SortedFunc(maps.Values(newest), func(p, q *Phase) int {
+		if p.DueAt != nil && q.DueAt != nil {
+			return cmp.Or(p.DueAt.Compare(*q.DueAt), place[p.ID]-place[q.ID], p.ID-q.ID)
+		}
+		return cmp.Or(place[p.ID]-place[q.ID], p.ID-q.ID)
+	})
 }
 
 // caughtUp notes that a page of late members is where the others are.
@@ -262,16 +276,19 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 	return d, nil
 }
 
-// missed queues the phases that began after the one that the member failed in.
+// missed queues the phases that began after the one that the member failed in, and
+// those that were ended for the member, who had failed before coming to them.
 func (d *Decision) missed(s State, b *Batch, run *Run, now time.Time) error {
 	from, _ := b.Phase(run.Phase)
 	for _, p := range b.inOrder() {
-		if p.Kind != KindPhase || !before(from, p) || p.DispatchedAt == nil || p.Status == PhaseCancelled {
+		if p.DispatchedAt == nil || p.Status == PhaseCancelled {
 			continue
 		}
 		at := slices.IndexFunc(s.Runs, func(r *Run) bool { return r.Phase == p.ID })
 		outcome := RunStatus("")
 		switch {
+		case at < 0 && !before(from, p):
+			continue
 		case at < 0 && s.Shards[p.ID] == nil && p.Walked && !b.joins(s.Member.Page):
 			continue // the member's page came later and has no part in it
 		case at < 0:

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -81,7 +82,7 @@ func failedAt(t *testing.T, step int) *failure {
 
 func (f *failure) try(e engine.Event) (engine.Decision, error) {
 	f.t.Helper()
-	state := engine.State{Batch: &f.batch, Member: &f.member, Runs: f.runs, Shards: f.shards, Runbooks: map[int]*runbook.Runbook{3: f.rb}}
+	state := engine.State{Batch: &f.batch, Member: &f.member, Runs: f.runs, Shards: f.shards, Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
 	before := text(f.t, state)
 	d, err := engine.Decide(state, e, now)
 	if text(f.t, state) != before {
@@ -177,6 +178,21 @@ func TestPhasesThatARetriedMemberMissedFollowInOrder(t *testing.T) {
 	}
 }
 
+func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	c := &crowd{t: t, rb: f.rb, b: f.batch}
+	c.b.Status, c.b.CompletedAt = engine.BatchActive, nil
+	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
+	c.must(engine.Advanced{})
+	c.must(engine.PhaseWalked{Phase: 4, Pages: 1})
+	f.batch, f.shards[4] = c.b, &engine.Shard{Phase: 4, Page: 1, Runs: 29, Open: 29}
+	f.must(engine.MemberRetried{Task: "t"})
+	if !slices.Equal(f.member.Queue, []int{3, 4}) {
+		t.Fatalf("queue %v", f.member.Queue)
+	}
+}
+
 func TestRetryTakesBackWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
@@ -220,6 +236,21 @@ func TestRunThatWasCancelledBehindTheFailureIsBroughtBack(t *testing.T) {
 	}
 	if r := f.runs[2]; r.Status != engine.RunWaiting || r.EndedAt != nil || r.Error != "" || r.Steps[0].Status != engine.StepPending {
 		t.Fatalf("run %+v", r)
+	}
+}
+
+// Who joined late goes through the newest execution of each phase, and so may come
+// to one of an older version after one of a newer.
+func TestRunOfAnOlderVersionThatWasCancelledBehindTheFailureIsBroughtBackToo(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	first := *f.runs[0]
+	first.Status = engine.RunCancelled
+	f.runs[0] = &first
+	f.shards[1] = &engine.Shard{Phase: 1, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
+	f.must(engine.MemberRetried{Task: "t"})
+	if f.member.OpenPhase != 2 || !slices.Equal(f.member.Queue, []int{1, 3}) || f.shards[1].Open != 1 {
+		t.Fatalf("member %+v, shard %+v", f.member, f.shards[1])
 	}
 }
 

@@ -429,6 +429,9 @@ func (s *system) tally() {
 		}
 	}
 	s.tallyMembers()
+	if s.batch.Cancelled == nil {
+		s.tallyPassage()
+	}
 	s.tallyOutcome()
 }
 
@@ -448,6 +451,24 @@ func (s *system) tallyMembers() {
 			s.fail("member %d is %s; a run failed: %t", id, m.Status, failed)
 		case removed != (m.Removal != 0):
 			s.fail("member %d is %s, removed in %d; there is a run for that: %t", id, m.Status, m.Removal, removed)
+		}
+	}
+}
+
+// tallyPassage checks that nobody who is still active was left out: each succeeded
+// in the newest execution of every phase that began.
+func (s *system) tallyPassage() {
+	newest := map[string]int{}
+	for _, p := range s.batch.Phases {
+		if p.Kind == engine.KindPhase && p.DispatchedAt != nil {
+			newest[p.Name] = p.ID
+		}
+	}
+	for id, m := range s.members {
+		for name, phase := range newest {
+			if run := s.runs[place{phase, id}]; m.Status == engine.MemberActive && run.Status != engine.RunSucceeded {
+				s.fail("member %d is active and has not succeeded in phase %d (%s): %q", id, phase, name, run.Status)
+			}
 		}
 	}
 }

@@ -297,3 +297,31 @@ func TestInitThatANewerVersionWentOnWithoutIsNotRetriedAndDoesNotFailTheBatch(t 
 	c.counts(2, 100, 0)
 	c.wantBatch(engine.BatchCompleted)
 }
+
+// Members would else come to the newer version's first, on the pages that the walk
+// has not reached.
+func TestPhaseOfANewerVersionWaitsForTheWalkOfAnOlderOnes(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.at = now.Add(time.Hour)
+	c.counts(2, 100, 0)
+	c.must(engine.PhaseDue{Phase: 3})
+	wantEffects(t, c.must(engine.VersionPublished{Version: 2, Rerun: true})) // 4: create, 5: move
+	c.wantStale(engine.PhaseDue{Phase: 4})
+	d := c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
+	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+}
+
+func TestGateOfANewVersionLooksAtThePhaseBeforeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, gated, false)
+	c.through(1, 100, 0)
+	c.must(engine.PhaseApproved{Phase: 2, By: by})
+	c.through(2, 0, 100) // "move" failed for all, which the newer version makes good
+	c.b.Status, c.b.CompletedAt = engine.BatchActive, nil
+	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 3: create, 4: move
+	c.through(3, 100, 0)
+	c.wantPhase(4, engine.PhasePending, "approval")
+}
