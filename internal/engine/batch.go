@@ -310,7 +310,10 @@ func settleBatch(b *Batch, now time.Time) bool {
 	case completed:
 		b.Status = BatchCompleted
 	default:
-		b.Error = "no phase completed; failed: " + strings.Join(failed, ", ")
+		b.Error = "no phase completed"
+		if len(failed) > 0 {
+			b.Error += "; failed: " + strings.Join(failed, ", ")
+		}
 	}
 	for i := range b.Phases {
 		if p := &b.Phases[i]; p.Kind == KindRemoval && !p.Status.Terminal() {

@@ -325,3 +325,13 @@ func TestGateOfANewVersionLooksAtThePhaseBeforeOfItsOwn(t *testing.T) {
 	c.through(3, 100, 0)
 	c.wantPhase(4, engine.PhasePending, "approval")
 }
+
+func TestBatchWithNothingButSkippedPhasesFails(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, three, false)
+	c.must(engine.VersionPublished{Version: 4})
+	c.wantBatch(engine.BatchFailed)
+	if c.b.Error != "no phase completed" {
+		t.Fatalf("error %q", c.b.Error)
+	}
+}
