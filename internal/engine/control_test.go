@@ -90,6 +90,23 @@ func TestTimeForPollingDoesNotRunWhileItIsHeld(t *testing.T) {
 	p.want(engine.RunFailed, engine.StepPollTimeout)
 }
 
+func TestClockThatIsSetBackDuringAPauseTakesNoTimeFromPolling(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"complete":false}`)
+	began := *p.step().PollStartedAt
+	p.gate = engine.Paused
+	p.after(30 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 1})
+	p.after(-time.Hour)
+	p.gate = engine.Open
+	p.on(engine.RunReleased{Task: "r"})
+	if got := *p.step().PollStartedAt; !got.Equal(began) {
+		t.Fatalf("polling began at %s, was %s", got, began)
+	}
+}
+
 func TestPauseHoldsARollback(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)

@@ -20,7 +20,7 @@ func (w *walk) released(e RunReleased) (Decision, error) {
 	if w.state.Gate == Paused {
 		return Decision{Stale: true}, nil
 	}
-	held := w.now.Sub(*run.HeldAt)
+	held := max(0, w.now.Sub(*run.HeldAt)) // a clock may have been set back
 	run.HeldAt, run.Task = nil, e.Task
 	if err := w.goOn(held); err != nil {
 		return Decision{}, err
