@@ -33,7 +33,7 @@ func notCarriedOut(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
 		out = append(out, d)
 	}
 	if rb.DataSource.Query != "" {
-		warn("is not run: a batch is made of the members in an uploaded CSV, and no member joins or leaves it later", "query", "data_source")
+		warn("is not run: a batch is made of the members in an uploaded CSV, and nobody joins or leaves it by themselves", "query", "data_source")
 	}
 	if rb.DataSource.BatchTimeColumn != "" {
 		warn("makes no batches: a batch is made of an uploaded CSV and advanced by hand", "batch_time_column", "data_source")

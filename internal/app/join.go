@@ -99,7 +99,7 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 	}
 	ops = append(ops, a.auditOp(b.Doc.ID, auditRecord{
-		At: now, By: by.Name, Action: "add-members", Target: fmt.Sprintf("members %d to %d", join.First, join.First+len(rows)-1),
+		At: now, By: by.Name, Action: "add-members", Target: people(join.First, len(rows)),
 	}))
 	outcome, err := a.store.Commit(ctx, ops...)
 	if err != nil {
@@ -107,6 +107,14 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	}
 	b.Doc, b.ETag = *d.Batch, outcome.ETag(0)
 	return b, a.carryOut(ctx, d.Batch, nil, d.Effects)
+}
+
+// people names members that follow each other.
+func people(first, n int) string {
+	if n == 1 {
+		return fmt.Sprintf("member %d", first)
+	}
+	return fmt.Sprintf("members %d to %d", first, first+n-1)
 }
 
 // newcomers leaves out the rows whose key belongs to a member who was not removed.

@@ -115,7 +115,7 @@ func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *Pha
 	case p.Kind == engine.KindInit:
 		return a.countInit(ctx, b, p, v)
 	case p.Status == engine.PhasePending:
-		left := b.Members
+		left := b.Members - b.Removed
 		for _, earlier := range b.Phases { // a member fails in one phase and takes part in none after it
 			if earlier.Kind == engine.KindPhase {
 				left -= earlier.Failed

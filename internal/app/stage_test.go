@@ -29,6 +29,7 @@ type stage struct {
 	hard  bool       // messages come twice, late and in any order, to two processes
 	other *app.App   // the second process
 	clock *fakeClock // of both, and of the broker
+	meter *meter     // of what each message costs; nil for none
 
 	script script                              // what the worker answers; true where it says nothing
 	park   func(kind string, body string) bool // events that are kept back, for now
@@ -136,7 +137,14 @@ func (s *stage) give(p past) {
 		process = s.other
 	}
 	s.mu.Unlock()
-	if err := p.handle(process, s.ctx, p.m); err != nil {
+	handle := func() error { return p.handle(process, s.ctx, p.m) }
+	if s.meter != nil {
+		handle = func() (err error) {
+			s.meter.measure(p.m, func() { err = p.handle(process, s.ctx, p.m) })
+			return err
+		}
+	}
+	if err := handle(); err != nil {
 		s.t.Errorf("%s %s: %v", p.m.Type, p.m.ID, describe(err))
 	}
 }

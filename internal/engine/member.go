@@ -191,7 +191,8 @@ func left(s State, b *Batch, now time.Time) (Decision, error) {
 		return Decision{}, refuse("member %d has failed and takes part in nothing more; retry the member, or leave it", m.ID)
 	}
 	m.Status, m.RemovedAt, m.Leaving = MemberRemoved, &now, true
-	d := Decision{Member: &m, Effects: []Effect{Remove{}}}
+	b.Removed++
+	d := Decision{Batch: b, Member: &m, Effects: []Effect{Remove{}}}
 	if len(s.Runbook.OnMemberRemoved) == 0 {
 		return d, nil
 	}
@@ -199,7 +200,6 @@ func left(s State, b *Batch, now time.Time) (Decision, error) {
 	p := &b.Phases[m.Removal-1]
 	p.reopen() // a batch that ended and goes on has it as ended
 	p.Open++
-	d.Batch = b
 	return d, nil
 }
 

@@ -105,7 +105,7 @@ func TestRemovalWithoutRemovalStepsOnlyEndsWhatIsUnderWay(t *testing.T) {
 	p.on(engine.RunStarted{})
 	d := p.leaves()
 	wantEffects(t, d, engine.Remove{})
-	if d.Batch != nil || p.member.Removal != 0 {
+	if d.Batch.Removed != 1 || len(d.Batch.Phases) != len(p.batch.Phases) || p.member.Removal != 0 {
 		t.Fatalf("%+v", d)
 	}
 	wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"}), engine.Count{Outcome: engine.RunCancelled})

@@ -28,6 +28,7 @@ type Batch struct {
 	CurrentPhase     string      `json:"currentPhase,omitempty"` // the phase that was advanced to last
 	Error            string      `json:"error,omitempty"`        // why the batch failed
 	Members          int         `json:"members"`                // ever added; member ids run from 1 to this
+	Removed          int         `json:"removed,omitempty"`      // of them
 	Pages            int         `json:"pages,omitempty"`        // of members; see PageCount
 	Paused           *Mark       `json:"paused,omitempty"`       // nothing new is dispatched
 	Cancelled        *Mark       `json:"cancelled,omitempty"`
