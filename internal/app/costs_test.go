@@ -95,17 +95,19 @@ func TestCostOfEachMessageIsWithinTheBudgetWhateverTheBatch(t *testing.T) {
 	for name, p := range map[string]protocol{
 		"retry": {
 			oneStep(`, params: {N: "{{Name}}"}, retry: {max_retries: 3, interval: 1s}`),
-			script{"Do": inTurn(fails(errNo), fails(errNo), fails(errNo), always("true"))},
+			func() script { return script{"Do": inTurn(fails(errNo), fails(errNo), fails(errNo), always("true"))} },
 			waiting(time.Second, 3), 4, "result retry-check",
 		},
 		"poll": {
 			oneStep(`, params: {N: "{{Name}}"}, poll: {interval: 1s, timeout: 1m}`),
-			script{"Do": inTurn(always(unfinished), always(unfinished), always(unfinished), always(`{"complete":true}`))},
+			func() script {
+				return script{"Do": inTurn(always(unfinished), always(unfinished), always(unfinished), always(`{"complete":true}`))}
+			},
 			waiting(time.Second, 3), 4, "result poll-check",
 		},
 		"lost job": {
 			oneStep(`, params: {N: "{{Name}}"}, timeout: 10s, retry: {max_retries: 1, interval: 1s}`),
-			script{"Do": inTurn(fails(errLost), always("true"))},
+			func() script { return script{"Do": inTurn(fails(errLost), always("true"))} },
 			waiting(10*time.Second+time.Second, 2), 1, "deadline-check retry-check result",
 		},
 		"rollback": {
