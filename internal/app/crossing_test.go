@@ -1,0 +1,267 @@
+package app_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// What is asked for crosses what is under way, and what others ask for.
+
+func TestAdvanceAskedForByManyAtOnceIsOne(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(3))
+		var all sync.WaitGroup
+		for i := range 6 {
+			process := []*app.App{s.app, s.other}[i%2]
+			all.Go(func() {
+				if v, err := process.Advance(s.ctx, ada, b.ID); err != nil || v.Advanced != "first" {
+					t.Errorf("advanced to %s, %v", v.Advanced, err)
+				}
+			})
+		}
+		all.Wait()
+		s.settle()
+		s.wantPhases(b.ID, "first completed 3/0/0, second pending 0/0/0")
+		s.wantCalls(1, "New Join")
+		if got := strings.Count(trailText(s.trail(b.ID)), "advance"); got != 1 {
+			t.Errorf("%d advances in the trail", got)
+		}
+	})
+}
+
+func TestPausesAndResumptionsInTheMiddleOfEverythingLoseNothing(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{
+			"New":  some(map[int]worker{2: inTurn(fails(errNo), always("true")), 3: fails(errNo)}),
+			"Join": always("true"),
+		}
+		s.publish("retry: {max_retries: 1, interval: 1s}\n" + twoSteps)
+		b := s.pages("two", 2)
+		s.add(b.ID, "third@x", "fourth@x", "fifth@x", "sixth@x")
+		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		must(s, 0, err)
+		var all sync.WaitGroup
+		for _, process := range []*app.App{s.app, s.other} {
+			all.Go(func() {
+				for range 5 {
+					if _, err := process.Pause(s.ctx, ada, b.ID, ""); err != nil {
+						t.Error(describe(err))
+					}
+					if _, err := process.Resume(s.ctx, ada, b.ID, ""); err != nil {
+						t.Error(describe(err))
+					}
+				}
+			})
+		}
+		s.settle()
+		all.Wait()
+		s.resume(b.ID)
+		for range 3 {
+			s.pass(time.Second)
+		}
+		s.wantPhases(b.ID, "first completed 5/1/0, second pending 0/0/0")
+		for member := 1; member <= 6; member++ {
+			s.wantCalls(member, map[int]string{2: "New New Join", 3: "New New"}[member]+map[bool]string{true: "", false: "New Join"}[member == 2 || member == 3])
+		}
+	})
+}
+
+func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
+	t.Parallel()
+	for name, yaml := range map[string]string{"of steps": leaving(undoable), "of polls": polling, "of on_complete": reporting} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"New": some(map[int]worker{1: always(`{"id":"u"}`), 2: fails(errNo), 3: always(`{"id":"u"}`), 4: fails(errLost)}), "Copy": always(unfinished)}
+				view := s.publish(yaml)
+				b := s.pages(view.Name, 2)
+				s.add(b.ID, "third@x", "fourth@x")
+				_, err := s.app.Advance(s.ctx, ada, b.ID)
+				must(s, 0, err)
+				var all sync.WaitGroup
+				for _, process := range []*app.App{s.app, s.other} {
+					all.Go(func() {
+						if _, err := process.Cancel(s.ctx, ada, b.ID, ""); err != nil {
+							t.Error(describe(err))
+						}
+					})
+				}
+				s.settle()
+				all.Wait()
+				s.settle()
+				for range 4 {
+					s.pass(5 * time.Second)
+				}
+				s.wantStatus(b.ID, "cancelled")
+				calls := len(s.jobs)
+				s.pass(time.Hour)
+				s.tick()
+				if len(s.jobs) != calls {
+					t.Errorf("%d jobs came after the end", len(s.jobs)-calls)
+				}
+			})
+		})
+	}
+}
+
+// For a second another process may still take the batch to be open: what it sends
+// then is ended with the rest.
+func TestResultThatCrossesTheCancellationLeadsToNothingThatLasts(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost), "Join": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
+		_, err := s.other.Cancel(s.ctx, ada, b.ID, "")
+		must(s, 0, err)
+		s.answers(1, "New", "true", nil)
+		s.unpark()
+		s.pass(5 * time.Second)
+		s.wantStatus(b.ID, "cancelled")
+		s.wantPhases(b.ID, "first cancelled 0/0/2, second cancelled 0/0/0")
+	})
+}
+
+func TestCancelledWhileLateMembersCatchUp(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		s.add(b.ID, "late@x")
+		s.cancel(b.ID)
+		s.unpark()
+		s.pass(5 * time.Second)
+		s.wantCalls(2, "")
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestLateMemberRemovedBeforeItCaughtUp(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		s.add(b.ID, "late@x")
+		s.remove(b.ID, 2)
+		s.unpark()
+		s.wantCalls(2, "Forward Close")
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "first completed 1/0/0, second completed 1/0/0, on_member_removed completed 1/0/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestMemberRemovedWhileHeldByAPause(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errLost), 1)}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.answers(1, "New", "true", nil) // held before its next step
+		s.remove(b.ID, 1)
+		s.wantSteps(b.ID, 1, "new succeeded, join cancelled, forward pending, close pending")
+		s.resume(b.ID)
+		s.wantCalls(1, "New Forward Close")
+		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed dispatched 1/0/0")
+	})
+}
+
+func TestBatchThatEndedWithARemovalAndGoesOnTakesAnother(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Check": some(map[int]worker{1: inTurn(fails(errNo), fails(errLost))})}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(3))
+		s.advance(b.ID)
+		s.remove(b.ID, 3)
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+		s.retry(b.ID, app.Selection{})
+		s.wantStatus(b.ID, "active")
+		s.remove(b.ID, 2)
+		s.wantCalls(2, "New Join Check Forward Close")
+		s.answers(1, "Check", "true", nil)
+		s.wantPhases(b.ID, "first completed 3/0/0, second completed 2/0/0, on_member_removed completed 2/0/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestJobLostWhileItsBatchIsPausedFailsInTimeAndIsRetriedAtTheResumption(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": inTurn(fails(errLost), always("true"))}
+		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 1s}"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.pass(time.Minute)
+		s.pass(time.Minute)
+		s.wantSteps(b.ID, 1, "do pending")
+		s.wantCalls(1, "Do")
+		s.resume(b.ID)
+		s.wantCalls(1, "Do Do")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestLateMemberBringsAPhaseToSuccessInWhichNobodyElseSucceeded(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errNo), 1)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "first failed 0/1/0, second pending 0/0/0")
+		s.add(b.ID, "late@x")
+		s.wantPhases(b.ID, "first completed 1/1/0, second pending 0/0/0")
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestMemberRetriedAsALaterPhaseIsWalkedGoesThroughBoth(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": some(map[int]worker{2: inTurn(fails(errNo), always("true"))})}
+		s.park = func(kind, body string) bool {
+			return kind == message.TypePhaseDue && strings.Contains(body, `"second"`) && strings.Contains(body, `"Page":2`)
+		}
+		s.publish(twoSteps)
+		b := s.pages("two", 2)
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.pass(time.Second)
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "")
+		must(s, 0, err)
+		var all sync.WaitGroup
+		all.Go(func() { s.settle() }) // the retry waits for the member's page to be walked
+		s.mu.Lock()
+		s.park = nil
+		parked := s.parked
+		s.mu.Unlock()
+		for _, p := range parked {
+			s.takeUp(p)
+		}
+		all.Wait()
+		s.settle()
+		s.wantCalls(2, "New New Join Check")
+		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
+		s.wantStatus(b.ID, "completed")
+	})
+}

@@ -1,0 +1,281 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Each of these is a defect of the system that this one replaces.
+
+func TestDefect01PollIntervalIsNotFlooredAtTheTick(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Copy": always(unfinished)}
+		s.publish(polling)
+		b := s.batch("polling", people(1))
+		s.advance(b.ID)
+		s.tries("Copy", slices.Repeat([]time.Duration{30 * time.Second}, 9)...) // no tick comes by
+	})
+}
+
+func TestDefect02NewVersionDoesNotStallThePollsOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Copy": inTurn(always(unfinished), always(unfinished), always(`{"complete":true,"data":{"size":1}}`))}
+		s.publish(polling)
+		b := s.batch("polling", people(3))
+		s.advance(b.ID)
+		s.publishNew(strings.ReplaceAll(polling, "interval: 30s", "interval: 5m"), app.PublishOptions{})
+		s.tick()
+		s.tries("Copy", 30*time.Second, 30*time.Second)
+		s.wantSteps(b.ID, 3, "copy succeeded, tell succeeded")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+func TestDefect03LateMemberIsInOnePhaseAtATimeAndHasTheOutputsOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.script["New"] = some(map[int]worker{1: always(`{"id":"u1"}`), 2: fails(errLost)})
+		s.script["Copy"] = some(map[int]worker{1: always(`{"box":"b1"}`), 2: fails(errLost)})
+		s.publish(chained)
+		const id = 100
+		s.schedule(id, chained, 1, dawn.Add(time.Minute)) // two phases are overdue
+		s.add(id, "late@x")
+		s.wantCalls(2, "New")
+		s.answers(2, "New", `{"id":"u2"}`, nil)
+		s.wantCalls(2, "New Copy")
+		s.answers(2, "Copy", `{"box":"b2"}`, nil)
+		s.pass(time.Minute)
+		s.tick()
+		s.wantCalls(2, "New Copy Check")
+		if copied, checked := s.step(id, 2, "copy"), s.step(id, 2, "check"); string(copied.Params) != `{"User":"u2"}` || string(checked.Params) != `{"Box":"b2"}` {
+			t.Errorf("copied with %s, checked with %s", copied.Params, checked.Params)
+		}
+		s.wantPhases(id, "create completed 2/0/0, fill completed 2/0/0, verify completed 2/0/0")
+		s.wantStatus(id, "completed")
+	})
+}
+
+func TestDefect04ResultsOfRollbackAndRemovalStepsAreRecordedAtTheirSteps(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": some(map[int]worker{1: fails(errNo), 2: fails(errLost)}), "Delete": always(`{"deleted":true}`), "Forward": always(`{"forwarded":true}`)}
+		s.publish(leaving(undoable))
+		b := s.batch("undoable", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 2)
+		for _, j := range s.jobs {
+			c := j.CorrelationData
+			if c.BatchID != b.ID || c.StepExecutionID == 0 || j.JobID == "" {
+				t.Errorf("the job of %s carries %+v", j.FunctionName, c)
+			}
+		}
+		if v := s.step(b.ID, 1, "delete"); v.Status != "succeeded" || string(v.Result) != `{"deleted":true}` {
+			t.Errorf("the rollback's: %s %s", v.Status, v.Result)
+		}
+		if v := s.step(b.ID, 2, "forward"); v.Status != "succeeded" || string(v.Result) != `{"forwarded":true}` {
+			t.Errorf("the removal's: %s %s", v.Status, v.Result)
+		}
+	})
+}
+
+func TestDefect05MembersOfACancelledBatchDoNotGoOn(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errLost), 1), "Join": only(fails(errLost), 2)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(3))
+		s.advance(b.ID)
+		s.cancel(b.ID)
+		s.answers(1, "New", "true", nil)
+		s.answers(2, "Join", "true", nil)
+		s.pass(time.Hour)
+		s.tick()
+		s.wantCalls(1, "New")
+		s.wantCalls(2, "New Join")
+		s.wantCalls(3, "New Join")
+		s.wantPhases(b.ID, "first cancelled 1/0/2, second cancelled 0/0/0")
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestDefect06FirstMembersAreNotAnnouncedAsAdded(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		var mu sync.Mutex
+		kinds := map[string]int{}
+		s.park = func(kind, _ string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			kinds[kind]++
+			return false
+		}
+		s.publish(overlapping)
+		const id = 100
+		s.schedule(id, overlapping, 3, dawn.Add(48*time.Hour))
+		for range 3 {
+			s.pass(5 * time.Minute)
+			s.tick()
+		}
+		s.wantCalls(1, "A")
+		if kinds[message.TypePhaseDue] == 0 || kinds[message.TypeMemberAdded] != 0 {
+			t.Errorf("announced: %v", kinds)
+		}
+		s.add(id, "late@x")
+		if kinds[message.TypeMemberAdded] != 1 {
+			t.Errorf("announced of the late one: %v", kinds)
+		}
+	})
+}
+
+func TestDefect07DuePhaseWithoutActiveMembersEnds(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"A": fails(errNo)}
+		s.publish(overlapping)
+		const id = 100
+		s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour))
+		for range 2 {
+			s.pass(24 * time.Hour)
+			s.tick()
+		}
+		s.wantPhases(id, "a failed 0/2/0, b failed 0/0/0, c failed 0/0/0")
+		s.wantStatus(id, "failed")
+	})
+}
+
+func TestDefect08LostJobDoesNotLeaveItsStepDispatchedForEver(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep(""))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		for range 7 { // half an hour is what a step has where it does not say
+			s.pass(5 * time.Minute)
+			s.tick()
+		}
+		s.wantSteps(b.ID, 1, "do failed")
+		s.wantStatus(b.ID, "failed")
+	})
+}
+
+func TestDefect10CompletionIsCountedAndNotLookedFor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	m := newMeter(s)
+	s.publish(oneStep(""))
+	const members = 49
+	b := s.batch("one", people(members))
+	s.advance(b.ID)
+	s.wantStatus(b.ID, "completed")
+	c := m.costs["result"]
+	if c.messages != members || c.queries != 0 {
+		t.Errorf("%d results with %d queries", c.messages, c.queries)
+	}
+	if most := int64(members + 10); c.reads > most || c.writes > most { // a member's end each; the phase's, once
+		t.Errorf("%d results with %d reads and %d writes", c.messages, c.reads, c.writes)
+	}
+	s.verify()
+}
+
+// prompt is a worker that has answered before the job's sender hears that it was
+// taken: no result can be faster.
+type prompt struct {
+	bus.Sender
+	app *app.App
+	t   *testing.T
+	s   *stage
+}
+
+func (p *prompt) Send(ctx context.Context, topic string, messages ...bus.Message) error {
+	if topic != message.TopicWorkerJobs {
+		return p.Sender.Send(ctx, topic, messages...)
+	}
+	for _, m := range messages {
+		var j message.Job
+		if err := json.Unmarshal(m.Body, &j); err != nil {
+			return err
+		}
+		p.s.jobs = append(p.s.jobs, j)
+		phase, member, index, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+		if err != nil {
+			return err
+		}
+		run, err := store.Read[engine.Run](ctx, p.s.store, store.RunKey(j.BatchID, phase, member))
+		if err != nil {
+			return err
+		}
+		if step := run.Doc.Steps[index]; step.Status != engine.StepDispatched || step.JobID != j.JobID {
+			p.t.Errorf("as job %s is sent its step is %s, with job %q", j.JobID, step.Status, step.JobID)
+		}
+		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData})
+		if err != nil {
+			return err
+		}
+		if err := p.app.HandleResult(ctx, app.Message{ID: j.JobID, Body: body, DeliveryCount: 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestDefect11ResultIsNeverFasterThanTheMarkOfItsDispatch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	p := &prompt{Sender: s.bus, t: t, s: s}
+	s.app = app.New(app.Config{Store: s.store, Bus: p, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
+	p.app = s.app
+	s.publish(strings.Replace(twoSteps, "phases:", "init: [{name: prepare, worker_id: worker-01, function: Prepare}]\nphases:", 1))
+	b := s.batch("two", people(3))
+	for range 3 {
+		s.advance(b.ID)
+	}
+	s.wantCalls(0, "Prepare")
+	s.wantCalls(3, "New Join Check")
+	s.wantPhases(b.ID, "init completed 1/0/0, first completed 3/0/0, second completed 3/0/0")
+	s.wantStatus(b.ID, "completed")
+	s.verify()
+}
+
+// What leads to a member's removal is a request for that member and nothing else: no
+// list that lacks somebody, no tick and no new version.
+func TestDefect12TooFewRowsDoNotRemoveEveryoneAtOnce(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(5))
+		s.advance(b.ID)
+		if v := s.add(b.ID, "p001@x"); v.Added != 0 || len(v.Present) != 1 { // a list of one of the five
+			t.Fatalf("%+v", v)
+		}
+		s.publishNew(leaving(second(twoSteps)), app.PublishOptions{})
+		for range 3 {
+			s.pass(5 * time.Minute)
+			s.tick()
+		}
+		for member := 1; member <= 5; member++ {
+			s.wantMember(b.ID, member, "active")
+			s.wantCalls(member, "New Join")
+		}
+		s.remove(b.ID, 3)
+		s.wantMember(b.ID, 3, "removed")
+		s.advance(b.ID)
+		s.wantCalls(2, "New Join Check2")
+		s.wantStatus(b.ID, "completed")
+	})
+}
