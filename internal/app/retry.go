@@ -109,15 +109,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		}
 		return more, err
 	}
-	again, err := a.runsOf(ctx, b.ID, m.Page, "c.doc.task = @task", store.Param{Name: "@task", Value: m.Task})
-	if err != nil {
-		return false, err
-	}
-	for _, run := range again { // in case their start was cut short
-		if err := a.runEvent(ctx, run, false, engine.RunStarted{}); err != nil {
-			return false, err
-		}
-	}
+	started := map[int]bool{}
 	members, err := store.All[engine.Member](ctx, a.store, store.BatchPartition(b.ID),
 		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.page = @page AND c.doc.status = 'failed'", store.Param{Name: "@page", Value: m.Page})
 	if err != nil {
@@ -134,6 +126,21 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 			continue
 		}
 		if err != nil {
+			return false, err
+		}
+		started[member.Doc.ID] = true
+	}
+	// In case the start of others was cut short. They are looked for last: whoever is
+	// not failed by now because of another delivery of this message is among them.
+	again, err := a.runsOf(ctx, b.ID, m.Page, "c.doc.task = @task", store.Param{Name: "@task", Value: m.Task})
+	if err != nil {
+		return false, err
+	}
+	for _, run := range again {
+		if started[run.Doc.Member] {
+			continue
+		}
+		if err := a.runEvent(ctx, run, false, engine.RunStarted{}); err != nil {
 			return false, err
 		}
 	}
