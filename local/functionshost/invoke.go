@@ -55,8 +55,11 @@ func (s *Server) invoke(ctx context.Context, function string, payload []byte) er
 		request.Header["Traceparent"] = []string{traceparent()}
 	}
 	response, err := p.client.Do(request)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = s.judge(response)
+	case ctx.Err() == nil:
+		p.awaitEnd(ctx)
 	}
 	if errors.Is(context.Cause(ctx), errFunctionTimeout) {
 		s.log.Error("an invocation outlived functionTimeout; the handler is restarted", "function", function, "functionTimeout", limit)

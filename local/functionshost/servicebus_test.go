@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -230,10 +231,13 @@ func TestTheBrokerMayGoAndComeBack(t *testing.T) {
 	}
 }
 
-func TestAMessageWhoseHandlerIsKilledComesAgain(t *testing.T) {
+// TestMessagesWhoseHandlerIsKilledComeAgain: the end of the handler costs a message
+// one delivery, although given back it could be had again at once.
+func TestMessagesWhoseHandlerIsKilledComeAgain(t *testing.T) {
 	t.Parallel()
 	b := broker(t, "127.0.0.1:0", time.Minute)
-	counts := make(chan string, 10)
+	const calls = 8 // as many as run at once
+	counts := make(chan string, 10*calls)
 	s := run(t, Config{AppDir: app(t, map[string]string{"on-event": onEvent}), Logger: quietly, Settings: map[string]string{"ServiceBusConnection": b.ConnectionString()}}, func(w http.ResponseWriter, r *http.Request) {
 		count := decode(t, r).Metadata.DeliveryCount
 		counts <- count
@@ -243,9 +247,11 @@ func TestAMessageWhoseHandlerIsKilledComesAgain(t *testing.T) {
 		}
 		success(w)
 	})
-	send(t, b, "x")
-	if got := <-counts; got != "1" {
-		t.Fatalf("the first delivery has count %s", got)
+	send(t, b, strings.Split("abcdefgh", "")...)
+	for range calls {
+		if got := <-counts; got != "1" {
+			t.Fatalf("the first delivery has count %s", got)
+		}
 	}
 	process, err := os.FindProcess(s.HandlerPID())
 	if err != nil {
@@ -254,8 +260,10 @@ func TestAMessageWhoseHandlerIsKilledComesAgain(t *testing.T) {
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-counts; got != "2" {
-		t.Errorf("the second delivery has count %s", got)
+	for range calls {
+		if got := <-counts; got != "2" {
+			t.Errorf("the second delivery has count %s", got)
+		}
 	}
 	eventually(t, "an empty subscription", func() bool { return left(t, b) == 0 })
 }

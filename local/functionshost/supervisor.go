@@ -83,7 +83,7 @@ func (s *supervisor) ready(ctx context.Context) (*process, error) {
 		s.mu.Lock()
 		p, changed := s.current, s.changed
 		s.mu.Unlock()
-		if p != nil {
+		if p != nil && !p.ended() {
 			return p, nil
 		}
 		select {
@@ -91,6 +91,30 @@ func (s *supervisor) ready(ctx context.Context) (*process, error) {
 			return nil, ctx.Err()
 		case <-changed:
 		}
+	}
+}
+
+// endWithin is how long the end of a process may take to be known after its
+// connections broke.
+const endWithin = time.Second
+
+// awaitEnd waits until a process whose connection broke is known to have ended, if
+// it has. What is given back before that would go to the same process at once, and
+// a message would lose one delivery after the other within milliseconds.
+func (p *process) awaitEnd(ctx context.Context) {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+	case <-time.After(endWithin):
+	}
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
 }
 
