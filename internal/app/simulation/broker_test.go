@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,6 +94,10 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) {
 	b.accepted++
 	if topic == message.TopicWorkerJobs {
 		b.sent[m.ID]++
+		b.w.dispatched(m.Body)
+	}
+	if strings.Contains(m.ID, "-again-") {
+		b.w.repeated = true
 	}
 	if b.losable(topic, m) && b.w.chance(b.w.plan.chaos.lose) {
 		b.w.trace("    the broker LOSES %s", m.ID)
@@ -110,14 +115,20 @@ func (b *broker) losable(topic string, m bus.Message) bool {
 		return false
 	}
 	switch m.Properties[message.PropertyMessageType] {
-	case message.TypePollCheck, message.TypeRetryCheck, message.TypePhaseDue:
+	case message.TypePollCheck, message.TypeRetryCheck, message.TypePhaseDue, message.TypeDeadlineCheck, message.TypeMemberAdded, message.TypeMemberRemoved:
 		return true
+	case message.TypeBatchInit:
+		return b.w.plan.manual
+	case message.TypeBatchWork:
+		var work message.BatchWork
+		return json.Unmarshal(m.Body, &work) == nil && work.Work != message.WorkRetry
 	}
 	return false
 }
 
 // again puts a message back after a delivery that came to nothing.
 func (b *broker) again(m *held) {
+	b.w.repeated = true
 	if m.gone {
 		return
 	}

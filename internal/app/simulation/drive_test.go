@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -348,6 +349,9 @@ func (w *world) member(key string) (int, bool) {
 // ask calls a use case. It has been answered once it succeeded, or the state of the
 // batch did not allow it.
 func (w *world) ask(what string, call func(ctx context.Context, a *app.App) error, answered func()) {
+	if what == "resume" {
+		w.pausedAt = time.Time{}
+	}
 	w.spawn(w.anyProcess(), nil, what, call, func(err error) {
 		if what == "pause" {
 			w.pausing--
@@ -355,6 +359,15 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 		var e *app.Error
 		switch {
 		case err == nil, errors.As(err, &e) && e.Code == app.CodeConflict:
+			if err == nil && what == "pause" {
+				w.pausedAt = w.now()
+			}
+			if key, ok := strings.CutPrefix(what, "remove "); ok && err == nil {
+				w.leftAt[key] = w.now()
+			}
+			if err == nil && what == "cancel" {
+				w.stoppedAt = w.now()
+			}
 			answered()
 		case errors.As(err, &e) && e.Code == app.CodeUnavailable:
 		case w.plan.chaos.calm:
@@ -384,6 +397,13 @@ func (w *world) report() string {
 	}
 	for _, line := range w.history {
 		text += line + "\n"
+	}
+	items, err := store.All[json.RawMessage](context.Background(), w.store, store.BatchPartition(w.batch), "SELECT * FROM c ORDER BY c.id")
+	if err != nil {
+		text += err.Error()
+	}
+	for _, i := range items {
+		text += fmt.Sprintf("%s: %s\n", i.ID, i.Doc)
 	}
 	return text
 }

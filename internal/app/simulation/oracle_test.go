@@ -235,16 +235,6 @@ func (p *plan) take(out *stepEnd, run *runEnd, q *sequence, who string, s *step,
 // anybody had entered it.
 const skipped = "skipped"
 
-// phaseOf is the phase that a step belongs to, if any.
-func (p *plan) phaseOf(s *step) *phase {
-	for _, ph := range p.phases {
-		if slices.Contains(ph.steps, s) {
-			return ph
-		}
-	}
-	return nil
-}
-
 // undecided is a step with a short deadline of which it is not known how it ended.
 const undecided = "undecided"
 

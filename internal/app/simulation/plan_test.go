@@ -158,6 +158,14 @@ func (p *plan) drawActs(r *rand.Rand) {
 		}
 		p.acts = append(p.acts, a)
 	}
+	if !p.does(retries) {
+		return
+	}
+	for _, s := range p.steps() { // after a rollback, a late job of the first round could not be told from one of the second
+		if s.deadline != "" {
+			s.onFailure = ""
+		}
+	}
 }
 
 func (p *plan) drawChaos() {
@@ -387,12 +395,31 @@ func writeSteps(b *strings.Builder, list, indent string, steps []*step) {
 		if s.onFailure != "" {
 			fmt.Fprintf(b, "%son_failure: %s\n", in, s.onFailure)
 		}
-		timeout := s.deadline
-		if timeout == "" {
-			timeout = "3000d"
-		}
-		fmt.Fprintf(b, "%stimeout: %s\n", in, timeout)
+		fmt.Fprintf(b, "%stimeout: %s\n", in, s.timeout())
 	}
+}
+
+// timeout is for how long the step's jobs are waited for.
+func (s *step) timeout() string {
+	if s.deadline == "" {
+		return "3000d"
+	}
+	return s.deadline
+}
+
+// steps are all of the runbook's, by place.
+func (p *plan) steps() map[string]*step {
+	out := map[string]*step{}
+	lists := append([][]*step{p.init, p.removed}, slices.Collect(maps.Values(p.rollbacks))...)
+	for _, ph := range p.phases {
+		lists = append(lists, ph.steps, ph.complete)
+	}
+	for _, list := range lists {
+		for _, s := range list {
+			out[s.place] = s
+		}
+	}
+	return out
 }
 
 func (q param) template() string {

@@ -22,7 +22,7 @@ var (
 // the race detector makes everything ten times slower.
 const (
 	seeds    = 300
-	patience = 20 * time.Second
+	patience = 30 * time.Second
 )
 
 // TestSimulation runs some hundred seeds.

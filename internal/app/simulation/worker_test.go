@@ -8,6 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // worker takes jobs and answers them as the plan says. It holds what it is given
@@ -25,6 +26,7 @@ type worker struct {
 	// of jobs with a short deadline, by message id
 	lost   map[string]bool
 	delays map[string]time.Duration
+	come   map[string]bool // by decision: some job of it has come
 	done   map[string]bool // by decision: some job of it was answered as done
 }
 
@@ -32,7 +34,7 @@ func newWorker(w *world) *worker {
 	return &worker{
 		w: w, rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{},
 		answers: map[string]message.Result{}, executed: map[string]int{},
-		merging: map[string]bool{}, lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{},
+		merging: map[string]bool{}, lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{}, come: map[string]bool{},
 	}
 }
 
@@ -109,6 +111,7 @@ func (k *worker) answer(j message.Job) (message.Result, bool) {
 		return message.Result{}, false
 	}
 	k.merging[j.ID()] = strings.HasPrefix(name, "complete/")
+	k.w.decidePhases()
 	next, ok := k.deadline(name, j)
 	if !ok {
 		next, ok = k.next(name, j)
@@ -125,6 +128,7 @@ func (k *worker) answer(j message.Job) (message.Result, bool) {
 	}
 	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: k.w.now(), CorrelationData: j.CorrelationData}
 	if next.decision != "" {
+		k.come[next.decision] = true
 		next.answer, k.delays[j.ID()], k.lost[j.ID()] = k.w.plan.attempt(who, next.step, j.JobID)
 		if next.answer.kind == done {
 			k.done[next.decision] = true
@@ -154,6 +158,38 @@ func fits(got, want map[string]any) bool {
 	return true
 }
 
+// dispatched sees to it that no job is dispatched in a batch that is paused or
+// cancelled. An invocation that began before may dispatch what it has in hand.
+func (w *world) dispatched(body []byte) {
+	var j message.Job
+	var params struct{ Place, Who string }
+	if json.Unmarshal(body, &j) != nil || json.Unmarshal(j.Parameters, &params) != nil || j.ExpiresAt == nil {
+		w.problem("a job cannot be read: %s", body)
+		return
+	}
+	s := w.plan.steps()[params.Place]
+	if s == nil {
+		w.problem("there is no step for job %s", j.JobID)
+		return
+	}
+	timeout, err := runbook.ParseDuration(s.timeout())
+	if err != nil {
+		w.problem("%v", err)
+	}
+	at := j.ExpiresAt.Add(-timeout)
+	const slack = invocation + longestWait
+	if !w.pausedAt.IsZero() && at.After(w.pausedAt.Add(slack)) {
+		w.problem("job %s (%s) was dispatched %s after the batch was paused", j.JobID, j.FunctionName, at.Sub(w.pausedAt))
+	}
+	undoes := strings.Contains(params.Place, "undo") || strings.HasPrefix(params.Place, "removed")
+	if left, ok := w.leftAt[params.Who]; ok && !undoes && w.plan.chaos.calm && at.After(left.Add(slack)) {
+		w.problem("job %s (%s) was dispatched %s after %s was removed", j.JobID, j.FunctionName, at.Sub(left), params.Who)
+	}
+	if !w.stoppedAt.IsZero() && !undoes && at.After(w.stoppedAt.Add(slack)) {
+		w.problem("job %s (%s) was dispatched %s after the batch was cancelled", j.JobID, j.FunctionName, at.Sub(w.stoppedAt))
+	}
+}
+
 // deadline finds the step of a job whose deadline is short. Such jobs come in any
 // order, as long as their step has been reached.
 func (k *worker) deadline(name string, j message.Job) (job, bool) {
@@ -174,7 +210,7 @@ func (k *worker) deadline(name string, j message.Job) (job, bool) {
 func (k *worker) settled(name string, j message.Job) *sequence {
 	q := k.expected.sequences[name]
 	at := k.at[name]
-	if at >= len(q.jobs) || q.jobs[at].decision == "" {
+	if at >= len(q.jobs) || !k.come[q.jobs[at].decision] || q.jobs[at].step.function == j.FunctionName {
 		return q
 	}
 	decision := q.jobs[at].decision
@@ -211,15 +247,6 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 		q = k.expected.sequences[name]
 	}
 	at := k.at[name]
-	for k.w.versions > 1 && at < len(q.jobs) && q.jobs[at].step.function != j.FunctionName {
-		ph := k.w.plan.phaseOf(q.jobs[at].step)
-		if ph == nil || at > 0 && k.w.plan.phaseOf(q.jobs[at-1].step) == ph {
-			break
-		}
-		k.w.plan.decided[ph.name] = skipped
-		k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
-		q = k.expected.sequences[name]
-	}
 	if at >= len(q.jobs) {
 		k.w.problem("job %s (%s) of %s: the oracle has no more jobs for it", j.JobID, j.FunctionName, name)
 		return job{}, false

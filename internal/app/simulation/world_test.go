@@ -47,14 +47,18 @@ type world struct {
 	outage    time.Time // until when the store refuses everything
 	faults    int       // how many may still be injected
 	batch     int
-	acts      []act // that the administrator has not done
-	paused    bool  // the batch may be, and is to be resumed
-	pausing   int   // pauses that are being asked for
-	pauses    int   // and all that ever were
-	stopped   bool  // it was asked to be cancelled
-	retries   int   // how often a retry was asked for
-	versions  int   // of the runbook that were published
-	still     int   // actions since anything was written
+	acts      []act                // that the administrator has not done
+	paused    bool                 // the batch may be, and is to be resumed
+	pausing   int                  // pauses that are being asked for
+	pauses    int                  // and all that ever were
+	stopped   bool                 // it was asked to be cancelled
+	retries   int                  // how often a retry was asked for
+	versions  int                  // of the runbook that were published
+	pausedAt  time.Time            // when a pause was confirmed; zero once it is to be resumed
+	stoppedAt time.Time            // when a cancellation was confirmed
+	leftAt    map[string]time.Time // when the removal of a member was
+	repeated  bool                 // something was delivered, or asked for, a second time
+	still     int                  // actions since anything was written
 
 	mu       sync.Mutex // parked, history and problems, which tasks write
 	parked   []*operation
@@ -97,7 +101,7 @@ const longestWait = 15 * time.Second
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 func newWorld(p *plan, verbose bool) (*world, error) {
-	w := &world{plan: p, versions: 1, acts: slices.Clone(p.acts), rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
+	w := &world{plan: p, leftAt: map[string]time.Time{}, versions: 1, acts: slices.Clone(p.acts), rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
 	w.clock.Store(epoch.UnixNano())
 	w.nextTick = epoch.Add(app.TickInterval)
 	w.broker = newBroker(w)
@@ -269,6 +273,7 @@ func (w *world) chance(probability float64) bool {
 func (w *world) deliver(m *held) {
 	m.deliveries++
 	m.inHand++
+	w.repeated = w.repeated || m.deliveries > 1
 	if m.deliveries > lastDelivery {
 		w.problem("the broker dead-letters %s after %d deliveries", m.id, m.deliveries-1)
 		return
