@@ -100,7 +100,9 @@ func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
 			return err
 		}
 	} else if m.Doc.OpenPhase != 0 && m.Doc.OpenPhase == m.Doc.Removal { // in case its start was cut short
-		return a.startRun(ctx, e.BatchID, m.Doc.Removal, m.Doc.ID)
+		if err := a.startRun(ctx, e.BatchID, m.Doc.Removal, m.Doc.ID); err != nil {
+			return err
+		}
 	}
 	if m.Doc.OpenPhase != 0 && m.Doc.OpenPhase != m.Doc.Removal {
 		run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(e.BatchID, m.Doc.OpenPhase, m.Doc.ID))
