@@ -105,7 +105,22 @@ func TestMemberAddedWhileALaterPhaseIsWalkedCatchesUpOnTheEarlierFirst(t *testin
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
 		s.wantCalls(3, "")
-		// Whichever message comes first, the page is brought to create before fill.
+		// The walk comes to the page first, and brings it to create before fill.
+		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		walk, added := s.parked[:0:0], s.parked[:0:0]
+		for _, p := range s.parked {
+			if p.m.Type == message.TypeMemberAdded {
+				added = append(added, p)
+			} else {
+				walk = append(walk, p)
+			}
+		}
+		s.parked = added
+		for _, p := range walk {
+			s.takeUp(p)
+		}
+		s.settle()
+		s.wantCalls(3, "New Copy")
 		s.unpark()
 		s.wantCalls(3, "New Copy")
 		s.wantPhases(b.ID, "create completed 3/0/0, fill completed 3/0/0, verify pending 0/0/0")

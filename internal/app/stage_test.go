@@ -163,7 +163,7 @@ func (s *stage) deliver() {
 			}
 			defer receiver.Close(context.Background())
 			for ctx.Err() == nil {
-				messages, err := receiver.ReceiveMessages(ctx, 20, nil)
+				messages, err := receiver.ReceiveMessages(ctx, 20, &azservicebus.ReceiveMessagesOptions{TimeAfterFirstMessage: time.Millisecond})
 				if err != nil {
 					continue
 				}
@@ -570,7 +570,7 @@ func (s *stage) recount(listed app.BatchView) {
 	for _, item := range shards {
 		got := item.Doc
 		want := counted[place{got.Phase, got.Page}]
-		want.Phase, want.Page, want.Reported = got.Phase, got.Page, want.Open == 0
+		want.Phase, want.Page, want.MadeAt, want.Reported = got.Phase, got.Page, got.MadeAt, want.Open == 0
 		if got != want {
 			s.t.Errorf("batch %d counts %+v; a recount gives %+v", id, got, want)
 		}
