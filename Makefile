@@ -16,6 +16,10 @@ RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 # compile with the race detector on: they are tested without it.
 GRAPH := ./worker ./worker/graph
 
+# The simulation lets one goroutine go on at a time. The race detector has nothing to
+# find there, and takes ten times as long.
+SIMULATION := ./internal/app/simulation
+
 .PHONY: help build stage demo up test soak soak-storm soak-simulation bench lint
 
 help: ## list the targets
@@ -39,9 +43,9 @@ up: stage ## start Azure and a tenant on this machine, until Ctrl-C
 
 test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
-	$(PLAIN) go test -trimpath -vet=off $(GRAPH)
+	$(PLAIN) go test -trimpath -vet=off $(GRAPH) $(SIMULATION)
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/worker(/graph)?')
+	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph)?|internal/app/simulation)')
 
 # For how long "make soak" runs, such as SOAK=10m; 0 is until Ctrl-C.
 SOAK ?= 0
@@ -59,7 +63,7 @@ soak-storm:
 
 # Random runbooks through the use cases under faults, in one process.
 soak-simulation:
-	@$(PLAIN) go test -trimpath -vet=off ./internal/app/simulation -run '^TestSoak$$' -count 1 -v -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
+	@$(PLAIN) go test -trimpath -vet=off $(SIMULATION) -run '^TestSoak$$' -count 1 -v -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
 
 bench: stage ## measure the system; docs/performance.md tells what the figures mean
 	bin/matoolkit local bench

@@ -376,6 +376,9 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 	})
 }
 
+// mostLines is how much of its history a seed tells that fails among others.
+const mostLines = 400
+
 // report is what a failed run tells.
 func (w *world) report() string {
 	w.mu.Lock()
@@ -395,9 +398,12 @@ func (w *world) report() string {
 	for _, key := range slices.Sorted(maps.Keys(w.plan.answers)) {
 		text += fmt.Sprintf("answers %s: %+v\n", key, *w.plan.answers[key])
 	}
-	for _, line := range w.history {
-		text += line + "\n"
+	history := w.history
+	if cut := len(history) - mostLines; *oneSeed == 0 && cut > 0 {
+		text += fmt.Sprintf("(%d lines are left out; the replay has them all)\n", cut)
+		history = history[cut:]
 	}
+	text += strings.Join(history, "\n") + "\n"
 	items, err := store.All[json.RawMessage](context.Background(), w.store, store.BatchPartition(w.batch), "SELECT * FROM c ORDER BY c.id")
 	if err != nil {
 		text += err.Error()
