@@ -128,6 +128,10 @@ func (a *App) batchWork(ctx context.Context, m message.BatchWork) error {
 		work = a.drain
 	case message.WorkRetry:
 		work = a.retryPage
+	case message.WorkMend:
+		work = a.mend
+	case message.WorkSweep:
+		work = a.sweepPage
 	default:
 		return reject("no work over a batch is called %q", m.Work)
 	}

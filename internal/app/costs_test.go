@@ -106,9 +106,9 @@ func TestCostOfEachMessageIsWithinTheBudgetWhateverTheBatch(t *testing.T) {
 			waiting(time.Second, 3), 4, "result poll-check",
 		},
 		"lost job": {
-			oneStep(`, params: {N: "{{Name}}"}, timeout: 10s, retry: {max_retries: 1, interval: 1s}`),
+			oneStep(`, params: {N: "{{Name}}"}, timeout: 4m, retry: {max_retries: 1, interval: 1s}`),
 			func() script { return script{"Do": inTurn(fails(errLost), always("true"))} },
-			waiting(10*time.Second+time.Second, 2), 1, "deadline-check retry-check",
+			waiting(4*time.Minute+time.Second, 2), 1, "deadline-check retry-check",
 		},
 		"rollback": {
 			undoable, func() script { return script{"New": always(`{"id":"u"}`), "Copy": fails(errNo)} }, nil, 5, "result",

@@ -50,8 +50,8 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	if _, err := a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(id, auditRecord{At: a.now(), By: by.Name, Action: "create"})); err != nil {
 		return BatchView{}, a.outward(err)
 	}
-	if err := a.list(ctx, &b); err != nil {
-		return BatchView{}, a.outward(err)
+	if err := a.list(ctx, &b); err != nil { // it is there: to fail would be to have it made twice
+		a.log.Warn("batch is not listed until the next tick", "BatchId", id, "error", err)
 	}
 	a.log.Info("batch created", "BatchId", id, "runbook", runbookName, "members", len(rows), "by", by.Name)
 	view := batchView(b)
@@ -124,10 +124,21 @@ func size(data map[string]json.RawMessage) int {
 	return n
 }
 
-// list brings the batch's line in the list of batches up to date.
+// list brings the batch's line in the list of batches up to date. Of a batch that has
+// ended the tick takes no more notice, so it must not be listed so by whoever is late:
+// a retry may have opened it again.
 func (a *App) list(ctx context.Context, b *engine.Batch) error {
-	_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b)}))
-	return err
+	for {
+		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b)}))
+		if err != nil || !b.Status.Terminal() {
+			return err
+		}
+		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(b.ID))
+		if err != nil || fresh.Doc.Status.Terminal() {
+			return err
+		}
+		b = &fresh.Doc
+	}
 }
 
 func csvProblems(bad []roster.Problem) []Problem {

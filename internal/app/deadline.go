@@ -15,7 +15,8 @@ import (
 
 // heard is what was last heard of a worker: when it answered, and when the job that
 // it answered had been sent. As a worker takes jobs in the order they were sent, the
-// ones sent later still wait for it.
+// ones sent since still wait for it. A page's jobs are all sent at one moment: while
+// the worker is at the page, all of them do.
 type heard struct {
 	AnsweredAt time.Time `json:"answeredAt"`
 	SentAt     time.Time `json:"sentAt"`
@@ -83,5 +84,5 @@ func (a *App) queued(ctx context.Context, step engine.Step) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return a.now().Sub(worker.Doc.AnsweredAt) < quiet && worker.Doc.SentAt.Before(*step.DispatchedAt), nil
+	return a.now().Sub(worker.Doc.AnsweredAt) < quiet && !worker.Doc.SentAt.After(*step.DispatchedAt), nil
 }

@@ -12,17 +12,17 @@ func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": only(fails(errLost), 1)}
-		s.publish(oneStep(", timeout: 2m"))
+		s.publish(oneStep(", timeout: 3m"))
 		b := s.batch("one", people(2))
 		s.advance(b.ID)
-		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(2*time.Minute)) {
+		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(3*time.Minute)) {
 			t.Errorf("the deadline is shown as %v", v.Deadline)
 		}
-		s.pass(2*time.Minute - time.Millisecond)
+		s.pass(3*time.Minute - time.Millisecond)
 		s.wantSteps(b.ID, 1, "do dispatched")
 		s.pass(time.Millisecond)
 		s.wantSteps(b.ID, 1, "do failed")
-		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 2m0s: worker worker-01 did not") {
+		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 3m0s: worker worker-01 did not") {
 			t.Errorf("told: %s", m.Error)
 		}
 		s.wantPhases(b.ID, "only completed 1/1/0")
@@ -170,11 +170,11 @@ func TestDeadlineOfARollbacksStep(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": fails(errNo), "Stop": fails(errLost)}
-		s.publish(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 1m,"))
+		s.publish(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 4m,"))
 		b := s.batch("undoable", people(1))
 		s.advance(b.ID)
 		s.wantCalls(1, "New Stop")
-		s.pass(time.Minute)
+		s.pass(4 * time.Minute)
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
 	})

@@ -32,6 +32,9 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 		return false, err
 	}
 	if len(open) == 0 {
+		if err := a.reportAll(ctx, b.ID); err != nil { // or the last phase would look unfinished
+			return false, err
+		}
 		if err := a.batchEvent(ctx, b.ID, engine.BatchDrained{}); err != nil {
 			return false, err
 		}
@@ -45,9 +48,25 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 		}
 	}
 	at := a.now().Add(lookAgain)
-	again := workMessage(b.ID, message.WorkStop, fmt.Sprintf("at-%d", at.Unix()), m.Page)
+	again := workMessage(b.ID, message.WorkStop, fmt.Sprintf("at-%d", at.UnixMilli()), m.Page)
 	again.At = at
 	return false, a.bus.Send(ctx, message.TopicOrchestratorEvents, again)
+}
+
+// reportAll reports the empty shards of a batch that did not get to it.
+func (a *App) reportAll(ctx context.Context, batch int) error {
+	for {
+		shards, _, err := store.Query[engine.Shard](ctx, a.store, store.BatchPartition(batch),
+			"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.open = 0 AND c.doc.reported = false", nil, engine.PageSize, "")
+		if err != nil || len(shards) == 0 {
+			return err
+		}
+		for _, shard := range shards {
+			if err := a.closeShard(ctx, batch, shard); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // stopPage ends the open runs of one page and reports its shards, where that was

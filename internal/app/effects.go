@@ -46,6 +46,10 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 			o.events = append(o.events, workMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
 		case engine.Stop:
 			o.events = append(o.events, workMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
+		case engine.Hold, engine.Merge, engine.Count, engine.Leave, engine.StartNext, engine.Remove:
+			// These are no messages, or whoever took the decision sends them.
+		default:
+			return fmt.Errorf("app: nobody carries out %T", e)
 		}
 	}
 	return nil
@@ -109,7 +113,8 @@ func jobMessage(run *engine.Run, index int) (bus.Message, error) {
 
 func checkMessage(run *engine.Run, kind string, index, count int, at time.Time) bus.Message {
 	check := message.StepCheck{BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit, Count: count}
-	return event(fmt.Sprintf("%s-batch-%d-%d-%d", kind, run.Batch, check.StepExecutionID, count), kind, check, at)
+	// A poll that timed out leaves its number to the next attempt's: the time tells them apart.
+	return event(fmt.Sprintf("%s-batch-%d-%d-%d-at-%d", kind, run.Batch, check.StepExecutionID, count, at.Unix()), kind, check, at)
 }
 
 func deadlineMessage(run *engine.Run, index int, at time.Time) bus.Message {
@@ -166,8 +171,12 @@ func leaveMessage(batch int, m *engine.Member) bus.Message {
 }
 
 func workMessage(batch int, work, task string, page int) bus.Message {
-	return event(fmt.Sprintf("batch-work-batch-%d-%s-%s-page-%d", batch, work, task, page), message.TypeBatchWork,
-		message.BatchWork{BatchID: batch, Work: work, Task: task, Page: page}, time.Time{})
+	w := message.BatchWork{BatchID: batch, Work: work, Task: task, Page: page}
+	return event(workID(w), message.TypeBatchWork, w, time.Time{})
+}
+
+func workID(w message.BatchWork) string {
+	return fmt.Sprintf("batch-work-batch-%d-%s-%s-page-%d", w.BatchID, w.Work, w.Task, w.Page)
 }
 
 func event(id, kind string, body any, at time.Time) bus.Message {

@@ -78,7 +78,8 @@ func decodeThen[T any](ctx context.Context, m Message, next func(context.Context
 // away, and margin the part of the invocation's time that is kept to send it there.
 const (
 	putBack = 30 * time.Second
-	margin  = 5 // a fifth
+	notYet  = 5 * time.Second // where it is not an outage that is waited for, but another message
+	margin  = 5               // a fifth
 )
 
 // lastDelivery is the delivery after which the broker would dead-letter a message,
@@ -108,7 +109,7 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 		if errors.As(last, &bad) {
 			last = a.keep(waiting, topic, m, bad.reason)
 		}
-		if last == nil || errors.Is(last, store.ErrChanged) || errors.Is(last, engine.ErrNotYet) || errors.Is(last, store.ErrUnavailable) || errors.Is(last, bus.ErrUnavailable) {
+		if last == nil || errors.Is(last, store.ErrChanged) || errors.Is(last, store.ErrUnavailable) || errors.Is(last, bus.ErrUnavailable) {
 			return struct{}{}, last
 		}
 		return struct{}{}, backoff.Permanent(last)
@@ -118,7 +119,9 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 	case err == nil:
 		return nil
 	case waiting.Err() != nil && ctx.Err() == nil:
-		return a.putBack(ctx, topic, m, last)
+		return a.putBack(ctx, topic, m, putBack, last)
+	case errors.Is(last, engine.ErrNotYet) && ctx.Err() == nil:
+		return a.putBack(ctx, topic, m, notYet, last)
 	case m.DeliveryCount >= lastDelivery && ctx.Err() == nil:
 		return a.keep(ctx, topic, m, fmt.Sprintf("it failed at each of %d deliveries, the last time with: %v", m.DeliveryCount, last))
 	}
@@ -144,8 +147,8 @@ func pace() backoff.BackOff {
 	return b
 }
 
-func (a *App) putBack(ctx context.Context, topic string, m Message, cause error) error {
-	at := a.now().Add(putBack)
+func (a *App) putBack(ctx context.Context, topic string, m Message, delay time.Duration, cause error) error {
+	at := a.now().Add(delay)
 	again := bus.Message{ID: fmt.Sprintf("%s%s%d", m.firstID(), mark, at.Unix()), Body: m.Body, Properties: withType(m.Properties, m.Type), At: at}
 	if err := a.bus.Send(ctx, topic, again); err != nil {
 		return errors.Join(cause, err)
@@ -193,6 +196,8 @@ func (a *App) outward(err error) error {
 		return known
 	case errors.As(err, &refusal):
 		return fail(CodeConflict, "%s", refusal.Reason)
+	case errors.Is(err, engine.ErrNotYet):
+		return fail(CodeConflict, "a phase is just being begun for the member; try again in a moment or, where the batch is paused, once it is resumed")
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: CodeUnavailable, Message: "the system's store or broker cannot be reached; try again in a moment", Cause: err}
 	case errors.Is(err, store.ErrTooLarge):

@@ -12,6 +12,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
+// maxAdded is how many people one request adds: each page of them is a write of its
+// own, for which somebody waits.
+const maxAdded = 10_000
+
 // AddMembers adds the people in a CSV to a batch that is under way: they catch up on
 // its phases in order and take part in the later ones. Nobody is added unless every
 // row is good. Those whose key is a member's already are left as they are, so that
@@ -33,6 +37,9 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 	rows, warnings, bad := roster.Parse(csv, rb)
 	if len(bad) > 0 {
 		return AddedView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; nobody was added", plural(len(bad), "problem")), Problems: csvProblems(bad)}
+	}
+	if len(rows) > maxAdded {
+		return AddedView{}, fail(CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(rows), maxAdded)
 	}
 	view := AddedView{Warnings: warnings}
 	if err := a.join(ctx, by, b, rows, &view); err != nil {
@@ -66,12 +73,25 @@ func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], r
 		}
 		if len(rows) == 0 {
 			view.Batch = batchView(b.Doc)
+			if view.Added == 0 { // asked for again: they may not have been announced
+				if err := a.carryOut(ctx, &b.Doc, nil, catchUps(&b.Doc)); err != nil {
+					return err
+				}
+			}
 			return a.list(ctx, &b.Doc)
 		}
 		if b, err = a.batch(ctx, b.Doc.ID); err != nil {
 			return err
 		}
 	}
+}
+
+func catchUps(b *engine.Batch) []engine.Effect {
+	var effects []engine.Effect
+	for _, j := range b.Joining {
+		effects = append(effects, engine.CatchUp{Join: j})
+	}
+	return effects
 }
 
 // pageOfRows is how many rows make one page that can be written at once.
@@ -174,7 +194,7 @@ func (a *App) catchUp(ctx context.Context, b store.Item[engine.Batch], page int)
 	}
 	for _, phase := range b.Doc.Joining[at].Phases {
 		p, _ := b.Doc.Phase(phase)
-		if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
+		if err := a.walkPage(ctx, &b.Doc, *p, page, ""); err != nil {
 			return err
 		}
 	}

@@ -52,9 +52,13 @@ func (a *App) startInit(ctx context.Context, b store.Item[engine.Batch], phase i
 }
 
 func (a *App) known(ctx context.Context, id int) (store.Item[engine.Batch], error) {
+	now := a.now()
 	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return b, reject("there is no batch %d", id)
+	}
+	if err == nil {
+		a.gates.saw(&b.Doc, now)
 	}
 	return b, err
 }
@@ -101,6 +105,13 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	if p, ok := b.Doc.Phase(m.PhaseExecutionID); !ok || p.Kind != engine.KindPhase {
 		return reject("batch %d has no phase execution %d", m.BatchID, m.PhaseExecutionID)
 	}
+	if page == 1 && m.Walk != "" { // announced again: the pages that were made need not be gone over
+		if made, err := a.frontier(ctx, m.BatchID, m.PhaseExecutionID); err != nil {
+			return err
+		} else if made != nil {
+			page = made.Page
+		}
+	}
 	if b.Doc.Gate() == engine.Stopped { // this page may have been made as the batch was cancelled
 		return a.stopPage(ctx, m.BatchID, page, "stopped")
 	}
@@ -116,7 +127,7 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	if err := a.catchUp(ctx, b, page); err != nil { // members enter the phases in their order
 		return err
 	}
-	if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
+	if err := a.walkPage(ctx, &b.Doc, *p, page, m.Walk); err != nil {
 		return err
 	}
 	if page < pages {

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -40,6 +43,14 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 		return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
 	}
 	key := store.RunKey(batch, phase, member)
+	// No message would bring back what follows from it, were it cut short: one is sent
+	// beforehand that looks after it.
+	look := workMessage(batch, message.WorkMend, strconv.FormatInt(stepID, 10), 0)
+	look.At = a.now().Add(mendAfter)
+	look.ID += fmt.Sprintf("-at-%d", look.At.UnixMilli())
+	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, look); err != nil {
+		return StepView{}, a.outward(err)
+	}
 	e.Step, e.By.At = index, a.now().UTC()
 	for {
 		run, err := store.Read[engine.Run](ctx, a.store, key)
@@ -60,6 +71,33 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 		}
 		return stepView(&run.Doc, index, run.Doc.Steps[index]), nil
 	}
+}
+
+// mendAfter is how long a step that is resolved has until it is seen whether that led
+// on. It is well below the time for which a broker drops a job that is sent again.
+const mendAfter = 30 * time.Second
+
+// mend does again what follows from a step's having been resolved.
+func (a *App) mend(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+	id, err := strconv.ParseInt(m.Task, 10, 64)
+	if err != nil {
+		return false, reject("the task %q is no step execution", m.Task)
+	}
+	phase, member, index, err := engine.ParseStepID(id)
+	if err != nil {
+		return false, reject("%v", err)
+	}
+	run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(b.ID, phase, member))
+	if errors.Is(err, store.ErrNotFound) || err == nil && (index >= len(run.Doc.Steps) || run.Doc.Steps[index].Resolved == nil) {
+		return false, nil // it was refused
+	}
+	if err != nil {
+		return false, err
+	}
+	if run.Doc.Status == engine.RunWaiting {
+		return false, a.startIfNext(ctx, &run.Doc)
+	}
+	return false, a.repeat(ctx, &run.Doc, run.Doc.Outstanding())
 }
 
 func target(run *engine.Run, index int) string {
@@ -83,13 +121,19 @@ func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engin
 	if err := a.runEvent(ctx, run, false, e, audit); err != nil {
 		return err
 	}
-	if run.Doc.Status != engine.RunWaiting || run.Doc.Member == 0 {
+	if run.Doc.Status != engine.RunWaiting {
 		return nil
 	}
-	// A run that was retried to this end may not have been started.
-	m, err := a.member(ctx, run.Doc.Batch, run.Doc.Member)
-	if err != nil || m.Doc.OpenPhase != run.Doc.Phase {
-		return err
+	return a.startIfNext(ctx, &run.Doc) // it may have been retried to this end, and not started
+}
+
+// startIfNext starts a waiting run that its member has come to.
+func (a *App) startIfNext(ctx context.Context, run *engine.Run) error {
+	if run.Member != 0 {
+		m, err := a.member(ctx, run.Batch, run.Member)
+		if err != nil || m.Doc.OpenPhase != run.Phase {
+			return err
+		}
 	}
-	return a.startRun(ctx, run.Doc.Batch, run.Doc.Phase, run.Doc.Member)
+	return a.startRun(ctx, run.Batch, run.Phase, run.Member)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -105,7 +106,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	more = which.Member == 0 && m.Page < b.PageCount()
 	if m.Page == 0 {
 		if which == (Selection{}) {
-			err = a.retrySequences(ctx, b, m.Task)
+			err = a.retrySequences(ctx, b, m.Task, t.Doc.By.At)
 		}
 		return more, err
 	}
@@ -143,6 +144,14 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		if err := a.runEvent(ctx, run, false, engine.RunStarted{}); err != nil {
 			return false, err
 		}
+	}
+	if len(members)+len(again) > 0 {
+		// A batch that was listed as ended before must not stay so: no tick would visit it.
+		fresh, err := a.known(ctx, b.ID)
+		if err != nil {
+			return false, err
+		}
+		return more, a.list(ctx, &fresh.Doc)
 	}
 	return more, nil
 }
@@ -222,12 +231,15 @@ func (a *App) startAll(ctx context.Context, batch, member int, effects []engine.
 }
 
 // retrySequences starts the init and on_complete steps that failed again.
-func (a *App) retrySequences(ctx context.Context, b *engine.Batch, task string) error {
+func (a *App) retrySequences(ctx context.Context, b *engine.Batch, task string, asked time.Time) error {
 	runs, err := a.runsOf(ctx, b.ID, 0, "(c.doc.status = 'failed' OR c.doc.task = @task)", store.Param{Name: "@task", Value: task})
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
+		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked) {
+			continue // it failed since, perhaps again
+		}
 		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(b.ID))
 		if err != nil {
 			return err

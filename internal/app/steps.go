@@ -75,7 +75,7 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 		a.remember(key, &run.Doc, run.ETag)
 		err = a.runEvent(ctx, run, false, e)
 	}
-	if _, answered := e.(engine.StepResult); answered && err == nil {
+	if result, ok := e.(engine.StepResult); ok && err == nil && result.JobID == step.JobID { // not one to an earlier job
 		a.noteAnswer(ctx, step)
 	}
 	return err

@@ -57,8 +57,18 @@ func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time) er
 	if b.Doc.Status.Terminal() {
 		return nil
 	}
-	if b, err = a.transition(ctx, b); err != nil {
-		return err
+	for {
+		next, err := a.transition(ctx, b)
+		if err == nil {
+			b = next
+			break
+		}
+		if !errors.Is(err, store.ErrChanged) {
+			return err
+		}
+		if b, err = store.Read[engine.Batch](ctx, a.store, store.BatchKey(listed.ID)); err != nil {
+			return err
+		}
 	}
 	// A message that is sent again needs an id that the broker does not remember.
 	s := sweep{app: a, batch: &b.Doc, now: now, again: fmt.Sprintf("tick-%d", now.Unix()/int64(TickInterval/time.Second))}
@@ -79,7 +89,7 @@ type sweep struct {
 }
 
 // phases announces those that fall due before the next tick, for their moment, and
-// those whose announcement, walk or end was lost.
+// takes up those whose announcement, walk or end was lost.
 func (s *sweep) phases(ctx context.Context) error {
 	if s.batch.Gate() != engine.Open {
 		return nil
@@ -93,15 +103,41 @@ func (s *sweep) phases(ctx context.Context) error {
 				walk = s.again
 			}
 			o.events = append(o.events, announcement(s.batch, p, 1, walk, *p.DueAt))
-		case p.Status == engine.PhaseDispatched && !p.Walked && s.now.Sub(*p.DispatchedAt) > grace:
+		case p.Status == engine.PhasePending && p.Kind == engine.KindInit && !s.batch.Manual && s.batch.Status == engine.BatchDetected:
 			o.events = append(o.events, announcement(s.batch, p, 1, s.again, time.Time{}))
+		case p.Status == engine.PhaseDispatched && !p.Walked && s.now.Sub(*p.DispatchedAt) > grace:
+			made, err := s.app.frontier(ctx, s.batch.ID, p.ID)
+			if err != nil {
+				return err
+			}
+			if made == nil || s.now.Sub(made.MadeAt) > grace {
+				o.events = append(o.events, announcement(s.batch, p, 1, s.again, time.Time{}))
+			}
 		case p.Status == engine.PhaseDispatched && p.Walked && p.ShardsClosed >= p.Shards && p.Kind == engine.KindPhase:
-			if err := s.app.batchEvent(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID}); err != nil {
+			if err := s.ended(ctx, p); err != nil {
 				return err
 			}
 		}
 	}
+	if err := s.app.reportAll(ctx, s.batch.ID); err != nil {
+		return err
+	}
 	return s.app.send(ctx, &o)
+}
+
+// ended takes up the end of a phase whose members have all ended. On_complete steps
+// that have begun see to themselves.
+func (s *sweep) ended(ctx context.Context, p engine.Phase) error {
+	if p.Merge == engine.RunRunning {
+		run, err := store.Read[engine.Run](ctx, s.app.store, store.RunKey(s.batch.ID, p.ID, 0))
+		if err == nil && run.Doc.Status != engine.RunWaiting && !run.Doc.Status.Terminal() {
+			return nil
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return s.app.batchEvent(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID})
 }
 
 // control takes up again what a cancelled or a resumed batch asked for.
@@ -123,52 +159,11 @@ func (s *sweep) control(ctx context.Context) error {
 	return s.app.send(ctx, &o)
 }
 
-// runs announces again the polls and retries whose time has passed without their
-// message, and the deadlines that pass before the next tick for their moment, a page
-// at a time: after an outage they can be many.
+// runs takes up what is overdue. After an outage that can be very much: all but a
+// page of it is left to messages.
 func (s *sweep) runs(ctx context.Context) error {
-	// Times are compared as text. Among times with and without a fraction that is
-	// right to the second, which the grace is far longer than.
-	bounds := []store.Param{
-		{Name: "@late", Value: s.now.Add(-grace).Format(time.RFC3339Nano)},
-		{Name: "@soon", Value: s.now.Add(TickInterval).Format(time.RFC3339Nano)},
-	}
-	for continuation := ""; ; {
-		runs, next, err := store.Query[engine.Run](ctx, s.app.store, store.BatchPartition(s.batch.ID),
-			"SELECT * FROM c WHERE c.type = 'run' AND (c.doc.wakeAt < @late OR c.doc.deadlineAt < @soon)", bounds, engine.PageSize, continuation)
-		if err != nil {
-			return err
-		}
-		var o outbox
-		for _, run := range runs {
-			if run.Doc.Status.Terminal() {
-				continue
-			}
-			if at := run.Doc.DeadlineAt; at != nil {
-				m := deadlineMessage(&run.Doc, run.Doc.Current, *at)
-				if at.Before(s.now) {
-					m.ID += "-" + s.again
-				}
-				o.events = append(o.events, m)
-				continue
-			}
-			s.app.log.Warn("a poll or a retry is overdue", "BatchId", s.batch.ID, "run", run.ID)
-			first := len(o.events)
-			if err := o.add(nil, &run.Doc, run.Doc.Outstanding()); err != nil {
-				return err
-			}
-			for i := first; i < len(o.events); i++ {
-				o.events[i].ID += "-" + s.again
-				o.events[i].At = time.Time{}
-			}
-		}
-		if err := s.app.send(ctx, &outbox{events: o.events}); err != nil {
-			return err
-		}
-		if continuation = next; continuation == "" {
-			return nil
-		}
-	}
+	_, err := s.app.sweepPage(ctx, s.batch, message.BatchWork{BatchID: s.batch.ID, Work: message.WorkSweep, Task: s.again})
+	return err
 }
 
 // members announces again those whose joining or leaving was not taken up.

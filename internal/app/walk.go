@@ -13,7 +13,7 @@ import (
 
 // walkPage makes the runs of one page of members, with their shard and the
 // members' marks, in one write: a page exists whole or not at all, and once.
-func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, page int) error {
+func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, page int, walk string) error {
 	rb, err := a.runbook(ctx, b.Runbook, p.Version)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if err != nil {
 		return err
 	}
-	w := pageWalk{batch: b, phase: p, page: page, runbook: rb, now: a.now()}
+	w := pageWalk{batch: b, phase: p, page: page, walk: walk, runbook: rb, now: a.now()}
 	if err := w.prepare(members, true); err != nil {
 		return err
 	}
@@ -35,11 +35,11 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 			return err
 		}
 		if _, err = a.store.Commit(ctx, w.ops...); err == nil {
-			return a.resumePage(ctx, b.ID, p.ID, page)
+			return a.resumePage(ctx, b.ID, p.ID, page, walk)
 		}
 	}
 	if errors.Is(err, store.ErrExists) {
-		return a.resumePage(ctx, b.ID, p.ID, page)
+		return a.resumePage(ctx, b.ID, p.ID, page, walk)
 	}
 	if err != nil {
 		return err
@@ -62,9 +62,29 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	return a.closeShard(ctx, b.ID, store.Item[engine.Shard]{Doc: w.shard, ETag: outcome.ETag(len(w.ops) - 1)})
 }
 
+// remembers is for how long a broker surely drops a message that it has seen: one
+// that was sent longer ago would be delivered again.
+const remembers = 9 * time.Minute
+
+// frontier is the page of a phase that was made last, nil where none was.
+func (a *App) frontier(ctx context.Context, batch, phase int) (*engine.Shard, error) {
+	shards, _, err := store.Query[engine.Shard](ctx, a.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.phaseId = @phase ORDER BY c.id DESC", []store.Param{{Name: "@phase", Value: phase}}, 1, "")
+	if err != nil || len(shards) == 0 {
+		return nil, err
+	}
+	return &shards[0].Doc, nil
+}
+
 // resumePage takes up a page whose runs exist: each is started, or its start is
-// repeated, where it has not gone further.
-func (a *App) resumePage(ctx context.Context, batch, phase, page int) error {
+// repeated, where it has not gone further. Where the page was made for an earlier
+// announcement of the phase, a job that was sent longer ago than the broker remembers
+// is let be: whoever made the page sent it, and a worker might do it twice.
+func (a *App) resumePage(ctx context.Context, batch, phase, page int, walk string) error {
+	made, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(batch, phase, page))
+	if err != nil {
+		return err
+	}
 	runs, err := store.All[engine.Run](ctx, a.store, store.BatchPartition(batch),
 		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.phaseId = @phase AND c.doc.page = @page",
 		store.Param{Name: "@phase", Value: phase}, store.Param{Name: "@page", Value: page})
@@ -79,6 +99,11 @@ func (a *App) resumePage(ctx context.Context, batch, phase, page int) error {
 			}
 			if member.Doc.OpenPhase != phase {
 				continue // it waits for an earlier phase to end
+			}
+		} else if !run.Doc.Status.Terminal() {
+			sent := run.Doc.Steps[run.Doc.Current].DispatchedAt
+			if made.Doc.Walk != walk && sent != nil && a.now().Sub(*sent) > remembers {
+				continue
 			}
 		}
 		if err := a.runEvent(ctx, run, false, engine.RunStarted{}); err != nil {
@@ -97,6 +122,7 @@ type pageWalk struct {
 	batch   *engine.Batch
 	phase   engine.Phase
 	page    int
+	walk    string
 	runbook *runbook.Runbook
 	now     time.Time
 
@@ -116,7 +142,7 @@ type madeRun struct {
 // member's mark. With start, runs whose member is free are started in it.
 func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) error {
 	w.ops, w.made, w.outbox = nil, nil, outbox{}
-	w.shard = engine.Shard{Phase: w.phase.ID, Page: w.page}
+	w.shard = engine.Shard{Phase: w.phase.ID, Page: w.page, Walk: w.walk, MadeAt: w.now.UTC()}
 	for _, m := range members {
 		if m.Doc.Status != engine.MemberActive {
 			continue

@@ -187,7 +187,7 @@ func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 		return Decision{Stale: true}, nil
 	case p.Kind == KindInit && b.Status != BatchDetected: // the one of an earlier version is under way
 		return Decision{Stale: true}, nil
-	case p.Kind == KindPhase && (b.Status != BatchActive || held(b, p, now)):
+	case p.Kind == KindPhase && (b.Status != BatchActive || held(b, p)):
 		return Decision{Stale: true}, nil
 	}
 	if reason := b.gateBefore(p); reason != "" {
@@ -260,6 +260,7 @@ func settle(b *Batch, now time.Time) (changed bool, effects []Effect) {
 		changed = true
 		if p.OnComplete && p.Merge == "" && p.Succeeded+p.Failed+p.Cancelled > 0 {
 			p.Merge = RunRunning
+			p.Counts = &Counts{Members: p.Succeeded + p.Failed + p.Cancelled, Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled}
 			effects = append(effects, Merge{Phase: p.ID})
 			continue
 		}
@@ -304,7 +305,7 @@ func settleBatch(b *Batch, now time.Time) bool {
 			failed = append(failed, p.Name)
 		}
 	}
-	b.CompletedAt, b.Status, b.Paused, b.Error = &now, BatchFailed, nil, b.initFailure()
+	b.Ended, b.CompletedAt, b.Status, b.Paused, b.Error = true, &now, BatchFailed, nil, b.initFailure()
 	switch {
 	case b.Error != "":
 	case completed:
@@ -473,7 +474,7 @@ func (b *Batch) firstDue(now time.Time) *Phase {
 			first = p
 		}
 	}
-	if first == nil || held(b, first, now) {
+	if first == nil || held(b, first) {
 		return nil
 	}
 	return first
@@ -493,16 +494,16 @@ func before(p, q *Phase) bool {
 	return p.ID < q.ID
 }
 
-// held tells whether a phase must wait because one before it is due, or was not
-// advanced to, and has not been walked to the end: members would enter the two in
-// the wrong order.
-func held(b *Batch, p *Phase, now time.Time) bool {
+// held tells whether a phase whose time has come must wait because one before it,
+// whose time has come then too, has not been walked to the end: members would enter
+// the two in the wrong order.
+func held(b *Batch, p *Phase) bool {
 	for i := range b.Phases {
 		q := &b.Phases[i]
 		if q.Kind != KindPhase || !before(q, p) {
 			continue
 		}
-		if q.Status == PhasePending && (q.DueAt == nil || due(q, now)) || q.Status == PhaseDispatched && !q.Walked {
+		if q.Status == PhasePending || q.Status == PhaseDispatched && !q.Walked {
 			return true
 		}
 	}

@@ -104,20 +104,23 @@ func (p *Phase) merged() bool {
 // under way ends under the version that began it.
 //
 // A phase is past due where its time has come or, in a manual batch, where it was
-// advanced to. Such a phase is skipped, unless it is to be run again.
+// advanced to. Such a phase is skipped, unless it is to be run again, or the one that
+// it takes the place of was due and still waited: nobody has been through it. A batch
+// that ended once stays with its version, though a retry opens it again.
 func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now time.Time) (Decision, error) {
 	if rb == nil {
 		return Decision{}, fmt.Errorf("engine: %T without the runbook", e)
 	}
-	if b.Status.Terminal() || b.Status == BatchCancelling || e.Version <= b.Version {
+	if b.Ended || b.Status.Terminal() || b.Status == BatchCancelling || e.Version <= b.Version {
 		return Decision{Stale: true}, nil
 	}
-	passed := map[string]bool{}
-	initPending := b.pendingInit() != nil
+	passed, waited := map[string]bool{}, map[string]bool{}
+	initPending := b.pendingInit() != nil || b.initFailure() != ""
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		passed[p.Name] = passed[p.Name] || p.Kind == KindPhase && (p.DispatchedAt != nil || p.Status == PhaseSkipped)
 		if p.Status == PhasePending {
+			waited[p.Name] = p.Kind == KindPhase && due(p, now)
 			p.Status, p.CompletedAt, p.Reason = PhaseSuperseded, &now, fmt.Sprintf("superseded by version %d", e.Version)
 		}
 	}
@@ -134,7 +137,7 @@ func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now tim
 	b.addPhases(rb, e.Version)
 	for i := first; i < len(b.Phases); i++ {
 		p := &b.Phases[i]
-		if !e.Rerun && (due(p, now) || b.Manual && passed[p.Name]) {
+		if !e.Rerun && !waited[p.Name] && (due(p, now) || b.Manual && passed[p.Name]) {
 			p.Status, p.CompletedAt, p.Reason = PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", e.Version)
 		}
 	}

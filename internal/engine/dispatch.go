@@ -136,7 +136,11 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 		}
 		return d, nil
 	case w.now.Before(step.deadline()):
-		return Decision{Stale: true}, nil
+		early := step.deadline().Sub(w.now)
+		if early > ownDeadline { // it was put off since: the tick sees to it
+			return Decision{Stale: true}, nil
+		}
+		return Decision{Repeated: true, Effects: []Effect{Deadline{Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
 	}
 	w.run.LastEvent = id
 	step.abandon(w.now)

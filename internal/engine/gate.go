@@ -35,7 +35,7 @@ func (b *Batch) shortOf(p *Phase) string {
 		return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where not all have ended", percent(p.RequireSuccess), earlier.Name)
 	}
 	all := earlier.Succeeded + earlier.Failed + earlier.Cancelled
-	if all > 0 && reaches(earlier.Succeeded, all, p.RequireSuccess) {
+	if all == 0 || reaches(earlier.Succeeded, all, p.RequireSuccess) {
 		return ""
 	}
 	return fmt.Sprintf("it requires that %s%% of the members succeed in phase %q, where %d of %d did; retry those who failed, or approve the phase",

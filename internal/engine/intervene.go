@@ -12,7 +12,7 @@ import (
 func (w *walk) released(e RunReleased) (Decision, error) {
 	run := w.run
 	if run.HeldAt == nil {
-		if run.Task == e.Task && !run.Status.Terminal() {
+		if run.Task == e.Task {
 			return Decision{Repeated: true, Effects: run.Outstanding()}, nil
 		}
 		return Decision{Stale: true}, nil

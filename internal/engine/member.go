@@ -111,11 +111,25 @@ func (b *Batch) reopen() {
 	}
 }
 
+// mostJoining is how many pages of members may be catching up at a time: the batch
+// tells of each of them.
+const mostJoining = 500
+
+func (b *Batch) joiningWaits() string {
+	if b.Paused != nil {
+		return "the batch is paused"
+	}
+	return "they are on their way"
+}
+
 // joined adds members of one page to a batch, and the page to what the phases that
 // are under way or done wait for.
 func joined(b *Batch, e MembersJoined) (Decision, error) {
 	if b.Status.Terminal() || b.Status == BatchCancelling {
 		return Decision{}, refuse("batch %d has ended (%s): nobody can be added", b.ID, b.Status)
+	}
+	if len(b.Joining) >= mostJoining {
+		return Decision{}, refuse("%d pages of members who were added to batch %d have not caught up: add more when they have (%s)", len(b.Joining), b.ID, b.joiningWaits())
 	}
 	join := Join{Page: b.PageCount() + 1, First: b.Members + 1, Key: e.Key}
 	for _, p := range b.behind() {

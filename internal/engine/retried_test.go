@@ -182,7 +182,7 @@ func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
 	c := &crowd{t: t, rb: f.rb, b: f.batch}
-	c.b.Status, c.b.CompletedAt = engine.BatchActive, nil
+	c.b.Status, c.b.CompletedAt, c.b.Ended = engine.BatchActive, nil, false
 	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
 	c.must(engine.Advanced{})
 	c.must(engine.PhaseWalked{Phase: 4, Pages: 1})

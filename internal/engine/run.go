@@ -24,8 +24,7 @@ func NewRun(b *Batch, p Phase, m *Member, rb *runbook.Runbook, now time.Time) (R
 	case m != nil:
 		run.Member, run.Page, run.Key = m.ID, m.Page, m.Key
 	case p.Kind == KindPhase:
-		run.Kind = KindOnComplete
-		run.Counts = &Counts{Members: p.Succeeded + p.Failed + p.Cancelled, Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled}
+		run.Kind, run.Counts = KindOnComplete, p.Counts
 	}
 	definitions, err := run.definitions(rb, "")
 	if err != nil {

@@ -25,6 +25,7 @@ type Batch struct {
 	DetectedAt       time.Time   `json:"detectedAt"`
 	InitDispatchedAt *time.Time  `json:"initDispatchedAt,omitempty"`
 	CompletedAt      *time.Time  `json:"completedAt,omitempty"`
+	Ended            bool        `json:"ended,omitempty"`        // once, though a retry may have opened it again
 	CurrentPhase     string      `json:"currentPhase,omitempty"` // the phase that was advanced to last
 	Error            string      `json:"error,omitempty"`        // why the batch failed
 	Members          int         `json:"members"`                // ever added; member ids run from 1 to this
@@ -72,7 +73,8 @@ type Phase struct {
 	Approved       *Mark       `json:"approved,omitempty"`       // passes both gates
 	RequireSuccess float64     `json:"requireSuccess,omitempty"` // percent of the phase before; 0: no gate
 	OnComplete     bool        `json:"onComplete,omitempty"`
-	Merge          RunStatus   `json:"merge,omitempty"` // of the on_complete steps; empty: not begun
+	Merge          RunStatus   `json:"merge,omitempty"`  // of the on_complete steps; empty: not begun
+	Counts         *Counts     `json:"counts,omitempty"` // what the on_complete steps are told
 	DispatchedAt   *time.Time  `json:"dispatchedAt,omitempty"`
 	CompletedAt    *time.Time  `json:"completedAt,omitempty"`
 	Walked         bool        `json:"walked"`
@@ -87,14 +89,16 @@ type Phase struct {
 // Shard counts the runs of one page of a phase. It reports to its phase when Open
 // reaches 0, once: a member who is retried takes the report back.
 type Shard struct {
-	Phase     int  `json:"phaseId"`
-	Page      int  `json:"page"`
-	Runs      int  `json:"runs"`
-	Open      int  `json:"open"`
-	Succeeded int  `json:"succeeded"`
-	Failed    int  `json:"failed"`
-	Cancelled int  `json:"cancelled"`
-	Reported  bool `json:"reported"`
+	Phase     int       `json:"phaseId"`
+	Page      int       `json:"page"`
+	MadeAt    time.Time `json:"madeAt"`
+	Walk      string    `json:"walk,omitempty"` // which announcement of the phase it was made for
+	Runs      int       `json:"runs"`
+	Open      int       `json:"open"`
+	Succeeded int       `json:"succeeded"`
+	Failed    int       `json:"failed"`
+	Cancelled int       `json:"cancelled"`
+	Reported  bool      `json:"reported"`
 }
 
 // Member is one person, or one thing, that a batch migrates.

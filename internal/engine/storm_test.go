@@ -71,6 +71,9 @@ func allVersions(t *testing.T) map[int]*runbook.Runbook {
 // live is the whole batch: random happenings first, then whatever is left, and
 // sometimes a second life for those who failed.
 func (s *system) live() {
+	if s.pick(4) == 0 {
+		s.outrun()
+	}
 	for range 60 + s.pick(100) {
 		s.happen()
 	}
@@ -87,6 +90,30 @@ func (s *system) live() {
 		s.finish()
 	}
 	s.moved("batch", s.batch.Status, "[*]")
+}
+
+// outrun publishes new versions when all phases have begun, and there is little left
+// for them to do.
+func (s *system) outrun() {
+	s.patient = true
+	pending := func(p engine.Phase) bool { return p.Status == engine.PhasePending }
+	for range 300 {
+		if !slices.ContainsFunc(s.batch.Phases, pending) {
+			break
+		}
+		for _, p := range s.batch.Phases {
+			s.batchEvent(engine.PhaseApproved{Phase: p.ID})
+		}
+		s.batchEvent(engine.Advanced{})
+		s.deliver(0)
+	}
+	s.patient = false
+	for range 2 {
+		s.publish()
+		for range s.pick(30) {
+			s.deliver(s.pick(max(1, len(s.mail))))
+		}
+	}
 }
 
 // happen is one thing at random.
@@ -123,7 +150,7 @@ func (s *system) deliver(i int) {
 func (s *system) intervene() {
 	mark := engine.Mark{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
-	switch s.pick(16) {
+	switch s.pick(18) {
 	case 0:
 		s.batchEvent(engine.BatchPaused{By: mark})
 	case 1, 2:
@@ -144,7 +171,7 @@ func (s *system) intervene() {
 		s.retrySequences()
 	case 11, 12:
 		s.resolve()
-	case 13:
+	case 13, 16, 17:
 		s.publish()
 	case 14:
 		s.tick()

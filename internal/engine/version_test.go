@@ -117,9 +117,12 @@ func TestBatchEndsWithTheInitThatWasRunAgainWhereNothingIsLeftToDo(t *testing.T)
 	t.Parallel()
 	c := halfway(t)
 	c.at = now.Add(2 * time.Hour)
-	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.must(engine.PhaseDue{Phase: 3})
+	c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true}) // 4: init
 	c.must(engine.PhaseDue{Phase: 4})
 	c.counts(2, 100, 0)
+	c.counts(3, 100, 0)
 	c.wantBatch(engine.BatchInitDispatched)
 	c.endInit(4, true)
 	c.wantBatch(engine.BatchCompleted)
@@ -279,7 +282,7 @@ func (p *person) onBatchVersion(version int) {
 	}
 }
 
-func TestInitThatANewerVersionWentOnWithoutIsNotRetriedAndDoesNotFailTheBatch(t *testing.T) {
+func TestInitThatFailedIsRunForANewerVersionWithoutAsking(t *testing.T) {
 	t.Parallel()
 	c := halfway(t)
 	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
@@ -288,12 +291,35 @@ func TestInitThatANewerVersionWentOnWithoutIsNotRetriedAndDoesNotFailTheBatch(t 
 	p.without(4)
 	p.refuse("no")
 	c.b, c.at = p.batch, now.Add(2*time.Hour)
-	c.must(engine.VersionPublished{Version: 3, Rerun: true}) // 7: create, 8: move
-	c.through(7, 100, 0)
+	c.must(engine.VersionPublished{Version: 3, Rerun: true}) // 7: init, 8: create, 9: move
+	c.wantBatch(engine.BatchDetected)
 	p.batch = c.b
 	_, err := p.tryRetrySequence("t")
 	wantRefusal(t, err, "newer")
+	c.must(engine.PhaseDue{Phase: 7})
+	c.endInit(7, true)
 	c.through(8, 100, 0)
+	c.through(9, 100, 0)
+	c.counts(2, 100, 0)
+	c.wantBatch(engine.BatchCompleted)
+}
+
+func TestInitThatFailedDoesNotFailABatchWhoseNewerVersionHasNone(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
+	c.must(engine.PhaseDue{Phase: 4})
+	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
+	p.without(4)
+	p.refuse("no")
+	c.b, c.at, c.rb = p.batch, now.Add(2*time.Hour), read(t, three)
+	c.must(engine.VersionPublished{Version: 3, Rerun: true}) // 7: create, 8: move, 9: clean
+	for phase := 7; phase <= 9; phase++ {
+		c.through(phase, 100, 0)
+	}
+	p.batch = c.b
+	_, err := p.tryRetrySequence("t")
+	wantRefusal(t, err, "newer")
 	c.counts(2, 100, 0)
 	c.wantBatch(engine.BatchCompleted)
 }
@@ -320,18 +346,29 @@ func TestGateOfANewVersionLooksAtThePhaseBeforeOfItsOwn(t *testing.T) {
 	c.through(1, 100, 0)
 	c.must(engine.PhaseApproved{Phase: 2, By: by})
 	c.through(2, 0, 100) // "move" failed for all, which the newer version makes good
-	c.b.Status, c.b.CompletedAt = engine.BatchActive, nil
+	c.b.Status, c.b.CompletedAt, c.b.Ended = engine.BatchActive, nil, false
 	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 3: create, 4: move
 	c.through(3, 100, 0)
 	c.wantPhase(4, engine.PhasePending, "approval")
 }
 
-func TestBatchWithNothingButSkippedPhasesFails(t *testing.T) {
+// Nobody has been through it: it would be lost to all.
+func TestPhaseThatWasDueAndStillWaitedIsNotSkipped(t *testing.T) {
 	t.Parallel()
-	c := batchOf(t, three, false)
-	c.must(engine.VersionPublished{Version: 4})
-	c.wantBatch(engine.BatchFailed)
-	if c.b.Error != "no phase completed" {
-		t.Fatalf("error %q", c.b.Error)
-	}
+	c := batchOf(t, gated, false)
+	c.through(1, 100, 0)
+	c.wantPhase(2, engine.PhasePending, "approval")
+	c.must(engine.VersionPublished{Version: 4}) // 3: create, 4: move
+	c.wantPhase(2, engine.PhaseSuperseded, "version 4")
+	c.wantPhase(3, engine.PhaseSkipped, "past due")
+	c.wantPhase(4, engine.PhasePending, "approval")
+}
+
+func TestBatchThatEndedOnceStaysWithItsVersion(t *testing.T) {
+	t.Parallel()
+	f := failedAt(t, 0)
+	f.must(engine.MemberRetried{Task: "t"})
+	c := crowd{t: t, b: f.batch, rb: f.rb}
+	c.wantBatch(engine.BatchActive)
+	c.wantStale(engine.VersionPublished{Version: 4, Rerun: true})
 }

@@ -100,17 +100,21 @@ const (
 	WorkStop    = "stop"    // end what the members of a cancelled batch still do
 	WorkRelease = "release" // let the members of a resumed batch go on
 	WorkRetry   = "retry"   // try failed members again
+	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id
+	WorkSweep   = "sweep"   // take up what is overdue
 )
 
 // BatchWork asks for work over the members of a batch, one page of them per
-// message, each followed by a message for the next. Page counts from 1; 0 means
-// the first. Task names what an administrator asked for, where the kind of work
-// needs more than its name.
+// message, each followed by a message for the next. Page 0 holds the runs without a
+// member, pages of members count from 1. Task tells one request for work from
+// another. After is where a sweep, which goes over what is overdue and not over the
+// members, goes on.
 type BatchWork struct {
 	BatchID int    `json:"BatchId"`
 	Work    string `json:"Work"`
 	Page    int    `json:"Page,omitempty"`
 	Task    string `json:"Task,omitempty"`
+	After   string `json:"After,omitempty"`
 }
 
 // Correlation travels with a job to the worker and comes back unchanged with its

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// sweepPage announces again the polls and retries whose time has passed without
+// their message, and the deadlines that pass before the next tick for their moment: a
+// page of them, and asks for the next. The task of the message ends the ids of those
+// that are sent again, which the broker must not take for the first.
+func (a *App) sweepPage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+	if b.Status.Terminal() {
+		return false, nil
+	}
+	now := a.now().UTC()
+	// Times are compared as text. Among times with and without a fraction that is
+	// right to the second, which the grace is far longer than.
+	bounds := []store.Param{
+		{Name: "@late", Value: now.Add(-grace).Format(time.RFC3339Nano)},
+		{Name: "@soon", Value: now.Add(TickInterval).Format(time.RFC3339Nano)},
+	}
+	runs, after, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
+		"SELECT * FROM c WHERE c.type = 'run' AND (c.doc.wakeAt < @late OR c.doc.deadlineAt < @soon)", bounds, engine.PageSize, m.After)
+	if err != nil {
+		return false, err
+	}
+	var o outbox
+	for _, run := range runs {
+		if err := o.overdue(&run.Doc, now, m.Task); err != nil {
+			return false, err
+		}
+	}
+	if len(o.events) > 0 {
+		a.log.Info("what was overdue is announced again", "BatchId", b.ID, "messages", len(o.events))
+	}
+	if after != "" {
+		next := m
+		next.Page, next.After = m.Page+1, after
+		o.events = append(o.events, event(workID(next), message.TypeBatchWork, next, time.Time{}))
+	}
+	return false, a.send(ctx, &o)
+}
+
+// overdue adds what a run waits for: a deadline for its moment, anything else at once.
+func (o *outbox) overdue(run *engine.Run, now time.Time, again string) error {
+	if run.Status.Terminal() {
+		return nil
+	}
+	if at := run.DeadlineAt; at != nil {
+		m := deadlineMessage(run, run.Current, *at)
+		if at.Before(now) {
+			m.ID += "-" + again
+		}
+		o.events = append(o.events, m)
+		return nil
+	}
+	first := len(o.events)
+	if err := o.add(nil, run, run.Outstanding()); err != nil {
+		return err
+	}
+	for i := first; i < len(o.events); i++ {
+		o.events[i].ID += "-" + again
+		o.events[i].At = time.Time{}
+	}
+	return nil
+}
