@@ -34,7 +34,7 @@ func newWorker(w *world) *worker {
 	return &worker{
 		w: w, rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{},
 		answers: map[string]message.Result{}, executed: map[string]int{},
-		merging: map[string]bool{}, lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{}, come: map[string]bool{},
+		merging: map[string]bool{}, lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{},
 	}
 }
 
@@ -128,7 +128,6 @@ func (k *worker) answer(j message.Job) (message.Result, bool) {
 	}
 	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: k.w.now(), CorrelationData: j.CorrelationData}
 	if next.decision != "" {
-		k.come[next.decision] = true
 		next.answer, k.delays[j.ID()], k.lost[j.ID()] = k.w.plan.attempt(who, next.step, j.JobID)
 		if next.answer.kind == done {
 			k.done[next.decision] = true
@@ -210,7 +209,7 @@ func (k *worker) deadline(name string, j message.Job) (job, bool) {
 func (k *worker) settled(name string, j message.Job) *sequence {
 	q := k.expected.sequences[name]
 	at := k.at[name]
-	if at >= len(q.jobs) || !k.come[q.jobs[at].decision] || q.jobs[at].step.function == j.FunctionName {
+	if at >= len(q.jobs) || q.jobs[at].decision == "" || q.jobs[at].step.function == j.FunctionName {
 		return q
 	}
 	decision := q.jobs[at].decision
