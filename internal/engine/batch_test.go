@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/quick"
 	"time"
@@ -211,6 +212,22 @@ func TestPhaseWaitsUntilTheEarlierOnesAreWalked(t *testing.T) {
 	if d := c.must(engine.PhaseDue{Phase: 3}); d.Stale || c.b.Phases[2].Status != engine.PhaseDispatched {
 		t.Fatal("the phase was not dispatched after the walk of the earlier one")
 	}
+}
+
+// The announcement of the later one came first, to a process whose clock is a little
+// behind the broker's: the earlier one is not due yet by it.
+func TestPhasesOfOneMomentBeginInTheirOrderWhateverTheClock(t *testing.T) {
+	t.Parallel()
+	start := now.Add(time.Hour)
+	c := &crowd{t: t, b: engine.NewBatch(42, read(t, strings.ReplaceAll(three, "T-2d", "T-1d")), 3, 100, &start, "", now)}
+	c.at = start.Add(-24*time.Hour - time.Millisecond)
+	c.wantStale(engine.PhaseDue{Phase: 2})
+	c.must(engine.PhaseDue{Phase: 1})
+	c.wantStale(engine.PhaseDue{Phase: 2})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(engine.PhaseDue{Phase: 2})
+	c.wantPhase(2, engine.PhaseDispatched, "")
+	c.wantPhase(3, engine.PhasePending, "")
 }
 
 func TestStepIDsComeApartAgain(t *testing.T) {

@@ -49,7 +49,9 @@ func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
 	first := p.overdue()
 	p.after(10*time.Minute - time.Second)
 	p.early(first, time.Second)
-	p.after(time.Second)
+	p.after(time.Second - time.Millisecond) // by the clock of a process that is a little behind
+	p.early(first, time.Millisecond)
+	p.after(time.Millisecond)
 	d := p.on(first)
 	p.want(engine.RunRunning, engine.StepPending)
 	wantEffects(t, d, engine.Retry{Step: 0, At: p.at.Add(30 * time.Second)})

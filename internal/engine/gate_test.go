@@ -134,6 +134,20 @@ func TestShareThatIsReachedExactlyOpensTheGate(t *testing.T) {
 	}
 }
 
+// Of nobody no share can be reached: the gate would stay shut for ever.
+func TestShareOfAPhaseInWhichNobodyTookPartOpensTheGate(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, strings.Replace(gated, "    approval: required\n", "", 1), false)
+	c.through(1, 0, 0)
+	c.wantPhase(1, engine.PhaseFailed, "no active member")
+	c.must(engine.PhaseDue{Phase: 2})
+	c.wantPhase(2, engine.PhaseDispatched, "")
+	c = batchOf(t, gated, false)
+	c.through(1, 0, 0)
+	c.must(engine.PhaseDue{Phase: 2})
+	c.wantPhase(2, engine.PhasePending, "it waits for an administrator's approval") // the other gate
+}
+
 func TestApprovalLetsAPhaseBeginWithFewerSuccesses(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)

@@ -364,6 +364,58 @@ func TestPhaseThatWasDueAndStillWaitedIsNotSkipped(t *testing.T) {
 	c.wantPhase(4, engine.PhasePending, "approval")
 }
 
+// Corrected while it was paused: what fell due meanwhile is the corrected version's.
+func TestPhaseThatFellDueWhileItsBatchWasPausedIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.counts(2, 100, 0)
+	c.must(engine.BatchPaused{By: by})
+	c.at = now.Add(2 * time.Hour)               // "move" fell due an hour ago
+	c.must(engine.VersionPublished{Version: 2}) // 4: create, 5: move
+	c.wantPhase(3, engine.PhaseSuperseded, "version 2")
+	c.wantPhase(4, engine.PhaseSkipped, "past due")
+	c.wantPhase(5, engine.PhasePending, "")
+	d := c.must(engine.BatchResumed{By: by})
+	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 5 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+	c.through(5, 100, 0)
+	c.wantBatch(engine.BatchCompleted)
+}
+
+// A removal keeps the batch open after its init has failed, and a version comes.
+func TestPhaseOfANewVersionWaitsForTheInitThatFailed(t *testing.T) {
+	t.Parallel()
+	c := &crowd{t: t, rb: read(t, prepared+"on_member_removed: [{name: stop, worker_id: w1, function: Stop}]\n"), at: now}
+	start := now.Add(time.Hour)
+	c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now)
+	c.must(engine.PhaseDue{Phase: 1})
+	leaver := &person{t: t, rb: c.rb, batch: c.b, member: engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}, at: now}
+	leaver.leaves()
+	c.b = leaver.batch
+	c.endInit(1, false)
+	c.must(engine.VersionPublished{Version: 2})
+	again, move := 0, 0
+	for _, p := range c.b.Phases {
+		switch {
+		case p.Version == 2 && p.Kind == engine.KindInit:
+			again = p.ID
+		case p.Version == 2 && p.Name == "move":
+			move = p.ID
+		}
+	}
+	if again == 0 || move == 0 {
+		t.Fatalf("phases %+v", c.b.Phases)
+	}
+	c.wantBatch(engine.BatchDetected)
+	c.at = start
+	c.wantStale(engine.PhaseDue{Phase: move})
+	c.must(engine.PhaseDue{Phase: again})
+	c.endInit(again, true)
+	c.must(engine.PhaseDue{Phase: move})
+	c.wantPhase(move, engine.PhaseDispatched, "")
+}
+
 func TestBatchThatEndedOnceStaysWithItsVersion(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
