@@ -130,6 +130,9 @@ func size(data map[string]json.RawMessage) int {
 func (a *App) list(ctx context.Context, b *engine.Batch) error {
 	for {
 		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b)}))
+		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
+			continue
+		}
 		if err != nil || !b.Status.Terminal() {
 			return err
 		}

@@ -11,9 +11,9 @@ import (
 func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		s.script = script{"Do": only(fails(errLost), 1)}
+		s.script = script{"Do": fails(errLost)}
 		s.publish(oneStep(", timeout: 3m"))
-		b := s.batch("one", people(2))
+		b := s.batch("one", people(1)) // whose worker nothing else is heard of
 		s.advance(b.ID)
 		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(3*time.Minute)) {
 			t.Errorf("the deadline is shown as %v", v.Deadline)
@@ -25,8 +25,8 @@ func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 3m0s: worker worker-01 did not") {
 			t.Errorf("told: %s", m.Error)
 		}
-		s.wantPhases(b.ID, "only completed 1/1/0")
-		s.wantStatus(b.ID, "completed")
+		s.wantPhases(b.ID, "only failed 0/1/0")
+		s.wantStatus(b.ID, "failed")
 	})
 }
 

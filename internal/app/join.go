@@ -194,7 +194,7 @@ func (a *App) catchUp(ctx context.Context, b store.Item[engine.Batch], page int)
 	}
 	for _, phase := range b.Doc.Joining[at].Phases {
 		p, _ := b.Doc.Phase(phase)
-		if err := a.walkPage(ctx, &b.Doc, *p, page, ""); err != nil {
+		if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
 			return err
 		}
 	}

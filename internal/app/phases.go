@@ -75,7 +75,7 @@ func (a *App) dispatchPhase(ctx context.Context, b store.Item[engine.Batch], pha
 		return b, false, err
 	case d.Stale:
 		a.log.Info("phase is held up or has been walked", "BatchId", b.Doc.ID, "phase", phase)
-		return b, false, a.carryOut(ctx, &b.Doc, nil, engine.NextDue(&b.Doc, a.now()))
+		return b, false, a.carryOut(ctx, &b.Doc, nil, b.Doc.Awaited(phase, a.now()))
 	case d.Batch == nil:
 		return b, true, nil
 	}
@@ -127,7 +127,7 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	if err := a.catchUp(ctx, b, page); err != nil { // members enter the phases in their order
 		return err
 	}
-	if err := a.walkPage(ctx, &b.Doc, *p, page, m.Walk); err != nil {
+	if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
 		return err
 	}
 	if page < pages {

@@ -580,7 +580,7 @@ func (s *stage) recount(listed app.BatchView) {
 	for _, item := range shards {
 		got := item.Doc
 		want := counted[place{got.Phase, got.Page}]
-		want.Phase, want.Page, want.MadeAt, want.Walk, want.Reported = got.Phase, got.Page, got.MadeAt, got.Walk, want.Open == 0
+		want.Phase, want.Page, want.MadeAt, want.Sent, want.Reported = got.Phase, got.Page, got.MadeAt, got.Sent, want.Open == 0
 		if got != want {
 			s.t.Errorf("batch %d counts %+v; a recount gives %+v", id, got, want)
 		}

@@ -13,7 +13,7 @@ import (
 
 // walkPage makes the runs of one page of members, with their shard and the
 // members' marks, in one write: a page exists whole or not at all, and once.
-func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, page int, walk string) error {
+func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, page int) error {
 	rb, err := a.runbook(ctx, b.Runbook, p.Version)
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if err != nil {
 		return err
 	}
-	w := pageWalk{batch: b, phase: p, page: page, walk: walk, runbook: rb, now: a.now()}
+	w := pageWalk{batch: b, phase: p, page: page, runbook: rb, now: a.now()}
 	if err := w.prepare(members, true); err != nil {
 		return err
 	}
@@ -35,11 +35,11 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 			return err
 		}
 		if _, err = a.store.Commit(ctx, w.ops...); err == nil {
-			return a.resumePage(ctx, b.ID, p.ID, page, walk)
+			return a.resumePage(ctx, b.ID, p.ID, page)
 		}
 	}
 	if errors.Is(err, store.ErrExists) {
-		return a.resumePage(ctx, b.ID, p.ID, page, walk)
+		return a.resumePage(ctx, b.ID, p.ID, page)
 	}
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 		return err
 	}
 	if w.shard.Open > 0 {
-		return nil
+		return a.pageSent(ctx, b.ID, p.ID, page)
 	}
 	return a.closeShard(ctx, b.ID, store.Item[engine.Shard]{Doc: w.shard, ETag: outcome.ETag(len(w.ops) - 1)})
 }
@@ -77,10 +77,9 @@ func (a *App) frontier(ctx context.Context, batch, phase int) (*engine.Shard, er
 }
 
 // resumePage takes up a page whose runs exist: each is started, or its start is
-// repeated, where it has not gone further. Where the page was made for an earlier
-// announcement of the phase, a job that was sent longer ago than the broker remembers
-// is let be: whoever made the page sent it, and a worker might do it twice.
-func (a *App) resumePage(ctx context.Context, batch, phase, page int, walk string) error {
+// repeated, where it has not gone further. A job that was surely sent, and longer ago
+// than the broker remembers, is let be: a worker might do it twice.
+func (a *App) resumePage(ctx context.Context, batch, phase, page int) error {
 	made, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(batch, phase, page))
 	if err != nil {
 		return err
@@ -102,7 +101,7 @@ func (a *App) resumePage(ctx context.Context, batch, phase, page int, walk strin
 			}
 		} else if !run.Doc.Status.Terminal() {
 			sent := run.Doc.Steps[run.Doc.Current].DispatchedAt
-			if made.Doc.Walk != walk && sent != nil && a.now().Sub(*sent) > remembers {
+			if made.Doc.Sent && sent != nil && a.now().Sub(*sent) > remembers {
 				continue
 			}
 		}
@@ -111,10 +110,21 @@ func (a *App) resumePage(ctx context.Context, batch, phase, page int, walk strin
 		}
 	}
 	shard, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(batch, phase, page))
-	if err != nil || shard.Doc.Open > 0 {
+	switch {
+	case err != nil:
 		return err
+	case shard.Doc.Open == 0:
+		return a.closeShard(ctx, batch, shard)
+	case !shard.Doc.Sent:
+		return a.pageSent(ctx, batch, phase, page)
 	}
-	return a.closeShard(ctx, batch, shard)
+	return nil
+}
+
+// pageSent notes that the jobs which the runs of a page began with are all sent.
+func (a *App) pageSent(ctx context.Context, batch, phase, page int) error {
+	_, err := a.store.Commit(ctx, store.Patch(store.ShardKey(batch, phase, page), "", store.Set("/sent", true)))
+	return err
 }
 
 // pageWalk is one page of a phase in the making.
@@ -122,7 +132,6 @@ type pageWalk struct {
 	batch   *engine.Batch
 	phase   engine.Phase
 	page    int
-	walk    string
 	runbook *runbook.Runbook
 	now     time.Time
 
@@ -142,7 +151,7 @@ type madeRun struct {
 // member's mark. With start, runs whose member is free are started in it.
 func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) error {
 	w.ops, w.made, w.outbox = nil, nil, outbox{}
-	w.shard = engine.Shard{Phase: w.phase.ID, Page: w.page, Walk: w.walk, MadeAt: w.now.UTC()}
+	w.shard = engine.Shard{Phase: w.phase.ID, Page: w.page, MadeAt: w.now.UTC()}
 	for _, m := range members {
 		if m.Doc.Status != engine.MemberActive {
 			continue

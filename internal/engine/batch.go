@@ -99,7 +99,7 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 	case PhaseWalked:
 		return walked(b, e, now)
 	case PhaseCounted:
-		return counted(b, now)
+		return counted(b, e, now)
 	case PhaseApproved:
 		return approved(b, e, now)
 	case BatchPaused:
@@ -217,7 +217,7 @@ func walked(b *Batch, e PhaseWalked, now time.Time) (Decision, error) {
 	case !ok || p.Status != PhaseDispatched:
 		return Decision{Stale: true}, nil
 	case p.Walked:
-		return Decision{Repeated: true, Effects: b.awaited(now)}, nil
+		return Decision{Repeated: true, Effects: b.Awaited(e.Phase, now)}, nil
 	}
 	if p.Kind == KindPhase && e.Pages < b.PageCount() {
 		return Decision{Effects: []Effect{WalkOn{Phase: p.ID, Page: e.Pages + 1}}}, nil
@@ -228,20 +228,19 @@ func walked(b *Batch, e PhaseWalked, now time.Time) (Decision, error) {
 }
 
 // counted ends what the count of a shard, or of a removal run, ends.
-func counted(b *Batch, now time.Time) (Decision, error) {
+func counted(b *Batch, e PhaseCounted, now time.Time) (Decision, error) {
 	if changed, effects := settle(b, now); changed {
 		return Decision{Batch: b, Effects: effects}, nil
 	}
-	return Decision{Repeated: true, Effects: b.awaited(now)}, nil
+	return Decision{Repeated: true, Effects: b.Awaited(e.Phase, now)}, nil
 }
 
-// awaited is what a batch waits for, as the effects that would bring it about.
-func (b *Batch) awaited(now time.Time) []Effect {
+// Awaited is what follows from the end of a phase's members, as the effects that would
+// bring it about where it was cut short.
+func (b *Batch) Awaited(phase int, now time.Time) []Effect {
 	var effects []Effect
-	for _, p := range b.Phases {
-		if p.Merge == RunRunning {
-			effects = append(effects, Merge{Phase: p.ID})
-		}
+	if p, ok := b.Phase(phase); ok && p.Merge == RunRunning && p.Status == PhaseDispatched {
+		effects = append(effects, Merge{Phase: phase})
 	}
 	return append(effects, NextDue(b, now)...)
 }

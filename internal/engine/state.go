@@ -92,7 +92,7 @@ type Shard struct {
 	Phase     int       `json:"phaseId"`
 	Page      int       `json:"page"`
 	MadeAt    time.Time `json:"madeAt"`
-	Walk      string    `json:"walk,omitempty"` // which announcement of the phase it was made for
+	Sent      bool      `json:"sent,omitempty"` // the jobs that its runs began with
 	Runs      int       `json:"runs"`
 	Open      int       `json:"open"`
 	Succeeded int       `json:"succeeded"`

@@ -161,9 +161,18 @@ func (p *plan) drawActs(r *rand.Rand) {
 	if !p.does(retries) {
 		return
 	}
-	for _, s := range p.steps() { // after a rollback, a late job of the first round could not be told from one of the second
+	// After a rollback, a late job of the first round could not be told from one of the
+	// second, nor how a step with a short deadline ended in the one from how in the other.
+	undone := false
+	for _, s := range p.steps() {
 		if s.deadline != "" {
 			s.onFailure = ""
+		}
+		undone = undone || s.onFailure != ""
+	}
+	for _, s := range p.steps() {
+		if undone {
+			s.deadline = ""
 		}
 	}
 }

@@ -454,7 +454,7 @@ func (w *world) verifyBroker(ctx context.Context) {
 	}
 	if !w.repeated && len(w.plan.acts) == 0 {
 		for id, n := range w.broker.sent {
-			if n != 1 && !(fanInIsRepeated && w.worker.merging[id]) {
+			if n != 1 {
 				w.problem("nothing was delivered twice, and job %s was sent %d times", id, n)
 			}
 		}

@@ -137,7 +137,7 @@ func (w *world) now() time.Time { return time.Unix(0, w.clock.Load()).UTC() }
 func (w *world) boot() error {
 	w.taskID++
 	p := &process{id: w.taskID}
-	if w.rng.IntN(3) == 0 && !clocksAgree {
+	if w.rng.IntN(3) == 0 {
 		p.skew = time.Duration(w.rng.IntN(4000)-2000) * time.Millisecond
 	}
 	s, err := w.open(p)
