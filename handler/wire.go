@@ -66,7 +66,7 @@ func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := app.New(app.Config{Store: stored, Bus: sender, Log: log})
+	a := app.New(app.Config{Store: stored, Bus: sender, Log: log, Functions: functions()})
 	triggers := invocation.NewServer(invocation.Config{
 		Functions: map[string]invocation.Func{
 			schedulertimer.Name:     schedulertimer.New(a),

@@ -25,15 +25,20 @@ type App struct {
 	runbooks runbookCache
 	runs     *runCache
 	gates    *gateCache
+	callable []Function
 	answers  answerCache
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
+// Functions are the ones that the workers are known to have, which a runbook is
+// checked against when it is published; without any it is not.
 type Config struct {
 	Store *store.Store
 	Bus   bus.Sender
 	Now   func() time.Time
 	Log   *slog.Logger
+
+	Functions []Function
 }
 
 // New makes an App.
@@ -44,7 +49,7 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache()}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), callable: c.Functions}
 }
 
 // Message is a message as a trigger delivers it.

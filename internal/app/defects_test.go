@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -172,6 +173,51 @@ func TestDefect08LostJobDoesNotLeaveItsStepDispatchedForEver(t *testing.T) {
 		s.wantSteps(b.ID, 1, "do failed")
 		s.wantStatus(b.ID, "failed")
 	})
+}
+
+func TestDefect09FunctionThatNoWorkerHasIsFoundWhenTheRunbookIsPublished(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []app.Function{
+		{Name: "New-User", Params: []app.Parameter{{Name: "Upn", Required: true}, {Name: "Name"}}},
+	}})
+	view := w.publish(`name: calls
+data_source: {type: csv, primary_key: Upn}
+init:
+  - {name: prepare, worker_id: w, function: New-Group}
+phases:
+  - name: only
+    offset: T-0
+    steps:
+      - {name: good, worker_id: w, function: new-user, params: {upn: "{{Upn}}"}}
+      - {name: later, worker_id: w, function: "New-{{Kind}}"}
+      - name: wrong
+        worker_id: w
+        function: New-User
+        on_failure: undo
+        params:
+          Nmae: "{{Upn}}"
+    on_complete:
+      - {name: tell, worker_id: w, function: Tell}
+rollbacks:
+  undo: [{name: back, worker_id: w, function: Old-User}]
+on_member_removed:
+  - {name: gone, worker_id: w, function: New-User, params: {Upn: "{{Upn}}"}}
+`)
+	var got []string
+	for _, d := range view.Warnings {
+		got = append(got, fmt.Sprintf("%d:%d %s %s %s", d.Line, d.Column, d.Severity, d.Code, d.Path))
+	}
+	want := []string{
+		"4:35 warning unknown-function init[0].function",
+		"13:9 warning missing-parameter phases[0].steps[2].function",
+		"16:11 warning unknown-parameter phases[0].steps[2].params.Nmae",
+		"18:36 warning unknown-function phases[0].on_complete[0].function",
+		"20:37 warning unknown-function rollbacks.undo[0].function",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("warnings:\n%s", strings.Join(got, "\n"))
+	}
 }
 
 func TestDefect10CompletionIsCountedAndNotLookedFor(t *testing.T) {

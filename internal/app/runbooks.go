@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +96,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		if err != nil {
 			return RunbookView{}, a.outward(err)
 		}
-		view.Warnings = append(diagnostics, notCarriedOut(yaml, rb)...)
+		view.Warnings = slices.Concat(diagnostics, notCarriedOut(yaml, rb), checkFunctions(yaml, rb, a.callable))
 		return view, nil
 	}
 }
