@@ -412,3 +412,25 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 		t.Fatalf("listed %+v, %v; want the first batch, which is whole, and not the second", page.Items, err)
 	}
 }
+
+// An administrator asks for the init of a manual batch again; of a scheduled one nobody
+// would.
+func TestInitOfAScheduledBatchIsAnnouncedAgainByTheTick(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": always(`{"id":"u"}`)}
+		s.park = func(kind, _ string) bool { return kind == message.TypeBatchInit }
+		s.publish(mover)
+		const id = 100
+		s.schedule(id, mover, 2, dawn.Add(24*time.Hour))
+		if len(s.parked) == 0 {
+			t.Fatal("init was not announced")
+		}
+		s.park, s.parked = nil, nil // lost
+		s.wantStatus(id, "detected")
+		s.pass(5 * time.Minute)
+		s.tick()
+		s.wantCalls(0, "Prepare")
+		s.wantPhases(id, "init completed 1/0/0, create completed 2/0/0, verify pending 0/0/0")
+	})
+}

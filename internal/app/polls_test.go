@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 const unfinished = `{"complete":false}`
@@ -124,4 +126,24 @@ func TestPollsLostMessageIsMadeUpForByTheTick(t *testing.T) {
 		s.wantCalls(1, "Copy Copy Tell")
 		s.wantStatus(b.ID, "completed")
 	})
+}
+
+// Its polls are numbered from one again, and the broker remembers the numbers.
+func TestPollsOfAStepThatIsRetriedComeAlthoughTheirNumbersAreTaken(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"Copy": inTurn(always(unfinished), always(unfinished), always(unfinished), always(`{"complete":true,"data":{"size":7}}`))}
+	s.publish(strings.NewReplacer("timeout: 10m", "timeout: 1m", ", on_failure: undo", "").Replace(polling))
+	b := s.batch("polling", people(1))
+	s.advance(b.ID)
+	s.pass(30 * time.Second)
+	s.pass(30 * time.Second)
+	s.wantSteps(b.ID, 1, "copy poll_timeout, tell cancelled")
+	s.retry(b.ID, app.Selection{})
+	s.wantSteps(b.ID, 1, "copy polling, tell pending")
+	s.wantCalls(1, "Copy Copy Copy")
+	s.pass(30 * time.Second)
+	s.wantCalls(1, "Copy Copy Copy Copy Tell")
+	s.wantStatus(b.ID, "completed")
+	s.verify()
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // second is version 2 of a runbook: its functions have other names.
@@ -246,6 +248,78 @@ func TestNewVersionOfAPausedBatchWaitsForTheResumption(t *testing.T) {
 		s.wantCalls(1, "A")
 		s.resume(id)
 		s.wantCalls(1, "A A2")
+	})
+}
+
+// Nobody has been through it: skipped, it would be lost to all.
+func TestPhaseThatIsDueAndWaitsIsNotSkippedByANewVersion(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		const id = 100
+		s.schedule(id, twoSteps, 2, dawn.Add(5*time.Minute))
+		s.wantPhases(id, "first completed 2/0/0, second pending 0/0/0")
+		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+		s.pass(5*time.Minute + time.Second) // its announcement is on its way
+		s.tick()
+		s.unpark()
+		s.wantPhases(id, "first completed 2/0/0, second superseded 0/0/0, first skipped 0/0/0, second completed 2/0/0")
+		s.wantCalls(1, "New Join Check2")
+		s.wantStatus(id, "completed")
+	})
+}
+
+func TestPhaseThatFellDueWhileItsBatchWasPausedIsTheNewVersions(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(overlapping)
+		const id = 100
+		s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour)) // a is due now, b in a day
+		s.pause(id)
+		s.pass(25 * time.Hour)
+		s.publishNew(second(overlapping), app.PublishOptions{})
+		s.tick()
+		s.wantCalls(1, "A")
+		s.resume(id)
+		s.wantPhases(id, "a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a skipped 0/0/0, b completed 2/0/0, c pending 0/0/0")
+		s.wantCalls(1, "A B2")
+	})
+}
+
+// All but who is retried are done: what would run again would run for them too.
+func TestBatchThatARetryOpenedStaysWithItsVersion(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": some(map[int]worker{1: inTurn(fails(errNo), fails(errLost))})}
+		s.publish(twoSteps)
+		const id = 100
+		s.schedule(id, twoSteps, 2, dawn)
+		s.wantStatus(id, "completed")
+		s.publishNew(second(twoSteps), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+		s.retry(id, app.Selection{Member: 1})
+		s.wantStatus(id, "active")
+		s.tick()
+		s.answers(1, "New", "true", nil)
+		s.wantCalls(1, "New New Join Check")
+		s.wantCalls(2, "New Join Check")
+		s.wantPhases(id, "first completed 2/0/0, second completed 2/0/0")
+		s.wantStatus(id, "completed")
+	})
+}
+
+func TestTickThatAnotherWriterCrossesFollowsTheNewVersionAllTheSame(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.cosmos.Inject(cosmos.Fault{Status: 412, Count: 1, On: []cosmos.Operation{cosmos.Replace}, Match: func(r cosmos.Request) bool { return r.ID == "batch" }})
+		s.tick()
+		if v := s.batchOf(b.ID); v.RunbookVersion != 2 {
+			t.Errorf("it follows version %d", v.RunbookVersion)
+		}
 	})
 }
 
