@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -268,6 +270,30 @@ func TestBatchThatHasEndedIsNotCancelled(t *testing.T) {
 		s.advance(b.ID)
 		_, err := s.app.Cancel(s.ctx, ada, b.ID, "")
 		s.refused(err, app.CodeConflict, "has ended (completed): it cannot be cancelled")
+	})
+}
+
+// The process that takes the last result of a rollback dies before the page is counted:
+// its phase would look unfinished for ever.
+func TestCancelledBatchCountsWhatEndsLastWhereverThatWasCutShort(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"New": fails(errNo), "Alert": fails(errLost)}
+		s.publish(undoable)
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelling")
+		j := s.jobs[len(s.jobs)-1]
+		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData})
+		must(s, 0, err)
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+			return a.HandleResult(ctx, app.Message{ID: j.JobID, Body: body, DeliveryCount: 1})
+		})
+		s.pass(5 * time.Second)
+		s.wantStatus(b.ID, "cancelled")
+		s.wantPhases(b.ID, "move failed 0/1/0, verify cancelled 0/0/0")
+		return cut
 	})
 }
 

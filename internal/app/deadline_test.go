@@ -121,6 +121,46 @@ func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
 	})
 }
 
+// A page's jobs are sent at one moment: the worker may take any of them first.
+func TestJobThatWaitsBehindAnotherOfItsPageIsNotFailed(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep(", timeout: 3m"))
+		b := s.batch("one", people(3))
+		s.advance(b.ID)
+		s.pass(3*time.Minute - time.Second)
+		s.answers(1, "Do", "true", nil)
+		s.pass(time.Second)
+		s.wantSteps(b.ID, 2, "do dispatched")
+		s.wantSteps(b.ID, 3, "do dispatched")
+		s.answers(2, "Do", "true", nil)
+		s.answers(3, "Do", "true", nil)
+		s.wantPhases(b.ID, "only completed 3/0/0")
+	})
+}
+
+// It tells nothing of how far the worker has come with the job that was sent since.
+func TestLateResultDoesNotPutOffTheDeadlineOfTheRetry(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep(", timeout: 3m, retry: {max_retries: 1, interval: 1s}"))
+		b := s.batch("one", people(1))
+		s.advance(b.ID)
+		first := s.jobs[0]
+		s.pass(3 * time.Minute)
+		s.pass(time.Second)
+		s.wantCalls(1, "Do Do")
+		s.pass(3*time.Minute - time.Second)
+		s.answersJob(first, "true", nil)
+		s.wantSteps(b.ID, 1, "do dispatched")
+		s.pass(time.Second)
+		s.wantSteps(b.ID, 1, "do failed")
+		s.wantStatus(b.ID, "failed")
+	})
+}
+
 func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

@@ -41,6 +41,50 @@ func (w *world) process(ahead time.Duration) (*app.App, *gate) {
 	return app.New(app.Config{Store: w.store, Bus: g, Now: now, Log: slog.New(slog.DiscardHandler)}), g
 }
 
+// killed is another process, which does something and is killed right after its n-th
+// write: nothing that would follow is done. It tells whether it came to that.
+func (s *stage) killed(write int, do func(ctx context.Context, a *app.App) error) bool {
+	s.t.Helper()
+	ctx, kill := context.WithCancel(s.ctx)
+	defer kill()
+	var writes atomic.Int64
+	remove := s.cosmos.Inject(cosmos.Fault{
+		On: []cosmos.Operation{cosmos.Batch, cosmos.Create, cosmos.Replace, cosmos.Upsert, cosmos.Patch},
+		Match: func(cosmos.Request) bool {
+			if writes.Add(1) == int64(write) {
+				kill()
+			}
+			return false
+		},
+	})
+	defer remove()
+	err := do(ctx, app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)}))
+	if died := ctx.Err() != nil; !died || err == nil {
+		must(s, 0, err)
+		return false
+	}
+	return true
+}
+
+// whereverItIsCut plays a piece once for each write after which something can be cut
+// short.
+func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int) (cut bool)) {
+	t.Helper()
+	write := 1
+	for {
+		s := newStage(t, false)
+		cut := piece(t, s, write)
+		s.verify()
+		if !cut {
+			break
+		}
+		write++
+	}
+	if write == 1 {
+		t.Fatal("it was never cut short")
+	}
+}
+
 // scheduled stores a batch that follows a schedule, of the active version.
 func (w *world) scheduled(id int, yaml string, members int, start time.Time) {
 	w.t.Helper()

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +214,35 @@ func TestPausedInARollbackItGoesOnAtTheResumption(t *testing.T) {
 		s.resume(b.ID)
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
+	})
+}
+
+// The time of its poll was up as it was held: the release finds that, and the run ends.
+func TestReleaseThatEndsARunIsCompletedWhereverItWasCutShort(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"Copy": always(unfinished)}
+		s.publish(strings.NewReplacer("timeout: 10m", "timeout: 1m", ", on_failure: undo", "").Replace(polling))
+		b := s.batch("polling", people(1))
+		s.advance(b.ID)
+		s.pass(30 * time.Second)
+		s.pause(b.ID)
+		s.pass(29 * time.Second) // the last poll, which is held
+		s.wantSteps(b.ID, 1, "copy polling, tell pending")
+		s.park = func(kind, body string) bool {
+			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
+		}
+		s.resume(b.ID)
+		if len(s.parked) != 1 {
+			t.Fatalf("%d messages release the page", len(s.parked))
+		}
+		release := s.parked[0]
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return release.handle(a, ctx, release.m) })
+		s.unpark() // it comes again
+		s.wantSteps(b.ID, 1, "copy poll_timeout, tell cancelled")
+		s.wantPhases(b.ID, "move failed 0/1/0")
+		s.wantStatus(b.ID, "failed")
+		return cut
 	})
 }
 

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // skip and done settle a step by an administrator's word, and let all come that
@@ -235,5 +237,101 @@ func TestStepSettledByHandInAPausedBatchGoesOnAtTheResumption(t *testing.T) {
 		s.wantCalls(1, "New")
 		s.resume(b.ID)
 		s.wantCalls(1, "New Join")
+	})
+}
+
+// No message brings back what follows from an administrator's word: one is sent ahead
+// that looks after it, and nobody waits for a tick.
+func TestStepSettledByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
+	t.Parallel()
+	skip := func(name string, member int) func(s *stage, id int) func(context.Context, *app.App) error {
+		return func(s *stage, id int) func(context.Context, *app.App) error {
+			step := s.step(id, member, name).ID
+			return func(ctx context.Context, a *app.App) error {
+				_, err := a.SkipStep(ctx, ada, id, step, "")
+				return err
+			}
+		}
+	}
+	done := func(s *stage, id int) func(context.Context, *app.App) error {
+		step := s.step(id, 1, "new").ID
+		return func(ctx context.Context, a *app.App) error {
+			_, err := a.MarkStepDone(ctx, ada, id, step, nil, "")
+			return err
+		}
+	}
+	for name, tt := range map[string]struct {
+		yaml, runbook string
+		script        script
+		settle        func(s *stage, id int) func(context.Context, *app.App) error
+		steps, phases string // of member 1, and of the batch
+	}{
+		"skipped under way": {
+			twoSteps, "two",
+			script{"New": only(fails(errLost), 1)},
+			skip("new", 1),
+			"new skipped, join succeeded", "first completed 2/0/0, second pending 0/0/0",
+		},
+		"skipped as the last": {
+			oneStep(""), "one",
+			script{"Do": only(fails(errLost), 1)},
+			skip("do", 1),
+			"do skipped", "only completed 2/0/0",
+		},
+		"skipped in init": {
+			mover, "move",
+			script{"Prepare": fails(errLost)},
+			skip("prepare", 0),
+			"", "init completed 0/0/0, create pending 0/0/0, verify pending 0/0/0",
+		},
+		"marked done with a retry": {
+			twoSteps, "two",
+			script{"New": only(fails(errNo), 1)},
+			done,
+			"new succeeded, join succeeded", "first completed 2/0/0, second pending 0/0/0",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+				s.script = tt.script
+				s.publish(tt.yaml)
+				b := s.batch(tt.runbook, people(2))
+				s.advance(b.ID)
+				cut := s.killed(write, tt.settle(s, b.ID))
+				s.settle()
+				s.pass(time.Minute)
+				s.wantSteps(b.ID, 1, tt.steps)
+				s.wantPhases(b.ID, tt.phases)
+				return cut
+			})
+		})
+	}
+}
+
+// Whoever asks is told to come back; a message comes back by itself. Neither keeps
+// anybody waiting.
+func TestNobodyIsBroughtBackWhileAPhaseIsBeingWalked(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": some(map[int]worker{2: inTurn(fails(errNo), always("true"))})}
+		s.publish(twoSteps)
+		b := s.pages("two", 2)
+		s.advance(b.ID)
+		s.park = func(kind, body string) bool {
+			return kind == message.TypePhaseDue && strings.Contains(body, `"Page":2`)
+		}
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.unpark()
+		_, err := s.app.SkipStep(s.ctx, ada, b.ID, s.step(b.ID, 2, "new").ID, "")
+		s.refused(err, app.CodeConflict, "a phase is just being begun for the member")
+		s.retry(b.ID, app.Selection{Member: 2})
+		s.wantMember(b.ID, 2, "failed")
+		s.resume(b.ID)
+		s.pass(5 * time.Second)
+		s.wantCalls(2, "New New Join Check")
+		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
+		s.wantStatus(b.ID, "completed")
 	})
 }

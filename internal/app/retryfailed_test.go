@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // retry asks for failed members to be retried, and lets all come that follows.
@@ -212,6 +214,42 @@ func TestFailedInitIsRetriedAtTheStepThatFailedAndTheBatchGoesOn(t *testing.T) {
 		}
 		s.advance(b.ID)
 		s.wantCalls(1, "New Join")
+	})
+}
+
+// A batch that is listed as ended is none that a tick would visit: whoever opened it may
+// have died before it was listed again.
+func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"New": some(map[int]worker{1: inTurn(fails(errNo), fails(errLost))})}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+		s.park = func(kind, body string) bool {
+			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
+		}
+		s.retry(b.ID, app.Selection{})
+		if len(s.parked) != 1 {
+			t.Fatalf("%d messages retry the page", len(s.parked))
+		}
+		retry := s.parked[0]
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return retry.handle(a, ctx, retry.m) })
+		s.unpark() // it comes again
+		s.wantStatus(b.ID, "active")
+		page, err := s.app.Batches(s.ctx, app.ListOptions{})
+		if must(s, page, err); len(page.Items) != 1 || page.Items[0].Status != "active" {
+			t.Fatalf("listed: %+v", page.Items)
+		}
+		for range 7 { // the ticks see to the job that is lost
+			s.pass(5 * time.Minute)
+			s.tick()
+		}
+		s.wantMember(b.ID, 1, "failed")
+		s.wantStatus(b.ID, "completed")
+		return cut
 	})
 }
 
