@@ -104,7 +104,7 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 	defer cancel()
 	var last error
 	_, err := backoff.Retry(waiting, func() (struct{}, error) {
-		last = process(waiting)
+		last = a.try(waiting, m, process)
 		var bad *unprocessable
 		if errors.As(last, &bad) {
 			last = a.keep(waiting, topic, m, bad.reason)
@@ -127,6 +127,23 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 	}
 	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", last)
 	return last
+}
+
+// try processes a message once. In haste it does not wait for a call that outlasts its
+// time: the store's client takes some ten seconds to find out that nobody is there,
+// and whether that was told or not is the same to whoever processes the message again.
+func (a *App) try(ctx context.Context, m Message, process func(context.Context) error) error {
+	if m.DeliveryCount <= patientDeliveries {
+		return process(ctx)
+	}
+	done := make(chan error, 1)
+	go func() { done <- process(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: it did not answer in time", store.ErrUnavailable)
+	}
 }
 
 // patience is for how long a message is tried.

@@ -116,7 +116,8 @@ func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engin
 		if err != nil {
 			return err
 		}
-		return a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Task: newTask(), Resolve: &e}, audit)
+		_, err = a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Task: newTask(), Resolve: &e}, audit)
+		return err
 	}
 	if err := a.runEvent(ctx, run, false, e, audit); err != nil {
 		return err

@@ -120,7 +120,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		if !which.takes(member.Doc) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
 			continue // the latter failed since, perhaps again
 		}
-		err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task})
+		done, err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task})
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
 			a.log.Warn("member is not retried", "BatchId", b.ID, "member", member.Doc.ID, "reason", refusal.Reason)
@@ -129,7 +129,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		if err != nil {
 			return false, err
 		}
-		started[member.Doc.ID] = true
+		started[member.Doc.ID] = done
 	}
 	// In case the start of others was cut short. They are looked for last: whoever is
 	// not failed by now because of another delivery of this message is among them.
@@ -156,21 +156,23 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	return more, nil
 }
 
-// retryMember brings one member back, in one write, and starts it.
-func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Member], e engine.MemberRetried, extra ...store.Op) error {
+// retryMember brings one member back, in one write, and starts it. It tells whether it
+// was for it to do so: whoever read the member before another delivery brought it back
+// cannot know whether it was started.
+func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Member], e engine.MemberRetried, extra ...store.Op) (done bool, err error) {
 	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
 	if err != nil {
-		return err
+		return false, err
 	}
 	runs, err := store.All[engine.Run](ctx, a.store, store.BatchPartition(batch),
 		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.memberId = @member ORDER BY c.id", store.Param{Name: "@member", Value: m.Doc.ID})
 	if err != nil {
-		return err
+		return false, err
 	}
 	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(batch),
 		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.page = @page", store.Param{Name: "@page", Value: m.Doc.Page})
 	if err != nil {
-		return err
+		return false, err
 	}
 	state := engine.State{Batch: &b.Doc, Member: &m.Doc, Shards: map[int]*engine.Shard{}, Runbooks: map[int]*runbook.Runbook{}}
 	etags := map[store.Key]string{}
@@ -184,12 +186,12 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 	}
 	for _, p := range b.Doc.Phases {
 		if state.Runbooks[p.Version], err = a.runbook(ctx, b.Doc.Runbook, p.Version); err != nil {
-			return err
+			return false, err
 		}
 	}
 	d, err := engine.Decide(state, e, a.now())
 	if err != nil {
-		return err
+		return false, err
 	}
 	if d.Batch != nil {
 		ops := []store.Op{store.Replace(store.BatchKey(batch), d.Batch, b.ETag), store.Replace(store.MemberKey(batch, m.Doc.ID), d.Member, m.ETag)}
@@ -207,16 +209,16 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 		}
 		ops = append(ops, extra...)
 		if len(ops) > store.MaxOperations {
-			return &engine.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
+			return false, &engine.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
 		}
 		if _, err := a.store.Commit(ctx, ops...); err != nil {
-			return err
+			return false, err
 		}
 		if err := a.list(ctx, d.Batch); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return a.startAll(ctx, batch, m.Doc.ID, d.Effects)
+	return !d.Stale, a.startAll(ctx, batch, m.Doc.ID, d.Effects)
 }
 
 func (a *App) startAll(ctx context.Context, batch, member int, effects []engine.Effect) error {
