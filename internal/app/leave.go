@@ -104,16 +104,34 @@ func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
 			return err
 		}
 	}
-	if m.Doc.OpenPhase != 0 && m.Doc.OpenPhase != m.Doc.Removal {
-		run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(e.BatchID, m.Doc.OpenPhase, m.Doc.ID))
+	if err := a.stopMember(ctx, e.BatchID, m.Doc); err != nil {
+		return err
+	}
+	return a.reportShards(ctx, e.BatchID, m.Doc.Page)
+}
+
+// stopMember ends the run that a removed member is in, and with it the ones behind it.
+// Where somebody else has just done so, who may have died of it, what followed from it
+// is done again.
+func (a *App) stopMember(ctx context.Context, batch int, m engine.Member) error {
+	for m.OpenPhase != 0 && m.OpenPhase != m.Removal && ctx.Err() == nil {
+		run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(batch, m.OpenPhase, m.ID))
+		if err != nil || run.Doc.Status == engine.RunRollingBack {
+			return err
+		}
+		err = a.runEvent(ctx, run, true, engine.RunStopped{Reason: "the member was removed"})
+		if !errors.Is(err, errOutdated) {
+			return err
+		}
+		fresh, err := store.Read[engine.Member](ctx, a.store, store.MemberKey(batch, m.ID))
 		if err != nil {
 			return err
 		}
-		if err := a.runEvent(ctx, run, false, engine.RunStopped{Reason: "the member was removed"}); err != nil {
-			return err
+		if m = fresh.Doc; m.OpenPhase != 0 && m.OpenPhase == m.Removal {
+			return a.startRun(ctx, batch, m.Removal, m.ID)
 		}
 	}
-	return a.reportShards(ctx, e.BatchID, m.Doc.Page)
+	return ctx.Err()
 }
 
 // queueRemoval makes the run of the member's removal steps, where there are any, as
