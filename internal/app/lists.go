@@ -162,7 +162,7 @@ func (a *App) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v 
 	v.Members = len(run.Doc.Steps)
 	for _, s := range run.Doc.Steps {
 		switch s.Status {
-		case engine.StepSucceeded:
+		case engine.StepSucceeded, engine.StepSkipped:
 			v.Succeeded++
 		case engine.StepFailed, engine.StepPollTimeout:
 			v.Failed++

@@ -14,8 +14,8 @@ import (
 )
 
 // SkipStep lets one member, or the batch where it is an init or on_complete step,
-// pass by a step that has not ended, or the one that a member failed at, who then
-// goes on. A job of it that a worker has is no longer waited for. Errors:
+// pass by a step that has not ended, or the one that a member, init or on_complete failed at,
+// which then goes on. A job of it that a worker has is no longer waited for. Errors:
 // CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (a *App) SkipStep(ctx context.Context, by Caller, batch int, stepID int64, why string) (StepView, error) {
 	return a.resolveStep(ctx, by, batch, stepID, "skip-step", engine.StepResolved{Skip: true, By: engine.Mark{By: by.Name, Why: why}})
@@ -118,6 +118,9 @@ func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engin
 		}
 		_, err = a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Task: newTask(), Resolve: &e}, audit)
 		return err
+	}
+	if run.Doc.Status == engine.RunFailed && run.Doc.Member == 0 {
+		return a.retrySequence(ctx, run, engine.SequenceRetried{Task: newTask(), Resolve: &e}, audit)
 	}
 	if err := a.runEvent(ctx, run, false, e, audit); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -48,6 +48,9 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 		}
 		page = m.Doc.Page
 	}
+	if err := a.someFailed(ctx, batch, which); err != nil {
+		return RetryView{}, a.outward(err)
+	}
 	now := a.now().UTC()
 	id := newTask()
 	_, err = a.store.Commit(ctx,
@@ -61,6 +64,25 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	}
 	a.log.Info("retry asked for", "BatchId", batch, "task", id, "which", which.text(), "by", by.Name)
 	return RetryView{BatchID: batch, Task: id, Selection: which}, nil
+}
+
+// someFailed refuses a request that nobody would be retried for. It looks at so many
+// who failed at most: if there are more, some may well be meant.
+func (a *App) someFailed(ctx context.Context, batch int, which Selection) error {
+	const most = 1000
+	members, more, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.status = 'failed'", nil, most, "")
+	if err != nil || more != "" || slices.ContainsFunc(members, func(m store.Item[engine.Member]) bool { return which.takes(m.Doc) }) {
+		return err
+	}
+	runs, err := a.runsOf(ctx, batch, 0, "c.doc.status = 'failed'")
+	if err != nil || slices.ContainsFunc(runs, func(r store.Item[engine.Run]) bool { return which.takesRun(&r.Doc) }) {
+		return err
+	}
+	if which == (Selection{}) {
+		return fail(CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
+	}
+	return fail(CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, which.text())
 }
 
 func newTask() string { return strings.ToLower(rand.Text()[:16]) }
@@ -89,6 +111,15 @@ func (s Selection) takes(m engine.Member) bool {
 		(s.Error == "" || strings.Contains(strings.ToLower(m.Error), strings.ToLower(s.Error)))
 }
 
+// takesRun tells whether init or on_complete steps are selected: never with a member.
+func (s Selection) takesRun(r *engine.Run) bool {
+	failed := slices.ContainsFunc(r.Steps, func(step engine.Step) bool {
+		return strings.EqualFold(s.Step, step.Name) && (step.Status == engine.StepFailed || step.Status == engine.StepPollTimeout)
+	})
+	return s.Member == 0 && (s.Phase == "" || strings.EqualFold(s.Phase, r.PhaseName)) && (s.Step == "" || failed) &&
+		(s.Error == "" || strings.Contains(strings.ToLower(r.Error), strings.ToLower(s.Error)))
+}
+
 // retryPage retries the selected members of one page; on page 0 the runs without a
 // member, where nothing narrows the request.
 func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
@@ -105,10 +136,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	which := t.Doc.Selection
 	more = which.Member == 0 && m.Page < b.PageCount()
 	if m.Page == 0 {
-		if which == (Selection{}) {
-			err = a.retrySequences(ctx, b, m.Task, t.Doc.By.At)
-		}
-		return more, err
+		return more, a.retrySequences(ctx, b, m.Task, t.Doc)
 	}
 	started := map[int]bool{}
 	members, err := store.All[engine.Member](ctx, a.store, store.BatchPartition(b.ID),
@@ -233,20 +261,16 @@ func (a *App) startAll(ctx context.Context, batch, member int, effects []engine.
 }
 
 // retrySequences starts the init and on_complete steps that failed again.
-func (a *App) retrySequences(ctx context.Context, b *engine.Batch, task string, asked time.Time) error {
-	runs, err := a.runsOf(ctx, b.ID, 0, "(c.doc.status = 'failed' OR c.doc.task = @task)", store.Param{Name: "@task", Value: task})
+func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, asked task) error {
+	runs, err := a.runsOf(ctx, b.ID, 0, "(c.doc.status = 'failed' OR c.doc.task = @task)", store.Param{Name: "@task", Value: id})
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked) {
-			continue // it failed since, perhaps again
+		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !asked.Selection.takesRun(&run.Doc) {
+			continue // it failed since, perhaps again, or is not asked for
 		}
-		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(b.ID))
-		if err != nil {
-			return err
-		}
-		d, err := engine.Decide(engine.State{Batch: &fresh.Doc, Run: &run.Doc}, engine.SequenceRetried{Task: task}, a.now())
+		err := a.retrySequence(ctx, run, engine.SequenceRetried{Task: id})
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
 			a.log.Info("steps are not retried", "BatchId", b.ID, "run", run.ID, "reason", refusal.Reason)
@@ -255,19 +279,33 @@ func (a *App) retrySequences(ctx context.Context, b *engine.Batch, task string, 
 		if err != nil {
 			return err
 		}
-		if d.Batch != nil {
-			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(b.ID), d.Batch, fresh.ETag),
-				store.Replace(store.RunKey(b.ID, run.Doc.Phase, 0), d.Runs[0], run.ETag))
-			if err != nil {
-				return err
-			}
-			if err := a.list(ctx, d.Batch); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// retrySequence starts a run without a member again.
+func (a *App) retrySequence(ctx context.Context, run store.Item[engine.Run], e engine.SequenceRetried, extra ...store.Op) error {
+	id := run.Doc.Batch
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
+	if err != nil {
+		return err
+	}
+	rb, err := a.runbook(ctx, run.Doc.Runbook, run.Doc.Version)
+	if err != nil {
+		return err
+	}
+	d, err := engine.Decide(engine.State{Batch: &b.Doc, Run: &run.Doc, Runbook: rb}, e, a.now())
+	if err != nil {
+		return err
+	}
+	if d.Batch != nil {
+		ops := []store.Op{store.Replace(store.BatchKey(id), d.Batch, b.ETag), store.Replace(store.RunKey(id, run.Doc.Phase, 0), d.Runs[0], run.ETag)}
+		if _, err := a.store.Commit(ctx, append(ops, extra...)...); err != nil {
+			return err
 		}
-		if err := a.startAll(ctx, b.ID, 0, d.Effects); err != nil {
+		if err := a.list(ctx, d.Batch); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.startAll(ctx, id, 0, d.Effects)
 }

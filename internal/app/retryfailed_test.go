@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -58,8 +59,6 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 		{"a step", app.Selection{Step: "join"}, []int{2}},
 		{"an error", app.Selection{Error: "QUOTA"}, []int{2, 3}},
 		{"an error in a phase", app.Selection{Error: "quota", Phase: "second"}, []int{3}},
-		{"one member in another phase", app.Selection{Member: 2, Phase: "second"}, nil},
-		{"an error that nobody has", app.Selection{Error: "lost"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -309,7 +308,84 @@ func TestWhoCannotBeRetried(t *testing.T) {
 		s.refused(err, app.CodeNotFound, "batch 1 has no member 7")
 		_, err = s.app.RetryFailed(s.ctx, ada, 9, app.Selection{}, "")
 		s.refused(err, app.CodeNotFound, "there is no batch 9")
-		s.retry(b.ID, app.Selection{}) // nobody failed: nothing comes of it
+		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "")
+		s.refused(err, app.CodeConflict, "nobody in batch 1 has failed")
 		s.wantCalls(1, "New Join")
+	})
+}
+
+func TestRetryThatFitsNobodyIsRefused(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errNo)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		for _, which := range []app.Selection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
+			_, err := s.app.RetryFailed(s.ctx, ada, b.ID, which, "")
+			s.refused(err, app.CodeConflict, "nobody who failed in batch 1 fits ")
+		}
+		s.wantCalls(1, "New")
+	})
+}
+
+func TestInitAndOnCompleteStepsThatFailedAreSelectedByPhaseStepAndError(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Prepare": inTurn(fails(errNo), always("true")), "Tell": inTurn(fails(errNo), fails(errNo), always("true"))}
+		s.publish(around)
+		b := s.batch("around", people(1))
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Phase: "only"}, "")
+		s.refused(err, app.CodeConflict, "nobody who failed")
+		s.retry(b.ID, app.Selection{Phase: "INIT"})
+		s.wantStatus(b.ID, "active")
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		s.retry(b.ID, app.Selection{Step: "tell"})
+		s.retry(b.ID, app.Selection{Phase: "only", Error: "no"})
+		s.wantCalls(0, "Prepare Prepare Tell Tell Tell")
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+const around = `
+name: around
+data_source: {type: csv, primary_key: Upn}
+init:
+  - {name: prepare, worker_id: worker-01, function: Prepare}
+phases:
+  - name: only
+    offset: T-0
+    steps: [{name: new, worker_id: worker-01, function: New}]
+    on_complete:
+      - {name: tell, worker_id: worker-01, function: Tell}
+`
+
+func TestInitAndOnCompleteStepsThatFailedAreSkippedOrMarkedDone(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Prepare": fails(errNo), "Tell": fails(errNo)}
+		s.publish(around)
+		b := s.batch("around", people(1))
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		v, err := s.app.SkipStep(s.ctx, ada, b.ID, engine.StepID(1, 0, 0), "it is there already")
+		if must(s, v, err); v.Status != "skipped" {
+			t.Errorf("%+v", v)
+		}
+		s.settle()
+		s.wantStatus(b.ID, "active")
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		v, err = s.app.MarkStepDone(s.ctx, ada, b.ID, engine.StepID(2, 0, 0), nil, "told by telephone")
+		if must(s, v, err); v.Status != "succeeded" {
+			t.Errorf("%+v", v)
+		}
+		s.settle()
+		s.wantCalls(0, "Prepare Tell")
+		s.wantPhases(b.ID, "init completed 1/0/0, only completed 1/0/0")
+		s.wantStatus(b.ID, "completed")
 	})
 }

@@ -197,7 +197,7 @@ func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptio
 	if failed(last) {
 		c.notice("Some failed; see: matoolkit batch members %d --status failed", id)
 	}
-	return outcome(last)
+	return outcome(last, o.UntilIdle)
 }
 
 func failed(p Progress) bool {
@@ -205,9 +205,11 @@ func failed(p Progress) bool {
 }
 
 // outcome is the failure of a batch, or of the phase that ran last in one that goes
-// on.
-func outcome(p Progress) error {
-	if terminal(p.Batch) {
+// on. Whoever waited for that phase only is told of it though the batch has ended too.
+func outcome(p Progress, phaseOnly bool) error {
+	last, ok := current(p)
+	lastFailed := ok && last.Status == string(engine.PhaseFailed)
+	if terminal(p.Batch) && !(phaseOnly && lastFailed && p.Batch.Status == string(engine.BatchCompleted)) {
 		switch engine.BatchStatus(p.Batch.Status) {
 		case engine.BatchFailed:
 			return &exit{status: ExitFailed, text: because(fmt.Sprintf("batch %d failed", p.Batch.ID), p.Batch.Error)}
@@ -216,8 +218,8 @@ func outcome(p Progress) error {
 		}
 		return nil
 	}
-	if phase, ok := current(p); ok && phase.Status == string(engine.PhaseFailed) {
-		return &exit{status: ExitFailed, text: because("phase "+phase.Name+" failed", phase.Reason)}
+	if lastFailed {
+		return &exit{status: ExitFailed, text: because("phase "+last.Name+" failed", last.Reason)}
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 	case MemberRetried:
 		return retried(s, b, e, now)
 	case SequenceRetried:
-		return sequenceRetried(s, b, e)
+		return sequenceRetried(s, b, e, now)
 	case VersionPublished:
 		return versionPublished(b, s.Runbook, e, now)
 	}
@@ -409,7 +409,7 @@ func (b *Batch) pendingInit() *Phase {
 }
 
 // sequenceRetried begins a run without a member again, at the step that failed.
-func sequenceRetried(s State, b *Batch, e SequenceRetried) (Decision, error) {
+func sequenceRetried(s State, b *Batch, e SequenceRetried, now time.Time) (Decision, error) {
 	if s.Run == nil || s.Run.Member != 0 {
 		return Decision{}, fmt.Errorf("engine: %T without a run of the batch", e)
 	}
@@ -425,7 +425,11 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried) (Decision, error) {
 		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, and a newer one has its own or went on without", b.ID, p.Version)
 	}
 	run := s.Run.clone()
+	at := run.failedAt()
 	run.restart(e.Task)
+	if err := run.settle(s.Runbook, at, e.Resolve, now); err != nil {
+		return Decision{}, err
+	}
 	if run.Kind == KindOnComplete {
 		p.Merge = RunRunning
 	}

@@ -226,9 +226,13 @@ type (
 		Task    string
 		Resolve *StepResolved
 	}
-	// SequenceRetried: an init sequence, or on_complete steps, that failed try again.
-	// Needs the Run.
-	SequenceRetried struct{ Task string }
+	// SequenceRetried: an init sequence, or on_complete steps, that failed try again,
+	// with the step that failed resolved first where an administrator says so. Needs
+	// the Run and, to resolve a step, its Runbook.
+	SequenceRetried struct {
+		Task    string
+		Resolve *StepResolved
+	}
 	// VersionPublished: the runbook has a newer version, which is the Runbook.
 	VersionPublished struct {
 		Version   int

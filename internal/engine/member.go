@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // Enter puts a member into a phase execution, or behind the one it is still in,
@@ -61,6 +63,19 @@ func (r *Run) failedAt() int {
 	return slices.IndexFunc(r.Steps, func(s Step) bool {
 		return s.Rollback == "" && (s.Status == StepFailed || s.Status == StepPollTimeout)
 	})
+}
+
+// settle resolves the step that a run failed at, as an administrator says, before the
+// run begins again.
+func (r *Run) settle(rb *runbook.Runbook, at int, e *StepResolved, now time.Time) error {
+	if e == nil {
+		return nil
+	}
+	if e.Step != at {
+		return refuse("step %q is not the one that %s failed at, which is %q", r.nameOf(e.Step), r.who(), r.nameOf(at))
+	}
+	w := &walk{state: State{Runbook: rb}, run: r, now: now}
+	return w.settleStep(*e, &r.Steps[at])
 }
 
 // Count adds a run that ended to what its shard has counted.
@@ -267,14 +282,8 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 	run := s.Runs[failed].clone()
 	at := run.failedAt()
 	run.restart(e.Task)
-	if e.Resolve != nil {
-		w := &walk{state: State{Runbook: s.Runbooks[run.Version]}, run: run, now: now}
-		if e.Resolve.Step != at {
-			return Decision{}, refuse("step %q is not the one that member %d failed at, which is %q", run.nameOf(e.Resolve.Step), m.ID, run.nameOf(at))
-		}
-		if err := w.settleStep(*e.Resolve, &run.Steps[at]); err != nil {
-			return Decision{}, err
-		}
+	if err := run.settle(s.Runbooks[run.Version], at, e.Resolve, now); err != nil {
+		return Decision{}, err
 	}
 	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = MemberActive, nil, "", "", ""
 	m.OpenPhase, m.Queue = run.Phase, nil
