@@ -282,7 +282,7 @@ func TestStepSettledByHandLeadsOnWhereverThatWasCutShort(t *testing.T) {
 			mover, "move",
 			script{"Prepare": fails(errLost)},
 			skip("prepare", 0),
-			"", "init completed 0/0/0, create pending 0/0/0, verify pending 0/0/0",
+			"", "init completed 1/0/0, create pending 0/0/0, verify pending 0/0/0",
 		},
 		"marked done with a retry": {
 			twoSteps, "two",
