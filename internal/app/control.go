@@ -22,8 +22,8 @@ func (a *App) Pause(ctx context.Context, by Caller, batch int, why string) (Batc
 // Resume lets a paused batch go on. Asked of a batch that is not paused, it makes
 // sure that nothing was left behind. Errors: as Pause.
 func (a *App) Resume(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
-	return a.control(ctx, by, batch, "resume", "", why, func(_ *engine.Batch, m engine.Mark) (engine.Event, error) {
-		return engine.BatchResumed{By: m}, nil
+	return a.control(ctx, by, batch, "resume", "", why, func(*engine.Batch, engine.Mark) (engine.Event, error) {
+		return engine.BatchResumed{}, nil
 	})
 }
 

@@ -131,11 +131,11 @@ func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
 	c.wantStale(engine.PhaseDue{Phase: 2})
 	wantEffects(t, c.must(engine.PhaseWalked{Phase: 2, Pages: 3})) // a page was on its way
 	c.wantStale(engine.PhaseDue{Phase: 3})
-	d := c.must(engine.BatchResumed{By: by})
+	d := c.must(engine.BatchResumed{})
 	if c.b.Paused != nil || len(d.Effects) != 2 || d.Effects[0] != (engine.Release{}) || d.Effects[1].(engine.Announce).Phase != 3 {
 		t.Fatalf("effects %v", d.Effects)
 	}
-	again := c.must(engine.BatchResumed{By: by})
+	again := c.must(engine.BatchResumed{})
 	if !again.Repeated || len(again.Effects) != 2 {
 		t.Fatalf("resumed again: %+v", again)
 	}
@@ -146,7 +146,7 @@ func TestResumeTakesUpTheWalkAndTheInitThatThePauseHeldUp(t *testing.T) {
 	c := batchOf(t, source, false)
 	c.must(engine.BatchPaused{By: by})
 	c.wantStale(engine.PhaseDue{Phase: 1})
-	d := c.must(engine.BatchResumed{By: by})
+	d := c.must(engine.BatchResumed{})
 	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 1 {
 		t.Fatalf("init is not announced: %v", d.Effects)
 	}
@@ -154,7 +154,7 @@ func TestResumeTakesUpTheWalkAndTheInitThatThePauseHeldUp(t *testing.T) {
 	c.initEnds(true)
 	c.must(engine.PhaseDue{Phase: 2})
 	c.must(engine.BatchPaused{By: by})
-	d = c.must(engine.BatchResumed{By: by})
+	d = c.must(engine.BatchResumed{})
 	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 2 {
 		t.Fatalf("the walk is not taken up: %v", d.Effects)
 	}

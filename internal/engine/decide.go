@@ -204,7 +204,7 @@ type (
 	// BatchPaused: nothing more is to be dispatched for now.
 	BatchPaused struct{ By Mark }
 	// BatchResumed: it is to go on.
-	BatchResumed struct{ By Mark }
+	BatchResumed struct{}
 	// BatchStopped: an administrator cancels the batch.
 	BatchStopped struct{ By Mark }
 	// BatchDrained: no run of a cancelled batch is open.
@@ -218,7 +218,7 @@ type (
 	// PageCaughtUp: the runs of late members exist wherever the others' do.
 	PageCaughtUp struct{ Page int }
 	// MemberLeft: a member is removed. Needs Member, and Runbook of the batch's version.
-	MemberLeft struct{ By Mark }
+	MemberLeft struct{}
 	// MemberRetried: a member who failed tries again, with the step that failed
 	// resolved first where an administrator says so. Task names the request. Needs
 	// Member, Runs, Shards and Runbooks.

@@ -108,7 +108,7 @@ func TestPageThatJoinedFirstCatchesUpFirst(t *testing.T) {
 		t.Fatalf("joining %+v", c.b.Joining)
 	}
 	c.must(engine.BatchPaused{By: by})
-	d := c.must(engine.BatchResumed{By: by})
+	d := c.must(engine.BatchResumed{})
 	if len(d.Effects) != 2 || d.Effects[1].(engine.CatchUp).Page != 4 {
 		t.Fatalf("resume does not take up the catching up: %v", d.Effects)
 	}

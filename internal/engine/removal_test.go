@@ -29,7 +29,7 @@ func removed(t *testing.T) *person {
 
 func (p *person) leaves() engine.Decision {
 	p.t.Helper()
-	d, err := engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{By: by}, p.at)
+	d, err := engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{}, p.at)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -201,12 +201,12 @@ func TestNobodyIsRemovedWhoHasFailedOrWhoseBatchHasEnded(t *testing.T) {
 	p := enterOf(t, read(t, removing), 1, `{"Upn":"ann@x"}`)
 	failed := p.member
 	failed.Status = engine.MemberFailed
-	_, err := engine.Decide(engine.State{Batch: &p.batch, Member: &failed, Runbook: p.rb}, engine.MemberLeft{By: by}, now)
+	_, err := engine.Decide(engine.State{Batch: &p.batch, Member: &failed, Runbook: p.rb}, engine.MemberLeft{}, now)
 	wantRefusal(t, err, "has failed")
 	p.onBatch(engine.BatchStopped{By: by})
-	_, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{By: by}, now)
+	_, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{}, now)
 	wantRefusal(t, err, "has ended")
-	if _, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member}, engine.MemberLeft{By: by}, now); err == nil {
+	if _, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member}, engine.MemberLeft{}, now); err == nil {
 		t.Fatal("decided without the runbook")
 	}
 }

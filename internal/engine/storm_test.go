@@ -154,7 +154,7 @@ func (s *system) intervene() {
 	case 0:
 		s.batchEvent(engine.BatchPaused{By: mark})
 	case 1, 2:
-		s.batchEvent(engine.BatchResumed{By: mark})
+		s.batchEvent(engine.BatchResumed{})
 	case 3:
 		if s.pick(4) == 0 {
 			s.batchEvent(engine.BatchStopped{By: mark})

@@ -375,7 +375,7 @@ func TestPhaseThatFellDueWhileItsBatchWasPausedIsNotSkipped(t *testing.T) {
 	c.wantPhase(3, engine.PhaseSuperseded, "version 2")
 	c.wantPhase(4, engine.PhaseSkipped, "past due")
 	c.wantPhase(5, engine.PhasePending, "")
-	d := c.must(engine.BatchResumed{By: by})
+	d := c.must(engine.BatchResumed{})
 	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 5 {
 		t.Fatalf("effects %v", d.Effects)
 	}

@@ -22,11 +22,9 @@ type worker struct {
 	polling  map[string]bool           // the job at that place goes on, and has come
 	answers  map[string]message.Result // by message id, of jobs that were done before
 	executed map[string]int            // how often, by message id
-	merging  map[string]bool           // the jobs of on_complete steps, by message id
 	// of jobs with a short deadline, by message id
 	lost   map[string]bool
 	delays map[string]time.Duration
-	come   map[string]bool // by decision: some job of it has come
 	done   map[string]bool // by decision: some job of it was answered as done
 }
 
@@ -34,7 +32,7 @@ func newWorker(w *world) *worker {
 	return &worker{
 		w: w, rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{},
 		answers: map[string]message.Result{}, executed: map[string]int{},
-		merging: map[string]bool{}, lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{},
+		lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{},
 	}
 }
 
@@ -110,7 +108,6 @@ func (k *worker) answer(j message.Job) (message.Result, bool) {
 		k.w.problem("job %s (%s) of %s begins before the init sequence has ended", j.JobID, j.FunctionName, name)
 		return message.Result{}, false
 	}
-	k.merging[j.ID()] = strings.HasPrefix(name, "complete/")
 	k.w.decidePhases()
 	next, ok := k.deadline(name, j)
 	if !ok {
