@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// What follows from the end of runs without a member: the init sequence and the
+// on_complete steps.
+
+// endOfBatchRun carries the end of a run without a member over to the batch.
+func endOfBatchRun(b *Batch, run *Run, now time.Time) []Effect {
+	p, ok := b.Phase(run.Phase)
+	if !ok || p.Status != PhaseDispatched {
+		return nil
+	}
+	b.Revision++
+	if run.Kind == KindOnComplete {
+		p.Merge = run.Status
+		if run.Status == RunFailed {
+			p.Reason = clip("on_complete: " + run.Error)
+		}
+		_, effects := settle(b, now)
+		return effects
+	}
+	return endInit(b, p, run, now)
+}
+
+func initError(reason string) string { return "init failed: " + reason }
+
+func endInit(b *Batch, p *Phase, run *Run, now time.Time) []Effect {
+	p.Walked, p.CompletedAt = true, &now
+	switch run.Status {
+	case RunSucceeded:
+		p.Status = PhaseCompleted
+	case RunCancelled:
+		p.Status = PhaseCancelled
+	default:
+		p.Status, p.Reason = PhaseFailed, run.Error
+	}
+	next := b.pendingInit()
+	switch {
+	case b.Status == BatchCancelling: // it ends when no run is open
+		return nil
+	case next != nil: // of a newer version: it is what counts
+		b.Status = BatchDetected
+		return NextDue(b, now)
+	case p.Status == PhaseFailed:
+		return initFailed(b, p, now)
+	}
+	// Where init was run again for a new version, the phases may all have ended.
+	b.Status = BatchActive
+	_, effects := settle(b, now)
+	return effects
+}
+
+// initFailed fails a batch: nothing new begins. What is under way is finished first:
+// removals, and where init was run again for a new version, what the one before it
+// has begun.
+func initFailed(b *Batch, p *Phase, now time.Time) []Effect {
+	b.Status, b.Error = BatchActive, initError(p.Reason)
+	for i := range b.Phases {
+		if q := &b.Phases[i]; q.Status == PhasePending {
+			q.Status, q.CompletedAt, q.Reason = PhaseCancelled, &now, b.Error
+		}
+	}
+	_, effects := settle(b, now)
+	return effects
+}
+
+// initFailure says why init failed for good; empty where it did not, or a newer
+// version has its own or went on without.
+func (b *Batch) initFailure() string {
+	reason := ""
+	for _, p := range b.Phases {
+		switch {
+		case p.Kind == KindInit && p.Status == PhaseFailed:
+			reason = initError(p.Reason)
+		case p.Kind == KindInit || p.Kind == KindPhase && p.DispatchedAt != nil:
+			reason = ""
+		}
+	}
+	return reason
+}
+
+// pendingInit is the init sequence that has not begun.
+func (b *Batch) pendingInit() *Phase {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == KindInit && p.Status == PhasePending {
+			return p
+		}
+	}
+	return nil
+}
+
+// sequenceRetried begins a run without a member again, at the step that failed.
+func sequenceRetried(s State, b *Batch, e SequenceRetried, now time.Time) (Decision, error) {
+	if s.Run == nil || s.Run.Member != 0 {
+		return Decision{}, fmt.Errorf("engine: %T without a run of the batch", e)
+	}
+	p, ok := b.Phase(s.Run.Phase)
+	switch {
+	case s.Run.Task == e.Task:
+		return Decision{Repeated: true, Effects: []Effect{StartNext{Phase: s.Run.Phase}}}, nil
+	case !ok || s.Run.Status != RunFailed:
+		return Decision{}, refuse("the %s steps of batch %d have not failed", s.Run.who(), b.ID)
+	case b.Gate() == Stopped:
+		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
+	case p.Kind == KindInit && (b.initFailure() == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q Phase) bool { return q.Kind == KindInit })):
+		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, and a newer one has its own or went on without", b.ID, p.Version)
+	}
+	run := s.Run.clone()
+	at := run.failedAt()
+	run.restart(e.Task)
+	if err := run.settle(s.Runbook, at, e.Resolve, now); err != nil {
+		return Decision{}, err
+	}
+	if run.Kind == KindOnComplete {
+		p.Merge = RunRunning
+	}
+	p.reopen()
+	b.reopen()
+	if run.Kind == KindInit {
+		b.Status, b.Error = BatchInitDispatched, ""
+		b.bringBack()
+	}
+	return Decision{Batch: b, Runs: []*Run{run}, Effects: []Effect{StartNext{Phase: run.Phase}}}, nil
+}
+
+// bringBack lets the phases wait again that were not to begin since init failed.
+func (b *Batch) bringBack() {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; p.Kind == KindPhase && p.Version == b.Version && p.Status == PhaseCancelled && p.DispatchedAt == nil {
+			p.Status, p.CompletedAt, p.Reason = PhasePending, nil, ""
+		}
+	}
+}
