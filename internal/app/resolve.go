@@ -28,7 +28,7 @@ func (a *App) MarkStepDone(ctx context.Context, by Caller, batch int, stepID int
 	if len(result) > 0 && !json.Valid(result) {
 		return StepView{}, fail(CodeInvalid, "the result is not JSON")
 	}
-	return a.resolveStep(ctx, by, batch, stepID, "mark-step-done", engine.StepResolved{Result: result, By: engine.Mark{By: by.Name, Why: why}})
+	return a.resolveStep(ctx, by, batch, stepID, "mark-done", engine.StepResolved{Result: result, By: engine.Mark{By: by.Name, Why: why}})
 }
 
 func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int64, action string, e engine.StepResolved) (StepView, error) {

@@ -114,7 +114,7 @@ func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
 		if v := s.step(b.ID, 1, "copy"); string(v.Params) != `{"User":"by hand"}` {
 			t.Errorf("%s", v.Params)
 		}
-		if got := trailText(s.trail(b.ID)); strings.Count(got, "mark-step-done") != 1 || !strings.Contains(got, "done by hand") {
+		if got := trailText(s.trail(b.ID)); strings.Count(got, "mark-done") != 1 || !strings.Contains(got, "done by hand") {
 			t.Errorf("the trail: %s", got)
 		}
 	})
