@@ -50,7 +50,9 @@ func TestPausesAndResumptionsInTheMiddleOfEverythingLoseNothing(t *testing.T) {
 		must(s, 0, err)
 		var all sync.WaitGroup
 		for _, process := range []*app.App{s.app, s.other} {
+			s.asking.Add(1)
 			all.Go(func() {
+				defer s.asking.Add(-1)
 				for range 5 {
 					if _, err := process.Pause(s.ctx, ada, b.ID, ""); err != nil {
 						t.Error(describe(err))
@@ -88,7 +90,9 @@ func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
 				must(s, 0, err)
 				var all sync.WaitGroup
 				for _, process := range []*app.App{s.app, s.other} {
+					s.asking.Add(1)
 					all.Go(func() {
+						defer s.asking.Add(-1)
 						if _, err := process.Cancel(s.ctx, ada, b.ID, ""); err != nil {
 							t.Error(describe(err))
 						}

@@ -34,6 +34,7 @@ type stage struct {
 	script script                              // what the worker answers; true where it says nothing
 	park   func(kind string, body string) bool // events that are kept back, for now
 	begun  atomic.Int64                        // messages that were received
+	asking atomic.Int64                        // callers of use cases beside the messages: it is not quiet before they are done
 	done   atomic.Int64                        // of those, the ones that are settled
 	mu     sync.Mutex                          // what follows
 	past   []past                              // all messages that the processes were given
@@ -215,7 +216,7 @@ func (s *stage) deliver() {
 // quiet tells whether no message is there or under way.
 func (s *stage) quiet() bool {
 	begun := s.begun.Load()
-	if s.done.Load() != begun {
+	if s.done.Load() != begun || s.asking.Load() > 0 {
 		return false
 	}
 	for path, e := range s.broker.Stats().Entities {
