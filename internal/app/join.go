@@ -112,7 +112,7 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	if err != nil {
 		return b, err
 	}
-	join := d.Batch.Joining[len(d.Batch.Joining)-1]
+	join := engine.Join{Page: d.Batch.PageCount(), First: b.Doc.Members + 1}
 	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
 	for i, row := range rows {
 		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Status: engine.MemberActive, AddedAt: now}

@@ -64,6 +64,9 @@ func (b *Batch) Remaining() []string {
 	return names
 }
 
+// hasEnded tells whether nothing more begins in the batch.
+func (b *Batch) hasEnded() bool { return b.Status.Terminal() || b.Status == BatchCancelling }
+
 func (b *Batch) clone() *Batch {
 	c := *b
 	c.Phases = slices.Clone(b.Phases)
@@ -93,12 +96,24 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 		return stopped(b, e.By, now)
 	case BatchDrained:
 		return drained(b, now), nil
+	case BatchFilled:
+		return filled(b, now)
 	case MembersJoined:
 		return joined(b, e)
 	case PageCaughtUp:
 		return caughtUp(b, e.Page, now), nil
 	case MemberLeft:
-		return left(s, b, now)
+		return left(s, b, e, now)
+	case RemovalsHeld:
+		return removalsHeld(b, e, now)
+	case RemovalsConfirmed:
+		return removalsConfirmed(b, e.By)
+	case RemovalsDiscarded:
+		return removalsDiscarded(b)
+	case RemovalsDone:
+		return removalsDone(b)
+	case MembersKept:
+		return membersKept(b, e.Count)
 	case MemberRetried:
 		return retried(s, b, e, now)
 	case SequenceRetried:
@@ -113,7 +128,7 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 // in order, one at a time.
 func advance(b *Batch, now time.Time) (Decision, error) {
 	switch {
-	case b.Status.Terminal() || b.Status == BatchCancelling:
+	case b.hasEnded():
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be advanced", b.ID, b.Status)
 	case !b.Manual:
 		return Decision{}, refuse("batch %d follows its schedule: only a manual batch is advanced by hand", b.ID)
@@ -152,17 +167,17 @@ func underWay(p Phase) string {
 	return "all its members have ended there"
 }
 
-// phaseDue dispatches a phase whose time has come. While the init sequence runs,
-// an earlier phase that is due has not reached all members, the batch is paused or
-// a gate is closed, it stays pending: what it waits for announces it in the end
-// (see NextDue).
+// phaseDue dispatches a phase whose time has come. While the batch is being filled,
+// the init sequence runs, an earlier phase that is due has not reached all members, the
+// batch is paused or a gate is closed, it stays pending: what it waits for announces it
+// in the end (see NextDue).
 func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 	p, ok := b.Phase(id)
 	if !ok || p.Kind == KindRemoval {
 		return Decision{}, refuse("batch %d has no phase execution %d", b.ID, id)
 	}
 	switch {
-	case b.Gate() != Open:
+	case b.Filling, b.Gate() != Open:
 		return Decision{Stale: true}, nil
 	case p.Status == PhaseDispatched && !p.Walked:
 		return Decision{Repeated: true}, nil
@@ -287,7 +302,7 @@ func settleBatch(b *Batch, now time.Time) bool {
 			failed = append(failed, p.Name)
 		}
 	}
-	b.Ended, b.CompletedAt, b.Status, b.Paused, b.Error = true, &now, BatchFailed, nil, b.initFailure()
+	b.Ended, b.CompletedAt, b.Status, b.Paused, b.Held, b.Error = true, &now, BatchFailed, nil, nil, b.initFailure()
 	switch {
 	case b.Error != "":
 	case completed:

@@ -11,7 +11,7 @@ import (
 // paused keeps a batch from dispatching anything more for now.
 func paused(b *Batch, by Mark) (Decision, error) {
 	switch {
-	case b.Status.Terminal() || b.Status == BatchCancelling:
+	case b.hasEnded():
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be paused", b.ID, b.Status)
 	case b.Paused != nil:
 		return Decision{Repeated: true}, nil
@@ -23,7 +23,7 @@ func paused(b *Batch, by Mark) (Decision, error) {
 // resumed lets a paused batch go on: the runs that were held, the phases that were
 // being walked or fell due, and the members who were catching up.
 func resumed(b *Batch, now time.Time) (Decision, error) {
-	if b.Status.Terminal() || b.Status == BatchCancelling {
+	if b.hasEnded() {
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be resumed", b.ID, b.Status)
 	}
 	d := Decision{Batch: b}
@@ -55,7 +55,7 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be cancelled", b.ID, b.Status)
 	}
 	begun := slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.DispatchedAt != nil })
-	b.Status, b.Cancelled, b.Paused = BatchCancelling, &by, nil
+	b.Status, b.Cancelled, b.Paused, b.Filling, b.Held = BatchCancelling, &by, nil, false, nil
 	for i := range b.Phases {
 		if p := &b.Phases[i]; p.Status == PhasePending {
 			p.Status, p.CompletedAt, p.Reason = PhaseCancelled, &now, batchCancelled
@@ -107,15 +107,18 @@ func (p *Phase) merged() bool {
 // advanced to. Such a phase is skipped, unless it is to be run again, or the one that
 // it takes the place of was due and still waited: nobody has been through it. A batch
 // that ended once stays with its version, though a retry opens it again.
+//
+// One that is still being filled is as if it had been made with the newer version:
+// nobody has been through anything, so nothing of it is skipped, init neither.
 func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now time.Time) (Decision, error) {
 	if rb == nil {
 		return Decision{}, fmt.Errorf("engine: %T without the runbook", e)
 	}
-	if b.Ended || b.Status.Terminal() || b.Status == BatchCancelling || e.Version <= b.Version {
+	if b.Ended || b.hasEnded() || e.Version <= b.Version {
 		return Decision{Stale: true}, nil
 	}
 	passed, waited := map[string]bool{}, map[string]bool{}
-	initPending := b.pendingInit() != nil || b.initFailure() != ""
+	initPending := b.Filling || b.pendingInit() != nil || b.initFailure() != ""
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		passed[p.Name] = passed[p.Name] || p.Kind == KindPhase && (p.DispatchedAt != nil || p.Status == PhaseSkipped)
@@ -130,14 +133,14 @@ func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now tim
 		if b.Status == BatchActive {
 			b.Status = BatchDetected
 		}
-	} else if b.Status == BatchDetected {
+	} else if b.Status == BatchDetected && !b.Filling {
 		b.Status = BatchActive
 	}
 	first := len(b.Phases) // never 0: the version before had phases
 	b.addPhases(rb, e.Version)
 	for i := first; i < len(b.Phases); i++ {
 		p := &b.Phases[i]
-		if !e.Rerun && !waited[p.Name] && (due(p, now) || b.Manual && passed[p.Name]) {
+		if !e.Rerun && !b.Filling && !waited[p.Name] && (due(p, now) || b.Manual && passed[p.Name]) {
 			p.Status, p.CompletedAt, p.Reason = PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", e.Version)
 		}
 	}

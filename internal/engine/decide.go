@@ -209,6 +209,8 @@ type (
 	BatchStopped struct{ By Mark }
 	// BatchDrained: no run of a cancelled batch is open.
 	BatchDrained struct{}
+	// BatchFilled: the members that a batch was made for are written.
+	BatchFilled struct{}
 	// MembersJoined: so many members, of one page, are added to a batch. Key is the
 	// first one's.
 	MembersJoined struct {
@@ -217,8 +219,25 @@ type (
 	}
 	// PageCaughtUp: the runs of late members exist wherever the others' do.
 	PageCaughtUp struct{ Page int }
-	// MemberLeft: a member is removed. Needs Member, and Runbook of the batch's version.
-	MemberLeft struct{}
+	// MemberLeft: a member is removed, by an administrator or, where By is empty, for
+	// the source no longer has them. Needs Member, and Runbook of the batch's version.
+	MemberLeft struct{ By string }
+	// RemovalsHeld: the source lacks so many of the batch's active members that an
+	// administrator is to say whether they are to go. None withdraws it: they are back,
+	// or few enough.
+	RemovalsHeld struct {
+		Members, Of int
+		Reason      string
+	}
+	// RemovalsConfirmed: an administrator lets the members go whose removal is held.
+	RemovalsConfirmed struct{ By Mark }
+	// RemovalsDiscarded: an administrator keeps them.
+	RemovalsDiscarded struct{ By Mark }
+	// RemovalsDone: those whose removal was confirmed are removed.
+	RemovalsDone struct{}
+	// MembersKept: so many members are by now kept though the source lacks them. Some
+	// of those whom an administrator kept are back in it, or were removed by hand.
+	MembersKept struct{ Count int }
 	// MemberRetried: a member who failed tries again, with the step that failed
 	// resolved first where an administrator says so. Task names the request. Needs
 	// Member, Runs, Shards and Runbooks.
@@ -241,29 +260,35 @@ type (
 	}
 )
 
-func (RunStarted) event()       {}
-func (StepResult) event()       {}
-func (PollDue) event()          {}
-func (RetryDue) event()         {}
-func (DeadlineDue) event()      {}
-func (RunReleased) event()      {}
-func (RunStopped) event()       {}
-func (StepResolved) event()     {}
-func (Advanced) event()         {}
-func (PhaseDue) event()         {}
-func (PhaseWalked) event()      {}
-func (PhaseCounted) event()     {}
-func (PhaseApproved) event()    {}
-func (BatchPaused) event()      {}
-func (BatchResumed) event()     {}
-func (BatchStopped) event()     {}
-func (BatchDrained) event()     {}
-func (MembersJoined) event()    {}
-func (PageCaughtUp) event()     {}
-func (MemberLeft) event()       {}
-func (MemberRetried) event()    {}
-func (SequenceRetried) event()  {}
-func (VersionPublished) event() {}
+func (RunStarted) event()        {}
+func (StepResult) event()        {}
+func (PollDue) event()           {}
+func (RetryDue) event()          {}
+func (DeadlineDue) event()       {}
+func (RunReleased) event()       {}
+func (RunStopped) event()        {}
+func (StepResolved) event()      {}
+func (Advanced) event()          {}
+func (PhaseDue) event()          {}
+func (PhaseWalked) event()       {}
+func (PhaseCounted) event()      {}
+func (PhaseApproved) event()     {}
+func (BatchPaused) event()       {}
+func (BatchResumed) event()      {}
+func (BatchStopped) event()      {}
+func (BatchDrained) event()      {}
+func (BatchFilled) event()       {}
+func (MembersJoined) event()     {}
+func (PageCaughtUp) event()      {}
+func (MemberLeft) event()        {}
+func (RemovalsHeld) event()      {}
+func (RemovalsConfirmed) event() {}
+func (RemovalsDiscarded) event() {}
+func (RemovalsDone) event()      {}
+func (MembersKept) event()       {}
+func (MemberRetried) event()     {}
+func (SequenceRetried) event()   {}
+func (VersionPublished) event()  {}
 
 // Refusal is an event that the state does not allow, told to whoever asked.
 type Refusal struct{ Reason string }

@@ -138,21 +138,27 @@ func (b *Batch) joiningWaits() string {
 }
 
 // joined adds members of one page to a batch, and the page to what the phases that
-// are under way or done wait for.
+// are under way or done wait for. Where there are none the page has nothing to catch
+// up on: the walk of the phase that comes next, or of the one that is under way, comes
+// to it as to the others.
 func joined(b *Batch, e MembersJoined) (Decision, error) {
-	if b.Status.Terminal() || b.Status == BatchCancelling {
+	if b.hasEnded() {
 		return Decision{}, refuse("batch %d has ended (%s): nobody can be added", b.ID, b.Status)
 	}
-	if len(b.Joining) >= mostJoining {
+	behind := b.behind()
+	if len(behind) > 0 && len(b.Joining) >= mostJoining {
 		return Decision{}, refuse("%d pages of members who were added to batch %d have not caught up: add more when they have (%s)", len(b.Joining), b.ID, b.joiningWaits())
 	}
 	join := Join{Page: b.PageCount() + 1, First: b.Members + 1, Key: e.Key}
-	for _, p := range b.behind() {
+	for _, p := range behind {
 		join.Phases = append(join.Phases, p.ID)
 		p.Shards++
 		p.reopen()
 	}
 	b.Members, b.Pages = b.Members+e.Members, join.Page
+	if len(behind) == 0 {
+		return Decision{Batch: b}, nil
+	}
 	b.Joining = append(slices.Clone(b.Joining), join)
 	return Decision{Batch: b, Effects: []Effect{CatchUp{join}}}, nil
 }
@@ -202,27 +208,29 @@ func (b *Batch) PageCount() int {
 }
 
 // left removes a member: what is under way for it ends, and the runbook's steps
-// for those who leave are run.
-func left(s State, b *Batch, now time.Time) (Decision, error) {
+// for those who leave are run. While the batch is being filled they are not: nothing
+// was started for anybody, so there is nothing to undo, and the member is shown as
+// removed without a removal.
+func left(s State, b *Batch, e MemberLeft, now time.Time) (Decision, error) {
 	if s.Member == nil {
 		return Decision{}, ErrMemberNeeded
 	}
 	if s.Runbook == nil {
-		return Decision{}, fmt.Errorf("engine: %T without the runbook", MemberLeft{})
+		return Decision{}, fmt.Errorf("engine: %T without the runbook", e)
 	}
 	m := *s.Member
 	switch {
 	case m.Status == MemberRemoved:
 		return Decision{Repeated: true, Effects: []Effect{Remove{}}}, nil
-	case b.Status.Terminal() || b.Status == BatchCancelling:
+	case b.hasEnded():
 		return Decision{}, refuse("batch %d has ended (%s): nobody can be removed", b.ID, b.Status)
 	case m.Status == MemberFailed:
 		return Decision{}, refuse("member %d has failed and takes part in nothing more; retry the member, or leave it", m.ID)
 	}
-	m.Status, m.RemovedAt, m.Leaving = MemberRemoved, &now, true
+	m.Status, m.RemovedAt, m.RemovedBy, m.Leaving = MemberRemoved, &now, e.By, true
 	b.Removed++
 	d := Decision{Batch: b, Member: &m, Effects: []Effect{Remove{}}}
-	if len(s.Runbook.OnMemberRemoved) == 0 {
+	if b.Filling || len(s.Runbook.OnMemberRemoved) == 0 {
 		return d, nil
 	}
 	m.Removal = b.removal(now)

@@ -30,7 +30,7 @@ func (b *Batch) inOrder() []*Phase {
 // still being walked, by a pause or by a gate.
 func NextDue(b *Batch, now time.Time) []Effect {
 	first := b.firstDue(now)
-	if b.Status == BatchDetected && !b.Manual {
+	if b.Status == BatchDetected && !b.Manual && !b.Filling {
 		first = b.pendingInit()
 	}
 	if first == nil || b.Gate() != Open || b.gateBefore(first) != "" {

@@ -31,10 +31,13 @@ type Batch struct {
 	Members          int         `json:"members"`                // ever added; member ids run from 1 to this
 	Removed          int         `json:"removed,omitempty"`      // of them
 	Pages            int         `json:"pages,omitempty"`        // of members; see PageCount
+	Filling          bool        `json:"filling,omitempty"`      // its members are being written: nothing begins
 	Paused           *Mark       `json:"paused,omitempty"`       // nothing new is dispatched
 	Cancelled        *Mark       `json:"cancelled,omitempty"`
 	Revision         int         `json:"revision,omitempty"` // counts the decisions on it, so that what follows from each is told apart
 	Joining          []Join      `json:"joining,omitempty"`  // pages of members added late that have not caught up
+	Held             *Held       `json:"held,omitempty"`     // removals that the source asks for and that wait for an administrator
+	Kept             int         `json:"kept,omitempty"`     // members whom the source lacks and an administrator keeps
 	Phases           []Phase     `json:"phases"`             // append-only: an execution's place never changes
 }
 
@@ -43,6 +46,17 @@ type Mark struct {
 	By  string    `json:"by"`
 	At  time.Time `json:"at"`
 	Why string    `json:"why,omitempty"`
+}
+
+// Held is a removal of so many members at once that an administrator is to confirm
+// it first. It tells how many, not who: that is for the source to say, each time that
+// it is read.
+type Held struct {
+	Members   int       `json:"members"`
+	Of        int       `json:"of"` // the batch's active members
+	Reason    string    `json:"reason"`
+	Since     time.Time `json:"since"`
+	Confirmed *Mark     `json:"confirmed,omitempty"` // they are being removed
 }
 
 // Join is a page of members added late and the phase executions, in order, that
@@ -106,16 +120,18 @@ type Member struct {
 	ID         int                        `json:"memberId"` // counts from 1 within the batch
 	Page       int                        `json:"page"`     // which shard counts the member, in every phase
 	Key        string                     `json:"key"`
+	Hash       string                     `json:"hash,omitempty"`       // of the source's row, to know when it changes; empty where no source is read
 	Data       map[string]json.RawMessage `json:"data"`                 // the columns of the source
 	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"` // what output_params took from results
 	Status     MemberStatus               `json:"status"`
 	AddedAt    time.Time                  `json:"addedAt"`
 	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
-	Removal    int                        `json:"removal,omitempty"`  // the execution of the member's removal steps; 0 for none
-	Leaving    bool                       `json:"leaving,omitempty"`  // removed, and what that asks for is not yet set going
-	Error      string                     `json:"error,omitempty"`    // why the member, or the removal, failed
-	FailedIn   string                     `json:"failedIn,omitempty"` // the phase that the member failed in
+	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who did; empty where the source no longer had them
+	Removal    int                        `json:"removal,omitempty"`   // the execution of the member's removal steps; 0 for none
+	Leaving    bool                       `json:"leaving,omitempty"`   // removed, and what that asks for is not yet set going
+	Error      string                     `json:"error,omitempty"`     // why the member, or the removal, failed
+	FailedIn   string                     `json:"failedIn,omitempty"`  // the phase that the member failed in
 	FailedStep string                     `json:"failedStep,omitempty"`
 	OpenPhase  int                        `json:"openPhase,omitempty"` // the execution the member is in; 0 for none
 	Queue      []int                      `json:"queue,omitempty"`     // executions that wait for the member, in order
