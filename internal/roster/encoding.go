@@ -3,9 +3,9 @@ package roster
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 const saveAs = `save it as "CSV UTF-8 (comma delimited)" in Excel, or as UTF-8 in a text editor`
@@ -55,52 +55,16 @@ func invalidAt(line []byte) int {
 }
 
 // encode makes the JSON value of a field: a string, or for a multi-valued column an
-// array. The parts of a delimited list are trimmed and empty ones dropped; an empty
-// field is an empty array.
+// array.
 func encode(format, field string) (json.RawMessage, error) {
-	var value any
-	switch format {
-	case "":
-		value = field
-	case "semicolon_delimited":
-		value = split(field, ";")
-	case "comma_delimited":
-		value = split(field, ",")
-	case "json_array":
-		return jsonArray(field)
-	default:
-		return nil, fmt.Errorf("the runbook gives it the format %q, which is none of semicolon_delimited, comma_delimited and json_array", format)
+	if format != "" {
+		return runbook.ParseList(format, field)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
+	if err := e.Encode(field); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSpace(b.Bytes()), nil
-}
-
-func split(field, sep string) []string {
-	parts := []string{}
-	for part := range strings.SplitSeq(field, sep) {
-		if part = strings.TrimSpace(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return parts
-}
-
-func jsonArray(field string) (json.RawMessage, error) {
-	if strings.TrimSpace(field) == "" {
-		return json.RawMessage("[]"), nil
-	}
-	var elements []json.RawMessage
-	if err := json.Unmarshal([]byte(field), &elements); err != nil || elements == nil {
-		return nil, fmt.Errorf("%q is not a JSON array", short(field))
-	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, []byte(field)); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }

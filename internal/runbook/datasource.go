@@ -1,6 +1,7 @@
 package runbook
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,9 +16,9 @@ var columnFormats = []string{FormatSemicolonDelimited, FormatCommaDelimited, For
 // dataSource reads data_source. A csv source without a connection has no place
 // to fetch from: its members are uploaded, its batches are started by hand, and
 // so it needs no batch time.
-func (p *parser) dataSource(n *yaml.Node, path string) DataSource {
-	var ds DataSource
-	f, ok := p.object(n, path, "type", "connection", "warehouse_id", "query", "primary_key", "batch_time_column", "batch_time", "multi_valued_columns")
+func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
+	var ds draftSource
+	f, ok := p.object(n, path, "type", "connection", "warehouse_id", "query", "primary_key", "batch_time_column", "batch_time", "time_zone", "multi_valued_columns", "timeout", "removal_guard")
 	if !ok {
 		return ds
 	}
@@ -39,16 +40,43 @@ func (p *parser) dataSource(n *yaml.Node, path string) DataSource {
 	if f.has("warehouse_id") && ds.Type != SourceDatabricks && ds.Type != "" {
 		p.errorf(f.at("warehouse_id"), f.join("warehouse_id"), CodeBadValue, "is only for databricks")
 	}
-	uploaded := ds.Type == SourceCSV && !f.has("connection")
+	ds.uploaded = ds.Type == SourceCSV && !f.has("connection")
 	timed := f.has("batch_time") || f.has("batch_time_column") || f.refused["batch_time"] || f.refused["batch_time_column"]
 	switch {
 	case f.has("batch_time") && f.has("batch_time_column"):
 		p.errorf(f.at("batch_time"), f.join("batch_time"), CodeBadValue, "excludes batch_time_column; keep one of the two")
-	case !timed && !uploaded && ds.Type != "":
+	case !timed && !ds.uploaded && ds.Type != "":
 		p.errorf(f.pos, path, CodeMissingField, `"batch_time_column" or "batch_time" is missing`)
 	}
-	ds.MultiValued = f.multiValued(ds)
+	ds.TimeZone = f.timeZone("time_zone")
+	ds.MultiValued = f.multiValued(ds.DataSource)
+	ds.Timeout = f.duration("timeout")
+	ds.RemovalGuard = f.percentage("removal_guard")
+	if f.has("removal_guard") {
+		ds.guard = f.at("removal_guard")
+	}
+	f.querying(&ds)
 	return ds
+}
+
+// querying checks what is about the query, and fills in what was left out.
+func (f fields) querying(ds *draftSource) {
+	if ds.uploaded {
+		for _, name := range []string{"time_zone", "timeout", "removal_guard"} {
+			if f.has(name) {
+				f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is only for a source that is queried; the members of a csv without a connection are uploaded")
+			}
+		}
+		return
+	}
+	if f.has("time_zone") && f.has("batch_time") && !f.has("batch_time_column") {
+		f.p.errorf(f.at("time_zone"), f.join("time_zone"), CodeBadValue, "is only for the times of a batch_time_column")
+	}
+	if ds.Timeout > MaxQueryTimeout {
+		f.p.errorf(f.at("timeout"), f.join("timeout"), CodeBadValue, "is longer than 8m, which is the longest time a query can be given")
+	}
+	ds.Timeout = cmp.Or(ds.Timeout, DefaultQueryTimeout)
+	ds.RemovalGuard = cmp.Or(ds.RemovalGuard, DefaultRemovalGuard)
 }
 
 // oneOf reads a field as one of a few words.

@@ -12,12 +12,20 @@ import (
 // draft is a runbook with the positions that the checks across its parts need.
 type draft struct {
 	name, description string
-	source            DataSource
+	source            draftSource
+	quiet             *QuietHours
+	quietPos          position
 	retry             *Retry
 	init              []draftStep
 	phases            []draftPhase
 	removed           []draftStep
 	rollbacks         []draftRollback
+}
+
+type draftSource struct {
+	DataSource
+	uploaded bool     // there is no place to be asked
+	guard    position // of removal_guard; zero when absent
 }
 
 type draftPhase struct {
@@ -63,7 +71,7 @@ type output struct {
 // runbook drops the positions.
 func (d *draft) runbook() *Runbook {
 	r := &Runbook{
-		Name: d.name, Description: d.description, DataSource: d.source, Retry: d.retry,
+		Name: d.name, Description: d.description, DataSource: d.source.DataSource, QuietHours: d.quiet, Retry: d.retry,
 		Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
 	}
 	for _, ph := range d.phases {
@@ -86,7 +94,7 @@ func steps(drafts []draftStep) []Step {
 
 func (p *parser) runbook(root *yaml.Node) *draft {
 	d := &draft{}
-	f, ok := p.object(root, "", "name", "description", "data_source", "retry", "init", "phases", "on_member_removed", "rollbacks")
+	f, ok := p.object(root, "", "name", "description", "data_source", "quiet_hours", "retry", "init", "phases", "on_member_removed", "rollbacks")
 	if !ok {
 		return d
 	}
@@ -96,6 +104,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	if n, ok := f.values["data_source"]; ok {
 		d.source = p.dataSource(n, f.join("data_source"))
 	}
+	d.quiet, d.quietPos = f.quietHours(), f.at("quiet_hours")
 	d.retry = f.retry()
 	d.init = f.steps("init", 0)
 	d.phases = f.phases()

@@ -25,8 +25,10 @@ const (
 	CodeBadDuration      = "bad-duration"                 // not 30s, 15m, 24h, 7d
 	CodeBadEncoding      = "bad-encoding"                 // not UTF-8
 	CodeBadName          = "bad-name"                     // a name with characters it cannot have
-	CodeBadOffset        = "bad-offset"                   // not T-5d, T-4h, T-30m, T-90s, T-0
+	CodeBadOffset        = "bad-offset"                   // not T-5d, T-4h, T-30m, T-90s, T-0, T+1d
 	CodeBadPercent       = "bad-percent"                  // not 20%, 97.5%
+	CodeBadTimeOfDay     = "bad-time-of-day"              // not 08:00
+	CodeBadTimeZone      = "bad-time-zone"                // not in the IANA database
 	CodeBadTemplate      = "bad-template"                 // not {{name}}
 	CodeBadType          = "bad-type"                     // a list where text belongs, and the like
 	CodeBadValue         = "bad-value"                    // right type, impossible value
@@ -45,6 +47,8 @@ const (
 	CodeNestedRollback   = "nested-rollback"              // a rollback cannot be rolled back
 	CodeOutputMaybe      = "output-may-be-missing"        // warning: on_member_removed uses an output
 	CodeOutputTwice      = "output-twice"                 // warning: two steps write one variable
+	CodeNoEffect         = "no-effect"                    // warning: changes nothing in this runbook
+	CodePastDue          = "past-due"                     // warning: due before there can be a batch
 	CodeNoPhaseBefore    = "no-phase-before"              // require_success on the first phase
 	CodeOnCompleteData   = "on-complete-uses-member-data" // on_complete has no member
 	CodeOnCompleteOutput = "on-complete-output"           // an output of on_complete is no member's

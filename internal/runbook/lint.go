@@ -18,6 +18,7 @@ func (p *parser) lint(d *draft) {
 	}
 	l.declare()
 	l.order()
+	l.timing()
 	l.gates()
 	l.initSteps()
 	l.phaseSteps()
@@ -106,6 +107,24 @@ func (l *linter) order() {
 			l.p.warnf(ph.pos, ph.path+".offset", CodePhaseOrder, "falls due before the phase %q, which is listed above it and so comes first in a batch that is advanced by hand", clip(before.Name))
 		}
 		before = ph
+	}
+}
+
+// timing warns of what the source of the members makes pointless.
+func (l *linter) timing() {
+	if l.d.quiet != nil && l.d.source.uploaded {
+		l.p.warnf(l.d.quietPos, "quiet_hours", CodeNoEffect, "hold automated batches only; those of a csv without a connection are advanced by hand")
+	}
+	if l.d.source.BatchTime != BatchTimeImmediate {
+		return
+	}
+	if l.d.source.guard != (position{}) {
+		l.p.warnf(l.d.source.guard, "data_source.removal_guard", CodeNoEffect, "has nothing to hold: with batch_time: immediate nobody is removed for missing from the result")
+	}
+	for _, ph := range l.d.phases {
+		if ph.valid && ph.Offset > 0 {
+			l.p.warnf(ph.pos, ph.path+".offset", CodePastDue, "is before the start, and with batch_time: immediate a batch starts when it is made: the phase is due at once, as with T-0")
+		}
 	}
 }
 

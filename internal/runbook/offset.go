@@ -13,30 +13,39 @@ import (
 // and far below what time.Duration can hold.
 const maxSpan = 3650 * 24 * time.Hour
 
-// Offset is how many whole minutes before a batch's start a phase falls due.
+// Offset is how many whole minutes before a batch's start a phase falls due. It is
+// negative for a phase that falls due after the start.
 type Offset int
 
-// ParseOffset reads T-5d, T-4h, T-30m, T-90s or T-0. Seconds are rounded up to
-// whole minutes. Offsets after the start (T+1d) are refused.
+const offsetForms = "T-5d, T-4h, T-30m, T-90s, T-0 or T+1d"
+
+// ParseOffset reads T-5d, T-4h, T-30m or T-90s, the same with T+ for after the start,
+// and T-0, for which T+0 is possible too. Seconds are rounded up to whole minutes,
+// away from the start.
 func ParseOffset(s string) (Offset, error) {
-	if strings.HasPrefix(s, "T+") {
-		return 0, fmt.Errorf("offset %q lies after the batch start; only T- and T-0 are possible", clip(s))
-	}
-	rest, ok := strings.CutPrefix(s, "T-")
-	if !ok {
-		return 0, fmt.Errorf("offset %q is not of the form T-5d, T-4h, T-30m, T-90s or T-0", clip(s))
+	rest, before := strings.CutPrefix(s, "T-")
+	if !before {
+		var after bool
+		if rest, after = strings.CutPrefix(s, "T+"); !after {
+			return 0, fmt.Errorf("offset %q is not of the form %s", clip(s), offsetForms)
+		}
 	}
 	if rest == "0" {
 		return 0, nil
 	}
 	d, err := ParseDuration(rest)
 	if err != nil {
-		return 0, fmt.Errorf("offset %q is not of the form T-5d, T-4h, T-30m, T-90s or T-0: %w", clip(s), err)
+		return 0, fmt.Errorf("offset %q is not of the form %s: %w", clip(s), offsetForms, err)
 	}
-	return Offset(math.Ceil(d.Minutes())), nil
+	minutes := Offset(math.Ceil(d.Minutes()))
+	if !before {
+		minutes = -minutes
+	}
+	return minutes, nil
 }
 
-// Minutes is the offset as it is stored: minutes before the batch's start.
+// Minutes is the offset as it is stored: minutes before the batch's start, negative
+// after it.
 func (o Offset) Minutes() int { return int(o) }
 
 // DueAt is the moment at which a phase of a batch that begins at start falls due.
@@ -47,15 +56,19 @@ func (o Offset) DueAt(start time.Time) time.Time {
 // String writes the offset in its largest whole unit.
 func (o Offset) String() string {
 	const hour, day = 60, 24 * 60
-	switch {
-	case o == 0:
-		return "T-0"
-	case o%day == 0:
-		return fmt.Sprintf("T-%dd", int(o)/day)
-	case o%hour == 0:
-		return fmt.Sprintf("T-%dh", int(o)/hour)
+	sign, minutes := "-", int(o)
+	if minutes < 0 {
+		sign, minutes = "+", -minutes
 	}
-	return fmt.Sprintf("T-%dm", int(o))
+	switch {
+	case minutes == 0:
+		return "T-0"
+	case minutes%day == 0:
+		return fmt.Sprintf("T%s%dd", sign, minutes/day)
+	case minutes%hour == 0:
+		return fmt.Sprintf("T%s%dh", sign, minutes/hour)
+	}
+	return fmt.Sprintf("T%s%dm", sign, minutes)
 }
 
 // ParseDuration reads a whole number with one unit: 30s, 15m, 24h or 7d.

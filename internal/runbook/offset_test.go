@@ -16,7 +16,7 @@ func TestParseOffset(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "T", "T-", "T+1d", "T+0", "t-5d", "5d", "T-5", "T-5w", "T-5.5d", "T--5d", "T-+5d", " T-5d", "T-5d ",
+		"", "T", "T-", "T+", "T+-5d", "T++5d", "T+5", "T+3651d", "t-5d", "5d", "T-5", "T-5w", "T-5.5d", "T--5d", "T-+5d", " T-5d", "T-5d ",
 		"T-1d2h", "T-٣d", "T-3651d", "T-99999999999999999999d",
 	} {
 		if o, err := ParseOffset(text); err == nil {

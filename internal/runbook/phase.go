@@ -36,7 +36,7 @@ func (f fields) phases() []draftPhase {
 			ph.Offset, ph.valid = offset, err == nil
 		}
 		ph.Approval = g.approval()
-		ph.RequireSuccess = g.requireSuccess()
+		ph.RequireSuccess = g.percentage("require_success")
 		ph.steps = g.steps("steps", 1)
 		ph.onComplete = g.steps("on_complete", 0)
 		phases = append(phases, ph)
@@ -69,13 +69,14 @@ func (f fields) approval() bool {
 
 var percent = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,4})?%$`)
 
-// requireSuccess reads the field as a percentage above 0 and up to 100.
-func (f fields) requireSuccess() float64 {
-	n, ok := f.values["require_success"]
+// percentage reads a field as a percentage above 0 and up to 100; 0 when absent or
+// refused.
+func (f fields) percentage(name string) float64 {
+	n, ok := f.values[name]
 	if !ok {
 		return 0
 	}
-	path := f.join("require_success")
+	path := f.join(name)
 	if n, ok = f.p.enter(n, path); !ok {
 		return 0
 	}

@@ -16,6 +16,14 @@ import (
 // runbook gives it no timeout of its own.
 const DefaultTimeout = 30 * time.Minute
 
+// What a source that is queried has when the runbook does not say, and the longest
+// time a query can be given.
+const (
+	DefaultQueryTimeout = 2 * time.Minute
+	MaxQueryTimeout     = 8 * time.Minute
+	DefaultRemovalGuard = 20.0 // percent
+)
+
 // MaxRetryWait bounds the wait before a retry, before jitter. Waits that would
 // grow beyond it stay there; an interval that is longer is refused.
 const MaxRetryWait = 24 * time.Hour
@@ -41,14 +49,15 @@ type Runbook struct {
 	Name            string
 	Description     string
 	DataSource      DataSource
-	Retry           *Retry // for every step without its own; nil when there is none
-	Init            []Step // once a batch, before its phases
+	QuietHours      *QuietHours // nil when there are none
+	Retry           *Retry      // for every step without its own; nil when there is none
+	Init            []Step      // once a batch, before its phases
 	Phases          []Phase
 	OnMemberRemoved []Step
 	Rollbacks       map[string][]Step
 }
 
-// Phase is a list of steps that falls due at an offset from the batch's start.
+// Phase is a list of steps that falls due at an offset before or after the batch's start.
 type Phase struct {
 	Name   string
 	Offset Offset
@@ -122,7 +131,28 @@ type DataSource struct {
 	PrimaryKey      string
 	BatchTimeColumn string // at most one of BatchTimeColumn and BatchTime
 	BatchTime       string
-	MultiValued     []MultiValued
+	// TimeZone is the IANA name of the zone of batch times that carry none; empty is
+	// UTC. See [DataSource.Location].
+	TimeZone    string
+	MultiValued []MultiValued
+	// Timeout is how long the query may take. Like RemovalGuard, it is never 0 after
+	// Parse of a source that is queried, and always 0 for another.
+	Timeout time.Duration
+	// RemovalGuard is the largest share, in percent, of a batch's members that one
+	// result may remove without being asked about.
+	RemovalGuard float64
+}
+
+// Queried tells whether members are found by asking the source. Those of a csv
+// without a connection are uploaded.
+func (d DataSource) Queried() bool { return d.Connection != "" }
+
+// Location is the time zone of batch times that carry none.
+func (d DataSource) Location() *time.Location {
+	if l, ok := zone(d.TimeZone); ok {
+		return l
+	}
+	return time.UTC
 }
 
 // The formats of a multi-valued column.
