@@ -29,8 +29,14 @@ func (b *Batch) addInit(version int) {
 	b.Phases = append(b.Phases, Phase{ID: len(b.Phases) + 1, Kind: KindInit, Name: "init", Version: version, Status: PhasePending})
 }
 
-// addPhases adds an execution of each of the runbook's phases.
+// addPhases adds an execution of each of the runbook's phases, and takes over the
+// quiet hours in which none of them begins. A manual batch has none: whoever advances
+// it says when.
 func (b *Batch) addPhases(rb *runbook.Runbook, version int) {
+	b.Quiet = nil
+	if !b.Manual {
+		b.Quiet = rb.QuietHours
+	}
 	for _, p := range rb.Phases {
 		execution := Phase{
 			ID: len(b.Phases) + 1, Kind: KindPhase, Name: p.Name, Version: version,
@@ -169,8 +175,9 @@ func underWay(p Phase) string {
 
 // phaseDue dispatches a phase whose time has come. While the batch is being filled,
 // the init sequence runs, an earlier phase that is due has not reached all members, the
-// batch is paused or a gate is closed, it stays pending: what it waits for announces it
-// in the end (see NextDue).
+// batch is paused, a gate is closed or it is quiet, it stays pending: what it waits for
+// announces it in the end (see NextDue), but for the end of quiet hours, which nothing
+// tells but the clock (see StartsAt).
 func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 	p, ok := b.Phase(id)
 	if !ok || p.Kind == KindRemoval {
@@ -188,7 +195,7 @@ func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 	case p.Kind == KindPhase && (b.Status != BatchActive || held(b, p)):
 		return Decision{Stale: true}, nil
 	}
-	if reason := b.gateBefore(p); reason != "" {
+	if reason := b.waits(p, now); reason != "" {
 		if reason == p.Reason {
 			return Decision{Stale: true}, nil
 		}

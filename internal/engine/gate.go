@@ -65,13 +65,13 @@ func (b *Batch) phaseBefore(p *Phase) *Phase {
 	return last
 }
 
-// hold says at the phase that is due why its gate keeps it waiting.
+// hold says at the phase that is due what keeps it waiting, a gate or quiet hours.
 func hold(b *Batch, now time.Time) bool {
 	p := b.firstDue(now)
 	if p == nil {
 		return false
 	}
-	reason := b.gateBefore(p)
+	reason := b.waits(p, now)
 	if reason == p.Reason {
 		return false
 	}
@@ -79,7 +79,7 @@ func hold(b *Batch, now time.Time) bool {
 	return true
 }
 
-// approved opens a phase's gates.
+// approved opens a phase's gates. Quiet hours go on.
 func approved(b *Batch, e PhaseApproved, now time.Time) (Decision, error) {
 	p, ok := b.Phase(e.Phase)
 	switch {
@@ -94,5 +94,6 @@ func approved(b *Batch, e PhaseApproved, now time.Time) (Decision, error) {
 	}
 	by := e.By
 	p.Approved, p.Reason = &by, ""
+	hold(b, now)
 	return Decision{Batch: b, Effects: NextDue(b, now)}, nil
 }

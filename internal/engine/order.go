@@ -26,14 +26,15 @@ func (b *Batch) inOrder() []*Phase {
 }
 
 // NextDue announces the init sequence that is to begin, or the first phase that is
-// due and was held up until now: by the init sequence, by an earlier phase that was
-// still being walked, by a pause or by a gate.
+// due and was held up until now: by the filling of the batch, by the init sequence, by
+// an earlier phase that was still being walked, by a pause or by a gate. In quiet hours
+// no phase is.
 func NextDue(b *Batch, now time.Time) []Effect {
 	first := b.firstDue(now)
 	if b.Status == BatchDetected && !b.Manual && !b.Filling {
 		first = b.pendingInit()
 	}
-	if first == nil || b.Gate() != Open || b.gateBefore(first) != "" {
+	if first == nil || b.Gate() != Open || b.waits(first, now) != "" {
 		return nil
 	}
 	return []Effect{Announce{Phase: first.ID, Again: fmt.Sprintf("rev-%d", b.Revision)}}

@@ -10,6 +10,8 @@ package engine
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // Batch is a group of members who go through a runbook together, with its phase
@@ -39,6 +41,8 @@ type Batch struct {
 	Held             *Held       `json:"held,omitempty"`     // removals that the source asks for and that wait for an administrator
 	Kept             int         `json:"kept,omitempty"`     // members whom the source lacks and an administrator keeps
 	Phases           []Phase     `json:"phases"`             // append-only: an execution's place never changes
+
+	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
 }
 
 // Mark is who did something, when and why.
