@@ -55,9 +55,15 @@ type Config struct {
 	Key string
 	// VerifyToken accepts or refuses a JWT for an audience. Nil refuses them all.
 	VerifyToken func(token, audience string) error
-	// Now is the clock of locks, expiry and schedules; nil means time.Now. With
-	// another clock, call Tick after it moved.
-	Now    func() time.Time
+	// Now is the clock of schedules, expiry and duplicate detection; nil means
+	// time.Now. With another clock, call Tick after it moved: scheduled messages that
+	// are due by then are enqueued, and messages that outlived their time to live or
+	// the window of duplicate detection are treated as if they had waited so long.
+	Now func() time.Time
+	// Locks is the clock by which locks end; nil means Now. Where Now is moved while
+	// messages are worked on it must be the clients' clock, time.Now: they renew
+	// their locks by it, and a move then takes no lock away.
+	Locks  func() time.Time
 	Logger *slog.Logger
 }
 
@@ -93,7 +99,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		}
 	}
 	var err error
-	if s.broker, err = broker.Open(broker.Config{Topology: cfg.Topology, DataDir: cfg.DataDir, Now: cfg.Now, Logger: cfg.Logger}); err != nil {
+	if s.broker, err = broker.Open(broker.Config{Topology: cfg.Topology, DataDir: cfg.DataDir, Now: cfg.Now, Locks: cfg.Locks, Logger: cfg.Logger}); err != nil {
 		if s.listener != nil {
 			err = errors.Join(err, s.listener.Close())
 		}

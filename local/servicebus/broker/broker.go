@@ -5,6 +5,10 @@
 // deliveries to. One lock guards a topic with all its subscriptions, or a queue;
 // topics do not wait for each other. Time comes from the caller: what falls due
 // happens in Tick.
+//
+// There are two clocks. Messages are scheduled, expire and are known as repeats by
+// the one that may be moved; locks end by one of their own, so that a message which
+// somebody works on does not come a second time because the other clock was moved.
 package broker
 
 import (
@@ -27,19 +31,23 @@ type Config struct {
 	// CompactAbove is the size in bytes from which on a journal of mostly dead
 	// records is rewritten. 0 means 16 MB.
 	CompactAbove int64
-	Now          func() time.Time
-	Logger       *slog.Logger
+	// Now is the clock of the messages: when they are enqueued, when they expire.
+	Now func() time.Time
+	// Locks is the clock by which locks end; nil means Now.
+	Locks  func() time.Time
+	Logger *slog.Logger
 }
 
 // Broker is one namespace.
 type Broker struct {
 	now      func() time.Time
+	locks    func() time.Time
 	logger   *slog.Logger
 	entities map[string]*Entity
 	queues   map[string]*Queue
 	ordered  []*Entity
 	wake     chan struct{}
-	wakesAt  atomic.Int64     // ms since 1970; Run sleeps until then
+	wakesAt  atomic.Int64     // ms since 1970 by the clock of locks; Run sleeps until then
 	journal  *journal.Journal // nil when messages are in memory only
 	live     atomic.Int64     // about how many bytes of journal are not dead
 	ids      uint64           // the last id that stands for a path in the journal
@@ -64,8 +72,11 @@ func refuse(condition, format string, args ...any) error {
 // Open makes the entities of the topology and restores what DataDir holds of them.
 // Messages that were locked are available again.
 func Open(cfg Config) (*Broker, error) {
+	if cfg.Locks == nil {
+		cfg.Locks = cfg.Now
+	}
 	b := &Broker{
-		now: cfg.Now, logger: cfg.Logger, entities: map[string]*Entity{}, queues: map[string]*Queue{},
+		now: cfg.Now, locks: cfg.Locks, logger: cfg.Logger, entities: map[string]*Entity{}, queues: map[string]*Queue{},
 		wake: make(chan struct{}, 1),
 	}
 	for _, t := range cfg.Topology.Queues {
@@ -152,10 +163,16 @@ func (b *Broker) Committed(done func(error)) {
 }
 
 // Tick does what is due: locks and messages expire, scheduled messages are enqueued.
+// Call it when a clock was moved: Run sleeps as long as it thought right before.
 func (b *Broker) Tick() {
-	now := b.now()
+	b.tick()
+	b.rouse()
+}
+
+func (b *Broker) tick() {
+	now, locks := b.now(), b.locks()
 	for _, e := range b.ordered {
-		e.tick(now)
+		e.tick(now, locks)
 	}
 }
 
@@ -169,7 +186,7 @@ func (b *Broker) Run(stop <-chan struct{}) {
 			return
 		case <-b.wake:
 		case <-timer.C:
-			b.Tick()
+			b.tick()
 		}
 		timer.Reset(max(b.untilDue(), minTick))
 	}
@@ -181,22 +198,29 @@ const minTick = 5 * time.Millisecond
 // untilDue is how long Run may sleep. What falls due sooner while it looks wakes it.
 func (b *Broker) untilDue() time.Duration {
 	b.wakesAt.Store(math.MaxInt64)
-	now := b.now()
+	now := b.locks()
 	next := now.Add(time.Hour).UnixMilli()
 	for _, e := range b.ordered {
-		if at, ok := e.nextDue(); ok {
-			next = min(next, at)
-		}
+		next = min(next, e.nextDue(next))
 	}
 	b.wakesAt.Store(next)
 	return time.UnixMilli(next).Sub(now)
 }
 
-// due tells Run that something falls due at the time given.
-func (b *Broker) due(at int64) {
-	if at >= b.wakesAt.Load() {
-		return
+// ahead is by how many ms the clock of the messages is ahead of that of the locks.
+func (b *Broker) ahead() int64 { return b.now().Sub(b.locks()).Milliseconds() }
+
+// due tells Run that something falls due at a time of the messages' clock.
+func (b *Broker) due(at int64) { b.ends(at - b.ahead()) }
+
+// ends tells Run that something falls due at a time of the locks' clock.
+func (b *Broker) ends(at int64) {
+	if at < b.wakesAt.Load() {
+		b.rouse()
 	}
+}
+
+func (b *Broker) rouse() {
 	select {
 	case b.wake <- struct{}{}:
 	default:

@@ -216,7 +216,7 @@ func expiry(now time.Time, ttls ...time.Duration) int64 {
 	return now.Add(least).UnixMilli()
 }
 
-func (e *Entity) tick(now time.Time) {
+func (e *Entity) tick(now, locks time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.duplicates != nil {
@@ -231,24 +231,28 @@ func (e *Entity) tick(now time.Time) {
 		e.enqueue(en.m, en.seq, now)
 	}
 	for _, q := range e.queues {
-		q.tick(now)
+		q.tick(now, locks)
 	}
 }
 
-func (e *Entity) nextDue() (int64, bool) {
+// nextDue is when something falls due, by the clock of the locks, or none if that
+// is earlier.
+func (e *Entity) nextDue(none int64) int64 {
+	ahead := e.b.ahead()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	at, ok := int64(0), false
-	earliest := func(en *entry) {
-		if en != nil && (!ok || en.dueAt < at) {
-			at, ok = en.dueAt, true
+	at := none
+	earliest := func(t *timeline, ahead int64) {
+		if en := t.first(); en != nil {
+			at = min(at, en.dueAt-ahead)
 		}
 	}
-	earliest(e.due.first())
+	earliest(&e.due, ahead)
 	for _, q := range e.queues {
-		earliest(q.due.first())
+		earliest(&q.due, ahead)
+		earliest(&q.locked, 0)
 	}
-	return at, ok
+	return at
 }
 
 // history is the message ids of the duplicate detection window, in order of arrival.

@@ -31,7 +31,7 @@ type entry struct {
 	enqueuedAt       int64 // ms since 1970, as are the other times
 	expiresAt        int64 // 0 for never
 	lockedUntil      int64
-	dueAt            int64 // when the state ends by itself
+	dueAt            int64 // when the state ends by itself, by the clock of its timeline
 	token            Token
 	state            state
 	wasDeferred      bool // its lock came from receiving by sequence number
@@ -59,7 +59,8 @@ type Queue struct {
 	returned         returnedHeap // active after having been locked
 	tokens           map[Token]*entry
 	deferred         map[int64]*entry
-	due              timeline
+	due              timeline    // of what expires
+	locked           timeline    // of locks
 	waiting          []*Receiver // with credit, in turn
 	count            int
 	stats            Stats
@@ -104,12 +105,27 @@ func (q *Queue) push(en *entry) {
 	q.expect(en, en.expiresAt)
 }
 
-// expect sets when the entry's state ends by itself, 0 for never.
+// expect sets when the entry expires, 0 for never.
 func (q *Queue) expect(en *entry, at int64) {
-	q.due.remove(en)
+	q.forget(en)
 	if en.dueAt = at; at != 0 && q.due.add(en) {
 		q.e.b.due(at)
 	}
+}
+
+// hold sets when the entry's lock ends.
+func (q *Queue) hold(en *entry, until time.Time) {
+	q.forget(en)
+	en.lockedUntil = until.UnixMilli()
+	if en.dueAt = en.lockedUntil; q.locked.add(en) {
+		q.e.b.ends(en.dueAt)
+	}
+}
+
+// forget takes the entry out of the timeline that it is in, if any.
+func (q *Queue) forget(en *entry) {
+	q.due.remove(en)
+	q.locked.remove(en)
 }
 
 // unready takes an active entry out of what can be delivered.
@@ -142,7 +158,7 @@ func (q *Queue) remove(en *entry) {
 	case deferred:
 		delete(q.deferred, en.seq)
 	}
-	q.due.remove(en)
+	q.forget(en)
 	if en.prev != nil {
 		en.prev.next = en.next
 	} else {
@@ -184,7 +200,7 @@ func (q *Queue) nextReady() *entry {
 }
 
 // lock gives an active or deferred entry to a receiver.
-func (q *Queue) lock(en *entry, now time.Time) {
+func (q *Queue) lock(en *entry) {
 	if en.state == deferred {
 		delete(q.deferred, en.seq)
 		en.wasDeferred = true
@@ -193,9 +209,8 @@ func (q *Queue) lock(en *entry, now time.Time) {
 		en.wasDeferred = false
 	}
 	en.state, en.token = locked, newToken()
-	en.lockedUntil = now.Add(q.options.LockDuration).UnixMilli()
 	q.tokens[en.token] = en
-	q.expect(en, en.lockedUntil)
+	q.hold(en, q.e.b.locks().Add(q.options.LockDuration))
 }
 
 // unlock ends the lock and puts the entry back among the active or, when it came
@@ -237,7 +252,7 @@ func (q *Queue) pump(now time.Time) {
 			q.drop(en)
 			q.stats.Completed++
 		} else {
-			q.lock(en, now)
+			q.lock(en)
 		}
 		r.sink.Deliver(Delivery{entry: en, Token: en.token, Settled: r.deletes})
 	}
@@ -299,17 +314,12 @@ func (q *Queue) failed(en *entry, now time.Time) {
 	q.changed(en)
 }
 
-func (q *Queue) tick(now time.Time) {
-	for {
-		en := q.due.first()
-		if en == nil || en.dueAt > now.UnixMilli() {
-			break
-		}
-		if en.state == locked {
-			q.failed(en, now)
-		} else {
-			q.expire(en, now)
-		}
+func (q *Queue) tick(now, locks time.Time) {
+	for en := q.locked.before(locks); en != nil; en = q.locked.before(locks) {
+		q.failed(en, now)
+	}
+	for en := q.due.before(now); en != nil; en = q.due.before(now) {
+		q.expire(en, now)
 	}
 	q.pump(now)
 }

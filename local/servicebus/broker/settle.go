@@ -22,7 +22,7 @@ func (q *Queue) Settle(token Token, d Disposition, set map[string]any) error {
 	now := q.e.b.now()
 	q.e.mu.Lock()
 	defer q.e.mu.Unlock()
-	en, err := q.holding(token, now)
+	en, err := q.holding(token)
 	if err != nil {
 		return err
 	}
@@ -58,12 +58,13 @@ func (q *Queue) Settle(token Token, d Disposition, set map[string]any) error {
 
 // holding finds the entry that a token locks. A lock whose time is up is lost even
 // when no tick came by yet.
-func (q *Queue) holding(token Token, now time.Time) (*entry, error) {
+func (q *Queue) holding(token Token) (*entry, error) {
 	en := q.tokens[token]
 	if en == nil {
 		return nil, ErrLockLost
 	}
-	if en.lockedUntil <= now.UnixMilli() {
+	if en.lockedUntil <= q.e.b.locks().UnixMilli() {
+		now := q.e.b.now()
 		q.failed(en, now)
 		q.pump(now)
 		return nil, ErrLockLost
@@ -73,12 +74,11 @@ func (q *Queue) holding(token Token, now time.Time) (*entry, error) {
 
 // Renew prolongs locks by the lock duration and returns when they end now.
 func (q *Queue) Renew(tokens []Token) ([]time.Time, error) {
-	now := q.e.b.now()
 	q.e.mu.Lock()
 	defer q.e.mu.Unlock()
 	entries := make([]*entry, len(tokens))
 	for i, t := range tokens {
-		en, err := q.holding(t, now)
+		en, err := q.holding(t)
 		if err != nil {
 			return nil, err
 		}
@@ -86,9 +86,8 @@ func (q *Queue) Renew(tokens []Token) ([]time.Time, error) {
 	}
 	until := make([]time.Time, len(tokens))
 	for i, en := range entries {
-		until[i] = now.Add(q.options.LockDuration)
-		en.lockedUntil = until[i].UnixMilli()
-		q.expect(en, en.lockedUntil)
+		until[i] = q.e.b.locks().Add(q.options.LockDuration)
+		q.hold(en, until[i])
 	}
 	return until, nil
 }
@@ -134,7 +133,7 @@ func (q *Queue) ReceiveDeferred(sequences []int64, deletes bool) ([]Token, [][]b
 			q.drop(en)
 			q.stats.Completed++
 		} else {
-			q.lock(en, now)
+			q.lock(en)
 		}
 		if tokens[i] = en.token; deletes {
 			out[i] = en.append(nil, nil)

@@ -1,6 +1,9 @@
 package broker
 
-import "container/heap"
+import (
+	"container/heap"
+	"time"
+)
 
 // timeline is a heap of entries by the time at which they fall due.
 type timeline struct{ h dueHeap }
@@ -18,10 +21,18 @@ func (t *timeline) first() *entry {
 	return t.h[0]
 }
 
+// before is the first entry if it is due by now.
+func (t *timeline) before(now time.Time) *entry {
+	if en := t.first(); en != nil && en.dueAt <= now.UnixMilli() {
+		return en
+	}
+	return nil
+}
+
 // remove takes the entry out if it is in.
 func (t *timeline) remove(en *entry) {
-	if en.dueIndex >= 0 {
-		heap.Remove(&t.h, en.dueIndex)
+	if at := en.dueIndex; at >= 0 && at < len(t.h) && t.h[at] == en {
+		heap.Remove(&t.h, at)
 	}
 }
 

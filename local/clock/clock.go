@@ -1,0 +1,153 @@
+// Package clock is the time on one machine: the real time, moved forward by as much
+// as somebody asked for. A migration that takes days is then seen through in minutes.
+//
+// It knows the moved time and where that is kept. It does not know what goes by it:
+// see package system for that.
+package clock
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+)
+
+// Limit is how far a clock can be ahead of the real time: beyond any migration.
+const Limit = 3650 * 24 * time.Hour
+
+// Clock is the real time plus an offset of whole seconds that only grows. It is safe
+// for concurrent use.
+type Clock struct {
+	real func() time.Time
+	file string // keeps the offset; "" keeps it in memory
+
+	mu     sync.Mutex
+	offset time.Duration
+	moved  chan struct{} // closed by the next move
+}
+
+// New is a clock over another one, which nil makes time.Now. It keeps nothing.
+func New(real func() time.Time) *Clock {
+	if real == nil {
+		real = time.Now
+	}
+	return &Clock{real: real, moved: make(chan struct{})}
+}
+
+// kept is the content of the file.
+type kept struct {
+	OffsetSeconds int64 `json:"offsetSeconds"`
+}
+
+// Open is a clock over time.Now that goes on where the file says that it was, and
+// keeps each move there. There need be no file yet; with an empty name it keeps
+// nothing.
+func Open(file string) (*Clock, error) {
+	c := New(nil)
+	c.file = file
+	if file == "" {
+		return c, nil
+	}
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	var k kept
+	if err == nil {
+		err = json.Unmarshal(raw, &k)
+	}
+	if err == nil && (k.OffsetSeconds < 0 || k.OffsetSeconds > int64(Limit/time.Second)) {
+		err = fmt.Errorf("%s: offsetSeconds is %d; it can be 0 to %d", file, k.OffsetSeconds, Limit/time.Second)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how far the clock was moved: %w", err)
+	}
+	c.offset = time.Duration(k.OffsetSeconds) * time.Second
+	return c, nil
+}
+
+// Now is the moved time.
+func (c *Clock) Now() time.Time {
+	now, _ := c.Read()
+	return now
+}
+
+// Offset is by how much the clock is ahead of the real time, in whole seconds.
+func (c *Clock) Offset() time.Duration {
+	_, offset := c.Read()
+	return offset
+}
+
+// Read gives the moved time and the offset that belongs to it.
+func (c *Clock) Read() (now time.Time, offset time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.real().Add(c.offset), c.offset
+}
+
+// Moved is closed when the clock is next moved. Take it before reading the time that
+// a wait goes by.
+func (c *Clock) Moved() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.moved
+}
+
+// Advance moves the clock forward by d, rounded up to whole seconds. It fails, and
+// moves nothing, for what does not lead forward, leads beyond Limit or cannot be kept.
+func (c *Clock) Advance(d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.move(d)
+}
+
+// To moves the clock forward to t, or less than a second beyond, as the offset is of
+// whole seconds. It fails as Advance does.
+func (c *Clock) To(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.real().Add(c.offset)
+	if !t.After(now) {
+		return fmt.Errorf("the clock only moves forward: it is %s, which is not before %s", stamp(now), stamp(t))
+	}
+	return c.move(t.Sub(now))
+}
+
+func (c *Clock) move(d time.Duration) error {
+	if d <= 0 {
+		return fmt.Errorf("the clock only moves forward: %s does not lead there", d)
+	}
+	if rest := d % time.Second; rest > 0 && d < Limit {
+		d += time.Second - rest
+	}
+	if d > Limit-c.offset {
+		return fmt.Errorf("the clock is at most 3650 days ahead of the real time; it is %s ahead already", c.offset)
+	}
+	if err := c.keep(c.offset + d); err != nil {
+		return fmt.Errorf("keep how far the clock was moved: %w", err)
+	}
+	c.offset += d
+	close(c.moved)
+	c.moved = make(chan struct{})
+	return nil
+}
+
+// keep writes the file, whole or not at all.
+func (c *Clock) keep(offset time.Duration) error {
+	if c.file == "" {
+		return nil
+	}
+	raw, err := json.Marshal(kept{int64(offset / time.Second)})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.file+".new", raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(c.file+".new", c.file)
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
