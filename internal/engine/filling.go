@@ -13,7 +13,7 @@ import (
 func NewDetected(id int, rb *runbook.Runbook, version int, start, now time.Time) Batch {
 	start = start.UTC()
 	b := NewBatch(id, rb, version, 0, &start, "", now)
-	b.Status, b.Filling = BatchDetected, true
+	b.Status, b.Filling, b.Pages = BatchDetected, true, 0
 	return b
 }
 

@@ -1,0 +1,260 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const leaving = `on_member_removed: [{name: stop, worker_id: w1, function: Stop}]
+`
+
+// filling is a batch of a source's rows whose cut-over is in so long; 50 members are
+// written.
+func filling(t *testing.T, source string, in time.Duration) *crowd {
+	t.Helper()
+	c := &crowd{t: t, rb: read(t, source), at: now}
+	c.b = engine.NewDetected(42, c.rb, 1, now.Add(in), now)
+	if c.b.Status != engine.BatchDetected || !c.b.Filling || c.b.Manual || c.b.Members != 0 || c.b.PageCount() != 0 || c.b.CreatedBy != "" {
+		t.Fatalf("%+v", c.b)
+	}
+	c.must(engine.MembersJoined{Members: 49, Key: "ann"})
+	c.must(engine.MembersJoined{Members: 1, Key: "bob"})
+	return c
+}
+
+func TestNothingBeginsInABatchThatIsBeingFilled(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]string{"with init": prepared, "without": three} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := filling(t, source, 0)
+			if c.b.Members != 50 || c.b.PageCount() != 2 || len(c.b.Joining) > 0 {
+				t.Fatalf("%d members on %d pages, joining %v", c.b.Members, c.b.PageCount(), c.b.Joining)
+			}
+			for id := range c.b.Phases {
+				c.wantStale(engine.PhaseDue{Phase: 1 + id})
+				c.wantStale(engine.PhaseWalked{Phase: 1 + id, Pages: 2})
+				if d := c.must(engine.PhaseCounted{Phase: 1 + id}); d.Batch != nil || len(d.Effects) > 0 {
+					t.Fatalf("%+v", d)
+				}
+			}
+			wantEffects(t, engine.Decision{Effects: engine.NextDue(&c.b, c.at)})
+			_, err := c.on(engine.Advanced{})
+			wantRefusal(t, err, "only a manual batch")
+			c.wantStale(engine.BatchDrained{})
+			c.wantBatch(engine.BatchDetected)
+		})
+	}
+}
+
+func TestMembersAreAddedToABatchThatIsBeingFilledWithoutEffect(t *testing.T) {
+	t.Parallel()
+	c := filling(t, prepared, 0)
+	wantEffects(t, c.must(engine.MembersJoined{Members: 3, Key: "cyd"}))
+	if c.b.Members != 53 || c.b.PageCount() != 3 || len(c.b.Joining) > 0 {
+		t.Fatalf("%d members on %d pages, joining %v", c.b.Members, c.b.PageCount(), c.b.Joining)
+	}
+}
+
+func TestFilledBatchBeginsWithItsInit(t *testing.T) {
+	t.Parallel()
+	c := filling(t, prepared, 0)
+	d := c.must(engine.BatchFilled{})
+	c.wantBatch(engine.BatchDetected)
+	if c.b.Filling || len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 1 {
+		t.Fatalf("filling: %t, effects %v", c.b.Filling, d.Effects)
+	}
+	again := c.must(engine.BatchFilled{})
+	if !again.Repeated || again.Batch != nil || len(again.Effects) != 1 || again.Effects[0].(engine.Announce).Phase != 1 {
+		t.Fatalf("again: %+v", again)
+	}
+	c.must(engine.PhaseDue{Phase: 1})
+	c.wantBatch(engine.BatchInitDispatched)
+	wantEffects(t, c.must(engine.BatchFilled{})) // it is under way
+	if d := c.endInit(1, true); len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 {
+		t.Fatalf("effects of the end of init: %v", d.Effects)
+	}
+}
+
+func TestFilledBatchBeginsWithItsFirstPhaseHoweverLongItIsPastDue(t *testing.T) {
+	t.Parallel()
+	c := filling(t, three, -30*24*time.Hour)
+	for phase := 1; phase <= 3; phase++ {
+		d := c.must(engine.BatchFilled{})
+		if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != phase || d.Repeated != (phase > 1) {
+			t.Fatalf("phase %d: %+v", phase, d)
+		}
+		c.wantBatch(engine.BatchActive)
+		c.through(phase, 50, 0)
+	}
+	c.wantBatch(engine.BatchCompleted)
+	c.wantStale(engine.BatchFilled{})
+}
+
+func TestFilledBatchWhosePhasesAreYetToComeWaitsForThem(t *testing.T) {
+	t.Parallel()
+	c := filling(t, three, 72*time.Hour)
+	wantEffects(t, c.must(engine.BatchFilled{}))
+	c.wantBatch(engine.BatchActive)
+}
+
+func TestFilledBatchSaysWhichGateItWaitsAt(t *testing.T) {
+	t.Parallel()
+	c := filling(t, strings.Replace(three, "offset: T-2d", "offset: T-2d\n    approval: required", 1), 0)
+	wantEffects(t, c.must(engine.BatchFilled{}))
+	c.wantPhase(1, engine.PhasePending, "waits for an administrator's approval")
+}
+
+func TestBatchThatNobodyIsInIsNotOpened(t *testing.T) {
+	t.Parallel()
+	c := &crowd{t: t, rb: read(t, three), at: now, b: engine.NewDetected(42, read(t, three), 1, now, now)}
+	c.wantStale(engine.BatchFilled{})
+	c.must(engine.MembersJoined{Members: 1, Key: "ann"})
+	m := engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}
+	d, err := engine.Decide(engine.State{Batch: &c.b, Member: &m, Runbook: c.rb}, engine.MemberLeft{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.b = *d.Batch
+	c.wantStale(engine.BatchFilled{})
+	c.wantBatch(engine.BatchDetected)
+	c.must(engine.MembersJoined{Members: 1, Key: "ann"})
+	c.must(engine.BatchFilled{})
+	c.wantBatch(engine.BatchActive)
+}
+
+// Nothing was started for anybody.
+func TestNoRemovalStepsAreRunForWhoLeavesABatchThatIsBeingFilled(t *testing.T) {
+	t.Parallel()
+	c := filling(t, three+leaving, 0)
+	phases := len(c.b.Phases)
+	m := engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}
+	leave := func() engine.Decision {
+		t.Helper()
+		d, err := engine.Decide(engine.State{Batch: &c.b, Member: &m, Runbook: c.rb}, engine.MemberLeft{By: "ada"}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := leave()
+	wantEffects(t, d, engine.Remove{})
+	if d.Member.Status != engine.MemberRemoved || d.Member.Removal != 0 || !d.Member.Leaving || d.Member.RemovedBy != "ada" || d.Batch.Removed != 1 || len(d.Batch.Phases) != phases {
+		t.Fatalf("%+v of %+v", d.Member, d.Batch)
+	}
+	c.b, m = *d.Batch, *d.Member
+	again := leave()
+	wantEffects(t, again, engine.Remove{})
+	if !again.Repeated {
+		t.Fatalf("%+v", again)
+	}
+	c.must(engine.BatchFilled{})
+	m = engine.Member{ID: 2, Page: 1, Status: engine.MemberActive}
+	if d := leave(); d.Member.Removal != phases+1 {
+		t.Fatalf("%+v", d.Member)
+	}
+}
+
+func TestBatchThatIsBeingFilledIsCancelledAtOnce(t *testing.T) {
+	t.Parallel()
+	c := filling(t, prepared, 0)
+	wantEffects(t, c.must(engine.BatchStopped{By: by}))
+	c.wantBatch(engine.BatchCancelled)
+	if c.b.Filling {
+		t.Fatal("it is still being filled")
+	}
+	for id := range c.b.Phases {
+		c.wantPhase(1+id, engine.PhaseCancelled, "the batch is cancelled")
+	}
+	c.wantStale(engine.BatchFilled{})
+	_, err := c.on(engine.MembersJoined{Members: 1, Key: "cyd"})
+	wantRefusal(t, err, "nobody can be added")
+}
+
+func TestPausedBatchIsFilledAndBeginsWhenItIsResumed(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]string{"with init": prepared, "without": three} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := filling(t, source, 0)
+			c.must(engine.BatchPaused{By: by})
+			wantEffects(t, c.must(engine.MembersJoined{Members: 1, Key: "cyd"}))
+			wantEffects(t, c.must(engine.BatchFilled{}))
+			if c.b.Filling {
+				t.Fatal("it is still being filled")
+			}
+			c.wantStale(engine.PhaseDue{Phase: 1})
+			d := c.must(engine.BatchResumed{})
+			if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 1 {
+				t.Fatalf("effects %v", d.Effects)
+			}
+		})
+	}
+}
+
+func TestBatchThatIsResumedWhileItIsBeingFilledWaitsForTheRest(t *testing.T) {
+	t.Parallel()
+	c := filling(t, prepared, 0)
+	c.must(engine.BatchPaused{By: by})
+	wantEffects(t, c.must(engine.BatchResumed{}), engine.Release{})
+	if !c.b.Filling {
+		t.Fatal("it is no longer being filled")
+	}
+}
+
+// As if it had been made with the newer version.
+func TestNewVersionTakesTheWholePlaceInABatchThatIsBeingFilled(t *testing.T) {
+	t.Parallel()
+	renamed := strings.ReplaceAll(prepared, "name: create", "name: build")
+	for _, tt := range []struct {
+		name, before, after string
+		first, phases       int // of the new version's executions; the batch's executions in all
+	}{
+		{"its init steps are new", three, renamed, 4, 6},
+		{"it has init steps as the one before", prepared, renamed, 4, 6},
+		{"it has no init steps any more", prepared, three, 4, 6},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := filling(t, tt.before, 0)
+			c.rb = read(t, tt.after)
+			wantEffects(t, c.must(engine.VersionPublished{Version: 2}))
+			if c.wantBatch(engine.BatchDetected); !c.b.Filling || c.b.Version != 2 || len(c.b.Phases) != tt.phases {
+				t.Fatalf("%+v", c.b)
+			}
+			for id := 1; id <= tt.phases; id++ {
+				if id < tt.first {
+					c.wantPhase(id, engine.PhaseSuperseded, "superseded by version 2")
+					continue
+				}
+				c.wantPhase(id, engine.PhasePending, "")
+			}
+			d := c.must(engine.BatchFilled{})
+			if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != tt.first {
+				t.Fatalf("effects %v", d.Effects)
+			}
+			c.wantStale(engine.PhaseDue{Phase: 1})
+			c.must(engine.PhaseDue{Phase: tt.first})
+			c.wantPhase(tt.first, engine.PhaseDispatched, "")
+		})
+	}
+}
+
+func TestApprovalThatIsGivenWhileABatchIsBeingFilledHoldsGood(t *testing.T) {
+	t.Parallel()
+	c := filling(t, strings.Replace(three, "offset: T-2d", "offset: T-2d\n    approval: required", 1), 0)
+	wantEffects(t, c.must(engine.PhaseApproved{Phase: 1, By: by}))
+	if d := c.must(engine.BatchFilled{}); len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 1 {
+		t.Fatalf("effects %v", d.Effects)
+	}
+}
+
+func TestOnlyABatchOfASourceIsFilled(t *testing.T) {
+	t.Parallel()
+	c := manual(t)
+	c.wantStale(engine.BatchFilled{})
+	c.wantBatch(engine.BatchDetected)
+}
