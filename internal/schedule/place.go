@@ -1,0 +1,361 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// longPast is how long after the last of its phases was due a batch is no longer made.
+const longPast = 24 * time.Hour
+
+// planner makes one plan. Batches are numbered by their place in drafts.
+type planner struct {
+	rb        *runbook.Runbook
+	result    *Result
+	situation Situation
+
+	drafts  []draft
+	byStart map[time.Time]int  // start → the automated batch
+	ended   map[time.Time]bool // starts of batches that have ended
+	homes   map[string][]home  // key → where they are a member, the oldest batch first
+	byHand  map[string][]int   // key → the batches that an administrator removed them from
+
+	unused   map[string]bool // keys of rows that are not used on account of their case
+	left     map[string]bool // keys of members who are left as they are on account of that
+	late     map[time.Time]int
+	coming   []coming
+	groups   map[time.Time]*Group
+	problems []Problem
+	counts   Counts
+}
+
+// draft is what is to become of a batch.
+type draft struct {
+	Batch
+	active  int // members who have not failed
+	leaving []Removal
+	stay    bool // those who were to leave do not
+	change  Change
+}
+
+// home is a place where somebody is a member.
+type home struct{ batch, member int }
+
+// newBatch stands for the place of a batch that is yet to be made.
+const newBatch = -1
+
+// coming is a row whose person comes into a batch as soon as they are out of others.
+type coming struct {
+	row   int
+	start time.Time
+	batch int // or newBatch
+	from  []int
+}
+
+func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
+	p := &planner{
+		rb: rb, result: r, situation: s,
+		byStart: map[time.Time]int{}, ended: map[time.Time]bool{}, homes: map[string][]home{}, byHand: map[string][]int{},
+		unused: map[string]bool{}, left: map[string]bool{}, late: map[time.Time]int{}, groups: map[time.Time]*Group{},
+	}
+	for start := range s.Ended {
+		p.ended[start.UTC()] = true
+	}
+	// The oldest first: where one of several is taken, it is that one.
+	for _, b := range slices.SortedFunc(slices.Values(s.Batches), func(a, b Batch) int { return cmp.Compare(a.ID, b.ID) }) {
+		at := len(p.drafts)
+		d := draft{Batch: b, change: Change{Batch: b.ID}}
+		d.Start = b.Start.UTC()
+		if _, taken := p.byStart[d.Start]; !taken && !b.Manual {
+			p.byStart[d.Start] = at
+		}
+		for i, m := range b.Members {
+			switch {
+			case m.RemovedByHand:
+				p.byHand[m.Key] = append(p.byHand[m.Key], at)
+				continue
+			case !m.Failed:
+				d.active++
+			}
+			p.homes[m.Key] = append(p.homes[m.Key], home{at, i})
+		}
+		p.drafts = append(p.drafts, d)
+	}
+	return p
+}
+
+func (p *planner) member(h home) *Member { return &p.drafts[h.batch].Members[h.member] }
+
+func (p *planner) problem(row *row, column, code, format string, args ...any) {
+	pr := Problem{Column: column, Code: code, Message: fmt.Sprintf(format, args...)}
+	if row != nil {
+		pr.Row, pr.Key = row.number, row.key
+	}
+	p.problems = append(p.problems, pr)
+}
+
+// keysByCase finds rows whose key is that of a member but for capital letters, where
+// the member's own key is in no row. Whether this is the same person cannot be known,
+// so nobody is added and nobody is removed.
+func (p *planner) keysByCase() {
+	absent := map[string][]string{} // folded key → keys of members without a row
+	for key := range p.homes {
+		if _, ok := p.result.byKey[key]; !ok {
+			absent[fold(key)] = append(absent[fold(key)], key)
+		}
+	}
+	if len(absent) == 0 {
+		return
+	}
+	for i := range p.result.rows {
+		row := &p.result.rows[i]
+		members := absent[fold(row.key)]
+		if len(members) == 0 {
+			continue
+		}
+		for _, key := range members {
+			p.left[key] = true
+		}
+		if row.bad || len(p.homes[row.key]) > 0 {
+			continue
+		}
+		p.unused[row.key] = true
+		p.counts.Bad++
+		p.problem(row, p.result.layout.key.name, CodeKeyCase, "column %s: %q is the key of the member %q but for capital letters; nobody is added or removed until it is clear whether they are one person",
+			clip(p.result.layout.key.name), clip(row.key), clip(slices.Min(members)))
+	}
+}
+
+func fold(key string) string { return strings.ToLower(key) }
+
+// inKeyOrder gives the places of the rows that can be used.
+func (p *planner) inKeyOrder() []int {
+	var order []int
+	for i := range p.result.rows {
+		if row := &p.result.rows[i]; !row.bad && !p.unused[row.key] {
+			order = append(order, i)
+		}
+	}
+	rows := p.result.rows
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(rows[a].key, rows[b].key) })
+	return order
+}
+
+// place decides where the person of a row belongs: they stay where they are, leave,
+// or come in.
+func (p *planner) place(i int) {
+	row := &p.result.rows[i]
+	start := p.result.startOf(row, p.situation.Now)
+	if p.isLongPast(start) {
+		p.late[start]++
+		p.counts.LongPast++
+		return
+	}
+	homes := p.homes[row.key]
+	manual := slices.ContainsFunc(homes, func(h home) bool { return p.drafts[h.batch].Manual })
+	own := slices.DeleteFunc(slices.Clone(homes), func(h home) bool { return p.drafts[h.batch].Manual })
+	if manual {
+		p.counts.InManual++
+	}
+	if len(homes) > 1 {
+		p.inTwo(row, homes)
+	}
+
+	at, stays := p.stays(start, own)
+	var to coming
+	comes := false
+	if !stays && !manual {
+		to, comes = p.destination(i, start)
+	}
+	for _, h := range own {
+		m, d := p.member(h), &p.drafts[h.batch]
+		if stays && h == at || m.Failed || m.Kept {
+			continue
+		}
+		leaves := Removal{Member: m.ID, Key: m.Key}
+		if comes {
+			leaves.MovesTo = &start
+		}
+		d.leaving = append(d.leaving, leaves)
+		to.from = append(to.from, h.batch)
+	}
+	switch {
+	case stays:
+		p.stay(i, start, at, manual)
+	case comes:
+		p.coming = append(p.coming, to)
+	}
+}
+
+// stays finds the one of somebody's places where they stay: the one that has the start
+// of their row, else one that they cannot leave. With batch_time: immediate any start
+// is right, and it is the oldest.
+func (p *planner) stays(start time.Time, own []home) (home, bool) {
+	for _, h := range own {
+		if p.result.immediate() || p.drafts[h.batch].Start.Equal(start) {
+			return h, true
+		}
+	}
+	for _, fixed := range []func(*Member) bool{
+		func(m *Member) bool { return m.Failed },
+		func(m *Member) bool { return m.Kept },
+	} {
+		for _, h := range own {
+			if fixed(p.member(h)) {
+				return h, true
+			}
+		}
+	}
+	return home{}, false
+}
+
+// stay brings the data of a member who stays up to date.
+func (p *planner) stay(i int, start time.Time, at home, manual bool) {
+	row, m, d := &p.result.rows[i], p.member(at), &p.drafts[at.batch]
+	if !p.result.immediate() && !d.Start.Equal(start) {
+		if m.Failed {
+			p.problem(row, p.result.layout.time.name, CodeFailedElsewhere, "%q failed in batch %d of %s, and the batch time is now %s; they stay where they failed until that batch has ended",
+				clip(row.key), d.ID, told(d.Start), told(start))
+		} else if !manual {
+			p.counts.Kept++
+		}
+		return
+	}
+	if m.Kept {
+		d.change.Returned = append(d.change.Returned, m.ID)
+	}
+	if m.Hash != fmt.Sprintf("%x", row.hash) {
+		d.change.Refresh = append(d.change.Refresh, Refresh{m.ID, p.result.row(i)})
+	} else {
+		p.counts.Unchanged++
+	}
+}
+
+// destination finds the batch that somebody who is nowhere, or leaves, comes into.
+func (p *planner) destination(i int, start time.Time) (coming, bool) {
+	removed := p.byHand[p.result.rows[i].key]
+	batch, exists := p.byStart[start]
+	if !exists {
+		batch = newBatch
+	}
+	switch {
+	// With batch_time: immediate every batch is another, and the next one is only
+	// minutes away: who was removed stays out while that batch lasts.
+	case slices.Contains(removed, batch), p.result.immediate() && len(removed) > 0:
+		p.counts.RemovedByHand++
+	case exists:
+		return coming{row: i, start: start, batch: batch}, true
+	case p.ended[start]:
+		p.counts.Ended++
+	case !p.situation.Automation:
+		p.counts.Off++
+	default:
+		return coming{row: i, start: start, batch: newBatch}, true
+	}
+	return coming{}, false
+}
+
+// isLongPast tells that a batch for start is not there and comes too late: all of its
+// phases would begin at once, for people whose time may well be a mistake.
+func (p *planner) isLongPast(start time.Time) bool {
+	if _, exists := p.byStart[start]; exists || p.ended[start] || p.result.immediate() {
+		return false
+	}
+	return p.lastDue(start).Before(p.situation.Now.Add(-longPast))
+}
+
+func (p *planner) lastDue(start time.Time) time.Time {
+	var last time.Time
+	for _, phase := range p.rb.Phases {
+		if due := phase.Offset.DueAt(start); due.After(last) {
+			last = due
+		}
+	}
+	return last
+}
+
+// inTwo reports somebody who is in several batches.
+func (p *planner) inTwo(row *row, homes []home) {
+	var ids []string
+	for _, h := range homes {
+		ids = append(ids, fmt.Sprint(p.drafts[h.batch].ID))
+	}
+	p.problem(row, "", CodeTwoBatches, "%q is a member of the batches %s at the same time", clip(row.key), strings.Join(ids, ", "))
+}
+
+// missing finds members whose key no row has. With batch_time: immediate they stay: a
+// query for those who are ready no longer has those who are on their way.
+func (p *planner) missing() {
+	for i := range p.drafts {
+		d := &p.drafts[i]
+		if d.Manual || p.result.immediate() {
+			continue
+		}
+		for _, m := range d.Members {
+			_, present := p.result.byKey[m.Key]
+			switch {
+			case present || m.Failed || m.RemovedByHand || p.left[m.Key]:
+			case m.Kept:
+				p.counts.Kept++
+			default:
+				d.leaving = append(d.leaving, Removal{Member: m.ID, Key: m.Key})
+			}
+		}
+	}
+}
+
+// come lets those in who have left everything else.
+func (p *planner) come() {
+	for _, c := range p.coming {
+		if slices.ContainsFunc(c.from, func(batch int) bool { return p.drafts[batch].stay }) {
+			p.counts.Waiting++
+			continue
+		}
+		row := p.result.row(c.row)
+		if c.batch != newBatch {
+			change := &p.drafts[c.batch].change
+			change.Add = append(change.Add, row)
+			continue
+		}
+		group, ok := p.groups[c.start]
+		if !ok {
+			group = &Group{Start: c.start}
+			p.groups[c.start] = group
+		}
+		group.Rows = append(group.Rows, row)
+	}
+}
+
+func (p *planner) plan() Plan {
+	plan := Plan{Counts: p.counts}
+	for _, start := range slices.SortedFunc(maps.Keys(p.groups), time.Time.Compare) {
+		plan.New = append(plan.New, *p.groups[start])
+	}
+	slices.SortStableFunc(p.drafts, func(a, b draft) int { return a.Start.Compare(b.Start) })
+	for _, d := range p.drafts {
+		c := d.change
+		slices.SortFunc(c.Returned, cmp.Compare)
+		if len(c.Add)+len(c.Refresh)+len(c.Remove)+len(c.Returned) > 0 || c.Held != nil {
+			plan.Changes = append(plan.Changes, c)
+		}
+	}
+	for _, start := range slices.SortedFunc(maps.Keys(p.late), time.Time.Compare) {
+		p.problem(nil, p.result.layout.time.name, CodeLongPast, "no batch is made for %s (%s): its last phase was due at %s, more than a day ago; members of other batches with this time stay there",
+			told(start), count(p.late[start], "row"), told(p.lastDue(start)))
+	}
+	found, total := p.result.Problems()
+	plan.Counts.Problems = total + len(p.problems)
+	plan.Problems = sortedProblems(append(found, p.problems...))
+	plan.Problems = plan.Problems[:min(len(plan.Problems), MaxProblems)]
+	plan.Counts.Rows, plan.Counts.Bad = p.result.count, p.counts.Bad+p.result.bad
+	return plan
+}
+
+// told is a time as messages give it.
+func told(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z07:00") }

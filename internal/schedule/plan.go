@@ -1,0 +1,126 @@
+// Package schedule decides what the answer of a runbook's query means for the
+// runbook's batches: which batches are new, who comes into one, who leaves it, whose
+// data has changed, and which removals an administrator should look at first.
+//
+// It is pure: rows and batches in, a plan out. It knows the columns of a runbook and
+// how batch times are written. It must not know the clock, where rows come from, the
+// store, the bus, or what becomes of a batch once it runs. The same input gives the
+// same plan, in whatever order the rows come.
+package schedule
+
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// Situation is what a result is compared with.
+type Situation struct {
+	Now time.Time
+	// Automation tells that new batches are made.
+	Automation bool
+	// Batches are those of the runbook that have not ended, in any order.
+	Batches []Batch
+	// Ended has the batch that was made for a start and has ended.
+	Ended map[time.Time]int
+}
+
+// Batch is a batch that has not ended.
+type Batch struct {
+	ID    int
+	Start time.Time // of no meaning when Manual
+	// Manual: the source has no say about its members. They are in no other batch.
+	Manual bool
+	// Filling: nothing of it has begun, so whoever is gone just leaves.
+	Filling bool
+	Members []Member
+}
+
+// Member is a member of a batch, or was until an administrator removed them.
+type Member struct {
+	ID            int
+	Key           string
+	Hash          string // of the row that their data is from
+	Failed        bool
+	RemovedByHand bool // is no member any more
+	Kept          bool // an administrator decided that they stay
+}
+
+// Plan is what is to be done. All of its lists are in a fixed order: groups and changes
+// by start, what is in them by key. Applied in full, the same rows give an empty plan.
+type Plan struct {
+	New      []Group
+	Changes  []Change
+	Problems []Problem // at most MaxProblems; Counts.Problems has how many there are
+	Counts   Counts
+}
+
+// Group is a batch to be made.
+type Group struct {
+	Start time.Time // in UTC
+	Rows  []Row     // never empty
+}
+
+// Change is what is to be done with one batch; something always is. A member who moves
+// is in the Add of one batch, or in a new group, and in the Remove of another: they have
+// to be removed before they are added.
+type Change struct {
+	Batch   int
+	Add     []Row
+	Refresh []Refresh
+	Remove  []Removal
+	Held    *Held // nil when nothing is held
+	// Returned are members who were kept and whose row is in the result again: they
+	// need not be kept any more.
+	Returned []int
+}
+
+// Refresh is a member whose data has changed.
+type Refresh struct {
+	Member int
+	Row    Row
+}
+
+// Removal is a member who leaves.
+type Removal struct {
+	Member int
+	Key    string
+	// MovesTo is the start of the batch that they come into instead; nil when none.
+	MovesTo *time.Time
+}
+
+// Held are removals that wait for an administrator. Those who would move with them are
+// not added anywhere.
+type Held struct {
+	Removals []Removal
+	Active   int    // members of the batch who have not failed
+	Reason   string // for administrators
+}
+
+// Counts says what became of the rows and what was left as it is.
+type Counts struct {
+	Rows          int // of the result
+	Bad           int // rows that are not used because of a problem
+	Unchanged     int // rows of members who stay as they are
+	InManual      int // rows of members of manual batches
+	RemovedByHand int // rows of those whom an administrator removed
+	Ended         int // rows of batches that have ended
+	LongPast      int // rows of batches that would have been due long ago
+	Off           int // rows without a batch, since automation is off
+	Waiting       int // rows of members whose move is held, or who leave a batch that is left as it is
+	Kept          int // members without a row who were kept
+	Problems      int // all of them
+}
+
+// Make decides what a result means in a situation.
+func Make(rb *runbook.Runbook, r *Result, s Situation) Plan {
+	p := newPlanner(rb, r, s)
+	p.keysByCase()
+	for _, i := range p.inKeyOrder() {
+		p.place(i)
+	}
+	p.missing()
+	p.guard()
+	p.come()
+	return p.plan()
+}

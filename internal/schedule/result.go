@@ -1,0 +1,166 @@
+package schedule
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// Result collects the rows of one answer of a runbook's query. It keeps of a row what
+// the runbook uses, in as little memory as it can, and nothing that it was given.
+// It is not safe for concurrent use while rows are added.
+type Result struct {
+	layout layout
+	zone   *time.Location
+	rows   []row          // those whose key can be read, each key once
+	byKey  map[string]int // place in rows
+	count  int            // of all rows
+
+	starts  []time.Time       // each once, in UTC
+	byStart map[time.Time]int // place in starts
+	byText  map[string]int    // the same, by the text of the batch time
+
+	keyless      int   // rows whose key cannot be read
+	keylessRows  []int // the numbers of the first of them
+	problems     []Problem
+	problemCount int
+	bad          int // rows that are not used
+	buf          bytes.Buffer
+}
+
+// row is a row that is kept. What the runbook uses of it is one string: its values in
+// the order of the columns, a line each, since compact JSON has no line ends.
+type row struct {
+	number int
+	start  int // place in Result.starts; noStart without one
+	bad    bool
+	twice  bool // its key is in other rows, too
+	hash   [hashBytes]byte
+	key    string
+	data   string // empty when bad
+}
+
+const (
+	noStart   = -1
+	hashBytes = 16
+	// namedRows bounds how many rows a sentence names by number.
+	namedRows = 5
+)
+
+// NewResult begins a result with these columns. The error is a [*ColumnsError]: the
+// result lacks what the runbook uses.
+func NewResult(rb *runbook.Runbook, columns []string) (*Result, error) {
+	l, err := match(rb, columns)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{
+		layout: l, zone: rb.DataSource.Location(),
+		byKey: map[string]int{}, byStart: map[time.Time]int{}, byText: map[string]int{},
+	}, nil
+}
+
+// Add takes the next row: a JSON value for each column, which it does not keep. What
+// is wrong with the row becomes a problem, and the row is then not used.
+func (r *Result) Add(values []json.RawMessage) {
+	r.count++
+	a := adding{Result: r, row: row{number: r.count, start: noStart}}
+	a.read(values)
+	switch first, twice := r.byKey[a.row.key]; {
+	case a.row.key == "":
+		r.keyless++
+		if len(r.keylessRows) < namedRows {
+			r.keylessRows = append(r.keylessRows, r.count)
+		}
+	case twice:
+		r.duplicate(&r.rows[first], &a)
+	default:
+		r.byKey[a.row.key] = len(r.rows)
+		if a.row.bad {
+			a.row.data = ""
+		}
+		r.rows = append(r.rows, a.row)
+	}
+	if a.row.bad {
+		r.bad++
+	}
+}
+
+// duplicate refuses a row and the one before it that has the same key: nothing tells
+// which of them is right.
+func (r *Result) duplicate(first *row, a *adding) {
+	const text = "%q is in row %d and again in row %d"
+	if !first.twice {
+		before := adding{Result: r, row: *first}
+		before.fault(r.layout.key.name, CodeDuplicateKey, text, clip(first.key), first.number, a.row.number)
+		if !first.bad {
+			r.bad++
+		}
+		first.bad, first.twice, first.data = true, true, ""
+	}
+	a.fault(r.layout.key.name, CodeDuplicateKey, text, clip(first.key), first.number, a.row.number)
+}
+
+// Len is how many rows were added, those with problems included.
+func (r *Result) Len() int { return r.count }
+
+// Rows gives the rows that can be used, in the order of the result.
+func (r *Result) Rows() iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		for i := range r.rows {
+			if !r.rows[i].bad && !yield(r.row(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Problems gives what is wrong with rows, in their order, at most [MaxProblems], and
+// how many there are in all.
+func (r *Result) Problems() ([]Problem, int) {
+	return sortedProblems(slices.Clone(r.problems)), r.problemCount
+}
+
+// Starts gives the starts of the batches that the usable rows belong to, in UTC and in
+// order: with batch_time: immediate, the one start for now.
+func (r *Result) Starts(now time.Time) []time.Time {
+	found := map[time.Time]bool{}
+	for i := range r.rows {
+		if !r.rows[i].bad {
+			found[r.startOf(&r.rows[i], now)] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), time.Time.Compare)
+}
+
+func (r *Result) immediate() bool { return r.layout.time == nil }
+
+// startOf is when the batch of a usable row starts.
+func (r *Result) startOf(row *row, now time.Time) time.Time {
+	if r.immediate() {
+		return ImmediateStart(now)
+	}
+	return r.starts[row.start]
+}
+
+// row makes what callers see of a usable row.
+func (r *Result) row(i int) Row {
+	kept := &r.rows[i]
+	out := Row{
+		Number: kept.number, Key: kept.key, Hash: fmt.Sprintf("%x", kept.hash),
+		Data: make(map[string]json.RawMessage, len(r.layout.kept)),
+	}
+	if kept.start != noStart {
+		out.Start = r.starts[kept.start]
+	}
+	for i, value := range bytes.Split([]byte(kept.data), []byte{'\n'}) {
+		out.Data[r.layout.kept[i].name] = value
+	}
+	return out
+}
