@@ -52,21 +52,23 @@ func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 	ds.MultiValued = f.multiValued(ds.DataSource)
 	ds.Timeout = f.duration("timeout")
 	ds.RemovalGuard = f.percentage("removal_guard")
-	if f.has("removal_guard") {
-		ds.guard = f.at("removal_guard")
-	}
 	f.querying(&ds)
 	return ds
 }
 
 // querying checks what is about the query, and fills in what was left out.
 func (f fields) querying(ds *draftSource) {
+	if ds.Type == SourceCSV {
+		f.idle("query", "is not asked for: all rows of a csv are its members")
+	}
 	if ds.uploaded {
 		for _, name := range []string{"time_zone", "timeout", "removal_guard"} {
 			if f.has(name) {
 				f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is only for a source that is queried; the members of a csv without a connection are uploaded")
 			}
 		}
+		f.idle("batch_time", "makes no batches: those of a csv without a connection are made by hand")
+		f.idle("batch_time_column", "makes no batches: those of a csv without a connection are made by hand")
 		return
 	}
 	if f.has("time_zone") && f.has("batch_time") && !f.has("batch_time_column") {
@@ -75,8 +77,18 @@ func (f fields) querying(ds *draftSource) {
 	if ds.Timeout > MaxQueryTimeout {
 		f.p.errorf(f.at("timeout"), f.join("timeout"), CodeBadValue, "is longer than 8m, which is the longest time a query can be given")
 	}
+	if ds.BatchTime == BatchTimeImmediate {
+		f.idle("removal_guard", "has nothing to hold: with batch_time: immediate nobody is removed for missing from the result")
+	}
 	ds.Timeout = cmp.Or(ds.Timeout, DefaultQueryTimeout)
 	ds.RemovalGuard = cmp.Or(ds.RemovalGuard, DefaultRemovalGuard)
+}
+
+// idle warns of a field that changes nothing, and says why.
+func (f fields) idle(name, why string) {
+	if f.has(name) {
+		f.p.warnf(f.at(name), f.join(name), CodeNoEffect, "%s", why)
+	}
 }
 
 // oneOf reads a field as one of a few words.

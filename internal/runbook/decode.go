@@ -24,8 +24,7 @@ type draft struct {
 
 type draftSource struct {
 	DataSource
-	uploaded bool     // there is no place to be asked
-	guard    position // of removal_guard; zero when absent
+	uploaded bool // there is no place to be asked
 }
 
 type draftPhase struct {

@@ -1,12 +1,15 @@
 package runbook
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -63,8 +66,40 @@ func FuzzParse(f *testing.F) {
 			if ph.RequireSuccess < 0 || ph.RequireSuccess > 100 {
 				t.Errorf("requires %v %%", ph.RequireSuccess)
 			}
+			if o, err := ParseOffset(ph.Offset.String()); err != nil || o != ph.Offset {
+				t.Errorf("the offset %d is written as %v, which is %d, %v", ph.Offset, ph.Offset, o, err)
+			}
 		}
+		checkTimes(t, rb)
 	})
+}
+
+// checkTimes holds what the scheduler reckons with against its bounds.
+func checkTimes(t *testing.T, rb *Runbook) {
+	t.Helper()
+	ds := rb.DataSource
+	within := ds.Timeout > 0 && ds.Timeout <= MaxQueryTimeout && ds.RemovalGuard > 0 && ds.RemovalGuard <= 100
+	if ds.Queried() != within || !ds.Queried() && (ds.Timeout != 0 || ds.RemovalGuard != 0) {
+		t.Errorf("queried %v, within %v, guard %v", ds.Queried(), ds.Timeout, ds.RemovalGuard)
+	}
+	if ds.Queried() && (ds.BatchTime == "") == (ds.BatchTimeColumn == "") {
+		t.Errorf("batch time %q, column %q", ds.BatchTime, ds.BatchTimeColumn)
+	}
+	if ds.TimeZone != "" && ds.Location().String() != ds.TimeZone {
+		t.Errorf("the time zone %q is %v", ds.TimeZone, ds.Location())
+	}
+	if rb.QuietHours == nil {
+		return
+	}
+	stored, err := json.Marshal(rb.QuietHours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back QuietHours
+	if err := json.Unmarshal(stored, &back); err != nil || !reflect.DeepEqual(&back, rb.QuietHours) {
+		t.Errorf("quiet hours are stored as %s, %v", stored, err)
+	}
+	checkUntil(t, rb.QuietHours, time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC), time.Hour)
 }
 
 // checkOnComplete resolves the steps from what is known to them, and nothing else.

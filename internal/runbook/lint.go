@@ -118,9 +118,6 @@ func (l *linter) timing() {
 	if l.d.source.BatchTime != BatchTimeImmediate {
 		return
 	}
-	if l.d.source.guard != (position{}) {
-		l.p.warnf(l.d.source.guard, "data_source.removal_guard", CodeNoEffect, "has nothing to hold: with batch_time: immediate nobody is removed for missing from the result")
-	}
 	for _, ph := range l.d.phases {
 		if ph.valid && ph.Offset > 0 {
 			l.p.warnf(ph.pos, ph.path+".offset", CodePastDue, "is before the start, and with batch_time: immediate a batch starts when it is made: the phase is due at once, as with T-0")

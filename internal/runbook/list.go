@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // ParseList reads the text of a multi-valued column and gives its list as a JSON
@@ -18,6 +19,9 @@ import (
 // escaped or ordered: the fields of an object are sorted by name. Numbers keep their
 // digits.
 func ParseList(format, text string) (json.RawMessage, error) {
+	if !utf8.ValidString(text) {
+		return nil, fmt.Errorf("%q is not UTF-8", clip(text))
+	}
 	var list any
 	var err error
 	switch format {

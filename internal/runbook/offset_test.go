@@ -10,6 +10,8 @@ func TestParseOffset(t *testing.T) {
 	for text, minutes := range map[string]int{
 		"T-5d": 7200, "T-4h": 240, "T-30m": 30, "T-90s": 2, "T-60s": 1, "T-61s": 2, "T-1s": 1,
 		"T-0": 0, "T-0s": 0, "T-0d": 0, "T-3650d": 3650 * 1440,
+		"T+5d": -7200, "T+4h": -240, "T+30m": -30, "T+90s": -2, "T+60s": -1, "T+61s": -2, "T+1s": -1,
+		"T+0": 0, "T+0s": 0, "T+0d": 0, "T+3650d": -3650 * 1440,
 	} {
 		if o, err := ParseOffset(text); err != nil || o.Minutes() != minutes {
 			t.Errorf("ParseOffset(%q) = %d, %v; want %d minutes", text, o.Minutes(), err, minutes)
@@ -27,7 +29,7 @@ func TestParseOffset(t *testing.T) {
 
 func TestOffsetIsWrittenAsItIsRead(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"T-0", "T-5d", "T-4h", "T-30m", "T-25h", "T-61m"} {
+	for _, text := range []string{"T-0", "T-5d", "T-4h", "T-30m", "T-25h", "T-61m", "T+5d", "T+4h", "T+30m", "T+25h", "T+61m"} {
 		if o, err := ParseOffset(text); err != nil || o.String() != text {
 			t.Errorf("ParseOffset(%q) = %v, %v", text, o, err)
 		}
@@ -37,12 +39,21 @@ func TestOffsetIsWrittenAsItIsRead(t *testing.T) {
 func TestOffsetDueAt(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
-	o, err := ParseOffset("T-5d")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if due := o.DueAt(start); !due.Equal(time.Date(2026, 2, 24, 8, 0, 0, 0, time.UTC)) {
-		t.Errorf("T-5d of %v falls due at %v", start, due)
+	for text, want := range map[string]time.Time{
+		"T-5d":  time.Date(2026, 2, 24, 8, 0, 0, 0, time.UTC),
+		"T-90s": time.Date(2026, 3, 1, 7, 58, 0, 0, time.UTC),
+		"T-0":   start,
+		"T+0":   start,
+		"T+90s": time.Date(2026, 3, 1, 8, 2, 0, 0, time.UTC),
+		"T+31d": time.Date(2026, 4, 1, 8, 0, 0, 0, time.UTC),
+	} {
+		o, err := ParseOffset(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if due := o.DueAt(start); !due.Equal(want) {
+			t.Errorf("%s of %v falls due at %v; want %v", text, start, due, want)
+		}
 	}
 }
 
@@ -60,4 +71,32 @@ func TestParseDuration(t *testing.T) {
 			t.Errorf("ParseDuration(%q) = %v; want an error", text, d)
 		}
 	}
+}
+
+// What is read is written so that it is read as the same, and an offset after the
+// start is as far from it as the one before.
+func FuzzParseOffset(f *testing.F) {
+	for _, seed := range []string{"T-5d", "T+90s", "T-0", "T+0", "T+-1d", "T", "T-3650d"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := ParseOffset(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseOffset(o.String()); err != nil || again != o {
+			t.Errorf("%q is written as %q, which is read as %d, %v", text, o, again, err)
+		}
+		other := "T+" + text[2:]
+		if text[1] == '+' {
+			other = "T-" + text[2:]
+		}
+		if mirrored, err := ParseOffset(other); err != nil || mirrored != -o {
+			t.Errorf("%q is %d, %q is %d, %v", text, o, other, mirrored, err)
+		}
+		start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+		if before := start.Sub(o.DueAt(start)); before != time.Duration(o.Minutes())*time.Minute || before.Abs() > maxSpan {
+			t.Errorf("%q falls due %v before the start", text, before)
+		}
+	})
 }

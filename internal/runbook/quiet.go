@@ -50,7 +50,7 @@ func (q *QuietHours) Until(t time.Time) (end time.Time, quiet bool) {
 	if !week[minuteOfWeek(local)] {
 		return t, false
 	}
-	if !slices.Contains(week[:], false) {
+	if week.whole() {
 		return local.AddDate(0, 0, 7), true
 	}
 	// Between two changes of the clocks, the minutes of the week follow each other.
@@ -66,7 +66,7 @@ func (q *QuietHours) Until(t time.Time) (end time.Time, quiet bool) {
 
 // location is the time zone, which Parse has seen to exist.
 func (q *QuietHours) location() *time.Location {
-	if l, ok := zone(q.TimeZone); ok {
+	if l, ok := lookUp(q.TimeZone); ok {
 		return l
 	}
 	return time.UTC
@@ -95,6 +95,9 @@ func (q *QuietHours) week() *week {
 	}
 	return w
 }
+
+// whole tells whether every minute is quiet.
+func (w *week) whole() bool { return !slices.Contains(w[:], false) }
 
 func minuteOfWeek(t time.Time) int {
 	return int(t.Weekday())*minutesOfDay + t.Hour()*60 + t.Minute()
@@ -134,7 +137,7 @@ func (f fields) quietHours() *QuietHours {
 			q.Windows = append(q.Windows, w)
 		}
 	}
-	if !slices.Contains(q.week()[:], false) {
+	if q.week().whole() {
 		f.p.errorf(g.at("windows"), g.join("windows"), CodeBadValue, "cover the whole week, so that no phase could ever begin")
 	}
 	return q

@@ -149,7 +149,7 @@ func (d DataSource) Queried() bool { return d.Connection != "" }
 
 // Location is the time zone of batch times that carry none.
 func (d DataSource) Location() *time.Location {
-	if l, ok := zone(d.TimeZone); ok {
+	if l, ok := lookUp(d.TimeZone); ok {
 		return l
 	}
 	return time.UTC

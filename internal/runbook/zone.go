@@ -14,8 +14,8 @@ var zoneName = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`)
 // zones holds those that were loaded, by name: a load reads files.
 var zones sync.Map
 
-// zone gives the time zone of that name.
-func zone(name string) (*time.Location, bool) {
+// lookUp gives the time zone of that name.
+func lookUp(name string) (*time.Location, bool) {
 	if l, ok := zones.Load(name); ok {
 		return l.(*time.Location), true
 	}
@@ -36,7 +36,7 @@ func (f fields) timeZone(name string) string {
 	if s == "" {
 		return ""
 	}
-	if _, ok := zone(s); !ok {
+	if _, ok := lookUp(s); !ok {
 		f.p.errorf(f.at(name), f.join(name), CodeBadTimeZone, "%q is not possible; it is a name of the IANA time zone database, such as Europe/Berlin or UTC", clip(s))
 		return ""
 	}
