@@ -11,7 +11,8 @@ import (
 )
 
 // The versions of the runbook that a system goes through have what a runbook can
-// have; the last has no init.
+// have; the second has no init, the last quiet hours, in which most of its phases fall
+// due.
 var versions = []string{
 	header + `
 retry: {max_retries: 1, interval: 30s}
@@ -56,17 +57,43 @@ phases:
     steps:
       - {name: tidy, worker_id: w1, function: Tidy, timeout: 1m}
 `,
+	header + `
+quiet_hours: {time_zone: Asia/Kolkata, windows: [{from: "17:00", to: "18:30"}, {from: "19:00", to: "19:10"}]}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, output_params: {UserId: id}}
+  - name: verify
+    offset: T+45m
+    approval: required
+    steps:
+      - {name: check, worker_id: w1, function: Check, params: {User: "{{UserId}}"}, poll: {interval: 30s, timeout: 70s}}
+  - name: clean
+    offset: T+2h
+    steps:
+      - {name: tidy, worker_id: w1, function: Tidy, timeout: 1m}
+on_member_removed:
+  - {name: stop, worker_id: w1, function: Stop, params: {Name: "{{Upn}}"}}
+`,
 }
 
-// allVersions are those, and both once more.
+// order is in which order the versions are published, each as many times as a batch
+// may have to go over to it.
+var order = []int{0, 1, 0, 1, 2, 0}
+
+// allVersions are the versions of the runbook by their numbers.
 func allVersions(t *testing.T) map[int]*runbook.Runbook {
 	t.Helper()
 	all := map[int]*runbook.Runbook{}
-	for i := range 2 * len(versions) {
-		all[1+i] = read(t, versions[i%len(versions)])
+	for i, place := range order {
+		all[1+i] = read(t, versions[place])
 	}
 	return all
 }
+
+// begun is the version that a batch begins with.
+func (s *system) begun() int { return []int{1, 2, 5}[s.pick(3)] }
 
 // live is the whole batch: random happenings first, then whatever is left, and
 // sometimes a second life for those who failed.
@@ -150,7 +177,7 @@ func (s *system) deliver(i int) {
 func (s *system) intervene() {
 	mark := engine.Mark{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
-	switch s.pick(18) {
+	switch s.pick(20) {
 	case 0:
 		s.batchEvent(engine.BatchPaused{By: mark})
 	case 1, 2:
@@ -164,9 +191,9 @@ func (s *system) intervene() {
 	case 6:
 		s.join()
 	case 7:
-		s.remove(1 + s.pick(len(s.members)))
+		s.remove(s.anyone())
 	case 8, 9:
-		s.retry(1+s.pick(len(s.members)), nil)
+		s.retry(s.anyone(), nil)
 	case 10:
 		s.retrySequences()
 	case 11, 12:
@@ -177,6 +204,38 @@ func (s *system) intervene() {
 		s.tick()
 	case 15:
 		s.now = s.now.Add(time.Duration(s.pick(40)) * time.Minute)
+	case 18:
+		s.batchEvent(engine.BatchFilled{})
+	case 19:
+		s.guard(mark)
+	}
+}
+
+// anyone is one of those who are, or were, members.
+func (s *system) anyone() int { return 1 + s.pick(max(1, len(s.members))) }
+
+// guard is what becomes of removals that are too many.
+func (s *system) guard(mark engine.Mark) {
+	active := s.batch.Members - s.batch.Removed
+	switch s.pick(6) {
+	case 0, 1:
+		s.batchEvent(engine.RemovalsHeld{Members: s.pick(active + 1), Of: active, Reason: "too many"})
+	case 2:
+		s.batchEvent(engine.RemovalsConfirmed{By: mark})
+	case 3:
+		s.batchEvent(engine.RemovalsDiscarded{By: mark})
+	case 4:
+		s.batchEvent(engine.RemovalsDone{})
+	case 5:
+		s.batchEvent(engine.MembersKept{Count: s.pick(s.batch.Members + 1)})
+	}
+}
+
+// fill writes the members of a batch that a source was found to ask for, and opens it.
+func (s *system) fill() {
+	if s.batch.Filling {
+		s.join()
+		s.batchEvent(engine.BatchFilled{})
 	}
 }
 
@@ -193,16 +252,26 @@ func (s *system) join() {
 }
 
 func (s *system) remove(member int) {
-	m := s.members[member]
+	m, ok := s.members[member]
+	if !ok {
+		return
+	}
+	filling := s.batch.Filling
 	d, err := s.decide(engine.State{Batch: &s.batch, Member: &m, Runbook: s.runbooks[s.batch.Version]}, engine.MemberLeft{})
 	d = s.batchDecision(d, err, engine.MemberLeft{})
+	if d.Member != nil && filling && d.Member.Removal != 0 {
+		s.fail("removal steps for member %d, who was in nothing", member)
+	}
 	if len(d.Effects) > 0 {
 		s.post("member-removed", s.now, func() { s.removal(member) })
 	}
 }
 
 func (s *system) retry(member int, resolve *engine.StepResolved) {
-	m := s.members[member]
+	m, ok := s.members[member]
+	if !ok {
+		return
+	}
 	state := engine.State{Batch: &s.batch, Member: &m, Shards: map[int]*engine.Shard{}, Runbooks: s.runbooks}
 	for _, at := range s.places() {
 		if at.member == member {
@@ -324,6 +393,7 @@ func (s *system) finish() {
 		if s.batch.Paused != nil {
 			s.batchEvent(engine.BatchResumed{})
 		}
+		s.fill()
 		for _, p := range s.batch.Phases {
 			s.batchEvent(engine.PhaseApproved{Phase: p.ID})
 		}
@@ -382,6 +452,9 @@ func (s *system) check(at place) {
 func (s *system) tally() {
 	if !s.batch.Status.Terminal() {
 		s.fail("the batch is %s again", s.batch.Status)
+	}
+	if s.batch.Filling || s.batch.Held != nil {
+		s.fail("the batch is %s, and it is being filled (%t), or removals are held (%v)", s.batch.Status, s.batch.Filling, s.batch.Held)
 	}
 	type count struct{ open, succeeded, failed, cancelled int }
 	recount := map[sheet]*count{}

@@ -57,13 +57,20 @@ func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail fun
 		at := now
 		start = &at
 	}
-	version := 1 + pick(2)
+	version := s.begun()
 	n := 1 + pick(3)
-	s.batch = engine.NewBatch(42, runbooks[version], version, n, start, "ada", now)
-	s.passed["batch: [*] --> "+string(s.batch.Status)] = true
-	for i := 1; i <= n; i++ {
-		s.addMember(i, 1)
+	if start != nil && pick(2) == 0 {
+		s.batch = engine.NewDetected(42, runbooks[version], version, *start, now)
+		for range 1 + pick(2) {
+			s.post("fill", s.now, s.fill)
+		}
+	} else {
+		s.batch = engine.NewBatch(42, runbooks[version], version, n, start, "ada", now)
+		for i := 1; i <= n; i++ {
+			s.addMember(i, 1)
+		}
 	}
+	s.passed["batch: [*] --> "+string(s.batch.Status)] = true
 	s.post("first announcement", s.now, func() { s.announce(engine.NextDue(&s.batch, s.now)) })
 	return s
 }
@@ -122,14 +129,38 @@ func (s *system) setBatch(b *engine.Batch) {
 		return
 	}
 	s.moved("batch", s.batch.Status, b.Status)
+	if begun := b.Status != engine.BatchDetected || len(b.Joining) > 0 || len(s.runs) > 0; b.Filling && begun {
+		s.fail("the batch is being filled, and is %s, with %d runs, joining %v", b.Status, len(s.runs), b.Joining)
+	}
+	for _, j := range b.Joining {
+		if len(j.Phases) == 0 {
+			s.fail("page %d is to catch up on nothing", j.Page)
+		}
+	}
 	for i, p := range b.Phases {
 		before := engine.PhasePending
 		if i < len(s.batch.Phases) {
 			before = s.batch.Phases[i].Status
 		}
 		s.moved("phase", before, p.Status)
+		if before == engine.PhasePending && p.Status == engine.PhaseDispatched {
+			s.begins(b, p)
+		}
 	}
 	s.batch = *b
+}
+
+// begins checks that a phase begins when it may.
+func (s *system) begins(b *engine.Batch, p engine.Phase) {
+	if b.Manual || p.Kind != engine.KindPhase {
+		return
+	}
+	if end, quiet := s.runbooks[b.Version].QuietHours.Until(s.now); quiet {
+		s.fail("phase %d begins at %s, in quiet hours until %s", p.ID, s.now, end)
+	}
+	if p.DueAt.After(s.now) {
+		s.fail("phase %d begins at %s, and is due at %s", p.ID, s.now, p.DueAt)
+	}
 }
 
 func (s *system) setMember(m *engine.Member) {
