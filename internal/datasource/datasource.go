@@ -28,6 +28,11 @@ type Rows interface {
 	Columns() []string
 	// Next gives the values of the next row, of which each is JSON as [Value] makes
 	// it, or io.EOF after the last. The slice is the caller's until the next call.
+	//
+	// io.EOF itself, never an error that wraps it, says that the result is complete, and
+	// stays. Where anything else ended
+	// the result (the context, Close, a connection that broke), the error is another:
+	// members whose rows are missing would be taken for people who left.
 	Next(ctx context.Context) ([]json.RawMessage, error)
 	// Close ends the query, also where rows are left. It can be called twice.
 	Close() error

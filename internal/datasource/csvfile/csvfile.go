@@ -1,0 +1,81 @@
+// Package csvfile is the data source that is a CSV file (RFC 4180, UTF-8, a header
+// first): on this machine, in Azure Blob Storage, or wherever an https URL leads to.
+// All values are text.
+//
+// A file that was cut off is an error as far as it can be told: an HTTP body that is
+// shorter than announced, a quoted field that is not closed, a row of fewer fields, a
+// file that changes while it is read. The rows that are missing would otherwise be
+// taken for members who left.
+package csvfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
+)
+
+// Open makes a source of the file that spec.Connection names: a path (one that is not
+// absolute begins in the working directory), a file: URL, or an https URL; http is only
+// for this machine itself. A blob without a shared access signature is asked for as
+// spec.Credential. All rows of a file are its result, so spec.Query says nothing. It is a
+// [datasource.Open].
+func Open(spec datasource.Spec) (datasource.Source, error) {
+	c := spec.Connection
+	if !strings.Contains(c, "://") && !strings.HasPrefix(strings.ToLower(c), "file:") {
+		return file(c)
+	}
+	u, err := url.Parse(c)
+	if err != nil {
+		return nil, errors.New("it is not a URL that can be read") // err quotes it
+	}
+	switch u.Scheme {
+	case "file":
+		if u.Host != "" && u.Host != "localhost" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Opaque != "" {
+			return nil, errors.New("a file: URL is file:/// and an absolute path, and nothing more")
+		}
+		return file(filepath.FromSlash(u.Path))
+	case "http", "https":
+		return remote(u, spec)
+	}
+	return nil, fmt.Errorf("a URL of the scheme %q; a file is a path, or a URL of the schemes https or file", u.Scheme)
+}
+
+func remote(u *url.URL, spec datasource.Spec) (datasource.Source, error) {
+	switch {
+	case u.Hostname() == "":
+		return nil, errors.New("a URL without a host")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return nil, errors.New("http is only for this machine itself; use https")
+	}
+	u.Fragment = ""
+	client := spec.HTTPClient
+	if client == nil {
+		client = http.DefaultClient
+	}
+	return newDownload(u, client, spec.Credential), nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// begin makes the rows of the text in body, of which it reads the header. ctx bounds
+// the reading of all rows. stop ends a read that is under way; whole says, after the
+// last row, whether that was all.
+func begin(ctx context.Context, body io.ReadCloser, stop func(), whole func() error) (datasource.Rows, error) {
+	r := &rows{text: newText(body), body: body, bound: ctx.Err, stop: stop, whole: whole}
+	if err := r.during(ctx, func() (err error) { r.columns, err = r.text.header(); return err }); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}

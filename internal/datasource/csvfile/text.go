@@ -1,0 +1,186 @@
+package csvfile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxRecord bounds what is held of a row, in bytes, so that a quotation mark that is
+// never closed does not fill the memory with the rest of the file.
+const maxRecord = 1 << 20
+
+const saveAs = `save it as "CSV UTF-8 (comma delimited)" in Excel, or as UTF-8 in a text editor`
+
+var bom = []byte("\xef\xbb\xbf")
+
+// text reads CSV row by row. Its errors name the place.
+type text struct {
+	in  *bufio.Reader
+	csv *csv.Reader
+	raw *gauge
+	// line is where the row read last began, from 1; 0 before the header.
+	line int
+}
+
+func newText(body io.Reader) *text {
+	g := &gauge{r: body}
+	in := bufio.NewReader(g)
+	r := csv.NewReader(in)
+	r.FieldsPerRecord = -1
+	r.ReuseRecord = true
+	return &text{in: in, csv: r, raw: g}
+}
+
+// gauge refuses to read more than maxRecord bytes for one row.
+type gauge struct {
+	r io.Reader
+	n int // since the row began, give or take what is buffered
+}
+
+var errRecord = fmt.Errorf("more than %d bytes", maxRecord)
+
+func (g *gauge) Read(p []byte) (int, error) {
+	if g.n > maxRecord {
+		return 0, errRecord
+	}
+	n, err := g.r.Read(p)
+	g.n += n
+	return n, err
+}
+
+// header reads the names of the columns.
+func (t *text) header() ([]string, error) {
+	if err := t.sniff(); err != nil {
+		return nil, err
+	}
+	names, err := t.record()
+	if err == io.EOF {
+		return nil, errors.New("the file is empty; its first line has to name the columns")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 1 {
+		for _, d := range []struct{ sep, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
+			if strings.Contains(names[0], d.sep) {
+				return nil, fmt.Errorf(`the fields are separated by %s; save the file as "CSV UTF-8 (comma delimited)"`, d.name)
+			}
+		}
+	}
+	columns := make([]string, len(names))
+	for i, name := range names {
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			return nil, fmt.Errorf("line 1: the name of column %d holds a control character", i+1)
+		}
+		columns[i] = strings.Clone(name)
+	}
+	return columns, nil
+}
+
+// sniff refuses what is not text in UTF-8 by how it begins, and passes over the byte
+// order mark.
+func (t *text) sniff() error {
+	start, err := t.in.Peek(4)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("%s could not be read, the file broke off: %w", t.next(), err)
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return fmt.Errorf("the file is in UTF-16; %s", saveAs)
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")), bytes.HasPrefix(start, []byte("\xd0\xcf\x11\xe0")):
+		return errors.New(`the file is a workbook, not CSV; save it as "CSV UTF-8 (comma delimited)"`)
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		return errors.New("the file is compressed; keep it as it is before that")
+	case bytes.HasPrefix(start, bom):
+		_, err := t.in.Discard(len(bom))
+		return err
+	}
+	return nil
+}
+
+// row reads the next row that has a value, which must have n fields. They are good
+// until the next call. After the last row it gives io.EOF.
+func (t *text) row(n int) ([]string, error) {
+	for {
+		fields, err := t.record()
+		if err != nil {
+			return nil, err
+		}
+		if len(fields) != n {
+			return nil, fmt.Errorf("line %d: %s where the header has %d", t.line, count(len(fields), "field"), n)
+		}
+		// A row without any value is what a spreadsheet leaves behind.
+		if strings.Join(fields, "") != "" {
+			return fields, nil
+		}
+	}
+}
+
+func (t *text) record() ([]string, error) {
+	t.raw.n = 0
+	fields, err := t.csv.Read()
+	var syntax *csv.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, explain(syntax)
+	case errors.Is(err, errRecord):
+		return nil, fmt.Errorf("%s has more than %d bytes; look for a quotation mark that is not closed", t.next(), maxRecord)
+	case err == io.EOF:
+		return nil, io.EOF
+	case err != nil:
+		return nil, fmt.Errorf("%s could not be read, the file broke off: %w", t.next(), err)
+	}
+	t.line, _ = t.csv.FieldPos(0)
+	for i, f := range fields {
+		line, column := t.csv.FieldPos(i)
+		if !utf8.ValidString(f) {
+			return nil, fmt.Errorf("line %d, column %d: the field is not in UTF-8; %s", line, column, saveAs)
+		}
+		if r, found := control(f); found {
+			return nil, fmt.Errorf("line %d, column %d: the control character %U is not allowed", line, column, r)
+		}
+	}
+	return fields, nil
+}
+
+// next says which row comes now.
+func (t *text) next() string {
+	if t.line == 0 {
+		return "the header"
+	}
+	return fmt.Sprintf("the row after the one on line %d", t.line)
+}
+
+// explain says what encoding/csv could not read.
+func explain(e *csv.ParseError) error {
+	switch {
+	case errors.Is(e.Err, csv.ErrBareQuote):
+		return fmt.Errorf(`line %d, column %d: a quotation mark inside a field that does not begin with one; write the field as "…" and the mark as ""`, e.Line, e.Column)
+	case e.Line != e.StartLine:
+		return fmt.Errorf("line %d: a field that begins with a quotation mark is not closed properly; the fault shows on line %d", e.StartLine, e.Line)
+	}
+	return fmt.Errorf(`line %d, column %d: a quotation mark that is not followed by a comma or the end of the line; write a mark inside a quoted field as "", and look whether the file is complete`, e.Line, e.Column)
+}
+
+func control(s string) (rune, bool) {
+	for _, r := range s {
+		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,82 @@
+package datasource
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Error is why the members of a runbook could not be read. Nothing that can be had
+// from it, however it is printed or taken apart, holds the connection or a secret part
+// of it: a part that would is *** in the text.
+//
+// errors.Is finds what a cause wraps. errors.As does too, but only gives out what
+// holds no secret itself: a *url.Error that quotes a URL with its signature is not
+// found.
+type Error struct {
+	Runbook string
+	Source  string // the type of the source
+	Cause   error
+}
+
+// newError makes the Error of a cause that may quote any of secrets.
+func newError(runbook, source string, cause error, s secrets) *Error {
+	return &Error{Runbook: runbook, Source: source, Cause: &scrubbed{text: s.scrub(cause.Error()), cause: cause, secrets: s}}
+}
+
+// Error names the runbook, the type of the source and the cause.
+func (e *Error) Error() string {
+	return fmt.Sprintf("the members of the runbook %s cannot be read from its data source (%s): %v", e.Runbook, e.Source, e.Cause)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// scrubbed stands for a cause in a chain of errors. It does not unwrap to it, since
+// what is below may quote a secret.
+type scrubbed struct {
+	text    string
+	cause   error
+	secrets secrets
+}
+
+func (s *scrubbed) Error() string { return s.text }
+
+// GoString keeps %#v from printing the fields.
+func (s *scrubbed) GoString() string { return fmt.Sprintf("errors.New(%q)", s.text) }
+
+func (s *scrubbed) Is(target error) bool { return errors.Is(s.cause, target) }
+
+func (s *scrubbed) As(target any) bool {
+	if !errors.As(s.cause, target) {
+		return false
+	}
+	found := reflect.ValueOf(target).Elem()
+	if err, ok := found.Interface().(error); ok && s.secrets.absent(err) {
+		return true
+	}
+	found.SetZero()
+	return false
+}
+
+// absent tells whether no secret is in the text of err, of what it wraps, or of its
+// fields.
+func (s secrets) absent(err error) bool {
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+		if s.scrub(text) != text {
+			return false
+		}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		next := e.Unwrap()
+		return next == nil || s.absent(next)
+	case interface{ Unwrap() []error }:
+		for _, next := range e.Unwrap() {
+			if next != nil && !s.absent(next) {
+				return false
+			}
+		}
+	}
+	return true
+}
