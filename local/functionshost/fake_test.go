@@ -42,6 +42,10 @@ func fakeHandler() {
 		fmt.Fprintln(os.Stderr, line)
 		os.Exit(3)
 	}
+	if os.Getenv("FAKE_REFUSES") != "" && os.Getenv(os.Getenv("FAKE_REFUSES")) != "" {
+		fmt.Fprintln(os.Stderr, os.Getenv("FAKE_REFUSES")+" is refused")
+		os.Exit(3)
+	}
 	report, err := url.Parse(os.Getenv("FAKE_REPORT"))
 	if err != nil {
 		panic(err)

@@ -1,6 +1,7 @@
 package functionshost
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,7 +18,7 @@ import (
 // answerWithin is how long a proxied request may go without an answer.
 const answerWithin = 240 * time.Second
 
-// handler serves the host's own /admin and proxies what an httpTrigger's route
+// handler serves the host's own /admin and /_local and proxies what an httpTrigger's route
 // and methods let through; anything else is 404.
 func (s *Server) handler() http.Handler {
 	proxy := &httputil.ReverseProxy{
@@ -32,11 +33,15 @@ func (s *Server) handler() http.Handler {
 		},
 	}
 	prefix := "/" + strings.Trim(s.app.host.Extensions.HTTP.RoutePrefix, "/")
-	admin := s.admin()
+	admin, local := s.admin(), s.local()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
 		if path == "/admin" || strings.HasPrefix(path, "/admin/") {
 			admin.ServeHTTP(w, r)
+			return
+		}
+		if strings.HasPrefix(path, "/_local/") {
+			local.ServeHTTP(w, r)
 			return
 		}
 		rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
@@ -88,10 +93,20 @@ func (t proxied) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (t proxied) once(r *http.Request) (*http.Response, error) {
-	p, err := t.s.supervisor.ready(r.Context())
+	p, err := t.s.supervisor.acquire(r.Context())
 	if err != nil {
 		return nil, err
 	}
+	// The server ends a request's context when it is answered to the last byte.
+	stop := context.AfterFunc(r.Context(), func() { t.s.supervisor.release(p) })
+	response, err := t.to(p, r)
+	if err != nil && stop() {
+		t.s.supervisor.release(p)
+	}
+	return response, err
+}
+
+func (t proxied) to(p *process, r *http.Request) (*http.Response, error) {
 	target, err := url.Parse(p.url)
 	if err != nil {
 		return nil, err
@@ -116,20 +131,37 @@ func (s *Server) admin() http.Handler {
 	})
 	mux.HandleFunc("GET /admin/host/ping", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.HandleFunc("POST /admin/functions/{name}", func(w http.ResponseWriter, r *http.Request) {
-		// A page in the browser cannot send this content type without asking first.
-		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-			answer(w, http.StatusUnsupportedMediaType, map[string]any{"error": "Content-Type must be application/json"})
-			return
+		if t := s.timerToRun(w, r); t != nil {
+			t.runNow()
+			w.WriteHeader(http.StatusAccepted)
 		}
-		t, ok := s.timers[strings.ToLower(r.PathValue("name"))]
-		if !ok {
-			answer(w, http.StatusNotFound, map[string]any{"error": "no timer function of that name; only those can be run by hand here"})
-			return
-		}
-		t.runNow()
-		w.WriteHeader(http.StatusAccepted)
 	})
 	return mux
+}
+
+// timerToRun is the timer in the path. Where there is none, it has answered.
+func (s *Server) timerToRun(w http.ResponseWriter, r *http.Request) *timerTrigger {
+	if !sentAsJSON(w, r) {
+		return nil
+	}
+	t := s.timers[strings.ToLower(r.PathValue("name"))]
+	if t == nil {
+		refuse(w, http.StatusNotFound, "no timer function of that name; only those can be run by hand here")
+	}
+	return t
+}
+
+// sentAsJSON refuses what a page in the browser could send without asking first.
+func sentAsJSON(w http.ResponseWriter, r *http.Request) bool {
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		return true
+	}
+	refuse(w, http.StatusUnsupportedMediaType, "Content-Type must be application/json")
+	return false
+}
+
+func refuse(w http.ResponseWriter, status int, why string) {
+	answer(w, status, map[string]any{"error": why})
 }
 
 func answer(w http.ResponseWriter, status int, body any) {

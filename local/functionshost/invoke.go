@@ -32,10 +32,11 @@ func (s *Server) Invoke(ctx context.Context, function string, payload []byte) er
 // invoke runs one invocation. One that outlives functionTimeout fails and takes
 // the handler's process, with all its other invocations, down with it.
 func (s *Server) invoke(ctx context.Context, function string, payload []byte) error {
-	p, err := s.supervisor.ready(ctx)
+	p, err := s.supervisor.acquire(ctx)
 	if err != nil {
 		return err
 	}
+	defer s.supervisor.release(p)
 	limit := time.Duration(s.app.host.FunctionTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errFunctionTimeout)
 	defer cancel()

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/local/clock"
 )
 
 // process is one run of the handler's executable.
@@ -24,6 +26,7 @@ type process struct {
 	proxy  *http.Transport // for proxied requests
 	cmd    *exec.Cmd
 	lines  *lines
+	calls  int           // that run; the supervisor's mu guards it
 	done   chan struct{} // closed when it has exited
 	exit   error         // why; read after done
 }
@@ -34,6 +37,7 @@ type command struct {
 	arguments []string
 	settings  map[string]string
 	appDir    string
+	clock     *clock.Clock
 	timeout   time.Duration // until it must answer
 }
 
@@ -103,6 +107,9 @@ func (c command) environment(port int) []string {
 	}
 	for name, value := range c.settings {
 		env = append(env, name+"="+value)
+	}
+	if offset := c.clock.Offset(); offset > 0 {
+		env = append(env, ClockSetting+"="+offset.String())
 	}
 	id := uuid.NewString()
 	return append(env,

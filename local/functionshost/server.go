@@ -6,6 +6,13 @@
 // honours what it is told or refuses to start; it never guesses. Its behaviour
 // follows the source and captures of the Azure host and was not compared with a
 // live one.
+//
+// What no Azure host has is under /_local/: the clock, which can be moved forward,
+// and running a timer to its end. GET /_local/clock answers {"now":…,"offsetSeconds":…},
+// and so does POST with {"advance":"5d"} or {"to":"2026-03-06T09:00:00Z"}, once the
+// handler goes by the moved clock: the calls that run end, the clock is moved, and
+// another process of the handler is started, which is told of it in ClockSetting.
+// An occurrence of a timer that the clock was moved over fires once, as past due.
 package functionshost
 
 import (
@@ -20,6 +27,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/matoolkit/matoolkit/local/clock"
 )
 
 // Config of a Server.
@@ -28,7 +37,7 @@ type Config struct {
 	Addr     string            // loopback address of the HTTP triggers; "" means 127.0.0.1:7071
 	Settings map[string]string // app settings: the handler's environment, %SETTING% and connections
 	DataDir  string            // keeps the timers' schedule status; "" keeps it in memory
-	Now      func() time.Time  // the clock of the timers; nil: time.Now
+	Clock    *clock.Clock      // of the timers and the handler; nil: the real time, which cannot be moved
 	Logger   *slog.Logger      // what the host itself says; nil: slog.Default
 	Output   io.Writer         // the handler's lines, each behind its level; nil: Logger
 }
@@ -38,7 +47,8 @@ type Server struct {
 	app        *application
 	settings   map[string]string
 	dataDir    string
-	now        func() time.Time
+	clock      *clock.Clock
+	movable    bool
 	log        *slog.Logger
 	lines      *lines
 	supervisor *supervisor
@@ -46,6 +56,7 @@ type Server struct {
 
 	listener net.Listener
 	http     *http.Server
+	running  context.Context    // until the triggers are ended
 	stop     context.CancelFunc // ends the triggers
 	kill     context.CancelFunc // ends the process and what it still runs
 	started  time.Time
@@ -64,8 +75,9 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if c.Addr == "" {
 		c.Addr = "127.0.0.1:7071"
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	movable := c.Clock != nil
+	if !movable {
+		c.Clock = clock.New(nil)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -83,7 +95,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("functions host: %q is no loopback address with a port", c.Addr)
 	}
 	s := &Server{
-		app: app, settings: c.Settings, dataDir: c.DataDir, now: c.Now, log: c.Logger, started: time.Now(),
+		app: app, settings: c.Settings, dataDir: c.DataDir, clock: c.Clock, movable: movable, log: c.Logger, started: time.Now(),
 		lines:  &lines{out: c.Output, log: c.Logger},
 		timers: map[string]*timerTrigger{},
 	}
@@ -100,21 +112,17 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 func (s *Server) start(ctx context.Context, dir string) error {
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	running, stop := context.WithCancel(life)
-	s.kill, s.stop = kill, stop
+	s.kill, s.running, s.stop = kill, running, stop
 	triggers, err := s.prepare()
 	if err != nil {
 		return err
 	}
 	handler := s.app.host.CustomHandler
-	s.supervisor = &supervisor{
-		command: command{
-			path: under(dir, handler.Description.DefaultExecutablePath), dir: under(dir, handler.Description.WorkingDirectory),
-			arguments: handler.Description.Arguments, settings: s.settings, appDir: dir,
-			timeout: time.Duration(handler.InitializationTimeout),
-		},
-		lines: s.lines, log: s.log, changed: make(chan struct{}),
-		connections: 64 + len(s.app.functions)*s.app.host.Extensions.ServiceBus.MaxConcurrentCalls,
-	}
+	s.supervisor = newSupervisor(command{
+		path: under(dir, handler.Description.DefaultExecutablePath), dir: under(dir, handler.Description.WorkingDirectory),
+		arguments: handler.Description.Arguments, settings: s.settings, appDir: dir,
+		clock: s.clock, timeout: time.Duration(handler.InitializationTimeout),
+	}, s.lines, s.log, 64+len(s.app.functions)*s.app.host.Extensions.ServiceBus.MaxConcurrentCalls)
 	p, err := s.supervisor.command.start(ctx, s.lines, s.supervisor.connections)
 	if err != nil {
 		return err

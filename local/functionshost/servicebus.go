@@ -183,7 +183,7 @@ func (t *serviceBusTrigger) release(n int) {
 // is lost comes again when its lock has run out.
 func (t *serviceBusTrigger) handle(life context.Context, receiver *azservicebus.Receiver, m *azservicebus.ReceivedMessage) {
 	lock := t.keepLock(life, receiver, m)
-	err := t.server.invoke(life, t.name, messagePayload(t.name, t.namespace, t.binding, m, t.server.now()))
+	err := t.server.invoke(life, t.name, messagePayload(t.name, t.namespace, t.binding, m, t.server.clock.Now()))
 	lock.stop()
 	ctx, cancel := context.WithTimeout(life, settleWithin)
 	defer cancel()

@@ -17,8 +17,9 @@ type timerTrigger struct {
 	server  *Server
 	name    string
 	binding *timerBinding
-	file    string        // of the status; "" keeps it in memory
-	manual  chan struct{} // a request to run now; one can wait
+	file    string          // of the status; "" keeps it in memory
+	manual  chan struct{}   // a request to run now; one can wait
+	asked   chan chan error // requests to run and to tell how that ended
 	status  *scheduleStatus
 }
 
@@ -30,8 +31,8 @@ type scheduleStatus struct {
 }
 
 func newTimer(s *Server, name string, b *timerBinding) (*timerTrigger, error) {
-	t := &timerTrigger{server: s, name: name, binding: b, manual: make(chan struct{}, 1)}
-	if !b.UseMonitor || b.schedule.subMinute(s.now()) {
+	t := &timerTrigger{server: s, name: name, binding: b, manual: make(chan struct{}, 1), asked: make(chan chan error)}
+	if !b.UseMonitor || b.schedule.subMinute(s.clock.Now()) {
 		return t, nil
 	}
 	if s.dataDir != "" {
@@ -47,7 +48,7 @@ func newTimer(s *Server, name string, b *timerBinding) (*timerTrigger, error) {
 			return nil, fmt.Errorf("read the schedule status: %w", err)
 		}
 	}
-	return t, t.begin(s.now())
+	return t, t.begin(s.clock.Now())
 }
 
 // begin makes the status of a timer that starts at now: a new one, or the one that
@@ -74,8 +75,27 @@ func (t *timerTrigger) runNow() {
 	}
 }
 
+// runToItsEnd runs the function and gives the error of the run. It waits for a firing
+// that is under way.
+func (t *timerTrigger) runToItsEnd(ctx context.Context) error {
+	ended := make(chan error, 1)
+	select {
+	case t.asked <- ended:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run fires the function until running ends. An occurrence that the clock was moved
+// over is made up, once, however many there were.
 func (t *timerTrigger) run(running, life context.Context) {
-	now := t.server.now()
+	now, offset := t.server.clock.Read()
 	switch {
 	case t.status != nil && now.After(t.status.Next):
 		t.fire(life, true)
@@ -83,18 +103,34 @@ func (t *timerTrigger) run(running, life context.Context) {
 		t.fire(life, false)
 	}
 	for {
-		now := t.server.now()
+		moved := t.server.clock.Moved()
+		now, ahead := t.server.clock.Read()
+		if jump := ahead - offset; jump > 0 { // while the function ran
+			offset = ahead
+			if !t.binding.schedule.next(now.Add(-jump)).After(now) {
+				t.fire(life, true)
+				continue
+			}
+		}
 		next := t.binding.schedule.next(now)
 		wait := time.NewTimer(next.Sub(now))
 		select {
 		case <-running.Done():
 			wait.Stop()
 			return
+		case <-moved:
+			wait.Stop()
+			if now, offset = t.server.clock.Read(); !now.Before(next) {
+				t.fire(life, true)
+			}
 		case <-t.manual:
 			wait.Stop()
-			t.invoke(life, false)
+			_ = t.invoke(life, false) // it is logged
+		case ended := <-t.asked:
+			wait.Stop()
+			ended <- t.invoke(life, false)
 		case <-wait.C:
-			if !t.server.now().Before(next) { // the clock may differ from the timer's
+			if !t.server.clock.Now().Before(next) { // the clock may differ from the timer's
 				t.fire(life, false)
 			}
 		}
@@ -104,18 +140,18 @@ func (t *timerTrigger) run(running, life context.Context) {
 // fire runs one occurrence and remembers it, whether it succeeded or not: a timer
 // that failed runs again at its next occurrence.
 func (t *timerTrigger) fire(life context.Context, pastDue bool) {
-	began := t.server.now()
-	t.invoke(life, pastDue)
+	began := t.server.clock.Now()
+	_ = t.invoke(life, pastDue) // it is logged
 	if t.status == nil {
 		return
 	}
-	*t.status = scheduleStatus{Last: began, Next: t.binding.schedule.next(t.server.now()), LastUpdated: began}
+	*t.status = scheduleStatus{Last: began, Next: t.binding.schedule.next(t.server.clock.Now()), LastUpdated: began}
 	if err := t.save(); err != nil {
 		t.server.log.Error("the schedule status cannot be kept", "function", t.name, "error", err)
 	}
 }
 
-func (t *timerTrigger) invoke(life context.Context, pastDue bool) {
+func (t *timerTrigger) invoke(life context.Context, pastDue bool) error {
 	payload, err := t.payload(pastDue)
 	if err == nil {
 		err = t.server.invoke(life, t.name, payload)
@@ -123,6 +159,7 @@ func (t *timerTrigger) invoke(life context.Context, pastDue bool) {
 	if err != nil {
 		t.server.log.Error("a timer's run failed", "function", t.name, "error", err)
 	}
+	return err
 }
 
 func (t *timerTrigger) save() error {
@@ -153,7 +190,7 @@ func (t *timerTrigger) payload(pastDue bool) ([]byte, error) {
 		}},
 		"Metadata": object{"sys": object{
 			"MethodName": t.name,
-			"UtcNow":     t.server.now().UTC().Format("2006-01-02T15:04:05.999999Z"),
+			"UtcNow":     t.server.clock.Now().UTC().Format("2006-01-02T15:04:05.999999Z"),
 			"RandGuid":   uuid.NewString(),
 		}},
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/local/clock"
 )
 
 // firing is what the handler is handed.
@@ -112,7 +114,7 @@ func TestScheduleStatus(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	noon := func() time.Time { return at("12:01:30") }
-	s, firings := timers(t, Config{DataDir: data, Now: noon}, five)
+	s, firings := timers(t, Config{DataDir: data, Clock: clock.New(noon)}, five)
 	byHand(t, s, "tick")
 	f := receive(t, firings).Data.Timer
 	if f.ScheduleStatus == nil || f.ScheduleStatus.Last != "0001-01-01T00:00:00" || f.ScheduleStatus.Next != "2026-01-02T12:05:00+00:00" || f.IsPastDue {
@@ -123,7 +125,7 @@ func TestScheduleStatus(t *testing.T) {
 	}
 
 	// The host was away at 12:05, so the occurrence is made up, once.
-	s, firings = timers(t, Config{DataDir: data, Now: func() time.Time { return at("12:17:00") }}, five)
+	s, firings = timers(t, Config{DataDir: data, Clock: clock.New(func() time.Time { return at("12:17:00") })}, five)
 	f = receive(t, firings).Data.Timer
 	if !f.IsPastDue || f.ScheduleStatus.Next != "2026-01-02T12:05:00+00:00" {
 		t.Errorf("a missed occurrence is handed over as %+v", f)
@@ -138,7 +140,7 @@ func TestScheduleStatus(t *testing.T) {
 	}
 
 	// Nothing was missed: nothing fires until it is asked to.
-	s, firings = timers(t, Config{DataDir: data, Now: func() time.Time { return at("12:18:00") }}, five)
+	s, firings = timers(t, Config{DataDir: data, Clock: clock.New(func() time.Time { return at("12:18:00") })}, five)
 	byHand(t, s, "tick")
 	if f = receive(t, firings).Data.Timer; f.IsPastDue || f.ScheduleStatus.Last != "2026-01-02T12:17:00+00:00" {
 		t.Errorf("a restart in between is handed %+v", f)
