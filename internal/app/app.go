@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -26,6 +27,7 @@ type App struct {
 	runs     *runCache
 	gates    *gateCache
 	callable []Function
+	sources  *datasource.Reader
 	answers  answerCache
 }
 
@@ -39,6 +41,7 @@ type Config struct {
 	Log   *slog.Logger
 
 	Functions []Function
+	Sources   *datasource.Reader // nil: no runbook's query can be run
 }
 
 // New makes an App.
@@ -49,7 +52,7 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), callable: c.Functions}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), callable: c.Functions, sources: c.Sources}
 }
 
 // Message is a message as a trigger delivers it.

@@ -132,6 +132,8 @@ func (a *App) batchWork(ctx context.Context, m message.BatchWork) error {
 		work = a.mend
 	case message.WorkSweep:
 		work = a.sweepPage
+	case message.WorkLeave:
+		work = a.leavePage
 	default:
 		return reject("no work over a batch is called %q", m.Work)
 	}

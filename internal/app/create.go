@@ -39,7 +39,7 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	}
 	// The number is taken, and the batch listed as in the making, first; the batch
 	// itself is written last: what dies half-way is a number that never shows.
-	id, err := a.reserve(ctx, runbookName)
+	id, err := a.reserve(ctx, entry{BatchView: BatchView{RunbookName: runbookName, IsManual: true}}, nil)
 	if err != nil {
 		return BatchView{}, a.outward(err)
 	}
@@ -59,11 +59,13 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	return view, nil
 }
 
-// reserve takes the next batch number.
-func (a *App) reserve(ctx context.Context, runbookName string) (int, error) {
+// reserve takes the next batch number, for the line that lists the batch as in the
+// making, and with it what more the batch needs to be alone with. It fails with
+// ErrExists where somebody else has that.
+func (a *App) reserve(ctx context.Context, line entry, more func(id int) []store.Op) (int, error) {
 	for {
-		last, err := store.Read[sequence](ctx, a.store, store.SequenceKey())
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		last, err := orNone(store.Read[sequence](ctx, a.store, store.SequenceKey()))
+		if err != nil {
 			return 0, err
 		}
 		next := sequence{Last: last.Doc.Last + 1}
@@ -71,9 +73,13 @@ func (a *App) reserve(ctx context.Context, runbookName string) (int, error) {
 		if last.ETag != "" {
 			write = store.Replace(store.SequenceKey(), next, last.ETag)
 		}
-		line := entry{BatchView: BatchView{ID: next.Last, RunbookName: runbookName, DetectedAt: a.now().UTC()}, Creating: true}
-		_, err = a.store.Commit(ctx, write, store.Create(store.EntryKey(next.Last), line))
-		if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
+		line.ID, line.DetectedAt, line.Creating = next.Last, a.now().UTC(), true
+		ops := []store.Op{write, store.Create(store.EntryKey(next.Last), line)}
+		if more != nil {
+			ops = append(ops, more(next.Last)...)
+		}
+		_, err = a.store.Commit(ctx, ops...)
+		if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) && more == nil {
 			continue
 		}
 		return next.Last, err

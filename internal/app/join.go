@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,18 +42,30 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 	if len(rows) > maxAdded {
 		return AddedView{}, fail(CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(rows), maxAdded)
 	}
+	people := make([]newcomer, len(rows))
+	for i, row := range rows {
+		people[i] = newcomer{Key: row.Key, Data: row.Data}
+	}
 	view := AddedView{Warnings: warnings}
-	if err := a.join(ctx, by, b, rows, &view); err != nil {
+	if err := a.join(ctx, by, b, people, &view); err != nil {
 		return AddedView{}, a.outward(err)
 	}
 	a.log.Info("members added", "BatchId", batch, "added", view.Added, "present", len(view.Present), "by", by.Name)
 	return view, nil
 }
 
-// join adds the rows a page at a time, each in one write with the batch that counts
+// newcomer is somebody who is to be a member. Hash is of the source's row; empty where
+// an administrator adds them, whom no source then removes.
+type newcomer struct {
+	Key  string
+	Data map[string]json.RawMessage
+	Hash string
+}
+
+// join adds people a page at a time, each in one write with the batch that counts
 // it. Whoever else changes the batch meanwhile may have added the same people, so
 // their keys are looked for again.
-func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []roster.Row, view *AddedView) error {
+func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, view *AddedView) error {
 	for first := true; ; first = false {
 		fresh, err := a.newcomers(ctx, b.Doc.ID, rows, view, first)
 		if err != nil {
@@ -95,7 +108,7 @@ func catchUps(b *engine.Batch) []engine.Effect {
 }
 
 // pageOfRows is how many rows make one page that can be written at once.
-func pageOfRows(rows []roster.Row) int {
+func pageOfRows(rows []newcomer) int {
 	const most = 1 << 20
 	total := 0
 	for i, row := range rows[:min(len(rows), engine.PageSize)] {
@@ -106,7 +119,7 @@ func pageOfRows(rows []roster.Row) int {
 	return min(len(rows), engine.PageSize)
 }
 
-func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []roster.Row) (store.Item[engine.Batch], error) {
+func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer) (store.Item[engine.Batch], error) {
 	now := a.now().UTC()
 	d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.MembersJoined{Members: len(rows), Key: rows[0].Key}, now)
 	if err != nil {
@@ -115,11 +128,11 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	join := engine.Join{Page: d.Batch.PageCount(), First: b.Doc.Members + 1}
 	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
 	for i, row := range rows {
-		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Status: engine.MemberActive, AddedAt: now}
+		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now}
 		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 	}
 	ops = append(ops, a.auditOp(b.Doc.ID, auditRecord{
-		At: now, By: by.Name, Action: "add-members", Target: people(join.First, len(rows)),
+		At: now, By: by.Name, Action: "add-members", Target: places(join.First, len(rows)),
 	}))
 	outcome, err := a.store.Commit(ctx, ops...)
 	if err != nil {
@@ -129,8 +142,8 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	return b, a.carryOut(ctx, d.Batch, nil, d.Effects)
 }
 
-// people names members that follow each other.
-func people(first, n int) string {
+// places names members that follow each other.
+func places(first, n int) string {
 	if n == 1 {
 		return fmt.Sprintf("member %d", first)
 	}
@@ -138,7 +151,7 @@ func people(first, n int) string {
 }
 
 // newcomers leaves out the rows whose key belongs to a member who was not removed.
-func (a *App) newcomers(ctx context.Context, batch int, rows []roster.Row, view *AddedView, tell bool) ([]roster.Row, error) {
+func (a *App) newcomers(ctx context.Context, batch int, rows []newcomer, view *AddedView, tell bool) ([]newcomer, error) {
 	present := map[string]bool{}
 	for chunk := range slices.Chunk(rows, 200) {
 		keys := make([]string, len(chunk))
@@ -154,7 +167,7 @@ func (a *App) newcomers(ctx context.Context, batch int, rows []roster.Row, view 
 			present[m.Doc.Key] = true
 		}
 	}
-	var fresh []roster.Row
+	var fresh []newcomer
 	for _, row := range rows {
 		switch {
 		case !present[row.Key]:

@@ -44,7 +44,7 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 		return MemberView{}, err
 	}
 	now := a.now().UTC()
-	d, err := engine.Decide(engine.State{Batch: &b.Doc, Member: &m.Doc, Runbook: rb}, engine.MemberLeft{}, now)
+	d, err := engine.Decide(engine.State{Batch: &b.Doc, Member: &m.Doc, Runbook: rb}, engine.MemberLeft{By: by.Name}, now)
 	if err != nil {
 		return MemberView{}, err
 	}

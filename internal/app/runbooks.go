@@ -96,7 +96,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		if err != nil {
 			return RunbookView{}, a.outward(err)
 		}
-		view.Warnings = slices.Concat(diagnostics, notCarriedOut(yaml, rb), checkFunctions(yaml, rb, a.callable))
+		view.Warnings = slices.Concat(diagnostics, checkFunctions(yaml, rb, a.callable))
 		return view, nil
 	}
 }
@@ -148,7 +148,39 @@ func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], e
 			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy,
 		})
 	}
+	if err := a.automated(ctx, page.Items); err != nil {
+		return Page[RunbookView]{}, a.outward(err)
+	}
 	return page, nil
+}
+
+// automated adds to runbooks how their automation stands.
+func (a *App) automated(ctx context.Context, views []RunbookView) error {
+	var keys []string
+	for _, v := range views {
+		keys = append(keys, store.AutomationKey(v.Name).ID, store.SyncKey(v.Name).ID)
+	}
+	of := store.Param{Name: "@ids", Value: keys}
+	settings, err := store.All[automation](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'automation' AND ARRAY_CONTAINS(@ids, c.id)", of)
+	if err != nil {
+		return err
+	}
+	last, err := store.All[synced](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'sync' AND ARRAY_CONTAINS(@ids, c.id)", of)
+	if err != nil {
+		return err
+	}
+	at := map[string]*RunbookView{}
+	for i := range views {
+		at[views[i].Name] = &views[i]
+	}
+	for _, s := range settings {
+		at[s.Doc.Runbook].Enabled = s.Doc.Enabled
+	}
+	for _, s := range last {
+		v := at[s.Doc.Runbook]
+		v.LastError, v.LastErrorAt, v.Held = s.Doc.LastError, s.Doc.LastErrorAt, len(s.Doc.Held)
+	}
+	return nil
 }
 
 // Runbook gives the active version of a runbook. Errors: CodeNotFound.
@@ -157,7 +189,11 @@ func (a *App) Runbook(ctx context.Context, name string) (RunbookView, error) {
 	if err != nil {
 		return RunbookView{}, err
 	}
-	return versionView(version, rb, true), nil
+	view := []RunbookView{versionView(version, rb, true)}
+	if err := a.automated(ctx, view); err != nil {
+		return RunbookView{}, a.outward(err)
+	}
+	return view[0], nil
 }
 
 // CSVTemplate is the header that a CSV of members for the runbook must have.

@@ -10,6 +10,7 @@ func batchView(b engine.Batch) BatchView {
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, Error: b.Error,
 		Paused: markView(b.Paused), Cancelled: markView(b.Cancelled),
+		Filling: b.Filling, Held: heldSummary(&b), Kept: b.Kept,
 	}
 }
 
@@ -23,7 +24,7 @@ func markView(m *engine.Mark) *MarkView {
 func memberView(b *engine.Batch, m engine.Member) MemberView {
 	view := MemberView{
 		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: m.Data, WorkerData: m.WorkerData,
-		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, Error: m.Error,
+		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error,
 	}
 	if p, ok := b.Phase(m.OpenPhase); ok {
 		view.Phase = p.Name

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -19,28 +22,43 @@ const TickInterval = 5 * time.Minute
 // message is then taken for lost.
 const grace = 2 * time.Minute
 
-// Tick is the scheduler's safety net, over all batches that have not ended: what
-// falls due before the next tick is scheduled for its exact moment, and what was
-// due and never came about is announced again. A batch that fails is reported and
-// does not keep the others from their turn.
+// Tick is what the scheduler does every five minutes, over all batches that have not
+// ended and all runbooks whose batches follow a data source. Of the batches it is the
+// safety net: what falls due before the next tick is scheduled for its exact moment,
+// and what was due and never came about is announced again. The runbooks' batches are
+// brought into line with what their queries give. A batch or a runbook that fails is
+// reported and does not keep the others from their turn.
 func (a *App) Tick(ctx context.Context) error {
-	now := a.now().UTC()
 	batches, err := store.All[entry](ctx, a.store, store.PartitionBatches,
 		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling'))")
 	if err != nil {
 		return err
 	}
-	var failures []error
-	for _, e := range batches {
-		err := a.tickBatch(ctx, e.Doc.BatchView, now)
-		if e.Doc.Creating && errors.Is(err, store.ErrNotFound) {
-			continue // it is being written, or was never written to the end
-		}
-		if err != nil {
-			failures = append(failures, fmt.Errorf("batch %d: %w", e.Doc.ID, err))
-		}
+	// Neither waits for the other: a data source may take its time.
+	var swept, compared error
+	var both sync.WaitGroup
+	both.Go(func() { swept = a.sweepAll(ctx, batches) })
+	both.Go(func() { compared = a.syncAll(ctx, batches) })
+	both.Wait()
+	a.log.Info("tick", "batches", len(batches), "failed", swept != nil || compared != nil)
+	return errors.Join(swept, compared)
+}
+
+func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
+	now := a.now().UTC()
+	failures := make([]error, len(batches))
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for i, e := range batches {
+		all.Go(func() error {
+			err := a.tickBatch(ctx, e.Doc.BatchView, now)
+			if err != nil && !(e.Doc.Creating && errors.Is(err, store.ErrNotFound)) { // or it is being written, or never was to the end
+				failures[i] = fmt.Errorf("batch %d: %w", e.Doc.ID, err)
+			}
+			return nil
+		})
 	}
-	a.log.Info("tick", "batches", len(batches), "failures", len(failures))
+	_ = all.Wait()
 	return errors.Join(failures...)
 }
 
@@ -70,8 +88,7 @@ func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time) er
 			return err
 		}
 	}
-	// A message that is sent again needs an id that the broker does not remember.
-	s := sweep{app: a, batch: &b.Doc, now: now, again: fmt.Sprintf("tick-%d", now.Unix()/int64(TickInterval/time.Second))}
+	s := a.sweepOf(&b.Doc, now)
 	for _, part := range []func(context.Context) error{s.phases, s.control, s.runs, s.members} {
 		if err := part(ctx); err != nil {
 			return err
@@ -88,21 +105,31 @@ type sweep struct {
 	again string // what the ids of messages that are sent again end with
 }
 
+// sweepOf makes a sweep. A message that is sent again needs an id that the broker does
+// not remember.
+func (a *App) sweepOf(b *engine.Batch, now time.Time) *sweep {
+	return &sweep{app: a, batch: b, now: now, again: fmt.Sprintf("tick-%d", now.Unix()/int64(TickInterval/time.Second))}
+}
+
+// announceDue announces what falls due before the next tick in a batch that has just
+// been made.
+func (a *App) announceDue(ctx context.Context, b *engine.Batch) error {
+	return a.sweepOf(b, a.now().UTC()).phases(ctx)
+}
+
 // phases announces those that fall due before the next tick, for their moment, and
 // takes up those whose announcement, walk or end was lost.
 func (s *sweep) phases(ctx context.Context) error {
-	if s.batch.Gate() != engine.Open {
+	if s.batch.Gate() != engine.Open || s.batch.Filling {
 		return nil
 	}
 	var o outbox
 	for _, p := range s.batch.Phases {
 		switch {
-		case p.Status == engine.PhasePending && p.DueAt != nil && p.DueAt.Before(s.now.Add(TickInterval)) && s.batch.Status == engine.BatchActive:
-			walk := ""
-			if s.now.Sub(*p.DueAt) > grace {
-				walk = s.again
+		case p.Status == engine.PhasePending && p.DueAt != nil && s.batch.Status == engine.BatchActive:
+			if at, walk := s.start(p); at.Before(s.now.Add(TickInterval)) {
+				o.events = append(o.events, announcement(s.batch, p, 1, walk, at))
 			}
-			o.events = append(o.events, announcement(s.batch, p, 1, walk, *p.DueAt))
 		case p.Status == engine.PhasePending && p.Kind == engine.KindInit && !s.batch.Manual && s.batch.Status == engine.BatchDetected:
 			o.events = append(o.events, announcement(s.batch, p, 1, s.again, time.Time{}))
 		case p.Status == engine.PhaseDispatched && !p.Walked && s.now.Sub(*p.DispatchedAt) > grace:
@@ -123,6 +150,21 @@ func (s *sweep) phases(ctx context.Context) error {
 		return err
 	}
 	return s.app.send(ctx, &o)
+}
+
+// start is when a pending phase is to begin, and what tells its announcement from
+// those for other moments.
+func (s *sweep) start(p engine.Phase) (at time.Time, walk string) {
+	at = s.batch.StartsAt(&p, s.now)
+	switch {
+	case at.Equal(*p.DueAt):
+		return at, ""
+	case at.After(s.now): // quiet hours end then
+		return at, fmt.Sprintf("at-%d", at.Unix())
+	case s.now.Sub(*p.DueAt) > grace:
+		return at, s.again
+	}
+	return at, ""
 }
 
 // ended takes up the end of a phase whose members have all ended. On_complete steps
@@ -146,6 +188,7 @@ func (s *sweep) control(ctx context.Context) error {
 	switch s.batch.Gate() {
 	case engine.Stopped:
 		o.events = append(o.events, workMessage(s.batch.ID, message.WorkStop, s.again, 0))
+		return s.app.send(ctx, &o)
 	case engine.Open:
 		held, _, err := store.Query[engine.Run](ctx, s.app.store, store.BatchPartition(s.batch.ID),
 			"SELECT * FROM c WHERE c.type = 'run' AND IS_DEFINED(c.doc.heldAt)", nil, 1, "")
@@ -155,6 +198,9 @@ func (s *sweep) control(ctx context.Context) error {
 		if len(held) > 0 {
 			o.events = append(o.events, workMessage(s.batch.ID, message.WorkRelease, s.again, 0))
 		}
+	}
+	if s.batch.Held != nil && s.batch.Held.Confirmed != nil {
+		o.events = append(o.events, workMessage(s.batch.ID, message.WorkLeave, s.again, 0))
 	}
 	return s.app.send(ctx, &o)
 }

@@ -37,27 +37,34 @@ type RunbookView struct {
 	Active      bool                 `json:"isActive"`
 	CreatedAt   time.Time            `json:"createdAt"`
 	PublishedBy string               `json:"publishedBy"`
-	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`  // only in the answer to a publish
-	Unchanged   bool                 `json:"unchanged,omitempty"` // a publish of what was already active
+	Enabled     bool                 `json:"automationEnabled"`   // its batches are made by themselves
+	LastError   string               `json:"lastError,omitempty"` // of the last tick, where it went wrong
+	LastErrorAt *time.Time           `json:"lastErrorAt,omitempty"`
+	Held        int                  `json:"heldRemovals,omitempty"` // batches of which removals were held at the last tick
+	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`     // only in the answer to a publish
+	Unchanged   bool                 `json:"unchanged,omitempty"`    // a publish of what was already active
 }
 
 // BatchView is a batch as a list or a page shows it.
 type BatchView struct {
-	ID             int        `json:"id"`
-	RunbookName    string     `json:"runbookName"`
-	RunbookVersion int        `json:"runbookVersion"`
-	Status         string     `json:"status"`
-	IsManual       bool       `json:"isManual"`
-	CreatedBy      string     `json:"createdBy,omitempty"`
-	BatchStartTime *time.Time `json:"batchStartTime"`
-	DetectedAt     time.Time  `json:"detectedAt"`
-	CompletedAt    *time.Time `json:"completedAt,omitempty"`
-	CurrentPhase   string     `json:"currentPhase,omitempty"`
-	MemberCount    int        `json:"memberCount"`
-	Error          string     `json:"error,omitempty"`
-	Paused         *MarkView  `json:"paused,omitempty"`    // nil: it is not paused
-	Cancelled      *MarkView  `json:"cancelled,omitempty"` // by whom; the status tells whether all has ended
-	Warnings       []string   `json:"warnings,omitempty"`  // only in the answer to a creation
+	ID             int          `json:"id"`
+	RunbookName    string       `json:"runbookName"`
+	RunbookVersion int          `json:"runbookVersion"`
+	Status         string       `json:"status"`
+	IsManual       bool         `json:"isManual"`
+	CreatedBy      string       `json:"createdBy,omitempty"`
+	BatchStartTime *time.Time   `json:"batchStartTime"`
+	DetectedAt     time.Time    `json:"detectedAt"`
+	CompletedAt    *time.Time   `json:"completedAt,omitempty"`
+	CurrentPhase   string       `json:"currentPhase,omitempty"`
+	MemberCount    int          `json:"memberCount"`
+	Error          string       `json:"error,omitempty"`
+	Paused         *MarkView    `json:"paused,omitempty"`    // nil: it is not paused
+	Cancelled      *MarkView    `json:"cancelled,omitempty"` // by whom; the status tells whether all has ended
+	Filling        bool         `json:"filling,omitempty"`   // its members are being written; nothing has begun
+	Held           *HeldSummary `json:"heldRemovals,omitempty"`
+	Kept           int          `json:"keptMembers,omitempty"` // whom the data source no longer has, and who stay
+	Warnings       []string     `json:"warnings,omitempty"`    // only in the answer to a creation
 }
 
 // MemberView is a member of a batch.
@@ -73,6 +80,7 @@ type MemberView struct {
 	FailedIn   string                     `json:"failedPhase,omitempty"`
 	FailedStep string                     `json:"failedStep,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
+	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who did; empty where the data source no longer had them
 	Error      string                     `json:"error,omitempty"`
 }
 

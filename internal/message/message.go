@@ -102,6 +102,7 @@ const (
 	WorkRetry   = "retry"   // try failed members again
 	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id
 	WorkSweep   = "sweep"   // take up what is overdue
+	WorkLeave   = "leave"   // remove the members whose held removal was confirmed
 )
 
 // BatchWork asks for work over the members of a batch, one page of them per

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Key is an item's place: its partition, its id within it, and what kind of
 // document it is, for queries.
@@ -59,6 +62,29 @@ func SequenceKey() Key { return Key{PartitionBatches, "sequence", "sequence"} }
 func EntryKey(id int) Key {
 	return Key{PartitionBatches, fmt.Sprintf("batch-%09d", id), "entry"}
 }
+
+// SlotKey says which batch a runbook has for a start time: there is one at most.
+func SlotKey(runbook string, start time.Time) Key {
+	return Key{PartitionBatches, SlotID(runbook, start), "slot"}
+}
+
+// SlotID is the id of a SlotKey.
+func SlotID(runbook string, start time.Time) string {
+	return fmt.Sprintf("slot:%s:%s", runbook, start.UTC().Format(time.RFC3339Nano))
+}
+
+// HoldKey names the members of a batch whose removal is held, and those whose
+// removal was discarded.
+func HoldKey(batch int) Key { return Key{BatchPartition(batch), "hold", "hold"} }
+
+// AutomationKey is whether a runbook's batches are made by themselves.
+func AutomationKey(runbook string) Key {
+	return Key{PartitionRunbooks, "automation:" + runbook, "automation"}
+}
+
+// SyncKey is who is comparing a runbook's batches with its data source, and what
+// came of it last.
+func SyncKey(runbook string) Key { return Key{PartitionRunbooks, "sync:" + runbook, "sync"} }
 
 // RunbookKey is a runbook's head: its newest and its active version.
 func RunbookKey(name string) Key { return Key{PartitionRunbooks, "runbook:" + name, "runbook"} }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
@@ -66,4 +67,31 @@ func All[T any](ctx context.Context, s *Store, pk, text string, params ...Param)
 		}
 		continuation = next
 	}
+}
+
+// Select asks for everything that a query selects as values of T: a projection, for
+// where whole items would be too much to carry. The text names the fields by T's JSON:
+// SELECT c.doc.key AS key FROM c WHERE …
+func Select[T any](ctx context.Context, s *Store, pk, text string, params ...Param) ([]T, error) {
+	options := &azcosmos.QueryOptions{PageSizeHint: 5000}
+	for _, p := range params {
+		options.QueryParameters = append(options.QueryParameters, azcosmos.QueryParameter{Name: p.Name, Value: p.Value})
+	}
+	var all []T
+	pager := s.container.NewQueryItemsPager(text, partition(pk), options)
+	for pager.More() {
+		s.counts.queries.Add(1)
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("querying %s: %w", pk, classify(err))
+		}
+		for _, body := range page.Items {
+			var v T
+			if err := json.Unmarshal(body, &v); err != nil {
+				return nil, fmt.Errorf("store: what a query selected cannot be read: %w", err)
+			}
+			all = append(all, v)
+		}
+	}
+	return all, nil
 }

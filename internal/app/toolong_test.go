@@ -3,54 +3,11 @@ package app_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 )
-
-func TestPublishWarnsOfWhatIsNotCarriedOut(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	view := w.publish(`name: all
-data_source:
-  type: sql
-  connection: PEOPLE
-  query: select * from people
-  primary_key: Upn
-  batch_time: immediate
-phases:
-  - name: only
-    offset: T-0
-    steps:
-      - {name: first, worker_id: w, function: F}
-      - name: move
-        worker_id: w
-        function: F
-        on_failure: undo
-        timeout: 2h
-rollbacks:
-  undo: [{name: back, worker_id: w, function: G}]
-on_member_removed:
-  - {name: gone, worker_id: w, function: H}
-`)
-	var got []string
-	for _, d := range view.Warnings {
-		if d.Code == "not-carried-out" {
-			got = append(got, fmt.Sprintf("%d:%d %s %s", d.Line, d.Column, d.Severity, d.Path))
-		}
-	}
-	want := []string{
-		"5:3 warning data_source.query", "7:3 warning data_source.batch_time",
-	}
-	if !slices.Equal(got, want) {
-		t.Fatalf("warnings:\n%s", strings.Join(got, "\n"))
-	}
-	if v := w.publish(mover); len(v.Warnings) != 0 {
-		t.Fatalf("warnings of what is carried out: %v", v.Warnings)
-	}
-}
 
 // A page of members is made in one write: a phase that could never be written is
 // refused when it is published, not in the middle of a migration.

@@ -1,0 +1,260 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/schedule"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// scheduler is whom the audit trail names for what the data source brought about.
+const scheduler = "scheduler"
+
+// apply brings the batches to where the plan has them. Those who leave do so first:
+// somebody who moves is out of one batch before being in the other. A batch that fails
+// is told of, and the others are gone on with; the next tick takes up what is left.
+func (s *synchronization) apply(ctx context.Context) error {
+	s.stays = map[string]bool{}
+	changes := map[int]schedule.Change{}
+	for _, c := range s.plan.Changes {
+		changes[c.Batch] = c
+	}
+	var failures []error
+	// Batches for which nothing changes have their turn, too: a hold may be over, or the
+	// filling have been cut short at its end.
+	each := func(do func(context.Context, schedule.Change) error) {
+		for _, id := range slices.Sorted(maps.Keys(s.batches)) {
+			if s.batches[id].Doc.Manual || s.batches[id].Doc.Ended {
+				continue
+			}
+			c := changes[id]
+			c.Batch = id
+			if err := do(ctx, c); err != nil {
+				failures = append(failures, fmt.Errorf("batch %d: %w", id, err))
+			}
+		}
+	}
+	each(s.leave)
+	each(s.hold)
+	each(s.refresh)
+	each(s.enter)
+	for _, group := range s.plan.New {
+		if err := s.open(ctx, group); err != nil {
+			failures = append(failures, fmt.Errorf("the batch for %s: %w", group.Start.Format("2006-01-02T15:04:05Z07:00"), err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// leave removes the members who are gone from the source, or are in another batch
+// there now.
+func (s *synchronization) leave(ctx context.Context, c schedule.Change) error {
+	if b := s.batches[c.Batch].Doc; b.Held != nil && b.Held.Confirmed != nil {
+		// Those who were confirmed to leave are on their way; nobody else is judged
+		// before they are out.
+		for _, r := range slices.Concat(c.Remove, heldRemovals(c)) {
+			s.stays[r.Key] = true
+		}
+		return nil
+	}
+	ids := make([]int, len(c.Remove))
+	keys := map[int]string{}
+	for i, r := range c.Remove {
+		ids[i], keys[r.Member] = r.Member, r.Key
+	}
+	left, err := s.app.takeOut(ctx, c.Batch, ids, Caller{Name: scheduler}, "the data source no longer has them in this batch")
+	for _, id := range left {
+		delete(keys, id)
+	}
+	for _, key := range keys {
+		s.stays[key] = true
+	}
+	return err
+}
+
+func heldRemovals(c schedule.Change) []schedule.Removal {
+	if c.Held == nil {
+		return nil
+	}
+	return c.Held.Removals
+}
+
+// takeOut removes members from a batch, some at a time, and tells whose removal is
+// stored. One who has failed meanwhile stays.
+func (a *App) takeOut(ctx context.Context, batch int, members []int, by Caller, why string) (left []int, err error) {
+	most := 40
+	for len(members) > 0 {
+		some := members[:min(most, len(members))]
+		out, err := a.takeOutSome(ctx, batch, some, by, why)
+		switch {
+		case errors.Is(err, store.ErrChanged) && ctx.Err() == nil, errors.Is(err, store.ErrTooLarge) && most > 1:
+			most = max(1, most/2) // the fewer, the sooner nobody else has changed one
+			continue
+		case err != nil:
+			return left, err
+		}
+		left, members = append(left, out...), members[len(some):]
+	}
+	return left, nil
+}
+
+func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, why string) (left []int, err error) {
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
+	if err != nil {
+		return nil, err
+	}
+	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
+	if err != nil {
+		return nil, err
+	}
+	members, err := a.membersByID(ctx, batch, ids)
+	if err != nil {
+		return nil, err
+	}
+	now := a.now().UTC()
+	next := b.Doc
+	var ops []store.Op
+	var o outbox
+	for _, m := range members {
+		d, err := engine.Decide(engine.State{Batch: &next, Member: &m.Doc, Runbook: rb}, engine.MemberLeft{}, now)
+		var refusal *engine.Refusal
+		if errors.As(err, &refusal) {
+			a.log.Info("member stays", "BatchId", batch, "member", m.Doc.ID, "reason", refusal.Reason)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		gone := &m.Doc
+		if d.Member != nil {
+			gone = d.Member
+			ops = append(ops, store.Replace(store.MemberKey(batch, gone.ID), gone, m.ETag))
+		}
+		if d.Batch != nil {
+			next = *d.Batch
+		}
+		left = append(left, gone.ID)
+		o.events = append(o.events, leaveMessage(batch, gone))
+	}
+	if len(ops) > 0 {
+		target := fmt.Sprintf("%s: %s", plural(len(ops), "member"), numbers(left))
+		ops = append(ops, store.Replace(store.BatchKey(batch), &next, b.ETag),
+			a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: "remove-member", Target: target, Why: why}))
+		if _, err := a.store.Commit(ctx, ops...); err != nil {
+			return nil, err
+		}
+		a.log.Info("members removed", "BatchId", batch, "members", len(left), "by", by.Name)
+	}
+	return left, a.send(ctx, &o)
+}
+
+func (a *App) membersByID(ctx context.Context, batch int, ids []int) ([]store.Item[engine.Member], error) {
+	return store.All[engine.Member](ctx, a.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'member' AND ARRAY_CONTAINS(@ids, c.doc.memberId) ORDER BY c.id", store.Param{Name: "@ids", Value: ids})
+}
+
+// numbers writes the numbers of members as people do: 3, 7 and 9.
+func numbers(ids []int) string {
+	text := ""
+	for i, id := range ids {
+		switch {
+		case i == 0:
+		case i == len(ids)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += fmt.Sprint(id)
+	}
+	return text
+}
+
+// refresh brings the data of members to what the source has. Only a tick that holds
+// the runbook's lease writes them, so that a member who is being changed otherwise is
+// no hindrance.
+func (s *synchronization) refresh(ctx context.Context, c schedule.Change) error {
+	rows := map[int]schedule.Row{}
+	ids := make([]int, 0, len(c.Refresh))
+	for _, r := range c.Refresh {
+		rows[r.Member] = r.Row
+		ids = append(ids, r.Member)
+	}
+	most := 90
+	for len(ids) > 0 {
+		some := ids[:min(most, len(ids))]
+		members, err := s.app.membersByID(ctx, c.Batch, some)
+		if err != nil {
+			return err
+		}
+		var ops []store.Op
+		for _, m := range members {
+			row := rows[m.Doc.ID]
+			data := maps.Clone(m.Doc.Data) // columns that only an older version uses stay
+			if data == nil {
+				data = row.Data
+			}
+			maps.Copy(data, row.Data)
+			ops = append(ops, store.Patch(store.MemberKey(c.Batch, m.Doc.ID), "", store.Set("/data", data), store.Set("/hash", row.Hash)))
+		}
+		if len(ops) > 0 {
+			if _, err = s.app.store.Commit(ctx, ops...); errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrTooLarge) && most > 1 {
+				most = max(1, most/2)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		ids = ids[len(some):]
+	}
+	if len(c.Refresh) > 0 {
+		s.app.log.Info("members refreshed", "BatchId", c.Batch, "members", len(c.Refresh))
+	}
+	return nil
+}
+
+// enter adds the members who are new to a batch, and opens one that was being filled.
+func (s *synchronization) enter(ctx context.Context, c schedule.Change) error {
+	return s.fill(ctx, s.batches[c.Batch], c.Add)
+}
+
+// open makes a batch for a group of members.
+func (s *synchronization) open(ctx context.Context, group schedule.Group) error {
+	b, err := s.detect(ctx, group.Start)
+	if err != nil {
+		return err
+	}
+	return s.fill(ctx, b, group.Rows)
+}
+
+func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], rows []schedule.Row) error {
+	var people []newcomer
+	for _, row := range rows {
+		if !s.stays[row.Key] {
+			people = append(people, newcomer{Key: row.Key, Data: row.Data, Hash: row.Hash})
+		}
+	}
+	if len(people) > 0 {
+		var view AddedView
+		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, &view); err != nil {
+			return err
+		}
+		s.app.log.Info("members added", "BatchId", b.Doc.ID, "added", view.Added)
+	}
+	if !b.Doc.Filling {
+		return nil
+	}
+	if err := s.app.batchEvent(ctx, b.Doc.ID, engine.BatchFilled{}); err != nil {
+		return err
+	}
+	opened, err := store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(b.Doc.ID))
+	if err != nil {
+		return err
+	}
+	return s.app.announceDue(ctx, &opened.Doc)
+}

@@ -1,0 +1,219 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/schedule"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// automation is whether a runbook's batches are made by themselves. There is none
+// until somebody asks for it.
+type automation struct {
+	Runbook    string     `json:"runbook"`
+	Enabled    bool       `json:"enabled"`
+	EnabledAt  *time.Time `json:"enabledAt,omitempty"`
+	EnabledBy  string     `json:"enabledBy,omitempty"`
+	DisabledAt *time.Time `json:"disabledAt,omitempty"`
+	DisabledBy string     `json:"disabledBy,omitempty"`
+}
+
+// synced is what came of comparing a runbook's batches with its data source. It is
+// also the lease of whoever does: see lease.
+type synced struct {
+	Runbook      string             `json:"runbook"`
+	Holder       string             `json:"holder,omitempty"`
+	Until        time.Time          `json:"until"`
+	LastRunAt    *time.Time         `json:"lastRunAt,omitempty"`
+	LastGoodAt   *time.Time         `json:"lastGoodAt,omitempty"`
+	LastError    string             `json:"lastError,omitempty"`
+	LastErrorAt  *time.Time         `json:"lastErrorAt,omitempty"`
+	Milliseconds int64              `json:"milliseconds,omitempty"`
+	Rows         int                `json:"rows"`
+	Problems     []schedule.Problem `json:"problems,omitempty"` // the first of them
+	ProblemCount int                `json:"problemCount,omitempty"`
+	Held         []int              `json:"held,omitempty"` // batches of which removals were held then
+}
+
+// AutomationView is how a runbook's automation stands.
+type AutomationView struct {
+	RunbookName string     `json:"runbookName"`
+	Enabled     bool       `json:"automationEnabled"`
+	EnabledAt   *time.Time `json:"enabledAt"`
+	EnabledBy   string     `json:"enabledBy,omitempty"`
+	DisabledAt  *time.Time `json:"disabledAt"`
+	DisabledBy  string     `json:"disabledBy,omitempty"`
+
+	LastRunAt    *time.Time    `json:"lastRunAt"`  // when the query was run last
+	LastGoodAt   *time.Time    `json:"lastGoodAt"` // when all went well last
+	LastError    string        `json:"lastError,omitempty"`
+	LastErrorAt  *time.Time    `json:"lastErrorAt,omitempty"`
+	Milliseconds int64         `json:"durationMs,omitempty"`
+	Rows         int           `json:"rowCount"`
+	ProblemCount int           `json:"problemCount"` // rows that were not used
+	Problems     []RowProblem  `json:"problems,omitempty"`
+	Held         []HeldSummary `json:"heldRemovals,omitempty"`
+}
+
+// RowProblem is a row of a query's result that was not used, and why.
+type RowProblem struct {
+	Row     int    `json:"row"` // counts from 1; 0: the result as a whole
+	Key     string `json:"memberKey,omitempty"`
+	Column  string `json:"column,omitempty"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Automation tells how a runbook's automation stands. Errors: CodeNotFound.
+func (a *App) Automation(ctx context.Context, name string) (AutomationView, error) {
+	if _, _, err := a.active(ctx, name); err != nil {
+		return AutomationView{}, err
+	}
+	setting, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
+	if err != nil {
+		return AutomationView{}, a.outward(err)
+	}
+	view, err := a.automationView(ctx, name, setting.Doc)
+	if err != nil {
+		return AutomationView{}, a.outward(err)
+	}
+	return view, nil
+}
+
+// SetAutomation turns the making of new batches on or off. Batches that are there
+// follow the data source either way. What is so already is left as it is, with who
+// made it so. Errors: CodeNotFound, CodeConflict where the runbook has no query.
+func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled bool) (AutomationView, error) {
+	_, rb, err := a.active(ctx, name)
+	if err != nil {
+		return AutomationView{}, err
+	}
+	if enabled && !rb.DataSource.Queried() {
+		return AutomationView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", name)
+	}
+	for {
+		was, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
+		if err != nil {
+			return AutomationView{}, a.outward(err)
+		}
+		next := was.Doc
+		if was.ETag == "" || was.Doc.Enabled != enabled {
+			now := a.now().UTC()
+			next.Runbook, next.Enabled = name, enabled
+			if enabled {
+				next.EnabledAt, next.EnabledBy = &now, by.Name
+			} else {
+				next.DisabledAt, next.DisabledBy = &now, by.Name
+			}
+			write := store.Create(store.AutomationKey(name), next)
+			if was.ETag != "" {
+				write = store.Replace(store.AutomationKey(name), next, was.ETag)
+			}
+			_, err := a.store.Commit(ctx, write)
+			if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
+				continue
+			}
+			if err != nil {
+				return AutomationView{}, a.outward(err)
+			}
+			a.log.Info("automation set", "runbook", name, "enabled", enabled, "by", by.Name)
+		}
+		view, err := a.automationView(ctx, name, next)
+		if err != nil {
+			return AutomationView{}, a.outward(err)
+		}
+		return view, nil
+	}
+}
+
+func (a *App) automationView(ctx context.Context, name string, setting automation) (AutomationView, error) {
+	last, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
+	if err != nil {
+		return AutomationView{}, err
+	}
+	s := last.Doc
+	view := AutomationView{
+		RunbookName: name, Enabled: setting.Enabled, EnabledAt: setting.EnabledAt, EnabledBy: setting.EnabledBy,
+		DisabledAt: setting.DisabledAt, DisabledBy: setting.DisabledBy,
+		LastRunAt: s.LastRunAt, LastGoodAt: s.LastGoodAt, LastError: s.LastError, LastErrorAt: s.LastErrorAt,
+		Milliseconds: s.Milliseconds, Rows: s.Rows, ProblemCount: s.ProblemCount, Problems: rowProblems(s.Problems),
+	}
+	for _, id := range s.Held { // an administrator may have decided since
+		b, err := a.batch(ctx, id)
+		if err != nil {
+			return AutomationView{}, err
+		}
+		if held := heldSummary(&b.Doc); held != nil {
+			view.Held = append(view.Held, *held)
+		}
+	}
+	return view, nil
+}
+
+func rowProblems(problems []schedule.Problem) []RowProblem {
+	var out []RowProblem
+	for _, p := range problems {
+		out = append(out, RowProblem{Row: p.Row, Key: p.Key, Column: p.Column, Code: p.Code, Message: p.Message})
+	}
+	return out
+}
+
+// orNone takes what is not there for an empty one, without an ETag.
+func orNone[T any](item store.Item[T], err error) (store.Item[T], error) {
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Item[T]{}, nil
+	}
+	return item, err
+}
+
+// leaseTime is for how long a tick has a runbook to itself. A tick that dies leaves the
+// runbook to the next but one; syncTime, after which a tick gives up by itself, is far
+// enough below it that clocks may differ.
+const (
+	leaseTime = 9 * time.Minute
+	syncTime  = 8 * time.Minute
+)
+
+// errLeased is what a tick meets that would take up a runbook another is at.
+var errLeased = errors.New("app: another tick has the runbook in hand")
+
+// lease takes a runbook for one tick, from its query to its last write: a result that
+// is older than another tick's must not be applied after it, and nobody may be put
+// into two batches by two ticks at once.
+func (a *App) lease(ctx context.Context, name, holder string) (store.Item[synced], error) {
+	held, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
+	if err != nil {
+		return held, err
+	}
+	now := a.now().UTC()
+	if held.Doc.Holder != "" && now.Before(held.Doc.Until) {
+		return held, errLeased
+	}
+	held.Doc.Runbook, held.Doc.Holder, held.Doc.Until = name, holder, now.Add(leaseTime)
+	write := store.Create(store.SyncKey(name), held.Doc)
+	if held.ETag != "" {
+		write = store.Replace(store.SyncKey(name), held.Doc, held.ETag)
+	}
+	outcome, err := a.store.Commit(ctx, write)
+	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
+		return held, errLeased
+	}
+	if err != nil {
+		return held, err
+	}
+	held.ETag = outcome.ETag(0)
+	return held, nil
+}
+
+// giveBack ends the lease, with what came of the tick.
+func (a *App) giveBack(ctx context.Context, held store.Item[synced]) error {
+	held.Doc.Holder, held.Doc.Until = "", time.Time{}
+	_, err := a.store.Commit(ctx, store.Replace(store.SyncKey(held.Doc.Runbook), held.Doc, held.ETag))
+	if errors.Is(err, store.ErrChanged) {
+		return fmt.Errorf("the runbook was taken over by another tick before this one ended: %w", err)
+	}
+	return err
+}

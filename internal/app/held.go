@@ -1,0 +1,281 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/schedule"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// hold names the members whose removal is held, until an administrator confirms or
+// discards it, and those whose removal was discarded: they stay although the source
+// no longer has them.
+type hold struct {
+	Members []int `json:"members"`
+	Kept    []int `json:"kept"`
+}
+
+// revision tells one set of held members from another.
+func (h hold) revision() string {
+	text, _ := json.Marshal(h.Members) // numbers
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:8])
+}
+
+// HeldSummary is a batch of which removals are held.
+type HeldSummary struct {
+	BatchID   int       `json:"batchId"`
+	Members   int       `json:"memberCount"` // whose removal is held
+	Of        int       `json:"activeCount"` // the batch's active members
+	Reason    string    `json:"reason"`
+	Since     time.Time `json:"since"`
+	Confirmed *MarkView `json:"confirmed,omitempty"` // they are being removed
+}
+
+// HeldView is a batch of which removals are held, with a page of those members.
+// Revision is for the confirmation to say which set of members is meant.
+type HeldView struct {
+	HeldSummary
+	Revision     string       `json:"revision"`
+	Items        []MemberView `json:"items"`
+	Continuation string       `json:"continuationToken,omitempty"`
+}
+
+func heldSummary(b *engine.Batch) *HeldSummary {
+	if b.Held == nil {
+		return nil
+	}
+	return &HeldSummary{
+		BatchID: b.ID, Members: b.Held.Members, Of: b.Held.Of, Reason: b.Held.Reason, Since: b.Held.Since, Confirmed: markView(b.Held.Confirmed),
+	}
+}
+
+// hold keeps with a batch whose removal is held, or that it no longer is, and those
+// who were missed and are back.
+func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
+	id := c.Batch
+	if b := s.batches[id].Doc; b.Held != nil && b.Held.Confirmed != nil {
+		s.held = append(s.held, id)
+		return nil
+	}
+	var missing []int
+	e := engine.RemovalsHeld{}
+	if c.Held != nil {
+		s.held = append(s.held, id)
+		e.Members, e.Of, e.Reason = len(c.Held.Removals), c.Held.Active, c.Held.Reason
+		for _, r := range c.Held.Removals {
+			missing = append(missing, r.Member)
+			s.stays[r.Key] = true
+		}
+		slices.Sort(missing)
+	}
+	was := s.holds[id]
+	kept := slices.DeleteFunc(slices.Clone(was.Kept), func(member int) bool { return slices.Contains(c.Returned, member) })
+	if slices.Equal(missing, was.Members) && len(kept) == len(was.Kept) {
+		return nil
+	}
+	for {
+		b, h, err := s.app.holdOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(h.Members, was.Members) || !slices.Equal(h.Kept, was.Kept) {
+			return nil // an administrator has decided meanwhile: the next tick looks again
+		}
+		d, err := engine.Decide(engine.State{Batch: &b.Doc}, e, s.now)
+		var refusal *engine.Refusal
+		if errors.As(err, &refusal) { // confirmed or ended meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		next := &b.Doc
+		if d.Batch != nil {
+			next = d.Batch
+		}
+		if len(kept) != len(was.Kept) {
+			d, err := engine.Decide(engine.State{Batch: next}, engine.MembersKept{Count: len(kept)}, s.now)
+			if err != nil {
+				return err
+			}
+			if d.Batch != nil {
+				next = d.Batch
+			}
+		}
+		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), store.Upsert(store.HoldKey(id), hold{Members: missing, Kept: kept}))
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if c.Held != nil {
+			s.app.log.Warn("removals are held", "BatchId", id, "members", e.Members, "of", e.Of, "reason", e.Reason)
+		}
+		return s.app.list(ctx, next)
+	}
+}
+
+// HeldRemovals shows whose removal from a batch is held, and why. Errors: CodeNotFound,
+// also where nothing is held; CodeUnavailable.
+func (a *App) HeldRemovals(ctx context.Context, batch int, o ListOptions) (HeldView, error) {
+	b, h, err := a.holdOf(ctx, batch)
+	if err != nil {
+		return HeldView{}, a.outward(err)
+	}
+	summary := heldSummary(&b.Doc)
+	if summary == nil {
+		return HeldView{}, fail(CodeNotFound, "no removals are held in batch %d", batch)
+	}
+	first, err := strconv.Atoi(cmp.Or(o.Continuation, "0"))
+	if err != nil || first < 0 || first > len(h.Members) {
+		return HeldView{}, fail(CodeInvalid, "%q is no continuation token of this list", o.Continuation)
+	}
+	view := HeldView{HeldSummary: *summary, Revision: h.revision(), Items: []MemberView{}}
+	some := h.Members[first:min(first+min(limit(o), 200), len(h.Members))]
+	members, err := a.membersByID(ctx, batch, some)
+	if err != nil {
+		return HeldView{}, a.outward(err)
+	}
+	for _, m := range members {
+		view.Items = append(view.Items, memberView(&b.Doc, m.Doc))
+	}
+	if next := first + len(some); next < len(h.Members) {
+		view.Continuation = strconv.Itoa(next)
+	}
+	return view, nil
+}
+
+func (a *App) holdOf(ctx context.Context, batch int) (store.Item[engine.Batch], hold, error) {
+	b, err := a.batch(ctx, batch)
+	if err != nil {
+		return b, hold{}, err
+	}
+	h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(batch)))
+	return b, h.Doc, err
+}
+
+// ConfirmRemovals lets the members go whose removal is held: they are removed by the
+// work that this begins. A revision that is given must be the one that is held.
+// Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revision, why string) (BatchView, error) {
+	return a.settleHold(ctx, by, batch, revision, why, "confirm-removals",
+		func(m engine.Mark) engine.Event { return engine.RemovalsConfirmed{By: m} },
+		func(h hold) hold { return h })
+}
+
+// DiscardRemovals keeps the members whose removal is held: that the source does not
+// have them is taken for its mistake, until it has had them again. Errors: as
+// ConfirmRemovals.
+func (a *App) DiscardRemovals(ctx context.Context, by Caller, batch int, revision, why string) (BatchView, error) {
+	return a.settleHold(ctx, by, batch, revision, why, "discard-removals",
+		func(m engine.Mark) engine.Event { return engine.RemovalsDiscarded{By: m} },
+		func(h hold) hold {
+			kept := slices.Concat(h.Kept, h.Members)
+			slices.Sort(kept)
+			return hold{Kept: slices.Compact(kept)}
+		})
+}
+
+// settleHold takes an administrator's decision on what is held, in one write with the
+// members that it is about.
+func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, why, action string, event func(engine.Mark) engine.Event, then func(hold) hold) (BatchView, error) {
+	if err := checkWhy(why); err != nil {
+		return BatchView{}, err
+	}
+	for {
+		b, h, err := a.holdOf(ctx, batch)
+		if err != nil {
+			return BatchView{}, a.outward(err)
+		}
+		if b.Doc.Held != nil && revision != "" && revision != h.revision() {
+			return BatchView{}, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, h.revision())
+		}
+		now := a.now().UTC()
+		d, err := engine.Decide(engine.State{Batch: &b.Doc}, event(engine.Mark{By: by.Name, At: now, Why: why}), now)
+		if err != nil {
+			return BatchView{}, a.outward(err)
+		}
+		next := &b.Doc
+		if d.Batch != nil {
+			next = d.Batch
+			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), store.Upsert(store.HoldKey(batch), then(h)),
+				a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: action, Target: plural(len(h.Members), "member"), Why: why}))
+			if errors.Is(err, store.ErrChanged) {
+				continue
+			}
+			if err != nil {
+				return BatchView{}, a.outward(err)
+			}
+			a.log.Info("held removals decided", "BatchId", batch, "action", action, "members", len(h.Members), "by", by.Name)
+		}
+		if next.Held != nil && next.Held.Confirmed != nil {
+			err = a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, h.revision(), 0))
+		}
+		if err == nil {
+			err = a.list(ctx, next)
+		}
+		if err != nil {
+			return BatchView{}, a.outward(err)
+		}
+		return batchView(*next), nil
+	}
+}
+
+// leaveAtOnce is how many confirmed removals one message carries out.
+const leaveAtOnce = 40
+
+// leavePage removes some of the members whose removal was confirmed, and asks for the
+// next of them.
+func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+	if b.Held == nil || b.Held.Confirmed == nil || b.Status.Terminal() {
+		return false, nil // all are out, and this came again
+	}
+	h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(b.ID)))
+	if err != nil {
+		return false, err
+	}
+	first := min(m.Page*leaveAtOnce, len(h.Doc.Members))
+	some := h.Doc.Members[first:min(first+leaveAtOnce, len(h.Doc.Members))]
+	by := b.Held.Confirmed
+	if _, err := a.takeOut(ctx, b.ID, some, Caller{Name: by.By}, by.Why); err != nil {
+		return false, err
+	}
+	if first+len(some) < len(h.Doc.Members) {
+		return true, nil
+	}
+	return false, a.removalsDone(ctx, b.ID)
+}
+
+// removalsDone ends a hold whose members are out.
+func (a *App) removalsDone(ctx context.Context, id int) error {
+	for {
+		b, h, err := a.holdOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.RemovalsDone{}, a.now())
+		if err != nil || d.Batch == nil {
+			return err
+		}
+		_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag), store.Upsert(store.HoldKey(id), hold{Kept: h.Kept}))
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return a.list(ctx, d.Batch)
+	}
+}

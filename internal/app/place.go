@@ -1,0 +1,68 @@
+package app
+
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+)
+
+// These find the place in a runbook's text that a warning is about.
+
+// find follows keys and places down a YAML tree; nil where there is no such place.
+func find(n *yaml.Node, path []any) *yaml.Node {
+	for _, step := range path {
+		if n != nil && n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		switch step := step.(type) {
+		case string:
+			key := keyOf(n, step)
+			if key == nil {
+				return nil
+			}
+			for i := range n.Content {
+				if n.Content[i] == key {
+					n = n.Content[i+1]
+					break
+				}
+			}
+		case int:
+			if n == nil || n.Kind != yaml.SequenceNode || step >= len(n.Content) {
+				return nil
+			}
+			n = n.Content[step]
+		}
+	}
+	if n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+func keyOf(n *yaml.Node, name string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return n.Content[i]
+		}
+	}
+	return nil
+}
+
+func pathText(path []any) string {
+	text := ""
+	for _, step := range path {
+		switch step := step.(type) {
+		case int:
+			text += fmt.Sprintf("[%d]", step)
+		case string:
+			if text != "" {
+				text += "."
+			}
+			text += step
+		}
+	}
+	return text
+}

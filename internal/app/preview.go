@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/schedule"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// previewTime is for how long a preview goes on: Azure gives a request that long.
+const previewTime = 3 * time.Minute
+
+// PreviewView is what a runbook's query returns now and what the next tick would make
+// of it.
+type PreviewView struct {
+	RunbookName  string                       `json:"runbookName"`
+	Version      int                          `json:"version"`
+	Enabled      bool                         `json:"automationEnabled"`
+	Milliseconds int64                        `json:"durationMs"`
+	RowCount     int                          `json:"rowCount"`
+	Columns      []string                     `json:"columns"`
+	Sample       []map[string]json.RawMessage `json:"sample"` // the first rows, with all their columns
+	Groups       []PreviewGroup               `json:"groups"`
+	ProblemCount int                          `json:"problemCount"` // of rows that are not used
+	Problems     []RowProblem                 `json:"problems"`     // the first of them
+}
+
+// PreviewGroup is what would become of one batch.
+type PreviewGroup struct {
+	BatchStartTime *time.Time `json:"batchStartTime"`
+	BatchID        int        `json:"batchId,omitempty"` // 0: it would be made
+	Status         string     `json:"status,omitempty"`  // of the batch that there is
+	Rows           int        `json:"rowCount"`          // that belong to it
+	Add            int        `json:"add"`
+	Refresh        int        `json:"refresh"`
+	Remove         int        `json:"remove"`
+	Held           int        `json:"held"` // whose removal would be held, or is
+	Note           string     `json:"note,omitempty"`
+}
+
+// PreviewQuery runs a runbook's query and tells what the next tick would make of it,
+// and changes nothing. At most sample rows are shown, 100 where it is 0. Errors:
+// CodeNotFound; CodeConflict where the runbook has no query, and where the query
+// failed, with the cause; CodeUnavailable.
+func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (PreviewView, error) {
+	version, rb, err := a.active(ctx, name)
+	if err != nil {
+		return PreviewView{}, err
+	}
+	if !rb.DataSource.Queried() {
+		return PreviewView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
+	}
+	setting, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
+	if err != nil {
+		return PreviewView{}, a.outward(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, previewTime)
+	defer cancel()
+	s := &synchronization{app: a, rb: rb, version: version.Version, enabled: setting.Doc.Enabled, now: a.now().UTC()}
+	view := PreviewView{
+		RunbookName: name, Version: version.Version, Enabled: s.enabled,
+		Sample: []map[string]json.RawMessage{}, Groups: []PreviewGroup{}, Problems: []RowProblem{},
+	}
+	began := time.Now()
+	s.watch = func(columns []string, values []json.RawMessage) {
+		view.Columns = columns
+		if len(view.Sample) < limit(ListOptions{Limit: sample}) && values != nil {
+			row := make(map[string]json.RawMessage, len(columns))
+			for i, column := range columns {
+				row[column] = slices.Clone(values[i])
+			}
+			view.Sample = append(view.Sample, row)
+		}
+	}
+	if err := s.query(ctx); err != nil {
+		return PreviewView{}, a.queryFailed(err)
+	}
+	view.Milliseconds = time.Since(began).Milliseconds()
+	listed, err := a.unfinished(ctx, name)
+	if err != nil {
+		return PreviewView{}, a.outward(err)
+	}
+	situation, err := s.situation(ctx, listed)
+	if err != nil {
+		return PreviewView{}, a.outward(err)
+	}
+	s.plan = schedule.Make(rb, s.result, situation)
+	view.RowCount, view.ProblemCount = s.result.Len(), s.plan.Counts.Problems
+	view.Problems = append(view.Problems, rowProblems(s.plan.Problems[:min(len(s.plan.Problems), keptProblems)])...)
+	view.Groups = append(view.Groups, s.groups(situation)...)
+	a.log.Info("query previewed", "runbook", name, "rows", view.RowCount, "by", by.Name)
+	return view, nil
+}
+
+// queryFailed makes an error for the caller of a query that went wrong.
+func (a *App) queryFailed(err error) error {
+	if told := a.told(err); told != a.outward(err).Error() {
+		return &Error{Code: CodeConflict, Message: told, Cause: err}
+	}
+	return a.outward(err)
+}
+
+// unfinished are a runbook's batches that are listed as not ended.
+func (a *App) unfinished(ctx context.Context, name string) ([]int, error) {
+	listed, err := store.All[entry](ctx, a.store, store.PartitionBatches,
+		"SELECT * FROM c WHERE c.type = 'entry' AND c.doc.runbookName = @name AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling'))",
+		store.Param{Name: "@name", Value: name})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int, len(listed))
+	for i, e := range listed {
+		ids[i] = e.Doc.ID
+	}
+	return ids, nil
+}
+
+// groups tells of the batches that there are, those that would be made, and the starts
+// for which none would.
+func (s *synchronization) groups(situation schedule.Situation) []PreviewGroup {
+	rows := map[time.Time]int{}
+	for row := range s.result.Rows() {
+		if row.Start.IsZero() {
+			row.Start = schedule.ImmediateStart(s.now)
+		}
+		rows[row.Start]++
+	}
+	changes := map[int]schedule.Change{}
+	for _, c := range s.plan.Changes {
+		changes[c.Batch] = c
+	}
+	told := map[time.Time]bool{}
+	var groups []PreviewGroup
+	for _, b := range situation.Batches {
+		if b.Manual {
+			continue
+		}
+		told[b.Start] = true
+		doc, c := s.batches[b.ID].Doc, changes[b.ID]
+		g := PreviewGroup{
+			BatchStartTime: &b.Start, BatchID: b.ID, Status: string(doc.Status), Rows: rows[b.Start],
+			Add: len(c.Add), Refresh: len(c.Refresh), Remove: len(c.Remove),
+		}
+		if c.Held != nil {
+			g.Held, g.Note = len(c.Held.Removals), c.Held.Reason
+		}
+		groups = append(groups, g)
+	}
+	for _, n := range s.plan.New {
+		told[n.Start] = true
+		groups = append(groups, PreviewGroup{BatchStartTime: &n.Start, Rows: rows[n.Start], Add: len(n.Rows), Note: s.newNote(n.Start)})
+	}
+	for start, n := range rows {
+		if told[start] {
+			continue
+		}
+		g := PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: situation.Ended[start]}
+		switch {
+		case g.BatchID != 0:
+			g.Note = fmt.Sprintf("batch %d for this start has ended; nobody is added to it", g.BatchID)
+		case !s.enabled:
+			g.Note = "automation is off: no batch is made"
+		}
+		groups = append(groups, g)
+	}
+	slices.SortFunc(groups, func(p, q PreviewGroup) int { return p.BatchStartTime.Compare(*q.BatchStartTime) })
+	return groups
+}
+
+// newNote tells of a batch that would be made which of its phases are due already.
+func (s *synchronization) newNote(start time.Time) string {
+	b := engine.NewDetected(0, s.rb, s.version, start, s.now)
+	due := 0
+	for _, p := range b.Phases {
+		if p.DueAt != nil && !p.DueAt.After(s.now) {
+			due++
+		}
+	}
+	if due == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s due already: they begin one after the other as soon as the batch is made", plural(due, "phase"))
+}

@@ -1,0 +1,266 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/schedule"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// atOnce is how many runbooks, and how many batches, a tick is at at a time: enough
+// that a slow one does not keep the others waiting, few enough for a small instance.
+const atOnce = 4
+
+// keptProblems is how many of a result's problems are kept with the runbook.
+const keptProblems = 100
+
+// syncAll compares the batches of every runbook with its data source. What goes wrong
+// with a runbook is kept with it and keeps no other from its turn; an error is of the
+// store, and of nobody's in particular.
+func (a *App) syncAll(ctx context.Context, listed []store.Item[entry]) error {
+	heads, err := store.All[runbookHead](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'runbook' AND c.doc.active > 0")
+	if err != nil {
+		return err
+	}
+	settings, err := store.All[automation](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'automation' AND c.doc.enabled = true")
+	if err != nil {
+		return err
+	}
+	enabled := map[string]bool{}
+	for _, s := range settings {
+		enabled[s.Doc.Runbook] = true
+	}
+	batches := map[string][]int{}
+	detected := map[string]bool{}
+	for _, e := range listed {
+		batches[e.Doc.RunbookName] = append(batches[e.Doc.RunbookName], e.Doc.ID)
+		detected[e.Doc.RunbookName] = detected[e.Doc.RunbookName] || !e.Doc.IsManual
+	}
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for _, head := range heads {
+		name := head.Doc.Name
+		if !enabled[name] && !detected[name] {
+			continue
+		}
+		all.Go(func() error {
+			if err := a.syncRunbook(ctx, name, head.Doc.Active, enabled[name], batches[name]); err != nil {
+				return fmt.Errorf("runbook %s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+// syncRunbook compares one runbook's batches with its data source, where no other tick
+// is at it.
+func (a *App) syncRunbook(ctx context.Context, name string, version int, enabled bool, listed []int) error {
+	rb, err := a.runbook(ctx, name, version)
+	if err != nil {
+		return err
+	}
+	if !rb.DataSource.Queried() {
+		return nil
+	}
+	held, err := a.lease(ctx, name, uuid.NewString())
+	if errors.Is(err, errLeased) {
+		a.log.Warn("another tick has the runbook in hand", "runbook", name, "until", held.Doc.Until)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	began := a.now().UTC()
+	s := &synchronization{app: a, rb: rb, version: version, enabled: enabled, now: began}
+	err = s.run(ctx, listed)
+
+	last := &held.Doc
+	last.LastRunAt, last.Milliseconds = &began, a.now().Sub(began).Milliseconds()
+	if s.result != nil {
+		last.Rows, last.ProblemCount = s.result.Len(), s.plan.Counts.Problems
+		last.Problems = s.plan.Problems[:min(len(s.plan.Problems), keptProblems)]
+		last.Held = s.held
+	}
+	if err != nil {
+		a.log.Error("runbook not brought into line with its data source", "runbook", name, "error", err)
+		last.LastError, last.LastErrorAt = a.told(err), &began
+	} else {
+		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began
+	}
+	// The outcome is kept also where the tick is out of time.
+	keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return a.giveBack(keeping, held)
+}
+
+// told is an error as administrators are told of it: what concerns their query or
+// their data as it is, what failed inside in general words.
+func (a *App) told(err error) string {
+	var source *datasource.Error
+	var columns *schedule.ColumnsError
+	switch {
+	case errors.As(err, &source):
+		return source.Error()
+	case errors.As(err, &columns):
+		return columns.Error()
+	}
+	return a.outward(err).Error()
+}
+
+// synchronization is one tick's work on one runbook.
+type synchronization struct {
+	app     *App
+	rb      *runbook.Runbook
+	version int
+	enabled bool // new batches are made
+	now     time.Time
+	// watch is shown the columns, and then each row with them; nil for nobody.
+	watch func(columns []string, values []json.RawMessage)
+
+	result  *schedule.Result
+	plan    schedule.Plan
+	batches map[int]store.Item[engine.Batch] // that have not ended
+	holds   map[int]hold
+	stays   map[string]bool // keys of members who were to leave a batch and did not
+	held    []int           // batches of which removals are held
+}
+
+func (s *synchronization) run(ctx context.Context, listed []int) error {
+	ctx, cancel := context.WithTimeout(ctx, syncTime)
+	defer cancel()
+	if err := s.query(ctx); err != nil {
+		return err
+	}
+	situation, err := s.situation(ctx, listed)
+	if err != nil {
+		return err
+	}
+	s.plan = schedule.Make(s.rb, s.result, situation)
+	return s.apply(ctx)
+}
+
+// query runs the runbook's query.
+func (s *synchronization) query(ctx context.Context) error {
+	var result *schedule.Result
+	var names []string
+	err := s.app.sources.Read(ctx, s.rb, func(columns []string) (err error) {
+		if names = columns; s.watch != nil {
+			s.watch(names, nil)
+		}
+		result, err = schedule.NewResult(s.rb, columns)
+		return err
+	}, func(values []json.RawMessage) error {
+		if s.watch != nil {
+			s.watch(names, values)
+		}
+		result.Add(values)
+		return nil
+	})
+	if err == nil {
+		s.result = result
+	}
+	return err
+}
+
+// memberLine is what the comparison needs of a member.
+type memberLine struct {
+	ID        int                 `json:"id"`
+	Key       string              `json:"key"`
+	Hash      string              `json:"hash"`
+	Status    engine.MemberStatus `json:"status"`
+	RemovedBy string              `json:"removedBy"`
+}
+
+// situation loads the runbook's batches that have not ended, with their members, and
+// what became of the batches for the starts that the result has.
+func (s *synchronization) situation(ctx context.Context, listed []int) (schedule.Situation, error) {
+	situation := schedule.Situation{Now: s.now, Automation: s.enabled, Ended: map[time.Time]int{}}
+	s.batches, s.holds = map[int]store.Item[engine.Batch]{}, map[int]hold{}
+	for _, id := range listed {
+		if err := s.load(ctx, &situation, id); err != nil {
+			return situation, err
+		}
+	}
+	known := map[time.Time]bool{}
+	for _, b := range situation.Batches {
+		known[b.Start] = known[b.Start] || !b.Manual
+	}
+	var ids []string
+	for _, start := range s.result.Starts(s.now) {
+		if !known[start.UTC()] {
+			ids = append(ids, store.SlotID(s.rb.Name, start))
+		}
+	}
+	slots, err := s.app.slots(ctx, ids)
+	if err != nil {
+		return situation, err
+	}
+	for _, item := range slots {
+		ended, err := s.ended(ctx, item)
+		if err != nil {
+			return situation, err
+		}
+		if ended {
+			situation.Ended[item.Doc.Start.UTC()] = item.Doc.Batch
+		} else if err := s.load(ctx, &situation, item.Doc.Batch); err != nil { // the list did not have it yet
+			return situation, err
+		}
+	}
+	return situation, nil
+}
+
+// load adds a batch to the situation, unless it has ended or was not made yet.
+func (s *synchronization) load(ctx context.Context, situation *schedule.Situation, id int) error {
+	if _, loaded := s.batches[id]; loaded {
+		return nil
+	}
+	// The batch is read before its members: its ETag then guards what is made of them.
+	b, err := orNone(store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(id)))
+	if err != nil || b.ETag == "" || b.Doc.Status.Terminal() || b.Doc.Status == engine.BatchCancelling {
+		return err
+	}
+	s.batches[id] = b
+	kept := map[int]bool{}
+	if b.Doc.Held != nil || b.Doc.Kept > 0 {
+		h, err := orNone(store.Read[hold](ctx, s.app.store, store.HoldKey(id)))
+		if err != nil {
+			return err
+		}
+		s.holds[id] = h.Doc
+		for _, member := range h.Doc.Kept {
+			kept[member] = true
+		}
+	}
+	members, err := store.Select[memberLine](ctx, s.app.store, store.BatchPartition(id),
+		"SELECT c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy "+
+			"FROM c WHERE c.type = 'member' AND (c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy))")
+	if err != nil {
+		return err
+	}
+	// A batch that ended and was opened again by a retry takes nobody more.
+	batch := schedule.Batch{ID: id, Manual: b.Doc.Manual || b.Doc.Ended, Filling: b.Doc.Filling, Members: make([]schedule.Member, len(members))}
+	if b.Doc.StartTime != nil {
+		batch.Start = b.Doc.StartTime.UTC()
+	}
+	for i, m := range members {
+		batch.Members[i] = schedule.Member{
+			ID: m.ID, Key: m.Key, Hash: m.Hash,
+			Failed: m.Status == engine.MemberFailed, RemovedByHand: m.Status == engine.MemberRemoved,
+			// Whom an administrator added is not the source's to remove.
+			Kept: kept[m.ID] || m.Hash == "",
+		}
+	}
+	situation.Batches = append(situation.Batches, batch)
+	return nil
+}
