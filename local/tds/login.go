@@ -21,6 +21,7 @@ const (
 	version80 = 0x08000000
 
 	featureFedAuth = 0x02
+	featureUTF8    = 0x0A
 	featureEnd     = 0xFF
 
 	flagReadOnly    = 0x20 // of TypeFlags
@@ -131,6 +132,9 @@ func (l *login7) features(b []byte) error {
 		}
 		data := b[5 : 5+binary.LittleEndian.Uint32(b[1:])]
 		b = b[5+len(data):]
+		if id == featureUTF8 && len(data) <= 1 {
+			continue // not acknowledged: no column has such a collation
+		}
 		if id != featureFedAuth || l.Library != "" {
 			return fmt.Errorf("the feature %#02x", id)
 		}
@@ -176,8 +180,8 @@ func (s *Server) signIn(c *session) error {
 	if l.version != version74 && l.version != version80 {
 		return c.refuse(fmt.Sprintf("the protocol version %#08x", l.version))
 	}
-	if c.fedAuth != (l.Library != "") {
-		return c.refuse("a PRELOGIN and a LOGIN7 of which one has federated authentication and the other has not")
+	if l.Library != "" && !c.fedAuth {
+		return c.refuse("federated authentication in LOGIN7 that PRELOGIN did not ask for")
 	}
 	if l.Library == ActiveDirectory {
 		if l.Token, err = c.askForToken(s.config.STSURL, s.config.SPN); err != nil {

@@ -136,6 +136,7 @@ func (s *Server) greet(c net.Conn) (conn net.Conn, asked prelogin, encrypted boo
 	}
 	answer := prelogin{encryption: encryptRequired, fedAuth: asked.fedAuth}
 	switch {
+	case strict && asked.encryption == encryptNotSupported: // there is nothing left to encrypt
 	case strict != (asked.encryption == encryptStrict):
 		return nil, asked, false, fmt.Errorf("the encryption %#02x in a connection that is encrypted: %v", asked.encryption, strict)
 	case s.config.NoEncryption:
