@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ type route struct {
 // routes is every route.
 func routes(t *testing.T) []route {
 	media, csv := form(t, "runbookName", "rb", "file", "Key\nu1\n")
-	return append(controlRoutes(t), []route{
+	return append(slices.Concat(controlRoutes(t), automationRoutes()), []route{
 		{
 			request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""},
 			false, 200,

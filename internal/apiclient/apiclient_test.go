@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -102,7 +103,7 @@ type sending struct {
 }
 
 // calls is every call.
-var calls = append(controlCalls, []sending{
+var calls = append(slices.Concat(controlCalls, automationCalls), []sending{
 	{"Health", true, func(ctx context.Context, c *apiclient.Client) error { return c.Health(ctx) }, "GET /api/health"},
 	{"PublishRunbook", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.PublishRunbook(ctx, []byte("name: x"))

@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type call struct {
 	media      string // of body
 	body       []byte
 	repeatable bool
+	within     time.Duration // attemptTime when 0
 }
 
 func get(path ...string) call { return call{method: http.MethodGet, path: path, repeatable: true} }
@@ -56,7 +58,7 @@ func (c *Client) do(ctx context.Context, k call) ([]byte, string, error) {
 }
 
 func (c *Client) once(ctx context.Context, k call) (body []byte, media string, after time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(k.within, attemptTime))
 	defer cancel()
 	address := c.base.JoinPath(append([]string{"api"}, escape(k.path)...)...)
 	address.RawQuery = k.query.Encode()

@@ -143,6 +143,11 @@ func post(why string, path ...string) call {
 }
 
 func list[V any](ctx context.Context, c *Client, o app.ListOptions, path ...string) (app.Page[V], error) {
+	return listed[app.Page[V]](ctx, c, o, path...)
+}
+
+// listed asks for a page of a list that has more to it than its items.
+func listed[V any](ctx context.Context, c *Client, o app.ListOptions, path ...string) (V, error) {
 	k := get(path...)
 	k.query = url.Values{}
 	for name, value := range map[string]string{
@@ -153,7 +158,7 @@ func list[V any](ctx context.Context, c *Client, o app.ListOptions, path ...stri
 			k.query.Set(name, value)
 		}
 	}
-	return ask[app.Page[V]](ctx, c, k)
+	return ask[V](ctx, c, k)
 }
 
 func positive(n int) string {

@@ -1,0 +1,130 @@
+package adminhttp
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+)
+
+// The limits of what is asked about a runbook's automation.
+const (
+	maxSetting = 1024 // bytes of the body
+	maxSample  = 1000 // rows that a preview shows
+)
+
+func (a *api) getAutomation(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.Automation(c.Request.Context(), name)
+	respond(c, view, err)
+}
+
+// setAutomation takes the body {"enabled": true} or {"enabled": false}. What is to be
+// is said each time: a request that left it out could mean either.
+func (a *api) setAutomation(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	var request struct {
+		Enabled *bool `json:"enabled"`
+	}
+	if !optionalJSON(c, maxSetting, &request) {
+		return
+	}
+	if request.Enabled == nil {
+		invalid(c, `enabled is missing; the body is {"enabled": true} or {"enabled": false}`)
+		return
+	}
+	view, err := a.App.SetAutomation(c.Request.Context(), callerOf(c), name, *request.Enabled)
+	respond(c, view, err)
+}
+
+// previewQuery takes a body that is empty or {"limit": 1 to 1000}: how many rows are
+// shown. All of them are read in any case.
+func (a *api) previewQuery(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	var request struct {
+		Limit *int `json:"limit"`
+	}
+	data, ok := optionalBody(c, maxSetting)
+	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
+		return
+	}
+	limit := 0
+	if request.Limit != nil {
+		if limit = *request.Limit; limit < 1 || limit > maxSample {
+			invalid(c, "limit is %d; it can be 1 to %d", limit, maxSample)
+			return
+		}
+	}
+	view, err := a.App.PreviewQuery(c.Request.Context(), callerOf(c), name, limit)
+	respond(c, view, err)
+}
+
+func (a *api) listRemovals(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	o, ok := options[string](c, nil)
+	if !ok {
+		return
+	}
+	view, err := a.App.HeldRemovals(c.Request.Context(), id, o)
+	respond(c, view, err)
+}
+
+func (a *api) confirmRemovals(c *gin.Context) {
+	id, revision, why, ok := decision(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.ConfirmRemovals(c.Request.Context(), callerOf(c), id, revision, why)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.Header("Location", fmt.Sprintf("/api/batches/%d", id))
+	c.JSON(http.StatusAccepted, view)
+}
+
+func (a *api) discardRemovals(c *gin.Context) {
+	id, revision, why, ok := decision(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.DiscardRemovals(c.Request.Context(), callerOf(c), id, revision, why)
+	respond(c, view, err)
+}
+
+// decision reads what an administrator decides on held removals: a body that is empty
+// or {"reason": "…", "revision": "…"}. A revision that is given and empty, or null, is
+// refused rather than taken for none: none means whoever is held at the time.
+func decision(c *gin.Context) (batch int, revision, why string, ok bool) {
+	if batch, ok = batchID(c); !ok {
+		return 0, "", "", false
+	}
+	var request struct {
+		Revision *string `json:"revision"`
+		because
+	}
+	data, ok := optionalBody(c, maxReason)
+	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
+		return 0, "", "", false
+	}
+	if request.Revision != nil {
+		if revision = *request.Revision; revision == "" || len(revision) > maxName {
+			invalid(c, "the revision has %d bytes; it is the one that the list of held removals has", len(revision))
+			return 0, "", "", false
+		}
+	}
+	why, ok = request.why(c, false)
+	return batch, revision, why, ok
+}

@@ -1,0 +1,132 @@
+package adminhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func (r *recorder) Automation(_ context.Context, name string) (app.AutomationView, error) {
+	return app.AutomationView{RunbookName: name}, r.note("Automation %q", name)
+}
+
+func (r *recorder) SetAutomation(_ context.Context, by app.Caller, name string, enabled bool) (app.AutomationView, error) {
+	return app.AutomationView{RunbookName: name, Enabled: enabled}, r.note("SetAutomation %s %q %t", by.Name, name, enabled)
+}
+
+func (r *recorder) PreviewQuery(_ context.Context, by app.Caller, name string, sample int) (app.PreviewView, error) {
+	view := app.PreviewView{RunbookName: name, Sample: []map[string]json.RawMessage{{"Due": json.RawMessage("null")}}}
+	return view, r.note("PreviewQuery %s %q %d", by.Name, name, sample)
+}
+
+func (r *recorder) HeldRemovals(_ context.Context, batch int, o app.ListOptions) (app.HeldView, error) {
+	return app.HeldView{HeldSummary: app.HeldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %d %+v", batch, o)
+}
+
+func (r *recorder) ConfirmRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error) {
+	view := app.BatchView{ID: batch, Held: &app.HeldSummary{BatchID: batch, Confirmed: &app.MarkView{By: by.Name}}}
+	return view, r.note("ConfirmRemovals %s %d %q %q", by.Name, batch, revision, why)
+}
+
+func (r *recorder) DiscardRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error) {
+	return app.BatchView{ID: batch, Kept: 3}, r.note("DiscardRemovals %s %d %q %q", by.Name, batch, revision, why)
+}
+
+// automationRoutes is every route about batches that are made by themselves.
+func automationRoutes() []route {
+	send := func(method, path, body string) request {
+		media := ""
+		if body != "" {
+			media = jsonMedia
+		}
+		return request{method, "/api/" + path, "", media, body}
+	}
+	return []route{
+		{send("GET", "runbooks/my%20moves/automation", ""), false, 200, `Automation "my moves"`, `"automationEnabled":false`},
+		{send("PUT", "runbooks/rb/automation", `{"enabled":true}`), true, 200, `SetAutomation avery@contoso "rb" true`, `"automationEnabled":true`},
+		{send("PUT", "runbooks/rb/automation", `{"enabled":false}`), true, 200, `SetAutomation avery@contoso "rb" false`, `"automationEnabled":false`},
+		{send("POST", "runbooks/rb/query/preview", ""), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"sample":[{"Due":null}]`},
+		{send("POST", "runbooks/rb/query/preview", "{}"), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"runbookName":"rb"`},
+		{send("POST", "runbooks/rb/query/preview", `{"limit":1000}`), true, 200, `PreviewQuery avery@contoso "rb" 1000`, `"runbookName":"rb"`},
+		{
+			send("GET", "batches/7/removals?limit=2&continuationToken=2", ""),
+			false, 200,
+			"HeldRemovals 7 {Limit:2 Continuation:2 Status: Runbook: Phase: Member:0 Action: Topic:}", `"revision":"r1"`,
+		},
+		{send("POST", "batches/7/removals/confirm", ""), true, 202, `ConfirmRemovals avery@contoso 7 "" ""`, `"confirmed":{"by":"avery@contoso"`},
+		{
+			send("POST", "batches/7/removals/confirm", `{"reason":" they have left ","revision":"r1"}`),
+			true, 202,
+			`ConfirmRemovals avery@contoso 7 "r1" "they have left"`, `"confirmed":`,
+		},
+		{send("POST", "batches/7/removals/discard", `{"revision":"r1"}`), true, 200, `DiscardRemovals avery@contoso 7 "r1" ""`, `"keptMembers":3`},
+	}
+}
+
+func TestConfirmedRemovalsLeadToTheBatch(t *testing.T) {
+	t.Parallel()
+	w := newFixture().send(request{"POST", "/api/batches/7/removals/confirm", "admin", "", ""})
+	if got := w.Header().Get("Location"); got != "/api/batches/7" {
+		t.Errorf("Location %q", got)
+	}
+}
+
+func TestRefusedAutomation(t *testing.T) {
+	t.Parallel()
+	put := func(body string) request {
+		return request{"PUT", "/api/runbooks/rb/automation", "admin", jsonMedia, body}
+	}
+	preview := func(body string) request {
+		return request{"POST", "/api/runbooks/rb/query/preview", "admin", jsonMedia, body}
+	}
+	decide := func(body string) request {
+		return request{"POST", "/api/batches/7/removals/confirm", "admin", jsonMedia, body}
+	}
+	long := strings.Repeat("x", 101)
+	for _, tt := range []struct {
+		name string
+		request
+		status int
+		code   string
+		says   string
+	}{
+		{"nothing said", put(""), 400, "invalid", `enabled is missing; the body is {"enabled": true}`},
+		{"neither on nor off", put("{}"), 400, "invalid", "enabled is missing"},
+		{"null", put(`{"enabled":null}`), 400, "invalid", "enabled is missing"},
+		{"a word", put(`{"enabled":"yes"}`), 400, "invalid", "enabled is a string"},
+		{"as the answer has it", put(`{"automationEnabled":true}`), 400, "invalid", `unknown field "automationEnabled"`},
+		{"with a reason", put(`{"enabled":true,"reason":"x"}`), 400, "invalid", `unknown field "reason"`},
+		{"twice", put(`{"enabled":true}{"enabled":false}`), 400, "invalid", "goes on"},
+		{"as a form", request{"PUT", "/api/runbooks/rb/automation", "admin", "application/x-www-form-urlencoded", "enabled=true"}, 415, "unsupported_media_type", "application/json"},
+		{"too large", put(strings.Repeat(" ", 2000)), 413, "too_large", "1024 bytes"},
+		{"a long name", request{"GET", "/api/runbooks/" + long + "/automation", "reader", "", ""}, 404, "not_found", "at most 100 bytes"},
+		{"a long name to set", request{"PUT", "/api/runbooks/" + long + "/automation", "admin", jsonMedia, `{"enabled":true}`}, 404, "not_found", ""},
+		{"a long name to preview", request{"POST", "/api/runbooks/" + long + "/query/preview", "admin", "", ""}, 404, "not_found", ""},
+		{"POST", request{"POST", "/api/runbooks/rb/automation", "admin", jsonMedia, `{"enabled":true}`}, 405, "method_not_allowed", "allows"},
+
+		{"no rows", preview(`{"limit":0}`), 400, "invalid", "limit is 0; it can be 1 to 1000"},
+		{"too many rows", preview(`{"limit":1001}`), 400, "invalid", "limit is 1001"},
+		{"half a row", preview(`{"limit":1.5}`), 400, "invalid", "limit is a number 1.5"},
+		{"rows that are null", preview(`{"limit":null}`), 400, "invalid", "limit is null; leave it out"},
+		{"another query", preview(`{"query":"SELECT 1"}`), 400, "invalid", `unknown field "query"`},
+		{"GET", request{"GET", "/api/runbooks/rb/query/preview", "admin", "", ""}, 405, "method_not_allowed", "allows POST"},
+
+		{"removals of no batch", request{"GET", "/api/batches/seven/removals", "reader", "", ""}, 404, "not_found", "named by its number"},
+		{"removals by status", request{"GET", "/api/batches/7/removals?status=active", "reader", "", ""}, 400, "invalid", "this address has limit, continuationToken"},
+		{"a decision on no batch", request{"POST", "/api/batches/0/removals/discard", "admin", "", ""}, 404, "not_found", ""},
+		{"an empty revision", decide(`{"revision":""}`), 400, "invalid", "the revision has 0 bytes"},
+		{"a revision that is null", decide(`{"revision":null}`), 400, "invalid", "revision is null; leave it out"},
+		{"a long revision", decide(`{"revision":"` + long + `"}`), 400, "invalid", "the revision has 101 bytes"},
+		{"an empty reason", decide(`{"revision":"r1","reason":" "}`), 400, "invalid", "the reason has 0 characters"},
+		{"members of one's own choice", decide(`{"members":[1]}`), 400, "invalid", `unknown field "members"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, tt.request, tt.status, tt.code, tt.says)
+		})
+	}
+}

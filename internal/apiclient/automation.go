@@ -1,0 +1,74 @@
+package apiclient
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// previewTime is for how long a preview is waited for: the API gives the query three
+// minutes.
+const previewTime = 4 * time.Minute
+
+// Automation tells whether a runbook's batches are made by themselves, and how that
+// goes.
+func (c *Client) Automation(ctx context.Context, runbook string) (app.AutomationView, error) {
+	return ask[app.AutomationView](ctx, c, get("runbooks", runbook, "automation"))
+}
+
+// SetAutomation turns the making of new batches on or off. Asking twice does what
+// asking once does.
+func (c *Client) SetAutomation(ctx context.Context, runbook string, enabled bool) (app.AutomationView, error) {
+	k, err := postJSON(map[string]bool{"enabled": enabled}, "runbooks", runbook, "automation")
+	if err != nil {
+		return app.AutomationView{}, err
+	}
+	k.method, k.repeatable = http.MethodPut, true
+	return ask[app.AutomationView](ctx, c, k)
+}
+
+// PreviewQuery runs a runbook's query and tells what the next tick would make of it.
+// At most sample rows are given, as many as the API likes where it is 0. It changes
+// nothing, and is sent once all the same: the query may be one that is long at work.
+func (c *Client) PreviewQuery(ctx context.Context, runbook string, sample int) (app.PreviewView, error) {
+	k := call{method: http.MethodPost, path: []string{"runbooks", runbook, "query", "preview"}, within: previewTime}
+	if sample > 0 {
+		k.media = "application/json"
+		k.body, _ = json.Marshal(map[string]int{"limit": sample}) // numbers always marshal
+	}
+	return ask[app.PreviewView](ctx, c, k)
+}
+
+// HeldRemovals shows whose removal from a batch is held. An error with the status 404
+// tells also that nobody's is.
+func (c *Client) HeldRemovals(ctx context.Context, id int, o app.ListOptions) (app.HeldView, error) {
+	return listed[app.HeldView](ctx, c, o, batchPath(id, "removals")...)
+}
+
+// ConfirmRemovals lets the members go whose removal is held, as the list of this
+// revision has them; whoever they are where it is empty. An answer that is lost does
+// not lead to a second request: by then they may be gone, which the API would refuse
+// to confirm.
+func (c *Client) ConfirmRemovals(ctx context.Context, id int, revision, why string) (app.BatchView, error) {
+	return c.decide(ctx, id, revision, why, "confirm")
+}
+
+// DiscardRemovals keeps the members whose removal is held. It is sent once, as
+// ConfirmRemovals is.
+func (c *Client) DiscardRemovals(ctx context.Context, id int, revision, why string) (app.BatchView, error) {
+	return c.decide(ctx, id, revision, why, "discard")
+}
+
+func (c *Client) decide(ctx context.Context, id int, revision, why, what string) (app.BatchView, error) {
+	k, err := postJSON(struct {
+		Revision string `json:"revision,omitempty"`
+		because
+	}{revision, because{why}}, batchPath(id, "removals", what)...)
+	if err != nil {
+		return app.BatchView{}, err
+	}
+	return ask[app.BatchView](ctx, c, k)
+}
