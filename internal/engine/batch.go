@@ -33,7 +33,6 @@ func (b *Batch) addInit(version int) {
 // quiet hours in which none of them begins. A manual batch has none: whoever advances
 // it says when.
 func (b *Batch) addPhases(rb *runbook.Runbook, version int) {
-	b.Quiet = nil
 	if !b.Manual {
 		b.Quiet = rb.QuietHours
 	}

@@ -25,6 +25,15 @@ func filling(t *testing.T, source string, in time.Duration) *crowd {
 	return c
 }
 
+func TestTimesOfABatchOfASourceAreUTC(t *testing.T) {
+	t.Parallel()
+	start := now.In(time.FixedZone("", 7200))
+	b := engine.NewDetected(42, read(t, three), 1, start, start)
+	if b.StartTime.Location() != time.UTC || b.DetectedAt.Location() != time.UTC || b.Phases[0].DueAt.Location() != time.UTC || !b.StartTime.Equal(start) {
+		t.Fatalf("%+v", b)
+	}
+}
+
 func TestNothingBeginsInABatchThatIsBeingFilled(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{"with init": prepared, "without": three} {

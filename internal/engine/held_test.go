@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,17 @@ func TestHeldRemovalsKeepSinceWhenAndAreBroughtUpToDate(t *testing.T) {
 		c.wantHeld(&engine.Held{Members: next.Members, Of: next.Of, Reason: next.Reason, Since: now})
 		c.wantStale(next)
 	}
+}
+
+func TestReasonOfHeldRemovalsIsClipped(t *testing.T) {
+	t.Parallel()
+	c := withheld(t)
+	e := engine.RemovalsHeld{Members: 30, Of: 100, Reason: strings.Repeat("x", 2*engine.MaxReason)}
+	c.must(e)
+	if n := len(c.b.Held.Reason); n > engine.MaxReason+10 {
+		t.Fatalf("the reason has %d bytes", n)
+	}
+	c.wantStale(e)
 }
 
 func TestHeldRemovalsAreWithdrawn(t *testing.T) {

@@ -65,6 +65,60 @@ func TestLateMembersTakePartInThePhasesToCome(t *testing.T) {
 	c.wantStale(engine.PageCaughtUp{Page: 4})
 }
 
+// No phase is behind the others, so there is nothing to catch up on.
+func TestMembersWhoAreAddedBeforeAPhaseIsWalkedAreReachedByTheWalk(t *testing.T) {
+	t.Parallel()
+	c := batchOf(t, three, true)
+	join := func(page int) {
+		t.Helper()
+		wantEffects(t, c.must(engine.MembersJoined{Members: 2, Key: "zoe"}))
+		if len(c.b.Joining) > 0 || c.b.PageCount() != page {
+			t.Fatalf("%d pages, joining %+v", c.b.PageCount(), c.b.Joining)
+		}
+	}
+	join(4)
+	c.must(engine.Advanced{})
+	join(5)
+	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.WalkOn{Phase: 1, Page: 4})
+	join(6)
+	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 5}), engine.WalkOn{Phase: 1, Page: 6})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 6})
+	if p := c.phase(1); !p.Walked || p.Shards != 6 {
+		t.Fatalf("%+v", p)
+	}
+	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"}) // from here on it is behind
+	wantEffects(t, d, engine.CatchUp{Join: engine.Join{Page: 7, First: 107, Key: "zoe", Phases: []int{1}}})
+	c.must(engine.PageCaughtUp{Page: 7})
+	c.counts(1, 107, 0)
+	c.wantPhase(1, engine.PhaseCompleted, "")
+	c.wantBatch(engine.BatchActive)
+}
+
+// Everybody who was there is gone, and who comes then is all that the phase has.
+func TestPhaseReachesWhoIsAddedAfterEverybodyHasLeft(t *testing.T) {
+	t.Parallel()
+	c := &crowd{t: t, rb: read(t, three), at: now}
+	c.b = engine.NewBatch(42, c.rb, 3, 1, nil, "ada", now)
+	m := engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}
+	d, err := engine.Decide(engine.State{Batch: &c.b, Member: &m, Runbook: c.rb}, engine.MemberLeft{}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.b = *d.Batch
+	c.must(engine.Advanced{})
+	c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
+	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 1}), engine.WalkOn{Phase: 1, Page: 2})
+	c.must(engine.PhaseWalked{Phase: 1, Pages: 2})
+	if p := &c.b.Phases[0]; !p.Walked || p.Shards != 2 {
+		t.Fatalf("%+v", p)
+	}
+	c.b.Phases[0].ShardsClosed = 1 // of the page that nobody is on any more
+	c.must(engine.PhaseCounted{Phase: 1})
+	c.wantPhase(1, engine.PhaseDispatched, "")
+	c.counts(1, 1, 0)
+	c.wantPhase(1, engine.PhaseCompleted, "")
+}
+
 func TestWalkGoesOnToThePagesThatWereAddedBehindIt(t *testing.T) {
 	t.Parallel()
 	c := midway(t)

@@ -145,18 +145,17 @@ func joined(b *Batch, e MembersJoined) (Decision, error) {
 	if b.hasEnded() {
 		return Decision{}, refuse("batch %d has ended (%s): nobody can be added", b.ID, b.Status)
 	}
-	behind := b.behind()
-	if len(behind) > 0 && len(b.Joining) >= mostJoining {
+	if len(b.Joining) >= mostJoining {
 		return Decision{}, refuse("%d pages of members who were added to batch %d have not caught up: add more when they have (%s)", len(b.Joining), b.ID, b.joiningWaits())
 	}
 	join := Join{Page: b.PageCount() + 1, First: b.Members + 1, Key: e.Key}
-	for _, p := range behind {
+	for _, p := range b.behind() {
 		join.Phases = append(join.Phases, p.ID)
 		p.Shards++
 		p.reopen()
 	}
 	b.Members, b.Pages = b.Members+e.Members, join.Page
-	if len(behind) == 0 {
+	if len(join.Phases) == 0 {
 		return Decision{Batch: b}, nil
 	}
 	b.Joining = append(slices.Clone(b.Joining), join)
