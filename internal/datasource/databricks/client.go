@@ -1,0 +1,104 @@
+package databricks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
+)
+
+// scope is Azure Databricks: the ID of its application in every tenant.
+const scope = "2ff814a6-3304-4ab8-85cb-cd0e6f879c1d/.default"
+
+// client asks one workspace, and the storage that its links lead to.
+type client struct {
+	base    string // scheme and host
+	local   bool   // the workspace is on this machine
+	api     runtime.Pipeline
+	storage runtime.Pipeline // never signs in
+	hide    *strings.Replacer
+	tuning
+}
+
+func newClient(base *url.URL, spec datasource.Spec, t tuning) *client {
+	own := *spec.HTTPClient
+	// Neither of the two redirects. A sign-in page that somebody put in front must not
+	// pass for the API, and a link is checked before it is followed.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	local := loopback(base.Hostname())
+	bearer := runtime.NewBearerTokenPolicy(signIn{spec.Credential}, []string{scope}, &policy.BearerTokenOptions{
+		InsecureAllowCredentialWithHTTP: local && base.Scheme == "http",
+	})
+	options := policy.ClientOptions{Transport: &own, Retry: t.retry}
+	api := runtime.NewPipeline("matoolkit", "v1", runtime.PipelineOptions{PerRetry: []policy.Policy{bearer}}, &options)
+	// A chunk takes as long to read as its rows take to be used: only the context of the
+	// query bounds it.
+	links := options
+	links.Retry.TryTimeout = 0
+	links.Telemetry.Disabled = true
+	return &client{
+		base:    base.Scheme + "://" + base.Host,
+		local:   local,
+		api:     api,
+		storage: runtime.NewPipeline("matoolkit", "v1", runtime.PipelineOptions{}, &links),
+		hide:    strings.NewReplacer(base.Host, "(the workspace)", base.Hostname(), "(the workspace)", spec.Warehouse, "(the warehouse)"),
+		tuning:  t,
+	}
+}
+
+// signIn marks the errors of a sign-in, which no repetition cures.
+type signIn struct{ azcore.TokenCredential }
+
+func (s signIn) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	token, err := s.TokenCredential.GetToken(ctx, o)
+	if err != nil {
+		return token, &signInError{err}
+	}
+	return token, nil
+}
+
+type signInError struct{ err error }
+
+func (e *signInError) Error() string { return "there is no token for Databricks: " + e.err.Error() }
+func (e *signInError) Unwrap() error { return e.err }
+
+// call sends a request to the workspace and reads its answer, both JSON. A request is
+// repeated where the service says so or is not reached; that includes the statement
+// itself, since it only reads. A statement of which the answer was lost is then left
+// to the time limit of the warehouse: without an answer, nobody knows its name.
+func (c *client) call(ctx context.Context, method, path string, in, out any) error {
+	req, err := runtime.NewRequest(ctx, method, c.base+path)
+	if err != nil {
+		return errors.New("the request cannot be made")
+	}
+	req.Raw().Header.Set("Accept", "application/json")
+	if in != nil {
+		if err := runtime.MarshalAsJSON(req, in); err != nil {
+			return err
+		}
+	}
+	resp, err := c.api.Do(req)
+	if err != nil {
+		return c.unreached(ctx, "the workspace", err)
+	}
+	body, err := runtime.Payload(resp)
+	switch {
+	case err != nil:
+		return c.unreached(ctx, "the workspace", err)
+	case resp.StatusCode != http.StatusOK:
+		return c.refused(resp.StatusCode, body)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return fmt.Errorf("the answer of the workspace is not what its API describes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package databricks
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
+)
+
+// conversion makes JSON of a value that is not NULL. The API writes them all as text.
+type conversion func(text string) (json.RawMessage, error)
+
+// kind is the name of a column's type. TIMESTAMP_NTZ and VARIANT are younger than the
+// list of type_names and may be told by the type_text only.
+func (c column) kind() string {
+	text, _, _ := strings.Cut(strings.ToUpper(c.Text), "(")
+	if c.Type == "" || c.Type == "TIMESTAMP" && text == "TIMESTAMP_NTZ" {
+		return text
+	}
+	return c.Type
+}
+
+func (c column) conversion() (conversion, error) {
+	switch kind := c.kind(); kind {
+	case "BOOLEAN":
+		return boolean, nil
+	case "BYTE":
+		return integer(8), nil
+	case "SHORT":
+		return integer(16), nil
+	case "INT":
+		return integer(32), nil
+	case "LONG":
+		return integer(64), nil
+	case "FLOAT":
+		return float32s, nil
+	case "DOUBLE":
+		return float64s, nil
+	case "DECIMAL":
+		return datasource.Decimal, nil
+	case "STRING", "CHAR", "VARCHAR":
+		return func(text string) (json.RawMessage, error) { return datasource.Value(text) }, nil
+	case "DATE":
+		return date, nil
+	case "TIMESTAMP":
+		return timestamp, nil
+	case "TIMESTAMP_NTZ":
+		return localTime, nil
+	case "BINARY":
+		return binary, nil
+	case "NULL", "VOID":
+		return func(string) (json.RawMessage, error) { return nil, errors.New("it can only be NULL") }, nil
+	case "ARRAY", "MAP", "STRUCT", "VARIANT":
+		return embedded, nil
+	default:
+		if len(kind) > 60 {
+			kind = kind[:60] + "…"
+		}
+		return nil, fmt.Errorf("the type %s is not supported: leave the column out of the query, or cast it to STRING in there", kind)
+	}
+}
+
+func boolean(text string) (json.RawMessage, error) {
+	switch {
+	case strings.EqualFold(text, "true"):
+		return datasource.Value(true)
+	case strings.EqualFold(text, "false"):
+		return datasource.Value(false)
+	}
+	return nil, errors.New("it is neither true nor false")
+}
+
+func integer(bits int) conversion {
+	return func(text string) (json.RawMessage, error) {
+		n, err := strconv.ParseInt(text, 10, bits)
+		if err != nil {
+			return nil, fmt.Errorf("it is not a whole number of %d bits", bits)
+		}
+		return datasource.Value(n)
+	}
+}
+
+func float32s(text string) (json.RawMessage, error) {
+	f, err := strconv.ParseFloat(text, 32)
+	if err != nil {
+		return nil, errors.New("it is not a number of this type")
+	}
+	return datasource.Value(float32(f))
+}
+
+func float64s(text string) (json.RawMessage, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, errors.New("it is not a number of this type")
+	}
+	return datasource.Value(f)
+}
+
+func date(text string) (json.RawMessage, error) {
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, errors.New("it is not a date such as 2026-01-31")
+	}
+	return datasource.Date(t)
+}
+
+// timestamp is a moment. The service writes it with the zone of the session, UTC where
+// nobody set another; without one, which moment it is would be a guess.
+func timestamp(text string) (json.RawMessage, error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return nil, errors.New("it is not a time with its zone, such as 2026-01-31T08:00:00.000Z")
+	}
+	return datasource.Instant(t)
+}
+
+// localTime is a time without a zone.
+func localTime(text string) (json.RawMessage, error) {
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		if t, err := time.Parse(layout, text); err == nil { // with or without a fraction
+			return datasource.LocalTime(t)
+		}
+	}
+	return nil, errors.New("it is not a time without a zone, such as 2026-01-31T08:00:00.000")
+}
+
+func binary(text string) (json.RawMessage, error) {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, errors.New("it is not base64")
+	}
+	return datasource.Bytes(b)
+}
+
+// embedded is JSON already. It is written anew with the names of its members in order,
+// since a map may come in another order each time; numbers keep their digits.
+func embedded(text string) (json.RawMessage, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, errors.New("it is not JSON")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("it is more than one JSON value")
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,100 @@
+package databricks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// longestMessage is how many characters of a message of the service are passed on.
+const longestMessage = 600
+
+// unreached is the error of a request that got no answer. It names neither the
+// workspace nor a link: what net/http adds of the address is left out.
+func (c *client) unreached(ctx context.Context, whom string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var sign *signInError
+	if errors.As(err, &sign) {
+		return errors.New(c.clean(sign.Error()))
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return fmt.Errorf("%s does not answer: %s", whom, c.clean(err.Error()))
+}
+
+// clean is a text of others, without what is secret and of a length that can be shown.
+func (c *client) clean(text string) string {
+	text = strings.Join(strings.Fields(c.hide.Replace(text)), " ")
+	if r := []rune(text); len(r) > longestMessage {
+		return string(r[:longestMessage]) + "…"
+	}
+	return text
+}
+
+// serviceError is how the workspace's APIs and a statement's status say what is wrong.
+// The code is a name, and of some requests that are not signed in a number.
+type serviceError struct {
+	Code    any    `json:"error_code"`
+	Message string `json:"message"`
+}
+
+// refused is the error of an answer that is not 200.
+func (c *client) refused(status int, body []byte) error {
+	var said serviceError
+	text := ""
+	if json.Unmarshal(body, &said) == nil {
+		text = c.explain(said)
+	}
+	return fmt.Errorf("the workspace answered %d%s%s", status, text, advice[status])
+}
+
+// explain is ": CODE: message", or nothing.
+func (c *client) explain(e serviceError) (text string) {
+	if e.Code != nil && e.Code != "" {
+		text += fmt.Sprintf(": %v", e.Code)
+	}
+	if e.Message != "" {
+		text += ": " + c.clean(e.Message)
+	}
+	return text
+}
+
+// advice is what to do about a status.
+var advice = map[int]string{
+	http.StatusMovedPermanently: ". The address is not that of a workspace's API: something in front of it redirects",
+	http.StatusFound:            ". The address is not that of a workspace's API: something in front of it redirects, to a sign-in perhaps",
+	http.StatusUnauthorized:     ". The workspace does not know this identity: add it to the workspace as a service principal, and see that both belong to one tenant",
+	http.StatusForbidden:        ". This identity lacks a right: it needs Databricks SQL access in the workspace and CAN USE on the SQL warehouse, and the workspace's IP access list has to let this address in",
+	http.StatusNotFound:         ". The address of the workspace or the ID of the SQL warehouse is wrong",
+	http.StatusTooManyRequests:  ". The workspace gets too many requests; the next run tries again",
+}
+
+// failed is the error of a statement that ended without a result.
+func (c *client) failed(st status) error {
+	text := c.explain(st.Error)
+	switch st.State {
+	case "FAILED":
+		if st.SQLState != "" {
+			text += " (SQLSTATE " + c.clean(st.SQLState) + ")"
+		}
+		// SQLSTATE 42501: the privilege is missing.
+		if st.SQLState == "42501" || strings.Contains(st.Error.Message, "INSUFFICIENT_PERMISSIONS") {
+			text += ". This identity needs SELECT on what the query reads, and USE CATALOG and USE SCHEMA on where it lies"
+		}
+		return fmt.Errorf("the statement failed%s", text)
+	case "CANCELED":
+		return fmt.Errorf("the statement was cancelled in the workspace%s", text)
+	case "CLOSED":
+		return fmt.Errorf("the result of the statement is gone: the workspace closed it%s", text)
+	default:
+		return fmt.Errorf("the statement is in the state %q, which the API does not describe%s", c.clean(st.State), text)
+	}
+}

@@ -1,0 +1,143 @@
+package databricks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+)
+
+// link leads to a chunk in the storage of the workspace. Whoever has the address can
+// read the chunk, for 15 minutes at most: it is a secret, as are the headers.
+type link struct {
+	Index   int               `json:"chunk_index"`
+	Offset  *int64            `json:"row_offset"`
+	Rows    *int64            `json:"row_count"`
+	Address string            `json:"external_link"`
+	Expires *time.Time        `json:"expiration"`
+	Headers map[string]string `json:"http_headers"` // to be sent with the request
+}
+
+// expired tells whether the time of the link is known to be over.
+func (l link) expired(now time.Time) bool { return l.Expires != nil && !now.Before(*l.Expires) }
+
+// check compares the link with the manifest's chunk.
+func (l link) check(offset, rows int64) error {
+	if l.Offset != nil && *l.Offset != offset || l.Rows != nil && *l.Rows != rows {
+		return errors.New("the link to it describes other rows than the result does")
+	}
+	return nil
+}
+
+// fetch begins to read a chunk. The request carries no token: the storage refuses it,
+// and it would be shown to another service.
+func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
+	u, err := url.Parse(l.Address)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(c.local && u.Scheme == "http" && loopback(u.Hostname())) {
+		return nil, settledError{errors.New("the link to it is not an address that can be trusted")}
+	}
+	req, err := runtime.NewRequest(ctx, http.MethodGet, l.Address)
+	if err != nil {
+		return nil, settledError{errors.New("the link to it is not an address")}
+	}
+	for name, value := range l.Headers {
+		req.Raw().Header.Set(name, value)
+	}
+	runtime.SkipBodyDownload(req)
+	resp, err := c.storage.Do(req)
+	if err != nil {
+		return nil, c.unreached(ctx, "the storage of the workspace", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		runtime.Drain(resp)
+		return nil, fmt.Errorf("the storage of the workspace answered %d %s", resp.StatusCode, c.clean(resp.Header.Get("x-ms-error-code")))
+	}
+	return &lines{body: resp.Body, json: json.NewDecoder(resp.Body)}, nil
+}
+
+// lines reads the rows of a chunk, which is one JSON array of arrays.
+type lines struct {
+	body  io.ReadCloser
+	json  *json.Decoder
+	begun bool
+}
+
+var (
+	errShort = errors.New("it has fewer rows than it should")
+	errLong  = errors.New("it has more rows than it should")
+)
+
+// next is the next row. There has to be one.
+func (l *lines) next() ([]*string, error) {
+	if err := l.begin(); err != nil {
+		return nil, err
+	}
+	if !l.json.More() {
+		if _, err := l.json.Token(); err != nil {
+			return nil, broken(err)
+		}
+		return nil, errShort
+	}
+	var raw json.RawMessage
+	if err := l.json.Decode(&raw); err != nil {
+		return nil, broken(err)
+	}
+	// Reading JSON would replace what is not UTF-8, and two people could become one.
+	if !utf8.Valid(raw) {
+		return nil, errors.New("it holds text that is not UTF-8")
+	}
+	var row []*string
+	if err := json.Unmarshal(raw, &row); err != nil || row == nil {
+		return nil, errors.New("a row of it is not a list of texts")
+	}
+	return row, nil
+}
+
+// end reads to the end of the chunk, where there have to be no more rows.
+func (l *lines) end() error {
+	if err := l.begin(); err != nil {
+		return err
+	}
+	if l.json.More() {
+		return errLong
+	}
+	if _, err := l.json.Token(); err != nil {
+		return broken(err)
+	}
+	if _, err := l.json.Token(); err == nil {
+		return errors.New("something follows its last row")
+	} else if err != io.EOF {
+		return broken(err)
+	}
+	return nil
+}
+
+func (l *lines) begin() error {
+	if l.begun {
+		return nil
+	}
+	t, err := l.json.Token()
+	if err != nil {
+		return broken(err)
+	}
+	if t != json.Delim('[') {
+		return errors.New("it is not a list of rows")
+	}
+	l.begun = true
+	return nil
+}
+
+// broken is the error of a body that ends too early or is not JSON.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it ends in the middle")
+	}
+	return fmt.Errorf("it cannot be read: %w", err)
+}
