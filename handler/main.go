@@ -81,6 +81,9 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	log.Info("ready", "port", s.port, "version", app.Version)
+	if s.clockOffset > 0 {
+		log.Info("the clock was moved", "ahead", s.clockOffset.String())
+	}
 
 	select {
 	case err := <-served:

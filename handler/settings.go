@@ -34,6 +34,8 @@ type settings struct {
 
 	// functionTimeout is the host's: past it the host kills this process.
 	functionTimeout time.Duration
+
+	clockOffset time.Duration // MATOOLKIT_CLOCK_OFFSET: ahead of the real time, on one machine only
 }
 
 // defaultFunctionTimeout is host.json's; a test holds the two together.
@@ -59,6 +61,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		logLevel:             r.level("LOG_LEVEL"),
 		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
 	}
+	s.clockOffset = r.offset("MATOOLKIT_CLOCK_OFFSET", s.cosmosKey != "")
 	switch {
 	case s.serviceBusConnection == "" && s.serviceBusNamespace == "":
 		r.wrong("ServiceBusConnection__fullyQualifiedNamespace is missing (or ServiceBusConnection, a connection string)")
@@ -162,6 +165,26 @@ func (r *reader) timeout(name string, otherwise time.Duration) time.Duration {
 	}
 	return d
 }
+
+// offset reads by how much the clock is ahead, as 120h0m0s. It is for tests of what
+// takes days, on one machine, which is where the store is reached with a key.
+func (r *reader) offset(name string, oneMachine bool) time.Duration {
+	value := r.lookup(name)
+	if value == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(value)
+	switch {
+	case !oneMachine:
+		r.wrong("%s is set, but the clock can only be moved on one machine, where COSMOS_KEY is set too", name)
+	case err != nil || d < 0:
+		r.wrong("%s is %q, not a duration of 0 or more such as 120h", name, value)
+	}
+	return d
+}
+
+// now is the time that batches go by.
+func (s settings) now() time.Time { return time.Now().Add(s.clockOffset) }
 
 // deadline is how long an invocation may take: less than functionTimeout by a
 // tenth, at most by thirty seconds, so that it fails by itself before the host

@@ -57,6 +57,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"a timeout that is none":      {"AzureFunctionsJobHost__functionTimeout", "10m", "hh:mm:ss"},
 		"a timeout without any time":  {"AzureFunctionsJobHost__functionTimeout", "00:00:00", "hh:mm:ss"},
 		"a client id that is no GUID": {"AzureAd__ClientId", "api://x", "not a GUID"},
+		"a moved clock in Azure":      {"MATOOLKIT_CLOCK_OFFSET", "120h0m0s", "only be moved on one machine, where COSMOS_KEY is set"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +89,29 @@ func TestSettingsOfOneMachine(t *testing.T) {
 	if got.cosmosDatabase != "d" || got.cosmosContainer != "c" || got.logLevel != slog.LevelDebug || got.deadline() != 1350*time.Millisecond {
 		t.Errorf("got %+v", got)
 	}
+	if ahead := time.Until(got.now()); ahead < -time.Second || ahead > 0 {
+		t.Errorf("the clock is %s ahead without having been moved", ahead)
+	}
 	if credential, err := got.credential(nil); credential != nil || err != nil {
 		t.Errorf("with keys, an identity is asked for: %v, %v", credential, err)
+	}
+}
+
+func TestTheMovedClock(t *testing.T) {
+	t.Parallel()
+	environment := inAzure()
+	environment["COSMOS_KEY"], environment["MATOOLKIT_CLOCK_OFFSET"] = "a2V5", "120h0m0s"
+	got, err := read(environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ahead := time.Until(got.now()); ahead < 119*time.Hour || ahead > 120*time.Hour {
+		t.Errorf("the clock is %s ahead", ahead)
+	}
+	for _, value := range []string{"5d", "-120h", "432000", "x"} {
+		environment["MATOOLKIT_CLOCK_OFFSET"] = value
+		if _, err := read(environment); err == nil || !strings.Contains(err.Error(), "MATOOLKIT_CLOCK_OFFSET is \""+value+"\", not a duration") {
+			t.Errorf("%s: %v", value, err)
+		}
 	}
 }

@@ -66,7 +66,8 @@ func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := app.New(app.Config{Store: stored, Bus: sender, Log: log, Functions: functions()})
+	// Sign-in, the store and the bus keep the real time, as what they talk to does.
+	a := app.New(app.Config{Store: stored, Bus: sender, Now: s.now, Log: log, Functions: functions()})
 	triggers := invocation.NewServer(invocation.Config{
 		Functions: map[string]invocation.Func{
 			schedulertimer.Name:     schedulertimer.New(a),

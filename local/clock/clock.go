@@ -51,22 +51,28 @@ func Open(file string) (*Clock, error) {
 	if file == "" {
 		return c, nil
 	}
+	var err error
+	c.offset, err = read(file)
+	return c, err
+}
+
+// read gives the offset in the file, 0 where there is no file.
+func read(file string) (time.Duration, error) {
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return 0, nil
 	}
 	var k kept
 	if err == nil {
 		err = json.Unmarshal(raw, &k)
 	}
 	if err == nil && (k.OffsetSeconds < 0 || k.OffsetSeconds > int64(Limit/time.Second)) {
-		err = fmt.Errorf("%s: offsetSeconds is %d; it can be 0 to %d", file, k.OffsetSeconds, Limit/time.Second)
+		err = fmt.Errorf("offsetSeconds is %d; it can be 0 to %d", k.OffsetSeconds, Limit/time.Second)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read how far the clock was moved: %w", err)
+		return 0, fmt.Errorf("read in %s how far the clock was moved: %w", file, err)
 	}
-	c.offset = time.Duration(k.OffsetSeconds) * time.Second
-	return c, nil
+	return time.Duration(k.OffsetSeconds) * time.Second, nil
 }
 
 // Now is the moved time.
@@ -129,10 +135,14 @@ func (c *Clock) move(d time.Duration) error {
 	if err := c.keep(c.offset + d); err != nil {
 		return fmt.Errorf("keep how far the clock was moved: %w", err)
 	}
-	c.offset += d
+	c.set(c.offset + d)
+	return nil
+}
+
+func (c *Clock) set(offset time.Duration) {
+	c.offset = offset
 	close(c.moved)
 	c.moved = make(chan struct{})
-	return nil
 }
 
 // keep writes the file, whole or not at all.

@@ -1,6 +1,7 @@
 package clock_test
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,6 +112,31 @@ func TestWhatCannotBeKeptIsNotMoved(t *testing.T) {
 	}
 	if err := c.Advance(day); err == nil || !strings.Contains(err.Error(), "keep how far") || c.Offset() != 0 {
 		t.Errorf("moved by %s: %v", c.Offset(), err)
+	}
+}
+
+func TestFollowingAnotherProcess(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "clock.json")
+	leader, err := clock.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	follower, err := clock.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := follower.Follow(slog.New(slog.NewTextHandler(t.Output(), nil)))
+	defer stop()
+	for _, want := range []time.Duration{day, 3 * day} {
+		moved := follower.Moved()
+		if err := leader.Advance(want - leader.Offset()); err != nil {
+			t.Fatal(err)
+		}
+		<-moved
+		if follower.Offset() != want {
+			t.Errorf("the follower is %s ahead, want %s", follower.Offset(), want)
+		}
 	}
 }
 

@@ -15,8 +15,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
@@ -80,6 +82,7 @@ type System struct {
 	Entra      *entra.Server         //
 	Tenant     *tenant.Server        //
 	Host       *functionshost.Server //
+	clock      *clock.Clock
 	caFile     string
 	lines      []Line
 }
@@ -97,6 +100,9 @@ func Start(ctx context.Context, c Config) (*System, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := At(c)
+	if err := s.openClock(); err != nil {
+		return nil, err
+	}
 	for _, p := range AllParts() {
 		if !slices.Contains(c.Parts, p) {
 			continue
@@ -161,7 +167,7 @@ func (s *System) dir(part string) (string, error) {
 }
 
 func (s *System) startServiceBus(ctx context.Context) (err error) {
-	c := servicebus.Config{Addr: s.config.Addresses.ServiceBus, Key: SASKey, Logger: s.config.Logger}
+	c := servicebus.Config{Addr: s.config.Addresses.ServiceBus, Key: SASKey, Now: s.clock.Now, Locks: time.Now, Logger: s.config.Logger}
 	if c.Topology, err = s.topology(); err != nil {
 		return err
 	}
@@ -173,6 +179,7 @@ func (s *System) startServiceBus(ctx context.Context) (err error) {
 	}
 	s.config.Addresses.ServiceBus = s.ServiceBus.Addr()
 	s.started("Service Bus", "amqp://"+s.ServiceBus.Addr(), s.ServiceBus.Close)
+	s.tickWhenMoved()
 	return nil
 }
 
@@ -245,6 +252,9 @@ func (s *System) keepCA() (err error) {
 func (s *System) startHost(ctx context.Context) (err error) {
 	c := functionshost.Config{
 		AppDir: s.config.AppDir, Addr: s.config.Addresses.Host, Settings: s.HandlerEnv(), Logger: s.config.Logger, Output: s.config.Output,
+	}
+	if s.ServiceBus != nil || s.config.DataDir != "" { // else Service Bus would not learn of a move
+		c.Clock = s.clock
 	}
 	if _, err := os.Stat(filepath.Join(c.AppDir, "host.json")); err != nil {
 		return fmt.Errorf("%q holds no staged Functions app (host.json, handler and a folder a function): make it with \"make stage\", or name another with --app", c.AppDir)

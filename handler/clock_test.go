@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/local/clock"
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/functionshost"
+	machine "github.com/matoolkit/matoolkit/local/system"
+)
+
+// TestWithAMovedClock moves the clock of a whole system whose handler is the real
+// one, and starts that system again.
+func TestWithAMovedClock(t *testing.T) {
+	t.Parallel()
+	const days = 24 * time.Hour
+	dist := filepath.Join(t.TempDir(), "dist")
+	if err := functionshost.Stage("..", binary, dist); err != nil {
+		t.Fatal(err)
+	}
+	var lines output
+	config := machine.Config{DataDir: t.TempDir(), Addresses: machine.FreeAddresses(), AppDir: dist, Output: &lines}
+	s, err := machine.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }() // closed before where all is well
+
+	client, err := azservicebus.NewClientFromConnectionString(s.ServiceBusConnection(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(t.Context())
+	sender, err := client.NewSender(eventFunction, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := "scheduled"
+	if _, err := sender.ScheduleMessages(t.Context(), []*azservicebus.Message{{MessageID: &id, Body: []byte("x"), ApplicationProperties: map[string]any{"MessageType": "no-such"}}}, time.Now().Add(3*days), nil); err != nil {
+		t.Fatal(err)
+	}
+
+	var reading clock.Reading
+	ask(t, http.MethodPost, s.Host.URL()+"/_local/clock", "", "application/json", `{"advance":"5d"}`, &reading)
+	if reading.OffsetSeconds != int64(5*days/time.Second) {
+		t.Errorf("the clock reads %+v", reading)
+	}
+	eventually(t, "the message that was due on day 3", func() bool { return strings.Contains(lines.String(), `"MessageId":"scheduled"`) })
+
+	// The handler goes by the moved clock, sign-in by the real one.
+	runbook, err := os.ReadFile("../examples/user-migration/runbook.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := s.Entra.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var published struct{ CreatedAt time.Time }
+	ask(t, http.MethodPost, s.Host.URL()+"/api/runbooks", token, "application/yaml", string(runbook), &published)
+	if ahead := time.Until(published.CreatedAt); ahead < 4*days || ahead > 5*days {
+		t.Errorf("a runbook is published %s ahead", ahead)
+	}
+	var ran functionshost.Run
+	ask(t, http.MethodPost, s.Host.URL()+"/_local/functions/"+timerFunction, "", "application/json", "{}", &ran)
+	if !strings.Contains(lines.String(), `"msg":"tick"`) || ran.Function != timerFunction {
+		t.Errorf("answered %+v before the tick has ended", ran)
+	}
+
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = machine.Start(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, http.MethodGet, s.Host.URL()+"/_local/clock", "", "", "", &reading)
+	if s.Clock().Offset() != 5*days || reading.OffsetSeconds != int64(5*days/time.Second) {
+		t.Errorf("started again, the clock is %s ahead and reads %+v", s.Clock().Offset(), reading)
+	}
+}
+
+// ask sends a request that must succeed and reads the answer.
+func ask(t *testing.T, method, url, token, kind, body string, into any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", kind)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode/100 == 2 {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil || response.StatusCode/100 != 2 {
+		t.Fatalf("%s %s: %s %s, %v", method, url, response.Status, text, err)
+	}
+}
