@@ -42,8 +42,10 @@ type scrubbed struct {
 
 func (s *scrubbed) Error() string { return s.text }
 
-// GoString keeps %#v from printing the fields.
-func (s *scrubbed) GoString() string { return fmt.Sprintf("errors.New(%q)", s.text) }
+// Format prints the text for every verb: some, as %d and %#v, would print the fields.
+func (s *scrubbed) Format(f fmt.State, verb rune) {
+	fmt.Fprintf(f, fmt.FormatString(f, verb), s.text)
+}
 
 func (s *scrubbed) Is(target error) bool { return errors.Is(s.cause, target) }
 

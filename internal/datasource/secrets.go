@@ -123,10 +123,11 @@ func unquote(s string) (value, after string, ok bool) {
 // the query. It does not parse the URL, since what cannot be parsed is quoted too.
 func ofURL(s string) []string {
 	var found []string
-	before, query, hasQuery := strings.Cut(s, "?")
-	if _, rest, ok := strings.Cut(before, "://"); ok {
-		authority, _, _ := strings.Cut(rest, "/")
-		for _, part := range []string{authority, rest} { // rest: a password may hold a slash
+	_, query, hasQuery := strings.Cut(s, "?")
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		path, _, _ := strings.Cut(rest, "?")
+		authority, _, _ := strings.Cut(path, "/")
+		for _, part := range []string{authority, path, rest} { // a password may hold / and ?
 			at := strings.LastIndexByte(part, '@')
 			if at < 0 {
 				continue
@@ -199,11 +200,11 @@ func lowerHex(s string) string { return hex.ReplaceAllStringFunc(s, strings.ToLo
 // inner takes off the marks around a quoted text.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// scrub is text with a mask in the place of each secret.
+// scrub is text with a mask in the place of each secret. The longest go first, so that
+// no part of one is left by the removal of another.
 func (s secrets) scrub(text string) string {
-	pairs := make([]string, 0, 2*len(s))
 	for _, secret := range s {
-		pairs = append(pairs, secret, mask)
+		text = strings.ReplaceAll(text, secret, mask)
 	}
-	return telltale.ReplaceAllString(strings.NewReplacer(pairs...).Replace(text), "${1}"+mask)
+	return telltale.ReplaceAllString(text, "${1}"+mask)
 }

@@ -140,7 +140,7 @@ func testCancelled(t *testing.T, k Kind) {
 }
 
 func testDeadline(t *testing.T, k Kind) {
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	endless(t, k, ctx, func() {})
 }
