@@ -41,11 +41,11 @@ func (l link) check(offset, rows int64) error {
 func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	u, err := url.Parse(l.Address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(c.local && u.Scheme == "http" && loopback(u.Hostname())) {
-		return nil, settledError{errors.New("the link to it is not an address that can be trusted")}
+		return nil, errors.New("the link to it is not an address that can be trusted")
 	}
 	req, err := runtime.NewRequest(ctx, http.MethodGet, l.Address)
 	if err != nil {
-		return nil, settledError{errors.New("the link to it is not an address")}
+		return nil, errors.New("the link to it is not an address")
 	}
 	for name, value := range l.Headers {
 		req.Raw().Header.Set(name, value)
@@ -53,11 +53,12 @@ func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	runtime.SkipBodyDownload(req)
 	resp, err := c.storage.Do(req)
 	if err != nil {
-		return nil, c.unreached(ctx, "the storage of the workspace", err)
+		return nil, interruption{c.unreached(ctx, "the storage of the workspace", err)}
 	}
 	if resp.StatusCode != http.StatusOK {
 		runtime.Drain(resp)
-		return nil, fmt.Errorf("the storage of the workspace answered %d %s", resp.StatusCode, c.clean(resp.Header.Get("x-ms-error-code")))
+		// 403 is what an expired link gives; what else it gives is not described.
+		return nil, interruption{fmt.Errorf("the storage of the workspace answered %d %s", resp.StatusCode, c.clean(resp.Header.Get("x-ms-error-code")))}
 	}
 	return &lines{body: resp.Body, json: json.NewDecoder(resp.Body)}, nil
 }
@@ -134,10 +135,20 @@ func (l *lines) begin() error {
 	return nil
 }
 
+// interruption is an error of the way to a chunk, which another link or another attempt
+// may cure. It says nothing of the chunk.
+type interruption struct{ error }
+
+func (i interruption) Unwrap() error { return i.error }
+
 // broken is the error of a body that ends too early or is not JSON.
 func broken(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it ends in the middle")
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it is not JSON, at byte %d", syntax.Offset)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return interruption{errors.New("it ends in the middle")}
 	}
-	return fmt.Errorf("it cannot be read: %w", err)
+	return interruption{fmt.Errorf("it cannot be read to its end: %w", err)}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // rows reads the chunks one after the other. A chunk that breaks off is fetched again
-// and read on from where it was: what lies in the storage does not change.
+// and read on from where it was: what lies in the storage does not change. A chunk that
+// is not what it should be is an error at once: then the rows before are in doubt too.
 type rows struct {
 	client *client
 	ctx    context.Context // of the query
@@ -100,7 +101,7 @@ func (r *rows) next() ([]json.RawMessage, error) {
 		}
 		r.drop()
 		r.attempts++
-		if errors.As(err, new(settledError)) || r.attempts >= r.client.attempts || r.ctx.Err() != nil {
+		if !errors.As(err, new(interruption)) || r.attempts >= r.client.attempts || r.ctx.Err() != nil {
 			return nil, r.inChunk(err)
 		}
 		if err := r.client.wait(r.ctx, r.client.backOff<<(r.attempts-1)); err != nil {
@@ -127,11 +128,6 @@ func (r *rows) line() ([]*string, error) {
 	return r.body.next()
 }
 
-// settledError is one that fetching the chunk again does not cure.
-type settledError struct{ error }
-
-func (e settledError) Unwrap() error { return e.error }
-
 // fetch opens the chunk and passes over the rows of it that were given.
 func (r *rows) fetch() (err error) {
 	l, err := r.first.of(r.chunk)
@@ -142,7 +138,7 @@ func (r *rows) fetch() (err error) {
 		err = l.check(r.offset, r.plan.rows[r.chunk])
 	}
 	if err != nil {
-		return settledError{err}
+		return err
 	}
 	if r.body, err = r.client.fetch(r.ctx, l); err != nil {
 		return err

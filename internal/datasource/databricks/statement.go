@@ -41,6 +41,12 @@ type status struct {
 // live tells whether the statement can still do something.
 func (s status) live() bool { return s.State == "PENDING" || s.State == "RUNNING" }
 
+// ended tells whether the statement cannot do anything any more. Neither is true of a
+// state that is not known.
+func (s status) ended() bool {
+	return s.State == "SUCCEEDED" || s.State == "FAILED" || s.State == "CANCELED" || s.State == "CLOSED"
+}
+
 // result is a chunk, by links to it.
 type result struct {
 	Links []link `json:"external_links"`
@@ -81,6 +87,9 @@ func (c *client) await(ctx context.Context, st statement) (statement, error) {
 			st.ID = id
 			return st, nil
 		case !st.Status.live():
+			if !st.Status.ended() {
+				c.cancel(ctx, id)
+			}
 			return statement{}, c.failed(st.Status)
 		}
 		state := st.Status.State
