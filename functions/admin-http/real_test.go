@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,9 @@ import (
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -38,6 +42,8 @@ const (
 type real struct {
 	t      *testing.T
 	url    string
+	app    *app.App
+	people string // the file that the environment variable PEOPLE names
 	entra  *entra.Server
 	cosmos *cosmos.Server
 }
@@ -46,7 +52,7 @@ func newReal(t *testing.T) *real {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	r := &real{t: t}
+	r := &real{t: t, people: filepath.Join(t.TempDir(), "people.csv")}
 	directory := entra.DefaultConfig()
 	directory.Addr = "127.0.0.1:0"
 	for id, roles := range map[string][]string{automationID: {entra.RoleAdmin}, reportsID: {entra.RoleReader}, strangerID: nil} {
@@ -70,9 +76,12 @@ func newReal(t *testing.T) *real {
 	})
 	check(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	api := httptest.NewServer(adminhttp.New(adminhttp.Config{
-		App: app.New(app.Config{Store: items, Bus: sender, Log: quiet}), Verifier: verifier, Log: quiet,
-	}))
+	sources := &datasource.Reader{
+		Sources: map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
+		Getenv:  func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
+	}
+	r.app = app.New(app.Config{Store: items, Bus: sender, Log: quiet, Sources: sources})
+	api := httptest.NewServer(adminhttp.New(adminhttp.Config{App: r.app, Verifier: verifier, Log: quiet}))
 	t.Cleanup(api.Close)
 	r.url = api.URL
 	return r
@@ -194,6 +203,12 @@ func TestOverTheRealSystem(t *testing.T) {
 	}
 	if fmt.Sprint(seen) != "[3 2 1]" {
 		t.Errorf("pages have batches %v", seen)
+	}
+	for _, list := range []string{"runbooks", "batches", "batches/1/members", "batches/1/steps", "batches/1/audit", "messages/unprocessed"} {
+		r.call(request{"GET", "/api/" + list + "?continuationToken=of%20another", reader, "", ""}, 400, &p)
+		if p.Error != "invalid" || !strings.Contains(p.Detail, "the continuation token is not one of this list") {
+			t.Errorf("%s: %+v", list, p)
+		}
 	}
 	var members app.Page[app.MemberView]
 	r.call(request{"GET", "/api/batches/1/members", reader, "", ""}, 200, &members)

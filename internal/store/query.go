@@ -3,8 +3,13 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
@@ -17,9 +22,15 @@ type Param struct {
 // Query asks for one page of the items of one partition. Limit is the most items
 // to give; continuation is what the page before returned, empty for the first.
 // The text selects whole items: SELECT * FROM c WHERE …
+//
+// Errors: ErrContinuation where the service refuses the query with the continuation
+// that it is given, ErrUnavailable.
 func Query[T any](ctx context.Context, s *Store, pk, text string, params []Param, limit int, continuation string) (items []Item[T], next string, err error) {
 	options := &azcosmos.QueryOptions{PageSizeHint: int32(limit)}
 	if continuation != "" {
+		if strings.ContainsFunc(continuation, unicode.IsControl) { // it travels in a header
+			return nil, "", fmt.Errorf("querying %s: %w", pk, ErrContinuation)
+		}
 		options.ContinuationToken = &continuation
 	}
 	for _, p := range params {
@@ -30,7 +41,7 @@ func Query[T any](ctx context.Context, s *Store, pk, text string, params []Param
 		s.counts.queries.Add(1)
 		page, err := pager.NextPage(ctx)
 		if err != nil {
-			return nil, "", fmt.Errorf("querying %s: %w", pk, classify(err))
+			return nil, "", fmt.Errorf("querying %s: %w", pk, refused(err, continuation))
 		}
 		for _, body := range page.Items {
 			item, err := decode[T](body, "")
@@ -49,6 +60,16 @@ func Query[T any](ctx context.Context, s *Store, pk, text string, params []Param
 		}
 	}
 	return items, next, nil
+}
+
+// refused classifies what became of a query. One that is well-formed can be bad only
+// for its continuation.
+func refused(err error, continuation string) error {
+	var response *azcore.ResponseError
+	if continuation != "" && errors.As(err, &response) && response.StatusCode == http.StatusBadRequest {
+		return fmt.Errorf("%w (HTTP %d)", ErrContinuation, response.StatusCode)
+	}
+	return classify(err)
 }
 
 // All asks for every item that the query selects. It is for sets that are small

@@ -29,11 +29,13 @@ import (
 
 // Errors that callers tell apart with errors.Is.
 var (
-	ErrNotFound    = errors.New("store: no such item")
-	ErrExists      = errors.New("store: the item exists already")
-	ErrChanged     = errors.New("store: the item was changed by somebody else")
-	ErrTooLarge    = errors.New("store: the item or the batch is too large")
-	ErrUnavailable = errors.New("store: the store cannot be reached, is overloaded or denies access")
+	ErrNotFound = errors.New("store: no such item")
+	ErrExists   = errors.New("store: the item exists already")
+	ErrChanged  = errors.New("store: the item was changed by somebody else")
+	ErrTooLarge = errors.New("store: the item or the batch is too large")
+	// ErrContinuation is of a Query that is to go on where none was.
+	ErrContinuation = errors.New("store: the continuation is not one of this query")
+	ErrUnavailable  = errors.New("store: the store cannot be reached, is overloaded or denies access")
 )
 
 // Config says where the state is. Key is for the local server and the emulator;

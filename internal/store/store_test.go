@@ -217,6 +217,40 @@ func TestQueryGivesPagesInOrder(t *testing.T) {
 	}
 }
 
+// A continuation comes from whoever asks for the next page, and can be anything.
+func TestAWrongContinuationIsToldApart(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k := place(t)
+	for i := range 5 {
+		must(t, s, store.Create(k("i"+strconv.Itoa(i)), thing{N: i}))
+	}
+	ask := func(text, continuation string) (string, error) {
+		_, next, err := store.Query[thing](t.Context(), s, k("").PK, text, nil, 2, continuation)
+		return next, err
+	}
+	const ascending, descending = "SELECT * FROM c ORDER BY c.id", "SELECT * FROM c ORDER BY c.id DESC"
+	next, err := ask(ascending, "")
+	if err != nil || next == "" {
+		t.Fatalf("no second page: %v", err)
+	}
+	if _, err := ask(ascending, next); err != nil {
+		t.Errorf("the continuation that was given: %v", err)
+	}
+	for _, continuation := range []string{"x", "{}", "a\nb", "münchen", next[:len(next)-4]} {
+		if _, err := ask(ascending, continuation); !errors.Is(err, store.ErrContinuation) {
+			t.Errorf("%q: %v", continuation, err)
+		}
+	}
+	if _, err := ask(descending, next); !errors.Is(err, store.ErrContinuation) {
+		t.Errorf("of another query: %v", err)
+	}
+	// Without one it is the query that is wrong, which is nobody's fault but ours.
+	if _, err := ask("SELECT * FROM", ""); err == nil || errors.Is(err, store.ErrContinuation) {
+		t.Errorf("a wrong query: %v", err)
+	}
+}
+
 func TestTooLargeIsToldApart(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
