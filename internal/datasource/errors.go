@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 )
+
+// maxText bounds what is told of a cause, in bytes: some servers answer with a stack
+// trace.
+const maxText = 2000
 
 // Error is why the members of a runbook could not be read. Nothing that can be had
 // from it, however it is printed or taken apart, holds the connection or a secret part
@@ -21,7 +26,12 @@ type Error struct {
 
 // newError makes the Error of a cause that may quote any of secrets.
 func newError(runbook, source string, cause error, s secrets) *Error {
-	return &Error{Runbook: runbook, Source: source, Cause: &scrubbed{text: s.scrub(cause.Error()), cause: cause, secrets: s}}
+	text := s.scrub(cause.Error())
+	if len(text) > maxText {
+		text = text[:maxText] + "…"
+	}
+	text = strings.ToValidUTF8(text, "�")
+	return &Error{Runbook: runbook, Source: source, Cause: &scrubbed{text: text, cause: cause, secrets: s}}
 }
 
 // Error names the runbook, the type of the source and the cause.

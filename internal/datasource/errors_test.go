@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestNothingSecretIsTold(t *testing.T) {
@@ -51,6 +52,14 @@ func TestNothingSecretIsTold(t *testing.T) {
 		if got := secretsOf(tt.connection, "").scrub(tt.text); got != tt.want {
 			t.Errorf("%s\nbecame %s\nwant   %s", tt.text, got, tt.want)
 		}
+	}
+}
+
+func TestLongCausesAreCutShort(t *testing.T) {
+	t.Parallel()
+	err := newError("mailboxes", "csv", errors.New(strings.Repeat("é", 5000)), nil)
+	if text := err.Error(); len(text) > 2200 || !utf8.ValidString(text) || !strings.HasSuffix(text, "é…") {
+		t.Errorf("%d bytes: %q", len(text), text)
 	}
 }
 

@@ -349,3 +349,22 @@ func TestTimeoutOfARealAnswer(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What a reading costs, a row of four columns at a time.
+func BenchmarkRead(b *testing.B) {
+	const rows = 100_000
+	name := filepath.Join(b.TempDir(), "people.csv")
+	content := "Id,Mail,Groups,Start\n" + strings.Repeat("somebody@contoso.com,Some Body,a;b;c,2026-03-01T18:00:00Z\n", rows)
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	r := reader(name)
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		err := r.Read(b.Context(), people(), func([]string) error { return nil }, func([]json.RawMessage) error { n++; return nil })
+		if err != nil || n != rows {
+			b.Fatalf("%d rows, %v", n, err)
+		}
+	}
+}

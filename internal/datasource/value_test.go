@@ -1,6 +1,7 @@
 package datasource_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -61,6 +62,22 @@ func TestValue(t *testing.T) {
 	}
 	if _, err := datasource.Value("ab\ufffd\xff"); err == nil || !strings.Contains(err.Error(), "byte 6") {
 		t.Errorf("text that is not UTF-8: %v", err)
+	}
+}
+
+// A text is what encoding/json makes of it, for each character that stands alone.
+func TestEveryCharacter(t *testing.T) {
+	t.Parallel()
+	for r := range rune(0x3000) {
+		var want bytes.Buffer
+		e := json.NewEncoder(&want)
+		e.SetEscapeHTML(false)
+		if err := e.Encode("a" + string(r)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := datasource.Value("a" + string(r)); err != nil || string(got)+"\n" != want.String() {
+			t.Errorf("%U: %s, %v; want %s", r, got, err, want.String())
+		}
 	}
 }
 
