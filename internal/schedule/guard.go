@@ -19,6 +19,9 @@ func (p *planner) guard() {
 		slices.SortFunc(d.leaving, func(a, b Removal) int {
 			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Member, b.Member))
 		})
+		if d.HeldOf > 0 {
+			d.active = min(d.active, d.HeldOf)
+		}
 		reason := p.doubt()
 		if reason == "" && !d.Filling {
 			reason = p.tooMany(d)
@@ -41,6 +44,8 @@ func (p *planner) doubt() string {
 	switch r := p.result; {
 	case r.count == 0:
 		return "the query returned no rows"
+	case r.count == p.counts.Bad+r.bad:
+		return fmt.Sprintf("the query returned %s, and none can be used", count(r.count, "row"))
 	case r.keyless == 1:
 		return fmt.Sprintf("1 row has no readable key (row %s); it may be one of these members", numbers(r.keylessRows, 1))
 	case r.keyless > 1:

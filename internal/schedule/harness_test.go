@@ -91,13 +91,16 @@ func encode(t testing.TB, values ...any) []json.RawMessage {
 	return row
 }
 
-// person is a row as most have it: the key, and the day. Without a key or with a day
-// that is none the row is bad.
+// person is a row as most have it: the key, and the day. The row is bad without a key,
+// when it is "broken", and, unless batches are immediate, with a day that is none.
 func person(text string) []any {
 	key, on, _ := strings.Cut(text, " ")
 	var start any = days[on]
 	if start == "" {
 		start = on
+	}
+	if on == "broken" {
+		return []any{key, key + "@contoso.com", 5, days["mon"]}
 	}
 	if key == "NULL" {
 		return []any{nil, "", "", start}
@@ -145,7 +148,7 @@ func members(t testing.TB, rb *runbook.Runbook, batch int, list string) []schedu
 }
 
 // situation reads batches: "1 mon: anna bert", "2 manual: carl", "3 tue filling: dora",
-// "4 wed ended", "automation off".
+// "4 wed ended", "5 mon held 10: e", "automation off".
 func situation(t testing.TB, rb *runbook.Runbook, lines ...string) schedule.Situation {
 	t.Helper()
 	s := schedule.Situation{Now: now, Automation: true, Ended: map[time.Time]int{}}
@@ -167,6 +170,11 @@ func situation(t testing.TB, rb *runbook.Runbook, lines ...string) schedule.Situ
 			b.Start = schedule.ImmediateStart(now)
 		default:
 			b.Start = day(t, words[1])
+		}
+		if len(words) == 4 && words[2] == "held" {
+			if _, err := fmt.Sscan(words[3], &b.HeldOf); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if len(words) == 3 && words[2] == "ended" {
 			s.Ended[b.Start] = b.ID

@@ -119,10 +119,13 @@ func (p *planner) keysByCase() {
 		if len(members) == 0 {
 			continue
 		}
+		if len(p.homes[row.key]) > 0 {
+			continue // it is clear whose row this is
+		}
 		for _, key := range members {
 			p.left[key] = true
 		}
-		if row.bad || len(p.homes[row.key]) > 0 {
+		if row.bad {
 			continue
 		}
 		p.unused[row.key] = true

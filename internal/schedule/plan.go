@@ -33,6 +33,9 @@ type Batch struct {
 	Manual bool
 	// Filling: nothing of it has begun, so whoever is gone just leaves.
 	Filling bool
+	// HeldOf is Held.Active as it was when removals began to be held; 0 while none are.
+	// Those who come in meanwhile do not make the share of those held smaller.
+	HeldOf  int
 	Members []Member
 }
 
@@ -93,8 +96,10 @@ type Removal struct {
 // not added anywhere.
 type Held struct {
 	Removals []Removal
-	Active   int    // members of the batch who have not failed
-	Reason   string // for administrators
+	// Active is how many members, none of them failed, the share of the removals is
+	// reckoned of.
+	Active int
+	Reason string // for administrators
 }
 
 // Counts says what became of the rows and what was left as it is.

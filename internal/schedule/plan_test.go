@@ -288,6 +288,27 @@ func TestMassChangeGuard(t *testing.T) {
 			want:    []string{"batch 2: hold 201 b (of 1): the query returned no rows"},
 		},
 		{
+			name:    "no rows that can be used",
+			batches: []string{"1 mon: a b"},
+			rows:    []string{"a never", "c never"},
+			want:    []string{"batch 1: hold 102 b (of 2): the query returned 2 rows, and none can be used", "row 1 bad-time: a", "row 2 bad-time: c"},
+			counts:  schedule.Counts{Bad: 2},
+		},
+		{
+			name:    "those who come in while removals are held do not make the share smaller",
+			batches: []string{"1 mon held 2: a b c d e f g h i j"},
+			rows:    on("mon", "b c d e f g h i j"),
+			want:    []string{"batch 1: hold 101 a (of 2): the query no longer returns 1 of 2 members, more than the removal_guard of 20% allows"},
+			counts:  schedule.Counts{Unchanged: 9},
+		},
+		{
+			name:    "a hold ends when those who are gone are few again",
+			batches: []string{"1 mon held 10: " + ten},
+			rows:    on("mon", "b c d e f g h i j"),
+			want:    []string{"batch 1: remove 101 a"},
+			counts:  schedule.Counts{Unchanged: 9},
+		},
+		{
 			name:    "one row without a key",
 			batches: []string{"1 mon: " + ten, "2 tue: z"},
 			rows:    append(on("mon", "a b c d e f g h i"), "z tue", "NULL mon"),
@@ -353,6 +374,12 @@ func TestBadRowsLeaveTheirMembersAlone(t *testing.T) {
 			batches: []string{"1 mon: " + ten + " k! l m"},
 			rows:    append(on("mon", ten), "K mon", "L tue", "m mon", "M mon"),
 			want:    []string{"batch 1: add M", "row 11 key-case: K", "row 12 key-case: L"}, counts: schedule.Counts{Unchanged: 11, Bad: 2},
+		},
+		{
+			name:    "two members whose keys differ in capital letters: one of them is gone",
+			batches: []string{"1 mon: " + ten + " k K"},
+			rows:    append(on("mon", ten), "K mon"),
+			want:    []string{"batch 1: remove 111 k"}, counts: schedule.Counts{Unchanged: 11},
 		},
 		{
 			name:    "a bad row whose key differs from a member's in capital letters",

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -58,9 +59,9 @@ func (a *adding) read(values []json.RawMessage) {
 		a.fault("", CodeBadRow, "the row has %d values, and the result has %d columns", len(values), l.width)
 		return
 	}
-	a.key(values[l.key.at])
+	a.key(bytes.TrimSpace(values[l.key.at]))
 	if l.time != nil {
-		a.start(values[l.time.at])
+		a.start(bytes.TrimSpace(values[l.time.at]))
 	}
 	a.buf.Reset()
 	a.buf.Write(l.header)
@@ -157,7 +158,7 @@ func (a *adding) start(value json.RawMessage) {
 // value appends a value to the row's data, in compact JSON.
 func (a *adding) value(c column, value json.RawMessage) {
 	if c.format != "" {
-		list, fault := list(c.format, value)
+		list, fault := list(c.format, bytes.TrimSpace(value))
 		if fault != "" {
 			a.fault(c.name, CodeBadList, "%s", fault)
 			return
