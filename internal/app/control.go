@@ -106,6 +106,9 @@ func (a *App) control(ctx context.Context, by Caller, batch int, action, target,
 		if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
 			return BatchView{}, a.outward(err)
 		}
+		if err := a.announceDue(ctx, next); err != nil {
+			return BatchView{}, a.outward(err)
+		}
 		if err := a.list(ctx, next); err != nil {
 			return BatchView{}, a.outward(err)
 		}

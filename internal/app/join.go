@@ -131,9 +131,11 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now}
 		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 	}
-	ops = append(ops, a.auditOp(b.Doc.ID, auditRecord{
-		At: now, By: by.Name, Action: "add-members", Target: places(join.First, len(rows)),
-	}))
+	if !b.Doc.Filling || by.Name != scheduler { // or it is part of the batch's creation
+		ops = append(ops, a.auditOp(b.Doc.ID, auditRecord{
+			At: now, By: by.Name, Action: "add-members", Target: places(join.First, len(rows)),
+		}))
+	}
 	outcome, err := a.store.Commit(ctx, ops...)
 	if err != nil {
 		return b, err

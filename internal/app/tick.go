@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -34,12 +33,8 @@ func (a *App) Tick(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Neither waits for the other: a data source may take its time.
-	var swept, compared error
-	var both sync.WaitGroup
-	both.Go(func() { swept = a.sweepAll(ctx, batches) })
-	both.Go(func() { compared = a.syncAll(ctx, batches) })
-	both.Wait()
+	swept := a.sweepAll(ctx, batches)
+	compared := a.syncAll(ctx, batches) // last, for a data source may take its time
 	a.log.Info("tick", "batches", len(batches), "failed", swept != nil || compared != nil)
 	return errors.Join(swept, compared)
 }
@@ -112,24 +107,39 @@ func (a *App) sweepOf(b *engine.Batch, now time.Time) *sweep {
 }
 
 // announceDue announces what falls due before the next tick in a batch that has just
-// been made.
+// been made, or may just go on.
 func (a *App) announceDue(ctx context.Context, b *engine.Batch) error {
-	return a.sweepOf(b, a.now().UTC()).phases(ctx)
+	var o outbox
+	a.sweepOf(b, a.now().UTC()).upcoming(&o)
+	return a.send(ctx, &o)
 }
 
-// phases announces those that fall due before the next tick, for their moment, and
-// takes up those whose announcement, walk or end was lost.
+// upcoming announces the phases that begin before the next tick, for their moment. Init
+// may end before: should it not, the announcement comes to nothing.
+func (s *sweep) upcoming(o *outbox) {
+	if s.batch.Gate() != engine.Open || s.batch.Filling || s.batch.Status.Terminal() {
+		return
+	}
+	for _, p := range s.batch.Phases {
+		if p.Status != engine.PhasePending || p.DueAt == nil {
+			continue
+		}
+		if at, walk := s.start(p); at.Before(s.now.Add(TickInterval)) {
+			o.events = append(o.events, announcement(s.batch, p, 1, walk, at))
+		}
+	}
+}
+
+// phases announces those that begin before the next tick, and takes up those whose
+// announcement, walk or end was lost.
 func (s *sweep) phases(ctx context.Context) error {
 	if s.batch.Gate() != engine.Open || s.batch.Filling {
 		return nil
 	}
 	var o outbox
+	s.upcoming(&o)
 	for _, p := range s.batch.Phases {
 		switch {
-		case p.Status == engine.PhasePending && p.DueAt != nil && s.batch.Status == engine.BatchActive:
-			if at, walk := s.start(p); at.Before(s.now.Add(TickInterval)) {
-				o.events = append(o.events, announcement(s.batch, p, 1, walk, at))
-			}
 		case p.Status == engine.PhasePending && p.Kind == engine.KindInit && !s.batch.Manual && s.batch.Status == engine.BatchDetected:
 			o.events = append(o.events, announcement(s.batch, p, 1, s.again, time.Time{}))
 		case p.Status == engine.PhaseDispatched && !p.Walked && s.now.Sub(*p.DispatchedAt) > grace:
@@ -221,7 +231,8 @@ func (s *sweep) members(ctx context.Context) error {
 		o.events = append(o.events, m)
 	}
 	leaving, err := store.All[engine.Member](ctx, s.app.store, store.BatchPartition(s.batch.ID),
-		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.leaving = true")
+		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.leaving = true AND c.doc.removedAt < @late",
+		store.Param{Name: "@late", Value: s.now.Add(-grace).Format(time.RFC3339Nano)})
 	if err != nil {
 		return err
 	}
