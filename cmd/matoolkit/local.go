@@ -32,7 +32,7 @@ func localCommand() *cobra.Command {
 Service Bus, Cosmos DB, the Functions host with the real handler, Entra ID, and a
 tenant with Graph and Exchange. Nothing leaves the machine.`,
 	}
-	c.AddCommand(upCommand(), envCommand(), demoCommand(), benchCommand())
+	c.AddCommand(upCommand(), envCommand(), clockCommand(), tickCommand(), demoCommand(), benchCommand())
 	return c
 }
 
@@ -133,6 +133,9 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
 	}
 	for _, line := range s.Lines() {
 		fmt.Fprintf(out, "%-22s %s\n", line.Part, line.Address)
+	}
+	if now, offset := s.Clock().Read(); offset > 0 {
+		fmt.Fprintf(out, "%-22s %s, %s\n", "clock", now.UTC().Format(time.RFC3339), aheadOf(offset))
 	}
 	state := "state in " + c.DataDir
 	if c.DataDir == "" {

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/clock"
+	"github.com/matoolkit/matoolkit/local/functionshost"
+	"github.com/matoolkit/matoolkit/local/system"
+)
+
+func clockCommand() *cobra.Command {
+	var move clock.Request
+	c := &cobra.Command{
+		Use:   "clock",
+		Short: "Show the clock of the local system, or move it forward",
+		Long: `Show the clock of the running local system, or move it forward: a migration whose
+phases are days apart is then seen through in minutes.
+
+The clock only moves forward, and a system that is started again with the same
+--data-dir goes on at the moved time. A move waits until what the handler is at has
+ended, and the command returns when the next handler goes by the moved clock. Then
+  - the scheduler's timer fires once if it was due meanwhile, however often;
+  - messages that were scheduled for a time that has come are delivered;
+  - messages that nobody took have aged by the move: one of more than seven days
+    sends them to the dead letters. Wait for an idle system first.
+Sign-in, the tenant, the worker and the locks of messages keep the real time. The
+command line tells by the real time how far away a time is.
+
+The system is found as the other commands find it, by --api-url or
+MATOOLKIT_API_URL, else at the documented port. It must be on this machine.`,
+		Example: `  matoolkit local clock                               what time it is there
+  matoolkit local clock --advance 5d                  five days later; 90s, 30m and 4h as well
+  matoolkit local clock --to 2026-03-06T09:00:00Z     at a certain time
+  matoolkit local tick                                and let the scheduler look now`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			host, err := findHost(cmd)
+			if err != nil {
+				return err
+			}
+			method, body := http.MethodGet, any(nil)
+			if cmd.Flags().Changed("advance") || cmd.Flags().Changed("to") {
+				if _, err := move.Parse(); err != nil {
+					return cli.Usage(fmt.Errorf("--%w", err))
+				}
+				method, body = http.MethodPost, move
+			}
+			var r clock.Reading
+			if err := host.ask(cmd.Context(), method, "clock", body, &r); err != nil {
+				return err
+			}
+			ahead := time.Duration(r.OffsetSeconds) * time.Second
+			return result(cmd, r, r.Now.Format(time.RFC3339), fmt.Sprintf("%s, %s", r.Now.Format("2006-01-02 15:04:05Z"), aheadOf(ahead)))
+		},
+	}
+	c.Flags().StringVar(&move.Advance, "advance", "", "move it forward by this much, such as 90s, 30m, 4h or 5d")
+	c.Flags().StringVar(&move.To, "to", "", "move it forward to this time, such as 2026-03-06T09:00:00Z")
+	c.MarkFlagsMutuallyExclusive("advance", "to")
+	return c
+}
+
+func tickCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tick",
+		Short: "Have the scheduler of the local system look now",
+		Long: `Have the scheduler of the running local system look now, instead of at its next
+full five minutes: it queries the data sources, and starts the phases that are due.
+A tick that is under way ends first. The command returns when the tick has ended; the
+work that it started may go on.
+
+The system is found as "matoolkit local clock" finds it.`,
+		Example: `  matoolkit local tick
+  matoolkit local clock --advance 1d && matoolkit local tick`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			host, err := findHost(cmd)
+			if err != nil {
+				return err
+			}
+			var r functionshost.Run
+			if err := host.ask(cmd.Context(), http.MethodPost, "functions/"+schedulertimer.Name, struct{}{}, &r); err != nil {
+				return err
+			}
+			return result(cmd, r, r.Function, fmt.Sprintf("%s ran, in %d ms", r.Function, r.TookMs))
+		},
+	}
+}
+
+// result prints as --output and --quiet say.
+func result(cmd *cobra.Command, v any, quiet, words string) error {
+	out := cmd.OutOrStdout()
+	if cmd.Flag("output").Value.String() == "json" {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	}
+	if cmd.Flag("quiet").Value.String() == "true" {
+		words = quiet
+	}
+	_, err := fmt.Fprintln(out, words)
+	return err
+}
+
+// aheadOf words an offset of the clock.
+func aheadOf(offset time.Duration) string {
+	const day = 24 * time.Hour
+	days, rest := offset/day, offset%day
+	switch {
+	case offset == 0:
+		return "the real time"
+	case days == 0:
+		return rest.String() + " ahead of the real time"
+	case rest == 0:
+		return fmt.Sprintf("%dd ahead of the real time", days)
+	}
+	return fmt.Sprintf("%dd %s ahead of the real time", days, rest)
+}
+
+// hostClient asks a local Functions host for what no Azure host has.
+type hostClient struct{ base string }
+
+// findHost finds the local system as the other commands find the admin API. One that
+// is not on this machine is refused: it is none that has a clock to be moved.
+func findHost(cmd *cobra.Command) (hostClient, error) {
+	address := cmd.Flag("api-url").Value.String()
+	if address == "" {
+		address = os.Getenv("MATOOLKIT_API_URL")
+	}
+	if address == "" {
+		address = "http://" + system.DefaultAddresses().Host
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) {
+		return hostClient{}, cli.Usage(fmt.Errorf("%q is no local system, which is at http:// on this machine; name it with --api-url or MATOOLKIT_API_URL", address))
+	}
+	return hostClient{base: "http://" + u.Host}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// ask sends a request and reads the answer into v.
+func (h hostClient) ask(ctx context.Context, method, path string, body, v any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, h.base+"/_local/"+path, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	var text []byte
+	if err == nil {
+		defer response.Body.Close()
+		text, err = io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	}
+	if err != nil {
+		return &apiclient.Error{Code: apiclient.CodeUnreachable, Detail: "no answer from " + h.base + "; is \"matoolkit local up\" running?", Cause: err}
+	}
+	if response.StatusCode != http.StatusOK {
+		return refusal(response, text)
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("%s is no local system: %w", h.base, err)
+	}
+	return nil
+}
+
+func refusal(r *http.Response, text []byte) error {
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(text, &said) != nil || said.Error == "" {
+		return fmt.Errorf("%s is no local system: it answers %s", r.Request.URL.Host, r.Status)
+	}
+	if r.StatusCode == http.StatusBadGateway { // what was asked for was done, and failed
+		return errors.New(said.Error)
+	}
+	return &apiclient.Error{Status: r.StatusCode, Detail: said.Error}
+}
