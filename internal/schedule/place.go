@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -233,7 +234,7 @@ func (p *planner) stay(i int, start time.Time, at home, manual bool) {
 	if m.Kept {
 		d.change.Returned = append(d.change.Returned, m.ID)
 	}
-	if m.Hash != fmt.Sprintf("%x", row.hash) {
+	if m.Hash != hex.EncodeToString(row.hash[:]) {
 		d.change.Refresh = append(d.change.Refresh, Refresh{m.ID, p.result.row(i)})
 	} else {
 		p.counts.Unchanged++

@@ -2,8 +2,8 @@ package schedule
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -153,7 +153,7 @@ func (r *Result) startOf(row *row, now time.Time) time.Time {
 func (r *Result) row(i int) Row {
 	kept := &r.rows[i]
 	out := Row{
-		Number: kept.number, Key: kept.key, Hash: fmt.Sprintf("%x", kept.hash),
+		Number: kept.number, Key: kept.key, Hash: hex.EncodeToString(kept.hash[:]),
 		Data: make(map[string]json.RawMessage, len(r.layout.kept)),
 	}
 	if kept.start != noStart {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 )
 
@@ -12,7 +13,11 @@ import (
 // problem.
 func startOf(t testing.TB, zone string, value any) string {
 	t.Helper()
-	rb := parse(t, scheduled+"\ntime_zone: "+zone)
+	return startIn(t, parse(t, scheduled+"\ntime_zone: "+zone), value)
+}
+
+func startIn(t testing.TB, rb *runbook.Runbook, value any) string {
+	t.Helper()
 	r := answer(t, rb, []any{"a", "", "", value})
 	for row := range r.Rows() {
 		if row.Start.Location() != time.UTC {
@@ -118,6 +123,10 @@ func TestImmediateStart(t *testing.T) {
 // FuzzBatchTime compares with what clocks show: what is read shows on a clock in the
 // zone what was written, and no other moment does.
 func FuzzBatchTime(f *testing.F) {
+	runbooks := map[string]*runbook.Runbook{}
+	for _, zone := range zones {
+		runbooks[zone] = parse(f, scheduled+"\ntime_zone: "+zone)
+	}
 	for _, seed := range []string{
 		"2026-03-01T18:00:00Z", "2026-03-29 02:30", "2026-10-25 02:30:00", "2026-03-01", "2026-04-05 01:45", "2011-12-30", "x", "2026-10-25T02:30+01:00",
 	} {
@@ -131,7 +140,7 @@ func FuzzBatchTime(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := time.Parse(time.RFC3339Nano, startOf(t, name, text))
+		got, err := time.Parse(time.RFC3339Nano, startIn(t, runbooks[name], text))
 		written := strings.ToUpper(strings.Replace(strings.TrimSpace(text), " ", "T", 1))
 		var wall time.Time
 		local := false
