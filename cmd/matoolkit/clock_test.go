@@ -51,7 +51,7 @@ func startHost(t *testing.T, c *clock.Clock) string {
 	dir := t.TempDir()
 	for file, text := range map[string]string{
 		"host.json":                     fmt.Sprintf(`{"version":"2.0","customHandler":{"description":{"defaultExecutablePath":%q}}}`, self),
-		"scheduler-timer/function.json": `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"0 0 0 1 1 *","useMonitor":false}]}`,
+		"scheduler-timer/function.json": `{"bindings":[{"type":"timerTrigger","direction":"in","name":"timer","schedule":"0 0 0 29 2 *","useMonitor":false}]}`,
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700); err != nil {
 			t.Fatal(err)
