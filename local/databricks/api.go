@@ -106,9 +106,10 @@ func (s *Server) execute(_ *http.Request, body []byte) (map[string]any, *refusal
 	if !s.hasWarehouse(r.Warehouse) {
 		return nil, &refusal{http.StatusNotFound, "RESOURCE_DOES_NOT_EXIST", "SQL warehouse " + r.Warehouse + " does not exist"}
 	}
+	result := s.config.Run(Query{Statement: r.Statement, Warehouse: r.Warehouse, Catalog: r.Catalog, Schema: r.Schema})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.start(r)
+	st := s.start(r, result)
 	if r.WaitTimeout == "0s" {
 		// The call does not wait: it says PENDING of every statement.
 		return map[string]any{"statement_id": st.id, "status": map[string]any{"state": "PENDING"}}, nil

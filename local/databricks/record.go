@@ -31,17 +31,12 @@ type Request struct {
 type record struct {
 	mu       sync.Mutex
 	requests []Request
-	arrived  chan struct{} // closed at the next request; nil: nobody waits
 }
 
 func (r *record) add(request Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests = append(r.requests, request)
-	if r.arrived != nil {
-		close(r.arrived)
-		r.arrived = nil
-	}
 }
 
 // Requests are those that arrived so far, in their order; of the given kinds only,
@@ -52,16 +47,6 @@ func (s *Server) Requests(of ...Operation) []Request {
 	return slices.DeleteFunc(slices.Clone(s.record.requests), func(r Request) bool {
 		return len(of) > 0 && !slices.Contains(of, r.Operation)
 	})
-}
-
-// Arrived gives a channel that is closed when the next request arrives.
-func (s *Server) Arrived() <-chan struct{} {
-	s.record.mu.Lock()
-	defer s.record.mu.Unlock()
-	if s.record.arrived == nil {
-		s.record.arrived = make(chan struct{})
-	}
-	return s.record.arrived
 }
 
 // States are how far the statements have come, by their IDs.

@@ -2,7 +2,6 @@ package databricks
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -156,18 +155,17 @@ func (s *Server) answer(st *statement) map[string]any {
 	return a
 }
 
-// start runs a statement.
-func (s *Server) start(r executeRequest) *statement {
-	result := s.config.Run(Query{Statement: r.Statement, Warehouse: r.Warehouse, Catalog: r.Catalog, Schema: r.Schema})
+// start makes the statement that gives the result.
+func (s *Server) start(r executeRequest, result Result) *statement {
 	s.lastID++
 	st := &statement{id: fmt.Sprintf("01f0-%016x", s.lastID), result: result, inline: r.Disposition != "EXTERNAL_LINKS"}
 	if r.RowLimit > 0 && len(result.Rows) > r.RowLimit {
 		st.result.Rows, st.truncated = result.Rows[:r.RowLimit], true
 	}
-	if st.inline && size(result.Rows) > maxInline {
+	if st.inline && size(st.result.Rows) > maxInline {
 		st.result.Error = &Error{Code: "BAD_REQUEST", Message: "Inline byte limit exceeded. Statements executed with disposition=INLINE can have a result size of at most 26214400 bytes."}
 	}
-	if wait := r.WaitTimeout; wait != "0s" && st.result.Pending+st.result.Running > 0 && strings.EqualFold(r.OnWaitTimeout, "CANCEL") {
+	if r.WaitTimeout != "0s" && r.OnWaitTimeout == "CANCEL" && result.Pending+result.Running > 0 {
 		st.canceled = true
 	}
 	s.statements[st.id] = st

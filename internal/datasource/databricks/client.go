@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -72,9 +73,7 @@ func (e *signInError) Error() string { return "there is no token for Databricks:
 func (e *signInError) Unwrap() error { return e.err }
 
 // call sends a request to the workspace and reads its answer, both JSON. A request is
-// repeated where the service says so or is not reached; that includes the statement
-// itself, since it only reads. A statement of which the answer was lost is then left
-// to the time limit of the warehouse: without an answer, nobody knows its name.
+// repeated where the service says so or does not answer.
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
 	req, err := runtime.NewRequest(ctx, method, c.base+path)
 	if err != nil {
@@ -101,4 +100,37 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("the answer of the workspace is not what its API describes: %w", err)
 	}
 	return nil
+}
+
+// sparing are the retries of the request that starts a statement. Where it was not
+// carried out, it is repeated as any other. Where that is not known, it is repeated
+// once: a statement may then run that nobody can name and cancel. It only reads, but it
+// occupies the warehouse until it ends or STATEMENT_TIMEOUT ends it, which is two days
+// unless the workspace sets another.
+func sparing(o policy.RetryOptions) policy.RetryOptions {
+	lost := 0
+	o.ShouldRetry = func(resp *http.Response, err error) bool {
+		switch {
+		case err != nil && notSent(err):
+			return true
+		case err != nil:
+			lost++
+			return lost == 1
+		}
+		switch resp.StatusCode {
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			return true
+		case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+			lost++
+			return lost == 1
+		}
+		return false
+	}
+	return o
+}
+
+// notSent tells whether a request failed before any of it reached the workspace.
+func notSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }

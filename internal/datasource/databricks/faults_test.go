@@ -89,6 +89,41 @@ func noneLive(t interface{ Errorf(string, ...any) }, s *server.Server) {
 	}
 }
 
+// A statement that may have been started is started once more and then no more; one
+// that was not is tried for longer.
+func TestSparing(t *testing.T) {
+	t.Parallel()
+	result, _ := people(1, 0)
+	for name, tt := range map[string]struct {
+		fault server.Fault
+		sent  int
+	}{
+		"lost":         {server.Fault{DropAfter: true}, 2},
+		"broken":       {server.Fault{Status: 500}, 2},
+		"a gateway":    {server.Fault{Status: 504}, 2},
+		"too many":     {server.Fault{Status: 429}, 6},
+		"unavailable":  {server.Fault{Status: 503}, 6},
+		"a bad one":    {server.Fault{Status: 400}, 1},
+		"half of it":   {server.Fault{Cut: 20}, 1},
+		"not signed":   {server.Fault{Status: 401}, 1},
+		"now and then": {server.Fault{DropAfter: true, Skip: 1}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, result)
+			tt.fault.On = []server.Operation{server.Execute}
+			s.Inject(tt.fault)
+			_, err := openAt(t, s).Query(t.Context())
+			if (err == nil) != (tt.fault.Skip > 0) {
+				t.Errorf("error %v", err)
+			}
+			if n := len(s.Requests(server.Execute)); n != tt.sent {
+				t.Errorf("sent %d times, want %d", n, tt.sent)
+			}
+		})
+	}
+}
+
 // Whatever goes wrong, and how often: a result is the right one or an error, and what
 // was read before the error is the beginning of the right one.
 func TestAnyFaults(t *testing.T) {

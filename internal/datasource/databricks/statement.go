@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // statements is the address of the API. What belongs to one statement lies below it.
@@ -63,7 +65,7 @@ func (c *client) submit(ctx context.Context, query, warehouse string) (statement
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(c.farewell, cancel) })
 	defer stop()
 	var st statement
-	err := c.call(lasting, http.MethodPost, statements, execution{
+	err := c.call(policy.WithRetryOptions(lasting, sparing(c.retry)), http.MethodPost, statements, execution{
 		Statement: query, Warehouse: warehouse, Disposition: "EXTERNAL_LINKS", Format: "JSON_ARRAY", WaitTimeout: "0s",
 	}, &st)
 	switch {
