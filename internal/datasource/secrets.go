@@ -87,9 +87,6 @@ func assigned(s string) []string {
 				found = append(found, quoted, value[:len(value)-len(afterQuoted)])
 			}
 		}
-		if isQuoted {
-			after = afterQuoted
-		}
 		rest = after
 	}
 	return found

@@ -196,6 +196,29 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// Also a reader who gives up alone is not kept waiting.
+func TestNextIsGivenUp(t *testing.T) {
+	t.Parallel()
+	rows, err := open(t, datasource.Spec{Connection: serve(t, stall)}).Query(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for range 3 {
+		if _, err = rows.Next(ctx); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if _, err := rows.Next(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("and then %v", err)
+	}
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -208,6 +231,7 @@ func TestText(t *testing.T) {
 		{"rows without any value are passed over", "Id,Mail\n,\n1,a\n\n,\n", []string{"Id", "Mail"}, []string{`["1","a"]`}},
 		{"a header and nothing more", "Id,Mail", []string{"Id", "Mail"}, nil},
 		{"one column", "Id\n1\n", []string{"Id"}, []string{`["1"]`}},
+		{"a file in another order", "Mail,Id\na,1\n", []string{"Mail", "Id"}, []string{`["a","1"]`}},
 		{"a file shorter than a byte order mark", "I", []string{"I"}, nil},
 	}
 	for _, tt := range tests {
