@@ -46,12 +46,16 @@ func newClient(base *url.URL, spec datasource.Spec, t tuning) *client {
 	links := options
 	links.Retry.TryTimeout = 0
 	links.Telemetry.Disabled = true
+	hide := []string{base.Host, "(the workspace)", base.Hostname(), "(the workspace)"}
+	if len(spec.Warehouse) >= 8 { // less would be found in every other text
+		hide = append(hide, spec.Warehouse, "(the warehouse)")
+	}
 	return &client{
 		base:    base.Scheme + "://" + base.Host,
 		local:   local,
 		api:     api,
 		storage: runtime.NewPipeline("matoolkit", "v1", runtime.PipelineOptions{}, &links),
-		hide:    strings.NewReplacer(base.Host, "(the workspace)", base.Hostname(), "(the workspace)", spec.Warehouse, "(the warehouse)"),
+		hide:    strings.NewReplacer(hide...),
 		tuning:  t,
 	}
 }

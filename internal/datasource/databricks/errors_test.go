@@ -170,3 +170,20 @@ func TestNoRedirects(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A workspace elsewhere cannot send anybody to this machine, or to where a link can be
+// read on its way.
+func TestLinkOfElsewhere(t *testing.T) {
+	t.Parallel()
+	opened, err := open(datasource.Spec{Connection: "https://adb-1.2.azuredatabricks.net", Warehouse: warehouseOne, Query: "SELECT 1", Credential: credential{}}, hasty())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
+	t.Cleanup(listening.Close)
+	for _, address := range []string{listening.URL, "http://storage.example/x", "https://u:p@127.0.0.1/", "//127.0.0.1/", "", "https://", "%"} {
+		if _, err := opened.(*source).client.fetch(t.Context(), link{Address: address}); err == nil || !strings.Contains(err.Error(), "not an address that can be trusted") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
