@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/schedule"
 )
@@ -77,6 +78,17 @@ func TestScheduledBatches(t *testing.T) {
 			name: "no batch whose last phase was due more than a day ago",
 			rows: []string{"anna long-ago", "bert long-ago", "carl yesterday", "dora mon"},
 			want: []string{"new mon: dora", "row 0 long-past:", "row 0 long-past:"}, counts: schedule.Counts{LongPast: 3},
+		},
+		{
+			name: "a batch is still made within a day",
+			rows: []string{"a 2026-02-28T12:02:31Z", "b 2026-02-28T12:02:30Z"},
+			want: []string{"new 2026-02-28T12:02:31Z: a", "row 0 long-past:"}, counts: schedule.Counts{LongPast: 1},
+		},
+		{
+			name:    "a batch that has ended is not missed, however long past its time",
+			batches: []string{"1 long-ago ended"},
+			rows:    []string{"a long-ago"},
+			counts:  schedule.Counts{Ended: 1},
 		},
 		{
 			name:    "a member whose row is long past stays, and is left as they are",
@@ -439,11 +451,49 @@ func TestImmediateBatches(t *testing.T) {
 			batches: []string{"1 yesterday: a- b"}, rows: []string{"a", "b"}, counts: schedule.Counts{RemovedByHand: 1, Unchanged: 1},
 		},
 		{
-			name:    "a kept member is back",
-			batches: []string{"1 yesterday: a+"}, rows: []string{"a"},
-			want: []string{"batch 1: 101 returned"}, counts: schedule.Counts{Unchanged: 1},
+			name:    "kept members are back",
+			batches: []string{"1 yesterday: b+ a+"}, rows: []string{"a", "b"},
+			want: []string{"batch 1: 101 returned", "batch 1: 102 returned"}, counts: schedule.Counts{Unchanged: 2},
 		},
 	})
+}
+
+// TestImmediateBatchesAreNeverLate: phases before the start are due at once.
+func TestImmediateBatchesAreNeverLate(t *testing.T) {
+	t.Parallel()
+	rb := parse(t, immediate)
+	rb.Phases = rb.Phases[:1] // two days before the start
+	plan := schedule.Make(rb, people(t, rb, "a"), situation(t, rb))
+	if got := told(plan); !slices.Equal(got, []string{"new 2026-03-01T12:05:00Z: a"}) {
+		t.Error(got)
+	}
+}
+
+// TestAPhaseAfterTheStartKeepsABatchFromBeingLate: what counts is the last of them.
+func TestAPhaseAfterTheStartKeepsABatchFromBeingLate(t *testing.T) {
+	t.Parallel()
+	rb := parse(t, scheduled)
+	rb.Phases[1].Offset -= 14 * 24 * 60
+	plan := schedule.Make(rb, people(t, rb, "a yesterday", "b long-ago"), situation(t, rb))
+	if got := told(plan); !slices.Equal(got, []string{"new yesterday: a", "row 0 long-past:"}) {
+		t.Error(got)
+	}
+}
+
+// TestStartsAreInstants: batches are found by when they start, in whatever zone that is
+// kept.
+func TestStartsAreInstants(t *testing.T) {
+	t.Parallel()
+	rb := parse(t, scheduled)
+	s := situation(t, rb, "1 mon: a b c", "2 tue ended")
+	east := time.FixedZone("east", 3600)
+	s.Now = s.Now.In(east)
+	s.Batches[0].Start = s.Batches[0].Start.In(east)
+	s.Ended = map[time.Time]int{day(t, "tue").In(east): 2}
+	plan := schedule.Make(rb, people(t, rb, "a mon", "b 2026-03-02T02:00:00+02:00", "c mon", "d mon", "e tue"), s)
+	if got := told(plan); !slices.Equal(got, []string{"batch 1: add d"}) || plan.Counts.Ended != 1 {
+		t.Error(got, plan.Counts)
+	}
 }
 
 func run(t *testing.T, timing string, scenes []scene) {

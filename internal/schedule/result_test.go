@@ -214,9 +214,10 @@ func TestHash(t *testing.T) {
 			t.Errorf("%s: the hash is the same", name)
 		}
 	}
+	// In the same order, so that only the name differs.
 	renamed := parse(t, scheduled)
-	renamed.Phases[0].Steps[0].Params["Mail"] = "{{Address}}"
-	r, err := schedule.NewResult(renamed, []string{"UserId", "Address", "Groups", "Start"})
+	renamed.Phases[0].Steps[0].Params["Mail"] = "{{Nail}}"
+	r, err := schedule.NewResult(renamed, []string{"UserId", "Nail", "Groups", "Start"})
 	if err != nil {
 		t.Fatal(err)
 	}

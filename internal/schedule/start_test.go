@@ -63,6 +63,10 @@ func TestBatchTimes(t *testing.T) {
 		{"Europe/Berlin", "2026-10-25 03:00", "2026-10-25T02:00:00Z"},
 		{"Europe/Berlin", "2026-10-25 02:30+01:00", "2026-10-25T01:30:00Z"},
 		{"UTC", "2026-10-25 02:30", "2026-10-25T02:30:00Z"},
+		{"America/New_York", "2026-11-01 01:30", `"2026-11-01 01:30" is twice in America/New_York, when the clocks are put back; write it with its offset`},
+		// For good: only one of the neighbouring offsets tells.
+		{"Europe/Moscow", "2014-10-26 01:30", `"2014-10-26 01:30" is twice in Europe/Moscow, when the clocks are put back; write it with its offset`},
+		{"America/Cambridge_Bay", "2000-11-04 23:30", `"2000-11-04 23:30" is twice in America/Cambridge_Bay, when the clocks are put back; write it with its offset`},
 		// Half an hour, a midnight that is not there, a day that was not there.
 		{"Australia/Lord_Howe", "2026-10-04 02:15", `"2026-10-04 02:15" does not exist in Australia/Lord_Howe: the clocks are put forward over it`},
 		{"Australia/Lord_Howe", "2026-04-05 01:45", `"2026-04-05 01:45" is twice in Australia/Lord_Howe, when the clocks are put back; write it with its offset`},
@@ -128,7 +132,7 @@ func FuzzBatchTime(f *testing.F) {
 		runbooks[zone] = parse(f, scheduled+"\ntime_zone: "+zone)
 	}
 	for _, seed := range []string{
-		"2026-03-01T18:00:00Z", "2026-03-29 02:30", "2026-10-25 02:30:00", "2026-03-01", "2026-04-05 01:45", "2011-12-30", "x", "2026-10-25T02:30+01:00",
+		"2026-03-01T18:00:00Z", "2026-03-29 02:30", "2026-10-25 02:30:00", "2026-03-01", "2026-04-05 01:45", "2011-12-30", "2014-10-26 01:30", "2000-11-04 23:30", "x", "2026-10-25T02:30+01:00",
 	} {
 		for i := range zones {
 			f.Add(seed, i)
@@ -173,7 +177,7 @@ func FuzzBatchTime(f *testing.F) {
 	})
 }
 
-var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu", "America/Sao_Paulo", "Africa/Casablanca"}
+var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu", "America/Sao_Paulo", "Africa/Casablanca", "Europe/Moscow", "America/Cambridge_Bay"}
 
 func plainForm(s string) bool { return len(s) == 10 || len(s) == 16 || len(s) == 19 }
 
