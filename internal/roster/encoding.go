@@ -5,27 +5,23 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
-
-const saveAs = `save it as "CSV UTF-8 (comma delimited)" in Excel, or as UTF-8 in a text editor`
 
 // decode checks that src is text in UTF-8 and takes off the byte order mark.
 func (p *parser) decode(src []byte) ([]byte, bool) {
 	at := Problem{Line: 1, Code: CodeEncoding}
-	switch {
-	case len(src) > MaxBytes:
+	if len(src) > MaxBytes {
 		at.Code, at.Line = CodeTooLarge, 0
 		p.add(at, "the file has %d bytes; at most %d are allowed", len(src), MaxBytes)
 		return nil, false
-	case bytes.HasPrefix(src, []byte("\xff\xfe")), bytes.HasPrefix(src, []byte("\xfe\xff")):
-		p.add(at, "the file is in UTF-16; %s", saveAs)
-		return nil, false
-	case bytes.HasPrefix(src, []byte("PK\x03\x04")), bytes.HasPrefix(src, []byte("\xd0\xcf\x11\xe0")):
-		p.add(at, `the file is a workbook, not CSV; save it as "CSV UTF-8 (comma delimited)"`)
+	}
+	if err := csvtext.Foreign(src); err != nil {
+		p.add(at, "%v", err)
 		return nil, false
 	}
-	src = bytes.TrimPrefix(src, bom)
+	src = bytes.TrimPrefix(src, csvtext.BOM)
 	if utf8.Valid(src) {
 		return src, true
 	}
@@ -37,7 +33,7 @@ func (p *parser) decode(src []byte) ([]byte, bool) {
 			break
 		}
 		at := Problem{Line: i + 1, Column: invalidAt(line) + 1, Code: CodeEncoding}
-		p.add(at, "the line is not in UTF-8; %s", saveAs)
+		p.add(at, "the line is not in UTF-8; %s", csvtext.SaveAs)
 	}
 	return nil, false
 }

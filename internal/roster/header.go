@@ -4,24 +4,22 @@ import (
 	"encoding/csv"
 	"strings"
 	"unicode"
+
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 )
 
 // header matches the first line with the columns of the runbook. Names are compared
-// exactly, since templates are; a name that is nearly right is named in the problem. It tells whether the rows are worth reading.
+// exactly, since templates are; a name that is nearly right is named in the problem. It
+// tells whether the rows are worth reading.
 func (p *parser) header(r *csv.Reader, names []string) bool {
 	wanted := columns(p.rb)
 	formats := map[string]string{}
 	for _, m := range p.rb.DataSource.MultiValued {
 		formats[m.Name] = string(m.Format)
 	}
-	if len(names) == 1 && len(wanted) > 1 {
-		for _, d := range []struct{ sep, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
-			if strings.Contains(names[0], d.sep) {
-				p.add(Problem{Line: 1, Code: CodeDelimiter},
-					"the fields are separated by %s; save the file as \"CSV UTF-8 (comma delimited)\"", d.name)
-				return false
-			}
-		}
+	if err := csvtext.Separated(names); err != nil && len(wanted) > 1 {
+		p.add(Problem{Line: 1, Code: CodeDelimiter}, "%v", err)
+		return false
 	}
 
 	used := map[string]bool{}

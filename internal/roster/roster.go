@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -165,17 +166,8 @@ func (p *parser) syntax(err error) {
 		p.add(Problem{Code: CodeQuote}, "%v", err)
 		return
 	}
-	switch {
-	case errors.Is(e.Err, csv.ErrBareQuote):
-		p.add(Problem{Line: e.Line, Column: e.Column, Code: CodeQuote},
-			`a quotation mark inside a field that does not begin with one; write the field as "…" and the mark as ""`)
-	case e.Line != e.StartLine:
-		p.add(Problem{Line: e.StartLine, Code: CodeQuote},
-			"a field that begins with a quotation mark is not closed properly; the fault shows on line %d", e.Line)
-	default:
-		p.add(Problem{Line: e.Line, Column: e.Column, Code: CodeQuote},
-			`a quotation mark that is not followed by a comma or the end of the line; write a mark inside a quoted field as ""`)
-	}
+	line, column, message := csvtext.Fault(e)
+	p.add(Problem{Line: line, Column: column, Code: CodeQuote}, "%s", message)
 }
 
 func (p *parser) record(r *csv.Reader, line int, record []string) {
@@ -229,21 +221,12 @@ func (p *parser) characters(at Problem, field string) bool {
 		p.add(at, "column %s: %d characters; at most %d are allowed", at.Field, n, MaxField)
 		return false
 	}
-	if r, found := control(field); found {
+	if r, found := csvtext.Control(field); found {
 		at.Code = CodeCharacter
 		p.add(at, "column %s: the control character %U is not allowed", at.Field, r)
 		return false
 	}
 	return true
-}
-
-func control(s string) (rune, bool) {
-	for _, r := range s {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f {
-			return r, true
-		}
-	}
-	return 0, false
 }
 
 func (p *parser) key(at Problem, line int, key string) string {

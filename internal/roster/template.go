@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
-
-var bom = []byte("\xef\xbb\xbf")
 
 // Template is a file for people to fill in: the header alone, the key first, lines
 // ended as RFC 4180 has it. It begins with a byte order mark, without which Excel
@@ -15,7 +14,7 @@ var bom = []byte("\xef\xbb\xbf")
 // accepts files with the mark and without.
 func Template(rb *runbook.Runbook) []byte {
 	var b bytes.Buffer
-	b.Write(bom)
+	b.Write(csvtext.BOM)
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
 	_ = w.Write(columns(rb)) // a Buffer takes everything

@@ -10,15 +10,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/matoolkit/matoolkit/internal/csvtext"
 )
 
 // maxRecord bounds what is held of a row, in bytes, so that a quotation mark that is
 // never closed does not fill the memory with the rest of the file.
 const maxRecord = 1 << 20
-
-const saveAs = `save it as "CSV UTF-8 (comma delimited)" in Excel, or as UTF-8 in a text editor`
-
-var bom = []byte("\xef\xbb\xbf")
 
 // text reads CSV row by row. Its errors name the place.
 type text struct {
@@ -67,12 +65,8 @@ func (t *text) header() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(names) == 1 {
-		for _, d := range []struct{ sep, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
-			if strings.Contains(names[0], d.sep) {
-				return nil, fmt.Errorf(`the fields are separated by %s; save the file as "CSV UTF-8 (comma delimited)"`, d.name)
-			}
-		}
+	if err := csvtext.Separated(names); err != nil {
+		return nil, err
 	}
 	columns := make([]string, len(names))
 	for i, name := range names {
@@ -91,15 +85,11 @@ func (t *text) sniff() error {
 	if err != nil && err != io.EOF {
 		return fmt.Errorf("%s could not be read, the file broke off: %w", t.next(), err)
 	}
-	switch {
-	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return fmt.Errorf("the file is in UTF-16; %s", saveAs)
-	case bytes.HasPrefix(start, []byte("PK\x03\x04")), bytes.HasPrefix(start, []byte("\xd0\xcf\x11\xe0")):
-		return errors.New(`the file is a workbook, not CSV; save it as "CSV UTF-8 (comma delimited)"`)
-	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		return errors.New("the file is compressed; keep it as it is before that")
-	case bytes.HasPrefix(start, bom):
-		_, err := t.in.Discard(len(bom))
+	if err := csvtext.Foreign(start); err != nil {
+		return err
+	}
+	if bytes.HasPrefix(start, csvtext.BOM) {
+		_, err = t.in.Discard(len(csvtext.BOM))
 		return err
 	}
 	return nil
@@ -141,9 +131,9 @@ func (t *text) record() ([]string, error) {
 	for i, f := range fields {
 		line, column := t.csv.FieldPos(i)
 		if !utf8.ValidString(f) {
-			return nil, fmt.Errorf("line %d, column %d: the field is not in UTF-8; %s", line, column, saveAs)
+			return nil, fmt.Errorf("line %d, column %d: the field is not in UTF-8; %s", line, column, csvtext.SaveAs)
 		}
-		if r, found := control(f); found {
+		if r, found := csvtext.Control(f); found {
 			return nil, fmt.Errorf("line %d, column %d: the control character %U is not allowed", line, column, r)
 		}
 	}
@@ -160,22 +150,11 @@ func (t *text) next() string {
 
 // explain says what encoding/csv could not read.
 func explain(e *csv.ParseError) error {
-	switch {
-	case errors.Is(e.Err, csv.ErrBareQuote):
-		return fmt.Errorf(`line %d, column %d: a quotation mark inside a field that does not begin with one; write the field as "…" and the mark as ""`, e.Line, e.Column)
-	case e.Line != e.StartLine:
-		return fmt.Errorf("line %d: a field that begins with a quotation mark is not closed properly; the fault shows on line %d", e.StartLine, e.Line)
+	line, column, message := csvtext.Fault(e)
+	if column == 0 {
+		return fmt.Errorf("line %d: %s; is the file complete?", line, message)
 	}
-	return fmt.Errorf(`line %d, column %d: a quotation mark that is not followed by a comma or the end of the line; write a mark inside a quoted field as "", and look whether the file is complete`, e.Line, e.Column)
-}
-
-func control(s string) (rune, bool) {
-	for _, r := range s {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f {
-			return r, true
-		}
-	}
-	return 0, false
+	return fmt.Errorf("line %d, column %d: %s", line, column, message)
 }
 
 func count(n int, what string) string {
