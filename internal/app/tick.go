@@ -124,8 +124,13 @@ func (s *sweep) upcoming(o *outbox) {
 		if p.Status != engine.PhasePending || p.DueAt == nil {
 			continue
 		}
-		if at, walk := s.start(p); at.Before(s.now.Add(TickInterval)) {
+		soon := s.now.Add(TickInterval)
+		at, walk := s.start(p)
+		if at.Before(soon) {
 			o.events = append(o.events, announcement(s.batch, p, 1, walk, at))
+		}
+		if p.Reason == "" && at.After(*p.DueAt) && at.After(s.now) && p.DueAt.Before(soon) { // it will say that it is quiet
+			o.events = append(o.events, announcement(s.batch, p, 1, "", *p.DueAt))
 		}
 	}
 }
@@ -169,8 +174,8 @@ func (s *sweep) start(p engine.Phase) (at time.Time, walk string) {
 	switch {
 	case at.Equal(*p.DueAt):
 		return at, ""
-	case at.After(s.now): // quiet hours end then
-		return at, fmt.Sprintf("at-%d", at.Unix())
+	case at.After(s.now): // quiet hours end then, also by a clock that is a little behind
+		return at.Add(time.Second), fmt.Sprintf("at-%d", at.Unix())
 	case s.now.Sub(*p.DueAt) > grace:
 		return at, s.again
 	}
@@ -231,8 +236,7 @@ func (s *sweep) members(ctx context.Context) error {
 		o.events = append(o.events, m)
 	}
 	leaving, err := store.All[engine.Member](ctx, s.app.store, store.BatchPartition(s.batch.ID),
-		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.leaving = true AND c.doc.removedAt < @late",
-		store.Param{Name: "@late", Value: s.now.Add(-grace).Format(time.RFC3339Nano)})
+		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.leaving = true")
 	if err != nil {
 		return err
 	}
