@@ -143,7 +143,7 @@ func (s *Server) get(r *http.Request, _ []byte) (map[string]any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, ok := s.statements[r.PathValue("id")]
-	if !ok {
+	if !ok || st.gone {
 		return nil, noStatement(r)
 	}
 	answer := s.answer(st)
@@ -155,7 +155,7 @@ func (s *Server) chunk(r *http.Request, _ []byte) (map[string]any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, ok := s.statements[r.PathValue("id")]
-	if !ok {
+	if !ok || st.gone {
 		return nil, noStatement(r)
 	}
 	n, err := strconv.Atoi(r.PathValue("chunk"))
@@ -174,7 +174,7 @@ func (s *Server) cancel(r *http.Request, _ []byte) (map[string]any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, ok := s.statements[r.PathValue("id")]
-	if !ok {
+	if !ok || st.gone {
 		return nil, noStatement(r)
 	}
 	if state := st.state(); state == "PENDING" || state == "RUNNING" {

@@ -154,6 +154,17 @@ func TestEnds(t *testing.T) {
 	if got := execute(t, s, `,"row_limit":2`); !strings.Contains(got, `"total_row_count":2,"truncated":true`) {
 		t.Error(got)
 	}
+	closing := table
+	closing.ClosesAtEnd = true
+	s, _ = start(t, closing)
+	execute(t, s, "")
+	get(t, s, "/01f0-0000000000000001")
+	get(t, s, "/01f0-0000000000000001/result/chunks/1")
+	for _, rest := range []string{"", "/result/chunks/1"} {
+		if status, got := call(t, "GET", s.URL()+path+"/01f0-0000000000000001"+rest, "", "Authorization", "Bearer good"); status != 404 {
+			t.Error(status, got)
+		}
+	}
 	large := Result{Columns: table.Columns[:1], Rows: [][]any{{strings.Repeat("x", maxInline+1)}}}
 	s, _ = start(t, large)
 	if got := execute(t, s, ""); !strings.Contains(got, `"state":"FAILED"`) {

@@ -17,6 +17,9 @@ type Result struct {
 	Pending, Running int
 	Error            *Error // the statement fails with it
 	Closed           bool   // it ends as CLOSED: its result is gone
+	// ClosesAtEnd: once its last chunk, or the link to it, was given out, the statement
+	// is not known any more. The tutorial says so, the reference does not.
+	ClosesAtEnd bool
 
 	// LinkHeaders have to be sent with a request for a chunk.
 	LinkHeaders map[string]string
@@ -39,6 +42,7 @@ type statement struct {
 	inline    bool
 	truncated bool
 	canceled  bool
+	gone      bool
 	polls     int // status requests that were answered
 }
 
@@ -126,7 +130,9 @@ func (s *Server) data(st *statement, n int) map[string]any {
 		return map[string]any{}
 	}
 	about := st.describe(n)
-	if n+1 < len(st.chunks()) {
+	last := len(st.chunks()) - 1
+	st.gone = st.gone || st.result.ClosesAtEnd && n == last
+	if n < last {
 		about["next_chunk_index"] = n + 1
 		about["next_chunk_internal_link"] = fmt.Sprintf("%s/%s/result/chunks/%d", path, st.id, n+1)
 	}

@@ -109,8 +109,8 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 // sparing are the retries of the request that starts a statement. Where it was not
 // carried out, it is repeated as any other. Where that is not known, it is repeated
 // once: a statement may then run that nobody can name and cancel. It only reads, but it
-// occupies the warehouse until it ends or STATEMENT_TIMEOUT ends it, which is two days
-// unless the workspace sets another.
+// occupies the warehouse. The service promises to keep a statement alive for 15 minutes
+// that nobody asks for; when it ends it, if not by STATEMENT_TIMEOUT, it does not say.
 func sparing(o policy.RetryOptions) policy.RetryOptions {
 	lost := 0
 	o.ShouldRetry = func(resp *http.Response, err error) bool {

@@ -31,7 +31,6 @@ import (
 
 // tuning is how patient a source is. Tests are in more of a hurry.
 type tuning struct {
-	now   func() time.Time
 	wait  func(context.Context, time.Duration) error
 	retry policy.RetryOptions // of one request
 	// Between two looks at a running statement; it doubles from the first to the last.
@@ -46,7 +45,6 @@ type tuning struct {
 }
 
 var patient = tuning{
-	now:  time.Now,
 	wait: wait,
 	retry: policy.RetryOptions{
 		MaxRetries: 5, RetryDelay: 500 * time.Millisecond, MaxRetryDelay: time.Minute, TryTimeout: time.Minute,

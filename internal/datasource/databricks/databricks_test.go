@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -311,36 +310,12 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A link whose time is over is asked for anew: when that is known beforehand, and when
-// the storage says so, also in the middle of the result.
-func TestExpiredLinks(t *testing.T) {
+// A link that the storage does not take any more is asked for anew, also in the middle
+// of the result. One that it takes is used again.
+func TestLinksAgain(t *testing.T) {
 	t.Parallel()
 	result, want := people(30, 10)
-	t.Run("known", func(t *testing.T) {
-		t.Parallel()
-		s := start(t, result)
-		h := hasty()
-		first := sync.OnceValue(func() time.Time { return time.Now().Add(time.Hour) })
-		calls := 0
-		h.now = func() time.Time {
-			if calls++; calls == 1 {
-				return first()
-			}
-			return time.Now()
-		}
-		source, err := open(spec(s), h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := read(t.Context(), source)
-		if err != nil || !slices.Equal(got, want) {
-			t.Fatalf("%q, %v", got, err)
-		}
-		if r := s.Requests(server.Chunk); len(r) != 3 || r[0].Chunk != 0 {
-			t.Errorf("asked for %v", r)
-		}
-	})
-	t.Run("refused", func(t *testing.T) {
+	t.Run("expired", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, result)
 		rows, err := openAt(t, s).Query(t.Context())
@@ -360,6 +335,20 @@ func TestExpiredLinks(t *testing.T) {
 		}
 		if _, err := rows.Next(t.Context()); err != io.EOF {
 			t.Error(err)
+		}
+	})
+	t.Run("broken off", func(t *testing.T) {
+		t.Parallel()
+		closing := result
+		closing.ClosesAtEnd = true
+		s := start(t, closing)
+		s.Inject(server.Fault{On: []server.Operation{server.Download}, Skip: 2, Count: 3, Cut: 100})
+		got, err := read(t.Context(), openAt(t, s))
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%q, %v", got, err)
+		}
+		if links, loads := len(s.Requests(server.Chunk)), len(s.Requests(server.Download)); links != 2 || loads != 6 {
+			t.Errorf("%d links for %d downloads", links, loads)
 		}
 	})
 	t.Run("again and again", func(t *testing.T) {

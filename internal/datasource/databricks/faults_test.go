@@ -132,6 +132,7 @@ func TestAnyFaults(t *testing.T) {
 		result, want := people(rapid.IntRange(0, 40).Draw(t, "rows"), rapid.IntRange(1, 15).Draw(t, "chunk rows"))
 		result.Pending = rapid.IntRange(0, 2).Draw(t, "pending")
 		result.Running = rapid.IntRange(0, 2).Draw(t, "running")
+		result.ClosesAtEnd = rapid.Bool().Draw(t, "closes at end")
 		s := start(t, result)
 		defer s.Close()
 		started := true

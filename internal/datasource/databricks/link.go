@@ -8,25 +8,22 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 	"unicode/utf8"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
 // link leads to a chunk in the storage of the workspace. Whoever has the address can
-// read the chunk, for 15 minutes at most: it is a secret, as are the headers.
+// read the chunk, for 15 minutes at most: it is a secret, as are the headers. When that
+// time is over is told too, but by another clock than the one here: the storage says it
+// better.
 type link struct {
 	Index   int               `json:"chunk_index"`
 	Offset  *int64            `json:"row_offset"`
 	Rows    *int64            `json:"row_count"`
 	Address string            `json:"external_link"`
-	Expires *time.Time        `json:"expiration"`
 	Headers map[string]string `json:"http_headers"` // to be sent with the request
 }
-
-// expired tells whether the time of the link is known to be over.
-func (l link) expired(now time.Time) bool { return l.Expires != nil && !now.Before(*l.Expires) }
 
 // check compares the link with the manifest's chunk.
 func (l link) check(offset, rows int64) error {
@@ -53,12 +50,15 @@ func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	runtime.SkipBodyDownload(req)
 	resp, err := c.storage.Do(req)
 	if err != nil {
-		return nil, interruption{c.unreached(ctx, "the storage of the workspace", err)}
+		return nil, interruption{error: c.unreached(ctx, "the storage of the workspace", err)}
 	}
 	if resp.StatusCode != http.StatusOK {
 		runtime.Drain(resp)
-		// 403 is what an expired link gives; what else it gives is not described.
-		return nil, interruption{fmt.Errorf("the storage of the workspace answered %d %s", resp.StatusCode, c.clean(resp.Header.Get("x-ms-error-code")))}
+		return nil, interruption{
+			error: fmt.Errorf("the storage of the workspace answered %d %s", resp.StatusCode, c.clean(resp.Header.Get("x-ms-error-code"))),
+			// 403 is what an expired link gives in Azure; the API leaves it to the cloud.
+			link: resp.StatusCode < 500,
+		}
 	}
 	return &lines{body: resp.Body, json: json.NewDecoder(resp.Body)}, nil
 }
@@ -135,9 +135,12 @@ func (l *lines) begin() error {
 	return nil
 }
 
-// interruption is an error of the way to a chunk, which another link or another attempt
-// may cure. It says nothing of the chunk.
-type interruption struct{ error }
+// interruption is an error of the way to a chunk, which another attempt may cure. It
+// says nothing of the chunk.
+type interruption struct {
+	error
+	link bool // the link is refused: it takes another one
+}
 
 func (i interruption) Unwrap() error { return i.error }
 
@@ -148,7 +151,7 @@ func broken(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("it is not JSON, at byte %d", syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return interruption{errors.New("it ends in the middle")}
+		return interruption{error: errors.New("it ends in the middle")}
 	}
-	return interruption{fmt.Errorf("it cannot be read to its end: %w", err)}
+	return interruption{error: fmt.Errorf("it cannot be read to its end: %w", err)}
 }

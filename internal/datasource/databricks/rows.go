@@ -24,6 +24,7 @@ type rows struct {
 	chunk    int    // the one that is read
 	offset   int64  // rows in the chunks before it
 	read     int64  // rows of it that were given
+	link     *link  // to it; nil: none that is any good
 	body     *lines // nil: not fetched
 	attempts int    // at this chunk that failed
 	values   []json.RawMessage
@@ -96,16 +97,20 @@ func (r *rows) next() ([]json.RawMessage, error) {
 		case err == nil:
 			r.drop()
 			r.offset += r.read
-			r.chunk, r.read, r.attempts = r.chunk+1, 0, 0
+			r.chunk, r.read, r.link, r.attempts = r.chunk+1, 0, nil, 0
 			continue
 		}
 		r.drop()
 		r.attempts++
-		if !errors.As(err, new(interruption)) || r.attempts >= r.client.attempts || r.ctx.Err() != nil {
+		var broken interruption
+		if !errors.As(err, &broken) || r.attempts >= r.client.attempts || r.ctx.Err() != nil {
 			return nil, r.inChunk(err)
 		}
 		if err := r.client.wait(r.ctx, r.client.backOff<<(r.attempts-1)); err != nil {
 			return nil, r.inChunk(err)
+		}
+		if broken.link {
+			r.link = nil
 		}
 	}
 	return nil, io.EOF
@@ -130,8 +135,28 @@ func (r *rows) line() ([]*string, error) {
 
 // fetch opens the chunk and passes over the rows of it that were given.
 func (r *rows) fetch() (err error) {
+	if r.link == nil {
+		if err := r.findLink(); err != nil {
+			return err
+		}
+	}
+	if r.body, err = r.client.fetch(r.ctx, *r.link); err != nil {
+		return err
+	}
+	for range r.read {
+		if _, err := r.body.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findLink takes the link that came with the statement, or asks for one. It is asked
+// for as seldom as can be: the workspace may close a statement as soon as it has given
+// out the last chunk.
+func (r *rows) findLink() error {
 	l, err := r.first.of(r.chunk)
-	if err != nil || r.attempts > 0 || l.expired(r.client.now()) {
+	if err != nil || r.attempts > 0 {
 		l, err = r.client.link(r.ctx, r.id, r.chunk)
 	}
 	if err == nil {
@@ -140,14 +165,7 @@ func (r *rows) fetch() (err error) {
 	if err != nil {
 		return err
 	}
-	if r.body, err = r.client.fetch(r.ctx, l); err != nil {
-		return err
-	}
-	for range r.read {
-		if _, err := r.body.next(); err != nil {
-			return err
-		}
-	}
+	r.link = &l
 	return nil
 }
 
