@@ -347,6 +347,12 @@ func TestMassChangeGuard(t *testing.T) {
 			want:    []string{"new tue: b", "batch 1: remove 102 b to tue, 103 c"}, counts: schedule.Counts{Unchanged: 1},
 		},
 		{
+			name:    "whoever leaves is listed by key",
+			batches: []string{"1 mon filling: c b d a"},
+			rows:    []string{"d mon"},
+			want:    []string{"batch 1: remove 104 a, 102 b, 101 c"}, counts: schedule.Counts{Unchanged: 1},
+		},
+		{
 			name:    "but a result in doubt empties no batch",
 			batches: []string{"1 mon filling: a b c"},
 			rows:    []string{"a mon", "b tue", "NULL mon"},
@@ -392,6 +398,12 @@ func TestBadRowsLeaveTheirMembersAlone(t *testing.T) {
 			batches: []string{"1 mon: " + ten + " k K"},
 			rows:    append(on("mon", ten), "K mon"),
 			want:    []string{"batch 1: remove 111 k"}, counts: schedule.Counts{Unchanged: 11},
+		},
+		{
+			name:    "it may be either of two members",
+			batches: []string{"1 mon: " + ten + " kK Kk"},
+			rows:    append(on("mon", ten), "KK mon"),
+			want:    []string{"row 11 key-case: KK"}, counts: schedule.Counts{Unchanged: 10, Bad: 1},
 		},
 		{
 			name:    "a bad row whose key differs from a member's in capital letters",

@@ -298,15 +298,15 @@ func TestProblemsAreCapped(t *testing.T) {
 func TestProblemsOfThePlanInWords(t *testing.T) {
 	t.Parallel()
 	rb := parse(t, scheduled)
-	r := people(t, rb, "a long-ago", "b long-ago", "C mon", "d tue", "e tue")
-	plan := schedule.Make(rb, r, situation(t, rb, "7 mon: c d! e", "8 tue: e"))
+	r := people(t, rb, "a long-ago", "b long-ago", "CC mon", "d tue", "e tue")
+	plan := schedule.Make(rb, r, situation(t, rb, "7 mon: cc cC d! e", "8 tue: e"))
 	var got []string
 	for _, p := range plan.Problems {
 		got = append(got, fmt.Sprintf("%d %s %s", p.Row, p.Column, p.Message))
 	}
 	want := []string{
 		"0 Start no batch is made for 2026-01-01T00:00:00Z (2 rows): its last phase was due at 2026-01-01T00:00:00Z, more than a day ago; members of other batches with this time stay there",
-		`3 UserId column UserId: "C" is the key of the member "c" but for capital letters; nobody is added or removed until it is clear whether they are one person`,
+		`3 UserId column UserId: "CC" is the key of the member "cC" but for capital letters; nobody is added or removed until it is clear whether they are one person`,
 		`4 Start "d" failed in batch 7 of 2026-03-02T00:00:00Z, and the batch time is now 2026-03-03T00:00:00Z; they stay where they failed until that batch has ended`,
 		`5  "e" is a member of the batches 7, 8 at the same time`,
 	}

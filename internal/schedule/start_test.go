@@ -93,6 +93,7 @@ func TestBatchTimes(t *testing.T) {
 		{"UTC", "01/03/2026", `"01/03/2026" is not a time`},
 		{"UTC", "1772384400", `"1772384400" is not a time`},
 		{"UTC", "2026-03-01\n", "2026-03-01T00:00:00Z"},
+		{"UTC", strings.Repeat("ä", 60), `"` + strings.Repeat("ä", 60) + `" is not a time`},
 		{"UTC", strings.Repeat("x", 100), `"` + strings.Repeat("x", 60) + `…" is not a time`},
 	} {
 		t.Run(c.zone+" "+c.text[:min(len(c.text), 40)], func(t *testing.T) {
