@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/schedule"
@@ -35,7 +36,7 @@ func (s *synchronization) apply(ctx context.Context) error {
 			c := changes[id]
 			c.Batch = id
 			if err := do(ctx, c); err != nil {
-				failures = append(failures, fmt.Errorf("batch %d: %w", id, err))
+				failures = append(failures, &concerning{fmt.Sprintf("batch %d", id), err})
 			}
 		}
 	}
@@ -45,7 +46,7 @@ func (s *synchronization) apply(ctx context.Context) error {
 	each(s.enter)
 	for _, group := range s.plan.New {
 		if err := s.open(ctx, group); err != nil {
-			failures = append(failures, fmt.Errorf("the batch for %s: %w", group.Start.Format("2006-01-02T15:04:05Z07:00"), err))
+			failures = append(failures, &concerning{"the batch for " + group.Start.Format(time.RFC3339), err})
 		}
 	}
 	return errors.Join(failures...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -109,13 +110,42 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int, enabled
 func (a *App) told(err error) string {
 	var source *datasource.Error
 	var columns *schedule.ColumnsError
+	switch one := err.(type) {
+	case interface{ Unwrap() []error }:
+		var all []string
+		for _, e := range one.Unwrap() {
+			all = append(all, a.told(e))
+		}
+		return clip(strings.Join(all, "; "))
+	case *concerning:
+		return one.what + ": " + a.told(one.error)
+	}
 	switch {
 	case errors.As(err, &source):
-		return source.Error()
+		return clip(source.Error())
 	case errors.As(err, &columns):
-		return columns.Error()
+		return clip(columns.Error())
 	}
-	return a.outward(err).Error()
+	return clip(a.outward(err).Error())
+}
+
+// concerning is an error with what it is about.
+type concerning struct {
+	what string
+	error
+}
+
+func (c *concerning) Error() string { return c.what + ": " + c.error.Error() }
+func (c *concerning) Unwrap() error { return c.error }
+
+// maxTold is how much of an error is kept, in characters.
+const maxTold = 2000
+
+func clip(text string) string {
+	if short := []rune(text); len(short) > maxTold {
+		return string(short[:maxTold]) + "…"
+	}
+	return text
 }
 
 // synchronization is one tick's work on one runbook.
