@@ -107,8 +107,8 @@ func (r *Reader) limits() Limits {
 	return l
 }
 
-// tooLong is the cause of a context that ended because the query took too long.
-var tooLong = errors.New("the query took too long")
+// errTooLong is the cause of a context that ended because the query took too long.
+var errTooLong = errors.New("the query took too long")
 
 // query opens the source and passes its result to s, within the time that a query may
 // take.
@@ -125,13 +125,13 @@ func (r *Reader) query(ctx context.Context, ds runbook.DataSource, s *stream, sp
 	if timeout == 0 {
 		timeout = runbook.DefaultQueryTimeout
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, timeout, tooLong)
+	bounded, cancel := context.WithTimeoutCause(ctx, timeout, errTooLong)
 	defer cancel()
 	err = s.read(bounded, source)
 	switch {
 	case err == nil || bounded.Err() == nil:
 		return err
-	case context.Cause(bounded) == tooLong:
+	case context.Cause(bounded) == errTooLong:
 		return &timeoutError{limit: timeout, cause: err}
 	case errors.Is(err, context.Cause(ctx)):
 		return fmt.Errorf("the reading was ended before the result was complete: %w", err)
@@ -196,8 +196,9 @@ func (s *stream) read(ctx context.Context, source Source) error {
 	}
 	for {
 		values, err := rows.Next(ctx)
-		if err == io.EOF { // a connection that broke wraps it
-			return nil
+		if err == io.EOF { // itself: a connection that broke may wrap it
+			// The end of a result that was cut short may look like any other.
+			return ctx.Err()
 		}
 		if err != nil {
 			return err

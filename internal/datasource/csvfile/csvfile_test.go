@@ -504,10 +504,14 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		{"no anonymous access", signed, answer(409, "x-ms-error-code", "PublicAccessNotPermitted", ""), []string{"409 Conflict, PublicAccessNotPermitted"}},
 		{"what is no code", signed, answer(403, "x-ms-error-code", "hidden words", fmt.Sprintf(xml, "a hidden word")), []string{"403 Forbidden: "}},
 		{"another server", other, answer(404, "Content-Type", "text/html", "<p>hidden"), []string{"404 Not Found: check the path"}},
-		{"sign in", other, answer(401, "Content-Type", "text/plain", "hidden"), []string{"401 Unauthorized: "}},
+		{"sign in", other, answer(401, "Content-Type", "text/plain", "hidden"), []string{"401 Unauthorized: the server wants to know"}},
 		{"a part", other, answer(206, "Content-Range", "bytes 0-3/100", "Id\n1"), []string{"206 Partial Content"}},
 		{"nothing", other, answer(204, "Content-Type", "text/csv", ""), []string{"204 No Content"}},
-		{"busy for long", other, answer(503, "Content-Type", "text/plain", "hidden"), []string{"503 Service Unavailable", "again"}},
+		{"busy for longer than one waits", other, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, []string{"429 Too Many Requests", "next query"}},
+		{"busy", other, answer(503, "Content-Type", "text/plain", "hidden"), []string{"503 Service Unavailable", "next query"}},
 		{"a web page", other, answer(200, "Content-Type", "text/html; charset=utf-8", "<html>"), []string{"web page"}},
 		{"compressed", other, answer(200, "Content-Encoding", "gzip", "\x1f\x8b"), []string{`"gzip"`}},
 	}
@@ -537,6 +541,88 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 	if _, rows, err := all(t, s); err != nil || len(rows) != 1 || len(tries) != 3 {
 		t.Errorf("%q, %v after %d tries", rows, err, len(tries))
 	}
+}
+
+// leaving is a server that ends its answer in good order when the reader leaves.
+type leaving struct{}
+
+func (leaving) RoundTrip(r *http.Request) (*http.Response, error) {
+	ends, body := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(body, "Id\n1\n")
+		<-r.Context().Done()
+		_ = body.Close()
+	}()
+	return &http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1, TransferEncoding: []string{"chunked"},
+		Header: http.Header{}, Body: ends, Request: r,
+	}, nil
+}
+
+func TestEndAfterTheReaderLeftIsNone(t *testing.T) {
+	t.Parallel()
+	s := open(t, datasource.Spec{Connection: "https://contoso.com/people.csv", HTTPClient: &http.Client{Transport: leaving{}}})
+	for _, which := range []string{"query", "next"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		query, next := ctx, t.Context()
+		if which == "next" {
+			query, next = next, query
+		}
+		rows, err := s.Query(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		if _, err := rows.Next(next); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(10*time.Millisecond, cancel)
+		if _, err := rows.Next(next); !errors.Is(err, context.Canceled) {
+			t.Errorf("the context of %s: %v", which, err)
+		}
+	}
+}
+
+// A blob that nobody signs for may be public; when it is not, that is said.
+func TestNobodySigns(t *testing.T) {
+	t.Parallel()
+	wants(t, open(t, datasource.Spec{
+		Connection: "https://account.blob.core.windows.net/c/b",
+		HTTPClient: storage(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }),
+	}), "401", "no shared access signature", "no identity")
+}
+
+// Whatever a file holds, it is refused or gives what encoding/csv reads in it, as
+// valid JSON.
+func FuzzFile(f *testing.F) {
+	for _, content := range []string{"Id,Mail\n1,a\n", "\xef\xbb\xbfId\r\n\"a\"\"\n\"\r\n", "Id\n\xff\n", "Id,\n,\n", "Id\n\"a", "\"a\nb\",c\n1,2\n\n3,4"} {
+		f.Add(content)
+	}
+	name := filepath.Join(f.TempDir(), "people.csv")
+	f.Fuzz(func(t *testing.T, content string) {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		columns, rows, err := all(t, open(t, datasource.Spec{Connection: name}))
+		if err != nil {
+			return
+		}
+		want, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(content, "\xef\xbb\xbf"))).ReadAll()
+		if err != nil || !slices.Equal(columns, want[0]) {
+			t.Fatalf("%q: columns %q, want %q, %v", content, columns, want, err)
+		}
+		want = slices.DeleteFunc(want[1:], func(row []string) bool { return strings.Join(row, "") == "" })
+		if len(rows) != len(want) {
+			t.Fatalf("%q: rows %q, want %q", content, rows, want)
+		}
+		for i, row := range rows {
+			var got []string
+			if err := json.Unmarshal([]byte(row), &got); err != nil || !slices.Equal(got, want[i]) {
+				t.Errorf("%q: row %s, want %q, %v", content, row, want[i], err)
+			}
+		}
+	})
 }
 
 // However a body ends early, its rows are not a result.
@@ -571,6 +657,16 @@ func TestBodyThatEndsEarly(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+	for cut := range len(csv) {
+		for _, answer := range []string{
+			fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(csv), csv[:cut]),
+			fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s", len(csv), csv[:cut]),
+		} {
+			if _, rows, err := all(t, open(t, datasource.Spec{Connection: serve(t, raw(answer))})); err == nil {
+				t.Errorf("%q was taken for the whole: %q", answer, rows)
+			}
+		}
 	}
 	whole := open(t, datasource.Spec{Connection: serve(t, raw("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"+csv))})
 	if _, rows, err := all(t, whole); err != nil || len(rows) != 2 {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -50,6 +51,8 @@ func newDownload(u *url.URL, client *http.Client, credential azcore.TokenCredent
 	d.pipeline = runtime.NewPipeline("matoolkit", "1", options, &policy.ClientOptions{
 		Transport: &careful,
 		Telemetry: policy.TelemetryOptions{Disabled: true},
+		// A server that asks for a longer wait gets it with the next query.
+		Retry: policy.RetryOptions{MaxRetryDelay: 10 * time.Second},
 	})
 	return d
 }
@@ -139,27 +142,36 @@ func (d *download) status(resp *http.Response) error {
 	if code := storageCode(resp); code != "" {
 		what += ", " + code
 	}
-	advice := ""
-	switch s := resp.StatusCode; {
-	case s >= 300 && s < 400 && d.identity:
-		advice = "a redirect is not followed with this program's identity; give the URL of the blob itself"
-	case s >= 300 && s < 400:
-		advice = "the redirect leads to a URL that is not https, or to ever more redirects; give the URL of the file itself"
-	case (s == http.StatusUnauthorized || s == http.StatusForbidden || s == http.StatusConflict) && d.identity:
-		advice = "check that this program's identity has the role Storage Blob Data Reader on the container, and that the account's firewall lets it in"
-	case s == http.StatusUnauthorized || s == http.StatusForbidden || s == http.StatusConflict && blob(d.url):
-		advice = "check that the shared access signature in the URL has not expired and allows to read (sp=r), or what else the URL has to prove, and that the firewall lets this program in"
-	case s == http.StatusNotFound && blob(d.url):
-		advice = "check the names of account, container and blob, of which upper and lower case matter; a container that may not be read anonymously answers like this too"
-	case s == http.StatusNotFound:
-		advice = "check the path of the URL"
-	case s == http.StatusTooManyRequests || s >= 500:
-		advice = "it is asked again with the next query"
+	if advice := d.advice(resp.StatusCode); advice != "" {
+		return fmt.Errorf("%s: %s", what, advice)
 	}
-	if advice == "" {
-		return errors.New(what)
+	return errors.New(what)
+}
+
+// advice is what to look at after an answer with this status.
+func (d *download) advice(status int) string {
+	signed := d.url.Query().Has("sig")
+	switch {
+	case status >= 300 && status < 400 && d.identity:
+		return "a redirect is not followed with this program's identity; give the URL of the blob itself"
+	case status >= 300 && status < 400:
+		return "the redirect leads to a URL that is not https, or to ever more redirects; give the URL of the file itself"
+	case status == http.StatusNotFound && blob(d.url):
+		return "check the names of account, container and blob, of which upper and lower case matter; a container that may not be read without signing in answers like this too"
+	case status == http.StatusNotFound:
+		return "check the path of the URL"
+	case status == http.StatusTooManyRequests || status >= 500:
+		return "the server may be busy; the next query asks again"
+	case status != http.StatusUnauthorized && status != http.StatusForbidden:
+		return ""
+	case d.identity:
+		return "check that this program's identity has the role Storage Blob Data Reader on the container, and that the account's firewall lets it in"
+	case signed:
+		return "check that the shared access signature in the URL has not expired and allows to read (sp=r), and that the account's firewall lets this program in"
+	case blob(d.url):
+		return "the URL has no shared access signature (sig=), and there is no identity to ask with"
 	}
-	return fmt.Errorf("%s: %s", what, advice)
+	return "the server wants to know who asks; the URL has to hold what it takes"
 }
 
 var codeForm = regexp.MustCompile(`^[A-Za-z]{1,80}$`)

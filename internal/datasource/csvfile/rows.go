@@ -56,19 +56,27 @@ func (r *rows) next() error {
 	return nil
 }
 
-// during runs read, and ends it when ctx does.
+// during runs read, and ends it when ctx does. An end of the file that is seen after
+// that is not believed: the server may have ended its answer because the reader left.
 func (r *rows) during(ctx context.Context, read func() error) error {
-	for _, ended := range []func() error{ctx.Err, r.bound} {
-		if err := ended(); err != nil {
-			return err
-		}
+	if err := r.ended(ctx); err != nil {
+		return err
 	}
 	defer context.AfterFunc(ctx, r.stop)()
 	err := read()
-	if err != nil && err != io.EOF && ctx.Err() != nil {
-		return ctx.Err()
+	if err != nil && r.ended(ctx) != nil {
+		return r.ended(ctx)
 	}
 	return err
+}
+
+// ended is why nobody waits for the result any more, as ctx or the context of the
+// query says.
+func (r *rows) ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return r.bound()
 }
 
 func (r *rows) Close() error {
