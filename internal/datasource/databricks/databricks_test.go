@@ -361,3 +361,27 @@ func TestLinksAgain(t *testing.T) {
 		}
 	})
 }
+
+// 100,000 people in ten chunks.
+func BenchmarkRead(b *testing.B) {
+	result, want := people(100_000, 10_000)
+	s := start(b, result)
+	source, err := open(spec(s), hasty())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		rows, err := source.Query(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		for ; err == nil; n++ {
+			_, err = rows.Next(b.Context())
+		}
+		if err != io.EOF || n-1 != len(want) {
+			b.Fatal(n, err)
+		}
+	}
+}

@@ -303,7 +303,7 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// An error is the same one however often the rows are asked again.
+// An error is the same one however often the rows are asked again, closed or not.
 func TestErrorStays(t *testing.T) {
 	t.Parallel()
 	result, _ := people(6, 2)
@@ -321,7 +321,9 @@ func TestErrorStays(t *testing.T) {
 	}
 	_, first := rows.Next(t.Context())
 	_, second := rows.Next(t.Context())
-	if first == nil || !errors.Is(second, first) {
-		t.Errorf("first %v, then %v", first, second)
+	rows.Close()
+	_, third := rows.Next(t.Context())
+	if first == nil || !errors.Is(second, first) || !errors.Is(third, first) {
+		t.Errorf("first %v, then %v, closed %v", first, second, third)
 	}
 }

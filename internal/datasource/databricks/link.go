@@ -55,7 +55,7 @@ func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	if resp.StatusCode != http.StatusOK {
 		runtime.Drain(resp)
 		return nil, interruption{
-			error: fmt.Errorf("the storage of the workspace answered %d %s", resp.StatusCode, c.clean(resp.Header.Get("x-ms-error-code"))),
+			error: errors.New(c.clean(fmt.Sprintf("the storage of the workspace answered %d %s", resp.StatusCode, resp.Header.Get("x-ms-error-code")))),
 			// 403 is what an expired link gives in Azure; the API leaves it to the cloud.
 			link: resp.StatusCode < 500,
 		}
