@@ -25,7 +25,8 @@ func benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Measure the whole system on this machine",
 		Long: `bench starts every part as a process of its own, with state on disk, and takes
-batches of no-op steps through them. docs/performance.md tells what it prints.`,
+batches of no-op steps through them; the scheduler then looks at a data source of many
+people. docs/performance.md tells what it prints.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -41,6 +42,7 @@ batches of no-op steps through them. docs/performance.md tells what it prints.`,
 	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
 	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "the sizes of batch to measure")
 	cmd.Flags().IntVar(&c.ProtocolMembers, "protocol-members", 500, "members of the batches that retry, poll, rollback and removal are measured with; 0 leaves them out")
+	cmd.Flags().IntVar(&c.TickMembers, "tick-members", 10000, "rows of the data source that ticks of the scheduler are measured with; 0 leaves them out")
 	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps of each member")
 	return cmd
 }

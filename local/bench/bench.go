@@ -27,6 +27,7 @@ type Config struct {
 	Members                []int  // one run for each size of batch
 	ProtocolMembers        int    // of the batch that each protocol is measured with; 0: none is
 	Steps                  int    // of each member
+	TickMembers            int    // in the data source of the ticks that are measured; 0: none is
 	Token                  func(system.Endpoints) func(context.Context) (string, error)
 	Out                    io.Writer
 }
@@ -55,6 +56,11 @@ func Run(ctx context.Context, c Config) error {
 	fmt.Fprintln(c.Out, "\nCPU seconds and peak resident memory of each process:\n"+strings.Join(memory, "\n"))
 	if c.ProtocolMembers > 0 {
 		if err := protocols(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.TickMembers > 0 {
+		if err := ticks(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -109,10 +115,20 @@ func (r result) processes() string {
 	return strings.Join(parts, ", ")
 }
 
+func (r result) of(process string) usage {
+	for _, u := range r.usage {
+		if u.name == process {
+			return u
+		}
+	}
+	return usage{}
+}
+
 // bed is one system under measurement.
 type bed struct {
 	Config
 	dir       string
+	settings  []string // options of the host
 	endpoints system.Endpoints
 	processes []*system.Process
 }
@@ -133,16 +149,22 @@ func measure(ctx context.Context, c Config, l load) (r result, err error) {
 	if err := b.stop(); err != nil {
 		return r, err
 	}
+	r.stats, err = b.counts()
+	return r, err
+}
+
+// counts are what the parts counted that have just been stopped.
+func (b *bed) counts() (c counted, err error) {
 	for _, part := range []string{"servicebus", "cosmos"} {
 		body, err := os.ReadFile(b.file(part + ".stats"))
 		if err == nil {
-			err = json.Unmarshal(body, &r.stats.Stats)
+			err = json.Unmarshal(body, &c.Stats)
 		}
 		if err != nil {
-			return r, err
+			return c, err
 		}
 	}
-	return r, nil
+	return c, nil
 }
 
 func (b *bed) file(name string) string { return filepath.Join(b.dir, name) }
@@ -154,10 +176,15 @@ func (b *bed) start(ctx context.Context) error {
 	addresses := system.FreeAddresses()
 	for _, part := range system.AllParts() {
 		endpoints := b.file(string(part) + ".json")
-		p, err := b.spawn(string(part), nil, b.Matoolkit, "local", "up", "--parts", string(part), "--auto-approve",
-			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part)+".stats"),
+		if err := os.Remove(endpoints); err != nil && !errors.Is(err, os.ErrNotExist) { // of a start before
+			return err
+		}
+		p, err := b.spawn(string(part), nil, b.Matoolkit, append([]string{
+			"local", "up", "--parts", string(part), "--auto-approve",
+			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part) + ".stats"),
 			"--servicebus", addresses.ServiceBus, "--cosmos", addresses.Cosmos, "--entra", addresses.Entra,
-			"--tenant", addresses.Tenant, "--host", addresses.Host)
+			"--tenant", addresses.Tenant, "--host", addresses.Host,
+		}, b.settings...)...)
 		if err != nil {
 			return err
 		}
@@ -242,9 +269,7 @@ func await(ctx context.Context, api *apiclient.Client, batch int, done func(app.
 }
 
 func (b *bed) run(ctx context.Context, l load) (result, error) {
-	api, err := apiclient.New(apiclient.Config{
-		BaseURL: b.endpoints.CLI["MATOOLKIT_API_URL"], Token: b.Token(b.endpoints),
-	})
+	api, err := b.api()
 	if err != nil {
 		return result{}, err
 	}
@@ -271,16 +296,27 @@ func (b *bed) run(ctx context.Context, l load) (result, error) {
 	if got := phases.Items[0].Succeeded; got != l.succeed {
 		return r, fmt.Errorf("%d members succeeded, want %d", got, l.succeed)
 	}
+	r.usage, err = b.usageSince(before)
+	return r, err
+}
+
+// api is a way to the admin API, as the administrator.
+func (b *bed) api() (*apiclient.Client, error) {
+	return apiclient.New(apiclient.Config{BaseURL: b.endpoints.CLI["MATOOLKIT_API_URL"], Token: b.Token(b.endpoints)})
+}
+
+// usageSince is what each process has taken since before; the memory is the peak of
+// its life.
+func (b *bed) usageSince(before []usage) ([]usage, error) {
 	after, err := b.usage()
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	for i, u := range after {
-		u.cpu -= before[i].cpu
-		u.written -= before[i].written
-		r.usage = append(r.usage, u)
+	for i := range after {
+		after[i].cpu -= before[i].cpu
+		after[i].written -= before[i].written
 	}
-	return r, nil
+	return after, nil
 }
 
 func flat(steps int) string {
