@@ -283,6 +283,9 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 	if b.Doc.StartTime != nil {
 		batch.Start = b.Doc.StartTime.UTC()
 	}
+	if b.Doc.Held != nil {
+		batch.HeldOf = b.Doc.Held.Of
+	}
 	for i, m := range members {
 		batch.Members[i] = schedule.Member{
 			ID: m.ID, Key: m.Key, Hash: m.Hash,
