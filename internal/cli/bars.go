@@ -100,9 +100,12 @@ func (b *bars) head() string {
 	case p.Batch.Error != "":
 		line += "  " + printable(p.Batch.Error)
 	case hint != "":
-		line += "  (" + hint + ")"
+		line += "  (" + printable(hint) + ")"
 	case p.Batch.Paused != nil:
 		line += "  by " + printable(because(p.Batch.Paused.By, p.Batch.Paused.Why))
+	}
+	if held := p.Batch.Held; held != nil && held.Confirmed == nil && !terminal(p.Batch) {
+		line += fmt.Sprintf("  (matoolkit batch removals %d)", p.Batch.ID)
 	}
 	return line
 }

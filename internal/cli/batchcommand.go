@@ -17,7 +17,8 @@ func batchCommand(c *console) *cobra.Command {
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
 		membersCommand(c), phasesCommand(c), stepsCommand(c), auditCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), approveCommand(c),
-		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c))
+		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c),
+		removalsCommand(c), confirmRemovalsCommand(c), discardRemovalsCommand(c))
 }
 
 // batchID reads the number of a batch.
@@ -114,6 +115,9 @@ func getBatchCommand(c *console) *cobra.Command {
 			}
 			if err := c.batchTable(batch).print(); err != nil {
 				return err
+			}
+			if note := scheduleNote(batch, phases.Items, c.env.Now()); note != "" {
+				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.cell(note))
 			}
 			for _, note := range notes(batch) {
 				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.cell(note))

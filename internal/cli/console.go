@@ -70,6 +70,7 @@ type sheet struct {
 	c    *console
 	head []string
 	rows [][]string
+	data bool // somebody else's columns: they are shown as they are named, all of them
 }
 
 func (c *console) table(head ...string) *sheet { return &sheet{c: c, head: head} }
@@ -134,6 +135,10 @@ func (s *sheet) print() error {
 	style.Box.UnfinishedRow = "…"
 	if s.c.env.Terminal {
 		style.Size.WidthMax = s.c.env.Width
+	}
+	if s.data {
+		style.Format.Header = text.FormatDefault
+	} else if s.c.env.Terminal {
 		s.dropEmpty()
 	}
 	w.SetStyle(style)
@@ -147,7 +152,7 @@ func (s *sheet) print() error {
 		cells := make(table.Row, len(row))
 		for i, cell := range row {
 			cells[i] = cell
-			if s.head[i] == "status" {
+			if s.head[i] == "status" && !s.data {
 				cells[i] = s.c.status(cell)
 			}
 		}
@@ -175,7 +180,7 @@ func (s *sheet) dropEmpty() {
 
 // status colours a status word by what it means for the reader.
 func (c *console) status(word string) string {
-	if !c.colored() {
+	if !c.colored() || word == "-" {
 		return word
 	}
 	color := text.FgYellow

@@ -34,12 +34,13 @@ type lines struct {
 	batch   string
 	paused  bool
 	lost    bool
+	held    string
 	hinted  string
 	limited time.Duration
 }
 
-// NewLines makes a Renderer that writes lines. With hints it tells, of a batch that
-// was created by hand, that it waits to be advanced.
+// NewLines makes a Renderer that writes lines. With hints it tells, of a batch in which
+// nothing runs, what it waits for: to be advanced, or until something is due.
 func NewLines(w io.Writer, hints bool) Renderer {
 	return &lines{w: w, hints: hints, shown: map[int]app.PhaseView{}, at: map[int]time.Time{}, limited: 2 * time.Second}
 }
@@ -81,6 +82,13 @@ func (l *lines) Show(p Progress) {
 			l.print(p, "batch %d goes on", p.Batch.ID)
 		}
 	}
+	if held := held(p); held != l.held {
+		if l.held = held; held != "" {
+			l.print(p, "%s", held)
+		} else if !terminal(p.Batch) {
+			l.print(p, "no removals of batch %d are held any more", p.Batch.ID)
+		}
+	}
 	if hint := hint(p); l.hints && hint != "" && hint != l.hinted {
 		l.hinted = hint
 		l.print(p, "%s", hint)
@@ -100,6 +108,8 @@ func hint(p Progress) string {
 		return ""
 	case p.Batch.Paused != nil:
 		return fmt.Sprintf("nothing runs; go on: matoolkit batch resume %d", p.Batch.ID)
+	case p.Batch.Filling:
+		return "nothing runs; its members are being written"
 	}
 	for _, phase := range p.Phases {
 		switch {
@@ -109,10 +119,22 @@ func hint(p Progress) string {
 			return fmt.Sprintf("nothing runs; %s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, shellWord(phase.Name))
 		case p.Batch.IsManual:
 			return fmt.Sprintf("nothing runs; %s is next: matoolkit batch advance %d", phase.Name, p.Batch.ID)
+		case phase.Reason != "":
+			return fmt.Sprintf("nothing runs; %s is next and waits: %s", phase.Name, phase.Reason)
+		case phase.DueAt != nil && phase.DueAt.After(p.At):
+			return fmt.Sprintf("nothing runs; %s is next, due on %s", phase.Name, stamp(*phase.DueAt))
 		}
 		return ""
 	}
 	return ""
+}
+
+// held tells of removals that wait for somebody to decide, and where to look.
+func held(p Progress) string {
+	if p.Batch.Held == nil || terminal(p.Batch) {
+		return ""
+	}
+	return heldNote(*p.Batch.Held)
 }
 
 // shellWord is a name as a shell takes it for one word.

@@ -81,8 +81,9 @@ func NewRoot(env Environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "matoolkit",
 		Short: "Run Microsoft 365 tenant migrations in batches",
-		Long: `matoolkit publishes runbooks, creates batches of members from CSV files, sends
-them through the phases of their runbook and shows where everyone stands.
+		Long: `matoolkit publishes runbooks, creates batches of members from CSV files or of what a
+query finds, sends them through the phases of their runbook and shows where everyone
+stands.
 
 First time:
   matoolkit config set api-url https://my-api.azurewebsites.net
@@ -97,6 +98,12 @@ A migration:
   matoolkit batch create moves members.csv    a batch of the members in it
   matoolkit batch advance 42 --wait           run the next phase to its end
   matoolkit batch watch 42                    follow it
+
+A migration that follows your data:
+  matoolkit query preview moves               what would be made of the data now
+  matoolkit automation enable moves           batches are made, and people join and leave
+  matoolkit automation status moves           how it goes, and what is wrong with the data
+  matoolkit batch removals 42                 who would be removed, and waits for you
 
 When something goes wrong:
   matoolkit batch members 42 --status failed  who failed, where and why
@@ -131,7 +138,7 @@ Exit status:
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false
 
-	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c))
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c))
 	return root
 }
 

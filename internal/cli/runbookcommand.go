@@ -126,6 +126,8 @@ func listRunbooksCommand(c *console) *cobra.Command {
 	var p paging
 	list := &cobra.Command{
 		Use: "list", Short: "List the active runbooks", Args: noArgs,
+		Long: `List the active runbooks, and whether batches are made of what their queries find. One
+that is failing, or has removals that are held, is told of in matoolkit automation status.`,
 		Example: `  matoolkit runbook list
   matoolkit runbook list --quiet`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -137,7 +139,11 @@ func listRunbooksCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, c.runbookTable(page.Items...))
+			t := c.table("name", "version", "automation", "published", "by", "description")
+			for _, v := range page.Items {
+				t.row(v.Name, v.Version, automationOf(v), v.CreatedAt, v.PublishedBy, v.Description)
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
 	p.flags(list)
@@ -162,6 +168,7 @@ func getRunbookCommand(c *console) *cobra.Command {
 				return c.json(view)
 			}
 			c.notice("%s version %d, published by %s on %s", view.Name, view.Version, view.PublishedBy, stamp(view.CreatedAt))
+			c.tellAutomation(view)
 			_, err = fmt.Fprintln(c.env.Stdout, strings.TrimSuffix(view.YAML, "\n"))
 			return err
 		},

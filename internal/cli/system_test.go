@@ -21,7 +21,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -42,6 +45,8 @@ type system struct {
 	bus   *bus.Azure
 	ca    string
 	mild  atomic.Bool // the worker lets everything pass
+
+	people string // the file that the environment variable PEOPLE names
 }
 
 func newSystem(t *testing.T, approve string) *system {
@@ -63,7 +68,12 @@ func newSystem(t *testing.T, approve string) *system {
 	check(t, items.Provision(ctx))
 	s.bus = must(bus.Dial(bus.Config{ConnectionString: broker.ConnectionString()}))
 	t.Cleanup(func() { _ = s.bus.Close(context.Background()) })
-	s.app = app.New(app.Config{Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler)})
+	s.people = filepath.Join(t.TempDir(), "people.csv")
+	sources := &datasource.Reader{
+		Sources: map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
+		Getenv:  func(name string) string { return map[string]string{"PEOPLE": s.people}[name] },
+	}
+	s.app = app.New(app.Config{Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
 
 	verifier := must(signin.New(ctx, signin.Config{
 		Instance: s.entra.URL(), TenantID: entra.DefaultTenantID, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),

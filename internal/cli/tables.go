@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -12,20 +15,100 @@ import (
 
 // These show what a batch consists of in tables and in words.
 
+// batchTable has the starts only where a batch follows its schedule.
 func (c *console) batchTable(views ...app.BatchView) *sheet {
-	t := c.table("batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed")
+	head := []string{"batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed"}
+	starts := slices.ContainsFunc(views, scheduled)
+	if starts {
+		head = slices.Insert(head, 4, "start")
+	}
+	t := c.table(head...)
 	for _, v := range views {
-		t.row(v.ID, v.RunbookName, v.RunbookVersion, batchStatus(v), v.CurrentPhase, v.MemberCount, v.DetectedAt, v.CreatedBy, v.CompletedAt)
+		by := v.CreatedBy
+		if by == "" && scheduled(v) {
+			by = "automation"
+		}
+		row := []any{v.ID, v.RunbookName, v.RunbookVersion, batchStatus(v), v.CurrentPhase, v.MemberCount, v.DetectedAt, by, v.CompletedAt}
+		if starts {
+			start := v.BatchStartTime
+			if !scheduled(v) {
+				start = nil
+			}
+			row = slices.Insert(row, 4, any(start))
+		}
+		t.row(row...)
 	}
 	return t
 }
 
-// batchStatus is where a batch stands, and whether it stands still.
+// scheduled tells whether a batch begins its phases by itself. The start of one that is
+// made by hand is only when it was first advanced.
+func scheduled(v app.BatchView) bool { return !v.IsManual && v.BatchStartTime != nil }
+
+// batchStatus is where a batch stands, whether it stands still, and whether somebody
+// has to look at it.
 func batchStatus(v app.BatchView) string {
-	if v.Paused != nil && !terminal(v) {
-		return v.Status + ", paused"
+	word := v.Status
+	if terminal(v) {
+		return word
 	}
-	return v.Status
+	if v.Filling {
+		word += ", filling"
+	}
+	if v.Paused != nil {
+		word += ", paused"
+	}
+	if v.Held != nil && v.Held.Confirmed == nil {
+		word += ", removals held"
+	}
+	return word
+}
+
+// scheduleNote tells of a batch that follows its schedule when it starts and what
+// comes next; nothing of others.
+func scheduleNote(v app.BatchView, phases []app.PhaseView, now time.Time) string {
+	if !scheduled(v) || terminal(v) {
+		return ""
+	}
+	var all []string
+	if v.BatchStartTime.After(now) {
+		all = append(all, fmt.Sprintf("Starts on %s, in %s.", stamp(*v.BatchStartTime), far(v.BatchStartTime.Sub(now))))
+	}
+	if v.Filling {
+		all = append(all, "Its members are being written; nothing has begun.")
+	} else if next, ok := nextPhase(phases); ok && v.Paused == nil && next.DueAt.After(now) {
+		all = append(all, fmt.Sprintf("Next is %s, due on %s, in %s.", next.Name, stamp(*next.DueAt), far(next.DueAt.Sub(now))))
+	}
+	return strings.Join(all, " ")
+}
+
+// nextPhase is the first phase that has not begun and follows the schedule.
+func nextPhase(phases []app.PhaseView) (app.PhaseView, bool) {
+	for _, p := range phases {
+		if p.Status == string(engine.PhasePending) && p.DueAt != nil {
+			return p, true
+		}
+	}
+	return app.PhaseView{}, false
+}
+
+// far is a time to come in the one or two units that say how far away it is.
+func far(d time.Duration) string {
+	d = d.Round(time.Minute)
+	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
+	switch {
+	case days >= 3 || days > 0 && hours == 0:
+		return count(days, "day")
+	case days > 0:
+		return count(days, "day") + " and " + count(hours, "hour")
+	case hours > 0 && minutes > 0:
+		return count(hours, "hour") + " and " + count(minutes, "minute")
+	case hours > 0:
+		return count(hours, "hour")
+	case minutes > 0:
+		return count(minutes, "minute")
+	}
+	return "less than a minute"
 }
 
 // notes are what there is to tell of a batch beside its table.
@@ -40,6 +123,12 @@ func notes(v app.BatchView) []string {
 	if v.Cancelled != nil {
 		all = append(all, "Cancelled by "+marked(*v.Cancelled))
 	}
+	if v.Held != nil && !terminal(v) {
+		all = append(all, capital(heldNote(*v.Held)))
+	}
+	if v.Kept > 0 {
+		all = append(all, fmt.Sprintf("%s kept whom the data source no longer has.", are(v.Kept, "member")))
+	}
 	return all
 }
 
@@ -47,9 +136,13 @@ func notes(v app.BatchView) []string {
 func marked(m app.MarkView) string { return because(m.By+" on "+stamp(m.At), m.Why) }
 
 func (c *console) memberTable(views ...app.MemberView) *sheet {
-	t := c.table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "error")
+	t := c.table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
 	for _, v := range views {
-		t.row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, v.Error)
+		by := v.RemovedBy
+		if v.RemovedAt != nil && by == "" {
+			by = "the data source"
+		}
+		t.row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, v.Error)
 	}
 	return t
 }
@@ -145,6 +238,20 @@ func stepNote(v app.StepView) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// are is how many there are, with the verb.
+func are(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return count(n, noun) + " are"
+}
+
+// capital begins a sentence.
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // words makes of a status what people say.

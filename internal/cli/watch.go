@@ -134,12 +134,13 @@ func current(p Progress) (app.PhaseView, bool) {
 }
 
 func moved(a, b Progress) bool {
-	if a.Lost != nil || a.Batch.Status != b.Batch.Status || (a.Batch.Paused == nil) != (b.Batch.Paused == nil) || len(a.Phases) != len(b.Phases) {
+	if a.Lost != nil || a.Batch.Status != b.Batch.Status || (a.Batch.Paused == nil) != (b.Batch.Paused == nil) ||
+		a.Batch.Filling != b.Batch.Filling || held(a) != held(b) || len(a.Phases) != len(b.Phases) {
 		return true
 	}
 	for i := range a.Phases {
 		x, y := a.Phases[i], b.Phases[i]
-		if x.Status != y.Status || x.Succeeded != y.Succeeded || x.Failed != y.Failed || x.Cancelled != y.Cancelled || x.Running != y.Running {
+		if x.Status != y.Status || x.Reason != y.Reason || x.Succeeded != y.Succeeded || x.Failed != y.Failed || x.Cancelled != y.Cancelled || x.Running != y.Running {
 			return true
 		}
 	}
@@ -156,8 +157,8 @@ API. Ctrl-C stops the watching, not the batch.
 
 The exit status is 0 when the batch completed and 1 when it failed or was cancelled.
 With --until-idle it returns as soon as nothing runs any more, with the outcome of
-the phase that ran last. A batch that is paused or waits for an approval has not
-ended: the command says so and watches on.`,
+the phase that ran last. A batch that is paused, waits for an approval or for its next
+phase to be due has not ended: the command says so and watches on.`,
 		Example: `  matoolkit batch watch 42
   matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,7 +17,8 @@ import (
 // script is a batch as successive looks find it.
 type script struct {
 	looks  []look
-	paused map[int]string // why, by look
+	paused map[int]string               // why, by look
+	change map[int]func(*app.BatchView) // of a batch that follows its schedule, by look
 	at     int
 	calls  int
 }
@@ -36,6 +37,12 @@ func (s *script) Batch(context.Context, int) (app.BatchView, error) {
 	b := app.BatchView{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}
 	if why, ok := s.paused[s.at]; ok {
 		b.Paused = &app.MarkView{By: "ada", At: start, Why: why}
+	}
+	if s.change != nil {
+		b.IsManual, b.BatchStartTime = false, &start
+		if change := s.change[s.at]; change != nil {
+			change(&b)
+		}
 	}
 	return b, l.err
 }

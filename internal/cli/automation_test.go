@@ -1,0 +1,396 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+const waves = `name: waves
+data_source:
+  type: csv
+  connection: PEOPLE
+  primary_key: UserId
+  batch_time_column: Start
+phases:
+  - name: prepare
+    offset: T-1d
+    steps:
+      - name: check
+        worker_id: worker-01
+        function: Test-User
+        params: {Mail: "{{Mail}}"}
+  - name: move
+    offset: T-0
+    steps:
+      - name: move
+        worker_id: worker-01
+        function: Move-User
+        params: {Id: "{{UserId}}"}
+on_member_removed:
+  - name: tell
+    worker_id: worker-01
+    function: Send-Mail
+    params: {Mail: "{{Mail}}"}
+`
+
+// found writes the file in which the data source finds people.
+func (s *system) found(lines ...string) {
+	s.t.Helper()
+	check(s.t, os.WriteFile(s.people, []byte("UserId,Mail,Start\n"+strings.Join(lines, "\n")+"\n"), 0o600))
+}
+
+func (s *system) tick() {
+	s.t.Helper()
+	check(s.t, s.app.Tick(s.ctx))
+}
+
+// What differs from run to run: how far away the start is, and how long a query took.
+var varying = []struct {
+	found *regexp.Regexp
+	shown string
+}{
+	{regexp.MustCompile(`in \d+ days`), "in N days"},
+	{regexp.MustCompile(`\n *"durationMs": \d+,`), ""}, // of less than one there is none
+	{regexp.MustCompile(`The query took \S+\. `), "The query took <1s. "},
+}
+
+// Batches that follow the data of their people, as an administrator sees them.
+func TestAutomation(t *testing.T) {
+	t.Parallel()
+	const when = "2086-05-04T18:00:00Z" // long after this test is of use to anyone
+	system := newSystem(t, entra.DefaultAdminUPN)
+	s := &transcript{person: system.person()}
+	s.type_(0, "auth", "login")
+	s.type_(0, "runbook", "publish", s.file("waves.yaml", waves))
+	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves))
+	s.type_(4, "automation", "status", "others")
+	s.type_(0, "automation", "status", "waves")
+	s.type_(5, "automation", "enable", "moves")
+	s.type_(5, "query", "preview", "moves")
+	s.type_(5, "query", "preview", "waves")
+
+	system.found("u1,a@contoso.com,"+when, "u2,b@contoso.com,"+when, "u3,c@contoso.com,"+when, "u4,,"+when, "u4,d@contoso.com,"+when, "u5,e@contoso.com,soon")
+	s.type_(0, "query", "preview", "waves", "--rows", "2")
+	s.type_(0, "automation", "enable", "waves")
+	s.type_(0, "query", "preview", "waves", "--rows", "1", "--output", "json")
+	system.tick()
+	s.type_(0, "automation", "status", "waves")
+	s.type_(0, "batch", "list")
+	s.type_(0, "batch", "get", "1")
+	s.type_(4, "batch", "removals", "1")
+
+	system.found("u1,a@contoso.com,"+when, "u4,d@contoso.com,"+when, "u5,e@contoso.com,"+when)
+	s.type_(0, "query", "preview", "waves", "--rows", "1")
+	system.tick()
+	s.type_(0, "automation", "status", "waves")
+	s.type_(0, "runbook", "list")
+	s.type_(0, "runbook", "get", "waves", "--output", "json")
+	s.type_(0, "batch", "list")
+	s.type_(0, "batch", "get", "1")
+	s.type_(0, "batch", "removals", "1")
+	s.type_(0, "batch", "removals", "1", "--quiet")
+	s.type_(5, "batch", "removals", "1", "--continue", "x")
+	s.type_(2, "batch", "confirm-removals", "1")
+	s.type_(5, "batch", "confirm-removals", "1", "--yes", "--revision", "0123456789abcdef")
+	s.type_(0, "batch", "discard-removals", "1", "--reason", "the export was cut off")
+	s.type_(4, "batch", "confirm-removals", "1", "--yes")
+	s.type_(0, "batch", "get", "1")
+
+	// Those who stay have been found again, and are gone again.
+	system.found("u1,a@contoso.com,"+when, "u2,b@contoso.com,"+when, "u3,c@contoso.com,"+when, "u4,d@contoso.com,"+when, "u5,e@contoso.com,"+when)
+	system.tick()
+	system.found()
+	system.tick()
+	system.found("u1,a@contoso.com,"+when, "u4,d@contoso.com,"+when, "u5,e@contoso.com,"+when)
+	system.tick()
+	s.type_(0, "batch", "confirm-removals", "1", "--yes", "--reason", "they have left")
+	s.until("no removals are held", "batch", "removals", "1")
+	s.type_(0, "batch", "members", "1")
+
+	// The file is away: the runbook tells, and its batch stays as it is.
+	check(t, os.Remove(system.people))
+	system.tick()
+	s.type_(0, "automation", "status", "waves")
+	s.type_(0, "runbook", "list")
+	s.type_(0, "runbook", "get", "waves", "--quiet")
+	s.type_(0, "automation", "disable", "waves")
+	s.type_(0, "automation", "status", "waves", "--output", "json")
+	shown := s.String()
+	for _, v := range varying {
+		shown = v.found.ReplaceAllString(shown, v.shown)
+	}
+	golden(t, "automation", shown)
+}
+
+func TestAutomationIsForAdministrators(t *testing.T) {
+	t.Parallel()
+	p := newSystem(t, entra.DefaultReaderUPN).person()
+	if _, err, status := p.run("auth", "login"); status != 0 {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]int{
+		"automation enable moves": 3, "automation disable moves": 3, "query preview moves": 3, "automation status moves": 4, "batch removals 1": 4,
+	} {
+		if _, err, status := p.run(strings.Fields(args)...); status != want {
+			t.Errorf("a reader's %s: status %d, want %d: %s", args, status, want, err)
+		}
+	}
+}
+
+const twoHeld = `{"batchId":7,"memberCount":2,"activeCount":4,"reason":"the query returned no rows","since":"2026-01-02T03:04:05Z","revision":"r1",
+	"items":[{"id":3,"memberKey":"u3","status":"active","data":{},"addedAt":"2026-01-02T03:04:05Z"}],"continuationToken":"1"}`
+
+// What is asked about is what is confirmed, though others are held by the time of the
+// answer.
+func TestConfirmRemovalsAsks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		answer string
+		args   []string
+		status int
+		sent   string
+	}{
+		{"y\n", nil, 0, `{"revision":"r1"}`},
+		{"n\n", nil, 1, ""},
+		{"", nil, 1, ""},
+		{"y\n", []string{"--revision", "r1", "--reason", "gone"}, 0, `{"revision":"r1","reason":"gone"}`},
+		{"y\n", []string{"--revision", "r0"}, 5, ""},
+	} {
+		var mu sync.Mutex
+		sent := ""
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			mu.Lock()
+			defer mu.Unlock()
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet {
+				_, _ = io.WriteString(w, twoHeld)
+				return
+			}
+			sent += string(body)
+			_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":4}`)
+		}))
+		var out, notices strings.Builder
+		root := cli.NewRoot(cli.Environment{
+			Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
+			Token:  func(context.Context) (string, error) { return "token", nil },
+			Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
+		})
+		root.SetArgs(append([]string{"batch", "confirm-removals", "7"}, tt.args...))
+		status := cli.Execute(t.Context(), root)
+		s.Close()
+		asked := strings.Contains(notices.String(), "the query returned no rows\nRemove 2 of the 4 active members of batch 7? [y/N] ")
+		if status != tt.status || sent != tt.sent || asked != (tt.status != 5) {
+			t.Errorf("%q %v: status %d, sent %s: %s", tt.answer, tt.args, status, sent, notices.String())
+		}
+	}
+}
+
+// A list that changes while it is read must not be taken for one of its revisions.
+func TestRemovalsThatChangeWhileTheyAreRead(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		body := twoHeld
+		if r.URL.Query().Has("continuationToken") {
+			body = strings.NewReplacer(`"r1"`, `"r2"`, `,"continuationToken":"1"`, "").Replace(body)
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	p := newPerson(t)
+	p.env["MATOOLKIT_API_URL"] = s.URL
+	if out, err, status := p.as(0, "batch", "removals", "7", "--all"); status != 1 || out != "" || !strings.Contains(err, "give the command again") {
+		t.Errorf("status %d: %s%s", status, out, err)
+	}
+	if out, err, status := p.as(0, "batch", "removals", "7"); status != 0 || !strings.Contains(err, "--continue '1'") {
+		t.Errorf("status %d: %s%s", status, out, err)
+	}
+}
+
+const preview = `{"runbookName":"my moves","version":3,"automationEnabled":false,"durationMs":2345,"rowCount":812,
+	"columns":["UserId","status","Aliases","Note","Due"],
+	"sample":[
+		{"UserId":17,"status":"failed","Aliases":["a@contoso.com", "b@contoso.com"],"Note":"","Due":null},
+		{"UserId":18,"status":"\u001b[31mx","Aliases":[],"Note":"a line\nand another that is longer than there is room for","Due":null}
+	],
+	"groups":[
+		{"batchStartTime":"2026-01-02T03:04:05Z","rowCount":700,"add":700,"refresh":0,"remove":0,"held":0,"note":"1 phase due already"},
+		{"batchStartTime":"2026-02-02T03:04:05Z","batchId":3,"status":"active","rowCount":100,"add":1,"refresh":2,"remove":0,"held":40,"note":"too many"},
+		{"batchStartTime":"2026-03-02T03:04:05Z","rowCount":10,"add":0,"refresh":0,"remove":0,"held":0,"note":"automation is off: no batch is made"}
+	],
+	"problemCount":3,"problems":[{"row":2,"memberKey":"u2","column":"Start","code":"bad-time","message":"\"soon\" is no time"},{"row":0,"code":"long-past","message":"all phases were due"}]}`
+
+func TestPreviewFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]struct {
+		width int
+		args  []string
+	}{"plain": {0, nil}, "terminal": {72, []string{"--no-color"}}, "colored": {200, nil}, "quiet": {72, []string{"--quiet"}}} {
+		out, err, status := fake(t, 200, "application/json", preview).as(run.width, append([]string{"query", "preview", "my moves"}, run.args...)...)
+		if status != 0 {
+			t.Errorf("%s: status %d: %s", name, status, err)
+		}
+		if strings.Contains(out, "\x1b[31mx") {
+			t.Errorf("%s: what a data source holds reaches the terminal: %q", name, out)
+		}
+		golden(t, "preview/"+name, strings.ReplaceAll(out, "\x1b", "ESC")+"-- notices --\n"+err)
+	}
+	out, err, status := fake(t, 200, "application/json", `{"runbookName":"moves","automationEnabled":true,"columns":["UserId"],"sample":[],"groups":[],"problems":[]}`).as(72, "query", "preview", "moves")
+	if status != 0 || !strings.Contains(out, "No batch would be made or changed.") || !strings.Contains(out, "0 rows, with the columns UserId") || strings.Contains(err, "off") {
+		t.Errorf("status %d: %s%s", status, out, err)
+	}
+}
+
+// A failed preview is told with the API's words.
+func TestPreviewThatFails(t *testing.T) {
+	t.Parallel()
+	p := fake(t, 409, "application/problem+json", `{"detail":"runbook waves: sql: no such table: people","error":"conflict"}`)
+	if out, err, status := p.as(80, "query", "preview", "waves"); status != 5 || out != "" || err != "matoolkit: runbook waves: sql: no such table: people\n" {
+		t.Errorf("status %d: %s%s", status, out, err)
+	}
+}
+
+// at gives a command at a moment, on no terminal.
+func (p *person) at(now time.Time, args ...string) (stdout string, status int) {
+	var out, err bytes.Buffer
+	root := cli.NewRoot(cli.Environment{
+		Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] }, Now: func() time.Time { return now },
+		Token: func(context.Context) (string, error) { return "token", nil },
+	})
+	root.SetArgs(args)
+	status = cli.Execute(p.ctx, root)
+	return out.String() + err.String(), status
+}
+
+// A batch that follows its schedule tells when it starts and what is next.
+func TestScheduledBatch(t *testing.T) {
+	t.Parallel()
+	begins := time.Date(2026, 3, 1, 18, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name   string
+		before time.Duration
+		change func(*app.BatchView)
+		says   []string
+		not    string
+	}{
+		{"days ahead", 75*time.Hour + 20*time.Minute, nil, []string{"Starts on 2026-03-01 18:00:00Z, in 3 days.", "Next is prepare, due on 2026-02-28 18:00:00Z, in 2 days and 3 hours."}, "written"},
+		{"a day ahead", 24*time.Hour + time.Minute, nil, []string{"in 1 day.", "Next is prepare, due on 2026-02-28 18:00:00Z, in 1 minute."}, ""},
+		{"hours ahead", 90 * time.Minute, nil, []string{"in 1 hour and 30 minutes."}, "Next is"},
+		{"two hours ahead", 2 * time.Hour, nil, []string{"in 2 hours."}, "Next is"},
+		{"about to start", 10 * time.Second, nil, []string{"in less than a minute."}, ""},
+		{"begun", -time.Hour, nil, []string{"2026-03-01 18:00:00Z"}, "Starts on"},
+		{"made by hand", 75 * time.Hour, func(b *app.BatchView) { b.IsManual = true }, nil, "2026-03-01"},
+		{"ended", 75 * time.Hour, func(b *app.BatchView) { b.Status = "cancelled" }, []string{"2026-03-01 18:00:00Z"}, "Starts on"},
+		{"paused", 75 * time.Hour, func(b *app.BatchView) { b.Paused = &app.MarkView{By: "ada"} }, []string{"active, paused", "Starts on"}, "Next is"},
+		{"filling", 75 * time.Hour, func(b *app.BatchView) { b.Filling = true }, []string{"active, filling", "Its members are being written; nothing has begun."}, "Next is"},
+		{"held", -time.Hour, func(b *app.BatchView) {
+			b.Held = &app.HeldSummary{BatchID: 42, Members: 3, Of: 7, Reason: "too many", Since: begins}
+		}, []string{"active, removals held", "The removal of 3 of 7 active members is held since 2026-03-01 18:00:00Z: too many. Look at them with: matoolkit batch removals 42"}, ""},
+		{"being removed", -time.Hour, func(b *app.BatchView) {
+			b.Held = &app.HeldSummary{BatchID: 42, Members: 3, Of: 7, Confirmed: &app.MarkView{By: "ada", At: begins, Why: "sold"}}
+		}, []string{"3 of 7 active members are being removed, confirmed by ada on 2026-03-01 18:00:00Z: sold"}, "removals held"},
+		{"keeping", -time.Hour, func(b *app.BatchView) { b.Kept = 2 }, []string{"2 members are kept whom the data source no longer has."}, ""},
+		{"keeping one", -time.Hour, func(b *app.BatchView) { b.Kept = 1 }, []string{"1 member is kept whom"}, ""},
+	} {
+		b := app.BatchView{ID: 42, RunbookName: "moves", Status: "active", BatchStartTime: &begins, MemberCount: 7}
+		if tt.change != nil {
+			tt.change(&b)
+		}
+		due := begins.Add(-24 * time.Hour)
+		phases := app.Page[app.PhaseView]{Items: []app.PhaseView{{Name: "prepare", Status: "pending", DueAt: &due}}}
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if strings.HasSuffix(r.URL.Path, "/phases") {
+				_ = json.NewEncoder(w).Encode(phases)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(b)
+		}))
+		p := newPerson(t)
+		p.env["MATOOLKIT_API_URL"] = s.URL
+		out, status := p.at(begins.Add(-tt.before), "batch", "get", "42")
+		s.Close()
+		for _, want := range tt.says {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", tt.name, want, out)
+			}
+		}
+		if status != 0 || tt.not != "" && strings.Contains(out, tt.not) {
+			t.Errorf("%s: status %d, or there is %q in\n%s", tt.name, status, tt.not, out)
+		}
+	}
+}
+
+// scheduledScript is a batch that follows its schedule: it is filled, waits, is held up
+// by quiet hours, and has removals held for a while.
+func scheduledScript() *script {
+	due := start.Add(time.Hour)
+	waiting := phase(1, "prepare", "pending", 4, 0, 0, 0)
+	waiting.DueAt = &due
+	quiet := waiting
+	quiet.Reason = "quiet hours until 2026-01-02T18:00:00Z"
+	held := func(b *app.BatchView) {
+		b.Held = &app.HeldSummary{BatchID: 42, Members: 2, Of: 4, Reason: "too many", Since: start}
+	}
+	confirmed := func(b *app.BatchView) {
+		held(b)
+		b.Held.Confirmed = &app.MarkView{By: "ada", At: start}
+	}
+	return &script{
+		looks: []look{
+			{"detected", "", []app.PhaseView{waiting}, nil},
+			{"active", "", []app.PhaseView{waiting}, nil},
+			{"active", "", []app.PhaseView{waiting}, nil},
+			{"active", "", []app.PhaseView{waiting}, nil},
+			{"active", "", []app.PhaseView{waiting}, nil},
+			{"active", "", []app.PhaseView{quiet}, nil},
+			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 2, 0, 0, 2)}, nil},
+			{"completed", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 2, 2, 0, 0)}, nil},
+		},
+		change: map[int]func(*app.BatchView){0: func(b *app.BatchView) { b.Filling = true }, 2: held, 3: confirmed, 7: held},
+	}
+}
+
+func TestWatchShowsASchedule(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	lines := cli.NewLines(&out, true)
+	_, pauses, err := follow(scheduledScript(), cli.WatchOptions{}, lines.Show)
+	lines.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range pauses {
+		if d != 500*time.Millisecond {
+			t.Errorf("after look %d, at which something has changed, it waits %s", i, d)
+		}
+	}
+	golden(t, "watch-schedule", out.String())
+
+	var drawn bytes.Buffer
+	s := scheduledScript()
+	s.looks = append(s.looks[:3:3], s.looks[7]) // the frame before the last is drawn before it ends
+	bars := cli.NewBars(&drawn, 200, false)
+	if _, _, err := follow(s, cli.WatchOptions{}, bars.Show); err != nil {
+		t.Fatal(err)
+	}
+	bars.Close()
+	if strings.Contains(drawn.String(), "completed  (matoolkit batch removals") {
+		t.Errorf("a batch that has ended asks to be looked at: %q", drawn.String())
+	}
+}

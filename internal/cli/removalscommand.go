@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func removalsCommand(c *console) *cobra.Command {
+	var p paging
+	removals := &cobra.Command{
+		Use: "removals <id>", Short: "List the members whose removal is held", Args: needs("the id"),
+		Long: `List the members of a batch whom the data source no longer has, or has with another
+start time, and who stay until somebody decides: the source would take so many out at
+once that its data may be wrong. Nothing else of the batch waits for the decision.
+
+  matoolkit batch confirm-removals   they have left: take them out
+  matoolkit batch discard-removals   the data is wrong: keep them
+
+Where the data is put right, the hold ends by itself with the next tick. The exit status
+is 4 when no removals are held.`,
+		Example: `  matoolkit batch removals 42
+  matoolkit batch removals 42 --all --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, id, err := c.onBatch(args[0])
+			if err != nil {
+				return err
+			}
+			var held app.HeldView
+			page, err := collect(cmd.Context(), p, app.ListOptions{}, func(ctx context.Context, o app.ListOptions) (app.Page[app.MemberView], error) {
+				next, err := s.Client.HeldRemovals(ctx, id, o)
+				if err == nil && held.Revision != "" && next.Revision != held.Revision {
+					err = &exit{status: ExitFailed, text: "other members are held than a moment ago; give the command again"}
+				}
+				held = next
+				return app.Page[app.MemberView]{Items: next.Items, Continuation: next.Continuation}, err
+			})
+			if err != nil {
+				return err
+			}
+			held.Items, held.Continuation = page.Items, page.Continuation
+			return c.printRemovals(held)
+		},
+	}
+	p.flags(removals)
+	return removals
+}
+
+// printRemovals prints why removals are held, whose, and what can be done.
+func (c *console) printRemovals(held app.HeldView) error {
+	t := c.table("member", "key", "status", "phase", "added")
+	for _, m := range held.Items {
+		t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt)
+	}
+	if c.format == "table" && !c.quiet {
+		fmt.Fprintf(c.env.Stdout, "Batch %d: %s\n\n", held.BatchID, c.cell(heldWords(held.HeldSummary)))
+	}
+	if err := c.printPage(held, len(held.Items), held.Continuation, t); err != nil || c.format == "json" {
+		return err
+	}
+	if held.Confirmed == nil {
+		id, revision := held.BatchID, shellWord(held.Revision)
+		c.notice("They have left, take them out:   matoolkit batch confirm-removals %d --revision %s", id, revision)
+		c.notice("The data is wrong, keep them:    matoolkit batch discard-removals %d --revision %s", id, revision)
+	}
+	return nil
+}
+
+// heldWords tells of removals that are held what they are and why.
+func heldWords(h app.HeldSummary) string {
+	who := fmt.Sprintf("%d of %s", h.Members, count(h.Of, "active member"))
+	if h.Confirmed != nil {
+		return fmt.Sprintf("%s are being removed, confirmed by %s", who, marked(*h.Confirmed))
+	}
+	return fmt.Sprintf("the removal of %s is held since %s: %s", who, stamp(h.Since), h.Reason)
+}
+
+// heldNote tells of them also what to do next.
+func heldNote(h app.HeldSummary) string {
+	if h.Confirmed != nil {
+		return heldWords(h)
+	}
+	return fmt.Sprintf("%s. Look at them with: matoolkit batch removals %d", heldWords(h), h.BatchID)
+}
+
+func revisionFlag(cmd *cobra.Command, revision *string) {
+	cmd.Flags().StringVar(revision, "revision", "", "only if it is still about those whom matoolkit batch removals showed with it")
+}
+
+func confirmRemovalsCommand(c *console) *cobra.Command {
+	var yes bool
+	var why, revision string
+	confirm := &cobra.Command{
+		Use: "confirm-removals <id>", Short: "Take the members out whose removal is held", Args: needs("the id"),
+		Long: `Take the members out of a batch whose removal is held: those whom matoolkit batch
+removals lists. What is pending for them is cancelled, and the steps that the runbook
+has under on_member_removed are run. Those who only have another start time move to
+the batch of that time with the next tick.
+
+It is about exactly the members who are held when it asks. If the next tick finds
+others before you answer, it is refused: look at them again. With --revision it is
+about those that you looked at before.
+
+It asks before it does so. Without a terminal it takes --yes.`,
+		Example: `  matoolkit batch removals 42
+  matoolkit batch confirm-removals 42 --reason "the department was sold"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes && !c.env.Terminal { // there is nobody to show it to
+				if _, err := batchID(args[0]); err != nil {
+					return err
+				}
+				return c.confirm(cmd.Context(), "")
+			}
+			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
+			if err != nil {
+				return err
+			}
+			c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.HeldSummary)))
+			if !yes && held.Confirmed == nil {
+				if err := c.confirm(cmd.Context(), "Remove %d of the %s of batch %d?", held.Members, count(held.Of, "active member"), held.BatchID); err != nil {
+					return err
+				}
+			}
+			view, err := client.ConfirmRemovals(cmd.Context(), held.BatchID, held.Revision, why)
+			if err != nil {
+				return err
+			}
+			c.notice("They are taken out one after another; see: matoolkit batch members %d --status removed", held.BatchID)
+			return c.print(view, c.batchTable(view))
+		},
+	}
+	confirm.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	revisionFlag(confirm, &revision)
+	reasonFlag(confirm, &why)
+	return confirm
+}
+
+func discardRemovalsCommand(c *console) *cobra.Command {
+	var why, revision string
+	discard := &cobra.Command{
+		Use: "discard-removals <id>", Short: "Keep the members whose removal is held", Args: needs("the id"),
+		Long: `Keep the members of a batch whose removal is held, for the data is wrong about them.
+They go through the phases like the others. They are asked about again only when the
+data has had them again and then no longer has; until then matoolkit batch get tells
+how many they are. To take one of them out give matoolkit batch remove-member.
+
+With --revision it is about those that you looked at before.`,
+		Example: `  matoolkit batch discard-removals 42 --reason "the export was cut off"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
+			if err != nil {
+				return err
+			}
+			c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.HeldSummary)))
+			view, err := client.DiscardRemovals(cmd.Context(), held.BatchID, held.Revision, why)
+			if err != nil {
+				return err
+			}
+			c.notice("They stay.")
+			return c.print(view, c.batchTable(view))
+		},
+	}
+	revisionFlag(discard, &revision)
+	reasonFlag(discard, &why)
+	return discard
+}
