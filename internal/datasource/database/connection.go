@@ -1,0 +1,202 @@
+package database
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/microsoft/go-mssqldb/msdsn"
+)
+
+// connection is what a connection string of SQL Server says, checked.
+type connection struct {
+	config msdsn.Config
+	// trusting: the certificate is not checked. Only on loopback.
+	trusting bool
+	signIn   signIn
+	// loginTimeout bounds connecting and signing in.
+	loginTimeout time.Duration
+}
+
+// defaultLoginTimeout lets a database that was paused wake up.
+const defaultLoginTimeout = 60 * time.Second
+
+// options are those of a connection string, by the names that the driver gives them. What
+// is not here is refused, and not named: it may be the rest of a password with a semicolon
+// in it.
+var options = []string{
+	msdsn.Server, msdsn.Port, msdsn.Protocol, msdsn.Database, msdsn.UserID, msdsn.Password, "authentication", "fedauth",
+	msdsn.Encrypt, msdsn.TrustServerCertificate, msdsn.Certificate, msdsn.HostNameInCertificate, msdsn.ApplicationIntent,
+	msdsn.ConnectionTimeout, msdsn.AppName, msdsn.WorkstationID, msdsn.MultiSubnetFailover,
+	"persist security info", "multipleactiveresultsets",
+}
+
+const supported = "Server, Database, User ID, Password, Authentication, Encrypt, TrustServerCertificate, Certificate, " +
+	"HostNameInCertificate, ApplicationIntent, Connection Timeout, App Name, Workstation ID, MultiSubnetFailover"
+
+// parseConnection reads "Server=…;…" and sqlserver://… No error quotes a part of it.
+func parseConnection(text string, dataverse bool) (*connection, error) {
+	config, err := msdsn.Parse(text)
+	parameters := config.Parameters
+	for name := range parameters {
+		switch {
+		case name == "integrated security" || name == "trusted_connection":
+			return nil, errors.New("it asks for Windows authentication (Integrated Security), which is not possible here; use Authentication=Active Directory Managed Identity, or a user")
+		case !slices.Contains(options, name):
+			return nil, errors.New("it has an option that is not known; the options are " + supported + " (a value with a semicolon in it has to stand in quotation marks)")
+		}
+	}
+	c := &connection{config: config, loginTimeout: defaultLoginTimeout}
+	if err != nil && config.Host == "" {
+		return nil, errNotUnderstood
+	}
+	if err := c.setTLS(parameters); err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, errNotUnderstood
+	}
+	if err := c.setServer(parameters, dataverse); err != nil {
+		return nil, err
+	}
+	if text, ok := parameters[msdsn.ConnectionTimeout]; ok {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			c.loginTimeout = time.Duration(n) * time.Second
+		}
+	}
+	if v, ok := parameters["multipleactiveresultsets"]; ok && !isNo(v) {
+		return nil, errors.New("MultipleActiveResultSets is not possible here; leave it out")
+	}
+	if err := c.setIntent(parameters, dataverse); err != nil {
+		return nil, err
+	}
+	c.signIn, err = parseSignIn(c.config, parameters, dataverse)
+	if err != nil {
+		return nil, err
+	}
+	// The driver takes the timeout of the connection for one of every read, and a failed
+	// query for one to repeat.
+	c.config.ConnTimeout, c.config.DisableRetry = 0, true
+	c.config.DialTimeout = -1 // the login's is the whole
+	c.config.LogFlags = 0
+	c.config.Encoding = msdsn.EncodeParameters{GuidConversion: true, Timezone: time.UTC}
+	if _, ok := parameters[msdsn.AppName]; !ok {
+		c.config.AppName = "matoolkit"
+	}
+	return c, nil
+}
+
+// errNotUnderstood stands for the errors of the driver, which quote values.
+var errNotUnderstood = errors.New("it is not understood: look at its port and at its values that are numbers, True or False")
+
+var (
+	hostName      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	dataverseName = regexp.MustCompile(`(?i)^[a-z0-9-]+\.(crm[0-9]*\.dynamics\.com|crm\.microsoftdynamics\.us|crm\.appsplatform\.us|crm\.dynamics\.cn)$`)
+)
+
+func (c *connection) setServer(parameters map[string]string, dataverse bool) error {
+	if v, ok := parameters[msdsn.Protocol]; ok && v != "tcp" {
+		return errors.New("only TCP is possible")
+	}
+	if strings.TrimSpace(parameters[msdsn.Server]) == "" {
+		return errors.New("it names no server")
+	}
+	host := c.config.Host
+	if net.ParseIP(host) == nil && !hostName.MatchString(host) {
+		return errors.New("the name of its server is no host; it is Server=host,port")
+	}
+	if c.config.Instance != "" && c.config.Port == 0 {
+		return errors.New("it names an instance; give its port instead, as Server=host,port")
+	}
+	if !dataverse || loopback(host) {
+		return nil
+	}
+	if !dataverseName.MatchString(host) {
+		return errors.New("its server is no environment of Dataverse, as organization.crm4.dynamics.com is one")
+	}
+	if p := c.config.Port; p != 0 && p != 1433 && p != 5558 {
+		return errors.New("the port of Dataverse's TDS endpoint is 1433 or 5558")
+	}
+	return nil
+}
+
+// setTLS makes encryption as strict as it is meant to be, whatever the driver's defaults.
+func (c *connection) setTLS(parameters map[string]string) error {
+	switch strings.ToLower(parameters[msdsn.Encrypt]) {
+	case "", "mandatory", "yes", "1", "t", "true":
+		c.config.Encryption = msdsn.EncryptionRequired
+	case "strict":
+		c.config.Encryption = msdsn.EncryptionStrict
+	default:
+		return errors.New("the connection is always encrypted: leave Encrypt out, or set it to True or Strict")
+	}
+	if v, ok := parameters[msdsn.TrustServerCertificate]; ok && !isNo(v) {
+		if !loopback(c.config.Host) {
+			return errors.New("the server's certificate is always checked: TrustServerCertificate is only possible for a server on this machine (localhost, 127.0.0.1); for a certificate of your own CA, name the PEM file of the CA with Certificate")
+		}
+		c.trusting = true
+	}
+	c.config.TrustServerCertificate = c.trusting
+	name := c.config.Host
+	if v := parameters[msdsn.HostNameInCertificate]; v != "" {
+		name = v
+	}
+	c.config.TLSConfig = &tls.Config{
+		ServerName: name, MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.trusting,
+		// SQL Server expects a packet to be one record.
+		DynamicRecordSizingDisabled: true,
+	}
+	file := parameters[msdsn.Certificate]
+	if file == "" {
+		return nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return fmt.Errorf("the file that Certificate names cannot be read: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return errors.New("the file that Certificate names holds no certificate in PEM")
+	}
+	c.config.TLSConfig.RootCAs = roots
+	return nil
+}
+
+// setIntent says that the connection only reads, which may lead to a replica. It is told
+// with the name of a database only, since it is of no effect without. Dataverse is not told:
+// it only reads, and what it makes of an intent is not documented.
+func (c *connection) setIntent(parameters map[string]string, dataverse bool) error {
+	switch v := strings.ToLower(parameters[msdsn.ApplicationIntent]); {
+	case v == "readonly" || v == "" && !dataverse:
+		c.config.ReadOnlyIntent = c.config.Database != ""
+	case v == "readwrite" || v == "":
+		c.config.ReadOnlyIntent = false
+	default:
+		return errors.New("ApplicationIntent is ReadOnly or ReadWrite")
+	}
+	return nil
+}
+
+func isNo(v string) bool {
+	return slices.Contains([]string{"false", "no", "0", "f"}, strings.ToLower(strings.TrimSpace(v)))
+}
+
+// loopback says whether a host is this machine by its name. Where it matters, the address
+// that the connection then has is checked too.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}

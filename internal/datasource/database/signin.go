@@ -1,0 +1,178 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+)
+
+// signIn is who signs in to SQL Server, and how. The zero value is a user with a password,
+// who stands in the configuration of the driver.
+type signIn struct {
+	// scope is what a token is for; empty: no token.
+	scope string
+	// client and secret are those of an application; empty: this program's identity. tenant is
+	// empty where the server is asked for it.
+	client, secret, tenant string
+}
+
+const azureSQLScope = "https://database.windows.net/.default"
+
+// tokenHosts are the ends of the names of those services that a token is given to, and what
+// it is for. A token goes nowhere else.
+var tokenHosts = []struct{ suffix, scope string }{
+	{".database.windows.net", azureSQLScope},
+	{".sql.azuresynapse.net", azureSQLScope},
+	{".database.fabric.microsoft.com", azureSQLScope},
+	{".datawarehouse.fabric.microsoft.com", azureSQLScope},
+	{".database.usgovcloudapi.net", "https://database.usgovcloudapi.net/.default"},
+	{".database.chinacloudapi.cn", "https://database.chinacloudapi.cn/.default"},
+}
+
+func scopeFor(host string, dataverse bool) string {
+	host = strings.ToLower(host)
+	if dataverse {
+		return "https://" + host + "/.default"
+	}
+	for _, h := range tokenHosts {
+		if strings.HasSuffix(host, h.suffix) {
+			return h.scope
+		}
+	}
+	if loopback(host) {
+		return azureSQLScope
+	}
+	return ""
+}
+
+func parseSignIn(config msdsn.Config, parameters map[string]string, dataverse bool) (signIn, error) {
+	scope := scopeFor(config.Host, dataverse)
+	user, password := config.User, config.Password
+	method, ok := parameters["authentication"]
+	if v, twice := parameters["fedauth"]; twice {
+		if ok {
+			return signIn{}, errors.New("it has both Authentication and fedauth")
+		}
+		method = v
+	}
+	method = strings.ToLower(strings.NewReplacer(" ", "", "'", "").Replace(method))
+	if method == "" {
+		switch {
+		case user != "" || password != "":
+			method = "sqlpassword"
+		case scope != "" && (dataverse || !loopback(config.Host)):
+			method = "activedirectorydefault"
+		default:
+			return signIn{}, errors.New("it does not say who signs in: it needs User ID and Password, or Authentication")
+		}
+	}
+	switch method {
+	case "sqlpassword":
+		if dataverse {
+			return signIn{}, errors.New("there are no passwords in Dataverse: leave User ID and Password out, so that this program's identity signs in, or use Authentication=Active Directory Service Principal")
+		}
+		if user == "" || password == "" {
+			return signIn{}, errors.New("it needs both User ID and Password")
+		}
+		return signIn{}, nil
+	case "activedirectorydefault", "activedirectorymanagedidentity", "activedirectorymsi":
+		if user != "" || password != "" {
+			return signIn{}, errors.New("this program's identity signs in: leave User ID and Password out")
+		}
+		if scope == "" {
+			return signIn{}, errTokenHost
+		}
+		return signIn{scope: scope}, nil
+	case "activedirectoryserviceprincipal", "activedirectoryapplication":
+		client, tenant, hasTenant := strings.Cut(user, "@")
+		if client == "" || password == "" || hasTenant && !tenantName.MatchString(tenant) {
+			return signIn{}, errors.New("its Authentication, Active Directory Service Principal, needs the client id of the application as User ID (or client id@tenant id), and its secret as Password")
+		}
+		if scope == "" {
+			return signIn{}, errTokenHost
+		}
+		return signIn{scope: scope, client: client, secret: password, tenant: tenant}, nil
+	}
+	return signIn{}, errors.New("its Authentication is not possible here; it can be Active Directory Default, Active Directory Managed Identity, Active Directory Service Principal or SqlPassword")
+}
+
+var (
+	errTokenHost = errors.New("a token is only given to Azure SQL (…database.windows.net and the like), and its server is none")
+	tenantName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+)
+
+// connector makes the driver's one, which signs in so. The token is for the scope that is
+// known beforehand and never for what a server asks for.
+func (s signIn) connector(config msdsn.Config, identity azcore.TokenCredential, client *http.Client) (*mssql.Connector, error) {
+	if s.scope == "" {
+		return mssql.NewConnectorConfig(config), nil
+	}
+	config.User, config.Password = "", ""
+	if s.client != "" && s.tenant == "" {
+		// The server says of which tenant it is, and only that is taken from it: the secret
+		// goes where this program's own environment says.
+		return mssql.NewActiveDirectoryTokenConnector(config, mssql.FedAuthADALWorkflowPassword, func(ctx context.Context, _, sts string) (string, error) {
+			tenant, err := tenantOf(sts)
+			if err != nil {
+				return "", err
+			}
+			return s.application(ctx, tenant, client)
+		})
+	}
+	return mssql.NewSecurityTokenConnector(config, func(ctx context.Context) (string, error) {
+		if s.client != "" {
+			return s.application(ctx, s.tenant, client)
+		}
+		return s.token(ctx, identity)
+	})
+}
+
+func (s signIn) application(ctx context.Context, tenant string, client *http.Client) (string, error) {
+	options := &azidentity.ClientSecretCredentialOptions{DisableInstanceDiscovery: localAuthority()}
+	if client != nil {
+		options.Transport = client
+	}
+	credential, err := azidentity.NewClientSecretCredential(tenant, s.client, s.secret, options)
+	if err != nil {
+		return "", fmt.Errorf("the application that signs in: %w", err)
+	}
+	return s.token(ctx, credential)
+}
+
+func (s signIn) token(ctx context.Context, credential azcore.TokenCredential) (string, error) {
+	token, err := credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{s.scope}})
+	if err != nil {
+		return "", fmt.Errorf("no token for %s: %w", s.scope, err)
+	}
+	return token.Token, nil
+}
+
+// tenantOf is the tenant of the address where tokens of it are made.
+func tenantOf(sts string) (string, error) {
+	u, err := url.Parse(sts)
+	if err == nil {
+		tenant, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+		if tenantName.MatchString(tenant) && tenant != "common" && tenant != "organizations" {
+			return tenant, nil
+		}
+	}
+	return "", errors.New("the server does not say of which tenant it is; write the User ID as client id@tenant id")
+}
+
+// localAuthority says that tokens are made on this machine, where there is no service that
+// knows all authorities.
+func localAuthority() bool {
+	u, err := url.Parse(os.Getenv("AZURE_AUTHORITY_HOST"))
+	return err == nil && u.Host != "" && loopback(u.Hostname())
+}

@@ -1,0 +1,166 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// grammar is what the check of a query has to know of a kind of SQL.
+type grammar struct {
+	begins []string // the words that a query may begin with
+	// words are those that only occur in statements that do more than read. They have to
+	// be reserved, so that nothing can be called by them without quotation marks.
+	words []string
+	// but are the words after which some of them stand for something else.
+	but            map[string][]string
+	nestedComments bool
+	brackets       bool // [name]
+	backticks      bool // `name`
+}
+
+var (
+	transactSQL = grammar{
+		begins: []string{"SELECT", "WITH"},
+		words: []string{
+			"ALTER", "BACKUP", "BEGIN", "CHECKPOINT", "COMMIT", "CREATE", "DBCC", "DECLARE", "DELETE", "DENY", "DROP", "EXEC",
+			"EXECUTE", "GRANT", "IF", "INSERT", "INTO", "KILL", "MERGE", "OPENDATASOURCE", "OPENQUERY", "RECONFIGURE", "RESTORE", "REVERT",
+			"REVOKE", "ROLLBACK", "SAVE", "SET", "SHUTDOWN", "TRUNCATE", "UPDATE", "USE", "WAITFOR", "WHILE",
+		},
+		but:            map[string][]string{"MERGE": {"JOIN", "UNION"}, "USE": {"HINT", "PLAN"}}, // hints
+		nestedComments: true,
+		brackets:       true,
+	}
+	liteSQL  = grammar{begins: []string{"SELECT", "WITH", "VALUES"}, brackets: true, backticks: true}
+	otherSQL = grammar{begins: []string{"SELECT", "WITH", "VALUES"}, backticks: true}
+)
+
+// statement checks that query is one statement, and one that reads as far as its words
+// tell. It gives it without what surrounds it and without a semicolon at the end.
+//
+// It keeps a query that was meant otherwise from being run; it is not what keeps a
+// database safe.
+func (g grammar) statement(query string) (string, error) {
+	tokens, err := g.scan(query)
+	if err != nil {
+		return "", fmt.Errorf("the query: %w", err)
+	}
+	for len(tokens) > 0 && tokens[0].text == ";" { // as in ";WITH"
+		tokens = tokens[1:]
+	}
+	for len(tokens) > 0 && tokens[len(tokens)-1].text == ";" {
+		tokens = tokens[:len(tokens)-1]
+	}
+	if len(tokens) == 0 {
+		return "", errors.New("the query is empty")
+	}
+	first := slices.IndexFunc(tokens, func(t token) bool { return t.text != "(" })
+	if first < 0 || !slices.Contains(g.begins, tokens[first].text) {
+		return "", fmt.Errorf("the query has to be one statement that begins with %s", strings.Join(g.begins, " or "))
+	}
+	for i, t := range tokens {
+		if t.text == ";" {
+			return "", errors.New("the query is more than one statement: something follows a semicolon")
+		}
+		if !slices.Contains(g.words, t.text) {
+			continue
+		}
+		if i+1 < len(tokens) && slices.Contains(g.but[t.text], tokens[i+1].text) {
+			continue
+		}
+		return "", fmt.Errorf("the query does more than read: it has %s in it (a column of that name has to stand in brackets)", t.text)
+	}
+	return query[tokens[0].start:tokens[len(tokens)-1].end], nil
+}
+
+// token is a word in capitals, a single other character, or "'" for what is in quotation
+// marks of any kind.
+type token struct {
+	text       string
+	start, end int // bytes in the query
+}
+
+func (g grammar) scan(query string) ([]token, error) {
+	var tokens []token
+	for at := 0; at < len(query); {
+		rest := query[at:]
+		r := rune(rest[0])
+		for _, c := range rest {
+			r = c
+			break
+		}
+		end, text := len(string(r)), string(r)
+		switch {
+		case unicode.IsSpace(r):
+			text = ""
+		case strings.HasPrefix(rest, "--"):
+			text = ""
+			if end = strings.IndexByte(rest, '\n'); end < 0 {
+				end = len(rest)
+			}
+		case strings.HasPrefix(rest, "/*"):
+			text = ""
+			if end = g.comment(rest); end < 0 {
+				return nil, errors.New("a comment has no end")
+			}
+		case r == '\'' || r == '"' || r == '`' && g.backticks || r == '[' && g.brackets:
+			text = "'"
+			if end = quoted(rest); end < 0 {
+				return nil, fmt.Errorf("what begins with %c has no end", r)
+			}
+		case isWord(r):
+			if end = strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) }); end < 0 {
+				end = len(rest)
+			}
+			text = strings.ToUpper(rest[:end])
+		}
+		if text != "" {
+			tokens = append(tokens, token{text: text, start: at, end: at + end})
+		}
+		at += end
+	}
+	return tokens, nil
+}
+
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_@#$", r)
+}
+
+// comment is the length of the comment that s begins with, or -1.
+func (g grammar) comment(s string) int {
+	depth := 1
+	for i := 2; i+1 < len(s); i++ {
+		switch {
+		case s[i:i+2] == "*/":
+			if depth--; depth == 0 {
+				return i + 2
+			}
+			i++
+		case s[i:i+2] == "/*" && g.nestedComments:
+			depth++
+			i++
+		}
+	}
+	return -1
+}
+
+// quoted is the length of what s begins with in quotation marks, or -1. The mark is
+// doubled where it stands for itself.
+func quoted(s string) int {
+	mark := s[0]
+	if mark == '[' {
+		mark = ']'
+	}
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] != mark:
+		case i+1 < len(s) && s[i+1] == mark:
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return -1
+}

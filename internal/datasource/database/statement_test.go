@@ -1,0 +1,71 @@
+package database
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"SELECT 1":                   "SELECT 1",
+		" \n select 1 ;\n -- done\n": "select 1",
+		";WITH a AS (SELECT 1 AS b) SELECT b FROM a;;":                             "WITH a AS (SELECT 1 AS b) SELECT b FROM a",
+		"-- people\n/* of /* all */ kinds */ SELECT id FROM people":                "SELECT id FROM people",
+		"(SELECT 1) UNION ALL (SELECT 2)":                                          "(SELECT 1) UNION ALL (SELECT 2)",
+		"SELECT 'a;b', N'it''s; DELETE', \"up\"\"date;\", [drop];":                 "SELECT 'a;b', N'it''s; DELETE', \"up\"\"date;\", [drop]",
+		"SELECT [a]]; DELETE FROM b] FROM c":                                       "SELECT [a]]; DELETE FROM b] FROM c",
+		"SELECT updated, deleted_at, @set, into_x, Ünset FROM t -- DELETE":         "SELECT updated, deleted_at, @set, into_x, Ünset FROM t",
+		"SELECT a FROM b INNER MERGE JOIN c ON b.d = c.d OPTION (MERGE UNION)":     "SELECT a FROM b INNER MERGE JOIN c ON b.d = c.d OPTION (MERGE UNION)",
+		"SELECT a FROM b OPTION (USE HINT('FORCE_LEGACY_CARDINALITY_ESTIMATION'))": "SELECT a FROM b OPTION (USE HINT('FORCE_LEGACY_CARDINALITY_ESTIMATION'))",
+		"SELECT a - -1, b/2 FROM c WHERE d --;\n = 1":                              "SELECT a - -1, b/2 FROM c WHERE d --;\n = 1",
+	} {
+		got, err := transactSQL.statement(query)
+		if err != nil || got != want {
+			t.Errorf("%q: %q, %v", query, got, err)
+		}
+	}
+	for query, want := range map[string]string{
+		"":                            "empty",
+		" ; -- SELECT 1":              "empty",
+		"SELECT 1; SELECT 2":          "more than one",
+		"SELECT 1;;SELECT 2":          "more than one",
+		"DELETE FROM people":          "begins with SELECT or WITH",
+		"people":                      "begins with SELECT or WITH",
+		"EXEC people":                 "begins with SELECT or WITH",
+		"DECLARE @a int = 1 SELECT":   "begins with SELECT or WITH",
+		"((":                          "begins with SELECT or WITH",
+		"VALUES (1)":                  "begins with SELECT or WITH",
+		"SELECT 1 DELETE FROM people": "DELETE",
+		"SELECT 1 drop table people":  "DROP",
+		"WITH a AS (SELECT 1 AS b) UPDATE people SET c = 1":          "UPDATE",
+		"SELECT * INTO #a FROM people":                               "INTO",
+		"SELECT 1 COMMIT":                                            "COMMIT",
+		"SELECT 1 EXEC('x')":                                         "EXEC",
+		"SELECT/**/1/**/MERGE/**/people":                             "MERGE",
+		"SELECT 1 USE master":                                        "USE",
+		"SELECT * FROM OPENQUERY(other, 'DELETE FROM a')":            "OPENQUERY",
+		"SELECT 1 /* /* */ DELETE FROM a":                            "comment has no end",
+		"SELECT 'a":                                                  "has no end",
+		"SELECT [a":                                                  "has no end",
+		"SELECT 1 /* one */ /* two /* three */ */ TRUNCATE TABLE a":  "TRUNCATE",
+		"SELECT 'a' 'DELETE' [b]] DELETE] \"c\"\" DELETE\" SHUTDOWN": "SHUTDOWN",
+	} {
+		if got, err := transactSQL.statement(query); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %q, %v", query, got, err)
+		}
+	}
+	for query, good := range map[string]bool{
+		"VALUES (1, 2)": true,
+		"SELECT replace(a, 'b', 'c') FROM `d;e` /* /* */": true,
+		"SELECT 1; SELECT 2":                              false,
+		"PRAGMA query_only(0)":                            false,
+		"ATTACH 'a' AS b":                                 false,
+		"DELETE FROM a":                                   false,
+		"SELECT 1; PRAGMA user_version":                   false,
+	} {
+		if got, err := liteSQL.statement(query); (err == nil) != good {
+			t.Errorf("%q: %q, %v", query, got, err)
+		}
+	}
+}
