@@ -275,7 +275,7 @@ func TestSQLiteQueriesThatFail(t *testing.T) {
 func TestSQLiteStuckBetweenRows(t *testing.T) {
 	t.Parallel()
 	path, _ := file(t, "CREATE TABLE a (b)")
-	source := open(t, "sqlite:"+path, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n LIMIT 4000000) SELECT x FROM n WHERE x = 1 OR x = 4000000")
+	source := open(t, "sqlite:"+path, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n LIMIT 200000) SELECT x FROM n WHERE x = 1 OR x = 200000")
 	ctx, cancel := context.WithCancel(t.Context())
 	rows, err := source.Query(ctx)
 	if err != nil {
@@ -285,7 +285,7 @@ func TestSQLiteStuckBetweenRows(t *testing.T) {
 	if _, err := rows.Next(ctx); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(20*time.Millisecond, cancel)
+	time.AfterFunc(5*time.Millisecond, cancel)
 	if _, err := rows.Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -294,7 +294,7 @@ func TestSQLiteStuckBetweenRows(t *testing.T) {
 	}
 	// And the first row, which it can be told to stop at.
 	ctx, cancel = context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
+	time.AfterFunc(5*time.Millisecond, cancel)
 	endless := open(t, "sqlite:"+path, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT x FROM n WHERE x < 0")
 	if _, err := endless.Query(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
