@@ -33,13 +33,19 @@ func newAdmin(m *machine) *admin {
 // newAdminOf signs in, publishes a runbook and creates a batch of it.
 func newAdminOf(m *machine, name, runbook, members string) *admin {
 	m.t.Helper()
-	a := &admin{t: m.t, env: maps.Clone(m.endpoints.CLI), patience: patience, every: 30 * time.Millisecond}
-	a.env["MATOOLKIT_HOME"], a.env["MATOOLKIT_TOKEN_STORE"] = m.path("home"), "file"
-	a.must("auth", "login")
+	a := signIn(m)
 	a.must("runbook", "publish", runbook)
 	var b app.BatchView
 	a.ask(&b, "batch", "create", name, members)
 	a.batch = strconv.Itoa(b.ID)
+	return a
+}
+
+func signIn(m *machine) *admin {
+	m.t.Helper()
+	a := &admin{t: m.t, env: maps.Clone(m.endpoints.CLI), patience: patience, every: 30 * time.Millisecond}
+	a.env["MATOOLKIT_HOME"], a.env["MATOOLKIT_TOKEN_STORE"] = m.path("home"), "file"
+	a.must("auth", "login")
 	return a
 }
 

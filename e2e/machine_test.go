@@ -36,11 +36,17 @@ type machine struct {
 	began     time.Time
 	dir       string
 	addresses system.Addresses
-	worker    map[string]string // what the worker's environment says differently
+	environment
 
 	mu        sync.Mutex
 	processes map[string]*system.Process
 	endpoints system.Endpoints
+}
+
+// environment is what the environment of the programs says differently.
+type environment struct {
+	handler map[string]string
+	worker  map[string]string
 }
 
 // newMachine starts the parts, each as a process or together as "everything", and
@@ -52,14 +58,14 @@ func newMachine(t *testing.T, parts ...string) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newMachineWith(t, body, map[string]string{"LAG_TIMEOUT_SECONDS": "0"}, parts...)
+	return newMachineWith(t, body, environment{worker: map[string]string{"LAG_TIMEOUT_SECONDS": "0"}}, parts...)
 }
 
 // newMachineWith is newMachine with other objects in the tenant and another
-// environment of the worker.
-func newMachineWith(t *testing.T, seed []byte, worker map[string]string, parts ...string) *machine {
+// environment.
+func newMachineWith(t *testing.T, seed []byte, env environment, parts ...string) *machine {
 	t.Helper()
-	m := &machine{t: t, began: time.Now(), dir: folder(t), addresses: addresses(t), worker: worker, processes: map[string]*system.Process{}}
+	m := &machine{t: t, began: time.Now(), dir: folder(t), addresses: addresses(t), environment: env, processes: map[string]*system.Process{}}
 	t.Cleanup(m.stop)
 	m.write("topology.json", topology(t))
 	for _, p := range parts {
@@ -134,6 +140,9 @@ func (m *machine) launch(name string) error {
 		"--topology", m.path("topology.json"), "--endpoints", ready,
 		"--servicebus", m.addresses.ServiceBus, "--cosmos", m.addresses.Cosmos, "--host", m.addresses.Host,
 		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant,
+	}
+	for name, value := range m.handler {
+		args = append(args, "--setting", name+"="+value)
 	}
 	switch name {
 	case workerProcess:

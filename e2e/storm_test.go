@@ -68,7 +68,7 @@ func storm(t *testing.T, w weather, seed uint64) {
 	all := people(random, w.members)
 	blows := schedule(random, w)
 
-	m := newMachineWith(t, encode(tenantOf(all)), map[string]string{"LAG_TIMEOUT_SECONDS": "2", "MAX_PARALLELISM": "32"}, separate...)
+	m := newMachineWith(t, encode(tenantOf(all)), environment{worker: map[string]string{"LAG_TIMEOUT_SECONDS": "2", "MAX_PARALLELISM": "32"}}, separate...)
 	if err := misbehave(m, encode(faultsOf(all, seed))); err != nil {
 		t.Fatal(err)
 	}
