@@ -9,7 +9,8 @@
 // read.
 //
 // Each query has a connection of its own, which is closed with its result. Nothing is
-// tried twice; whoever asks again decides that. No error quotes the connection.
+// tried twice; whoever asks again decides that. No error of this package quotes the
+// connection.
 //
 // What becomes of which type stands with [OpenSQL]. A value that has no stable JSON is an
 // error that names row and column, never a guess.

@@ -300,5 +300,3 @@ func TestSQLiteStuckBetweenRows(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func init() { Register("lite", "sqlite") }
