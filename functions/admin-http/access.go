@@ -47,10 +47,12 @@ func refuseToken(c *gin.Context, err error) {
 }
 
 // adminReads lets a request pass only if its caller may see what workers and sources
-// sent, which can hold anything.
-func (a *api) adminReads(c *gin.Context) {
-	if !c.GetBool(keyAdmin) {
-		refuse(c, http.StatusForbidden, errForbidden, "%s may not read the body of a message; that takes the app role %s", callerOf(c).Name, signin.RoleAdmin)
+// sent, which can hold anything. What that is, a refusal tells.
+func (a *api) adminReads(what string) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if !c.GetBool(keyAdmin) {
+			refuse(c, http.StatusForbidden, errForbidden, "%s may not read %s; that takes the app role %s", callerOf(c).Name, what, signin.RoleAdmin)
+		}
 	}
 }
 

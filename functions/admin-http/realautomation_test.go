@@ -52,6 +52,9 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	}
 	r.call(request{"PUT", "/api/runbooks/waves/automation", reader, jsonMedia, `{"enabled":true}`}, 403, &p)
 	r.call(request{"POST", "/api/runbooks/waves/query/preview", reader, "", ""}, 403, &p)
+	if !strings.Contains(p.Detail, "may not read the rows of a data source; that takes the app role Admin") {
+		t.Errorf("problem %+v", p)
+	}
 
 	// A query that fails says why, and not where.
 	send("POST", "runbooks/waves/query/preview", "", 409, &p)

@@ -119,6 +119,10 @@ func TestAutomation(t *testing.T) {
 	system.tick()
 	s.type_(0, "batch", "confirm-removals", "1", "--yes", "--reason", "they have left")
 	s.until("no removals are held", "batch", "removals", "1")
+	for _, key := range []string{"u2", "u3"} {
+		s.until(key, "batch", "steps", "1", "--status", "succeeded")
+	}
+	s.untilNot("on_member_removed", "batch", "members", "1")
 	s.type_(0, "batch", "members", "1")
 
 	// The file is away: the runbook tells, and its batch stays as it is.
@@ -339,7 +343,7 @@ func TestScheduledBatch(t *testing.T) {
 // scheduledScript is a batch that follows its schedule: it is filled, waits, is held up
 // by quiet hours, and has removals held for a while.
 func scheduledScript() *script {
-	due := start.Add(time.Hour)
+	due := start.Add(time.Hour) // a day before the batch starts
 	waiting := phase(1, "prepare", "pending", 4, 0, 0, 0)
 	waiting.DueAt = &due
 	quiet := waiting
@@ -382,15 +386,21 @@ func TestWatchShowsASchedule(t *testing.T) {
 	}
 	golden(t, "watch-schedule", out.String())
 
-	var drawn bytes.Buffer
-	s := scheduledScript()
-	s.looks = append(s.looks[:3:3], s.looks[7]) // the frame before the last is drawn before it ends
-	bars := cli.NewBars(&drawn, 200, false)
-	if _, _, err := follow(s, cli.WatchOptions{}, bars.Show); err != nil {
-		t.Fatal(err)
-	}
-	bars.Close()
-	if strings.Contains(drawn.String(), "completed  (matoolkit batch removals") {
-		t.Errorf("a batch that has ended asks to be looked at: %q", drawn.String())
+	for _, ended := range []bool{false, true} {
+		s := scheduledScript()
+		s.looks, s.change = s.looks[2:3], map[int]func(*app.BatchView){0: s.change[2]}
+		if ended {
+			s.looks[0].status = "cancelled"
+		}
+		var drawn bytes.Buffer
+		bars := cli.NewBars(&drawn, 200, false)
+		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, bars.Show); err != nil {
+			t.Fatal(err)
+		}
+		bars.Close()
+		want := "active, removals held, starts on 2026-01-03 04:04:00Z  (nothing runs; prepare is next, due on 2026-01-02 04:04:00Z)  (matoolkit batch removals 42)"
+		if strings.Contains(drawn.String(), want) == ended || strings.Contains(drawn.String(), "removals 42") == ended {
+			t.Errorf("ended %t: %q", ended, drawn.String())
+		}
 	}
 }

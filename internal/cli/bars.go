@@ -93,7 +93,7 @@ func (b *bars) head() string {
 	if p.Batch.ID == 0 {
 		return "looking"
 	}
-	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, batchStatus(p.Batch)))
+	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, batchStatus(p.Batch)+starts(p)))
 	switch hint := hint(p); {
 	case p.Lost != nil:
 		line += "  (the API cannot be reached, watching on)"

@@ -62,13 +62,24 @@ rollbacks:
 // until gives a command until it prints words, and does not show it.
 func (s *transcript) until(words string, args ...string) {
 	s.t.Helper()
+	s.repeat(words, true, args...)
+}
+
+// untilNot gives a command until it no longer prints words.
+func (s *transcript) untilNot(words string, args ...string) {
+	s.t.Helper()
+	s.repeat(words, false, args...)
+}
+
+func (s *transcript) repeat(words string, wanted bool, args ...string) {
+	s.t.Helper()
 	for {
 		out, err, _ := s.run(args...)
-		if strings.Contains(out+err, words) {
+		if strings.Contains(out+err, words) == wanted {
 			return
 		}
 		if pause(s.ctx, 10*time.Millisecond) != nil {
-			s.t.Fatalf("matoolkit %s never printed %q: %s%s", strings.Join(args, " "), words, out, err)
+			s.t.Fatalf("matoolkit %s: %q was not to be %t in the end: %s%s", strings.Join(args, " "), words, !wanted, out, err)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (l *lines) Show(p Progress) {
 	}
 	if p.Batch.Status != l.batch {
 		l.batch = p.Batch.Status
-		l.print(p, "batch %d is %s", p.Batch.ID, because(p.Batch.Status, p.Batch.Error))
+		l.print(p, "batch %d is %s", p.Batch.ID, because(p.Batch.Status+starts(p), p.Batch.Error))
 	}
 	if paused := p.Batch.Paused != nil; paused != l.paused {
 		l.paused = paused
@@ -129,6 +129,14 @@ func hint(p Progress) string {
 	return ""
 }
 
+// starts tells of a batch that follows its schedule when it will start.
+func starts(p Progress) string {
+	if !scheduled(p.Batch) || terminal(p.Batch) || !p.Batch.BatchStartTime.After(p.At) {
+		return ""
+	}
+	return ", starts on " + stamp(*p.Batch.BatchStartTime)
+}
+
 // held tells of removals that wait for somebody to decide, and where to look.
 func held(p Progress) string {
 	if p.Batch.Held == nil || terminal(p.Batch) {
@@ -181,6 +189,9 @@ func describePhase(p app.PhaseView, now time.Time) string {
 	}
 	if left > 0 {
 		parts = append(parts, "about "+round(left)+" left")
+	}
+	if p.Status == string(engine.PhasePending) && p.DueAt != nil && p.DueAt.After(now) {
+		parts = append(parts, "due on "+stamp(*p.DueAt))
 	}
 	if note := phaseNote(p); note != "" {
 		parts = append(parts, printable(note))

@@ -39,7 +39,8 @@ func (s *script) Batch(context.Context, int) (app.BatchView, error) {
 		b.Paused = &app.MarkView{By: "ada", At: start, Why: why}
 	}
 	if s.change != nil {
-		b.IsManual, b.BatchStartTime = false, &start
+		begins := start.Add(25 * time.Hour)
+		b.IsManual, b.BatchStartTime = false, &begins
 		if change := s.change[s.at]; change != nil {
 			change(&b)
 		}
