@@ -98,6 +98,7 @@ func TestAutomation(t *testing.T) {
 	system.tick()
 	s.type_(0, "automation", "status", "waves")
 	s.type_(0, "runbook", "list")
+	s.type_(0, "runbook", "get", "waves")
 	s.type_(0, "runbook", "get", "waves", "--output", "json")
 	s.type_(0, "batch", "list")
 	s.type_(0, "batch", "get", "1")
@@ -126,11 +127,12 @@ func TestAutomation(t *testing.T) {
 	s.type_(0, "batch", "members", "1")
 
 	// The file is away: the runbook tells, and its batch stays as it is.
+	system.tick()
 	check(t, os.Remove(system.people))
 	system.tick()
 	s.type_(0, "automation", "status", "waves")
 	s.type_(0, "runbook", "list")
-	s.type_(0, "runbook", "get", "waves", "--quiet")
+	s.type_(0, "runbook", "get", "waves")
 	s.type_(0, "automation", "disable", "waves")
 	s.type_(0, "automation", "status", "waves", "--output", "json")
 	shown := s.String()

@@ -204,14 +204,10 @@ func (c *console) tellAutomation(v app.RunbookView) {
 		c.notice("Automation is on.")
 	}
 	if v.LastError != "" {
-		at := ""
-		if v.LastErrorAt != nil {
-			at = " on " + stamp(*v.LastErrorAt)
-		}
-		c.notice("Its data source failed%s: %s", at, printable(v.LastError))
+		c.notice("%s: %s", lastFailure(app.AutomationView{LastErrorAt: v.LastErrorAt}), printable(v.LastError))
 	}
 	if v.Held > 0 {
-		c.notice("Removals are held in %s; see: matoolkit automation status %s", batches(v.Held), shellWord(v.Name))
+		c.notice("At the last tick removals were held in %s; see: matoolkit automation status %s", batches(v.Held), shellWord(v.Name))
 	}
 }
 
