@@ -40,6 +40,7 @@ tenant with Graph and Exchange. Nothing leaves the machine.`,
 type upFlags struct {
 	config    system.Config
 	parts     []string
+	settings  []string
 	ephemeral bool
 	free      bool
 	endpoints string
@@ -56,6 +57,7 @@ func upCommand() *cobra.Command {
 		Short: "Start the parts and keep them running until Ctrl-C",
 		Example: `  matoolkit local up                        state in .data, the documented ports
   matoolkit local up --ephemeral            keep nothing
+  matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
   matoolkit local up --parts servicebus     one part only, the others elsewhere`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -71,6 +73,7 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.AppDir, "app", "dist", "the staged Functions app")
 	flags.BoolVar(&f.config.AutoApprove, "auto-approve", false, "approve every sign-in as the administrator, without a browser")
 	flags.StringSliceVar(&f.config.Workers, "worker-id", []string{"worker-01"}, "the workers that have a subscription")
+	flags.StringArrayVar(&f.settings, "setting", nil, "an app setting of the handler, NAME=VALUE, such as the connection that a runbook's data_source names; can be given again")
 	flags.StringVar(&f.topology, "topology", "", "topics and subscriptions, as the emulator's Config.json (default: what matoolkit needs)")
 	flags.StringSliceVar(&f.parts, "parts", nil, "only these: servicebus, cosmos, identity, host")
 	flags.StringVar(&f.config.Addresses.ServiceBus, "servicebus", d.ServiceBus, "address of Service Bus (AMQP)")
@@ -91,8 +94,29 @@ func upCommand() *cobra.Command {
 	return c
 }
 
-func up(ctx context.Context, f *upFlags, out, log io.Writer) error {
+// settings reads NAME=VALUE. A value may have anything in it, a comma or another "=" of
+// a connection string too; it may be a secret, so no error quotes it.
+func settings(all []string) (map[string]string, error) {
+	read := map[string]string{}
+	for _, text := range all {
+		name, value, ok := strings.Cut(text, "=")
+		_, again := read[name]
+		switch {
+		case !ok || name == "":
+			return nil, cli.Usage(errors.New("--setting: it is NAME=VALUE"))
+		case again:
+			return nil, cli.Usage(fmt.Errorf("--setting: %s is given twice", name))
+		}
+		read[name] = value
+	}
+	return read, nil
+}
+
+func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	c := f.config
+	if c.Settings, err = settings(f.settings); err != nil {
+		return err
+	}
 	for _, p := range f.parts {
 		if !slices.Contains(system.AllParts(), system.Part(p)) {
 			return cli.Usage(fmt.Errorf("--parts: there is no part %q; there are servicebus, cosmos, identity and host", p))

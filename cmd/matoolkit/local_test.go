@@ -15,6 +15,8 @@ func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
 		"local env --for nobody":                      `no environment for "nobody"`,
 		"local up --ephemeral --data-dir x":           "ephemeral data-dir",
 		"local up --free-ports --host 127.0.0.1:1":    "free-ports",
+		"local up --setting PEOPLE":                   "NAME=VALUE",
+		"local up --setting A=1 --setting A=2":        "A is given twice",
 		"local up --no-such-flag":                     "no-such-flag",
 		"local demo --app nowhere --worker nothing x": "x",
 	} {
@@ -25,5 +27,16 @@ func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
 		if status := cli.Execute(t.Context(), root); status != cli.ExitUsage || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %q", args, status, errs.String())
 		}
+	}
+}
+
+func TestSettingsAreTakenAsTheyAre(t *testing.T) {
+	t.Parallel()
+	got, err := settings([]string{"PEOPLE=Server=tcp:127.0.0.1,1433;Database=people;Password=a=b", "EMPTY="})
+	if err != nil || len(got) != 2 || got["PEOPLE"] != "Server=tcp:127.0.0.1,1433;Database=people;Password=a=b" || got["EMPTY"] != "" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := settings([]string{"=secret"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
 	}
 }
