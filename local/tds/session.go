@@ -45,7 +45,7 @@ func (s *Server) serve(c net.Conn) {
 			return
 		case <-session.attention:
 			// It came after the answer that it was for.
-			if session.stopped(newReply(conn, packetReply)) != nil {
+			if session.acknowledge() != nil {
 				return
 			}
 		case m, ok := <-requests:
@@ -243,8 +243,19 @@ func (c *session) rows(r *reply, result encoded) (done bool, err error) {
 	return true, r.end()
 }
 
-// stopped acknowledges an Attention ([MS-TDS] 2.2.1.7): the answer ends where it is.
+// stopped ends an answer where it is, since the client asked for that.
 func (c *session) stopped(r *reply) error {
+	r.add(doneToken(doneError, 0, 0))
+	if err := r.end(); err != nil {
+		return err
+	}
+	return c.acknowledge()
+}
+
+// acknowledge answers an Attention ([MS-TDS] 2.2.1.7), in a message of its own: clients wait
+// for one after that of the answer.
+func (c *session) acknowledge() error {
+	r := newReply(c.conn, packetReply)
 	r.add(doneToken(doneAttention, 0, 0))
 	return r.end()
 }

@@ -15,7 +15,7 @@ func init() { Register("lite", "sqlite") }
 // is the name of a file in the directory that it runs in. It gives times as Go has them.
 func TestOtherDrivers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	db, err := sql.Open("sqlite", "lite:people.db")
+	db, err := sql.Open("sqlite", "lite:people.db?_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Fatal(err)
 	}
