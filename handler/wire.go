@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
@@ -45,18 +44,20 @@ func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
 	if transport, ok := client.Transport.(*http.Transport); ok {
 		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 2*connections, connections
 	}
-	credential, err := s.credential(client)
+	identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
+		ClientOptions: policy.ClientOptions{Transport: client},
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the app's identity: %w", err)
 	}
 	stored, err := store.Open(store.Config{
 		Endpoint: s.cosmosEndpoint, Database: s.cosmosDatabase, Container: s.cosmosContainer,
-		Key: s.cosmosKey, Credential: credential, HTTPClient: client,
+		Key: s.cosmosKey, Credential: identity, HTTPClient: client,
 	})
 	if err != nil {
 		return nil, err
 	}
-	sender, err := bus.Dial(bus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: credential})
+	sender, err := bus.Dial(bus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: identity})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
 		return nil, err
 	}
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
-	a := app.New(app.Config{Store: stored, Bus: sender, Now: s.now, Log: log, Functions: functions()})
+	a := app.New(app.Config{Store: stored, Bus: sender, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client)})
 	triggers := invocation.NewServer(invocation.Config{
 		Functions: map[string]invocation.Func{
 			schedulertimer.Name:     schedulertimer.New(a),
@@ -91,20 +92,6 @@ func route(triggers, api http.Handler) http.Handler {
 		}
 		triggers.ServeHTTP(w, r)
 	})
-}
-
-// credential is the app's identity, nil where keys make it needless.
-func (s settings) credential(client *http.Client) (azcore.TokenCredential, error) {
-	if s.cosmosKey != "" && s.serviceBusConnection != "" {
-		return nil, nil
-	}
-	credential, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
-		ClientOptions: policy.ClientOptions{Transport: client},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the app's identity: %w", err)
-	}
-	return credential, nil
 }
 
 func (w *wiring) close() {

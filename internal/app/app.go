@@ -52,6 +52,9 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	if c.Sources == nil {
+		c.Sources = &datasource.Reader{}
+	}
 	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), callable: c.Functions, sources: c.Sources}
 }
 

@@ -141,16 +141,24 @@ func (a *App) automationView(ctx context.Context, name string, setting automatio
 		LastRunAt: s.LastRunAt, LastGoodAt: s.LastGoodAt, LastError: s.LastError, LastErrorAt: s.LastErrorAt,
 		Milliseconds: s.Milliseconds, Rows: s.Rows, ProblemCount: s.ProblemCount, Problems: rowProblems(s.Problems),
 	}
-	for _, id := range s.Held { // an administrator may have decided since
+	view.Held, err = a.stillHeld(ctx, s.Held)
+	return view, err
+}
+
+// stillHeld tells of the batches of which removals were held at the last tick and still
+// are: an administrator may have decided since.
+func (a *App) stillHeld(ctx context.Context, batches []int) ([]HeldSummary, error) {
+	var held []HeldSummary
+	for _, id := range batches {
 		b, err := a.batch(ctx, id)
 		if err != nil {
-			return AutomationView{}, err
+			return nil, err
 		}
-		if held := heldSummary(&b.Doc); held != nil {
-			view.Held = append(view.Held, *held)
+		if h := heldSummary(&b.Doc); h != nil {
+			held = append(held, *h)
 		}
 	}
-	return view, nil
+	return held, nil
 }
 
 func rowProblems(problems []schedule.Problem) []RowProblem {

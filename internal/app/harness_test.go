@@ -17,7 +17,11 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
+	"github.com/matoolkit/matoolkit/internal/datasource/database"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -34,6 +38,8 @@ type world struct {
 	broker *servicebus.Server
 	bus    *bus.Azure
 	client *azservicebus.Client
+
+	env map[string]string // of the processes: what the runbooks' data sources are
 
 	mu   sync.Mutex
 	jobs []message.Job // in the order they were taken
@@ -70,7 +76,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.broker.Close() })
-	config := store.Config{Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}
+	config := w.storeConfig()
 	if now != nil {
 		config.HTTPClient = direct{w.cosmos} // a stage is quick: its requests spare the network
 	}
@@ -84,11 +90,26 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.bus.Close(context.Background()) })
-	if w.client, err = azservicebus.NewClientFromConnectionString(w.broker.ConnectionString(), nil); err != nil {
+	// The client's own four seconds between tries are long for a broker that is next door.
+	soon := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{MaxRetries: 50, RetryDelay: 5 * time.Millisecond, MaxRetryDelay: 50 * time.Millisecond}}
+	if w.client, err = azservicebus.NewClientFromConnectionString(w.broker.ConnectionString(), soon); err != nil {
 		t.Fatal(err)
 	}
-	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Now: now, Log: slog.New(slog.DiscardHandler)})
+	w.env = map[string]string{}
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Now: now, Log: slog.New(slog.DiscardHandler), Sources: w.sources()})
 	return w
+}
+
+// sources read what the environment of this world names.
+func (w *world) sources() *datasource.Reader {
+	return &datasource.Reader{
+		Sources: map[string]datasource.Open{runbook.SourceSQL: database.OpenSQL, runbook.SourceCSV: csvfile.Open},
+		Getenv:  func(name string) string { return w.env[name] },
+	}
+}
+
+func (w *world) storeConfig() store.Config {
+	return store.Config{Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}
 }
 
 // direct carries requests to the store without a connection.

@@ -15,6 +15,9 @@ import (
 // previewTime is for how long a preview goes on: Azure gives a request that long.
 const previewTime = 3 * time.Minute
 
+// maxSample is about how many bytes of rows a preview shows.
+const maxSample = 8 << 20
+
 // PreviewView is what a runbook's query returns now and what the next tick would make
 // of it.
 type PreviewView struct {
@@ -67,12 +70,14 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 		Sample: []map[string]json.RawMessage{}, Groups: []PreviewGroup{}, Problems: []RowProblem{},
 	}
 	began := time.Now()
+	room := maxSample
 	s.watch = func(columns []string, values []json.RawMessage) {
 		view.Columns = columns
-		if len(view.Sample) < limit(ListOptions{Limit: sample}) && values != nil {
+		if len(view.Sample) < limit(ListOptions{Limit: sample}) && room > 0 && values != nil {
 			row := make(map[string]json.RawMessage, len(columns))
 			for i, column := range columns {
 				row[column] = slices.Clone(values[i])
+				room -= len(column) + len(values[i])
 			}
 			view.Sample = append(view.Sample, row)
 		}

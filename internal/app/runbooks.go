@@ -97,7 +97,11 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 			return RunbookView{}, a.outward(err)
 		}
 		view.Warnings = slices.Concat(diagnostics, checkFunctions(yaml, rb, a.callable))
-		return view, nil
+		views := []RunbookView{view}
+		if err := a.automated(ctx, views); err != nil {
+			return RunbookView{}, a.outward(err)
+		}
+		return views[0], nil
 	}
 }
 
@@ -178,7 +182,12 @@ func (a *App) automated(ctx context.Context, views []RunbookView) error {
 	}
 	for _, s := range last {
 		v := at[s.Doc.Runbook]
-		v.LastError, v.LastErrorAt, v.Held = s.Doc.LastError, s.Doc.LastErrorAt, len(s.Doc.Held)
+		v.LastError, v.LastErrorAt = s.Doc.LastError, s.Doc.LastErrorAt
+		held, err := a.stillHeld(ctx, s.Doc.Held)
+		if err != nil {
+			return err
+		}
+		v.Held = len(held)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func newStage(t testing.TB, hard bool) *stage {
 	clock.ns.Store(dawn.UnixNano())
 	seed := uint64(time.Now().UnixNano())
 	s := &stage{world: newWorldAt(t, clock.Now), hard: hard, clock: clock, said: map[string]func() (string, error){}, rng: rand.New(rand.NewPCG(seed, 0))}
-	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: slog.New(slog.DiscardHandler)})
+	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
 	t.Cleanup(func() {
 		if t.Failed() && hard {
 			t.Logf("the order of messages was drawn from seed %d", seed)

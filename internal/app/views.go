@@ -40,7 +40,7 @@ type RunbookView struct {
 	Enabled     bool                 `json:"automationEnabled"`   // its batches are made by themselves
 	LastError   string               `json:"lastError,omitempty"` // of the last tick, where it went wrong
 	LastErrorAt *time.Time           `json:"lastErrorAt,omitempty"`
-	Held        int                  `json:"heldRemovals,omitempty"` // batches of which removals were held at the last tick
+	Held        int                  `json:"heldRemovals,omitempty"` // batches of which removals are held
 	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`     // only in the answer to a publish
 	Unchanged   bool                 `json:"unchanged,omitempty"`    // a publish of what was already active
 }

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
+	"github.com/matoolkit/matoolkit/internal/datasource/database"
+	"github.com/matoolkit/matoolkit/internal/datasource/databricks"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// sources reads every kind of data source that a runbook can have. The connections
+// are app settings, whose names the runbooks give.
+func sources(identity azcore.TokenCredential, client *http.Client) *datasource.Reader {
+	return &datasource.Reader{
+		Sources: map[string]datasource.Open{
+			runbook.SourceDataverse:  database.OpenDataverse,
+			runbook.SourceDatabricks: databricks.Open,
+			runbook.SourceSQL:        database.OpenSQL,
+			runbook.SourceCSV:        csvfile.Open,
+		},
+		Credential: identity,
+		HTTPClient: client,
+		// A row that is too long for a member is that row's fault alone, up to here.
+		Limits: datasource.Limits{RowBytes: 1 << 20},
+	}
+}

@@ -1,0 +1,120 @@
+package app_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// table is a database with the people of a runbook, which a test changes as it goes.
+type table struct {
+	s  *stage
+	db *sql.DB
+}
+
+// people makes the database that the environment variable PEOPLE names, with one
+// table: upn, name, start.
+func (s *stage) table() *table {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "people.db")
+	db, err := sql.Open("sqlite", "file:"+file)
+	must(s, 0, err)
+	s.t.Cleanup(func() { _ = db.Close() })
+	s.env["PEOPLE"] = "sqlite:" + file
+	p := &table{s: s, db: db}
+	p.exec("CREATE TABLE people (Upn TEXT, Name TEXT, Start TEXT)")
+	return p
+}
+
+func (p *table) exec(query string, args ...any) {
+	p.s.t.Helper()
+	_, err := p.db.ExecContext(p.s.ctx, query, args...)
+	must(p.s, 0, err)
+}
+
+// put writes people with a start each; those who are there are changed.
+func (p *table) put(start time.Time, names ...string) {
+	p.s.t.Helper()
+	for _, name := range names {
+		p.exec("DELETE FROM people WHERE Upn = ?", name+"@x")
+		p.exec("INSERT INTO people VALUES (?, ?, ?)", name+"@x", strings.ToUpper(name), start.UTC().Format(time.RFC3339))
+	}
+}
+
+func (p *table) drop(names ...string) {
+	p.s.t.Helper()
+	for _, name := range names {
+		p.exec("DELETE FROM people WHERE Upn = ?", name+"@x")
+	}
+}
+
+// crowd are the names of so many people.
+func crowd(n int) []string {
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("p%03d", i))
+	}
+	return names
+}
+
+// found is a runbook whose members are found in the table. Its phases are given, as
+// name offset function, and more is added to its end.
+func found(phases []string, more string) string {
+	yaml := `name: found
+data_source:
+  type: sql
+  connection: PEOPLE
+  query: SELECT Upn, Name, Start FROM people
+  primary_key: Upn
+  batch_time_column: Start
+phases:
+`
+	for _, p := range phases {
+		f := strings.Fields(p)
+		yaml += fmt.Sprintf("  - name: %s\n    offset: %s\n    steps:\n      - {name: only, worker_id: worker-01, function: %s, params: {Upn: \"{{Upn}}\", Name: \"{{Name}}\"}}\n", f[0], f[1], f[2])
+	}
+	return yaml + more
+}
+
+// automate turns automation on.
+func (s *stage) automate(runbook string) {
+	s.t.Helper()
+	v, err := s.app.SetAutomation(s.ctx, ada, runbook, true)
+	if must(s, v, err); !v.Enabled || v.EnabledBy != ada.Name {
+		s.t.Fatalf("%+v", v)
+	}
+}
+
+func (s *stage) automation(runbook string) app.AutomationView {
+	s.t.Helper()
+	v, err := s.app.Automation(s.ctx, runbook)
+	return must(s, v, err)
+}
+
+// batches tells of all batches: when each starts, how it stands and who is in it.
+func (s *stage) wantBatches(want ...string) {
+	s.t.Helper()
+	var got []string
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, 0, err)
+	for i := len(page.Items) - 1; i >= 0; i-- {
+		b := page.Items[i]
+		members, err := s.app.Members(s.ctx, b.ID, app.ListOptions{Limit: 1000})
+		must(s, 0, err)
+		var who []string
+		for _, m := range members.Items {
+			mark := map[string]string{"removed": "-", "failed": "!"}[m.Status]
+			who = append(who, mark+strings.TrimSuffix(m.Key, "@x"))
+		}
+		got = append(got, fmt.Sprintf("%d %s %s: %s", b.ID, b.BatchStartTime.Format("02 15:04"), b.Status, strings.Join(who, " ")))
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		s.t.Fatalf("batches:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
