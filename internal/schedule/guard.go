@@ -19,8 +19,8 @@ func (p *planner) guard() {
 		slices.SortFunc(d.leaving, func(a, b Removal) int {
 			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Member, b.Member))
 		})
-		if d.HeldOf > 0 {
-			d.active = min(d.active, d.HeldOf)
+		if d.HeldOf > 0 { // of those who came since, many may leave as well
+			d.active = max(min(d.active, d.HeldOf), len(d.leaving))
 		}
 		reason := p.doubt()
 		if reason == "" && !d.Filling {
