@@ -1,0 +1,750 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+var (
+	sourceSeed  = flag.Uint64("sources.seed", 0, "replay this seed of the data source test, and print what happens")
+	sourceFrom  = flag.Uint64("sources.from", 1, "the first seed of the data source test")
+	sourceSeeds = flag.Uint64("sources.seeds", 24, "how many seeds of the data source test are run")
+)
+
+// A data source changes at random, ticks come, die and meet each other, time passes and
+// administrators decide. At no moment is anybody in two places, or gone without a good
+// reason; and when the source stands still, everybody is where it has them.
+func TestBatchesFollowADataSourceWhateverHappens(t *testing.T) {
+	t.Parallel()
+	from, to := *sourceFrom, *sourceFrom+*sourceSeeds
+	if *sourceSeed != 0 {
+		from, to = *sourceSeed, *sourceSeed+1
+	}
+	for seed := from; seed < to; seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			f := newFollower(t, seed)
+			for range 40 {
+				f.step()
+			}
+			f.standStill()
+			f.s.verify()
+		})
+	}
+}
+
+// follower is a stage whose batches follow a table, and what is to come of that.
+type follower struct {
+	s     *stage
+	rng   *rand.Rand
+	table *table
+	guard float64 // percent
+
+	people    map[string]person // by name, those who have a row
+	emptied   bool              // the query returns nothing, for now
+	automated bool
+	confirmed map[place]bool // whose removal an administrator confirmed, or asked for
+	invited   map[place]bool // whom an administrator added
+	told      []string       // what happened so far
+}
+
+// person is what the table has of somebody.
+type person struct {
+	start time.Time
+	name  string
+	flaw  string // what is wrong with the row; empty for nothing
+}
+
+// place is a member of a batch.
+type place struct{ batch, member int }
+
+// The flaws of a row. One without a key may be anybody's.
+const (
+	badTime = "a time that cannot be read"
+	noTime  = "no time"
+	twice   = "two rows"
+	keyless = "no key"
+)
+
+const crowded = 14 // people there are at most
+
+// The last of these does not act on anything within the time of a test, the first ends.
+var someStarts = []time.Time{dawn.Add(25 * time.Minute), dawn.Add(80 * time.Minute), dawn.Add(30 * time.Hour), dawn.Add(5 * day)}
+
+func newFollower(t *testing.T, seed uint64) *follower {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	s := newStage(t, rng.IntN(2) == 0)
+	s.rng = rand.New(rand.NewPCG(seed, 1))
+	f := &follower{
+		s: s, rng: rng, people: map[string]person{}, confirmed: map[place]bool{}, invited: map[place]bool{},
+		guard: []float64{20, 34, 50, 100}[rng.IntN(4)],
+	}
+	t.Cleanup(func() {
+		if t.Failed() || *sourceSeed != 0 {
+			t.Logf("replay it with\n  go test ./internal/app -run TestBatchesFollowADataSource -sources.seed %d\n%s", seed, strings.Join(f.told, "\n"))
+		}
+	})
+	s.script = script{"Switch": func(j message.Job) (string, error) {
+		if strings.Contains(string(j.Parameters), `"p013@x"`) {
+			return "", errNo
+		}
+		return "true", nil
+	}}
+	f.table = s.table()
+	more := ""
+	if rng.IntN(2) == 0 {
+		more = "on_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n"
+	}
+	s.publish(strings.Replace(found(twoPhases, more), "batch_time_column: Start", fmt.Sprintf("batch_time_column: Start\n  removal_guard: %g%%", f.guard), 1))
+	f.tell("guard %g%%, hard %t, removal steps %t", f.guard, s.hard, more != "")
+	for range 8 {
+		f.put()
+	}
+	f.automate()
+	return f
+}
+
+func (f *follower) tell(format string, args ...any) {
+	f.told = append(f.told, fmt.Sprintf("%s %s", f.s.clock.Now().Format("15:04:05"), fmt.Sprintf(format, args...)))
+}
+
+// step does one thing, and looks at what came of it.
+func (f *follower) step() {
+	f.s.t.Helper()
+	before := f.look()
+	act := []func(){
+		f.put, f.put, f.put, f.put, f.change, f.drop, f.drop, f.flaw, f.flaw, f.mend, f.mend, f.empty,
+		f.tick, f.tick, f.tick, f.tick, f.tick, f.tick, f.ticks, f.ticks, f.dyingTick, f.dyingTick, f.dyingTick,
+		f.pass, f.pass, f.pass, f.pass, f.decide, f.decide, f.automate, f.removeByHand, f.addByHand, f.byHand,
+	}[f.rng.IntN(33)]
+	act()
+	f.compare(before, f.look())
+}
+
+// What happens to the table.
+
+func (f *follower) anybody() string { return fmt.Sprintf("p%03d", f.rng.IntN(crowded)) }
+
+// somebody has a row; empty where nobody does.
+func (f *follower) somebody() string {
+	names := slices.Sorted(maps.Keys(f.people))
+	if len(names) == 0 {
+		return ""
+	}
+	return names[f.rng.IntN(len(names))]
+}
+
+// put adds somebody, or gives them another time.
+func (f *follower) put() {
+	name, start := f.anybody(), someStarts[f.rng.IntN(len(someStarts))]
+	f.people[name] = person{start: start, name: "Name of " + name}
+	f.tell("%s starts on %s", name, start.Format("02 15:04"))
+	f.write()
+}
+
+func (f *follower) change() {
+	if name := f.somebody(); name != "" {
+		p := f.people[name]
+		p.name = fmt.Sprintf("Name %d of %s", f.rng.IntN(100), name)
+		f.people[name] = p
+		f.tell("%s is called %s", name, p.name)
+		f.write()
+	}
+}
+
+func (f *follower) drop() {
+	if name := f.somebody(); name != "" {
+		delete(f.people, name)
+		f.tell("%s has no row any more", name)
+		f.write()
+	}
+}
+
+func (f *follower) flaw() {
+	if name := f.somebody(); name != "" {
+		p := f.people[name]
+		p.flaw = []string{badTime, noTime, twice, keyless}[f.rng.IntN(4)]
+		f.people[name] = p
+		f.tell("%s has %s", name, p.flaw)
+		f.write()
+	}
+}
+
+func (f *follower) mend() {
+	f.emptied = false
+	for name, p := range f.people {
+		p.flaw = ""
+		f.people[name] = p
+	}
+	f.tell("all rows are good")
+	f.write()
+}
+
+func (f *follower) empty() {
+	f.emptied = true
+	f.tell("the table is empty")
+	f.write()
+}
+
+// write brings the table to what the people are, in any order.
+func (f *follower) write() {
+	f.s.t.Helper()
+	f.table.exec("DELETE FROM people")
+	if f.emptied || len(f.people) == 0 {
+		return
+	}
+	var rows []string
+	var args []any
+	names := slices.Sorted(maps.Keys(f.people))
+	f.rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
+		p := f.people[name]
+		var key, start any = name + "@x", p.start.Format(time.RFC3339)
+		switch p.flaw {
+		case badTime:
+			start = "soon"
+		case noTime:
+			start = nil
+		case keyless:
+			key = ""
+		}
+		for range 1 + strings.Count(p.flaw, twice) {
+			rows, args = append(rows, "(?, ?, ?)"), append(args, key, p.name, start)
+		}
+	}
+	f.table.exec("INSERT INTO people VALUES "+strings.Join(rows, ", "), args...)
+}
+
+// What the scheduler does.
+
+func (f *follower) process() *app.App {
+	if f.rng.IntN(2) == 0 {
+		return f.s.other
+	}
+	return f.s.app
+}
+
+func (f *follower) tick() {
+	f.s.t.Helper()
+	f.tell("tick")
+	must(f.s, 0, f.process().Tick(f.s.ctx))
+	f.s.settle()
+	f.wentWell()
+}
+
+// wentWell holds against the last tick that anything failed in it.
+func (f *follower) wentWell() {
+	f.s.t.Helper()
+	if v := f.s.automation("found"); v.LastError != "" {
+		f.wrong(f.look(), "the tick failed: %s", v.LastError)
+	}
+}
+
+func (f *follower) ticks() {
+	f.s.t.Helper()
+	f.tell("two ticks at once")
+	ended := make(chan error, 2)
+	for _, a := range []*app.App{f.s.app, f.s.other} {
+		go func() { ended <- a.Tick(f.s.ctx) }()
+	}
+	first, second := <-ended, <-ended
+	must(f.s, 0, first)
+	must(f.s, 0, second)
+	f.s.settle()
+	f.wentWell()
+}
+
+func (f *follower) dyingTick() {
+	f.s.t.Helper()
+	write := 1 + f.rng.IntN(14)
+	died := f.s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+	f.tell("a tick that is to die after write %d, and did: %t", write, died)
+	f.s.settle()
+}
+
+func (f *follower) pass() {
+	f.s.t.Helper()
+	d := time.Duration(1+f.rng.IntN(20)) * time.Minute
+	f.tell("%s pass", d)
+	f.s.pass(d)
+}
+
+// What administrators do.
+
+func (f *follower) automate() {
+	f.s.t.Helper()
+	f.automated = !f.automated || f.rng.IntN(2) == 0
+	f.tell("automation is on: %t", f.automated)
+	v, err := f.s.app.SetAutomation(f.s.ctx, ada, "found", f.automated)
+	must(f.s, v, err)
+}
+
+// decide confirms or discards what is held somewhere.
+func (f *follower) decide() {
+	f.s.t.Helper()
+	now := f.look()
+	for _, id := range now.ids() {
+		if now.batches[id].undecided() {
+			f.decideOf(id, f.rng.IntN(2) == 0)
+			if f.rng.IntN(2) == 0 { // or a tick may come before those who were confirmed are out
+				f.s.settle()
+			}
+			return
+		}
+	}
+}
+
+// decideAll confirms what is held anywhere. That may bring the end of a batch about.
+func (f *follower) decideAll() (any bool) {
+	f.s.t.Helper()
+	for {
+		now := f.look()
+		ids := now.ids()
+		at := slices.IndexFunc(ids, func(id int) bool { return now.batches[id].undecided() })
+		if at < 0 {
+			return any
+		}
+		f.decideOf(ids[at], true)
+		f.s.settle()
+		any = true
+	}
+}
+
+func (f *follower) decideOf(batch int, confirm bool) {
+	f.s.t.Helper()
+	held, err := f.s.app.HeldRemovals(f.s.ctx, batch, app.ListOptions{Limit: 200})
+	must(f.s, held, err)
+	do := f.s.app.DiscardRemovals
+	if confirm {
+		do = f.s.other.ConfirmRemovals
+		for _, m := range held.Items {
+			f.confirmed[place{batch, m.ID}] = true
+		}
+	}
+	var who []string
+	for _, m := range held.Items {
+		who = append(who, m.Key)
+	}
+	f.tell("of batch %d the removals are confirmed (or else discarded): %t: %s", batch, confirm, strings.Join(who, " "))
+	v, err := do(f.s.ctx, ada, batch, held.Revision, "")
+	must(f.s, v, err)
+}
+
+func (f *follower) removeByHand() {
+	f.s.t.Helper()
+	now := f.look()
+	var all []place
+	for _, id := range now.ids() {
+		if now.batches[id].live() {
+			for _, m := range now.batches[id].members {
+				if m.Status == engine.MemberActive {
+					all = append(all, place{id, m.ID})
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	p := all[f.rng.IntN(len(all))]
+	f.confirmed[p] = true
+	_, err := f.s.app.RemoveMember(f.s.ctx, ada, p.batch, p.member, "")
+	f.tell("an administrator removes member %d of batch %d: %v", p.member, p.batch, err)
+	must(f.s, 0, err)
+	f.s.settle()
+}
+
+// nobodyYet is somebody who is in no batch that has not ended; empty where there is none.
+func (f *follower) nobodyYet(now sight) string {
+	for range crowded {
+		if name := f.anybody(); len(now.homes(name+"@x")) == 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+func (f *follower) addByHand() {
+	f.s.t.Helper()
+	now := f.look()
+	var live []int
+	for _, id := range now.ids() {
+		if now.batches[id].live() {
+			live = append(live, id)
+		}
+	}
+	name := f.nobodyYet(now)
+	if len(live) == 0 || name == "" {
+		return
+	}
+	id := live[f.rng.IntN(len(live))]
+	_, err := f.s.other.AddMembers(f.s.ctx, ada, id, []byte("Upn,Name\n"+name+"@x,Guest "+name+"\n"))
+	f.tell("an administrator adds %s to batch %d: %v", name, id, err)
+	must(f.s, 0, err)
+	f.invited[place{id, len(f.look().batches[id].members)}] = true
+	f.s.settle()
+}
+
+// byHand makes a batch that is advanced by hand, which nobody does.
+func (f *follower) byHand() {
+	f.s.t.Helper()
+	if name := f.nobodyYet(f.look()); name != "" && f.rng.IntN(3) == 0 {
+		b := f.s.batch("found", "Upn,Name\n"+name+"@x,Guest "+name+"\n")
+		f.tell("an administrator makes batch %d of %s", b.ID, name)
+		f.s.settle()
+	}
+}
+
+// What is to be seen.
+
+// sight is all that is stored of the batches.
+type sight struct{ batches map[int]seen }
+
+type seen struct {
+	engine.Batch
+	members []engine.Member
+	kept    []int // members whose removal was discarded
+}
+
+func (b seen) live() bool { return !b.Status.Terminal() }
+
+// undecided tells whether removals wait for an administrator.
+func (b seen) undecided() bool { return b.live() && b.Held != nil && b.Held.Confirmed == nil }
+
+func (n sight) ids() []int { return slices.Sorted(maps.Keys(n.batches)) }
+
+// homes are where somebody is a member, of batches that have not ended.
+func (n sight) homes(key string) (homes []place) {
+	for _, id := range n.ids() {
+		if !n.batches[id].live() {
+			continue
+		}
+		for _, m := range n.batches[id].members {
+			if m.Key == key && m.Status != engine.MemberRemoved {
+				homes = append(homes, place{id, m.ID})
+			}
+		}
+	}
+	return homes
+}
+
+func (n sight) member(p place) engine.Member { return n.batches[p.batch].members[p.member-1] }
+
+func (n sight) String() string {
+	var out []string
+	for _, id := range n.ids() {
+		b := n.batches[id]
+		text := fmt.Sprintf("  batch %d", id)
+		if !b.Manual {
+			text += b.StartTime.Format(" 02 15:04")
+		}
+		text += fmt.Sprintf(" %s filling %t held %+v kept %v:", b.Status, b.Filling, b.Held, b.kept)
+		for _, m := range b.members {
+			text += fmt.Sprintf(" %s=%s", m.Key, m.Status)
+			if m.RemovedBy != "" {
+				text += " by " + m.RemovedBy
+			}
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n")
+}
+
+func (f *follower) look() sight {
+	f.s.t.Helper()
+	type line struct {
+		ID int `json:"id"`
+	}
+	type hold struct {
+		Kept []int `json:"kept"`
+	}
+	n := sight{map[int]seen{}}
+	lines, err := store.All[line](f.s.ctx, f.s.store, store.PartitionBatches, "SELECT * FROM c WHERE c.type = 'entry'")
+	must(f.s, 0, err)
+	for _, l := range lines {
+		id := l.Doc.ID
+		batches, err := store.All[engine.Batch](f.s.ctx, f.s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'batch'")
+		must(f.s, 0, err)
+		if len(batches) == 0 { // its number was taken, and whoever did died
+			continue
+		}
+		b := seen{Batch: batches[0].Doc}
+		members, err := store.All[engine.Member](f.s.ctx, f.s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'member' ORDER BY c.id")
+		must(f.s, 0, err)
+		for _, m := range members {
+			b.members = append(b.members, m.Doc)
+		}
+		holds, err := store.All[hold](f.s.ctx, f.s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'hold'")
+		must(f.s, 0, err)
+		for _, h := range holds {
+			b.kept = h.Doc.Kept
+		}
+		n.batches[id] = b
+	}
+	return n
+}
+
+// wrong reports what must not be.
+func (f *follower) wrong(now sight, format string, args ...any) {
+	f.s.t.Helper()
+	f.s.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), now)
+}
+
+// compare holds a step against what no step may do.
+func (f *follower) compare(before, now sight) {
+	f.s.t.Helper()
+	homes := map[string]int{}
+	for _, id := range now.ids() {
+		b := now.batches[id]
+		for _, m := range b.members {
+			if b.live() && m.Status != engine.MemberRemoved {
+				if other := homes[m.Key]; other != 0 {
+					f.wrong(now, "%s is in the batches %d and %d", m.Key, other, id)
+				}
+				homes[m.Key] = id
+			}
+		}
+		f.removals(before.batches[id], b, now)
+		if b.Filling {
+			f.untouched(b, now)
+		}
+	}
+	f.announced(now)
+}
+
+// removals holds those who left a batch in a step against the reasons that there can be.
+func (f *follower) removals(before, b seen, now sight) {
+	f.s.t.Helper()
+	left, active := 0, 0
+	for i, m := range before.members {
+		is := b.members[i]
+		flaw := f.people[strings.TrimSuffix(m.Key, "@x")].flaw
+		unreadable := flaw != "" && flaw != keyless && !f.emptied
+		if m.Status == engine.MemberActive {
+			active++
+		}
+		if unreadable && is.Hash != m.Hash {
+			f.wrong(now, "%s has %s, and other data in batch %d", m.Key, flaw, b.ID)
+		}
+		if m.Status == engine.MemberRemoved || is.Status != engine.MemberRemoved || f.confirmed[place{b.ID, m.ID}] {
+			continue
+		}
+		left++
+		switch {
+		case b.Manual:
+			f.wrong(now, "%s was removed from batch %d, which is advanced by hand", m.Key, b.ID)
+		case m.Hash == "" || slices.Contains(before.kept, m.ID):
+			f.wrong(now, "%s was removed from batch %d, to which an administrator added them, or wanted them to stay", m.Key, b.ID)
+		case unreadable:
+			f.wrong(now, "%s was removed from batch %d, and has %s", m.Key, b.ID, flaw)
+		}
+	}
+	if left == 0 {
+		return
+	}
+	for name, p := range f.people {
+		if p.flaw == keyless {
+			f.wrong(now, "%d left batch %d, and the row of %s has no key", left, b.ID, name)
+		}
+	}
+	if f.emptied || len(f.people) == 0 {
+		f.wrong(now, "%d left batch %d on account of an empty table", left, b.ID)
+	}
+	if !before.Filling && float64(left)*100 > f.guard*float64(active) {
+		f.wrong(now, "%d of %d left batch %d, and nobody confirmed that", left, active, b.ID)
+	}
+}
+
+// untouched holds against a batch that is being filled that anything has begun in it.
+func (f *follower) untouched(b seen, now sight) {
+	f.s.t.Helper()
+	for _, p := range b.Phases {
+		if p.Status != engine.PhasePending {
+			f.wrong(now, "batch %d is filling, and its phase %s is %s", b.ID, p.Name, p.Status)
+		}
+	}
+	for _, j := range f.s.jobs {
+		if j.CorrelationData.BatchID == b.ID {
+			f.wrong(now, "batch %d is filling, and %s was called", b.ID, j.FunctionName)
+		}
+	}
+}
+
+// announced holds the announcements against the members: of each removal there is one,
+// of each page that came late one; those that the sweep repeats have the same name but
+// for its end.
+func (f *follower) announced(now sight) {
+	f.s.t.Helper()
+	names := map[string]map[string]bool{} // kind and member → names
+	f.s.mu.Lock()
+	past := slices.Clone(f.s.past)
+	f.s.mu.Unlock()
+	for _, p := range past {
+		if p.m.Type != message.TypeMemberAdded && p.m.Type != message.TypeMemberRemoved {
+			continue
+		}
+		var e message.MemberEvent
+		must(f.s, 0, json.Unmarshal(p.m.Body, &e))
+		b, ok := now.batches[e.BatchID]
+		if !ok || e.BatchMemberID > len(b.members) || b.members[e.BatchMemberID-1].Key != e.MemberKey {
+			f.wrong(now, "%s is of nobody: %+v", p.m.ID, e)
+		}
+		m := b.members[e.BatchMemberID-1]
+		if p.m.Type == message.TypeMemberRemoved && m.Status != engine.MemberRemoved {
+			f.wrong(now, "%s is of somebody who is %s", p.m.ID, m.Status)
+		}
+		name, _, _ := strings.Cut(p.m.ID, "-tick-")
+		if p.m.Type == message.TypeMemberAdded {
+			name, _, _ = strings.Cut(name, "-rev-") // a resumed batch announces again
+		}
+		of := fmt.Sprint(p.m.Type, e.BatchID, e.BatchMemberID)
+		if names[of] == nil {
+			names[of] = map[string]bool{}
+		}
+		if names[of][name] = true; len(names[of]) > 1 {
+			f.wrong(now, "%s of member %d of batch %d was announced as %v", p.m.Type, e.BatchMemberID, e.BatchID, slices.Sorted(maps.Keys(names[of])))
+		}
+	}
+	for _, id := range now.ids() {
+		for _, m := range now.batches[id].members {
+			if m.Leaving || m.Status != engine.MemberRemoved {
+				continue
+			}
+			if of := fmt.Sprint(message.TypeMemberRemoved, id, m.ID); len(names[of]) != 1 {
+				f.wrong(now, "the removal of %s from batch %d was not announced", m.Key, id)
+			}
+		}
+	}
+}
+
+// standStill mends the table, lets ticks go on until nothing changes any more, and
+// holds where everybody is against where they should be.
+func (f *follower) standStill() {
+	f.s.t.Helper()
+	f.mend()
+	f.s.pass(10 * time.Minute) // whoever died with the runbook in hand has lost it
+	calm, last := 0, ""
+	for calm < 2 {
+		before := f.look()
+		if len(f.told) > 300 {
+			f.wrong(before, "it does not come to rest")
+		}
+		confirmed := f.decideAll()
+		f.tick()
+		now := f.look()
+		f.compare(before, now)
+		if text := now.String(); text == last && !confirmed {
+			calm++
+		} else {
+			calm, last = 0, text
+		}
+	}
+	f.inPlace(f.look())
+}
+
+// inPlace tells of everybody where they should be, and holds that against where they
+// are.
+func (f *follower) inPlace(now sight) {
+	f.s.t.Helper()
+	followed := f.automated
+	for _, b := range now.batches {
+		followed = followed || b.live() && !b.Manual
+	}
+	if v := f.s.automation("found"); followed && (v.LastError != "" || v.Rows != len(f.people)) {
+		f.wrong(now, "%+v", v)
+	}
+	for i := range crowded {
+		name := fmt.Sprintf("p%03d", i)
+		key := name + "@x"
+		homes := now.homes(key)
+		is := 0
+		if len(homes) == 1 {
+			is = homes[0].batch
+		}
+		should, why := f.belongs(now, name, homes)
+		if is != should {
+			f.wrong(now, "%s is in batch %d and should be in %d: %s", name, is, should, why)
+		}
+		if is == 0 {
+			continue
+		}
+		m, b := now.member(homes[0]), now.batches[is]
+		p, has := f.people[name]
+		var called string
+		must(f.s, 0, json.Unmarshal(m.Data["Name"], &called))
+		if has && !b.Manual && b.StartTime.Equal(p.start) && called != p.name {
+			f.wrong(now, "%s of batch %d is called %s and should be %s", name, is, called, p.name)
+		}
+		for i, phase := range b.Phases {
+			function := []string{"New", "Switch"}[min(i, 1)]
+			if phase.Kind == engine.KindPhase && phase.Status == engine.PhaseCompleted && !f.called(function, is, m.ID) {
+				f.wrong(now, "%s of batch %d did not take part in %s", name, is, phase.Name)
+			}
+		}
+	}
+}
+
+func (f *follower) called(function string, batch, member int) bool {
+	return slices.ContainsFunc(f.s.jobs, func(j message.Job) bool {
+		return j.FunctionName == function && j.CorrelationData.BatchID == batch && who(j) == member
+	})
+}
+
+// belongs tells in which batch somebody should be when all has come to rest, and why;
+// 0 is in none.
+func (f *follower) belongs(now sight, name string, homes []place) (batch int, why string) {
+	for _, h := range homes {
+		m, b := now.member(h), now.batches[h.batch]
+		switch {
+		case b.Manual:
+			return h.batch, "that is advanced by hand"
+		case m.Status == engine.MemberFailed:
+			return h.batch, "they failed there"
+		case m.Hash == "":
+			return h.batch, "an administrator added them"
+		case slices.Contains(b.kept, m.ID):
+			return h.batch, "an administrator wanted them to stay"
+		}
+	}
+	p, has := f.people[name]
+	if !has {
+		return 0, "they have no row"
+	}
+	for _, id := range now.ids() {
+		b := now.batches[id]
+		if b.Manual || !b.StartTime.Equal(p.start) {
+			continue
+		}
+		removed := false
+		for _, m := range b.members {
+			if m.Key == name+"@x" {
+				removed = m.Status == engine.MemberRemoved && m.RemovedBy != "" || removed && !f.invited[place{id, m.ID}]
+			}
+		}
+		switch {
+		case !b.live():
+			return 0, fmt.Sprintf("batch %d of their time has ended", id)
+		case removed:
+			return 0, fmt.Sprintf("an administrator removed them from batch %d", id)
+		}
+		return id, "it has their time"
+	}
+	if f.automated {
+		return -1, "a batch is to be made for their time"
+	}
+	return 0, "no batch has their time, and automation is off"
+}
