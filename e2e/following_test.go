@@ -1,0 +1,205 @@
+package e2e_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// TestListIsFollowedWhateverIsKilled changes the list at random, tick for tick, and
+// kills the handler or everything somewhere in each tick. The tick that follows has
+// everybody where the list has them, and in the end every step was done once for each
+// whom it concerns.
+func TestListIsFollowedWhateverIsKilled(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(*seed, 7))
+	l := newList(t)
+	m := newMachineWith(t, []byte("{}"), environment{
+		handler: map[string]string{"PEOPLE": "sqlite:" + l.file},
+		worker:  map[string]string{"WORKER_NOOP": "1"},
+	}, everything)
+	f := &following{
+		saga:   &saga{machine: m, admin: signIn(m), t: t, list: l, runbook: "following"},
+		random: random, people: map[string]int{},
+	}
+	// The first phase of the first batch is due at once: people come and go in the
+	// middle of it. The others wait.
+	for _, ahead := range []time.Duration{36 * time.Hour, 20 * day, 30 * day} {
+		f.starts = append(f.starts, time.Now().UTC().Add(ahead).Truncate(time.Minute))
+	}
+	f.must("runbook", "publish", filepath.Join("testdata", "following.yaml"))
+	f.must("automation", "enable", "following")
+	for range 60 {
+		f.change()
+	}
+	for round := range 12 {
+		for range 8 {
+			f.change()
+		}
+		f.dyingTick(round)
+		f.moveTo(f.clock().Add(10 * time.Minute)) // the runbook was the dead tick's until then
+		f.tick()
+		f.compare(round)
+	}
+	f.settled()
+	for at, b := range f.batches() {
+		f.moveTo(f.starts[at].Add(day).Add(time.Second))
+		f.awaitBatch(b.ID, "completed")
+	}
+	f.checkSteps()
+}
+
+// following keeps what the list has.
+type following struct {
+	*saga
+	random *rand.Rand
+	starts []time.Time
+	people map[string]int // the start of each, by its index
+	names  []string       // of those who are on the list
+	last   int
+}
+
+// change has somebody come, leave or move. A name comes once only.
+func (f *following) change() {
+	f.t.Helper()
+	if len(f.names) < 40 || f.random.IntN(3) == 0 {
+		f.last++
+		name, at := fmt.Sprintf("p%03d", f.last), f.random.IntN(len(f.starts))
+		if f.last <= 2*len(f.starts) { // some in each
+			at = f.last % len(f.starts)
+		}
+		f.list.add(f.written(at), name)
+		f.people[name], f.names = at, append(f.names, name)
+		return
+	}
+	i := f.random.IntN(len(f.names))
+	name := f.names[i]
+	if f.random.IntN(3) == 0 {
+		f.list.remove(name)
+		delete(f.people, name)
+		f.names = slices.Delete(f.names, i, i+1)
+		return
+	}
+	f.people[name] = f.random.IntN(len(f.starts))
+	f.list.set(name, "CutoverTime", f.written(f.people[name]))
+}
+
+func (f *following) written(start int) string { return f.starts[start].Format("2006-01-02 15:04") }
+
+// dyingTick kills something while a tick is under way, or has just been.
+func (f *following) dyingTick(round int) {
+	f.t.Helper()
+	ticked := make(chan error, 1)
+	go func() { ticked <- f.askLocal("POST", "functions/scheduler-timer", struct{}{}, nil) }()
+	victim := []string{"handler", everything}[round%2]
+	after := time.Duration(f.random.IntN(60)) * time.Millisecond
+	time.Sleep(after) // the fault's own moment, not a wait for anything
+	if err := f.kill(victim, 0); err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Logf("round %d: %s killed after %s; the tick: %v", round, victim, after, <-ticked)
+}
+
+// batches are those of the starts, in their order.
+func (f *following) batches() []app.BatchView {
+	f.t.Helper()
+	var list app.Page[app.BatchView]
+	f.ask(&list, "batch", "list")
+	byStart := make([]app.BatchView, len(f.starts))
+	for _, b := range list.Items {
+		at := slices.IndexFunc(f.starts, b.BatchStartTime.Equal)
+		if at < 0 || byStart[at].ID != 0 {
+			f.t.Fatalf("there is one batch too many: %+v", b)
+		}
+		byStart[at] = b
+	}
+	return byStart
+}
+
+// compare holds the batches against the list.
+func (f *following) compare(round int) {
+	f.t.Helper()
+	if v := f.automation(); v.LastError != "" || v.ProblemCount != 0 || v.Rows != len(f.people) {
+		f.t.Errorf("round %d: %+v", round, v)
+	}
+	found := map[string]int{}
+	for at, b := range f.batches() {
+		for _, m := range f.members(b.ID) {
+			if m.Status != "active" {
+				continue
+			}
+			name := strings.TrimSuffix(m.Key, key(""))
+			if _, twice := found[name]; twice {
+				f.t.Errorf("round %d: %s is in two batches, or twice in batch %d", round, name, b.ID)
+			}
+			found[name] = at
+		}
+	}
+	for name, at := range f.people {
+		if got, ok := found[name]; !ok || got != at {
+			f.t.Errorf("round %d: %s is in the batch of start %d (%t), want %d", round, name, got, ok, at)
+		}
+		delete(found, name)
+	}
+	if len(found) > 0 {
+		f.t.Errorf("round %d: %v are in batches and not on the list", round, found)
+	}
+}
+
+// settled waits until no job is under way: a day that passes now would be too long for
+// it.
+func (f *following) settled() {
+	f.t.Helper()
+	for _, b := range f.batches() {
+		f.until("every step has ended", func() (bool, any) {
+			var steps app.Page[app.StepView]
+			f.ask(&steps, "batch", "steps", strconv.Itoa(b.ID), "--all")
+			open := slices.DeleteFunc(steps.Items, func(s app.StepView) bool { return s.CompletedAt != nil || s.Status == "cancelled" })
+			return len(open) == 0, open
+		})
+	}
+}
+
+// checkSteps counts what was done for whom: for each who stayed each phase once, for
+// each who left the undoing once, and nothing twice.
+func (f *following) checkSteps() {
+	f.t.Helper()
+	for _, b := range f.batches() {
+		batch := b.ID
+		var steps app.Page[app.StepView]
+		f.ask(&steps, "batch", "steps", strconv.Itoa(batch), "--all")
+		done, sent := map[string]int{}, map[string]int{}
+		for _, s := range steps.Items {
+			of := fmt.Sprintf("%d %s", s.MemberID, s.Name)
+			sent[of]++
+			if s.Status == "succeeded" {
+				done[of]++
+			} else if s.Status != "cancelled" {
+				f.t.Errorf("batch %d: step %s of %s is %s: %s", batch, s.Name, s.MemberKey, s.Status, s.Error)
+			}
+		}
+		for of, n := range sent {
+			if n > 1 {
+				f.t.Errorf("batch %d: member and step %s are there %d times", batch, of, n)
+			}
+		}
+		for _, m := range f.members(batch) {
+			want := map[string]int{"move": 1, "wind-up": 1, "undo": 0}
+			if m.Status == "removed" {
+				want = map[string]int{"undo": 1, "wind-up": 0}
+			}
+			for step, n := range want {
+				if got := done[fmt.Sprintf("%d %s", m.ID, step)]; got != n {
+					f.t.Errorf("batch %d: %s was done %d times for %s (%d), who is %s", batch, step, got, m.Key, m.ID, m.Status)
+				}
+			}
+		}
+	}
+}
