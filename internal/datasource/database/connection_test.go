@@ -74,6 +74,9 @@ func TestConnections(t *testing.T) {
 		if config.TLSConfig.InsecureSkipVerify != c.trusting || config.TLSConfig.ServerName != c.host || config.Encryption != msdsn.EncryptionRequired && config.Encryption != msdsn.EncryptionStrict {
 			t.Errorf("%s: encryption %v, certificate of %s, unchecked: %v", c.connection, config.Encryption, config.TLSConfig.ServerName, config.TLSConfig.InsecureSkipVerify)
 		}
+		if config.ConnTimeout != 0 || !config.DisableRetry || config.LogFlags != 0 {
+			t.Errorf("%s: reads time out after %v, retries: %v, log %v", c.connection, config.ConnTimeout, !config.DisableRetry, config.LogFlags)
+		}
 		if got.transaction == c.dataverse {
 			t.Errorf("%s: in a transaction: %v", c.connection, got.transaction)
 		}

@@ -240,7 +240,7 @@ func TestSQLiteOnlyReads(t *testing.T) {
 	}
 	defer writer.Close()
 	writer.SetMaxIdleConns(0) // one statement turns off what another is to be kept from
-	for _, s := range []string{"DELETE FROM a", "PRAGMA query_only(0); DELETE FROM a", "CREATE TABLE c (d)"} {
+	for _, s := range []string{"DELETE FROM a", "PRAGMA query_only(0); DELETE FROM a", "CREATE TABLE c (d)", "CREATE TEMP TABLE c (d)"} {
 		if _, err := writer.ExecContext(t.Context(), s); err == nil {
 			t.Errorf("%s was possible", s)
 		}
