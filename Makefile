@@ -17,7 +17,8 @@ RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 GRAPH := ./worker ./worker/graph
 
 # The simulation lets one goroutine go on at a time. The race detector has nothing to
-# find there, and takes ten times as long.
+# find there, and takes ten times as long. Of the random test in internal/app it sees a
+# few seeds; all of them are run without it.
 SIMULATION := ./internal/app/simulation
 
 .PHONY: help build stage demo up test soak soak-storm soak-simulation bench lint
@@ -44,6 +45,7 @@ up: stage ## start Azure and a tenant on this machine, until Ctrl-C
 test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) go test -trimpath -vet=off $(GRAPH) $(SIMULATION)
+	$(if $(RACE),$(PLAIN) go test -trimpath -vet=off ./internal/app -run '^TestBatchesFollowADataSource')
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
 	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph)?|internal/app/simulation)')
 

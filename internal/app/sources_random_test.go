@@ -21,7 +21,7 @@ import (
 var (
 	sourceSeed  = flag.Uint64("sources.seed", 0, "replay this seed of the data source test, and print what happens")
 	sourceFrom  = flag.Uint64("sources.from", 1, "the first seed of the data source test")
-	sourceSeeds = flag.Uint64("sources.seeds", 24, "how many seeds of the data source test are run")
+	sourceSeeds = flag.Uint64("sources.seeds", seedsOfSources, "how many seeds of the data source test are run")
 )
 
 // A data source changes at random, ticks come, die and meet each other, time passes and
@@ -58,6 +58,7 @@ type follower struct {
 	automated bool
 	confirmed map[place]bool // whose removal an administrator confirmed, or asked for
 	invited   map[place]bool // whom an administrator added
+	last      sight          // what was seen last
 	told      []string       // what happened so far
 }
 
@@ -125,14 +126,13 @@ func (f *follower) tell(format string, args ...any) {
 // step does one thing, and looks at what came of it.
 func (f *follower) step() {
 	f.s.t.Helper()
-	before := f.look()
 	act := []func(){
 		f.put, f.put, f.put, f.put, f.change, f.drop, f.drop, f.flaw, f.flaw, f.mend, f.mend, f.empty,
 		f.tick, f.tick, f.tick, f.tick, f.tick, f.tick, f.ticks, f.ticks, f.dyingTick, f.dyingTick, f.dyingTick,
 		f.pass, f.pass, f.pass, f.pass, f.decide, f.decide, f.automate, f.removeByHand, f.addByHand, f.byHand,
 	}[f.rng.IntN(33)]
 	act()
-	f.compare(before, f.look())
+	f.compare()
 }
 
 // What happens to the table.
@@ -296,9 +296,8 @@ func (f *follower) automate() {
 // decide confirms or discards what is held somewhere.
 func (f *follower) decide() {
 	f.s.t.Helper()
-	now := f.look()
-	for _, id := range now.ids() {
-		if now.batches[id].undecided() {
+	for _, id := range f.last.ids() {
+		if f.last.batches[id].undecided() {
 			f.decideOf(id, f.rng.IntN(2) == 0)
 			if f.rng.IntN(2) == 0 { // or a tick may come before those who were confirmed are out
 				f.s.settle()
@@ -346,7 +345,7 @@ func (f *follower) decideOf(batch int, confirm bool) {
 
 func (f *follower) removeByHand() {
 	f.s.t.Helper()
-	now := f.look()
+	now := f.last
 	var all []place
 	for _, id := range now.ids() {
 		if now.batches[id].live() {
@@ -380,7 +379,7 @@ func (f *follower) nobodyYet(now sight) string {
 
 func (f *follower) addByHand() {
 	f.s.t.Helper()
-	now := f.look()
+	now := f.last
 	var live []int
 	for _, id := range now.ids() {
 		if now.batches[id].live() {
@@ -402,7 +401,7 @@ func (f *follower) addByHand() {
 // byHand makes a batch that is advanced by hand, which nobody does.
 func (f *follower) byHand() {
 	f.s.t.Helper()
-	if name := f.nobodyYet(f.look()); name != "" && f.rng.IntN(3) == 0 {
+	if name := f.nobodyYet(f.last); name != "" && f.rng.IntN(3) == 0 {
 		b := f.s.batch("found", "Upn,Name\n"+name+"@x,Guest "+name+"\n")
 		f.tell("an administrator makes batch %d of %s", b.ID, name)
 		f.s.settle()
@@ -504,9 +503,11 @@ func (f *follower) wrong(now sight, format string, args ...any) {
 	f.s.t.Fatalf("%s\n%s", fmt.Sprintf(format, args...), now)
 }
 
-// compare holds a step against what no step may do.
-func (f *follower) compare(before, now sight) {
+// compare holds what has happened since it was called last against what no step may do.
+func (f *follower) compare() {
 	f.s.t.Helper()
+	before, now := f.last, f.look()
+	f.last = now
 	homes := map[string]int{}
 	for _, id := range now.ids() {
 		b := now.batches[id]
@@ -639,21 +640,19 @@ func (f *follower) standStill() {
 	f.s.pass(10 * time.Minute) // whoever died with the runbook in hand has lost it
 	calm, last := 0, ""
 	for calm < 2 {
-		before := f.look()
 		if len(f.told) > 300 {
-			f.wrong(before, "it does not come to rest")
+			f.wrong(f.last, "it does not come to rest")
 		}
 		confirmed := f.decideAll()
 		f.tick()
-		now := f.look()
-		f.compare(before, now)
-		if text := now.String(); text == last && !confirmed {
+		f.compare()
+		if text := f.last.String(); text == last && !confirmed {
 			calm++
 		} else {
 			calm, last = 0, text
 		}
 	}
-	f.inPlace(f.look())
+	f.inPlace(f.last)
 }
 
 // inPlace tells of everybody where they should be, and holds that against where they

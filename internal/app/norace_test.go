@@ -1,0 +1,6 @@
+//go:build !race
+
+package app_test
+
+// seedsOfSources is how many seeds of the data source test are run.
+const seedsOfSources = 40
