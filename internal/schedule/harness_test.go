@@ -128,16 +128,17 @@ func hash(t testing.TB, rb *runbook.Runbook, key string) string {
 
 // members makes the members of batch n, with ids from n*100+1: "anna" is active and up
 // to date, "anna~" has old data, "anna!" has failed, "anna+" was kept, "anna-" was
-// removed by an administrator.
+// removed by an administrator, "anna%" is still leaving.
 func members(t testing.TB, rb *runbook.Runbook, batch int, list string) []schedule.Member {
 	t.Helper()
 	var out []schedule.Member
 	for i, text := range strings.Fields(list) {
-		key := strings.TrimRight(text, "~!+-")
+		key := strings.TrimRight(text, "~!+-%")
 		marks := text[len(key):]
 		m := schedule.Member{
 			ID: batch*100 + i + 1, Key: key, Hash: hash(t, rb, key),
 			Failed: strings.Contains(marks, "!"), Kept: strings.Contains(marks, "+"), RemovedByHand: strings.Contains(marks, "-"),
+			Leaving: strings.Contains(marks, "%"),
 		}
 		if strings.Contains(marks, "~") {
 			m.Hash = "old"

@@ -26,6 +26,7 @@ type planner struct {
 	ended   map[time.Time]bool // starts of batches that have ended
 	homes   map[string][]home  // key → where they are a member, the oldest batch first
 	byHand  map[string][]int   // key → the batches that an administrator removed them from
+	leaving map[string]bool    // keys of those whose removal is still under way
 
 	unused   map[string]bool // keys of rows that are not used on account of their case
 	left     map[string]bool // keys of members who are left as they are on account of that
@@ -62,7 +63,7 @@ type coming struct {
 func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
 	p := &planner{
 		rb: rb, result: r, situation: s,
-		byStart: map[time.Time]int{}, ended: map[time.Time]bool{}, homes: map[string][]home{}, byHand: map[string][]int{},
+		byStart: map[time.Time]int{}, ended: map[time.Time]bool{}, homes: map[string][]home{}, byHand: map[string][]int{}, leaving: map[string]bool{},
 		unused: map[string]bool{}, left: map[string]bool{}, late: map[time.Time]int{}, groups: map[time.Time]*Group{},
 	}
 	for start := range s.Ended {
@@ -77,11 +78,16 @@ func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
 			p.byStart[d.Start] = at
 		}
 		for i, m := range b.Members {
-			switch {
-			case m.RemovedByHand:
+			if m.RemovedByHand {
 				p.byHand[m.Key] = append(p.byHand[m.Key], at)
+			}
+			if m.Leaving {
+				p.leaving[m.Key] = true
+			}
+			if m.gone() {
 				continue
-			case !m.Failed:
+			}
+			if !m.Failed {
 				d.active++
 			}
 			p.homes[m.Key] = append(p.homes[m.Key], home{at, i})
@@ -90,6 +96,9 @@ func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
 	}
 	return p
 }
+
+// gone tells that this is no member any more.
+func (m *Member) gone() bool { return m.RemovedByHand || m.Leaving }
 
 func (p *planner) member(h home) *Member { return &p.drafts[h.batch].Members[h.member] }
 
@@ -106,7 +115,7 @@ func (p *planner) problem(row *row, column, code, format string, args ...any) {
 // so nobody is added and nobody is removed.
 func (p *planner) keysByCase() {
 	absent := map[string][]string{} // folded key → keys of members without a row
-	for key := range p.homes {
+	for key := range p.known() {
 		if _, ok := p.result.byKey[key]; !ok {
 			absent[fold(key)] = append(absent[fold(key)], key)
 		}
@@ -120,7 +129,7 @@ func (p *planner) keysByCase() {
 		if len(members) == 0 {
 			continue
 		}
-		if len(p.homes[row.key]) > 0 {
+		if len(p.homes[row.key]) > 0 || p.leaving[row.key] {
 			continue // it is clear whose row this is
 		}
 		for _, key := range members {
@@ -134,6 +143,15 @@ func (p *planner) keysByCase() {
 		p.problem(row, p.result.layout.key.name, CodeKeyCase, "column %s: %q is the key of the member %q but for capital letters; nobody is added or removed until it is clear whether they are one person",
 			clip(p.result.layout.key.name), clip(row.key), clip(slices.Min(members)))
 	}
+}
+
+// known gives the keys of members and of those who are leaving.
+func (p *planner) known() map[string]bool {
+	known := maps.Clone(p.leaving)
+	for key := range p.homes {
+		known[key] = true
+	}
+	return known
 }
 
 func fold(key string) string { return strings.ToLower(key) }
@@ -156,12 +174,16 @@ func (p *planner) inKeyOrder() []int {
 func (p *planner) place(i int) {
 	row := &p.result.rows[i]
 	start := p.result.startOf(row, p.situation.Now)
+	homes := p.homes[row.key]
+	if p.leaving[row.key] && len(homes) == 0 {
+		p.counts.Waiting++
+		return
+	}
 	if p.isLongPast(start) {
 		p.late[start]++
 		p.counts.LongPast++
 		return
 	}
-	homes := p.homes[row.key]
 	manual := slices.ContainsFunc(homes, func(h home) bool { return p.drafts[h.batch].Manual })
 	own := slices.DeleteFunc(slices.Clone(homes), func(h home) bool { return p.drafts[h.batch].Manual })
 	if manual {
@@ -172,6 +194,10 @@ func (p *planner) place(i int) {
 	}
 
 	at, stays := p.stays(start, own)
+	if p.leaving[row.key] && !stays && !manual {
+		p.counts.Waiting++ // where they are, so that they are not taken out to be put nowhere
+		return
+	}
 	var to coming
 	comes := false
 	if !stays && !manual {
@@ -304,7 +330,7 @@ func (p *planner) missing() {
 		for _, m := range d.Members {
 			_, present := p.result.byKey[m.Key]
 			switch {
-			case present || m.Failed || m.RemovedByHand || p.left[m.Key]:
+			case present || m.Failed || m.gone() || p.left[m.Key]:
 			case m.Kept:
 				p.counts.Kept++
 			default:

@@ -47,6 +47,10 @@ type Member struct {
 	Failed        bool
 	RemovedByHand bool // is no member any more
 	Kept          bool // an administrator decided that they stay
+	// Leaving: is no member any more, and what their removal asks for is still under
+	// way: its steps, or a run that is being stopped. Until that is over their key comes
+	// into no batch, or two runs would work on one person.
+	Leaving bool
 }
 
 // Plan is what is to be done. All of its lists are in a fixed order: groups and changes
@@ -113,7 +117,7 @@ type Counts struct {
 	Ended         int // rows of batches that have ended
 	LongPast      int // rows of batches that would have been due long ago
 	Off           int // rows without a batch, since automation is off
-	Waiting       int // rows of members whose move is held, or who leave a batch that is left as it is
+	Waiting       int // rows of those who come in later: their move is held, or they are still leaving
 	Kept          int // members without a row who were kept
 	Problems      int // all of them
 }

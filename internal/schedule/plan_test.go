@@ -236,6 +236,73 @@ func TestSomebodyInTwoBatches(t *testing.T) {
 	}})
 }
 
+func TestThoseWhoAreStillLeaving(t *testing.T) {
+	t.Parallel()
+	run(t, scheduled, []scene{
+		{
+			name:    "come neither back, nor into another batch, nor into a new one",
+			batches: []string{"1 mon: a% b% c%- d", "2 tue: x"},
+			rows:    []string{"a mon", "b tue", "c wed", "d mon", "x tue"},
+			counts:  schedule.Counts{Waiting: 3, Unchanged: 2},
+		},
+		{
+			name:    "nor into one that is not made, of which no problem tells",
+			batches: []string{"automation off", "1 mon: a% b% c%", "2 tue ended"},
+			rows:    []string{"a long-ago", "b tue", "c wed"},
+			counts:  schedule.Counts{Waiting: 3},
+		},
+		{
+			name:    "wait also after leaving a batch made by hand",
+			batches: []string{"1 manual: a%", "2 mon: b"},
+			rows:    []string{"a mon", "b mon"},
+			counts:  schedule.Counts{Waiting: 1, Unchanged: 1},
+		},
+		{
+			name:    "are not missing without a row, and nobody whom the share is reckoned of",
+			batches: []string{"1 mon: a b c d e% f%! g%+ h% i% j%"},
+			rows:    on("mon", "a b c h"),
+			want:    []string{"batch 1: hold 104 d (of 4): the query no longer returns 1 of 4 members, more than the removal_guard of 20% allows"},
+			counts:  schedule.Counts{Waiting: 1, Unchanged: 3},
+		},
+		{
+			name:    "and were kept before: are not back",
+			batches: []string{"1 mon: a%+~"},
+			rows:    []string{"a mon"},
+			counts:  schedule.Counts{Waiting: 1},
+		},
+		{
+			name:    "and are known by their key but for capital letters",
+			batches: []string{"1 mon: k% l"},
+			rows:    []string{"K tue", "l mon"},
+			want:    []string{"row 1 key-case: K"}, counts: schedule.Counts{Bad: 1, Unchanged: 1},
+		},
+		{
+			name:    "whose row is that of nobody else",
+			batches: []string{"1 mon: k% K " + ten},
+			rows:    append(on("mon", ten), "k tue"),
+			want:    []string{"batch 1: remove 102 K"}, counts: schedule.Counts{Waiting: 1, Unchanged: 10},
+		},
+		{
+			name:    "one batch and are a member of another: stay there",
+			batches: []string{"1 mon: a%", "2 tue: a~"},
+			rows:    []string{"a tue"},
+			want:    []string{"batch 2: refresh 201 with a"},
+		},
+		{
+			name:    "one batch and are to move from another: stay where they are till then",
+			batches: []string{"1 mon: a%", "2 tue: a~ " + ten[2:]},
+			rows:    append(on("tue", ten[2:]), "a mon"),
+			counts:  schedule.Counts{Waiting: 1, Unchanged: 9},
+		},
+	})
+	run(t, immediate, []scene{{
+		name:    "batch_time: immediate: come into no batch either",
+		batches: []string{"1 yesterday: a%- b%", "2 now filling: c"},
+		rows:    []string{"a", "b", "d"},
+		want:    []string{"batch 2: add d"}, counts: schedule.Counts{Waiting: 2},
+	}})
+}
+
 func TestMassChangeGuard(t *testing.T) {
 	t.Parallel()
 	run(t, scheduled, []scene{

@@ -64,6 +64,11 @@ func (w *world) apply(p schedule.Plan) {
 
 func (w *world) add(b *schedule.Batch, rows []schedule.Row) {
 	for _, row := range rows {
+		for _, other := range w.s.Batches {
+			if slices.ContainsFunc(other.Members, func(m schedule.Member) bool { return m.Leaving && m.Key == row.Key }) {
+				w.t.Fatalf("%q is added to batch %d and is still leaving batch %d", row.Key, b.ID, other.ID)
+			}
+		}
 		if n := w.homes()[row.Key]; n > 0 {
 			w.t.Fatalf("%q is added to batch %d and is in %d batches already", row.Key, b.ID, n)
 		}
@@ -77,18 +82,20 @@ func (w *world) batch(id int) *schedule.Batch {
 
 func (w *world) find(b *schedule.Batch, member int) int {
 	at := slices.IndexFunc(b.Members, func(m schedule.Member) bool { return m.ID == member })
-	if at < 0 || b.Members[at].RemovedByHand || b.Manual {
+	if at < 0 || gone(b.Members[at]) || b.Manual {
 		w.t.Fatalf("batch %d has no member %d that could be changed", b.ID, member)
 	}
 	return at
 }
+
+func gone(m schedule.Member) bool { return m.RemovedByHand || m.Leaving }
 
 // homes counts of how many batches each key is a member.
 func (w *world) homes() map[string]int {
 	n := map[string]int{}
 	for _, b := range w.s.Batches {
 		for _, m := range b.Members {
-			if !m.RemovedByHand {
+			if !gone(m) {
 				n[m.Key]++
 			}
 		}
@@ -139,6 +146,9 @@ func someBatches(t *rapid.T, rb *runbook.Runbook, hashes map[string]string) *wor
 				m.Kept = true
 			case 2:
 				m.RemovedByHand = true
+			case 3:
+				m.Leaving = true
+				m.RemovedByHand = rapid.Bool().Draw(t, "by hand")
 			}
 			b.Members = append(b.Members, m)
 		}
@@ -346,7 +356,7 @@ func TestNeverMoreAreRemovedThanTheGuardAllows(t *testing.T) {
 			}
 			active := 0
 			for _, m := range b.Members {
-				if m.Failed || m.RemovedByHand {
+				if m.Failed || gone(m) {
 					continue
 				}
 				active++
@@ -481,6 +491,8 @@ func (w *world) meddle(t *rapid.T) {
 			continue
 		}
 		switch m := &b.Members[rapid.IntRange(0, len(b.Members)-1).Draw(t, "member")]; {
+		case m.Leaving:
+			m.Leaving = what == 1
 		case m.RemovedByHand:
 		case what == 1:
 			m.Failed = true
@@ -488,6 +500,7 @@ func (w *world) meddle(t *rapid.T) {
 			m.Kept = true
 		default:
 			m.RemovedByHand = true
+			m.Leaving = rapid.Bool().Draw(t, "leaving")
 		}
 	}
 }
