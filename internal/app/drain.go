@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,7 +63,11 @@ func (a *App) reportAll(ctx context.Context, batch int) error {
 			return err
 		}
 		for _, shard := range shards {
-			if err := a.closeShard(ctx, batch, shard); err != nil {
+			err := a.closeShard(ctx, batch, shard)
+			if errors.Is(err, store.ErrChanged) && ctx.Err() == nil {
+				break // its last member has just reported it: see which are left
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -158,6 +158,10 @@ func (w *world) event(kind string, body any) {
 // fails delivers the failure of the first attempt of a step, and returns what the
 // handler makes of it.
 func (w *world) fails(a *app.App, batch, phase, member, step int) error {
+	return a.HandleResult(w.ctx, w.failed(batch, phase, member, step))
+}
+
+func (w *world) failed(batch, phase, member, step int) app.Message {
 	id := engine.StepID(phase, member, step)
 	body, err := json.Marshal(message.Result{
 		JobID: fmt.Sprintf("step-%d-attempt-1", id), Status: message.StatusFailure, Error: &message.JobError{Message: "no"},
@@ -166,7 +170,7 @@ func (w *world) fails(a *app.App, batch, phase, member, step int) error {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return a.HandleResult(w.ctx, app.Message{ID: "r", Body: body, DeliveryCount: 1})
+	return app.Message{ID: "r", Body: body, DeliveryCount: 1}
 }
 
 const overlapping = `
@@ -506,4 +510,31 @@ func TestInitOfAScheduledBatchIsAnnouncedAgainByTheTick(t *testing.T) {
 		s.wantCalls(0, "Prepare")
 		s.wantPhases(id, "init completed 1/0/0, create completed 2/0/0, verify pending 0/0/0")
 	})
+}
+
+// A tick that reports what a dead process did not may meet somebody who does the same.
+// It goes on with the rest of the batch.
+func TestTickThatLosesARaceGoesOn(t *testing.T) {
+	t.Parallel()
+	races := 0
+	for write := 1; write < 20; write++ {
+		s := newStage(t, false)
+		s.publish(overlapping)
+		s.scheduled(1, overlapping, 1, s.clock.Now())
+		s.due(1, 1)
+		if !s.killed(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, s.failed(1, 1, 1, 0)) }) {
+			break
+		}
+		remove := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Status: 412, Match: func(cosmos.Request) bool {
+			races++
+			return true
+		}})
+		if err := s.app.Tick(s.ctx); err != nil {
+			t.Errorf("after write %d: %v", write, err)
+		}
+		remove()
+	}
+	if races == 0 {
+		t.Error("the tick had nothing to report")
+	}
 }
