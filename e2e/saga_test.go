@@ -216,8 +216,27 @@ func (s *saga) wantBatches(want ...string) {
 	}
 }
 
+// awaitMembers has the scheduler tick until a batch has these members: somebody who
+// moves comes in when all that their leaving asks for is done.
+func (s *saga) awaitMembers(batch int, want string) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("batch %d has %s", batch, want), func() (bool, any) {
+		s.tick()
+		got := s.who(batch)
+		return got == want, got
+	})
+}
+
 // wantMembers compares who is in a batch, and who was.
 func (s *saga) wantMembers(batch int, want string) {
+	s.t.Helper()
+	if got := s.who(batch); got != want {
+		s.t.Errorf("batch %d has %s; want %s", batch, got, want)
+	}
+}
+
+// who tells who is in a batch, and who was.
+func (s *saga) who(batch int) string {
 	s.t.Helper()
 	by := map[string][]app.MemberView{}
 	for _, m := range s.members(batch) {
@@ -229,9 +248,7 @@ func (s *saga) wantMembers(batch int, want string) {
 			got += ", " + status + ": " + strings.Join(keysOf(by[status]), " ")
 		}
 	}
-	if got != want {
-		s.t.Errorf("batch %d has %s; want %s", batch, got, want)
-	}
+	return got
 }
 
 // wantPhases compares the phases of a batch, with the versions they belong to.

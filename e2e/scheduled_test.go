@@ -82,7 +82,7 @@ func (s *saga) listChangesBeforeAnythingIsDue() {
 	s.list.set("amir", "CutoverTime", "when he is ready")
 	s.tick()
 	s.wantMembers(1, "ada amir anna beatriz ben carlos chen chloe zoe, removed: deepa elena")
-	s.wantMembers(2, "deepa emma felix grace hana isak")
+	s.awaitMembers(2, "deepa emma felix grace hana isak")
 	if v := s.automation(); v.LastError != "" || v.ProblemCount != 1 || v.Problems[0].Key != key("amir") || v.Problems[0].Column != "CutoverTime" {
 		s.t.Errorf("got %+v, want a problem with amir's time alone", v)
 	}
@@ -227,7 +227,7 @@ func (s *saga) manyLeave() {
 	s.list.set("beatriz", "CutoverTime", later) // one of six: at once
 	s.tick()
 	s.wantMembers(1, "ada amir anna ben julia, removed: beatriz carlos chen chloe deepa elena zoe")
-	s.wantMembers(2, "beatriz deepa emma felix grace hana isak")
+	s.awaitMembers(2, "beatriz deepa emma felix grace hana isak")
 	if b := s.get(2); b.Held != nil || b.Kept != 2 {
 		s.t.Errorf("batch 2 has %+v held, and %d are kept, not hana and isak", b.Held, b.Kept)
 	}
