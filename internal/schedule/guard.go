@@ -13,20 +13,25 @@ import (
 func (p *planner) guard() {
 	for i := range p.drafts {
 		d := &p.drafts[i]
-		if len(d.leaving) == 0 {
-			continue
-		}
 		slices.SortFunc(d.leaving, func(a, b Removal) int {
 			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Member, b.Member))
 		})
 		if d.HeldOf > 0 { // of those who came since, many may leave as well
 			d.active = max(min(d.active, d.HeldOf), len(d.leaving))
 		}
-		reason := p.doubt()
-		if reason == "" && !d.Filling {
-			reason = p.tooMany(d)
+		if !d.Filling {
+			d.tooMany = p.share(d)
 		}
+	}
+	for i := range p.drafts {
+		d := &p.drafts[i]
+		if d.tooMany == "" {
+			// They would leave one batch and come into none.
+			d.leaving = slices.DeleteFunc(d.leaving, p.isAwaited)
+		}
+		reason := p.reason(d)
 		switch {
+		case len(d.leaving) == 0:
 		case reason == "":
 			d.change.Remove = d.leaving
 		case d.Filling:
@@ -39,23 +44,38 @@ func (p *planner) guard() {
 	}
 }
 
-// doubt is why nobody should leave on the word of this result; empty when they may.
-func (p *planner) doubt() string {
-	switch r := p.result; {
+// isAwaited tells that somebody would move to a batch that takes nobody for now.
+func (p *planner) isAwaited(r Removal) bool {
+	if r.MovesTo == nil {
+		return false
+	}
+	batch := p.batchOf(*r.MovesTo)
+	return batch != newBatch && p.drafts[batch].tooMany != ""
+}
+
+// reason is why those who are to leave a batch should not on the word of this result;
+// empty when they may.
+func (p *planner) reason(d *draft) string {
+	r := p.result
+	var doubt string
+	switch {
 	case r.count == 0:
 		return "the query returned no rows"
 	case r.count == p.counts.Bad+r.bad:
 		return fmt.Sprintf("the query returned %s, and none can be used", count(r.count, "row"))
 	case r.keyless == 1:
-		return fmt.Sprintf("1 row has no readable key (row %s); it may be one of these members", numbers(r.keylessRows, 1))
+		doubt = fmt.Sprintf("1 row has no readable key (row %s); it may be one of these members", numbers(r.keylessRows, 1))
 	case r.keyless > 1:
-		return fmt.Sprintf("%d rows have no readable key (rows %s); any of them may be one of these members", r.keyless, numbers(r.keylessRows, r.keyless))
+		doubt = fmt.Sprintf("%d rows have no readable key (rows %s); any of them may be one of these members", r.keyless, numbers(r.keylessRows, r.keyless))
 	}
-	return ""
+	if doubt != "" && d.tooMany != "" {
+		return doubt + "; and " + d.tooMany
+	}
+	return doubt + d.tooMany
 }
 
-// tooMany is why so many should not leave at once; empty when they may.
-func (p *planner) tooMany(d *draft) string {
+// share is why so many should not leave at once; empty when they may.
+func (p *planner) share(d *draft) string {
 	percent := p.rb.DataSource.RemovalGuard
 	if float64(len(d.leaving))*100 <= percent*float64(d.active) {
 		return ""

@@ -22,11 +22,11 @@ type planner struct {
 	situation Situation
 
 	drafts  []draft
-	byStart map[time.Time]int  // start → the automated batch
-	ended   map[time.Time]bool // starts of batches that have ended
-	homes   map[string][]home  // key → where they are a member, the oldest batch first
-	byHand  map[string][]int   // key → the batches that an administrator removed them from
-	leaving map[string]bool    // keys of those whose removal is still under way
+	byStart map[time.Time]int // start → the automated batch
+	ended   map[time.Time]int // start → the batch that has ended
+	homes   map[string][]home // key → where they are a member, the oldest batch first
+	byHand  map[string][]int  // key → the batches that an administrator removed them from
+	leaving map[string]bool   // keys of those whose removal is still under way
 
 	unused   map[string]bool // keys of rows that are not used on account of their case
 	left     map[string]bool // keys of members who are left as they are on account of that
@@ -42,7 +42,8 @@ type draft struct {
 	Batch
 	active  int // members who have not failed
 	leaving []Removal
-	stay    bool // those who were to leave do not
+	tooMany string // why so many should not leave at once; nobody comes in then, either
+	stay    bool   // those who were to leave do not
 	change  Change
 }
 
@@ -63,11 +64,11 @@ type coming struct {
 func newPlanner(rb *runbook.Runbook, r *Result, s Situation) *planner {
 	p := &planner{
 		rb: rb, result: r, situation: s,
-		byStart: map[time.Time]int{}, ended: map[time.Time]bool{}, homes: map[string][]home{}, byHand: map[string][]int{}, leaving: map[string]bool{},
+		byStart: map[time.Time]int{}, ended: map[time.Time]int{}, homes: map[string][]home{}, byHand: map[string][]int{}, leaving: map[string]bool{},
 		unused: map[string]bool{}, left: map[string]bool{}, late: map[time.Time]int{}, groups: map[time.Time]*Group{},
 	}
-	for start := range s.Ended {
-		p.ended[start.UTC()] = true
+	for start, id := range s.Ended {
+		p.ended[start.UTC()] = id
 	}
 	// The oldest first: where one of several is taken, it is that one.
 	for _, b := range slices.SortedFunc(slices.Values(s.Batches), func(a, b Batch) int { return cmp.Compare(a.ID, b.ID) }) {
@@ -110,52 +111,6 @@ func (p *planner) problem(row *row, column, code, format string, args ...any) {
 	p.problems = append(p.problems, pr)
 }
 
-// keysByCase finds rows whose key is that of a member but for capital letters, where
-// the member's own key is in no row. Whether this is the same person cannot be known,
-// so nobody is added and nobody is removed.
-func (p *planner) keysByCase() {
-	absent := map[string][]string{} // folded key → keys of members without a row
-	for key := range p.known() {
-		if _, ok := p.result.byKey[key]; !ok {
-			absent[fold(key)] = append(absent[fold(key)], key)
-		}
-	}
-	if len(absent) == 0 {
-		return
-	}
-	for i := range p.result.rows {
-		row := &p.result.rows[i]
-		members := absent[fold(row.key)]
-		if len(members) == 0 {
-			continue
-		}
-		if len(p.homes[row.key]) > 0 || p.leaving[row.key] {
-			continue // it is clear whose row this is
-		}
-		for _, key := range members {
-			p.left[key] = true
-		}
-		if row.bad {
-			continue
-		}
-		p.unused[row.key] = true
-		p.counts.Bad++
-		p.problem(row, p.result.layout.key.name, CodeKeyCase, "column %s: %q is the key of the member %q but for capital letters; nobody is added or removed until it is clear whether they are one person",
-			clip(p.result.layout.key.name), clip(row.key), clip(slices.Min(members)))
-	}
-}
-
-// known gives the keys of members and of those who are leaving.
-func (p *planner) known() map[string]bool {
-	known := maps.Clone(p.leaving)
-	for key := range p.homes {
-		known[key] = true
-	}
-	return known
-}
-
-func fold(key string) string { return strings.ToLower(key) }
-
 // inKeyOrder gives the places of the rows that can be used.
 func (p *planner) inKeyOrder() []int {
 	var order []int
@@ -192,34 +147,50 @@ func (p *planner) place(i int) {
 	if len(homes) > 1 {
 		p.inTwo(row, homes)
 	}
-
-	at, stays := p.stays(start, own)
-	if p.leaving[row.key] && !stays && !manual {
-		p.counts.Waiting++ // where they are, so that they are not taken out to be put nowhere
+	if at, stays := p.stays(start, own); stays {
+		p.leave(slices.DeleteFunc(own, func(h home) bool { return h == at }), nil)
+		p.stay(i, start, at, manual)
 		return
 	}
-	var to coming
-	comes := false
-	if !stays && !manual {
-		to, comes = p.destination(i, start)
-	}
-	for _, h := range own {
-		m, d := p.member(h), &p.drafts[h.batch]
-		if stays && h == at || m.Failed || m.Kept {
-			continue
-		}
-		leaves := Removal{Member: m.ID, Key: m.Key}
-		if comes {
-			leaves.MovesTo = &start
-		}
-		d.leaving = append(d.leaving, leaves)
-		to.from = append(to.from, h.batch)
-	}
+	reason, counted := p.noBatch(start)
 	switch {
-	case stays:
-		p.stay(i, start, at, manual)
-	case comes:
-		p.coming = append(p.coming, to)
+	case reason != "" && len(own) > 0:
+		*counted++
+		p.remain(i, start, own, reason)
+	case manual:
+		p.leave(own, nil)
+	case p.leaving[row.key]: // nor are they taken out, to be put nowhere
+		p.counts.Waiting++
+	case p.staysOut(row.key, row):
+		p.counts.RemovedByHand++
+		p.leave(own, nil)
+	case reason != "":
+		*counted++
+	default:
+		p.coming = append(p.coming, coming{row: i, start: start, batch: p.batchOf(start), from: p.leave(own, &start)})
+	}
+}
+
+// leave takes somebody out of the places that they can leave, and gives their batches.
+func (p *planner) leave(own []home, to *time.Time) (from []int) {
+	for _, h := range own {
+		if m := p.member(h); !m.Failed && !m.Kept {
+			d := &p.drafts[h.batch]
+			d.leaving = append(d.leaving, Removal{Member: m.ID, Key: m.Key, MovesTo: to})
+			from = append(from, h.batch)
+		}
+	}
+	return from
+}
+
+// remain leaves somebody where they are, since there is no batch that they could come
+// into: to be taken out of one and put into none is not what a new time asks for.
+func (p *planner) remain(i int, start time.Time, own []home, reason string) {
+	row, d := &p.result.rows[i], &p.drafts[own[0].batch]
+	p.problem(row, p.result.layout.time.name, CodeNoDestination, "%q stays in batch %d of %s, although the batch time is now %s: %s",
+		clip(row.key), d.ID, told(d.Start), told(start), reason)
+	for _, h := range own {
+		p.refresh(i, h)
 	}
 }
 
@@ -260,41 +231,48 @@ func (p *planner) stay(i int, start time.Time, at home, manual bool) {
 	if m.Kept {
 		d.change.Returned = append(d.change.Returned, m.ID)
 	}
-	if m.Hash != hex.EncodeToString(row.hash[:]) {
-		d.change.Refresh = append(d.change.Refresh, Refresh{m.ID, p.result.row(i)})
-	} else {
+	if !p.refresh(i, at) {
 		p.counts.Unchanged++
 	}
 }
 
-// destination finds the batch that somebody who is nowhere, or leaves, comes into.
-func (p *planner) destination(i int, start time.Time) (coming, bool) {
-	removed := p.byHand[p.result.rows[i].key]
-	batch, exists := p.byStart[start]
-	if !exists {
-		batch = newBatch
+// refresh gives a member the data of their row, and tells whether it is other data.
+func (p *planner) refresh(i int, at home) bool {
+	m, change := p.member(at), &p.drafts[at.batch].change
+	if m.Hash == hex.EncodeToString(p.result.rows[i].hash[:]) {
+		return false
 	}
-	switch {
-	// With batch_time: immediate every batch is another, and the next one is only
-	// minutes away: who was removed stays out while that batch lasts.
-	case slices.Contains(removed, batch), p.result.immediate() && len(removed) > 0:
-		p.counts.RemovedByHand++
-	case exists:
-		return coming{row: i, start: start, batch: batch}, true
-	case p.ended[start]:
-		p.counts.Ended++
-	case !p.situation.Automation:
-		p.counts.Off++
-	default:
-		return coming{row: i, start: start, batch: newBatch}, true
+	change.Refresh = append(change.Refresh, Refresh{m.ID, p.result.row(i)})
+	return true
+}
+
+// noBatch tells why nobody comes into a batch for start, and where such rows are
+// counted; there is no reason when somebody can.
+func (p *planner) noBatch(start time.Time) (reason string, counted *int) {
+	if p.batchOf(start) != newBatch {
+		return "", nil
 	}
-	return coming{}, false
+	if id, ended := p.ended[start]; ended {
+		return fmt.Sprintf("batch %d for this start has ended", id), &p.counts.Ended
+	}
+	if !p.situation.Automation {
+		return "automation is off, so no batch is made for this start", &p.counts.Off
+	}
+	return "", nil
+}
+
+// batchOf is the batch for a start, or newBatch.
+func (p *planner) batchOf(start time.Time) int {
+	if batch, exists := p.byStart[start]; exists {
+		return batch
+	}
+	return newBatch
 }
 
 // isLongPast tells that a batch for start is not there and comes too late: all of its
 // phases would begin at once, for people whose time may well be a mistake.
 func (p *planner) isLongPast(start time.Time) bool {
-	if _, exists := p.byStart[start]; exists || p.ended[start] || p.result.immediate() {
+	if _, ended := p.ended[start]; ended || p.batchOf(start) != newBatch || p.result.immediate() {
 		return false
 	}
 	return p.lastDue(start).Before(p.situation.Now.Add(-longPast))
@@ -343,7 +321,9 @@ func (p *planner) missing() {
 // come lets those in who have left everything else.
 func (p *planner) come() {
 	for _, c := range p.coming {
-		if slices.ContainsFunc(c.from, func(batch int) bool { return p.drafts[batch].stay }) {
+		// Most of those who come into a batch that most are gone from may be the same
+		// people by other keys.
+		if c.batch != newBatch && p.drafts[c.batch].tooMany != "" || slices.ContainsFunc(c.from, func(batch int) bool { return p.drafts[batch].stay }) {
 			p.counts.Waiting++
 			continue
 		}

@@ -98,7 +98,9 @@ type Removal struct {
 }
 
 // Held are removals that wait for an administrator. Those who would move with them are
-// not added anywhere.
+// not added anywhere. Where they are held for their share, nobody comes into that batch
+// either: after a change of the primary key, or when everybody is renamed, those who are
+// new are those who are gone.
 type Held struct {
 	Removals []Removal
 	// Active is how many members, none of them failed, the share of the removals is
@@ -117,9 +119,11 @@ type Counts struct {
 	Ended         int // rows of batches that have ended
 	LongPast      int // rows of batches that would have been due long ago
 	Off           int // rows without a batch, since automation is off
-	Waiting       int // rows of those who come in later: their move is held, or they are still leaving
-	Kept          int // members without a row who were kept
-	Problems      int // all of them
+	// Waiting are rows of those who come in later: their move is held, or they are still
+	// leaving, or their batch takes nobody for now.
+	Waiting  int
+	Kept     int // members without a row who were kept
+	Problems int // all of them
 }
 
 // Make decides what a result means in a situation.

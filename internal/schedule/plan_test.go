@@ -134,16 +134,33 @@ func TestMoves(t *testing.T) {
 			want:    []string{"new tue: a", "batch 1: remove 101 a to tue"}, counts: schedule.Counts{Unchanged: 9},
 		},
 		{
-			name:    "out of the batch where none is made",
+			name:    "not out of the batch where none is made",
 			batches: []string{"automation off", "1 mon: " + ten},
 			rows:    append(slices.Clone(others), "a tue"),
-			want:    []string{"batch 1: remove 101 a"}, counts: schedule.Counts{Unchanged: 9, Off: 1},
+			want:    []string{"row 10 no-destination: a"}, counts: schedule.Counts{Unchanged: 9, Off: 1},
 		},
 		{
-			name:    "to the time of a batch that has ended",
-			batches: []string{"1 mon: " + ten, "2 tue ended"},
-			rows:    append(slices.Clone(others), "a tue"),
-			want:    []string{"batch 1: remove 101 a"}, counts: schedule.Counts{Unchanged: 9, Ended: 1},
+			name:    "not to the time of a batch that has ended, but with the data of the row",
+			batches: []string{"1 mon: a~ b c d e f g h i j", "2 tue ended"},
+			rows:    append(slices.Clone(others), "a tue", "x tue"),
+			want:    []string{"batch 1: refresh 101 with a", "row 10 no-destination: a"}, counts: schedule.Counts{Unchanged: 9, Ended: 2},
+		},
+		{
+			name:    "all of them to the time of a batch that has ended: nobody leaves, so nothing is held",
+			batches: []string{"1 mon: a b", "2 mon filling: c", "3 tue ended"},
+			rows:    on("tue", "a b c"),
+			want:    []string{"row 1 no-destination: a", "row 2 no-destination: b", "row 3 no-destination: c"}, counts: schedule.Counts{Ended: 3},
+		},
+		{
+			name:    "of a member who failed or was kept, to no batch: as to any other",
+			batches: []string{"automation off", "1 mon: a! b+"},
+			rows:    on("tue", "a b"),
+			want:    []string{"row 1 failed-elsewhere: a"}, counts: schedule.Counts{Kept: 1},
+		},
+		{
+			name:    "of a member of a manual batch, to no batch: their own business",
+			batches: []string{"1 manual: a~", "2 tue ended"},
+			rows:    []string{"a tue"}, counts: schedule.Counts{InManual: 1},
 		},
 		{
 			name:    "to a batch that an administrator removed them from",
@@ -190,6 +207,19 @@ func TestSomebodyInTwoBatches(t *testing.T) {
 			batches: []string{"1 mon: a a"},
 			rows:    []string{"a mon"},
 			want:    []string{"batch 1: remove 102 a", "row 1 two-batches: a"}, counts: schedule.Counts{Unchanged: 1},
+		},
+		{
+			name:    "with a row for a batch that has ended: stays in both",
+			batches: []string{"1 mon: a~", "2 tue: a~", "3 wed ended"},
+			rows:    []string{"a wed"},
+			want:    []string{"batch 1: refresh 101 with a", "batch 2: refresh 201 with a", "row 1 two-batches: a", "row 1 no-destination: a"},
+			counts:  schedule.Counts{Ended: 1},
+		},
+		{
+			name:    "one of them manual, with a row for a batch that has ended: stays in both",
+			batches: []string{"1 manual: a~", "2 tue: a", "3 wed ended"},
+			rows:    []string{"a wed"},
+			want:    []string{"row 1 two-batches: a", "row 1 no-destination: a"}, counts: schedule.Counts{InManual: 1, Ended: 1},
 		},
 		{
 			name:    "with a row for neither: moves there from both",
@@ -313,14 +343,44 @@ func TestMassChangeGuard(t *testing.T) {
 			want:    []string{"batch 1: remove 109 i, 110 j"}, counts: schedule.Counts{Unchanged: 8},
 		},
 		{
-			name:    "one more, and nobody does",
+			name:    "one more, and nobody does, nor does anybody come",
 			batches: []string{"1 mon: " + ten},
 			rows:    on("mon", "a b c d e f g k"),
 			want: []string{
-				"batch 1: add k",
 				"batch 1: hold 108 h, 109 i, 110 j (of 10): the query no longer returns 3 of 10 members, more than the removal_guard of 20% allows",
 			},
-			counts: schedule.Counts{Unchanged: 7},
+			counts: schedule.Counts{Unchanged: 7, Waiting: 1},
+		},
+		{
+			name:    "everybody by another key: they do not come in a second time",
+			batches: []string{"1 mon: a b c d", "2 tue: x"},
+			rows:    append(on("mon", "1 2 3 4"), "x tue", "y tue"),
+			want: []string{
+				"batch 1: hold 101 a, 102 b, 103 c, 104 d (of 4): the query no longer returns 4 of 4 members, more than the removal_guard of 20% allows",
+				"batch 2: add y",
+			},
+			counts: schedule.Counts{Unchanged: 1, Waiting: 4},
+		},
+		{
+			name:    "also where rows without a key are a reason of their own",
+			batches: []string{"1 mon: a b c d"},
+			rows:    append(on("mon", "a 2 3 4"), "NULL mon"),
+			want: []string{
+				"batch 1: hold 102 b, 103 c, 104 d (of 4): 1 row has no readable key (row 5); it may be one of these members; and the query no longer returns 3 of 4 members, more than the removal_guard of 20% allows",
+				"row 5 empty-key:",
+			},
+			counts: schedule.Counts{Unchanged: 1, Waiting: 3, Bad: 1},
+		},
+		{
+			name:    "nobody moves into a batch that takes nobody, nor out of theirs for it",
+			batches: []string{"1 mon: a b", "2 tue: " + "c d e f g h i j k l", "3 wed filling: m", "4 thu: n o"},
+			rows:    append(on("tue", "c d e f g h i j"), "a mon", "k mon", "m mon", "n mon"),
+			want: []string{
+				"batch 1: hold 102 b (of 2): the query no longer returns 1 of 2 members, more than the removal_guard of 20% allows",
+				"batch 2: remove 210 l",
+				"batch 4: hold 401 n to mon, 402 o (of 2): the query no longer returns 1 and now has another batch for 1 of 2 members, more than the removal_guard of 20% allows",
+			},
+			counts: schedule.Counts{Unchanged: 9, Waiting: 3},
 		},
 		{
 			name:    "who moves away counts as who is gone",
@@ -390,8 +450,9 @@ func TestMassChangeGuard(t *testing.T) {
 		{
 			name:    "one row without a key",
 			batches: []string{"1 mon: " + ten, "2 tue: z"},
-			rows:    append(on("mon", "a b c d e f g h i"), "z tue", "NULL mon"),
+			rows:    append(on("mon", "a b c d e f g h i"), "z tue", "NULL mon", "k mon"),
 			want: []string{
+				"batch 1: add k",
 				"batch 1: hold 110 j (of 10): 1 row has no readable key (row 11); it may be one of these members",
 				"row 11 empty-key:",
 			},
@@ -458,7 +519,7 @@ func TestBadRowsLeaveTheirMembersAlone(t *testing.T) {
 			name:    "a key that differs from a member's in capital letters only: neither added nor removed",
 			batches: []string{"1 mon: " + ten + " k! l m"},
 			rows:    append(on("mon", ten), "K mon", "L tue", "m mon", "M mon"),
-			want:    []string{"batch 1: add M", "row 11 key-case: K", "row 12 key-case: L"}, counts: schedule.Counts{Unchanged: 11, Bad: 2},
+			want:    []string{"row 11 key-case: K", "row 12 key-case: L", "row 14 key-case: M"}, counts: schedule.Counts{Unchanged: 11, Bad: 3},
 		},
 		{
 			name:    "two members whose keys differ in capital letters: one of them is gone",
@@ -485,9 +546,40 @@ func TestBadRowsLeaveTheirMembersAlone(t *testing.T) {
 			want:    []string{"row 1 key-case: K"}, counts: schedule.Counts{Bad: 1},
 		},
 		{
-			name: "two new people whose keys differ in capital letters are two people",
-			rows: []string{"k mon", "K mon"},
-			want: []string{"new mon: K k"},
+			name: "new people whose keys differ in capital letters: none is used",
+			rows: []string{"kk mon", "Kk tue", "l mon", "KK mon"},
+			want: []string{"new mon: l", "row 1 key-case: kk", "row 2 key-case: Kk", "row 4 key-case: KK"}, counts: schedule.Counts{Bad: 3},
+		},
+		{
+			name: "one of whose rows is bad",
+			rows: []string{"k never", "K mon", "l mon"},
+			want: []string{"new mon: l", "row 1 bad-time: k", "row 2 key-case: K"}, counts: schedule.Counts{Bad: 2},
+		},
+		{
+			name:    "those of them who are members are used, also to move",
+			batches: []string{"1 mon: " + ten + " kk Kk~"},
+			rows:    append(on("mon", ten), "KK mon", "kk tue", "Kk mon"),
+			want:    []string{"new tue: kk", "batch 1: refresh 112 with Kk", "batch 1: remove 111 kk to tue", "row 11 key-case: KK"},
+			counts:  schedule.Counts{Unchanged: 10, Bad: 1},
+		},
+		{
+			name:    "those of them who are leaving, or were removed, are not somebody else either",
+			batches: []string{"1 mon: k% l- m-"},
+			rows:    []string{"k mon", "K mon", "l mon", "L tue", "m tue", "M mon"},
+			want:    []string{"new tue: m", "row 2 key-case: K", "row 4 key-case: L", "row 6 key-case: M"},
+			counts:  schedule.Counts{Waiting: 1, RemovedByHand: 1, Bad: 3},
+		},
+		{
+			name:    "who was removed from the batch does not come back in other letters",
+			batches: []string{"1 mon: k- l- m-", "2 tue: n"},
+			rows:    []string{"K mon", "L tue", "M wed", "n tue"},
+			want:    []string{"new wed: M", "batch 2: add L", "row 1 key-case: K"}, counts: schedule.Counts{Unchanged: 1, Bad: 1},
+		},
+		{
+			name:    "who was removed is known from a member whose key differs in capital letters",
+			batches: []string{"1 mon: " + ten + " k K-"},
+			rows:    append(on("mon", ten), "K mon"),
+			want:    []string{"batch 1: remove 111 k"}, counts: schedule.Counts{Unchanged: 10, RemovedByHand: 1},
 		},
 	})
 }
@@ -528,6 +620,11 @@ func TestImmediateBatches(t *testing.T) {
 		{
 			name:    "who was removed by an administrator stays out while that batch lasts",
 			batches: []string{"1 yesterday: a- b"}, rows: []string{"a", "b"}, counts: schedule.Counts{RemovedByHand: 1, Unchanged: 1},
+		},
+		{
+			name:    "nor do they come back in other letters",
+			batches: []string{"1 yesterday: a- b"}, rows: []string{"A", "b"}, counts: schedule.Counts{Bad: 1, Unchanged: 1},
+			want: []string{"row 1 key-case: A"},
 		},
 		{
 			name:    "kept members are back",
@@ -572,6 +669,27 @@ func TestStartsAreInstants(t *testing.T) {
 	plan := schedule.Make(rb, people(t, rb, "a mon", "b 2026-03-02T02:00:00+02:00", "c mon", "d mon", "e tue"), s)
 	if got := told(plan); !slices.Equal(got, []string{"batch 1: add d"}) || plan.Counts.Ended != 1 {
 		t.Error(got, plan.Counts)
+	}
+}
+
+// TestProblemsSayWhatIsMeant: the other key, the batch, the reason.
+func TestProblemsSayWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	rb := parse(t, scheduled)
+	for _, one := range []struct {
+		batches, rows []string
+		want          string
+	}{
+		{[]string{"1 mon: a", "12 tue ended"}, []string{"a tue"}, `"a" stays in batch 1 of 2026-03-02T00:00:00Z, although the batch time is now 2026-03-03T00:00:00Z: batch 12 for this start has ended`},
+		{[]string{"1 mon: a", "automation off"}, []string{"a tue"}, `"a" stays in batch 1 of 2026-03-02T00:00:00Z, although the batch time is now 2026-03-03T00:00:00Z: automation is off, so no batch is made for this start`},
+		{[]string{"1 mon: kK Kk"}, []string{"kk mon"}, `column UserId: "kk" is the key of the member "Kk" but for capital letters; nobody is added or removed until it is clear whether they are one person`},
+		{[]string{"1 mon: kK- Kk-"}, []string{"kk mon"}, `column UserId: "kk" is the key of "Kk", whom an administrator removed from that batch, but for capital letters; nobody is added or removed until it is clear whether they are one person`},
+		{nil, []string{"kk mon", "KK mon", "kK tue"}, `column UserId: "kk" is the key "KK" of another row but for capital letters; nobody is added or removed until it is clear whether they are one person`},
+	} {
+		plan := schedule.Make(rb, people(t, rb, one.rows...), situation(t, rb, one.batches...))
+		if len(plan.Problems) == 0 || plan.Problems[0].Message != one.want {
+			t.Errorf("the problems are %+v, and the first should be %s", plan.Problems, one.want)
+		}
 	}
 }
 

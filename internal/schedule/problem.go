@@ -33,11 +33,15 @@ const (
 	CodeMissingTime  = "missing-time"
 	CodeBadTime      = "bad-time"
 	CodeBadList      = "bad-list"
-	// CodeKeyCase: the key is a member's except for capital letters, and nothing tells
+	// CodeKeyCase: the key is, except for capital letters, that of a member, of somebody
+	// whom an administrator removed from that batch, or of another row, and nothing tells
 	// whether this is the same person. The row is not used, and that member is left.
 	CodeKeyCase = "key-case"
 	// CodeLongPast: a batch is not made, since all of its phases were due long ago.
 	CodeLongPast = "long-past"
+	// CodeNoDestination: a member has another time, for which there is no batch and none
+	// is made. They stay where they are.
+	CodeNoDestination = "no-destination"
 	// CodeFailedElsewhere: a member who failed in one batch has the time of another.
 	CodeFailedElsewhere = "failed-elsewhere"
 	// CodeTwoBatches: somebody is a member of two batches that have not ended.

@@ -208,18 +208,8 @@ func TestAPlanThatWasCarriedOutLeavesNothingToDo(t *testing.T) {
 			t.Fatalf("new again: %v", told(again))
 		}
 		held := map[int]*schedule.Held{}
-		left := map[string]bool{}
 		for _, c := range first.Changes {
 			held[c.Batch] = c.Held
-			for _, r := range c.Remove {
-				left[r.Key] = true
-			}
-		}
-		// One case apart: who has left, for a time that has no batch, is no longer known
-		// from a member without a row whose key differs in capital letters. That member
-		// is then left alone, which may end a hold.
-		if slices.ContainsFunc(again.Problems, func(pr schedule.Problem) bool { return pr.Code == schedule.CodeKeyCase && left[pr.Key] }) {
-			return
 		}
 		for _, c := range again.Changes {
 			if len(c.Add)+len(c.Refresh)+len(c.Remove)+len(c.Returned) > 0 || held[c.Batch] == nil {
@@ -252,16 +242,25 @@ func TestNobodyIsInTwoBatches(t *testing.T) {
 			}
 		}
 		w.apply(p)
-		waits := map[string]bool{}
+		waits := map[string]bool{} // until their removal is confirmed, or over, or their batch takes somebody
 		for _, c := range p.Changes {
-			if c.Held != nil {
-				for _, r := range c.Held.Removals {
-					waits[r.Key] = true
+			if c.Held == nil {
+				continue
+			}
+			for _, r := range c.Held.Removals {
+				waits[r.Key] = true
+			}
+			for _, row := range rowsOf(r) {
+				if strings.Contains(c.Held.Reason, "removal_guard") && row.Start.Equal(w.batch(c.Batch).Start) {
+					waits[row.Key] = true
 				}
 			}
 		}
 		for _, b := range w.s.Batches {
 			waits["filling"] = waits["filling"] || b.Filling
+			for _, m := range b.Members {
+				waits[m.Key] = waits[m.Key] || m.Leaving
+			}
 		}
 		problem := map[string]bool{}
 		late := map[string]bool{}
@@ -372,8 +371,70 @@ func TestNeverMoreAreRemovedThanTheGuardAllows(t *testing.T) {
 			if !b.Filling && float64(len(c.Remove)) > float64(active)*w.rb.DataSource.RemovalGuard/100 {
 				t.Fatalf("%d of %d are removed", len(c.Remove), active)
 			}
+			if c.Held != nil && len(c.Add) > 0 && float64(len(c.Held.Removals)) > float64(c.Held.Active)*w.rb.DataSource.RemovalGuard/100 {
+				t.Fatalf("somebody comes into a batch that most may be gone from: %v", told(p))
+			}
 			if c.Held != nil && (len(c.Remove) > 0 || len(c.Held.Removals) == 0 || b.Filling) {
 				t.Fatalf("held beside removed: %v", told(p))
+			}
+		}
+	})
+}
+
+// TestNobodyIsTakenOutToBePutNowhere: who has a row and leaves is a member of a batch
+// afterwards, unless an administrator removed them from the one that the row is for.
+func TestNobodyIsTakenOutToBePutNowhere(t *testing.T) {
+	check(t, func(t *rapid.T, w *world, _ []string, r *schedule.Result, p schedule.Plan) {
+		outside := map[string]bool{} // the batch of their row, and its time
+		for _, b := range w.s.Batches {
+			for _, m := range b.Members {
+				if m.RemovedByHand && !b.Manual {
+					outside[m.Key+b.Start.String()] = true
+				}
+			}
+		}
+		w.apply(p)
+		homes := w.homes()
+		rows := map[string]schedule.Row{}
+		for _, row := range rowsOf(r) {
+			rows[row.Key] = row
+		}
+		for _, c := range p.Changes {
+			for _, left := range c.Remove {
+				if row, usable := rows[left.Key]; usable && homes[left.Key] == 0 && !outside[left.Key+row.Start.String()] {
+					t.Fatalf("%q is in no batch any more after\n%v", left.Key, told(p))
+				}
+			}
+		}
+	})
+}
+
+// TestNobodyComesInUnderAKeyThatMayBeAnothers: who is new differs from all others in
+// more than capital letters.
+func TestNobodyComesInUnderAKeyThatMayBeAnothers(t *testing.T) {
+	check(t, func(t *rapid.T, w *world, rows []string, r *schedule.Result, p schedule.Plan) {
+		keys := map[string]bool{}
+		for _, row := range rows {
+			key, _, _ := strings.Cut(row, " ")
+			keys[key] = true
+		}
+		known := map[string]bool{}
+		for _, b := range w.s.Batches {
+			for _, m := range b.Members {
+				known[m.Key] = true
+				if !m.RemovedByHand || m.Leaving {
+					keys[m.Key] = true
+				}
+			}
+		}
+		for _, row := range rowsOf(r) {
+			for key := range keys {
+				if key == row.Key || !strings.EqualFold(key, row.Key) || known[row.Key] {
+					continue
+				}
+				if !slices.ContainsFunc(p.Problems, func(pr schedule.Problem) bool { return pr.Code == schedule.CodeKeyCase && pr.Row == row.Number }) {
+					t.Fatalf("%q and %q are taken for two people:\n%v", row.Key, key, told(p))
+				}
 			}
 		}
 	})
