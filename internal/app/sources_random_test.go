@@ -723,6 +723,10 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 	if !has {
 		return 0, "they have no row"
 	}
+	remains := 0 // nobody leaves a batch to be in none
+	if len(homes) > 0 {
+		remains = homes[0].batch
+	}
 	for _, id := range now.ids() {
 		b := now.batches[id]
 		if b.Manual || !b.StartTime.Equal(p.start) {
@@ -736,7 +740,7 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 		}
 		switch {
 		case !b.live():
-			return 0, fmt.Sprintf("batch %d of their time has ended", id)
+			return remains, fmt.Sprintf("batch %d of their time has ended", id)
 		case removed:
 			return 0, fmt.Sprintf("an administrator removed them from batch %d", id)
 		}
@@ -745,5 +749,33 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 	if f.automated {
 		return -1, "a batch is to be made for their time"
 	}
-	return 0, "no batch has their time, and automation is off"
+	return remains, "no batch has their time, and automation is off"
+}
+
+// While those are on their way out whose removal was confirmed, nobody else leaves; so
+// nobody comes into another batch.
+func TestNobodyMovesWhileConfirmedRemovalsAreUnderWay(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		people := s.table()
+		people.put(dawn.Add(3*day), crowd(10)...)
+		s.publish(found(twoPhases, ""))
+		s.automate("found")
+		s.tick()
+		people.drop("p000", "p001", "p002")
+		s.tick()
+		held, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+		must(s, held, err)
+		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, held.Revision, "")
+		must(s, v, err)
+		people.put(dawn.Add(3*day), "p000", "p001", "p002")
+		people.put(dawn.Add(5*day), "p009")
+		must(s, 0, s.app.Tick(s.ctx)) // before the removals have begun
+		s.wantBatches("1 04 09:00 active: "+strings.Join(crowd(10), " "), "2 06 09:00 detected: ")
+		s.settle()
+		s.tick()
+		s.wantBatches(
+			"1 04 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 -p009 p000 p001 p002",
+			"2 06 09:00 active: p009")
+	})
 }
