@@ -1,56 +1,64 @@
 package schedule
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
 
 // keysByCase finds rows whose key differs in nothing but capital letters from another
-// key: of a member without a row, of somebody who was removed from the batch that the
-// row belongs to, or of another row. Whether this is the same person cannot be known,
-// so nobody is added and nobody is removed. A row whose very key is known is used: it
-// is clear whose it is.
+// key: of a member, of somebody who was removed from the batch that the row belongs to,
+// or of another row. Whether this is the same person cannot be known, so nobody is added
+// and nobody is removed. A row whose very key is known is used: it is clear whose it is.
 func (p *planner) keysByCase() {
-	absent, removed, rows := p.membersByCase(), p.removedByCase(), p.rowsByCase()
-	for i := range p.result.rows {
-		row := &p.result.rows[i]
-		if p.known(row.key) {
-			continue
-		}
+	unknown := p.unknown()
+	if len(unknown) == 0 {
+		return // as on most ticks
+	}
+	members := byCase(maps.Keys(p.homes), maps.Keys(p.leaving))
+	removed, rows := byCase(maps.Keys(p.byHand)), byCase(maps.Keys(p.result.byKey))
+	for _, row := range unknown {
 		folded := fold(row.key)
-		for _, key := range absent[folded] {
+		for _, key := range members[folded] {
 			p.left[key] = true
 		}
 		if row.bad {
 			continue
 		}
-		switch like := others(rows[folded], row.key); {
-		case len(absent[folded]) > 0:
-			p.notUsed(row, "the key of the member %q", slices.Min(absent[folded]))
-		case len(like) > 0:
-			p.notUsed(row, "the key %q of another row", slices.Min(like))
-		default:
-			like = slices.DeleteFunc(slices.Clone(removed[folded]), func(key string) bool { return !p.staysOut(key, row) })
-			if len(like) > 0 {
-				p.notUsed(row, "the key of %q, whom an administrator removed from that batch,", slices.Min(like))
-			}
+		outside := slices.DeleteFunc(slices.Clone(removed[folded]), func(key string) bool { return !p.staysOut(key, row) })
+		alike := slices.DeleteFunc(slices.Clone(rows[folded]), func(key string) bool { return key == row.key })
+		switch {
+		case len(members[folded]) > 0:
+			p.notUsed(row, "the key of the member %q", members[folded])
+		case len(outside) > 0:
+			p.notUsed(row, "the key of %q, whom an administrator removed from that batch,", outside)
+		case len(alike) > 0:
+			p.notUsed(row, "the key %q of another row", alike)
 		}
 	}
 }
 
 // notUsed reports a row whose key is, but for capital letters, what the text says of
-// the other key.
-func (p *planner) notUsed(row *row, text, other string) {
+// the first of the other keys.
+func (p *planner) notUsed(row *row, text string, others []string) {
 	column := p.result.layout.key.name
 	p.unused[row.key] = true
 	p.counts.Bad++
 	p.problem(row, column, CodeKeyCase, "column %s: %q is "+text+" but for capital letters; nobody is added or removed until it is clear whether they are one person",
-		clip(column), clip(row.key), clip(other))
+		clip(column), clip(row.key), clip(slices.Min(others)))
 }
 
-// known tells that a key is that of a member, or of somebody who was one.
-func (p *planner) known(key string) bool {
-	return len(p.homes[key]) > 0 || p.leaving[key] || len(p.byHand[key]) > 0
+// unknown gives the rows whose key is that of no member, and of nobody who was one.
+func (p *planner) unknown() []*row {
+	var rows []*row
+	for i := range p.result.rows {
+		row := &p.result.rows[i]
+		if len(p.homes[row.key]) == 0 && !p.leaving[row.key] && len(p.byHand[row.key]) == 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // staysOut tells that an administrator removed somebody from the batch of a row. With
@@ -65,56 +73,16 @@ func (p *planner) staysOut(key string, row *row) bool {
 	return exists && slices.Contains(removed, batch)
 }
 
-// membersByCase gives, by folded key, the keys of members without a row, and of those
-// who are still leaving.
-func (p *planner) membersByCase() map[string][]string {
-	absent := map[string][]string{}
-	add := func(key string) {
-		if _, present := p.result.byKey[key]; !present {
-			absent[fold(key)] = append(absent[fold(key)], key)
+// byCase groups keys that differ in nothing but capital letters.
+func byCase(keys ...iter.Seq[string]) map[string][]string {
+	groups := map[string][]string{}
+	for _, seq := range keys {
+		for key := range seq {
+			folded := fold(key)
+			groups[folded] = append(groups[folded], key)
 		}
 	}
-	for key := range p.homes {
-		add(key)
-	}
-	for key := range p.leaving {
-		add(key)
-	}
-	return absent
-}
-
-// removedByCase gives, by folded key, the keys of those whom an administrator removed.
-func (p *planner) removedByCase() map[string][]string {
-	removed := map[string][]string{}
-	for key := range p.byHand {
-		removed[fold(key)] = append(removed[fold(key)], key)
-	}
-	return removed
-}
-
-// rowsByCase gives, by folded key, the keys of rows where there are several.
-func (p *planner) rowsByCase() map[string][]string {
-	first := make(map[string]int, len(p.result.rows))
-	several := map[string][]string{}
-	for i := range p.result.rows {
-		key := p.result.rows[i].key
-		folded := fold(key)
-		at, again := first[folded]
-		switch {
-		case !again:
-			first[folded] = i
-		case len(several[folded]) == 0:
-			several[folded] = []string{p.result.rows[at].key, key}
-		default:
-			several[folded] = append(several[folded], key)
-		}
-	}
-	return several
-}
-
-// others are the keys but for one.
-func others(keys []string, but string) []string {
-	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == but })
+	return groups
 }
 
 func fold(key string) string { return strings.ToLower(key) }
