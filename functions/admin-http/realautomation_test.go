@@ -89,7 +89,8 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 		t.Errorf("automation %+v", standing)
 	}
 	get("batches/1/removals", 404, &p)
-	send("POST", "batches/1/removals/confirm", "", 409, &p)
+	send("POST", "batches/1/removals/confirm", "", 400, &p)
+	send("POST", "batches/1/removals/confirm", `{"revision":"x"}`, 409, &p)
 
 	// Half of them are missing: nobody goes until somebody says so.
 	r.found("u1,a,"+start, "u2,b,"+start)

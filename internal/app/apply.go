@@ -30,7 +30,7 @@ func (s *synchronization) apply(ctx context.Context) error {
 	// filling have been cut short at its end.
 	each := func(do func(context.Context, schedule.Change) error) {
 		for _, id := range slices.Sorted(maps.Keys(s.batches)) {
-			if s.batches[id].Doc.Manual || s.batches[id].Doc.Ended {
+			if b := s.batches[id].Doc; !follows(&b) {
 				continue
 			}
 			c := changes[id]
@@ -68,11 +68,11 @@ func (s *synchronization) leave(ctx context.Context, c schedule.Change) error {
 	for i, r := range c.Remove {
 		ids[i], keys[r.Member] = r.Member, r.Key
 	}
-	left, err := s.app.takeOut(ctx, c.Batch, ids, Caller{Name: scheduler}, "the data source no longer has them in this batch")
-	for _, id := range left {
+	out, err := s.app.takeOut(ctx, c.Batch, ids, Caller{Name: scheduler}, "the data source no longer has them in this batch")
+	for _, id := range out {
 		delete(keys, id)
 	}
-	for _, key := range keys {
+	for _, key := range keys { // they come into another batch when what is under way for them has ended
 		s.stays[key] = true
 	}
 	return err
@@ -85,29 +85,37 @@ func heldRemovals(c schedule.Change) []schedule.Removal {
 	return c.Held.Removals
 }
 
-// takeOut removes members from a batch, some at a time, and tells whose removal is
-// stored. One who has failed meanwhile stays.
-func (a *App) takeOut(ctx context.Context, batch int, members []int, by Caller, why string) (left []int, err error) {
+// takeOut removes members from a batch, some at a time, and tells who is out of it: for
+// them nothing is under way and nothing to be undone. One who has failed meanwhile, or
+// whom an administrator has just kept, stays.
+func (a *App) takeOut(ctx context.Context, batch int, members []int, by Caller, why string) (out []int, err error) {
 	most := 40
 	for len(members) > 0 {
 		some := members[:min(most, len(members))]
-		out, err := a.takeOutSome(ctx, batch, some, by, why)
+		free, err := a.takeOutSome(ctx, batch, some, by, why)
 		switch {
 		case errors.Is(err, store.ErrChanged) && ctx.Err() == nil, errors.Is(err, store.ErrTooLarge) && most > 1:
 			most = max(1, most/2) // the fewer, the sooner nobody else has changed one
 			continue
 		case err != nil:
-			return left, err
+			return out, err
 		}
-		left, members = append(left, out...), members[len(some):]
+		out, members = append(out, free...), members[len(some):]
 	}
-	return left, nil
+	return out, nil
 }
 
-func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, why string) (left []int, err error) {
+func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, why string) (out []int, err error) {
 	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
 	if err != nil {
 		return nil, err
+	}
+	if b.Doc.Kept > 0 {
+		h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(batch)))
+		if err != nil {
+			return nil, err
+		}
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return slices.Contains(h.Doc.Kept, id) })
 	}
 	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {
@@ -119,6 +127,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 	}
 	now := a.now().UTC()
 	next := b.Doc
+	var left []int
 	var ops []store.Op
 	var o outbox
 	for _, m := range members {
@@ -140,6 +149,9 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 			next = *d.Batch
 		}
 		left = append(left, gone.ID)
+		if gone.OpenPhase == 0 && gone.Removal == 0 {
+			out = append(out, gone.ID)
+		}
 		o.events = append(o.events, leaveMessage(batch, gone))
 	}
 	if len(ops) > 0 {
@@ -151,7 +163,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		}
 		a.log.Info("members removed", "BatchId", batch, "members", len(left), "by", by.Name)
 	}
-	return left, a.send(ctx, &o)
+	return out, a.send(ctx, &o)
 }
 
 func (a *App) membersByID(ctx context.Context, batch int, ids []int) ([]store.Item[engine.Member], error) {
@@ -242,13 +254,18 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	}
 	if len(people) > 0 {
 		var view AddedView
-		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, &view); err != nil {
+		// The plan was made of its members at this ETag.
+		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, true, &view); err != nil {
 			return err
 		}
 		s.app.log.Info("members added", "BatchId", b.Doc.ID, "added", view.Added)
 	}
 	if !b.Doc.Filling {
 		return nil
+	}
+	if len(people) == 0 && b.Doc.Members == b.Doc.Removed && s.now.After(b.Doc.StartTime.Add(lookAhead)) {
+		_, err := s.app.Cancel(ctx, Caller{Name: scheduler}, b.Doc.ID, "nobody is left who would be in it")
+		return err
 	}
 	if err := s.app.batchEvent(ctx, b.Doc.ID, engine.BatchFilled{}); err != nil {
 		return err

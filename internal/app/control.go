@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -32,9 +34,18 @@ func (a *App) Resume(ctx context.Context, by Caller, batch int, why string) (Bat
 // nothing. Rollbacks and removal steps that have begun are carried to their end; the
 // batch is cancelling until then. Errors: as Pause.
 func (a *App) Cancel(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
-	return a.control(ctx, by, batch, "cancel", "", why, func(_ *engine.Batch, m engine.Mark) (engine.Event, error) {
+	view, err := a.control(ctx, by, batch, "cancel", "", why, func(_ *engine.Batch, m engine.Mark) (engine.Event, error) {
 		return engine.BatchStopped{By: m}, nil
 	})
+	if err != nil || view.IsManual {
+		return view, err
+	}
+	// It is cancelled: what follows only tells more about it.
+	setting, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(view.RunbookName)))
+	if _, rb, unknown := a.active(ctx, view.RunbookName); err == nil && unknown == nil && setting.Doc.Enabled && rb.DataSource.BatchTime == runbook.BatchTimeImmediate {
+		view.Warnings = append(view.Warnings, fmt.Sprintf("automation is on, and this runbook's batches are immediate: the next tick puts those whom the query still returns into a new batch. To keep them out, turn the automation of %s off, or change the query", view.RunbookName))
+	}
+	return view, nil
 }
 
 // Approve lets a phase begin that waits at a gate: for an approval, or for more

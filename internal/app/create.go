@@ -37,6 +37,13 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	if len(bad) > 0 {
 		return BatchView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no batch was created", plural(len(bad), "problem")), Problems: csvProblems(bad)}
 	}
+	keys := make([]string, len(rows))
+	for i, row := range rows {
+		keys[i] = row.Key
+	}
+	if err := a.notElsewhere(ctx, rb, 0, keys); err != nil {
+		return BatchView{}, a.outward(err)
+	}
 	// The number is taken, and the batch listed as in the making, first; the batch
 	// itself is written last: what dies half-way is a number that never shows.
 	id, err := a.reserve(ctx, entry{BatchView: BatchView{RunbookName: runbookName, IsManual: true}}, nil)

@@ -89,7 +89,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 		if err != nil {
 			return err
 		}
-		if !slices.Equal(h.Members, was.Members) || !slices.Equal(h.Kept, was.Kept) {
+		if b.Doc.Held != nil && b.Doc.Held.Confirmed != nil || !slices.Equal(h.Members, was.Members) || !slices.Equal(h.Kept, was.Kept) {
 			return nil // an administrator has decided meanwhile: the next tick looks again
 		}
 		d, err := engine.Decide(engine.State{Batch: &b.Doc}, e, s.now)
@@ -167,9 +167,13 @@ func (a *App) holdOf(ctx context.Context, batch int) (store.Item[engine.Batch], 
 }
 
 // ConfirmRemovals lets the members go whose removal is held: they are removed by the
-// work that this begins. A revision that is given must be the one that is held.
-// Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+// work that this begins. The revision is that of the members who were looked at, and
+// must be the one that is held. Errors: CodeNotFound, CodeConflict, CodeInvalid,
+// CodeUnavailable.
 func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revision, why string) (BatchView, error) {
+	if revision == "" {
+		return BatchView{}, fail(CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
+	}
 	return a.settleHold(ctx, by, batch, revision, why, "confirm-removals",
 		func(m engine.Mark) engine.Event { return engine.RemovalsConfirmed{By: m} },
 		func(h hold) hold { return h })
@@ -245,6 +249,14 @@ func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(b.ID)))
 	if err != nil {
 		return false, err
+	}
+	// Another hold may have followed this one before its members were read.
+	fresh, err := a.known(ctx, b.ID)
+	if err != nil {
+		return false, err
+	}
+	if now := fresh.Doc.Held; now == nil || now.Confirmed == nil || *now.Confirmed != *b.Held.Confirmed {
+		return false, nil
 	}
 	first := min(m.Page*leaveAtOnce, len(h.Doc.Members))
 	some := h.Doc.Members[first:min(first+leaveAtOnce, len(h.Doc.Members))]

@@ -42,12 +42,15 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 	if len(rows) > maxAdded {
 		return AddedView{}, fail(CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(rows), maxAdded)
 	}
-	people := make([]newcomer, len(rows))
+	people, keys := make([]newcomer, len(rows)), make([]string, len(rows))
 	for i, row := range rows {
-		people[i] = newcomer{Key: row.Key, Data: row.Data}
+		people[i], keys[i] = newcomer{Key: row.Key, Data: row.Data}, row.Key
+	}
+	if err := a.notElsewhere(ctx, rb, batch, keys); err != nil {
+		return AddedView{}, a.outward(err)
 	}
 	view := AddedView{Warnings: warnings}
-	if err := a.join(ctx, by, b, people, &view); err != nil {
+	if err := a.join(ctx, by, b, people, false, &view); err != nil {
 		return AddedView{}, a.outward(err)
 	}
 	a.log.Info("members added", "BatchId", batch, "added", view.Added, "present", len(view.Present), "by", by.Name)
@@ -63,15 +66,18 @@ type newcomer struct {
 }
 
 // join adds people a page at a time, each in one write with the batch that counts
-// it. Whoever else changes the batch meanwhile may have added the same people, so
-// their keys are looked for again.
-func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, view *AddedView) error {
+// it. Who of them is a member already is looked for, unless that is known of the batch
+// at this ETag; and again when somebody else has changed it, who may have added the same
+// people.
+func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, known bool, view *AddedView) error {
 	for first := true; ; first = false {
-		fresh, err := a.newcomers(ctx, b.Doc.ID, rows, view, first)
-		if err != nil {
-			return err
+		if !known || !first {
+			fresh, err := a.newcomers(ctx, b.Doc.ID, rows, view, first)
+			if err != nil {
+				return err
+			}
+			rows = fresh
 		}
-		rows = fresh
 		for len(rows) > 0 {
 			n := pageOfRows(rows)
 			next, err := a.joinPage(ctx, by, b, rows[:n])
@@ -93,6 +99,7 @@ func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], r
 			}
 			return a.list(ctx, &b.Doc)
 		}
+		var err error
 		if b, err = a.batch(ctx, b.Doc.ID); err != nil {
 			return err
 		}

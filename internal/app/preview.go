@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -51,24 +53,17 @@ type PreviewGroup struct {
 // CodeNotFound; CodeConflict where the runbook has no query, and where the query
 // failed, with the cause; CodeUnavailable.
 func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (PreviewView, error) {
-	version, rb, err := a.active(ctx, name)
+	_, rb, err := a.active(ctx, name)
 	if err != nil {
 		return PreviewView{}, err
 	}
 	if !rb.DataSource.Queried() {
 		return PreviewView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
 	}
-	setting, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
-	if err != nil {
-		return PreviewView{}, a.outward(err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
-	s := &synchronization{app: a, rb: rb, version: version.Version, enabled: setting.Doc.Enabled, now: a.now().UTC()}
-	view := PreviewView{
-		RunbookName: name, Version: version.Version, Enabled: s.enabled,
-		Sample: []map[string]json.RawMessage{}, Groups: []PreviewGroup{}, Problems: []RowProblem{},
-	}
+	s := &synchronization{app: a, name: name, dry: true, now: a.now().UTC()}
+	view := PreviewView{RunbookName: name, Sample: []map[string]json.RawMessage{}, Groups: []PreviewGroup{}, Problems: []RowProblem{}}
 	began := time.Now()
 	room := maxSample
 	s.watch = func(columns []string, values []json.RawMessage) {
@@ -82,30 +77,23 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 			view.Sample = append(view.Sample, row)
 		}
 	}
-	if err := s.query(ctx); err != nil {
+	if err := s.compare(ctx); err != nil {
 		return PreviewView{}, a.queryFailed(err)
 	}
-	view.Milliseconds = time.Since(began).Milliseconds()
-	listed, err := a.unfinished(ctx, name)
-	if err != nil {
-		return PreviewView{}, a.outward(err)
-	}
-	situation, err := s.situation(ctx, listed)
-	if err != nil {
-		return PreviewView{}, a.outward(err)
-	}
-	s.plan = schedule.Make(rb, s.result, situation)
+	view.Version, view.Enabled, view.Milliseconds = s.version, s.enabled, time.Since(began).Milliseconds()
 	view.RowCount, view.ProblemCount = s.result.Len(), s.plan.Counts.Problems
 	view.Problems = append(view.Problems, rowProblems(s.plan.Problems[:min(len(s.plan.Problems), keptProblems)])...)
-	view.Groups = append(view.Groups, s.groups(situation)...)
+	view.Groups = append(view.Groups, s.groups()...)
 	a.log.Info("query previewed", "runbook", name, "rows", view.RowCount, "by", by.Name)
 	return view, nil
 }
 
 // queryFailed makes an error for the caller of a query that went wrong.
 func (a *App) queryFailed(err error) error {
-	if told := a.told(err); told != a.outward(err).Error() {
-		return &Error{Code: CodeConflict, Message: told, Cause: err}
+	var source *datasource.Error
+	var columns *schedule.ColumnsError
+	if errors.As(err, &source) || errors.As(err, &columns) {
+		return &Error{Code: CodeConflict, Message: a.told(err), Cause: err}
 	}
 	return a.outward(err)
 }
@@ -127,7 +115,7 @@ func (a *App) unfinished(ctx context.Context, name string) ([]int, error) {
 
 // groups tells of the batches that there are, those that would be made, and the starts
 // for which none would.
-func (s *synchronization) groups(situation schedule.Situation) []PreviewGroup {
+func (s *synchronization) groups() []PreviewGroup {
 	rows := map[time.Time]int{}
 	for row := range s.result.Rows() {
 		if row.Start.IsZero() {
@@ -141,14 +129,14 @@ func (s *synchronization) groups(situation schedule.Situation) []PreviewGroup {
 	}
 	told := map[time.Time]bool{}
 	var groups []PreviewGroup
-	for _, b := range situation.Batches {
-		if b.Manual {
+	for id, b := range s.batches {
+		if !follows(&b.Doc) {
 			continue
 		}
-		told[b.Start] = true
-		doc, c := s.batches[b.ID].Doc, changes[b.ID]
+		start, c := b.Doc.StartTime.UTC(), changes[id]
+		told[start] = true
 		g := PreviewGroup{
-			BatchStartTime: &b.Start, BatchID: b.ID, Status: string(doc.Status), Rows: rows[b.Start],
+			BatchStartTime: &start, BatchID: id, Status: string(b.Doc.Status), Rows: rows[start],
 			Add: len(c.Add), Refresh: len(c.Refresh), Remove: len(c.Remove),
 		}
 		if c.Held != nil {
@@ -164,7 +152,7 @@ func (s *synchronization) groups(situation schedule.Situation) []PreviewGroup {
 		if told[start] {
 			continue
 		}
-		g := PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: situation.Ended[start]}
+		g := PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: s.over[start]}
 		switch {
 		case g.BatchID != 0:
 			g.Note = fmt.Sprintf("batch %d for this start has ended; nobody is added to it", g.BatchID)

@@ -48,7 +48,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 		}
 		page = m.Doc.Page
 	}
-	if err := a.someFailed(ctx, batch, which); err != nil {
+	if err := a.someFailed(ctx, b.Doc, which); err != nil {
 		return RetryView{}, a.outward(err)
 	}
 	now := a.now().UTC()
@@ -66,14 +66,29 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	return RetryView{BatchID: batch, Task: id, Selection: which}, nil
 }
 
-// someFailed refuses a request that nobody would be retried for. It looks at so many
-// who failed at most: if there are more, some may well be meant.
-func (a *App) someFailed(ctx context.Context, batch int, which Selection) error {
+// someFailed refuses a request that nobody would be retried for, and one for people who
+// are in another batch by now. It looks at so many who failed at most: if there are
+// more, some may well be meant.
+func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) error {
 	const most = 1000
+	batch := b.ID
 	members, more, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(batch),
 		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.status = 'failed'", nil, most, "")
-	if err != nil || more != "" || slices.ContainsFunc(members, func(m store.Item[engine.Member]) bool { return which.takes(m.Doc) }) {
+	if err != nil {
 		return err
+	}
+	var keys []string
+	for _, m := range members {
+		if which.takes(m.Doc) {
+			keys = append(keys, m.Doc.Key)
+		}
+	}
+	if len(keys) > 0 || more != "" {
+		rb, err := a.runbook(ctx, b.Runbook, b.Version)
+		if err != nil {
+			return err
+		}
+		return a.notElsewhere(ctx, rb, batch, keys)
 	}
 	runs, err := a.runsOf(ctx, batch, 0, "c.doc.status = 'failed'")
 	if err != nil || slices.ContainsFunc(runs, func(r store.Item[engine.Run]) bool { return which.takesRun(&r.Doc) }) {

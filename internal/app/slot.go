@@ -46,6 +46,9 @@ func (s *synchronization) ended(ctx context.Context, item store.Item[slot]) (boo
 	if !b.Doc.Status.Terminal() {
 		return true, nil
 	}
+	if s.dry {
+		return true, nil
+	}
 	item.Doc.Ended = true
 	_, err = s.app.store.Commit(ctx, store.Upsert(store.SlotKey(item.Doc.Runbook, item.Doc.Start), item.Doc))
 	return true, err
@@ -75,7 +78,7 @@ func (a *App) claim(ctx context.Context, runbookName string, start time.Time) (i
 // any other, and it opens when all of them are there. What dies half-way is gone on
 // with by the next tick.
 func (s *synchronization) detect(ctx context.Context, start time.Time) (store.Item[engine.Batch], error) {
-	id, err := s.app.claim(ctx, s.rb.Name, start)
+	id, err := s.app.claim(ctx, s.name, start)
 	if err != nil {
 		return store.Item[engine.Batch]{}, err
 	}
@@ -88,7 +91,7 @@ func (s *synchronization) detect(ctx context.Context, start time.Time) (store.It
 	if err != nil {
 		return store.Item[engine.Batch]{}, err
 	}
-	s.app.log.Info("batch detected", "BatchId", id, "runbook", s.rb.Name, "start", start)
+	s.app.log.Info("batch detected", "BatchId", id, "runbook", s.name, "start", start)
 	item := store.Item[engine.Batch]{Doc: b, ETag: outcome.ETag(0)}
 	if err := s.app.list(ctx, &b); err != nil {
 		return item, fmt.Errorf("batch %d: %w", id, err)

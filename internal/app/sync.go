@@ -1,10 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,9 +27,10 @@ const atOnce = 4
 // keptProblems is how many of a result's problems are kept with the runbook.
 const keptProblems = 100
 
-// syncAll compares the batches of every runbook with its data source. What goes wrong
-// with a runbook is kept with it and keeps no other from its turn; an error is of the
-// store, and of nobody's in particular.
+// syncAll compares the batches of every runbook with its data source, beginning with
+// the one whose turn was longest ago: where sources are slow, a tick may not come to
+// all of them. What goes wrong with a runbook is kept with it and keeps no other from
+// its turn; an error is one that could not even be kept.
 func (a *App) syncAll(ctx context.Context, listed []store.Item[entry]) error {
 	heads, err := store.All[runbookHead](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'runbook' AND c.doc.active > 0")
 	if err != nil {
@@ -37,41 +40,52 @@ func (a *App) syncAll(ctx context.Context, listed []store.Item[entry]) error {
 	if err != nil {
 		return err
 	}
-	enabled := map[string]bool{}
+	followed := map[string]bool{}
 	for _, s := range settings {
-		enabled[s.Doc.Runbook] = true
+		followed[s.Doc.Runbook] = true
 	}
-	batches := map[string][]int{}
-	detected := map[string]bool{}
 	for _, e := range listed {
-		batches[e.Doc.RunbookName] = append(batches[e.Doc.RunbookName], e.Doc.ID)
-		detected[e.Doc.RunbookName] = detected[e.Doc.RunbookName] || !e.Doc.IsManual
+		followed[e.Doc.RunbookName] = followed[e.Doc.RunbookName] || !e.Doc.IsManual
 	}
+	turns, err := store.Select[turn](ctx, a.store, store.PartitionRunbooks, "SELECT c.doc.runbook AS runbook, c.doc.lastRunAt AS last FROM c WHERE c.type = 'sync'")
+	if err != nil {
+		return err
+	}
+	last := map[string]time.Time{}
+	for _, t := range turns {
+		last[t.Runbook] = t.Last
+	}
+	slices.SortStableFunc(heads, func(p, q store.Item[runbookHead]) int { return last[p.Doc.Name].Compare(last[q.Doc.Name]) })
+
+	failures := make([]error, len(heads))
 	var all errgroup.Group
 	all.SetLimit(atOnce)
-	for _, head := range heads {
-		name := head.Doc.Name
-		if !enabled[name] && !detected[name] {
+	for i, head := range heads {
+		if !followed[head.Doc.Name] {
 			continue
 		}
 		all.Go(func() error {
-			if err := a.syncRunbook(ctx, name, head.Doc.Active, enabled[name], batches[name]); err != nil {
-				return fmt.Errorf("runbook %s: %w", name, err)
+			if err := a.syncRunbook(ctx, head.Doc.Name, head.Doc.Active); err != nil {
+				failures[i] = fmt.Errorf("runbook %s: %w", head.Doc.Name, err)
 			}
 			return nil
 		})
 	}
-	return all.Wait()
+	_ = all.Wait()
+	return errors.Join(failures...)
+}
+
+// turn is when a runbook was compared last.
+type turn struct {
+	Runbook string    `json:"runbook"`
+	Last    time.Time `json:"last"`
 }
 
 // syncRunbook compares one runbook's batches with its data source, where no other tick
 // is at it.
-func (a *App) syncRunbook(ctx context.Context, name string, version int, enabled bool, listed []int) error {
-	rb, err := a.runbook(ctx, name, version)
-	if err != nil {
-		return err
-	}
-	if !rb.DataSource.Queried() {
+func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
+	rb, unreadable := a.runbook(ctx, name, version)
+	if unreadable == nil && !rb.DataSource.Queried() {
 		return nil
 	}
 	held, err := a.lease(ctx, name, uuid.NewString())
@@ -83,8 +97,10 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int, enabled
 		return err
 	}
 	began := a.now().UTC()
-	s := &synchronization{app: a, rb: rb, version: version, enabled: enabled, now: began}
-	err = s.run(ctx, listed)
+	s := &synchronization{app: a, name: name, now: began}
+	if err = unreadable; err == nil {
+		err = s.run(ctx)
+	}
 
 	last := &held.Doc
 	last.LastRunAt, last.Milliseconds = &began, a.now().Sub(began).Milliseconds()
@@ -125,9 +141,17 @@ func (a *App) told(err error) string {
 		return clip(source.Error())
 	case errors.As(err, &columns):
 		return clip(columns.Error())
+	case errors.Is(err, errOutOfTime):
+		return errOutOfTime.Error()
 	}
-	return clip(a.outward(err).Error())
+	var known *Error
+	errors.As(a.outward(err), &known) // which leaves the cause to the log
+	return clip(known.Message)
 }
+
+// errOutOfTime is what ends a comparison that goes on for too long. What it has done
+// is done, and the next tick goes on.
+var errOutOfTime = fmt.Errorf("the comparison with the data source took longer than %s; the next tick goes on with it", syncTime)
 
 // concerning is an error with what it is about.
 type concerning struct {
@@ -151,9 +175,11 @@ func clip(text string) string {
 // synchronization is one tick's work on one runbook.
 type synchronization struct {
 	app     *App
+	name    string
 	rb      *runbook.Runbook
 	version int
 	enabled bool // new batches are made
+	dry     bool // nothing is written
 	now     time.Time
 	// watch is shown the columns, and then each row with them; nil for nobody.
 	watch func(columns []string, values []json.RawMessage)
@@ -161,24 +187,63 @@ type synchronization struct {
 	result  *schedule.Result
 	plan    schedule.Plan
 	batches map[int]store.Item[engine.Batch] // that have not ended
+	over    map[time.Time]int                // start → its batch, which has ended
 	holds   map[int]hold
-	stays   map[string]bool // keys of members who were to leave a batch and did not
+	stays   map[string]bool // keys of members who were to leave a batch and are not out of it
 	held    []int           // batches of which removals are held
 }
 
-func (s *synchronization) run(ctx context.Context, listed []int) error {
-	ctx, cancel := context.WithTimeout(ctx, syncTime)
+// run compares and brings into line, under the runbook's lease: what it goes by is read
+// when nobody else can be at it any more.
+func (s *synchronization) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, syncTime, errOutOfTime)
 	defer cancel()
-	if err := s.query(ctx); err != nil {
-		return err
+	err := s.compare(ctx)
+	if err == nil {
+		err = s.apply(ctx)
 	}
-	situation, err := s.situation(ctx, listed)
+	if err != nil && context.Cause(ctx) == errOutOfTime { //nolint:errorlint // it is that very one
+		return fmt.Errorf("%w: %w", errOutOfTime, err)
+	}
+	return err
+}
+
+// compare makes the plan, by the runbook's version as it is now.
+func (s *synchronization) compare(ctx context.Context) error {
+	head, err := store.Read[runbookHead](ctx, s.app.store, store.RunbookKey(s.name))
 	if err != nil {
 		return err
 	}
+	if s.version = head.Doc.Active; s.version == 0 {
+		return fail(CodeConflict, "no version of the runbook is active any more")
+	}
+	if s.rb, err = s.app.runbook(ctx, s.name, s.version); err != nil {
+		return err
+	}
+	if err := s.query(ctx); err != nil {
+		return err
+	}
+	// The query may have taken minutes, and somebody have turned automation off meanwhile.
+	setting, err := orNone(store.Read[automation](ctx, s.app.store, store.AutomationKey(s.name)))
+	if err != nil {
+		return err
+	}
+	s.enabled = setting.Doc.Enabled
+	situation, err := s.situation(ctx)
+	if err != nil {
+		return err
+	}
+	s.over = situation.Ended
 	s.plan = schedule.Make(s.rb, s.result, situation)
-	return s.apply(ctx)
+	if n := len(s.plan.New); n > maxNew {
+		return fail(CodeConflict, "the rows have %d batch times for which there is no batch, and at most %d batches are made at once: see whether %q is the right column, or let the query find fewer", n, maxNew, cmp.Or(s.rb.DataSource.BatchTimeColumn, s.rb.DataSource.BatchTime))
+	}
+	return nil
 }
+
+// maxNew is how many batches one result may make. Each costs every later tick some
+// operations; more are a column of times that are everybody's own.
+const maxNew = 200
 
 // query runs the runbook's query.
 func (s *synchronization) query(ctx context.Context) error {
@@ -210,13 +275,19 @@ type memberLine struct {
 	Hash      string              `json:"hash"`
 	Status    engine.MemberStatus `json:"status"`
 	RemovedBy string              `json:"removedBy"`
+	OpenPhase int                 `json:"openPhase"`
+	Leaving   bool                `json:"leaving"`
 }
 
 // situation loads the runbook's batches that have not ended, with their members, and
 // what became of the batches for the starts that the result has.
-func (s *synchronization) situation(ctx context.Context, listed []int) (schedule.Situation, error) {
+func (s *synchronization) situation(ctx context.Context) (schedule.Situation, error) {
 	situation := schedule.Situation{Now: s.now, Automation: s.enabled, Ended: map[time.Time]int{}}
 	s.batches, s.holds = map[int]store.Item[engine.Batch]{}, map[int]hold{}
+	listed, err := s.app.unfinished(ctx, s.name)
+	if err != nil {
+		return situation, err
+	}
 	for _, id := range listed {
 		if err := s.load(ctx, &situation, id); err != nil {
 			return situation, err
@@ -229,7 +300,7 @@ func (s *synchronization) situation(ctx context.Context, listed []int) (schedule
 	var ids []string
 	for _, start := range s.result.Starts(s.now) {
 		if !known[start.UTC()] {
-			ids = append(ids, store.SlotID(s.rb.Name, start))
+			ids = append(ids, store.SlotID(s.name, start))
 		}
 	}
 	slots, err := s.app.slots(ctx, ids)
@@ -257,7 +328,7 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 	}
 	// The batch is read before its members: its ETag then guards what is made of them.
 	b, err := orNone(store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(id)))
-	if err != nil || b.ETag == "" || b.Doc.Status.Terminal() || b.Doc.Status == engine.BatchCancelling {
+	if err != nil || b.ETag == "" || b.Doc.Status.Terminal() {
 		return err
 	}
 	s.batches[id] = b
@@ -273,13 +344,13 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 		}
 	}
 	members, err := store.Select[memberLine](ctx, s.app.store, store.BatchPartition(id),
-		"SELECT c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy "+
-			"FROM c WHERE c.type = 'member' AND (c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy))")
+		"SELECT c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy, "+
+			"c.doc.openPhase AS openPhase, c.doc.leaving AS leaving FROM c WHERE c.type = 'member' AND "+
+			"(c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy) OR c.doc.openPhase > 0 OR c.doc.leaving = true AND c.doc.removal > 0)")
 	if err != nil {
 		return err
 	}
-	// A batch that ended and was opened again by a retry takes nobody more.
-	batch := schedule.Batch{ID: id, Manual: b.Doc.Manual || b.Doc.Ended, Filling: b.Doc.Filling, Members: make([]schedule.Member, len(members))}
+	batch := schedule.Batch{ID: id, Manual: !follows(&b.Doc), Filling: b.Doc.Filling, Members: make([]schedule.Member, len(members))}
 	if b.Doc.StartTime != nil {
 		batch.Start = b.Doc.StartTime.UTC()
 	}
@@ -287,13 +358,22 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 		batch.HeldOf = b.Doc.Held.Of
 	}
 	for i, m := range members {
+		removed := m.Status == engine.MemberRemoved
 		batch.Members[i] = schedule.Member{
 			ID: m.ID, Key: m.Key, Hash: m.Hash,
-			Failed: m.Status == engine.MemberFailed, RemovedByHand: m.Status == engine.MemberRemoved,
+			Failed: m.Status == engine.MemberFailed, RemovedByHand: removed && m.RemovedBy != "",
+			Leaving: removed && (m.OpenPhase > 0 || m.Leaving),
 			// Whom an administrator added is not the source's to remove.
 			Kept: kept[m.ID] || m.Hash == "",
 		}
 	}
 	situation.Batches = append(situation.Batches, batch)
 	return nil
+}
+
+// follows tells whether a batch's members are the source's to change. Those of one that
+// was made by hand are not, nor those of one that is being cancelled, or that had ended
+// and was opened again by a retry: they only count as being in a batch.
+func follows(b *engine.Batch) bool {
+	return !b.Manual && !b.Ended && b.Status != engine.BatchCancelling
 }

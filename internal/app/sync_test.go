@@ -174,6 +174,8 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 		s.tick()
 		s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "", "")
+		s.refused(err, app.CodeInvalid, "revision is missing")
+		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "")
 		s.refused(err, app.CodeConflict, "nothing to confirm")
 	})
 }
@@ -251,9 +253,7 @@ func TestMemberWhoseStartChangesMovesAndIsNeverInTwoBatches(t *testing.T) {
 		s.wantBatches(
 			"1 04 09:00 active: p000 p001 p002 p003 -p004 p005 p006 p007 p008 p009",
 			"2 06 09:00 active: p004")
-		_, err := s.app.ConfirmRemovals(s.ctx, ada, 2, "", "")
-		must(s, 0, err)
-		s.settle()
+		s.confirm(2)
 		s.tick()
 		s.wantBatches(
 			"1 04 09:00 active: p000 p001 p002 p003 -p004 p005 p006 p007 p008 p009 p004",
@@ -506,10 +506,20 @@ func TestPreviewTellsWhatATickWouldDoAndDoesNothing(t *testing.T) {
 		if g := v.Groups[0]; g.BatchID != 0 || g.Add != 1 || !strings.Contains(g.Note, "1 phase due already") {
 			t.Fatalf("%+v", g)
 		}
-		if g := v.Groups[1]; g.BatchID != 1 || g.Add != 1 || g.Held != 3 || g.Remove != 0 || g.Rows != 8 {
+		if g := v.Groups[1]; g.BatchID != 1 || g.Add != 0 || g.Held != 3 || g.Remove != 0 || g.Rows != 8 {
 			t.Fatalf("%+v", g)
 		}
 	})
+}
+
+// confirm lets those go whose removal is held.
+func (s *stage) confirm(id int) {
+	s.t.Helper()
+	held, err := s.app.HeldRemovals(s.ctx, id, app.ListOptions{})
+	must(s, held, err)
+	_, err = s.app.ConfirmRemovals(s.ctx, ada, id, held.Revision, "they are gone")
+	must(s, 0, err)
+	s.settle()
 }
 
 // wantSent tells how many messages of a kind the processes were given, each counted

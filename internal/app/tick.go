@@ -17,6 +17,10 @@ import (
 // TickInterval is how often the scheduler ticks.
 const TickInterval = 5 * time.Minute
 
+// lookAhead is for how long in advance the beginning of phases is announced: a tick may
+// take ten minutes, and the next begins only then.
+const lookAhead = 3 * TickInterval
+
 // grace is how long something due may be late before the sweep takes it up: its
 // message is then taken for lost.
 const grace = 2 * time.Minute
@@ -39,6 +43,10 @@ func (a *App) Tick(ctx context.Context) error {
 	return errors.Join(swept, compared)
 }
 
+// abandoned is after how long a batch is given up that is listed as in the making and
+// is not there.
+const abandoned = 24 * time.Hour
+
 func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
 	now := a.now().UTC()
 	failures := make([]error, len(batches))
@@ -47,7 +55,13 @@ func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
 	for i, e := range batches {
 		all.Go(func() error {
 			err := a.tickBatch(ctx, e.Doc.BatchView, now)
-			if err != nil && !(e.Doc.Creating && errors.Is(err, store.ErrNotFound)) { // or it is being written, or never was to the end
+			if e.Doc.Creating && errors.Is(err, store.ErrNotFound) { // it is being written, or never was to the end
+				err = nil
+				if now.Sub(e.Doc.DetectedAt) > abandoned {
+					_, err = a.store.Commit(ctx, store.Delete(store.EntryKey(e.Doc.ID), e.ETag))
+				}
+			}
+			if err != nil {
 				failures[i] = fmt.Errorf("batch %d: %w", e.Doc.ID, err)
 			}
 			return nil
@@ -114,7 +128,7 @@ func (a *App) announceDue(ctx context.Context, b *engine.Batch) error {
 	return a.send(ctx, &o)
 }
 
-// upcoming announces the phases that begin before the next tick, for their moment. Init
+// upcoming announces the phases that begin soon, for their moment. Init
 // may end before: should it not, the announcement comes to nothing.
 func (s *sweep) upcoming(o *outbox) {
 	if s.batch.Gate() != engine.Open || s.batch.Filling || s.batch.Status.Terminal() {
@@ -124,7 +138,7 @@ func (s *sweep) upcoming(o *outbox) {
 		if p.Status != engine.PhasePending || p.DueAt == nil {
 			continue
 		}
-		soon := s.now.Add(TickInterval)
+		soon := s.now.Add(lookAhead)
 		at, walk := s.start(p)
 		if at.Before(soon) {
 			o.events = append(o.events, announcement(s.batch, p, 1, walk, at))

@@ -69,9 +69,10 @@ func TestCostOfATickThatFindsNothingChanged(t *testing.T) {
 			s, _ := ticking(t, size.runbooks, size.batches, size.members)
 			runbooks, batches := int64(size.runbooks), int64(size.runbooks*size.batches)
 			want := tickCost{
-				runbooks + // who has the runbook in hand
+				runbooks*3 + // who has the runbook in hand, its active version, its automation
 					batches*3, // the batch for the sweep, the runbook's active version, the batch for the comparison
-				3 + // the batches that have not ended, the runbooks, the automation settings
+				4 + // the batches that have not ended, the runbooks, the automation settings, whose turn it is
+					runbooks + // its batches, when nobody else is at it
 					batches*5, // what is to be reported, what is held, what is overdue, who is leaving; the members
 				2 * runbooks, // the lease, and what came of it
 				0,
@@ -99,9 +100,9 @@ func TestCostOfAChangeInATick(t *testing.T) {
 				want tickCost // more than of a tick without a change
 			}{
 				{"three have other data", func() { people.exec("UPDATE people SET Name = 'Other' WHERE Upn < 'b0-003'") }, tickCost{0, 1, 1, 0}},
-				{"three are new", func() { people.put(dawn.Add(5*day), "new-1", "new-2", "new-3") }, tickCost{0, 1, 2, 0}},
+				{"three are new", func() { people.put(dawn.Add(5*day), "new-1", "new-2", "new-3") }, tickCost{0, 0, 2, 0}},
 				{"three are gone", func() { people.drop("b0-000", "b0-001", "b0-002") }, tickCost{1, 1, 1, 3}},
-				{"somebody has a time that had no batch", func() { people.put(dawn.Add(9*day), "late") }, tickCost{4, 2, 7, 0}},
+				{"somebody has a time that had no batch", func() { people.put(dawn.Add(9*day), "late") }, tickCost{4, 1, 7, 0}},
 			} {
 				change.make()
 				got := s.costOfATick()

@@ -57,6 +57,9 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
+			for _, warning := range view.Warnings {
+				c.notice("%s", printable(warning))
+			}
 			if view.Status == string(engine.BatchCancelling) {
 				c.notice("What is under way comes to its end; follow it with: matoolkit batch watch %d", id)
 			}

@@ -36,6 +36,7 @@ const (
 	opUpsert
 	opPatch
 	opRead
+	opDelete
 )
 
 // Change is one change of a Patch, at a JSON pointer below the item's doc.
@@ -68,6 +69,9 @@ func Upsert(k Key, doc any) Op { return Op{kind: opUpsert, key: k, item: doc} }
 func Patch(k Key, etag string, changes ...Change) Op {
 	return Op{kind: opPatch, key: k, etag: etag, patch: changes}
 }
+
+// Delete removes an item that is still at the given ETag. It fails as Replace does.
+func Delete(k Key, etag string) Op { return Op{kind: opDelete, key: k, etag: etag} }
 
 // Get reads an item within the same transaction, after the operations before it.
 func Get(k Key) Op { return Op{kind: opRead, key: k} }
@@ -167,6 +171,9 @@ func (s *Store) single(ctx context.Context, pk string, op Op) (etag string, err 
 			options.IfMatchEtag = &etag
 		}
 		response, err = s.container.PatchItem(ctx, partition(pk), op.key.ID, op.changes(), options)
+	case opDelete:
+		etag := azcore.ETag(op.etag)
+		response, err = s.container.DeleteItem(ctx, partition(pk), op.key.ID, &azcosmos.ItemOptions{IfMatchEtag: &etag})
 	default:
 		return "", errors.New("store: a read alone is not a commit")
 	}
@@ -198,11 +205,17 @@ func (op Op) appendTo(batch *azcosmos.TransactionalBatch) error {
 		batch.PatchItem(op.key.ID, op.changes(), options)
 	case opRead:
 		batch.ReadItem(op.key.ID, nil)
+	case opDelete:
+		etag := azcore.ETag(op.etag)
+		batch.DeleteItem(op.key.ID, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
 	}
 	return nil
 }
 
 func (op Op) body() ([]byte, error) {
+	if op.kind == opDelete && op.etag == "" {
+		return nil, fmt.Errorf("store: %s would be removed without an ETag", op.key)
+	}
 	if op.item == nil {
 		return nil, nil
 	}

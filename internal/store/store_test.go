@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -110,6 +111,49 @@ func TestReplaceIsGuardedByTheETag(t *testing.T) {
 	}
 	if got := read(t, s, k); got.Doc.N != 2 {
 		t.Fatalf("%+v", got)
+	}
+}
+
+func TestDeleteIsGuardedByTheETag(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	at := place(t)
+	k, other := at("a"), at("b")
+	must(t, s, store.Create(k, thing{N: 1}))
+	first := read(t, s, k)
+	must(t, s, store.Replace(k, thing{N: 2}, first.ETag))
+	for _, etag := range []string{first.ETag, ""} {
+		if _, err := s.Commit(t.Context(), store.Delete(k, etag)); err == nil {
+			t.Fatalf("removed with the ETag %q", etag)
+		}
+	}
+	if _, err := s.Commit(t.Context(), store.Delete(k, first.ETag)); !errors.Is(err, store.ErrChanged) {
+		t.Fatalf("%v", err)
+	}
+	second := read(t, s, k)
+	must(t, s, store.Create(other, thing{N: 3}))
+	third := read(t, s, other)
+	must(t, s, store.Delete(k, second.ETag))
+	must(t, s, store.Delete(other, third.ETag), store.Create(k, thing{N: 4})) // within a transaction too
+	if _, err := store.Read[thing](t.Context(), s, other); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestSelectGivesAllOfAProjection(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	at := place(t)
+	for i := range 30 {
+		must(t, s, store.Create(at(fmt.Sprintf("item-%02d", i)), thing{N: i, Text: strings.Repeat("x", 100)}))
+	}
+	type line struct {
+		ID string `json:"id"`
+		N  int    `json:"n"`
+	}
+	got, err := store.Select[line](t.Context(), s, at("").PK, "SELECT c.id AS id, c.doc.n AS n FROM c WHERE c.doc.n >= @least ORDER BY c.id", store.Param{Name: "@least", Value: 10})
+	if err != nil || len(got) != 20 || got[0] != (line{"item-10", 10}) || got[19] != (line{"item-29", 29}) {
+		t.Fatalf("%+v, %v", got, err)
 	}
 }
 

@@ -1,0 +1,436 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// What comes between two steps of a tick, or of a message about removals.
+
+// between is a process that is held up after its first request to the store that a
+// text occurs in, while something else is done.
+func (s *stage) between(text string, do func()) *app.App {
+	s.t.Helper()
+	config := s.storeConfig()
+	config.HTTPClient = &heldUp{direct: direct{s.cosmos}, text: text, do: do}
+	db, err := store.Open(config)
+	must(s, 0, err)
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+}
+
+type heldUp struct {
+	direct
+	text string
+	do   func()
+	seen atomic.Bool
+}
+
+func (h *heldUp) Do(r *http.Request) (*http.Response, error) {
+	body := []byte(r.Method + " " + r.URL.Path + "\n")
+	if r.Body != nil {
+		content, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(content))
+		body = append(body, content...)
+	}
+	response, err := h.direct.Do(r)
+	if strings.Contains(string(body), h.text) && h.seen.CompareAndSwap(false, true) {
+		h.do()
+	}
+	return response, err
+}
+
+// What requests hold by which a process can be held up.
+const (
+	listsBatches = "c.type = 'entry'"
+	loadsMembers = "c.doc.removedBy AS removedBy"
+	looksAtSlots = "c.type = 'slot'"
+	readsBatch   = "/docs/batch\n"
+)
+
+// immediate is a runbook whose members are found in the table, and taken at once.
+func immediate(phases []string, more string) string {
+	return strings.Replace(found(phases, more), "batch_time_column: Start", "batch_time: immediate", 1)
+}
+
+const undone = "on_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n"
+
+func TestTickThatWasSlowAtItsStartKnowsTheBatchesOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	t.Run("immediate", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t, false)
+		people := s.table()
+		people.put(dawn, "ann", "bob")
+		s.publish(immediate([]string{"only T-0 New", "check T+1h Check"}, ""))
+		s.automate("found")
+		slow := s.between(listsBatches, func() {
+			must(s, 0, s.other.Tick(s.ctx))
+			s.clock.ns.Add(int64(3 * time.Minute))
+		})
+		must(s, 0, slow.Tick(s.ctx))
+		s.settle()
+		s.wantBatches("1 01 09:00 active: ann bob")
+	})
+	t.Run("scheduled", func(t *testing.T) {
+		t.Parallel()
+		s := newStage(t, false)
+		people := s.table()
+		people.put(dawn.Add(3*day), "ann", "bob")
+		s.publish(found(twoPhases, ""))
+		s.automate("found")
+		slow := s.between(listsBatches, func() {
+			must(s, 0, s.other.Tick(s.ctx))
+			people.put(dawn.Add(4*day), "ann", "bob")
+		})
+		must(s, 0, slow.Tick(s.ctx))
+		s.settle()
+		s.wantBatches("1 04 09:00 active: ann bob")
+	})
+}
+
+func TestAutomationThatIsTurnedOffDuringATickMakesNoBatch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn.Add(day), crowd(3)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	slow := s.between(`"SELECT c.doc.runbook AS runbook`, func() {
+		_, err := s.other.SetAutomation(s.ctx, ada, "found", false)
+		must(s, 0, err)
+	})
+	must(s, 0, slow.Tick(s.ctx))
+	s.settle()
+	s.wantBatches()
+}
+
+// held is a stage with a batch of ten, three of whom are held.
+func held(t *testing.T) (*stage, *table) {
+	s := newStage(t, false)
+	people := s.table()
+	people.put(dawn.Add(day), crowd(10)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	people.drop("p000", "p001", "p002")
+	s.tick()
+	return s, people
+}
+
+func TestConfirmationDuringATickIsForThoseWhoWereShown(t *testing.T) {
+	t.Parallel()
+	s, people := held(t)
+	shown, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+	must(s, shown, err)
+	people.exec("DELETE FROM people WHERE Upn <> 'p009@x'") // the query breaks
+	slow := s.between(loadsMembers, func() {
+		_, err := s.other.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "those three")
+		must(s, 0, err)
+	})
+	must(s, 0, slow.Tick(s.ctx))
+	s.settle()
+	s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
+	s.verify()
+}
+
+func TestDiscardDuringATickKeepsThePeople(t *testing.T) {
+	t.Parallel()
+	s, people := held(t)
+	people.put(dawn.Add(day), "p000") // the two who are left may go by the guard
+	slow := s.between(loadsMembers, func() {
+		_, err := s.other.DiscardRemovals(s.ctx, ada, 1, "", "they stay")
+		must(s, 0, err)
+	})
+	must(s, 0, slow.Tick(s.ctx))
+	s.settle()
+	s.wantBatches("1 02 09:00 active: p000 p001 p002 p003 p004 p005 p006 p007 p008 p009")
+	s.verify()
+}
+
+func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {
+	t.Parallel()
+	s, people := held(t)
+	shown, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+	must(s, shown, err)
+	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
+	must(s, 0, err)
+	slow := s.between(readsBatch, func() {
+		s.settle() // the other copy of the message does it all
+		people.drop("p003", "p004", "p005")
+		s.tick()
+	})
+	m := app.Message{ID: "x", Type: message.TypeBatchWork, Body: []byte(`{"BatchId":1,"Work":"leave","Task":"x","Page":0}`), DeliveryCount: 1}
+	must(s, 0, slow.HandleEvent(s.ctx, m))
+	s.settle()
+	s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
+	s.verify()
+}
+
+// What undoes somebody's part in one batch is done before their part in another begins.
+func TestNobodyIsTakenUpAgainWhileTheirRemovalIsUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]time.Duration{"into another batch": day + time.Hour, "into the same batch": day} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			people := s.table()
+			people.put(dawn.Add(day), crowd(10)...)
+			people.put(dawn.Add(day+time.Hour), "eve")
+			s.script = script{"Undo": fails(errLost)}
+			s.publish(found(twoPhases, undone))
+			s.automate("found")
+			s.tick()
+			people.drop("p004")
+			s.tick()
+			people.put(dawn.Add(again), "p004")
+			for range 2 {
+				s.tick()
+			}
+			if got := s.callsFor("p004@x"); got != "New" {
+				t.Fatal(got)
+			}
+			s.answers(5, "Undo", "true", nil)
+			s.tick()
+			if got := s.callsFor("p004@x"); got != "New New" {
+				t.Fatal(got)
+			}
+			s.verify()
+		})
+	}
+}
+
+func TestMemberWhoMovesIsUndoneFirst(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		people := s.table()
+		people.put(dawn.Add(day), crowd(10)...)
+		s.publish(found(twoPhases, undone))
+		s.automate("found")
+		s.tick()
+		people.put(dawn.Add(day+time.Hour), "p004")
+		s.tick()
+		if got := s.callsFor("p004@x"); got != "New" {
+			t.Fatal(got)
+		}
+		s.wantCalls(5, "New Undo") // of member 5, who p004 was
+		s.tick()
+		if got := s.callsFor("p004@x"); got != "New New" {
+			t.Fatal(got)
+		}
+	})
+}
+
+// callsFor are the functions that were called with somebody's name, in order, each job
+// once.
+func (s *stage) callsFor(upn string) string {
+	var out []string
+	seen := map[string]bool{}
+	for _, j := range s.jobs {
+		if strings.Contains(string(j.Parameters), upn) && !seen[j.ID()] {
+			seen[j.ID()] = true
+			out = append(out, j.FunctionName)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestMembersOfABatchThatIsBeingCancelledAreStillInIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn, "ann", "bob")
+	s.script = script{"New": only(fails(errNo), 1), "Undo": fails(errLost)}
+	yaml := immediate([]string{"only T-0 New", "check T+1h Check"}, "rollbacks:\n  back:\n    - {name: undo, worker_id: worker-01, function: Undo}\n")
+	s.publish(strings.Replace(yaml, "function: New,", "function: New, on_failure: back,", 1))
+	s.automate("found")
+	s.tick()
+	s.cancel(1)
+	s.pass(6 * time.Minute)
+	s.tick()
+	s.wantBatches("1 01 09:00 cancelling: ann bob")
+}
+
+func TestWhoeverCancelsAnImmediateBatchIsToldThatItComesAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn, "ann")
+	s.publish(immediate([]string{"only T-0 New", "check T+1h Check"}, ""))
+	s.automate("found")
+	s.tick()
+	v, err := s.app.Cancel(s.ctx, ada, 1, "")
+	if must(s, v, err); len(v.Warnings) != 1 || !strings.Contains(v.Warnings[0], "into a new batch") {
+		t.Fatal(v.Warnings)
+	}
+}
+
+func TestNobodyIsPutIntoTwoBatchesByHand(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	people := s.table()
+	people.put(dawn.Add(2*day), "ann")
+	people.put(dawn.Add(3*day), "bob")
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	_, err := s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nbob@x,Bob\n"))
+	s.refused(err, app.CodeConflict, "bob@x is in batch 2 of runbook found")
+	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nbob@x,Bob\nann@x,Ann\n"))
+	s.refused(err, app.CodeConflict, "ann@x is in batch 1")
+	s.wantBatches("1 03 09:00 active: ann", "2 04 09:00 active: bob")
+}
+
+func TestMemberWhoIsInALaterBatchIsNotRetriedInTheOldOne(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn, "ann", "bob")
+	s.script = script{"New": fails(errNo)}
+	s.publish(immediate([]string{"only T-0 New"}, ""))
+	s.automate("found")
+	s.tick()
+	s.pass(6 * time.Minute)
+	s.script = script{"New": fails(errLost)}
+	s.tick()
+	_, err := s.app.RetryFailed(s.ctx, ada, 1, app.Selection{}, "again")
+	s.refused(err, app.CodeConflict, "ann@x and 1 others are in batch 2")
+}
+
+func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn.Add(day), "ann")
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	config := s.storeConfig()
+	config.HTTPClient = &broken{direct: direct{s.cosmos}, text: looksAtSlots}
+	db, err := store.Open(config)
+	must(s, 0, err)
+	a := app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	must(s, 0, a.Tick(s.ctx))
+	if v := s.automation("found"); !strings.Contains(v.LastError, "cannot be reached") || strings.Contains(v.LastError, "10.0.3.4") {
+		t.Fatal(v.LastError)
+	}
+}
+
+// broken is a way to the store on which requests that a text occurs in are lost.
+type broken struct {
+	direct
+	text string
+}
+
+func (b *broken) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		content, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(content))
+		if strings.Contains(string(content), b.text) {
+			return nil, errDial{}
+		}
+	}
+	return b.direct.Do(r)
+}
+
+type errDial struct{}
+
+func (errDial) Error() string { return "dial tcp 10.0.3.4:443: connect: connection refused" }
+func (errDial) NonRetriable() {}
+
+// A timer does not fire while its last run is under way.
+func TestPhaseBeginsOnTimeAlsoWhenTicksAreSlow(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn.Add(12*time.Minute), "ann")
+	s.publish(found([]string{"only T-0 New"}, ""))
+	s.automate("found")
+	s.tick()
+	s.pass(12*time.Minute - time.Second)
+	s.wantCalls(1, "")
+	s.pass(time.Second)
+	s.wantCalls(1, "New")
+}
+
+// A tick that dies may leave a batch that nobody comes into any more.
+func TestEmptyBatchesDoNotStay(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		people := s.table()
+		people.put(dawn, "ann", "bob")
+		s.publish(immediate([]string{"only T-0 New"}, ""))
+		s.automate("found")
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+		people.drop("ann", "bob")
+		for range 7 {
+			s.pass(5 * time.Minute)
+			s.tick()
+		}
+		s.pass(day)
+		s.tick()
+		entries, err := store.All[map[string]any](s.ctx, s.store, store.PartitionBatches, "SELECT * FROM c WHERE c.type = 'entry'")
+		must(s, 0, err)
+		for _, e := range entries {
+			if status := fmt.Sprint(e.Doc["status"]); !slices.Contains([]string{"completed", "cancelled"}, status) {
+				t.Errorf("after write %d: %v is listed as %s", write, e.Doc["id"], status)
+			}
+		}
+		return cut
+	})
+}
+
+func TestColumnOfTimesThatAreEverybodysOwnMakesNoBatches(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().exec(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 300)
+		INSERT INTO people SELECT printf('b%d@x', i), 'Somebody', strftime('%Y-%m-%dT%H:%M:%SZ', '2026-03-05', '+'||i||' seconds') FROM n`)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	s.wantBatches()
+	if v := s.automation("found"); !strings.Contains(v.LastError, `301 batch times`) || !strings.Contains(v.LastError, `"Start"`) {
+		t.Fatal(v.LastError)
+	}
+}
+
+func TestNewPrimaryKeyBringsNobodyInASecondTime(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn.Add(day), crowd(10)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	s.publish(strings.Replace(found(twoPhases, ""), "primary_key: Upn", "primary_key: Name", 1))
+	s.tick()
+	s.tick()
+	if b := s.batchOf(1); b.MemberCount != 10 || b.Held == nil || b.Held.Members != 10 {
+		t.Fatalf("%+v", b)
+	}
+}
+
+func TestRowThatMovesToNowhereLeavesItsMember(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		people := s.table()
+		people.put(dawn.Add(time.Hour), "old")
+		people.put(dawn.Add(day), crowd(10)...)
+		s.publish(found(twoPhases, undone))
+		s.automate("found")
+		s.tick()
+		s.pass(2 * time.Hour)
+		s.tick()
+		s.wantStatus(1, "completed")
+		people.put(dawn.Add(time.Hour), "p004") // whose batch has ended
+		s.tick()
+		s.wantSent(message.TypeMemberRemoved, 0)
+		if v := s.automation("found"); v.ProblemCount != 1 || v.Problems[0].Key != "p004@x" {
+			t.Fatalf("%+v", v)
+		}
+	})
+}
