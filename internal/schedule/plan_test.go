@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -676,19 +677,29 @@ func TestStartsAreInstants(t *testing.T) {
 func TestProblemsSayWhatIsMeant(t *testing.T) {
 	t.Parallel()
 	rb := parse(t, scheduled)
-	for _, one := range []struct {
-		batches, rows []string
-		want          string
-	}{
-		{[]string{"1 mon: a", "12 tue ended"}, []string{"a tue"}, `"a" stays in batch 1 of 2026-03-02T00:00:00Z, although the batch time is now 2026-03-03T00:00:00Z: batch 12 for this start has ended`},
-		{[]string{"1 mon: a", "automation off"}, []string{"a tue"}, `"a" stays in batch 1 of 2026-03-02T00:00:00Z, although the batch time is now 2026-03-03T00:00:00Z: automation is off, so no batch is made for this start`},
-		{[]string{"1 mon: kK Kk"}, []string{"kk mon"}, `column UserId: "kk" is the key of the member "Kk" but for capital letters; nobody is added or removed until it is clear whether they are one person`},
-		{[]string{"1 mon: kK- Kk-"}, []string{"kk mon"}, `column UserId: "kk" is the key of "Kk", whom an administrator removed from that batch, but for capital letters; nobody is added or removed until it is clear whether they are one person`},
-		{nil, []string{"kk mon", "KK mon", "kK tue"}, `column UserId: "kk" is the key "KK" of another row but for capital letters; nobody is added or removed until it is clear whether they are one person`},
+	stays := `"a" stays in batch 1 of 2026-03-02T00:00:00Z, although the batch time is now 2026-03-03T00:00:00Z: `
+	alike := func(key, other string) string {
+		return fmt.Sprintf("column UserId: %q is %s but for capital letters; nobody is added or removed until it is clear whether they are one person", key, other)
+	}
+	for _, one := range []struct{ batches, rows, want []string }{
+		{[]string{"1 mon: a", "12 tue ended"}, []string{"a tue"}, []string{stays + "batch 12 for this start has ended"}},
+		{[]string{"1 mon: a", "automation off"}, []string{"a tue"}, []string{stays + "automation is off, so no batch is made for this start"}},
+		{[]string{"1 mon: kK Kk"}, []string{"kk mon"}, []string{alike("kk", `the key of the member "Kk"`)}},
+		{[]string{"1 mon: kK- Kk-"}, []string{"kk mon"}, []string{alike("kk", `the key of "Kk", whom an administrator removed from that batch,`)}},
+		{[]string{"1 mon: kk-"}, []string{"Kk tue", "KK mon"}, []string{
+			alike("Kk", `the key "KK" of another row`), alike("KK", `the key of "kk", whom an administrator removed from that batch,`),
+		}},
+		{nil, []string{"kk mon", "KK mon", "kK tue"}, []string{
+			alike("kk", `the key "KK" of another row`), alike("KK", `the key "kK" of another row`), alike("kK", `the key "KK" of another row`),
+		}},
 	} {
 		plan := schedule.Make(rb, people(t, rb, one.rows...), situation(t, rb, one.batches...))
-		if len(plan.Problems) == 0 || plan.Problems[0].Message != one.want {
-			t.Errorf("the problems are %+v, and the first should be %s", plan.Problems, one.want)
+		var got []string
+		for _, pr := range plan.Problems {
+			got = append(got, pr.Message)
+		}
+		if !slices.Equal(got, one.want) {
+			t.Errorf("the problems are\n\t%s\nand should be\n\t%s", strings.Join(got, "\n\t"), strings.Join(one.want, "\n\t"))
 		}
 	}
 }
