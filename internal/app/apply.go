@@ -236,8 +236,11 @@ func (s *synchronization) enter(ctx context.Context, c schedule.Change) error {
 	return s.fill(ctx, s.batches[c.Batch], c.Add)
 }
 
-// open makes a batch for a group of members.
+// open makes a batch for a group of members, unless all of them are still in another.
 func (s *synchronization) open(ctx context.Context, group schedule.Group) error {
+	if !slices.ContainsFunc(group.Rows, func(row schedule.Row) bool { return !s.stays[row.Key] }) {
+		return nil
+	}
 	b, err := s.detect(ctx, group.Start)
 	if err != nil {
 		return err
