@@ -152,7 +152,7 @@ func (s *Server) serve(nc net.Conn) bool {
 	}
 	s.conns[c] = struct{}{}
 	s.group.Go(func() {
-		if err := c.run(); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
+		if err := c.run(); err != nil && !gone(err) {
 			s.cfg.Logger.Warn("service bus: connection ended", "remote", nc.RemoteAddr().String(), "error", err)
 		}
 		s.mu.Lock()
@@ -234,4 +234,15 @@ func (s *Server) Stats() Stats {
 		out.Entities[path] = EntityStats(st)
 	}
 	return out
+}
+
+// gone tells whether a connection ended because its peer did, in good order or not: a
+// client that ends, or is killed, is no trouble of the broker's.
+func gone(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
