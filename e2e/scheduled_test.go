@@ -252,7 +252,7 @@ func (s *saga) quietHours() {
 	s.moveTo(second.Add(-5 * day).Add(time.Second))
 	s.until("pre-stage of batch 2 waits", func() (bool, any) {
 		p := s.phaseOf(2, "pre-stage")
-		return p.Reason == "quiet hours until 2030-03-11T18:00:00+01:00", p
+		return p.Reason == "quiet hours until 2030-03-11T17:00:00Z", p
 	})
 	s.awaitPhase(2, "pre-stage", "pending")
 	s.moveTo(time.Date(2030, time.March, 11, 17, 0, 2, 0, time.UTC))

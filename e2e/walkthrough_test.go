@@ -58,7 +58,7 @@ func TestWalkthrough(t *testing.T) {
 		"batch members 2":                     {"deepa.nair"},
 		"automation status scheduled-migrati": {"3 of 8 active members", "2 of 6 active members"},
 		"batch removals 1":                    {"ada.lindqvist", "amir.haddad", "chen.wei", "20%"},
-		"batch phases 2":                      {"quiet hours until 2030-03-11T18:00:00+01:00"},
+		"batch phases 2":                      {"quiet hours until 2030-03-11T17:00:00Z"},
 		"batch watch 1":                       {"completed"},
 		"batch watch 2":                       {"completed"},
 	}

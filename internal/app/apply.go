@@ -163,7 +163,10 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		}
 		a.log.Info("members removed", "BatchId", batch, "members", len(left), "by", by.Name)
 	}
-	return out, a.send(ctx, &o)
+	if err := a.send(ctx, &o); err != nil || len(ops) == 0 {
+		return out, err
+	}
+	return out, a.list(ctx, &next)
 }
 
 func (a *App) membersByID(ctx context.Context, batch int, ids []int) ([]store.Item[engine.Member], error) {

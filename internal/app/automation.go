@@ -91,13 +91,13 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 	if err != nil {
 		return AutomationView{}, err
 	}
-	if enabled && !rb.DataSource.Queried() {
-		return AutomationView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", name)
-	}
 	for {
 		was, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
 		if err != nil {
 			return AutomationView{}, a.outward(err)
+		}
+		if !rb.DataSource.Queried() && (enabled || !was.Doc.Enabled) {
+			return AutomationView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", name)
 		}
 		next := was.Doc
 		if was.ETag == "" || was.Doc.Enabled != enabled {

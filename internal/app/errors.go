@@ -20,11 +20,12 @@ const (
 
 // Problem is one thing wrong with an input, with its place.
 type Problem struct {
-	Line    int    `json:"line,omitempty"`   // in the file, from 1
-	Column  int    `json:"column,omitempty"` // in the line, from 1
-	Field   string `json:"field,omitempty"`  // a CSV column, a YAML path
-	Code    string `json:"code,omitempty"`
-	Message string `json:"message"`
+	Severity string `json:"severity,omitempty"` // error or warning; empty is an error
+	Line     int    `json:"line,omitempty"`     // in the file, from 1
+	Column   int    `json:"column,omitempty"`   // in the line, from 1
+	Field    string `json:"field,omitempty"`    // a CSV column, a YAML path
+	Code     string `json:"code,omitempty"`
+	Message  string `json:"message"`
 }
 
 // Error is a failure that the caller is told about. Message is for people and

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -21,13 +22,14 @@ import (
 // discards it, and those whose removal was discarded: they stay although the source
 // no longer has them.
 type hold struct {
-	Members []int `json:"members"`
-	Kept    []int `json:"kept"`
+	Members []int             `json:"members"`
+	Moves   map[int]time.Time `json:"moves,omitempty"` // of them: the start of the batch that they would come into
+	Kept    []int             `json:"kept"`
 }
 
 // revision tells one set of held members from another.
 func (h hold) revision() string {
-	text, _ := json.Marshal(h.Members) // numbers
+	text, _ := json.Marshal(hold{Members: h.Members, Moves: h.Moves}) // numbers and times
 	digest := sha256.Sum256(text)
 	return hex.EncodeToString(digest[:8])
 }
@@ -47,8 +49,14 @@ type HeldSummary struct {
 type HeldView struct {
 	HeldSummary
 	Revision     string       `json:"revision"`
-	Items        []MemberView `json:"items"`
+	Items        []HeldMember `json:"items"`
 	Continuation string       `json:"continuationToken,omitempty"`
+}
+
+// HeldMember is somebody whose removal is held.
+type HeldMember struct {
+	MemberView
+	MovesTo *time.Time `json:"movesTo,omitempty"` // the start of the batch that they would come into; nil: into none
 }
 
 func heldSummary(b *engine.Batch) *HeldSummary {
@@ -69,19 +77,24 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 		return nil
 	}
 	var missing []int
+	moves := map[int]time.Time{}
 	e := engine.RemovalsHeld{}
 	if c.Held != nil {
 		s.held = append(s.held, id)
 		e.Members, e.Of, e.Reason = len(c.Held.Removals), c.Held.Active, c.Held.Reason
 		for _, r := range c.Held.Removals {
 			missing = append(missing, r.Member)
+			if r.MovesTo != nil {
+				moves[r.Member] = *r.MovesTo
+			}
 			s.stays[r.Key] = true
 		}
 		slices.Sort(missing)
 	}
 	was := s.holds[id]
 	kept := slices.DeleteFunc(slices.Clone(was.Kept), func(member int) bool { return slices.Contains(c.Returned, member) })
-	if slices.Equal(missing, was.Members) && len(kept) == len(was.Kept) {
+	same := slices.Equal(missing, was.Members) && maps.EqualFunc(moves, was.Moves, time.Time.Equal)
+	if same && len(kept) == len(was.Kept) {
 		return nil
 	}
 	for {
@@ -113,7 +126,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 				next = d.Batch
 			}
 		}
-		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), store.Upsert(store.HoldKey(id), hold{Members: missing, Kept: kept}))
+		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), store.Upsert(store.HoldKey(id), hold{Members: missing, Moves: moves, Kept: kept}))
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
@@ -142,14 +155,18 @@ func (a *App) HeldRemovals(ctx context.Context, batch int, o ListOptions) (HeldV
 	if err != nil || first < 0 || first > len(h.Members) {
 		return HeldView{}, fail(CodeInvalid, "%q is no continuation token of this list", o.Continuation)
 	}
-	view := HeldView{HeldSummary: *summary, Revision: h.revision(), Items: []MemberView{}}
+	view := HeldView{HeldSummary: *summary, Revision: h.revision(), Items: []HeldMember{}}
 	some := h.Members[first:min(first+min(limit(o), 200), len(h.Members))]
 	members, err := a.membersByID(ctx, batch, some)
 	if err != nil {
 		return HeldView{}, a.outward(err)
 	}
 	for _, m := range members {
-		view.Items = append(view.Items, memberView(&b.Doc, m.Doc))
+		one := HeldMember{MemberView: memberView(&b.Doc, m.Doc)}
+		if start, moves := h.Moves[m.Doc.ID]; moves {
+			one.MovesTo = &start
+		}
+		view.Items = append(view.Items, one)
 	}
 	if next := first + len(some); next < len(h.Members) {
 		view.Continuation = strconv.Itoa(next)

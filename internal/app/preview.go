@@ -21,7 +21,7 @@ const previewTime = 3 * time.Minute
 const maxSample = 8 << 20
 
 // PreviewView is what a runbook's query returns now and what the next tick would make
-// of it.
+// of it with automation on.
 type PreviewView struct {
 	RunbookName  string                       `json:"runbookName"`
 	Version      int                          `json:"version"`
@@ -48,8 +48,8 @@ type PreviewGroup struct {
 	Note           string     `json:"note,omitempty"`
 }
 
-// PreviewQuery runs a runbook's query and tells what the next tick would make of it,
-// and changes nothing. At most sample rows are shown, 100 where it is 0. Errors:
+// PreviewQuery runs a runbook's query and tells what the next tick would make of it
+// with automation on, whether it is or not, and changes nothing. At most sample rows are shown, 100 where it is 0. Errors:
 // CodeNotFound; CodeConflict where the runbook has no query, and where the query
 // failed, with the cause; CodeUnavailable.
 func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (PreviewView, error) {
@@ -153,11 +153,8 @@ func (s *synchronization) groups() []PreviewGroup {
 			continue
 		}
 		g := PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: s.over[start]}
-		switch {
-		case g.BatchID != 0:
+		if g.Note = "no batch is made now: they are still in another, or the problems say why"; g.BatchID != 0 {
 			g.Note = fmt.Sprintf("batch %d for this start has ended; nobody is added to it", g.BatchID)
-		case !s.enabled:
-			g.Note = "automation is off: no batch is made"
 		}
 		groups = append(groups, g)
 	}
@@ -174,8 +171,11 @@ func (s *synchronization) newNote(start time.Time) string {
 			due++
 		}
 	}
-	if due == 0 {
+	switch due {
+	case 0:
 		return ""
+	case 1:
+		return "1 phase is due already and begins as soon as the batch is made"
 	}
-	return fmt.Sprintf("%s due already: they begin one after the other as soon as the batch is made", plural(due, "phase"))
+	return fmt.Sprintf("%d phases are due already and begin one after the other as soon as the batch is made", due)
 }

@@ -8,7 +8,7 @@ func batchView(b engine.Batch) BatchView {
 	return BatchView{
 		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: string(b.Status), IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
-		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, Error: b.Error,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: markView(b.Paused), Cancelled: markView(b.Cancelled),
 		Filling: b.Filling, Held: heldSummary(&b), Kept: b.Kept,
 	}

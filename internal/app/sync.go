@@ -282,7 +282,7 @@ type memberLine struct {
 // situation loads the runbook's batches that have not ended, with their members, and
 // what became of the batches for the starts that the result has.
 func (s *synchronization) situation(ctx context.Context) (schedule.Situation, error) {
-	situation := schedule.Situation{Now: s.now, Automation: s.enabled, Ended: map[time.Time]int{}}
+	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}}
 	s.batches, s.holds = map[int]store.Item[engine.Batch]{}, map[int]hold{}
 	listed, err := s.app.unfinished(ctx, s.name)
 	if err != nil {

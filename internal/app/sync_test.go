@@ -71,6 +71,10 @@ func TestNoBatchIsMadeWithoutAutomation(t *testing.T) {
 		if v := s.automation("found"); v.Enabled || v.LastRunAt != nil {
 			t.Fatalf("%+v", v)
 		}
+		// The preview tells what enabling it leads to.
+		if v, err := s.app.PreviewQuery(s.ctx, ada, "found", 0); err != nil || v.Enabled || len(v.Groups) != 1 || v.Groups[0].Add != 1 {
+			t.Fatalf("%+v, %v", v, err)
+		}
 		s.automate("found")
 		s.tick()
 		v, err := s.app.SetAutomation(s.ctx, app.Caller{Name: "grace"}, "found", false)
@@ -207,6 +211,30 @@ func TestDiscardedRemovalsStayUntilTheirRowsWereBack(t *testing.T) {
 		people.drop("p000") // who was back and is gone again is gone
 		s.tick()
 		s.wantSent(message.TypeMemberRemoved, 1)
+		// Those who are kept are no part of what the share is of: two of seven are too many.
+		people.drop("p008", "p009")
+		s.tick()
+		if held := s.batchOf(1).Held; held == nil || held.Members != 2 || held.Of != 7 {
+			t.Fatalf("%+v", held)
+		}
+	})
+}
+
+func TestHeldMembersWhoMoveSayWhereTo(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		people := s.table()
+		people.put(dawn.Add(day), crowd(4)...)
+		s.publish(found(twoPhases, ""))
+		s.automate("found")
+		s.tick()
+		people.drop("p000")
+		people.put(dawn.Add(2*day), "p001")
+		s.tick()
+		who, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+		if must(s, who, err); len(who.Items) != 2 || who.Items[0].MovesTo != nil || who.Items[1].MovesTo == nil || !who.Items[1].MovesTo.Equal(dawn.Add(2*day)) {
+			t.Fatalf("%+v", who)
+		}
 	})
 }
 
@@ -464,7 +492,7 @@ func TestQuietHoursHoldPhasesUntilTheyEnd(t *testing.T) {
 		s.automate("found")
 		s.tick()
 		s.wantPhases(1, "create pending 0/0/0, switch pending 0/0/0")
-		if p := s.phases(1)[0]; !strings.Contains(p.Reason, "quiet hours until 2026-03-01T18:00:00+01:00") {
+		if p := s.phases(1)[0]; !strings.Contains(p.Reason, "quiet hours until 2026-03-01T17:00:00Z") {
 			t.Fatalf("%+v", p)
 		}
 		for s.clock.Now().Before(dawn.Add(8*time.Hour - 4*time.Minute)) {
@@ -503,7 +531,7 @@ func TestPreviewTellsWhatATickWouldDoAndDoesNothing(t *testing.T) {
 		if v.RowCount != 10 || len(v.Sample) != 3 || len(v.Columns) != 3 || v.ProblemCount != 1 || len(v.Groups) != 2 {
 			t.Fatalf("%+v", v)
 		}
-		if g := v.Groups[0]; g.BatchID != 0 || g.Add != 1 || !strings.Contains(g.Note, "1 phase due already") {
+		if g := v.Groups[0]; g.BatchID != 0 || g.Add != 1 || !strings.Contains(g.Note, "1 phase is due already") {
 			t.Fatalf("%+v", g)
 		}
 		if g := v.Groups[1]; g.BatchID != 1 || g.Add != 0 || g.Held != 3 || g.Remove != 0 || g.Rows != 8 {

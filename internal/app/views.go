@@ -57,6 +57,7 @@ type BatchView struct {
 	DetectedAt     time.Time    `json:"detectedAt"`
 	CompletedAt    *time.Time   `json:"completedAt,omitempty"`
 	CurrentPhase   string       `json:"currentPhase,omitempty"`
+	RemovedCount   int          `json:"removedCount,omitempty"` // of the members
 	MemberCount    int          `json:"memberCount"`
 	Error          string       `json:"error,omitempty"`
 	Paused         *MarkView    `json:"paused,omitempty"`    // nil: it is not paused

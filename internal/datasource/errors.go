@@ -19,24 +19,30 @@ const maxText = 2000
 // holds no secret itself: a *url.Error that quotes a URL with its signature is not
 // found.
 type Error struct {
-	Runbook string
-	Source  string // the type of the source
-	Cause   error
+	Runbook    string
+	Source     string // the type of the source
+	Connection string // the environment variable that its connection is in
+	Cause      error
 }
 
+// QueryError is a query that a source does not run, whatever its connection.
+type QueryError struct{ Reason string }
+
+func (e *QueryError) Error() string { return "data_source.query: " + e.Reason }
+
 // newError makes the Error of a cause that may quote any of secrets.
-func newError(runbook, source string, cause error, s secrets) *Error {
+func newError(runbook, source, connection string, cause error, s secrets) *Error {
 	text := s.scrub(cause.Error())
 	if len(text) > maxText {
 		text = text[:maxText] + "…"
 	}
 	text = strings.ToValidUTF8(text, "�")
-	return &Error{Runbook: runbook, Source: source, Cause: &scrubbed{text: text, cause: cause, secrets: s}}
+	return &Error{Runbook: runbook, Source: source, Connection: connection, Cause: &scrubbed{text: text, cause: cause, secrets: s}}
 }
 
-// Error names the runbook, the type of the source and the cause.
+// Error names the runbook, the source and the cause.
 func (e *Error) Error() string {
-	return fmt.Sprintf("the members of the runbook %s cannot be read from its data source (%s): %v", e.Runbook, e.Source, e.Cause)
+	return fmt.Sprintf("the members of the runbook %s cannot be read from its data source (%s, connection %s): %v", e.Runbook, e.Source, e.Connection, e.Cause)
 }
 
 // Unwrap gives the cause.

@@ -57,7 +57,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 
 func TestLongCausesAreCutShort(t *testing.T) {
 	t.Parallel()
-	err := newError("mailboxes", "csv", errors.New(strings.Repeat("é", 5000)), nil)
+	err := newError("mailboxes", "csv", "PEOPLE", errors.New(strings.Repeat("é", 5000)), nil)
 	if text := err.Error(); len(text) > 2200 || !utf8.ValidString(text) || !strings.HasSuffix(text, "é…") {
 		t.Errorf("%d bytes: %q", len(text), text)
 	}
@@ -80,7 +80,7 @@ func TestChainHoldsNothingSecret(t *testing.T) {
 	const connection = "https://h/people.csv?sig=verysecret"
 	request := &url.Error{Op: "Get", URL: connection, Err: fs.ErrNotExist}
 	cause := fmt.Errorf("asked with %s: %w", "verysecret", errors.Join(request, quoting{"sig=verysecret"}, silent{18456}, context.Canceled))
-	err := error(newError("mailboxes", "csv", cause, secretsOf(connection, "")))
+	err := error(newError("mailboxes", "csv", "PEOPLE", cause, secretsOf(connection, "")))
 
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Error("x", "err", err)
@@ -107,7 +107,7 @@ func TestChainHoldsNothingSecret(t *testing.T) {
 			t.Errorf("told: %s", p)
 		}
 	}
-	if want := "the members of the runbook mailboxes cannot be read from its data source (csv): asked with ***: "; !strings.HasPrefix(err.Error(), want) {
+	if want := "the members of the runbook mailboxes cannot be read from its data source (csv, connection PEOPLE): asked with ***: "; !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 
@@ -168,7 +168,7 @@ func FuzzSecrets(f *testing.F) {
 				around + secret + around, connection, around + connection, fmt.Sprintf("%q", connection), fmt.Sprintf("%q", secret),
 				url.QueryEscape(secret), url.PathEscape(secret), lowerHex(url.QueryEscape(secret)),
 			}, around)
-			got := newError("r", "s", errors.New(text), s).Cause.Error()
+			got := newError("r", "s", "c", errors.New(text), s).Cause.Error()
 			for _, piece := range strings.Split(got, mask) {
 				for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), connection} {
 					if strings.Contains(piece, form) {

@@ -54,12 +54,12 @@ func (r *Reader) Read(ctx context.Context, rb *runbook.Runbook, begin func(colum
 	ds := rb.DataSource
 	connection, err := r.variable("connection", ds.Connection)
 	if err != nil {
-		return newError(rb.Name, ds.Type, err, nil)
+		return newError(rb.Name, ds.Type, ds.Connection, err, nil)
 	}
 	var warehouse string
 	if ds.WarehouseID != "" {
 		if warehouse, err = r.variable("warehouse_id", ds.WarehouseID); err != nil {
-			return newError(rb.Name, ds.Type, err, nil)
+			return newError(rb.Name, ds.Type, ds.Connection, err, nil)
 		}
 	}
 	s := &stream{limits: r.limits(), begin: begin, row: row}
@@ -73,7 +73,7 @@ func (r *Reader) Read(ctx context.Context, rb *runbook.Runbook, begin func(colum
 	case s.refused != nil:
 		return s.refused
 	}
-	return newError(rb.Name, ds.Type, err, secretsOf(connection, warehouse))
+	return newError(rb.Name, ds.Type, ds.Connection, err, secretsOf(connection, warehouse))
 }
 
 // variable is the value of the environment variable that a field of data_source
@@ -118,6 +118,10 @@ func (r *Reader) query(ctx context.Context, ds runbook.DataSource, s *stream, sp
 		return fmt.Errorf("sources of this type cannot be read here; the types that can are %s", strings.Join(slices.Sorted(maps.Keys(r.Sources)), ", "))
 	}
 	source, err := open(spec)
+	var query *QueryError
+	if errors.As(err, &query) {
+		return query
+	}
 	if err != nil {
 		return fmt.Errorf("the connection that the environment variable %s holds is not understood: %w", ds.Connection, err)
 	}

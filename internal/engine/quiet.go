@@ -30,7 +30,7 @@ func (b *Batch) waits(p *Phase, now time.Time) string {
 		return reason
 	}
 	if end, quiet := b.quietUntil(p, now); quiet {
-		return "quiet hours until " + end.Format(time.RFC3339)
+		return "quiet hours until " + end.UTC().Format(time.RFC3339)
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 const quietly = `quiet_hours: {time_zone: Europe/Berlin, windows: [{from: "08:00", to: "18:00"}]}
 `
 
-const untilSix = "quiet hours until 2026-03-01T18:00:00+01:00"
+const untilSix = "quiet hours until 2026-03-01T17:00:00Z"
 
 var six = time.Date(2026, 3, 1, 17, 0, 0, 0, time.UTC)
 
@@ -142,7 +142,7 @@ func TestNewVersionBringsItsOwnQuietHours(t *testing.T) {
 	c.must(engine.PhaseDue{Phase: 1})
 	c.rb = read(t, three+strings.Replace(quietly, "18:00", "20:00", 1))
 	wantEffects(t, c.must(engine.VersionPublished{Version: 4}))
-	c.wantPhase(4, engine.PhasePending, "quiet hours until 2026-03-01T20:00:00+01:00")
+	c.wantPhase(4, engine.PhasePending, "quiet hours until 2026-03-01T19:00:00Z")
 	c.rb = read(t, three)
 	d := c.must(engine.VersionPublished{Version: 5})
 	if c.b.Quiet != nil || len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 7 {

@@ -309,8 +309,9 @@ func (p *planner) missing() {
 			_, present := p.result.byKey[m.Key]
 			switch {
 			case present || m.Failed || m.gone() || p.left[m.Key]:
-			case m.Kept:
+			case m.Kept: // the source has no say about them, so they are no part of its share
 				p.counts.Kept++
+				d.active--
 			default:
 				d.leaving = append(d.leaving, Removal{Member: m.ID, Key: m.Key})
 			}

@@ -36,7 +36,7 @@ type other struct {
 func openOther(spec datasource.Spec, driver string) (datasource.Source, error) {
 	statement, err := otherSQL.statement(spec.Query)
 	if err != nil {
-		return nil, err
+		return nil, &datasource.QueryError{Reason: err.Error()}
 	}
 	return &other{driver: driver, connection: spec.Connection, statement: statement}, nil
 }

@@ -28,7 +28,7 @@ type lite struct {
 func openSQLite(spec datasource.Spec) (datasource.Source, error) {
 	statement, err := liteSQL.statement(spec.Query)
 	if err != nil {
-		return nil, err
+		return nil, &datasource.QueryError{Reason: err.Error()}
 	}
 	l := &lite{statement: statement}
 	if path, ok := strings.CutPrefix(spec.Connection, "sqlite:"); ok {
@@ -90,7 +90,7 @@ func (l *lite) Query(ctx context.Context) (_ datasource.Rows, err error) {
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		return nil, fmt.Errorf("the SQLite file: %w", err)
+		return nil, fmt.Errorf("the SQLite file (a path that does not begin at the root begins where this program runs): %w", err)
 	case info.IsDir():
 		return nil, errors.New("the SQLite file is a directory")
 	}

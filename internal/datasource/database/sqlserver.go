@@ -34,7 +34,7 @@ func openSQLServer(spec datasource.Spec, dataverse bool) (*sqlServer, error) {
 	}
 	statement, err := transactSQL.statement(spec.Query)
 	if err != nil {
-		return nil, err
+		return nil, &datasource.QueryError{Reason: err.Error()}
 	}
 	return &sqlServer{connection: c, statement: statement, spec: spec, transaction: !dataverse, dial: (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext}, nil
 }
