@@ -116,7 +116,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Mark": app.MarkView{}, "LateJob": app.LateView{}, "Selection": app.Selection{}, "Retrying": app.RetryView{}, "Added": app.AddedView{},
 		"AuditRecord": app.AuditView{}, "AuditPage": app.Page[app.AuditView]{},
 		"Automation": app.AutomationView{}, "RowProblem": app.RowProblem{}, "Preview": app.PreviewView{}, "PreviewGroup": app.PreviewGroup{},
-		"Held": app.HeldSummary{}, "HeldPage": app.HeldView{},
+		"Held": app.HeldSummary{}, "HeldPage": app.HeldView{}, "HeldMember": app.HeldMember{},
 		"UnprocessedMessage": app.UnprocessedView{}, "UnprocessedPage": app.Page[app.UnprocessedView]{},
 	} {
 		var fields []string

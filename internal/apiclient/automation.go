@@ -30,7 +30,8 @@ func (c *Client) SetAutomation(ctx context.Context, runbook string, enabled bool
 	return ask[app.AutomationView](ctx, c, k)
 }
 
-// PreviewQuery runs a runbook's query and tells what the next tick would make of it.
+// PreviewQuery runs a runbook's query and tells what the next tick would make of it
+// with automation on, whether it is or not.
 // At most sample rows are given, as many as the API likes where it is 0. It changes
 // nothing, and is sent once all the same: the query may be one that is long at work.
 func (c *Client) PreviewQuery(ctx context.Context, runbook string, sample int) (app.PreviewView, error) {
@@ -49,14 +50,15 @@ func (c *Client) HeldRemovals(ctx context.Context, id int, o app.ListOptions) (a
 }
 
 // ConfirmRemovals lets the members go whose removal is held, as the list of this
-// revision has them; whoever they are where it is empty. An answer that is lost does
+// revision has them. An answer that is lost does
 // not lead to a second request: by then they may be gone, which the API would refuse
 // to confirm.
 func (c *Client) ConfirmRemovals(ctx context.Context, id int, revision, why string) (app.BatchView, error) {
 	return c.decide(ctx, id, revision, why, "confirm")
 }
 
-// DiscardRemovals keeps the members whose removal is held. It is sent once, as
+// DiscardRemovals keeps the members whose removal is held, whoever they are where the
+// revision is empty. It is sent once, as
 // ConfirmRemovals is.
 func (c *Client) DiscardRemovals(ctx context.Context, id int, revision, why string) (app.BatchView, error) {
 	return c.decide(ctx, id, revision, why, "discard")
