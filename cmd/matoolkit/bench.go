@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/local/bench"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -27,7 +28,7 @@ func benchCommand() *cobra.Command {
 		Long: `bench starts every part as a process of its own, with state on disk, and takes
 batches of no-op steps through them; the scheduler then looks at a data source of many
 people. docs/performance.md tells what it prints.`,
-		Args: cobra.NoArgs,
+		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

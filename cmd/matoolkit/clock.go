@@ -48,7 +48,7 @@ MATOOLKIT_API_URL, else at the documented port. It must be on this machine.`,
   matoolkit local clock --advance 5d                  five days later; 90s, 30m and 4h as well
   matoolkit local clock --to 2026-03-06T09:00:00Z     at a certain time
   matoolkit local tick                                and let the scheduler look now`,
-		Args: cobra.NoArgs,
+		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			host, err := findHost(cmd)
 			if err != nil {
@@ -87,7 +87,7 @@ work that it started may go on.
 The system is found as "matoolkit local clock" finds it.`,
 		Example: `  matoolkit local tick
   matoolkit local clock --advance 1d && matoolkit local tick`,
-		Args: cobra.NoArgs,
+		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			host, err := findHost(cmd)
 			if err != nil {

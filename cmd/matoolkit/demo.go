@@ -23,7 +23,7 @@ func demoCommand() *cobra.Command {
 a batch of 25 members, takes it through every phase and then checks the tenant.
 Two of the members fail, each for a real reason. It exits with status 0 only if
 everything is as it must be.`,
-		Args: cobra.NoArgs,
+		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

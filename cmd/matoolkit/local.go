@@ -25,14 +25,11 @@ import (
 
 // localCommand runs the whole system on this machine.
 func localCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "local",
-		Short: "Run Azure and a Microsoft 365 tenant on this machine",
-		Long: `local runs everything that matoolkit needs on this machine, on loopback only:
+	c := cli.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
+		upCommand(), envCommand(), clockCommand(), tickCommand(), demoCommand(), benchCommand())
+	c.Long = `local runs everything that matoolkit needs on this machine, on loopback only:
 Service Bus, Cosmos DB, the Functions host with the real handler, Entra ID, and a
-tenant with Graph and Exchange. Nothing leaves the machine.`,
-	}
-	c.AddCommand(upCommand(), envCommand(), clockCommand(), tickCommand(), demoCommand(), benchCommand())
+tenant with Graph and Exchange. Nothing leaves the machine.`
 	return c
 }
 
@@ -59,7 +56,7 @@ func upCommand() *cobra.Command {
   matoolkit local up --ephemeral            keep nothing
   matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
   matoolkit local up --parts servicebus     one part only, the others elsewhere`,
-		Args: cobra.NoArgs,
+		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
@@ -216,7 +213,7 @@ func envCommand() *cobra.Command {
 		Short: "Print the environment for a program that uses the local system",
 		Example: `  eval "$(matoolkit local env)"             then use matoolkit against it
   eval "$(matoolkit local env --for worker)" && bin/worker`,
-		Args: cobra.NoArgs,
+		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e := system.At(system.Config{DataDir: dataDir}).Endpoints()
 			sets := map[string]map[string]string{"cli": e.CLI, "worker": e.Worker, "handler": e.Handler}

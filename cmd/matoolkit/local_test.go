@@ -11,14 +11,19 @@ import (
 func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"local up --parts servicebus,foo":             `there is no part "foo"`,
-		"local env --for nobody":                      `no environment for "nobody"`,
-		"local up --ephemeral --data-dir x":           "ephemeral data-dir",
-		"local up --free-ports --host 127.0.0.1:1":    "free-ports",
-		"local up --setting PEOPLE":                   "NAME=VALUE",
-		"local up --setting A=1 --setting A=2":        "A is given twice",
-		"local up --no-such-flag":                     "no-such-flag",
-		"local demo --app nowhere --worker nothing x": "x",
+		"local up --parts servicebus,foo":          `there is no part "foo"`,
+		"local env --for nobody":                   `no environment for "nobody"`,
+		"local up --ephemeral --data-dir x":        "--data-dir and --ephemeral cannot be given together",
+		"local up --free-ports --host 127.0.0.1:1": "--free-ports and --host cannot be given together",
+		"local":                                "local needs a command; see matoolkit local --help",
+		"local down":                           `unknown command "down" for "matoolkit local"; see matoolkit local --help`,
+		"local up now":                         `"now" is one argument too many: matoolkit local up [flags]`,
+		"local env x":                          `"x" is one argument too many: matoolkit local env`,
+		"local tick foo":                       `"foo" is one argument too many: matoolkit local tick`,
+		"local up --setting PEOPLE":            "NAME=VALUE",
+		"local up --setting A=1 --setting A=2": "A is given twice",
+		"local up --no-such-flag":              "no-such-flag",
+		"local demo --app nowhere --worker nothing x": `"x" is one argument too many: matoolkit local demo`,
 	} {
 		var out, errs bytes.Buffer
 		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})

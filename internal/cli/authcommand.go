@@ -19,7 +19,7 @@ type standing struct {
 
 func authCommand(c *console) *cobra.Command {
 	login := &cobra.Command{
-		Use: "login", Short: "Sign in with a code that you enter in a browser", Args: noArgs,
+		Use: "login", Short: "Sign in with a code that you enter in a browser", Args: needs(),
 		Long: `Sign in with a code that you enter in a browser, on this machine or another.
 
 The sign-in lasts until it has not been used for a while (90 days, unless your
@@ -47,7 +47,7 @@ it.`,
 		},
 	}
 	status := &cobra.Command{
-		Use: "status", Short: "Show who is signed in", Args: noArgs,
+		Use: "status", Short: "Show who is signed in", Args: needs(),
 		Long: "Show who is signed in. The exit status is 3 when nobody is.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := c.settings()

@@ -125,6 +125,7 @@ func TestAutomation(t *testing.T) {
 	}
 	s.untilNot("on_member_removed", "batch", "members", "1")
 	s.type_(0, "batch", "members", "1")
+	s.type_(0, "batch", "list")
 
 	// The file is away: the runbook tells, and its batch stays as it is.
 	system.tick()
@@ -158,7 +159,7 @@ func TestAutomationIsForAdministrators(t *testing.T) {
 }
 
 const twoHeld = `{"batchId":7,"memberCount":2,"activeCount":4,"reason":"the query returned no rows","since":"2026-01-02T03:04:05Z","revision":"r1",
-	"items":[{"id":3,"memberKey":"u3","status":"active","data":{},"addedAt":"2026-01-02T03:04:05Z"}],"continuationToken":"1"}`
+	"items":[{"id":3,"memberKey":"u3","status":"active","data":{},"addedAt":"2026-01-02T03:04:05Z","movesTo":"2026-02-02T03:04:05Z"}],"continuationToken":"1"}`
 
 // What is asked about is what is confirmed, though others are held by the time of the
 // answer.
@@ -199,7 +200,7 @@ func TestConfirmRemovalsAsks(t *testing.T) {
 		root.SetArgs(append([]string{"batch", "confirm-removals", "7"}, tt.args...))
 		status := cli.Execute(t.Context(), root)
 		s.Close()
-		asked := strings.Contains(notices.String(), "the query returned no rows\nRemove 2 of the 4 active members of batch 7? [y/N] ")
+		asked := strings.Contains(notices.String(), "the query returned no rows\n  u3, who moves to 2026-02-02 03:04:05Z\n  and 1 more\nRemove 2 of the 4 active members of batch 7? [y/N] ")
 		if status != tt.status || sent != tt.sent || asked != (tt.status != 5) {
 			t.Errorf("%q %v: status %d, sent %s: %s", tt.answer, tt.args, status, sent, notices.String())
 		}
@@ -223,7 +224,7 @@ func TestRemovalsThatChangeWhileTheyAreRead(t *testing.T) {
 	if out, err, status := p.as(0, "batch", "removals", "7", "--all"); status != 1 || out != "" || !strings.Contains(err, "give the command again") {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
-	if out, err, status := p.as(0, "batch", "removals", "7"); status != 0 || !strings.Contains(err, "--continue '1'") {
+	if out, err, status := p.as(80, "batch", "removals", "7"); status != 0 || !strings.Contains(err, "--continue '1'") || !strings.Contains(out, "MOVES TO") || !strings.Contains(out, "2026-02-02 03:04:05Z") {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
 }
@@ -237,9 +238,9 @@ const preview = `{"runbookName":"my moves","version":3,"automationEnabled":false
 	"groups":[
 		{"batchStartTime":"2026-01-02T03:04:05Z","rowCount":700,"add":700,"refresh":0,"remove":0,"held":0,"note":"1 phase due already"},
 		{"batchStartTime":"2026-02-02T03:04:05Z","batchId":3,"status":"active","rowCount":100,"add":1,"refresh":2,"remove":0,"held":40,"note":"too many"},
-		{"batchStartTime":"2026-03-02T03:04:05Z","rowCount":10,"add":0,"refresh":0,"remove":0,"held":0,"note":"automation is off: no batch is made"}
+		{"batchStartTime":"2026-03-02T03:04:05Z","rowCount":10,"add":0,"refresh":0,"remove":0,"held":0,"note":"no batch is made now"}
 	],
-	"problemCount":3,"problems":[{"row":2,"memberKey":"u2","column":"Start","code":"bad-time","message":"\"soon\" is no time"},{"row":0,"code":"long-past","message":"all phases were due"}]}`
+	"problemCount":3,"problems":[{"row":2,"memberKey":"u2","column":"Start","code":"bad-time","message":"column Start: \"soon\" is no time"},{"row":0,"code":"long-past","message":"all phases were due"}]}`
 
 func TestPreviewFitsTheTerminal(t *testing.T) {
 	t.Parallel()
@@ -310,7 +311,15 @@ func TestScheduledBatch(t *testing.T) {
 		{"being removed", -time.Hour, func(b *app.BatchView) {
 			b.Held = &app.HeldSummary{BatchID: 42, Members: 3, Of: 7, Confirmed: &app.MarkView{By: "ada", At: begins, Why: "sold"}}
 		}, []string{"3 of 7 active members are being removed, confirmed by ada on 2026-03-01 18:00:00Z: sold"}, "removals held"},
-		{"keeping", -time.Hour, func(b *app.BatchView) { b.Kept = 2 }, []string{"2 members are kept whom the data source no longer has."}, ""},
+		{"one held", -time.Hour, func(b *app.BatchView) {
+			b.Held = &app.HeldSummary{BatchID: 42, Members: 1, Of: 3, Reason: "too many", Since: begins}
+		}, []string{"The removal of 1 of 3 active members is held since 2026-03-01 18:00:00Z: too many. Look at it with: matoolkit batch removals 42"}, ""},
+		{"one being removed", -time.Hour, func(b *app.BatchView) {
+			b.Held = &app.HeldSummary{BatchID: 42, Members: 1, Of: 3, Confirmed: &app.MarkView{By: "ada", At: begins}}
+		}, []string{"1 of 3 active members is being removed, confirmed by ada"}, ""},
+		{"some removed", -time.Hour, func(b *app.BatchView) { b.MemberCount, b.RemovedCount = 12, 6 }, []string{"6 (+6 removed)"}, ""},
+		{"all removed", -time.Hour, func(b *app.BatchView) { b.RemovedCount = 7 }, []string{" 0 (+7 removed)"}, ""},
+		{"keeping", -time.Hour, func(b *app.BatchView) { b.Kept = 2 }, []string{"2 members are kept whom the data source no longer has in this batch."}, ""},
 		{"keeping one", -time.Hour, func(b *app.BatchView) { b.Kept = 1 }, []string{"1 member is kept whom"}, ""},
 	} {
 		b := app.BatchView{ID: 42, RunbookName: "moves", Status: "active", BatchStartTime: &begins, MemberCount: 7}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ The first time:
 
 func automationStatusCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "status <runbook>", Short: "Tell whether batches are made by themselves, and how that goes", Args: needs("the runbook"),
+		Use: "status <runbook>", Short: "Tell whether batches are made by themselves, and how that goes", Args: ofRunbook(needs("the runbook")),
 		Long: `Tell whether a runbook's batches are made by themselves, since when and by whom; when
 its query was run last, how many rows it gave and what went wrong. Rows that could not
 be used are listed with what is wrong with them: put it right in the data, and the next
@@ -54,7 +55,7 @@ tick takes them up. Removals that are held are listed with what to do about them
 
 func enableCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "enable <runbook>", Short: "Have batches made of what the query finds", Args: needs("the runbook"),
+		Use: "enable <runbook>", Short: "Have batches made of what the query finds", Args: ofRunbook(needs("the runbook")),
 		Long: `Have batches made of what a runbook's query finds, from the next tick of the scheduler
 on, which is within five minutes. A batch is made for each start time that has none
 yet; phases that are due by then begin at once.
@@ -69,7 +70,7 @@ See what would be made with matoolkit query preview, before you enable it.`,
 
 func disableCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "disable <runbook>", Short: "Have no more batches made", Args: needs("the runbook"),
+		Use: "disable <runbook>", Short: "Have no more batches made", Args: ofRunbook(needs("the runbook")),
 		Long: `Have no more batches made of what a runbook's query finds.
 
 Batches that there are go on: they keep following the data, so that people still join
@@ -175,7 +176,7 @@ func (c *console) printRowProblems(problems []app.RowProblem, total int) error {
 		if p.Row > 0 {
 			row = strconv.Itoa(p.Row)
 		}
-		t.row(row, p.Key, p.Column, p.Message)
+		t.row(row, p.Key, p.Column, strings.TrimPrefix(p.Message, "column "+p.Column+": "))
 	}
 	if err := t.print(); err != nil {
 		return err
@@ -218,7 +219,7 @@ func (c *console) decisionOn(ctx context.Context, arg, revision string) (*apicli
 	if err != nil {
 		return nil, app.HeldView{}, err
 	}
-	held, err := s.Client.HeldRemovals(ctx, id, app.ListOptions{Limit: 1})
+	held, err := s.Client.HeldRemovals(ctx, id, app.ListOptions{Limit: namedHeld})
 	if err != nil {
 		return nil, app.HeldView{}, err
 	}

@@ -32,7 +32,7 @@ func batchID(arg string) (int, error) {
 
 func createBatchCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "create <runbook> <file>", Short: "Create a batch of the members in a CSV file", Args: needs("the runbook", "the file"),
+		Use: "create <runbook> <file>", Short: "Create a batch of the members in a CSV file", Args: ofRunbook(needs("the runbook", "the file")),
 		Long: `Create a batch of the members in a CSV file. Nothing runs until the batch is
 advanced.
 
@@ -68,10 +68,13 @@ func listBatchesCommand(c *console) *cobra.Command {
 	var p paging
 	var o app.ListOptions
 	list := &cobra.Command{
-		Use: "list", Short: "List batches, the newest first", Args: noArgs,
+		Use: "list", Short: "List batches, the newest first", Args: needs(),
 		Example: `  matoolkit batch list
   matoolkit batch list --status failed --runbook moves`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkRunbookName(o.Runbook); err != nil {
+				return err
+			}
 			s, err := c.session()
 			if err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 
 func configCommand(c *console) *cobra.Command {
 	show := &cobra.Command{
-		Use: "show", Short: "Show the settings and where each comes from", Args: noArgs,
+		Use: "show", Short: "Show the settings and where each comes from", Args: needs(),
 		Long: `Show the settings and where each comes from: an option, a variable of the
 environment, the configuration file or the default, in that order.`,
 		RunE: func(*cobra.Command, []string) error {
@@ -34,7 +34,7 @@ environment, the configuration file or the default, in that order.`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.setConfig(args[0], args[1]) },
 	}
 	path := &cobra.Command{
-		Use: "path", Short: "Show where the configuration file is", Args: noArgs,
+		Use: "path", Short: "Show where the configuration file is", Args: needs(),
 		RunE: func(*cobra.Command, []string) error {
 			path, err := c.configFile()
 			if err != nil {

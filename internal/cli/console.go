@@ -15,6 +15,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // console is what the commands share: the environment, the options that all have,
@@ -224,7 +225,9 @@ func name(path string) string {
 	return path
 }
 
-// located prints the problems that the API found in a file, as compilers do.
+// located prints the problems that the API found in a file, as compilers do and as lint
+// does. They tell why a command failed, and so are never its result: they go to Stderr,
+// as text, whatever --output is.
 func (c *console) located(path string, err error) error {
 	var e *apiclient.Error
 	if !errors.As(err, &e) || len(e.Problems) == 0 {
@@ -244,7 +247,16 @@ func problemLine(path string, p app.Problem) string {
 			line += fmt.Sprintf(":%d", p.Column)
 		}
 	}
-	line += ": " + p.Message
+	severity := p.Severity
+	if severity == "" {
+		severity = string(runbook.SeverityError)
+	}
+	line += ": " + severity + ": "
+	// Of a CSV file the message names the column.
+	if p.Field != "" && !strings.HasPrefix(p.Message, "column "+p.Field) {
+		line += p.Field + ": "
+	}
+	line += p.Message
 	if p.Code != "" {
 		line += " [" + p.Code + "]"
 	}

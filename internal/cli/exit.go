@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,6 +61,10 @@ func Execute(ctx context.Context, root *cobra.Command) int {
 	return status
 }
 
+// exclusive finds the options in cobra's words for those that exclude each other: it has
+// no error of its own for them.
+var exclusive = regexp.MustCompile(`^if any flags in the group .*; \[(.+)\] were all set$`)
+
 // describe words an error for people.
 func describe(err error) (status int, text, hint string) {
 	var e *exit
@@ -70,8 +76,10 @@ func describe(err error) (status int, text, hint string) {
 		return ExitInterrupted, "stopped", ""
 	case errors.As(err, &api):
 		return describeAPI(api)
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "if any flags in the group"):
-		// cobra has no errors of its own for these
+	case exclusive.MatchString(err.Error()):
+		given := strings.Fields(exclusive.FindStringSubmatch(err.Error())[1])
+		return ExitUsage, "--" + strings.Join(given, " and --") + " cannot be given together", ""
+	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no error of its own for this either
 		return ExitUsage, strings.ReplaceAll(err.Error(), "\n", " "), ""
 	}
 	return ExitFailed, err.Error(), ""
@@ -100,12 +108,17 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 
 const signInHint = "Sign in with: matoolkit auth login"
 
+// noArgs is for the root and for groups, whose arguments are commands.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("unknown command %q for %q; see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
 	}
 	return nil
 }
+
+// Needs holds a command to its arguments, which are named in its usage line, for
+// commands that others add to the root.
+func Needs(names ...string) cobra.PositionalArgs { return needs(names...) }
 
 // needs holds a command to its arguments, which are named in its usage line.
 func needs(names ...string) cobra.PositionalArgs {
@@ -118,4 +131,22 @@ func needs(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// ofRunbook holds a command to its arguments, the first of which is the name of a
+// runbook. A file is easily given there, as publish and lint take one.
+func ofRunbook(all cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := all(cmd, args); err != nil {
+			return err
+		}
+		return checkRunbookName(args[0])
+	}
+}
+
+func checkRunbookName(name string) error {
+	if extension := strings.ToLower(filepath.Ext(name)); strings.ContainsAny(name, `/\`) || extension == ".yaml" || extension == ".yml" {
+		return usagef("%q is a file: give the runbook's name, not a file; matoolkit runbook list shows the names", name)
+	}
+	return nil
 }

@@ -47,7 +47,7 @@ input.`,
 				}
 			}
 			t := c.table("batch", "added", "present", "members", "status")
-			t.row(view.Batch.ID, view.Added, len(view.Present), view.Batch.MemberCount, batchStatus(view.Batch))
+			t.row(view.Batch.ID, view.Added, len(view.Present), memberCount(view.Batch), batchStatus(view.Batch))
 			return c.print(view, t)
 		},
 	}

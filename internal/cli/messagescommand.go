@@ -36,7 +36,7 @@ func listMessagesCommand(c *console) *cobra.Command {
 	var p paging
 	var o app.ListOptions
 	list := &cobra.Command{
-		Use: "list", Short: "List messages that could not be processed, the newest first", Args: noArgs,
+		Use: "list", Short: "List messages that could not be processed, the newest first", Args: needs(),
 		Long: `List messages that could not be processed, those kept last first. A message is
 open until it is replayed or discarded; one that was replayed and could not be
 processed again is open again, and its count tells how often that was.`,

@@ -72,6 +72,14 @@ func (s *transcript) type_(want int, args ...string) {
 // took is how long a phase took, on a machine that may be slow.
 var took = regexp.MustCompile(`Z  (<1s|\d+s) +-`)
 
+// unused is a rollback that nothing names, of which a runbook is warned.
+const unused = `rollbacks:
+  undo:
+    - name: back
+      worker_id: worker-01
+      function: Move-Back
+`
+
 // The whole way of a batch: from the sign-in to the last phase, as an administrator
 // goes it.
 func TestMigration(t *testing.T) {
@@ -81,7 +89,7 @@ func TestMigration(t *testing.T) {
 	runbook := s.file("moves.yaml", moves)
 	members := s.file("members.csv", "UserId,Mail,Note\nu1,a@contoso.com,x\nu2,bad@contoso.com,y\nu3,c@contoso.com,z\n")
 	wrong := s.file("wrong.csv", "UserId,Mail\nu1,a@contoso.com\n,b@contoso.com\nu1,c@contoso.com\n")
-	faulty := s.file("faulty.yaml", strings.Replace(moves, "offset: T-0", "offset: now", 1))
+	faulty := s.file("faulty.yaml", strings.Replace(moves, "offset: T-0", "offset: now", 1)+unused)
 
 	s.type_(3, "auth", "status")
 	s.type_(3, "runbook", "list")
@@ -92,6 +100,7 @@ func TestMigration(t *testing.T) {
 	s.type_(0, "runbook", "lint", runbook)
 	s.type_(0, "runbook", "list")
 	s.type_(5, "runbook", "publish", faulty)
+	s.type_(5, "runbook", "publish", faulty, "--output", "json")
 	s.type_(0, "runbook", "publish", runbook)
 	s.type_(0, "runbook", "publish", runbook)
 	s.type_(0, "runbook", "list")

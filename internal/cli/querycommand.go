@@ -20,9 +20,9 @@ func queryCommand(c *console) *cobra.Command {
 func previewCommand(c *console) *cobra.Command {
 	var rows int
 	preview := &cobra.Command{
-		Use: "preview <runbook>", Short: "Run a runbook's query and tell what would be made of it", Args: needs("the runbook"),
+		Use: "preview <runbook>", Short: "Run a runbook's query and tell what would be made of it", Args: ofRunbook(needs("the runbook")),
 		Long: `Run a runbook's query, once and now, and tell what the next tick of the scheduler would
-make of it. Nothing is changed.
+make of it with automation on, whether it is or not. Nothing is changed.
 
 First come the batches: which would be made, and who would be added to, renewed in,
 removed from or held in those that there are. Then what is wrong with rows that cannot
@@ -69,7 +69,7 @@ func (c *console) printPreview(v app.PreviewView) error {
 	took := round(time.Duration(v.Milliseconds) * time.Millisecond)
 	c.notice("The query took %s. Nothing was changed.", took)
 	if !v.Enabled {
-		c.notice("Automation is off: batches are made after matoolkit automation enable %s", shellWord(v.RunbookName))
+		c.notice("Automation is off: no batch is made before it is turned on with: matoolkit automation enable %s", shellWord(v.RunbookName))
 	}
 	return nil
 }

@@ -15,9 +15,10 @@ func removalsCommand(c *console) *cobra.Command {
 		Use: "removals <id>", Short: "List the members whose removal is held", Args: needs("the id"),
 		Long: `List the members of a batch whom the data source no longer has, or has with another
 start time, and who stay until somebody decides: the source would take so many out at
-once that its data may be wrong. Nothing else of the batch waits for the decision.
+once that its data may be wrong. Nothing else of the batch waits for the decision. Who
+only has another start time is shown with the one that they would move to.
 
-  matoolkit batch confirm-removals   they have left: take them out
+  matoolkit batch confirm-removals   the data is right: take them out
   matoolkit batch discard-removals   the data is wrong: keep them
 
 Where the data is put right, the hold ends by itself with the next tick. The exit status
@@ -30,13 +31,13 @@ is 4 when no removals are held.`,
 				return err
 			}
 			var held app.HeldView
-			page, err := collect(cmd.Context(), p, app.ListOptions{}, func(ctx context.Context, o app.ListOptions) (app.Page[app.MemberView], error) {
+			page, err := collect(cmd.Context(), p, app.ListOptions{}, func(ctx context.Context, o app.ListOptions) (app.Page[app.HeldMember], error) {
 				next, err := s.Client.HeldRemovals(ctx, id, o)
 				if err == nil && held.Revision != "" && next.Revision != held.Revision {
 					err = &exit{status: ExitFailed, text: "other members are held than a moment ago; give the command again"}
 				}
 				held = next
-				return app.Page[app.MemberView]{Items: next.Items, Continuation: next.Continuation}, err
+				return app.Page[app.HeldMember]{Items: next.Items, Continuation: next.Continuation}, err
 			})
 			if err != nil {
 				return err
@@ -51,9 +52,9 @@ is 4 when no removals are held.`,
 
 // printRemovals prints why removals are held, whose, and what can be done.
 func (c *console) printRemovals(held app.HeldView) error {
-	t := c.table("member", "key", "status", "phase", "added")
+	t := c.table("member", "key", "status", "phase", "added", "moves to")
 	for _, m := range held.Items {
-		t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt)
+		t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.MovesTo)
 	}
 	if c.format == "table" && !c.quiet {
 		fmt.Fprintf(c.env.Stdout, "Batch %d: %s\n\n", held.BatchID, c.cell(heldWords(held.HeldSummary)))
@@ -62,9 +63,13 @@ func (c *console) printRemovals(held app.HeldView) error {
 		return err
 	}
 	if held.Confirmed == nil {
-		id, revision := held.BatchID, shellWord(held.Revision)
-		c.notice("They have left, take them out:   matoolkit batch confirm-removals %d --revision %s", id, revision)
-		c.notice("The data is wrong, keep them:    matoolkit batch discard-removals %d --revision %s", id, revision)
+		id, revision, whom := held.BatchID, shellWord(held.Revision), "them"
+		if held.Members == 1 {
+			whom = "the member"
+		}
+		c.notice("")
+		c.notice("The data is right, take %s out:  matoolkit batch confirm-removals %d --revision %s", whom, id, revision)
+		c.notice("The data is wrong, keep %s:      matoolkit batch discard-removals %d --revision %s", whom, id, revision)
 	}
 	return nil
 }
@@ -73,7 +78,11 @@ func (c *console) printRemovals(held app.HeldView) error {
 func heldWords(h app.HeldSummary) string {
 	who := fmt.Sprintf("%d of %s", h.Members, count(h.Of, "active member"))
 	if h.Confirmed != nil {
-		return fmt.Sprintf("%s are being removed, confirmed by %s", who, marked(*h.Confirmed))
+		verb := "are"
+		if h.Members == 1 {
+			verb = "is"
+		}
+		return fmt.Sprintf("%s %s being removed, confirmed by %s", who, verb, marked(*h.Confirmed))
 	}
 	return fmt.Sprintf("the removal of %s is held since %s: %s", who, stamp(h.Since), h.Reason)
 }
@@ -83,7 +92,29 @@ func heldNote(h app.HeldSummary) string {
 	if h.Confirmed != nil {
 		return heldWords(h)
 	}
-	return fmt.Sprintf("%s. Look at them with: matoolkit batch removals %d", heldWords(h), h.BatchID)
+	what := "them"
+	if h.Members == 1 {
+		what = "it"
+	}
+	return fmt.Sprintf("%s. Look at %s with: matoolkit batch removals %d", heldWords(h), what, h.BatchID)
+}
+
+// namedHeld is how many of those whose removal is held are named where they are decided on.
+const namedHeld = 10
+
+// noticeHeld tells what is decided on: why it is held, and about whom.
+func (c *console) noticeHeld(held app.HeldView) {
+	c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.HeldSummary)))
+	for _, m := range held.Items {
+		to := ""
+		if m.MovesTo != nil {
+			to = ", who moves to " + stamp(*m.MovesTo)
+		}
+		c.notice("  %s%s", c.cell(m.Key), to)
+	}
+	if more := held.Members - len(held.Items); more > 0 {
+		c.notice("  and %d more", more)
+	}
 }
 
 func revisionFlag(cmd *cobra.Command, revision *string) {
@@ -97,8 +128,9 @@ func confirmRemovalsCommand(c *console) *cobra.Command {
 		Use: "confirm-removals <id>", Short: "Take the members out whose removal is held", Args: needs("the id"),
 		Long: `Take the members out of a batch whose removal is held: those whom matoolkit batch
 removals lists. What is pending for them is cancelled, and the steps that the runbook
-has under on_member_removed are run. Those who only have another start time move to
-the batch of that time with the next tick.
+has under on_member_removed are run. Those who only have another start time are taken
+out in the same way, with the same steps, and then join the batch of that time with
+the next tick.
 
 It is about exactly the members who are held when it asks. If the next tick finds
 others before you answer, it is refused: look at them again. With --revision it is
@@ -118,7 +150,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.HeldSummary)))
+			c.noticeHeld(held)
 			if !yes && held.Confirmed == nil {
 				if err := c.confirm(cmd.Context(), "Remove %d of the %s of batch %d?", held.Members, count(held.Of, "active member"), held.BatchID); err != nil {
 					return err
@@ -128,7 +160,11 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			c.notice("They are taken out one after another; see: matoolkit batch members %d --status removed", held.BatchID)
+			if held.Members == 1 {
+				c.notice("The member is taken out; see: matoolkit batch members %d --status removed", held.BatchID)
+			} else {
+				c.notice("They are taken out one after another; see: matoolkit batch members %d --status removed", held.BatchID)
+			}
 			return c.print(view, c.batchTable(view))
 		},
 	}
@@ -147,6 +183,10 @@ They go through the phases like the others. They are asked about again only when
 data has had them again and then no longer has; until then matoolkit batch get tells
 how many they are. To take one of them out give matoolkit batch remove-member.
 
+It is about those who would be taken out, and no others: the next tick adds whoever is
+new in the data. Where the key of everybody has changed, everybody looks new and would
+be there twice. So look first, with matoolkit query preview <runbook>.
+
 With --revision it is about those that you looked at before.`,
 		Example: `  matoolkit batch discard-removals 42 --reason "the export was cut off"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -154,12 +194,18 @@ With --revision it is about those that you looked at before.`,
 			if err != nil {
 				return err
 			}
-			c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.HeldSummary)))
+			c.noticeHeld(held)
 			view, err := client.DiscardRemovals(cmd.Context(), held.BatchID, held.Revision, why)
 			if err != nil {
 				return err
 			}
-			c.notice("They stay.")
+			if held.Members == 1 {
+				c.notice("The member stays.")
+			} else {
+				c.notice("They stay.")
+			}
+			c.notice("The next tick adds whoever is new in the data, and a key that has changed makes everybody look new.")
+			c.notice("Look first, with: matoolkit query preview %s", shellWord(view.RunbookName))
 			return c.print(view, c.batchTable(view))
 		},
 	}

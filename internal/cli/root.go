@@ -142,6 +142,11 @@ Exit status:
 	return root
 }
 
+// Group is a command that only holds others, for commands that others add to the root.
+func Group(use, short string, children ...*cobra.Command) *cobra.Command {
+	return group(use, short, children...)
+}
+
 // group is a command that only holds others.
 func group(use, short string, children ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {

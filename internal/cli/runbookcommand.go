@@ -76,6 +76,9 @@ func publishCommand(c *console) *cobra.Command {
 		Long: `Publish a runbook, as the active version of its name. Publishing what is active
 already changes nothing. A file named - is standard input.
 
+What is wrong with it is told as matoolkit runbook lint tells it, which with --output
+json gives it to programs.
+
 Batches that are under way go over to the new version within minutes, or when they
 are advanced. Phases that have not begun are superseded by those of the new version;
 what is under way ends under the version that began it. Phases of the new version
@@ -125,7 +128,7 @@ With --rerun-init the init steps are run again before them.`,
 func listRunbooksCommand(c *console) *cobra.Command {
 	var p paging
 	list := &cobra.Command{
-		Use: "list", Short: "List the active runbooks", Args: noArgs,
+		Use: "list", Short: "List the active runbooks", Args: needs(),
 		Long: `List the active runbooks, and whether batches are made of what their queries find. One
 that is failing, or has removals that are held, is told of in matoolkit automation status.`,
 		Example: `  matoolkit runbook list
@@ -152,7 +155,7 @@ that is failing, or has removals that are held, is told of in matoolkit automati
 
 func getRunbookCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "get <name>", Short: "Print the YAML of the active version of a runbook", Args: needs("the name"),
+		Use: "get <name>", Short: "Print the YAML of the active version of a runbook", Args: ofRunbook(needs("the name")),
 		Example: `  matoolkit runbook get moves > moves.yaml
   matoolkit runbook get moves --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -187,7 +190,7 @@ func templateCommand(c *console) *cobra.Command {
 	var path string
 	var force bool
 	download := &cobra.Command{
-		Use: "download <runbook>", Short: "Download the empty CSV file of a runbook", Args: needs("the runbook"),
+		Use: "download <runbook>", Short: "Download the empty CSV file of a runbook", Args: ofRunbook(needs("the runbook")),
 		Long: `Download the empty CSV file of a runbook: a header with the columns that its
 members need. It goes to <runbook>-template.csv, or to where --file says.`,
 		Example: `  matoolkit template download moves

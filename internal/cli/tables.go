@@ -28,7 +28,7 @@ func (c *console) batchTable(views ...app.BatchView) *sheet {
 		if by == "" && scheduled(v) {
 			by = "automation"
 		}
-		row := []any{v.ID, v.RunbookName, v.RunbookVersion, batchStatus(v), v.CurrentPhase, v.MemberCount, v.DetectedAt, by, v.CompletedAt}
+		row := []any{v.ID, v.RunbookName, v.RunbookVersion, batchStatus(v), v.CurrentPhase, memberCount(v), v.DetectedAt, by, v.CompletedAt}
 		if starts {
 			start := v.BatchStartTime
 			if !scheduled(v) {
@@ -39,6 +39,15 @@ func (c *console) batchTable(views ...app.BatchView) *sheet {
 		t.row(row...)
 	}
 	return t
+}
+
+// memberCount is how many are in a batch, and how many were.
+func memberCount(v app.BatchView) string {
+	in := strconv.Itoa(v.MemberCount - v.RemovedCount)
+	if v.RemovedCount > 0 {
+		in += fmt.Sprintf(" (+%d removed)", v.RemovedCount)
+	}
+	return in
 }
 
 // scheduled tells whether a batch begins its phases by itself. The start of one that is
@@ -127,7 +136,7 @@ func notes(v app.BatchView) []string {
 		all = append(all, capital(heldNote(*v.Held)))
 	}
 	if v.Kept > 0 {
-		all = append(all, fmt.Sprintf("%s kept whom the data source no longer has.", are(v.Kept, "member")))
+		all = append(all, fmt.Sprintf("%s kept whom the data source no longer has in this batch.", are(v.Kept, "member")))
 	}
 	return all
 }
