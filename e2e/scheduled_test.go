@@ -208,7 +208,13 @@ func (s *saga) manyLeave() {
 	s.tick()
 	s.wantMembers(1, "ada amir anna beatriz ben chen chloe julia zoe, removed: carlos deepa elena")
 	held := s.removals(1)
-	if !slices.Equal(keysOf(held.Items), []string{"chen", "chloe", "zoe"}) || held.Members != 3 || held.Of != 9 || !strings.Contains(held.Reason, "20%") {
+	var who []app.MemberView
+	for _, m := range held.Items {
+		if who = append(who, m.MemberView); m.MovesTo != nil {
+			s.t.Errorf("%s leaves, and would move to %s", m.Key, m.MovesTo)
+		}
+	}
+	if !slices.Equal(keysOf(who), []string{"chen", "chloe", "zoe"}) || held.Members != 3 || held.Of != 9 || !strings.Contains(held.Reason, "20%") {
 		s.t.Errorf("held is %+v", held)
 	}
 	if held := s.removals(2); held.Members != 2 || held.Of != 6 {
