@@ -205,7 +205,7 @@ With --revision it is about those that you looked at before.`,
 				c.notice("They stay.")
 			}
 			c.notice("The next tick adds whoever is new in the data, and a key that has changed makes everybody look new.")
-			c.notice("Look first, with: matoolkit query preview %s", shellWord(view.RunbookName))
+			c.notice("Look before it does, with: matoolkit query preview %s", shellWord(view.RunbookName))
 			return c.print(view, c.batchTable(view))
 		},
 	}
