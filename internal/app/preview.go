@@ -49,9 +49,9 @@ type PreviewGroup struct {
 }
 
 // PreviewQuery runs a runbook's query and tells what the next tick would make of it
-// with automation on, whether it is or not, and changes nothing. At most sample rows are shown, 100 where it is 0. Errors:
-// CodeNotFound; CodeConflict where the runbook has no query, and where the query
-// failed, with the cause; CodeUnavailable.
+// with automation on, whether it is or not, and changes nothing. At most sample rows
+// are shown, 100 where it is 0. Errors: CodeNotFound; CodeConflict where the runbook has
+// no query, and where the query failed, with the cause; CodeUnavailable.
 func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (PreviewView, error) {
 	_, rb, err := a.active(ctx, name)
 	if err != nil {

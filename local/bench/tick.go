@@ -54,7 +54,7 @@ func ticks(ctx context.Context, c Config) error {
 			{"1% has other data", "UPDATE people SET Name = Name || ' the other' WHERE Number % 100 = 0"},
 		}},
 		{crowd{runbooks: 50, batches: 1, members: n / 50}, []look{{"", ""}, {same, ""}}},
-		{crowd{runbooks: 1, batches: 20, members: n, ended: 200}, []look{{"", ""}, {"", ""}, {same + ", 200 batches have ended", ""}}},
+		{crowd{runbooks: 1, batches: 20, members: max(n-200, 20), ended: 200}, []look{{"", ""}, {"", ""}, {same + ", 200 batches have ended", ""}}},
 	} {
 		measured, err := watch(ctx, c, scene.crowd, scene.looks)
 		if err != nil {
@@ -196,6 +196,11 @@ func (w crowd) awaitEnd(ctx context.Context, api *apiclient.Client) error {
 		}
 		if ended == w.runbooks*w.ended {
 			return nil
+		}
+		for i := range w.runbooks {
+			if v, err := api.Automation(ctx, runbookName(i)); err != nil || v.LastError != "" {
+				return errors.Join(err, fmt.Errorf("the tick went wrong: %s", v.LastError))
+			}
 		}
 		select {
 		case <-ctx.Done():
