@@ -388,13 +388,13 @@ func TestEmptyBatchesDoNotStay(t *testing.T) {
 func TestColumnOfTimesThatAreEverybodysOwnMakesNoBatches(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	s.table().exec(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 300)
+	s.table().exec(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 1000)
 		INSERT INTO people SELECT printf('b%d@x', i), 'Somebody', strftime('%Y-%m-%dT%H:%M:%SZ', '2026-03-05', '+'||i||' seconds') FROM n`)
 	s.publish(found(twoPhases, ""))
 	s.automate("found")
 	s.tick()
 	s.wantBatches()
-	if v := s.automation("found"); !strings.Contains(v.LastError, `301 batch times`) || !strings.Contains(v.LastError, `"Start"`) {
+	if v := s.automation("found"); !strings.Contains(v.LastError, `1001 batch times`) || !strings.Contains(v.LastError, `"Start"`) {
 		t.Fatal(v.LastError)
 	}
 }

@@ -243,7 +243,7 @@ func (s *synchronization) compare(ctx context.Context) error {
 
 // maxNew is how many batches one result may make. Each costs every later tick some
 // operations; more are a column of times that are everybody's own.
-const maxNew = 200
+const maxNew = 1000
 
 // query runs the runbook's query.
 func (s *synchronization) query(ctx context.Context) error {
