@@ -31,10 +31,11 @@ const (
 	codeMissingParameter = "missing-parameter"
 )
 
-// checkFunctions warns of calls that no worker is known to take, so that they are found
-// when a runbook is published and not in a migration, member by member. A function
-// whose name is a template is known only when it is called.
-func checkFunctions(text []byte, rb *runbook.Runbook, known []Function) runbook.Diagnostics {
+// CheckFunctions warns of calls in a runbook, parsed from text without errors, that no
+// worker is known to take, so that they are found before it is published and not in a
+// migration, member by member. A function whose name is a template is known only when it
+// is called. Where no functions are known nothing is found.
+func CheckFunctions(text []byte, rb *runbook.Runbook, known []Function) runbook.Diagnostics {
 	var root yaml.Node
 	if len(known) == 0 || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
 		return nil

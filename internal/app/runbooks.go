@@ -96,7 +96,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		if err != nil {
 			return RunbookView{}, a.outward(err)
 		}
-		view.Warnings = slices.Concat(diagnostics, checkFunctions(yaml, rb, a.callable))
+		view.Warnings = slices.Concat(diagnostics, CheckFunctions(yaml, rb, a.callable))
 		views := []RunbookView{view}
 		if err := a.automated(ctx, views); err != nil {
 			return RunbookView{}, a.outward(err)

@@ -82,13 +82,13 @@ it.`,
 // printStanding prints the standing; after a login, which has a notice of its own,
 // only as JSON.
 func (c *console) printStanding(s standing, login bool) error {
-	if login && c.format != "json" {
+	if login && !c.structured() {
 		return nil
 	}
 	t := c.table("account", "tenant", "store", "token good for")
 	if s.SignedIn {
 		t.row(s.Username, s.TenantID, s.Store, shown(*s.ExpiresOn, c.env.Now()))
-	} else if c.format != "json" {
+	} else if !c.structured() {
 		c.notice("No sign-in: %s.", s.Reason)
 		return nil
 	}

@@ -135,7 +135,7 @@ func batches(n int) string {
 // printAutomation prints how a runbook's automation stands: the whole of it first, then
 // what somebody has to look at.
 func (c *console) printAutomation(v app.AutomationView) error {
-	if err := c.print(v, c.automationTable(v)); err != nil || c.format == "json" || c.quiet {
+	if err := c.print(v, c.automationTable(v)); err != nil || c.structured() || c.quiet {
 		return err
 	}
 	out := c.env.Stdout

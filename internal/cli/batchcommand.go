@@ -54,7 +54,7 @@ created, or every bad row is named and it is not. A file named - is standard inp
 			if err != nil {
 				return c.located(args[1], err)
 			}
-			if c.format == "table" {
+			if c.format == formatTable {
 				for _, w := range view.Warnings {
 					c.notice("%s: warning: %s", name(args[1]), w)
 				}
@@ -109,7 +109,7 @@ func getBatchCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.format == "json" || c.quiet {
+			if c.structured() || c.quiet {
 				return c.print(batch, c.batchTable(batch))
 			}
 			phases, err := s.Client.Phases(cmd.Context(), id)
@@ -203,7 +203,7 @@ func membersCommand(c *console) *cobra.Command {
 }
 
 func phasesCommand(c *console) *cobra.Command {
-	return &cobra.Command{
+	return lists(&cobra.Command{
 		Use: "phases <id>", Short: "List the phases of a batch with how its members stand", Args: needs("the id"),
 		Example: "  matoolkit batch phases 42",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -221,7 +221,7 @@ func phasesCommand(c *console) *cobra.Command {
 			}
 			return c.printPage(page, len(page.Items), page.Continuation, c.phaseTable(page.Items))
 		},
-	}
+	})
 }
 
 func stepsCommand(c *console) *cobra.Command {

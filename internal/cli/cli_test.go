@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -90,7 +91,7 @@ func TestUsage(t *testing.T) {
 		{"config set api-url http://api.example.org", 2, "has to begin with https"},
 		{"config set authority http://login.example.org", 2, "not an https address"},
 		{"config set token-store paper", 2, "none of auto, system and file"},
-		{"config show --output yaml", 2, "table or json"},
+		{"config show --output xml", 2, "table, json, yaml or csv"},
 		{"config show --api-url api.example.org", 2, "--the address of the admin API"},
 		{"batch list --api-url=", 2, "config set api-url"},
 		{"batch list --ca-file none.pem", 2, "none.pem"},
@@ -185,6 +186,8 @@ func TestTables(t *testing.T) {
 		"no-color-env": {200, "NO_COLOR", nil},
 		"quiet":        {200, "", []string{"--quiet"}},
 		"json":         {200, "", []string{"--output", "json"}},
+		"yaml":         {200, "", []string{"--output", "yaml"}},
+		"csv":          {200, "", []string{"--output", "csv"}},
 	} {
 		q := *p
 		q.env = map[string]string{"MATOOLKIT_API_URL": p.env["MATOOLKIT_API_URL"], "MATOOLKIT_HOME": p.env["MATOOLKIT_HOME"], run.env: "1"}
@@ -257,11 +260,28 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// catalogued calls only what the workers have.
+const catalogued = `name: own
+data_source:
+  type: csv
+  primary_key: UserId
+phases:
+  - name: rename
+    offset: T-0
+    steps:
+      - name: rename
+        worker_id: worker-01
+        function: Set-EntraUserUPN
+        params:
+          UserId: "{{UserId}}"
+          NewUserPrincipalName: "{{NewName}}"
+`
+
 func TestLint(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.in = strings.Replace(moves, "function: Move-User", "func: Move-User", 1)
-	good := p.file("good.yaml", moves)
+	good := p.file("good.yaml", catalogued)
 	out, err, status := p.run("runbook", "lint", good, "-")
 	if status != 1 || !strings.Contains(out, "standard input:") || strings.Contains(out, "good.yaml") || err != "good.yaml: no errors, no warnings\n" {
 		t.Errorf("status %d: %s%s", status, out, err)
@@ -272,9 +292,17 @@ func TestLint(t *testing.T) {
 	if status != 1 || len(found) == 0 || found[0]["file"] != "standard input" || found[0]["line"] == nil {
 		t.Errorf("status %d: %s", status, out)
 	}
-	if out, _, status := p.run("runbook", "lint", good, "-o", "json"); status != 0 || out != "[]\n" {
+	if out, _, status := p.run("runbook", "lint", "--strict", good, "-o", "json"); status != 0 || out != "[]\n" {
 		t.Errorf("status %d: %s", status, out)
 	}
+	p.in = ""
+	calls := p.file("calls.yaml", strings.Replace(catalogued, "NewUserPrincipalName:", "NewUPN:", 1)+"  - name: tell\n    offset: T-0\n    steps:\n      - {name: tell, worker_id: worker-01, function: Send-Word}\n")
+	var all strings.Builder
+	for _, args := range [][]string{{}, {"--strict"}, {"-o", "csv"}, {"-o", "yaml", "--strict"}} {
+		out, err, status := p.run(append([]string{"runbook", "lint", calls}, args...)...)
+		fmt.Fprintf(&all, "$ lint %s\n%s%sexit status %d\n", strings.Join(args, " "), out, err, status)
+	}
+	golden(t, "lint", all.String())
 }
 
 func TestVersion(t *testing.T) {

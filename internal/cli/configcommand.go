@@ -40,14 +40,14 @@ environment, the configuration file or the default, in that order.`,
 			if err != nil {
 				return err
 			}
-			if c.format == "json" {
-				return c.json(map[string]string{"path": path})
+			if c.structured() {
+				return c.document(map[string]string{"path": path})
 			}
 			_, err = fmt.Fprintln(c.env.Stdout, path)
 			return err
 		},
 	}
-	return group("config", "Show and set the configuration", show, set, path)
+	return group("config", "Show and set the configuration", lists(show), set, path)
 }
 
 func (c *console) setConfig(key, value string) error {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -28,9 +28,9 @@ type console struct {
 	noColor bool
 }
 
-func (c *console) check() error {
-	if c.format != "table" && c.format != "json" {
-		return usagef("--output is %q; it can be table or json", c.format)
+func (c *console) check(cmd *cobra.Command) error {
+	if err := c.checkFormat(cmd); err != nil {
+		return err
 	}
 	for key, value := range c.options {
 		if err := checkSetting(key, *value); err != nil {
@@ -51,17 +51,14 @@ func (c *console) notice(format string, args ...any) {
 	}
 }
 
-func (c *console) json(v any) error {
-	e := json.NewEncoder(c.env.Stdout)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// print prints a result: as JSON, as a table, or quietly the table's first column.
+// print prints a result: as a document, as CSV, as a table, or quietly the table's
+// first column.
 func (c *console) print(v any, t *sheet) error {
-	if c.format == "json" {
-		return c.json(v)
+	switch {
+	case c.structured():
+		return c.document(v)
+	case c.format == formatCSV:
+		return t.csv()
 	}
 	return t.print()
 }
@@ -71,7 +68,8 @@ type sheet struct {
 	c    *console
 	head []string
 	rows [][]string
-	data bool // somebody else's columns: they are shown as they are named, all of them
+	raw  [][]any // as they were given
+	data bool    // somebody else's columns: they are shown as they are named, all of them
 }
 
 func (c *console) table(head ...string) *sheet { return &sheet{c: c, head: head} }
@@ -81,7 +79,7 @@ func (s *sheet) row(cells ...any) {
 	for i, cell := range cells {
 		row[i] = s.c.cell(cell)
 	}
-	s.rows = append(s.rows, row)
+	s.rows, s.raw = append(s.rows, row), append(s.raw, cells)
 }
 
 // cell words a value: times in UTC to the second, nothing as a dash.

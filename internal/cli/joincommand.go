@@ -34,7 +34,7 @@ input.`,
 			if err != nil {
 				return c.located(args[1], err)
 			}
-			if c.format == "table" {
+			if c.format == formatTable {
 				for _, w := range view.Warnings {
 					c.notice("%s: warning: %s", name(args[1]), printable(w))
 				}

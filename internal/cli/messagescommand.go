@@ -78,7 +78,7 @@ base64. It takes the app role Admin, for a body can hold anything.`,
 			if err != nil {
 				return err
 			}
-			if c.format == "json" || c.quiet {
+			if c.structured() || c.quiet {
 				return c.print(view, c.messageTable(view))
 			}
 			if err := c.messageTable(view).print(); err != nil {

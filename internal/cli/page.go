@@ -19,6 +19,7 @@ type paging struct {
 }
 
 func (p *paging) flags(cmd *cobra.Command) {
+	lists(cmd)
 	cmd.Flags().IntVar(&p.limit, "limit", 100, "how many to list, 1 to 1000")
 	cmd.Flags().BoolVar(&p.all, "all", false, "list all, however many there are")
 	cmd.Flags().StringVar(&p.token, "continue", "", "go on after a list that ended with this token")
@@ -51,14 +52,14 @@ func collect[V any](ctx context.Context, p paging, o app.ListOptions, list func(
 
 // printPage prints a list and, on the side, that it goes on.
 func (c *console) printPage(page any, n int, continuation string, t *sheet) error {
-	if n == 0 && c.format == "table" {
+	if n == 0 && c.format == formatTable {
 		c.notice("None.")
 		return nil
 	}
 	if err := c.print(page, t); err != nil {
 		return err
 	}
-	if continuation != "" && c.format == "table" {
+	if continuation != "" && !c.structured() {
 		c.notice("There are more: --all, or --continue '%s'", continuation)
 	}
 	return nil

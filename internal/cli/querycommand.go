@@ -27,7 +27,7 @@ make of it with automation on, whether it is or not. Nothing is changed.
 First come the batches: which would be made, and who would be added to, renewed in,
 removed from or held in those that there are. Then what is wrong with rows that cannot
 be used, and then the first rows as the data source gives them. On a terminal they are
-cut to its width; --output json has everything.
+cut to its width; --output json has everything, --output csv the batches.
 
 The exit status is 5 when the query fails, with the reason. It takes the app role
 Admin, for the rows can hold anything.`,
@@ -50,12 +50,12 @@ Admin, for the rows can hold anything.`,
 		},
 	}
 	preview.Flags().IntVar(&rows, "rows", 10, "how many rows to show, 1 to 1000; all of them are looked at")
-	return preview
+	return lists(preview)
 }
 
 func (c *console) printPreview(v app.PreviewView) error {
-	if c.format == "json" || c.quiet {
-		return c.print(v, c.groupTable(v.Groups, false))
+	if c.format != formatTable || c.quiet {
+		return c.print(v, c.groupTable(v.Groups, c.format == formatCSV))
 	}
 	if err := c.printGroups(v.Groups); err != nil {
 		return err

@@ -56,10 +56,10 @@ func (c *console) printRemovals(held app.HeldView) error {
 	for _, m := range held.Items {
 		t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.MovesTo)
 	}
-	if c.format == "table" && !c.quiet {
+	if c.format == formatTable && !c.quiet {
 		fmt.Fprintf(c.env.Stdout, "Batch %d: %s\n\n", held.BatchID, c.cell(heldWords(held.HeldSummary)))
 	}
-	if err := c.printPage(held, len(held.Items), held.Continuation, t); err != nil || c.format == "json" {
+	if err := c.printPage(held, len(held.Items), held.Continuation, t); err != nil || c.structured() || c.format == formatCSV {
 		return err
 	}
 	if held.Confirmed == nil {

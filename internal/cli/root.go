@@ -1,7 +1,8 @@
 // Package cli is the commands of matoolkit that an administrator gives to the admin
 // API: what they take, what they print and how they exit.
 //
-// It knows the API by its client only, and nothing of stores, queues or workers.
+// It knows the API by its client only, and nothing of stores and queues; of workers only
+// the list of their functions.
 package cli
 
 import (
@@ -111,6 +112,11 @@ When something goes wrong:
   matoolkit batch pause 42                    stop for a while; resume goes on
   matoolkit batch cancel 42                   end it for good
 
+For programs, with --output:
+  json, yaml  everything that there is to a result, with the same names in both
+  csv         a list's columns, with times as 2026-01-02T03:04:05Z and nothing for none; what
+              a spreadsheet would take for a formula begins with an apostrophe
+
 Exit status:
   0  done              3  not signed in, or not allowed
   1  failed            4  there is no such thing
@@ -121,7 +127,7 @@ Exit status:
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return c.check() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return c.check(cmd) },
 	}
 	root.SetIn(c.env.Stdin)
 	root.SetOut(c.env.Stdout)
@@ -133,7 +139,7 @@ Exit status:
 	for _, s := range settings {
 		c.options[s.key] = flags.String(s.key, "", s.help)
 	}
-	flags.StringVarP(&c.format, "output", "o", "table", "how to print: table or json")
+	flags.StringVarP(&c.format, "output", "o", formatTable, "how to print: table, json, yaml or, of lists, csv")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "print only names and numbers, one a line, and no notices")
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false

@@ -15,60 +15,6 @@ func runbookCommand(c *console) *cobra.Command {
 	return group("runbook", "Check, publish and show runbooks", lintCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c))
 }
 
-// finding is a diagnostic with the file it is about.
-type finding struct {
-	File string `json:"file"`
-	runbook.Diagnostic
-}
-
-func lintCommand(c *console) *cobra.Command {
-	return &cobra.Command{
-		Use: "lint <file>...", Short: "Check runbooks without publishing them",
-		Long: `Check runbooks without publishing them. Nothing is sent anywhere.
-
-Everything that is found is printed as file:line:column. The exit status is 1 when
-there are errors, 0 when there are only warnings. A file named - is standard input.`,
-		Example: `  matoolkit runbook lint moves.yaml
-  matoolkit runbook lint runbooks/*.yaml --output json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("the file is missing: %s", cmd.UseLine())
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			found := []finding{}
-			failed := false
-			for _, path := range args {
-				src, err := c.readFile(path, 2*runbook.MaxBytes)
-				if err != nil {
-					return err
-				}
-				_, diagnostics := runbook.Parse(src)
-				failed = failed || diagnostics.HasErrors()
-				for _, d := range diagnostics {
-					found = append(found, finding{File: name(path), Diagnostic: d})
-				}
-				if c.format == "table" {
-					c.printDiagnostics(c.env.Stdout, path, diagnostics)
-					if len(diagnostics) == 0 {
-						c.notice("%s: no errors, no warnings", name(path))
-					}
-				}
-			}
-			if c.format == "json" {
-				if err := c.json(found); err != nil {
-					return err
-				}
-			}
-			if failed {
-				return &exit{status: ExitFailed}
-			}
-			return nil
-		},
-	}
-}
-
 func publishCommand(c *console) *cobra.Command {
 	var o app.PublishOptions
 	publish := &cobra.Command{
@@ -108,7 +54,7 @@ With --rerun-init the init steps are run again before them.`,
 			if err != nil {
 				return c.located(args[0], err)
 			}
-			if c.format == "table" {
+			if c.format == formatTable {
 				c.printDiagnostics(c.env.Stderr, args[0], view.Warnings)
 			}
 			if view.Unchanged {
@@ -167,8 +113,8 @@ func getRunbookCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.format == "json" {
-				return c.json(view)
+			if c.structured() {
+				return c.document(view)
 			}
 			c.notice("%s version %d, published by %s on %s", view.Name, view.Version, view.PublishedBy, stamp(view.CreatedAt))
 			c.tellAutomation(view)

@@ -15,12 +15,16 @@ import (
 
 // These show what a batch consists of in tables and in words.
 
-// batchTable has the starts only where a batch follows its schedule.
+// batchTable has the starts only where a batch follows its schedule. As CSV it always has
+// the same columns, and how many were removed in one of their own.
 func (c *console) batchTable(views ...app.BatchView) *sheet {
 	head := []string{"batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed"}
-	starts := slices.ContainsFunc(views, scheduled)
+	starts := c.format == formatCSV || slices.ContainsFunc(views, scheduled)
 	if starts {
 		head = slices.Insert(head, 4, "start")
+	}
+	if c.format == formatCSV {
+		head = append(head, "removed")
 	}
 	t := c.table(head...)
 	for _, v := range views {
@@ -35,6 +39,10 @@ func (c *console) batchTable(views ...app.BatchView) *sheet {
 				start = nil
 			}
 			row = slices.Insert(row, 4, any(start))
+		}
+		if c.format == formatCSV {
+			row[slices.Index(head, "members")] = v.MemberCount - v.RemovedCount
+			row = append(row, v.RemovedCount)
 		}
 		t.row(row...)
 	}
@@ -156,10 +164,10 @@ func (c *console) memberTable(views ...app.MemberView) *sheet {
 	return t
 }
 
-// phaseTable has the versions only where there is more than one.
+// phaseTable has the versions only where there is more than one, and in CSV.
 func (c *console) phaseTable(phases []app.PhaseView) *sheet {
 	head := []string{"phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "note"}
-	versions := severalVersions(phases)
+	versions := c.format == formatCSV || severalVersions(phases)
 	if versions {
 		head = slices.Insert(head, 1, "version")
 	}

@@ -190,8 +190,8 @@ func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptio
 	if err != nil {
 		return err
 	}
-	if c.format == "json" {
-		if err := c.json(map[string]any{"batch": last.Batch, "phases": last.Phases}); err != nil {
+	if c.structured() {
+		if err := c.document(map[string]any{"batch": last.Batch, "phases": last.Phases}); err != nil {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func because(what, why string) string {
 // renderer is how the console shows progress: not at all, as bars or as lines.
 func (c *console) renderer(untilIdle bool) Renderer {
 	switch {
-	case c.quiet || c.format == "json":
+	case c.quiet || c.structured():
 		return silent{}
 	case c.env.Terminal && c.env.Getenv("TERM") != "dumb":
 		return NewBars(c.env.Stdout, c.env.Width, c.colored())

@@ -1,0 +1,93 @@
+package cli_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A YAML document says what the JSON one does, with the same names, whatever is in it.
+func TestYAMLSaysWhatJSONDoes(t *testing.T) {
+	t.Parallel()
+	nasty := []string{
+		"", " ", "no", "on", "NULL", "~", "1", "1e3", "0x1f", "12:30:45", "2026-01-02", "true", "- a", "a: b", "#", "x #y", "'", `"`, `\`, "é", "😀", "\u2028", "\u0085", "\ufeff",
+		"two\nlines", "two\nlines\n", "\nfirst", "  in\nout", "tab\there\nand", "end \nof", "a\r\nb", "\x1b[31m", "%", "@", "`", "[", "{", "=", "<<", "\n", "a\n\n\nb\n\n",
+	}
+	body := must(json.Marshal(map[string]any{"items": []any{map[string]any{
+		"messageId": "m", "body": map[string]any{"texts": nasty, "numbers": []any{0, -1, 1.5, 12345678901234567, true, false, nil}, "none": []any{}, "empty": map[string]any{}},
+	}}}))
+	p := fake(t, 200, "application/json", string(body))
+	asJSON, _, status := p.as(0, "messages", "list", "-o", "json")
+	asYAML, err, status2 := p.as(0, "messages", "list", "-o", "yaml")
+	if status != 0 || status2 != 0 {
+		t.Fatal(err)
+	}
+	var fromJSON, fromYAML any
+	check(t, yaml.Unmarshal([]byte(asYAML), &fromYAML))
+	check(t, json.Unmarshal([]byte(asJSON), &fromJSON))
+	again := must(json.Marshal(fromYAML))
+	fromYAML = nil
+	check(t, json.Unmarshal(again, &fromYAML))
+	if !reflect.DeepEqual(fromJSON, fromYAML) {
+		t.Errorf("the YAML\n%s\nsays %v\nand the JSON %v", asYAML, fromYAML, fromJSON)
+	}
+	if strings.ContainsAny(asYAML, "\x1b\u0085") {
+		t.Error("control characters reach the terminal")
+	}
+	for _, word := range []string{`- "no"`, `- "on"`, `- "12:30:45"`} { // which are something else in YAML 1.1
+		if !strings.Contains(asYAML, word+"\n") {
+			t.Errorf("%s is not quoted in\n%s", word, asYAML)
+		}
+	}
+}
+
+// What a file or a worker says is no formula where a list is opened in a spreadsheet.
+func TestCSVIsSafe(t *testing.T) {
+	t.Parallel()
+	errs := []string{"=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "a,b", `say "x"`, "two\nlines", "plain", ""}
+	var items []any
+	for i, e := range errs {
+		items = append(items, map[string]any{"id": i + 1, "memberKey": e, "status": "failed", "error": e})
+	}
+	p := fake(t, 200, "application/json", string(must(json.Marshal(map[string]any{"items": items, "continuationToken": "more"}))))
+	out, notices, status := p.as(40, "batch", "members", "1", "-o", "csv")
+	if status != 0 || !strings.Contains(notices, "--continue 'more'") {
+		t.Fatal(status, notices)
+	}
+	rows := must(csv.NewReader(strings.NewReader(out)).ReadAll())
+	if len(rows) != len(errs)+1 || rows[0][0] != "member" {
+		t.Fatalf("%q", rows)
+	}
+	for i, e := range errs {
+		want := strings.ReplaceAll(e, "\r\n", "\n")
+		if i < 7 {
+			want = "'" + want
+		}
+		if got := rows[i+1][len(rows[0])-1]; got != want {
+			t.Errorf("%q is written as %q", e, got)
+		}
+	}
+}
+
+// A format that a command cannot print is refused before anything is done.
+func TestNoCSV(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.env["MATOOLKIT_API_URL"] = "http://127.0.0.1:1"
+	for _, args := range []string{
+		"batch advance 1", "batch get 1", "batch cancel 1 --yes", "batch watch 1", "runbook publish none.yaml", "runbook get moves", "automation enable moves",
+		"messages replay --all", "config path", "auth status", "template download moves",
+	} {
+		out, err, status := p.as(0, append(strings.Fields(args), "-o", "csv")...)
+		if status != 2 || out != "" || !strings.Contains(err, "--output csv is for lists, and matoolkit "+strings.Join(strings.Fields(args)[:2], " ")+" prints none; give json or yaml") {
+			t.Errorf("%s: status %d: %s%s", args, status, out, err)
+		}
+	}
+	if out, err, status := fake(t, 200, "application/json", `{"items":[]}`).as(0, "batch", "list", "-o", "csv"); status != 0 || err != "" || strings.Count(out, "\n") != 1 {
+		t.Errorf("an empty list: status %d: %s%s", status, out, err)
+	}
+}
