@@ -1,0 +1,212 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/report"
+)
+
+// report gives one as it is written.
+func (s *stage) report(id int, format report.Format) string {
+	s.t.Helper()
+	var out bytes.Buffer
+	r, err := s.app.Report(s.ctx, id, format)
+	must(s, r, err)
+	must(s, 0, r.Write(s.ctx, &out))
+	return out.String()
+}
+
+// told gives the rows of a report in CSV by the keys of the members, and those by the
+// names of the columns.
+func (s *stage) told(id int) map[string]map[string]string {
+	s.t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(s.report(id, report.CSV), "\ufeff"))).ReadAll()
+	must(s, rows, err)
+	out := map[string]map[string]string{}
+	for _, row := range rows[1:] {
+		cells := map[string]string{}
+		for i, name := range rows[0] {
+			cells[name] = row[i]
+		}
+		if out[cells["key"]] != nil {
+			s.t.Fatalf("%s is told of twice", cells["key"])
+		}
+		out[cells["key"]] = cells
+	}
+	return out
+}
+
+func TestReportTellsOfEveryMemberAndStep(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": always(`{"id":"u"}`), "Copy": only(fails(errors.New("=no")), 51)}
+		s.publish(leaving(undoable))
+		b := s.batch("undoable", people(60)) // two pages
+		s.advance(b.ID)
+		s.remove(b.ID, 3)
+		told := s.told(b.ID)
+		if len(told) != 60 {
+			t.Fatalf("%d members are told of", len(told))
+		}
+		now := s.clock.Now().Format(time.RFC3339)
+		for _, want := range []struct{ key, column, cell string }{
+			{"p001@x", "status", "active"},
+			{"p001@x", "move", "succeeded"},
+			{"p001@x", "move / tell", "succeeded"},
+			{"p001@x", "move rolled back", ""},
+			{"p001@x", "verify / check", ""},
+			{"p051@x", "status", "failed"},
+			{"p051@x", "failed phase", "move"},
+			{"p051@x", "failed step", "copy"},
+			{"p051@x", "error", `phase move: step "copy": =no (Test)`},
+			{"p051@x", "move", "failed"},
+			{"p051@x", "move / new", "succeeded"},
+			{"p051@x", "move / copy", "failed"},
+			{"p051@x", "move / tell", "cancelled"},
+			{"p051@x", "move rolled back", "undo: stop succeeded, delete succeeded, alert succeeded"},
+			{"p003@x", "status", "removed"},
+			{"p003@x", "removed by", "ada"},
+			{"p003@x", "on_member_removed / forward", "succeeded"},
+			{"p003@x", "read at", now},
+		} {
+			if got, ok := told[want.key][want.column]; !ok || got != want.cell {
+				t.Errorf("%s, %s: %q, want %q", want.key, want.column, got, want.cell)
+			}
+		}
+		page := s.report(b.ID, report.HTML)
+		if first, other := strings.Index(page, ">p051@x<"), strings.Index(page, ">p001@x<"); first < 0 || first > other {
+			t.Errorf("who failed is at %d, who did not at %d", first, other)
+		}
+		for i := range 60 {
+			if n := strings.Count(page, fmt.Sprintf(">p%03d@x<", i+1)); n != 1 {
+				t.Errorf("member %d has %d rows", i+1, n)
+			}
+		}
+		if !strings.Contains(page, "60 members, read from") {
+			t.Error("it does not tell how many they are")
+		}
+	})
+}
+
+// A batch goes on while its report is read: who fails, joins or is removed in the
+// meantime is told of once or, where they came after it was begun, not at all.
+func TestReportWhileTheBatchGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": always(`{"id":"u"}`), "Copy": only(fails(errNo), 51), "Check": only(fails(errNo), 2, 60)}
+	s.publish(leaving(undoable))
+	b := s.batch("undoable", people(60))
+	s.advance(b.ID)
+	for _, format := range report.Formats {
+		r, err := s.app.Report(s.ctx, b.ID, format)
+		must(s, r, err)
+		if format == report.CSV {
+			s.remove(b.ID, 4)
+			_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))
+			must(s, 0, err)
+			s.settle()
+			s.advance(b.ID)
+		}
+		var out bytes.Buffer
+		must(s, 0, r.Write(s.ctx, &out))
+		for i := range 60 {
+			if n := strings.Count(out.String(), fmt.Sprintf("p%03d@x", i+1)); n != 1 {
+				t.Errorf("%s: member %d has %d rows", format, i+1, n)
+			}
+		}
+		if late := strings.Contains(out.String(), "late@x"); late != (format == report.HTML) {
+			t.Errorf("%s: who joined is told of: %t", format, late)
+		}
+	}
+	s.verify()
+}
+
+func TestReportOfABatchThatIsBegunNowhere(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(undoable)
+	b := s.batch("undoable", people(1))
+	if told := s.told(b.ID); told["p001@x"]["status"] != "active" || told["p001@x"]["move / new"] != "" {
+		t.Errorf("told: %v", told)
+	}
+}
+
+// Members of whom the page is known, and who fail between the two looks at it, are told
+// of once.
+func TestReportOfWhoFailsBetweenTheLooks(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": always(`{"id":"u"}`), "Check": only(fails(errNo), 1, 52)}
+	s.publish(undoable)
+	b := s.batch("undoable", people(60))
+	s.advance(b.ID)
+	r, err := s.app.Report(s.ctx, b.ID, report.HTML)
+	must(s, r, err)
+	w := &interrupted{then: func() { s.advance(b.ID) }}
+	must(s, 0, r.Write(s.ctx, w))
+	for i := range 60 {
+		if n := strings.Count(w.String(), fmt.Sprintf("p%03d@x", i+1)); n != 1 {
+			t.Errorf("member %d has %d rows", i+1, n)
+		}
+	}
+}
+
+// interrupted does something when the first of what is written comes.
+type interrupted struct {
+	bytes.Buffer
+	then func()
+}
+
+func (i *interrupted) Write(p []byte) (int, error) {
+	if then := i.then; then != nil {
+		i.then = nil
+		then()
+	}
+	return i.Buffer.Write(p)
+}
+
+// A version that runs a phase again has columns of its own.
+func TestReportOfSeveralVersions(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": always(`{"id":"u"}`)}
+	s.publish(undoable)
+	b := s.batch("undoable", people(2))
+	s.advance(b.ID)
+	s.publishNew(strings.Replace(undoable, "name: tell", "name: inform", 1), app.PublishOptions{Overdue: app.OverdueRerun})
+	s.advance(b.ID)
+	told := s.told(b.ID)
+	for column, want := range map[string]string{"move / tell": "succeeded", "move (2) / inform": "succeeded"} {
+		if got, ok := told["p001@x"][column]; !ok || got != want {
+			t.Errorf("%s: %q of %v", column, got, told["p001@x"])
+		}
+	}
+}
+
+func TestReportThatCannotBeHad(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(undoable)
+	b := s.batch("undoable", people(2))
+	_, err := s.app.Report(s.ctx, 99, report.CSV)
+	s.refused(err, app.CodeNotFound, "there is no batch 99")
+	_, err = s.app.Report(s.ctx, b.ID, "pdf")
+	s.refused(err, app.CodeInvalid, "csv html")
+	r, err := s.app.Report(s.ctx, b.ID, report.CSV)
+	must(s, r, err)
+	must(s, 0, s.cosmos.Close())
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	if err := r.Write(ctx, io.Discard); err == nil {
+		t.Error("a report without its members was written")
+	}
+}
