@@ -112,6 +112,9 @@ When something goes wrong:
   matoolkit batch pause 42                    stop for a while; resume goes on
   matoolkit batch cancel 42                   end it for good
 
+The Tab key completes runbooks, batches and more once your shell is told to:
+  matoolkit completion --help
+
 For programs, with --output:
   json, yaml  everything that there is to a result, with the same names in both
   csv         a list's columns, with times as 2026-01-02T03:04:05Z and nothing for none; what
@@ -126,7 +129,7 @@ Exit status:
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return c.check(cmd) },
 	}
 	root.SetIn(c.env.Stdin)
@@ -144,7 +147,10 @@ Exit status:
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false
 
-	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c))
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c), completionCommand(c))
+	c.complete(root)
+	completeOption(root, "output", fixed(formats...))
+	completeOption(root, "token-store", fixed(storeAuto, storeSystem, storeFile))
 	return root
 }
 

@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// These give a shell what an argument or an option can be. They are asked while somebody
+// types, and so are quick and never say that something is wrong.
+
+// completionTime is how long somebody waits for what the API has to offer.
+const completionTime = 2 * time.Second
+
+// completionLimit is how many choices are asked for; more than that nobody reads.
+const completionLimit = 200
+
+// choices are what an argument can be, as the API knows it, given those before it.
+type choices func(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error)
+
+// placeholder is the name of an argument in a usage line.
+var placeholder = regexp.MustCompile(`<([a-z-]+)>`)
+
+// complete has the arguments and options of a command and of those below it completed,
+// by the names that they have in usage lines: what is called the same is the same.
+func (c *console) complete(cmd *cobra.Command) {
+	for _, child := range cmd.Commands() {
+		c.complete(child)
+	}
+	if cmd.HasSubCommands() || cmd.ValidArgsFunction != nil {
+		return
+	}
+	var names []string
+	for _, found := range placeholder.FindAllStringSubmatch(cmd.Use, -1) {
+		names = append(names, found[1])
+	}
+	repeated := strings.Contains(cmd.Use, "…") || strings.Contains(cmd.Use, "...")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		n := len(before)
+		if repeated && n >= len(names) {
+			n = len(names) - 1
+		}
+		if n >= len(names) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		switch names[n] {
+		case "file":
+			return nil, cobra.ShellCompDirectiveDefault
+		case "shell":
+			return beginning(typed, []cobra.Completion{"bash", "zsh", "fish", "powershell"})
+		case "key":
+			return beginning(typed, settingChoices())
+		case "name", "runbook":
+			return c.ask(cmd, before, typed, runbookChoices)
+		case "id":
+			return c.ask(cmd, before, typed, batchChoices)
+		case "phase":
+			return c.ask(cmd, before, typed, phaseChoices)
+		case "member-id":
+			return c.ask(cmd, before, typed, memberChoices)
+		case "step-id":
+			return c.ask(cmd, before, typed, stepChoices)
+		case "message":
+			return c.ask(cmd, before, typed, messageChoices)
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for option, of := range map[string]choices{"runbook": runbookChoices, "phase": phaseChoices, "member": memberChoices} {
+		if cmd.Flags().Lookup(option) != nil {
+			completeOption(cmd, option, func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return c.ask(cmd, before, typed, of)
+			})
+		}
+	}
+	for option, words := range map[string][]cobra.Completion{
+		"status": statusChoices(cmd), "overdue": {app.OverdueIgnore, app.OverdueRerun},
+		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults},
+	} {
+		if cmd.Flags().Lookup(option) != nil && len(words) > 0 {
+			completeOption(cmd, option, fixed(words...))
+		}
+	}
+}
+
+// completeOption says how an option is completed that somebody has not said it of.
+func completeOption(cmd *cobra.Command, option string, by cobra.CompletionFunc) {
+	if _, there := cmd.GetFlagCompletionFunc(option); !there {
+		if err := cmd.RegisterFlagCompletionFunc(option, by); err != nil {
+			panic(err) // there is no such option: an error of this program
+		}
+	}
+}
+
+func fixed(words ...cobra.Completion) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return beginning(typed, words)
+	}
+}
+
+// beginning are the choices that begin with what is typed, in their order.
+func beginning(typed string, all []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var found []cobra.Completion
+	for _, choice := range all {
+		if strings.HasPrefix(choice, typed) {
+			found = append(found, choice)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// ask asks the API for choices, once: what cannot be had now, for want of an answer or of
+// a sign-in, is not waited for.
+func (c *console) ask(cmd *cobra.Command, before []string, typed string, of choices) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	quiet := *c
+	quiet.quiet, quiet.env.Stderr = true, io.Discard
+	quiet.env.Wait = func(context.Context, time.Duration) error { return errors.New("nobody waits for this") }
+	s, err := quiet.session()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := of(ctx, s.Client, before)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return beginning(typed, all)
+}
+
+// choice is something to choose, with what tells it from others. What has anything in it
+// that steers a terminal, or that would be two choices, is none.
+func choice(word string, about ...string) (cobra.Completion, bool) {
+	var known []string
+	for _, a := range about {
+		if a != "" {
+			known = append(known, printable(a))
+		}
+	}
+	return cobra.CompletionWithDesc(word, strings.Join(known, ", ")), word != "" && word == printable(word)
+}
+
+// choose makes choices of what a list has.
+func choose[V any](all []V, of func(V) (cobra.Completion, bool)) []cobra.Completion {
+	var found []cobra.Completion
+	for _, v := range all {
+		if one, ok := of(v); ok {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+func runbookChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := api.Runbooks(ctx, app.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v app.RunbookView) (cobra.Completion, bool) { return choice(v.Name, v.Description) }), err
+}
+
+func batchChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := api.Batches(ctx, app.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v app.BatchView) (cobra.Completion, bool) {
+		return choice(strconv.Itoa(v.ID), v.RunbookName, batchStatus(v))
+	}), err
+}
+
+// errNoBatch is for what is of a batch where none is given yet.
+var errNoBatch = errors.New("no batch is given")
+
+// batchBefore is the batch that was given first.
+func batchBefore(before []string) (int, error) {
+	if len(before) == 0 {
+		return 0, errNoBatch
+	}
+	return batchID(before[0])
+}
+
+func phaseChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+	id, err := batchBefore(before)
+	if err != nil {
+		return nil, err
+	}
+	page, err := api.Phases(ctx, id)
+	seen := map[string]bool{}
+	return choose(page.Items, func(v app.PhaseView) (cobra.Completion, bool) {
+		again := seen[v.Name] // of another version
+		seen[v.Name] = true
+		one, ok := choice(v.Name, v.Status)
+		return one, ok && !again && v.Kind == string(engine.KindPhase)
+	}), err
+}
+
+func memberChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+	id, err := batchBefore(before)
+	if err != nil {
+		return nil, err
+	}
+	page, err := api.Members(ctx, id, app.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v app.MemberView) (cobra.Completion, bool) {
+		return choice(fmt.Sprint(v.ID), v.Key, v.Status)
+	}), err
+}
+
+// stepChoices are the steps that failed: it is of them that somebody decides.
+func stepChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+	id, err := batchBefore(before)
+	if err != nil {
+		return nil, err
+	}
+	page, err := api.Steps(ctx, id, app.ListOptions{Limit: completionLimit, Status: string(engine.StepFailed)})
+	return choose(page.Items, func(v app.StepView) (cobra.Completion, bool) {
+		return choice(fmt.Sprint(v.ID), v.Name, v.MemberKey, v.Status)
+	}), err
+}
+
+func messageChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := api.Unprocessed(ctx, app.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v app.UnprocessedView) (cobra.Completion, bool) { return choice(v.ID, v.Reason) }), err
+}
+
+func settingChoices() []cobra.Completion {
+	return choose(settings, func(s setting) (cobra.Completion, bool) { return choice(s.key, s.help) })
+}
+
+// statusChoices are what --status can be of what a command lists.
+func statusChoices(cmd *cobra.Command) []cobra.Completion {
+	switch _, path, _ := strings.Cut(cmd.CommandPath(), " "); path {
+	case "batch list":
+		return texts(engine.BatchStatuses)
+	case "batch members":
+		return texts(engine.MemberStatuses)
+	case "batch steps":
+		return texts(engine.StepStatuses)
+	case "messages list":
+		return texts([]app.UnprocessedStatus{app.UnprocessedOpen, app.UnprocessedReplayed, app.UnprocessedDiscarded})
+	}
+	return nil
+}
+
+func texts[S ~string](all []S) []string {
+	var words []string
+	for _, s := range all {
+		words = append(words, string(s))
+	}
+	return words
+}
