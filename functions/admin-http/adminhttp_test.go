@@ -32,7 +32,7 @@ type route struct {
 // routes is every route.
 func routes(t *testing.T) []route {
 	media, csv := form(t, "runbookName", "rb", "file", "Key\nu1\n")
-	return append(slices.Concat(controlRoutes(t), automationRoutes()), []route{
+	return append(slices.Concat(controlRoutes(t), automationRoutes(), versionRoutes()), []route{
 		{
 			request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""},
 			false, 200,
@@ -76,6 +76,16 @@ func routes(t *testing.T) []route {
 			request{"POST", "/api/runbooks", "", "application/yaml", "same"},
 			true, 200,
 			`PublishRunbook avery@contoso "" "same" {Overdue: RerunInit:false}`, `"unchanged":true`,
+		},
+		{
+			request{"POST", "/api/runbooks?overdueBehavior=rerun&rerunInit=true", "", "application/yaml", "name: rb"},
+			true, 201,
+			`PublishRunbook avery@contoso "" "name: rb" {Overdue:rerun RerunInit:true}`, `"version":1`,
+		},
+		{
+			request{"POST", "/api/runbooks?rerunInit=false", "", "application/yaml", "name: rb"},
+			true, 201,
+			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false}`, `"version":1`,
 		},
 		{request{"POST", "/api/batches", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n"`, `"id":42`},
 		{request{"POST", "/api/batches/7/advance", "", "", ""}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
@@ -316,6 +326,7 @@ func TestErrorsOfUseCases(t *testing.T) {
 		{&app.Error{Code: app.CodeInvalid, Message: "bad file", Problems: problems}, 422, "invalid", "bad file", problems},
 		{&app.Error{Code: app.CodeNotFound, Message: "no batch 7"}, 404, "not_found", "no batch 7", nil},
 		{fmt.Errorf("wrapped: %w", &app.Error{Code: app.CodeConflict, Message: "nothing left"}), 409, "conflict", "nothing left", nil},
+		{&app.Error{Code: app.CodeChanged, Message: "look again"}, 412, "changed", "look again", nil},
 		{&app.Error{Code: app.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
 		{&app.Error{Code: app.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
 		{&app.Error{Code: app.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},

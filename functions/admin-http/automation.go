@@ -19,11 +19,12 @@ func (a *api) getAutomation(c *gin.Context) {
 		return
 	}
 	view, err := a.App.Automation(c.Request.Context(), name)
-	respond(c, view, err)
+	tagged(c, view, view.ETag, err)
 }
 
 // setAutomation takes the body {"enabled": true} or {"enabled": false}. What is to be
-// is said each time: a request that left it out could mean either.
+// is said each time: a request that left it out could mean either. With If-Match only
+// a setting that is still as it was is changed.
 func (a *api) setAutomation(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
@@ -39,8 +40,12 @@ func (a *api) setAutomation(c *gin.Context) {
 		invalid(c, `enabled is missing; the body is {"enabled": true} or {"enabled": false}`)
 		return
 	}
-	view, err := a.App.SetAutomation(c.Request.Context(), callerOf(c), name, *request.Enabled)
-	respond(c, view, err)
+	tags, ok := ifMatch(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.SetAutomation(c.Request.Context(), callerOf(c), name, *request.Enabled, tags...)
+	tagged(c, view, view.ETag, err)
 }
 
 // previewQuery takes a body that is empty or {"limit": 1 to 1000}: how many rows are

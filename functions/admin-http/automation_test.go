@@ -11,11 +11,11 @@ import (
 )
 
 func (r *recorder) Automation(_ context.Context, name string) (app.AutomationView, error) {
-	return app.AutomationView{RunbookName: name}, r.note("Automation %q", name)
+	return app.AutomationView{RunbookName: name, ETag: "e1"}, r.note("Automation %q", name)
 }
 
-func (r *recorder) SetAutomation(_ context.Context, by app.Caller, name string, enabled bool) (app.AutomationView, error) {
-	return app.AutomationView{RunbookName: name, Enabled: enabled}, r.note("SetAutomation %s %q %t", by.Name, name, enabled)
+func (r *recorder) SetAutomation(_ context.Context, by app.Caller, name string, enabled bool, tags ...string) (app.AutomationView, error) {
+	return app.AutomationView{RunbookName: name, Enabled: enabled, ETag: "e2"}, r.note("SetAutomation %s %q %t %q", by.Name, name, enabled, tags)
 }
 
 func (r *recorder) PreviewQuery(_ context.Context, by app.Caller, name string, sample int) (app.PreviewView, error) {
@@ -47,8 +47,8 @@ func automationRoutes() []route {
 	}
 	return []route{
 		{send("GET", "runbooks/my%20moves/automation", ""), false, 200, `Automation "my moves"`, `"automationEnabled":false`},
-		{send("PUT", "runbooks/rb/automation", `{"enabled":true}`), true, 200, `SetAutomation avery@contoso "rb" true`, `"automationEnabled":true`},
-		{send("PUT", "runbooks/rb/automation", `{"enabled":false}`), true, 200, `SetAutomation avery@contoso "rb" false`, `"automationEnabled":false`},
+		{send("PUT", "runbooks/rb/automation", `{"enabled":true}`), true, 200, `SetAutomation avery@contoso "rb" true []`, `"automationEnabled":true`},
+		{send("PUT", "runbooks/rb/automation", `{"enabled":false}`), true, 200, `SetAutomation avery@contoso "rb" false []`, `"automationEnabled":false`},
 		{send("POST", "runbooks/rb/query/preview", ""), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"sample":[{"Due":null}]`},
 		{send("POST", "runbooks/rb/query/preview", "{}"), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"runbookName":"rb"`},
 		{send("POST", "runbooks/rb/query/preview", `{"limit":1000}`), true, 200, `PreviewQuery avery@contoso "rb" 1000`, `"runbookName":"rb"`},

@@ -35,6 +35,7 @@ type document struct {
 			Properties map[string]any
 			Enum       []string
 		}
+		Headers       map[string]any
 		Responses     map[string]any
 		RequestBodies map[string]any `yaml:"requestBodies"`
 	}
@@ -112,6 +113,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Runbook": app.RunbookView{}, "Batch": app.BatchView{}, "Member": app.MemberView{}, "Phase": app.PhaseView{}, "Step": app.StepView{},
 		"Advance": app.AdvanceView{}, "Problem": adminhttp.Problem{}, "InputProblem": app.Problem{}, "Diagnostic": runbook.Diagnostic{},
 		"RunbookPage": app.Page[app.RunbookView]{}, "BatchPage": app.Page[app.BatchView]{}, "MemberPage": app.Page[app.MemberView]{},
+		"Version": app.VersionView{}, "VersionPage": app.Page[app.VersionView]{},
 		"PhasePage": app.Page[app.PhaseView]{}, "StepPage": app.Page[app.StepView]{},
 		"Mark": app.MarkView{}, "LateJob": app.LateView{}, "Selection": app.Selection{}, "Retrying": app.RetryView{}, "Added": app.AddedView{},
 		"AuditRecord": app.AuditView{}, "AuditPage": app.Page[app.AuditView]{},
@@ -137,8 +139,9 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		_, schema := d.Components.Schemas[name]
 		_, param := d.Components.Parameters[name]
 		_, response := d.Components.Responses[name]
+		_, header := d.Components.Headers[name]
 		_, body := d.Components.RequestBodies[name]
-		if !map[string]bool{"requestBodies": body, "schemas": schema, "parameters": param, "responses": response}[kind] {
+		if !map[string]bool{"requestBodies": body, "headers": header, "schemas": schema, "parameters": param, "responses": response}[kind] {
 			t.Errorf("nothing is at %s/%s", kind, name)
 		}
 	}
@@ -152,6 +155,14 @@ func TestDocumentHasTheStatuses(t *testing.T) {
 		if want := fmt.Sprint(d.Components.Schemas[name].Enum); !strings.HasSuffix(p.Detail, want) {
 			t.Errorf("%s: %q, described: %s", path, p.Detail, want)
 		}
+	}
+}
+
+func TestDocumentHasTheActionsOfTheAuditTrail(t *testing.T) {
+	t.Parallel()
+	d, _ := readDocument(t)
+	if got := d.Components.Schemas["AuditAction"].Enum; !slices.Equal(got, app.AuditActions) {
+		t.Errorf("described: %v; there are %v", got, app.AuditActions)
 	}
 }
 

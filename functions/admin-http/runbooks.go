@@ -13,7 +13,7 @@ import (
 
 // publishRunbook takes a runbook as JSON with the YAML in it, as the API always
 // had it, or as the YAML itself. What a new version does to batches that are under
-// way is said in the JSON.
+// way is said in the JSON, and beside the YAML in the address.
 func (a *api) publishRunbook(c *gin.Context) {
 	var request struct {
 		Name        string `json:"name"`
@@ -28,12 +28,12 @@ func (a *api) publishRunbook(c *gin.Context) {
 		if !ok || !decodeJSON(c, data, &request) {
 			return
 		}
-		if request.YAMLContent == "" {
-			invalid(c, "yamlContent is missing; it holds the runbook")
+		if values := c.MustGet(keyQuery).(url.Values); len(values) > 0 {
+			invalid(c, "with application/json, overdueBehavior and rerunInit belong in the body, not in the address")
 			return
 		}
-		if o := request.Overdue; o != "" && o != app.OverdueIgnore && o != app.OverdueRerun {
-			invalid(c, "overdueBehavior is %q; it can be %s or %s", clip(o), app.OverdueIgnore, app.OverdueRerun)
+		if request.YAMLContent == "" {
+			invalid(c, "yamlContent is missing; it holds the runbook")
 			return
 		}
 		yaml = []byte(request.YAMLContent)
@@ -43,8 +43,22 @@ func (a *api) publishRunbook(c *gin.Context) {
 			return
 		}
 		yaml = data
+		values := c.MustGet(keyQuery).(url.Values)
+		request.Overdue = values.Get("overdueBehavior")
+		switch again := values.Get("rerunInit"); again {
+		case "", "false":
+		case "true":
+			request.RerunInit = true
+		default:
+			invalid(c, "rerunInit is %q; it can be true or false", clip(again))
+			return
+		}
 	default:
 		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the runbook as application/yaml or as application/json, in UTF-8")
+		return
+	}
+	if o := request.Overdue; o != "" && o != app.OverdueIgnore && o != app.OverdueRerun {
+		invalid(c, "overdueBehavior is %q; it can be %s or %s", clip(o), app.OverdueIgnore, app.OverdueRerun)
 		return
 	}
 	o := app.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit}

@@ -103,12 +103,16 @@ type sending struct {
 }
 
 // calls is every call.
-var calls = append(slices.Concat(controlCalls, automationCalls), []sending{
+var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls), []sending{
 	{"Health", true, func(ctx context.Context, c *apiclient.Client) error { return c.Health(ctx) }, "GET /api/health"},
 	{"PublishRunbook", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.PublishRunbook(ctx, []byte("name: x"))
 		return err
 	}, "POST /api/runbooks"},
+	{"PublishWith", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.PublishWith(ctx, []byte("name: x"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+		return err
+	}, "POST /api/runbooks?overdueBehavior=rerun&rerunInit=true"},
 	{"Runbooks", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Runbooks(ctx, app.ListOptions{Limit: 5, Continuation: "a+b"})
 		return err

@@ -30,6 +30,7 @@ type call struct {
 	path       []string // segments after /api, not yet escaped
 	query      url.Values
 	media      string // of body
+	ifMatch    string // the ETag that what is changed must still be at; empty for any
 	body       []byte
 	repeatable bool
 	within     time.Duration // attemptTime when 0
@@ -70,6 +71,9 @@ func (c *Client) once(ctx context.Context, k call) (body []byte, media string, a
 	r.Header.Set("User-Agent", "matoolkit")
 	if k.media != "" {
 		r.Header.Set("Content-Type", k.media)
+	}
+	if k.ifMatch != "" {
+		r.Header.Set("If-Match", `"`+k.ifMatch+`"`)
 	}
 	if c.token != nil {
 		token, err := c.token(ctx)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 )
@@ -28,23 +27,15 @@ func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (app.RunbookVi
 // does to the batches that are under way.
 func (c *Client) PublishWith(ctx context.Context, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
 	k := call{method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml}
-	if o != (app.PublishOptions{}) {
-		if !utf8.Valid(yaml) { // JSON cannot carry it as it is
-			return app.RunbookView{}, &Error{Code: string(app.CodeInvalid), Detail: "the runbook is not in UTF-8"}
-		}
-		var err error
-		if k, err = postJSON(publication{string(yaml), o.Overdue, o.RerunInit}, "runbooks"); err != nil {
-			return app.RunbookView{}, err
-		}
+	k.query = url.Values{}
+	if o.Overdue != "" {
+		k.query.Set("overdueBehavior", o.Overdue)
+	}
+	if o.RerunInit {
+		k.query.Set("rerunInit", "true")
 	}
 	k.repeatable = true // the same YAML again is already active and changes nothing
 	return ask[app.RunbookView](ctx, c, k)
-}
-
-type publication struct {
-	YAML      string `json:"yamlContent"`
-	Overdue   string `json:"overdueBehavior,omitempty"`
-	RerunInit bool   `json:"rerunInit,omitempty"`
 }
 
 // Runbooks lists the active runbooks.

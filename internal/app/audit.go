@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,6 +24,12 @@ type auditRecord struct {
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
+// AuditActions are the actions that a batch's audit trail can have.
+var AuditActions = []string{
+	"create", "advance", "cancel", "pause", "resume", "approve", "retry", "skip-step", "mark-done",
+	"add-members", "remove-member", "confirm-removals", "discard-removals",
+}
+
 // auditTime is the time in a record's id: of fixed length, so that it sorts.
 const auditTime = "20060102T150405.000000000Z"
 
@@ -30,6 +37,9 @@ const auditTime = "20060102T150405.000000000Z"
 // the change that it tells of, so that there is neither without the other; At and By
 // are the caller's to fill in. Each call makes an operation with an id of its own.
 func (a *App) auditOp(batch int, r auditRecord) store.Op {
+	if !slices.Contains(AuditActions, r.Action) {
+		panic("no audit action: " + r.Action) // only a constant of this package can be it
+	}
 	r.At = r.At.UTC()
 	suffix := make([]byte, 6)
 	_, _ = rand.Read(suffix) // it never fails
@@ -62,13 +72,17 @@ type AuditView struct {
 }
 
 // Audit lists what was changed in a batch by whom, the newest first; o.Action
-// narrows it to one action. Errors: CodeNotFound, CodeUnavailable.
+// narrows it to one action. Errors: CodeNotFound, CodeInvalid for an action that there is
+// not, CodeUnavailable.
 func (a *App) Audit(ctx context.Context, batch int, o ListOptions) (Page[AuditView], error) {
 	if _, err := a.batch(ctx, batch); err != nil {
 		return Page[AuditView]{}, a.outward(err)
 	}
 	f := &filter{where: []string{"c.type = 'audit'"}}
 	if o.Action != "" {
+		if !slices.Contains(AuditActions, o.Action) {
+			return Page[AuditView]{}, fail(CodeInvalid, "there is no action %q; there are %s", o.Action, strings.Join(AuditActions, ", "))
+		}
 		f.add("c.doc.action = @action", "@action", o.Action)
 	}
 	items, next, err := store.Query[auditRecord](ctx, a.store, store.BatchPartition(batch), f.text("DESC"), f.params, limit(o), o.Continuation)

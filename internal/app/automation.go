@@ -41,11 +41,13 @@ type synced struct {
 // AutomationView is how a runbook's automation stands.
 type AutomationView struct {
 	RunbookName string     `json:"runbookName"`
+	Idle        string     `json:"idle,omitempty"` // why nothing is done, whether it is on or off
 	Enabled     bool       `json:"automationEnabled"`
 	EnabledAt   *time.Time `json:"enabledAt"`
 	EnabledBy   string     `json:"enabledBy,omitempty"`
 	DisabledAt  *time.Time `json:"disabledAt"`
 	DisabledBy  string     `json:"disabledBy,omitempty"`
+	ETag        string     `json:"etag"` // changes with whether it is on, not with the ticks
 
 	LastRunAt    *time.Time    `json:"lastRunAt"`  // when the query was run last
 	LastGoodAt   *time.Time    `json:"lastGoodAt"` // when all went well last
@@ -69,14 +71,15 @@ type RowProblem struct {
 
 // Automation tells how a runbook's automation stands. Errors: CodeNotFound.
 func (a *App) Automation(ctx context.Context, name string) (AutomationView, error) {
-	if _, _, err := a.active(ctx, name); err != nil {
+	head, err := a.head(ctx, name)
+	if err != nil {
 		return AutomationView{}, err
 	}
 	setting, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
 	if err != nil {
 		return AutomationView{}, a.outward(err)
 	}
-	view, err := a.automationView(ctx, name, setting.Doc)
+	view, err := a.automationView(ctx, head.Doc, setting)
 	if err != nil {
 		return AutomationView{}, a.outward(err)
 	}
@@ -85,22 +88,27 @@ func (a *App) Automation(ctx context.Context, name string) (AutomationView, erro
 
 // SetAutomation turns the making of new batches on or off. Batches that are there
 // follow the data source either way. What is so already is left as it is, with who
-// made it so. Errors: CodeNotFound, CodeConflict where the runbook has no query.
-func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled bool) (AutomationView, error) {
-	_, rb, err := a.active(ctx, name)
-	if err != nil {
-		return AutomationView{}, err
-	}
+// made it so. Where tags are given, only a setting that is still at one of them is
+// changed. Errors: CodeNotFound; CodeConflict where the runbook has no query, and for
+// turning it on where no version is active; CodeChanged.
+func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled bool, tags ...string) (AutomationView, error) {
 	for {
+		head, err := a.head(ctx, name)
+		if err != nil {
+			return AutomationView{}, err
+		}
 		was, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
 		if err != nil {
 			return AutomationView{}, a.outward(err)
 		}
-		if !rb.DataSource.Queried() && (enabled || !was.Doc.Enabled) {
-			return AutomationView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", name)
+		if err := a.automatable(ctx, head.Doc, was.Doc.Enabled, enabled); err != nil {
+			return AutomationView{}, a.outward(err)
 		}
 		next := was.Doc
 		if was.ETag == "" || was.Doc.Enabled != enabled {
+			if !matches(tags, tag(was.ETag)) {
+				return AutomationView{}, fail(CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
+			}
 			now := a.now().UTC()
 			next.Runbook, next.Enabled = name, enabled
 			if enabled {
@@ -112,16 +120,18 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 			if was.ETag != "" {
 				write = store.Replace(store.AutomationKey(name), next, was.ETag)
 			}
-			_, err := a.store.Commit(ctx, write)
+			outcome, err := a.store.Commit(ctx, write)
 			if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
 				continue
 			}
 			if err != nil {
 				return AutomationView{}, a.outward(err)
 			}
+			was.ETag = outcome.ETag(0)
 			a.log.Info("automation set", "runbook", name, "enabled", enabled, "by", by.Name)
 		}
-		view, err := a.automationView(ctx, name, next)
+		was.Doc = next
+		view, err := a.automationView(ctx, head.Doc, was)
 		if err != nil {
 			return AutomationView{}, a.outward(err)
 		}
@@ -129,17 +139,38 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 	}
 }
 
-func (a *App) automationView(ctx context.Context, name string, setting automation) (AutomationView, error) {
-	last, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
+// automatable tells why a runbook's automation cannot be set: nil where it can.
+func (a *App) automatable(ctx context.Context, head runbookHead, was, enabled bool) error {
+	if head.Active == 0 {
+		if enabled && !was {
+			return fail(CodeConflict, "no version of runbook %q is active: publish one, and then turn automation on", head.Name)
+		}
+		return nil
+	}
+	rb, err := a.runbook(ctx, head.Name, head.Active)
+	if err != nil {
+		return err
+	}
+	if !rb.DataSource.Queried() && (enabled || !was) {
+		return fail(CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", head.Name)
+	}
+	return nil
+}
+
+func (a *App) automationView(ctx context.Context, head runbookHead, item store.Item[automation]) (AutomationView, error) {
+	last, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(head.Name)))
 	if err != nil {
 		return AutomationView{}, err
 	}
-	s := last.Doc
+	s, setting := last.Doc, item.Doc
 	view := AutomationView{
-		RunbookName: name, Enabled: setting.Enabled, EnabledAt: setting.EnabledAt, EnabledBy: setting.EnabledBy,
+		RunbookName: head.Name, ETag: tag(item.ETag), Enabled: setting.Enabled, EnabledAt: setting.EnabledAt, EnabledBy: setting.EnabledBy,
 		DisabledAt: setting.DisabledAt, DisabledBy: setting.DisabledBy,
 		LastRunAt: s.LastRunAt, LastGoodAt: s.LastGoodAt, LastError: s.LastError, LastErrorAt: s.LastErrorAt,
 		Milliseconds: s.Milliseconds, Rows: s.Rows, ProblemCount: s.ProblemCount, Problems: rowProblems(s.Problems),
+	}
+	if head.Active == 0 {
+		view.Idle = "no version of the runbook is active: no batches are made, and those under way go on without following the data source. Publish a version to have both again"
 	}
 	view.Held, err = a.stillHeld(ctx, s.Held)
 	return view, err

@@ -13,6 +13,7 @@ const (
 	CodeInvalid     Code = "invalid"     // the request is wrong: 400 (422 where it is well-formed but breaks a rule)
 	CodeNotFound    Code = "not_found"   // 404
 	CodeConflict    Code = "conflict"    // the state does not allow it: 409
+	CodeChanged     Code = "changed"     // it is no longer as the caller wanted it to be: 412
 	CodeTooLarge    Code = "too_large"   // 413
 	CodeUnavailable Code = "unavailable" // the store or the bus is away: 503, try again
 	CodeInternal    Code = "internal"    // 500

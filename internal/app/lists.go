@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -177,15 +178,36 @@ func (a *App) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v 
 	return nil
 }
 
+// phaseNamed is a phase's name as the batch has it, in whatever case it is given: a
+// name that no phase has would look like a phase without steps.
+func phaseNamed(b *engine.Batch, name string) (string, error) {
+	var names []string
+	for _, p := range b.Phases {
+		if strings.EqualFold(p.Name, name) {
+			return p.Name, nil
+		}
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return "", fail(CodeInvalid, "batch %d has no phase %q; it has %s", b.ID, name, strings.Join(names, ", "))
+}
+
 // Steps lists the steps of a batch's runs, by phase and member. The limit counts
-// runs, each of which is given whole. Errors: CodeNotFound.
+// runs, each of which is given whole. Errors: CodeNotFound; CodeInvalid for a phase
+// that the batch does not have.
 func (a *App) Steps(ctx context.Context, id int, o ListOptions) (Page[StepView], error) {
-	if _, err := a.batch(ctx, id); err != nil {
+	b, err := a.batch(ctx, id)
+	if err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}
 	f := &filter{where: []string{"c.type = 'run'"}}
 	if o.Phase != "" {
-		f.add("c.doc.phase = @phase", "@phase", o.Phase)
+		phase, err := phaseNamed(&b.Doc, o.Phase)
+		if err != nil {
+			return Page[StepView]{}, err
+		}
+		f.add("c.doc.phase = @phase", "@phase", phase)
 	}
 	if o.Member > 0 {
 		f.add("c.doc.memberId = @member", "@member", o.Member)

@@ -10,6 +10,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -25,18 +26,20 @@ type runbookHead struct {
 	PublishedBy string    `json:"publishedBy"`
 }
 
-// runbookVersion never changes once it is stored.
+// runbookVersion never changes once it is stored, but for who deactivated it.
 type runbookVersion struct {
-	Name        string    `json:"name"`
-	Version     int       `json:"version"`
-	YAML        string    `json:"yaml"`
-	Overdue     string    `json:"overdue,omitempty"` // see PublishOptions
-	RerunInit   bool      `json:"rerunInit,omitempty"`
-	PublishedAt time.Time `json:"publishedAt"`
-	PublishedBy string    `json:"publishedBy"`
+	Name        string       `json:"name"`
+	Version     int          `json:"version"`
+	Description string       `json:"description,omitempty"` // as the YAML has it
+	YAML        string       `json:"yaml"`
+	Overdue     string       `json:"overdue,omitempty"` // see PublishOptions
+	RerunInit   bool         `json:"rerunInit,omitempty"`
+	PublishedAt time.Time    `json:"publishedAt"`
+	PublishedBy string       `json:"publishedBy"`
+	Deactivated *engine.Mark `json:"deactivated,omitempty"`
 }
 
-// runbookCache keeps parsed versions: they never change, and each step needs one.
+// runbookCache keeps parsed versions: their YAML never changes, and each step needs one.
 type runbookCache = *lru.Cache[store.Key, *runbook.Runbook]
 
 func newRunbookCache() runbookCache {
@@ -122,7 +125,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 			return view, nil
 		}
 	}
-	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit}
+	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, Description: rb.Description, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit}
 	next := runbookHead{
 		Name: rb.Name, Description: rb.Description, Latest: version.Version, Active: version.Version,
 		PublishedAt: version.PublishedAt, PublishedBy: by.Name,
@@ -215,16 +218,28 @@ func (a *App) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
 	return roster.Template(rb), nil
 }
 
-func (a *App) active(ctx context.Context, name string) (runbookVersion, *runbook.Runbook, error) {
+// head reads a runbook's head, whether a version is active or not.
+func (a *App) head(ctx context.Context, name string) (store.Item[runbookHead], error) {
 	if strings.TrimSpace(name) == "" {
-		return runbookVersion{}, nil, fail(CodeInvalid, "no runbook is named")
+		return store.Item[runbookHead]{}, fail(CodeInvalid, "no runbook is named")
 	}
 	head, err := store.Read[runbookHead](ctx, a.store, store.RunbookKey(name))
-	if errors.Is(err, store.ErrNotFound) || err == nil && head.Doc.Active == 0 {
-		return runbookVersion{}, nil, fail(CodeNotFound, "there is no runbook named %q", name)
+	if errors.Is(err, store.ErrNotFound) {
+		return head, fail(CodeNotFound, "there is no runbook named %q", name)
 	}
 	if err != nil {
-		return runbookVersion{}, nil, a.outward(err)
+		return head, a.outward(err)
+	}
+	return head, nil
+}
+
+func (a *App) active(ctx context.Context, name string) (runbookVersion, *runbook.Runbook, error) {
+	head, err := a.head(ctx, name)
+	if err != nil {
+		return runbookVersion{}, nil, err
+	}
+	if head.Doc.Active == 0 {
+		return runbookVersion{}, nil, fail(CodeNotFound, "no version of runbook %q is active: the last was deactivated. Publish one to use it again", name)
 	}
 	version, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(name, head.Doc.Active))
 	if err != nil {

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// VersionView is one version of a runbook, with what was asked for when it was
+// published. YAML and ETag are left out in lists.
+type VersionView struct {
+	Name        string    `json:"name"`
+	Version     int       `json:"version"`
+	Description string    `json:"description,omitempty"`
+	YAML        string    `json:"yamlContent,omitempty"`
+	Active      bool      `json:"isActive"`
+	CreatedAt   time.Time `json:"createdAt"`
+	PublishedBy string    `json:"publishedBy"`
+	Overdue     string    `json:"overdueBehavior"` // OverdueIgnore or OverdueRerun
+	RerunInit   bool      `json:"rerunInit"`
+	Deactivated *MarkView `json:"deactivated,omitempty"` // by whom; nil also where a newer version superseded it
+	ETag        string    `json:"etag,omitempty"`        // changes with whether the version is active
+}
+
+// Versions lists the versions of a runbook, the newest first, also where none is
+// active. A page can be shorter than its limit. Errors: CodeNotFound, CodeUnavailable.
+func (a *App) Versions(ctx context.Context, name string, o ListOptions) (Page[VersionView], error) {
+	head, err := a.head(ctx, name)
+	if err != nil {
+		return Page[VersionView]{}, err
+	}
+	// All but the YAML, of which a page could have 1000 times 1 MiB.
+	items, next, err := store.Query[runbookVersion](ctx, a.store, store.PartitionRunbooks,
+		`SELECT c.id, {"name": c.doc.name, "version": c.doc.version, "description": c.doc.description, "overdue": c.doc.overdue, "rerunInit": c.doc.rerunInit, `+
+			`"publishedAt": c.doc.publishedAt, "publishedBy": c.doc.publishedBy, "deactivated": c.doc.deactivated} AS doc `+
+			`FROM c WHERE c.type = 'version' AND c.doc.name = @name ORDER BY c.id DESC`,
+		[]store.Param{{Name: "@name", Value: name}}, limit(o), o.Continuation)
+	if err != nil {
+		return Page[VersionView]{}, a.outward(err)
+	}
+	page := Page[VersionView]{Items: []VersionView{}, Continuation: next}
+	for _, i := range items {
+		page.Items = append(page.Items, publishedView(i.Doc, head.Doc))
+	}
+	return page, nil
+}
+
+// Version gives one version of a runbook with its YAML, active or not. Errors:
+// CodeNotFound, CodeUnavailable.
+func (a *App) Version(ctx context.Context, name string, version int) (VersionView, error) {
+	head, err := a.head(ctx, name)
+	if err != nil {
+		return VersionView{}, err
+	}
+	item, err := a.version(ctx, head.Doc, version)
+	if err != nil {
+		return VersionView{}, err
+	}
+	return taggedView(item, head.Doc), nil
+}
+
+// Deactivate leaves a runbook without an active version, where this one is: no batches
+// are made from then on, and automation does nothing, until a version is published
+// again. Batches under way go on under their versions. A version that was deactivated
+// already is answered as done, whatever has become of the runbook since. Where tags are
+// given, only a version that is still at one of them is deactivated.
+//
+// Errors: CodeNotFound, CodeConflict for a version that a newer one has superseded,
+// CodeChanged, CodeInvalid, CodeUnavailable.
+func (a *App) Deactivate(ctx context.Context, by Caller, name string, version int, why string, tags ...string) (VersionView, error) {
+	if err := checkWhy(why); err != nil {
+		return VersionView{}, err
+	}
+	for {
+		head, err := a.head(ctx, name)
+		if err != nil {
+			return VersionView{}, err
+		}
+		item, err := a.version(ctx, head.Doc, version)
+		if err != nil {
+			return VersionView{}, err
+		}
+		view := taggedView(item, head.Doc)
+		switch {
+		case view.Deactivated != nil:
+			return view, nil
+		case !view.Active && head.Doc.Active == 0:
+			return VersionView{}, fail(CodeConflict, "version %d of runbook %q was superseded by a newer one, and no version is active: there is nothing to deactivate", version, name)
+		case !view.Active:
+			return VersionView{}, fail(CodeConflict, "version %d of runbook %q is not active, version %d is: only the active version can be deactivated", version, name, head.Doc.Active)
+		case !matches(tags, view.ETag):
+			return VersionView{}, fail(CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
+		}
+		mark := engine.Mark{By: by.Name, At: a.now().UTC(), Why: why}
+		next := head.Doc
+		next.Active = 0
+		// The head's ETag keeps a publish at the same time from being undone.
+		_, err = a.store.Commit(ctx,
+			store.Replace(store.RunbookKey(name), next, head.ETag),
+			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)))
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return VersionView{}, a.outward(err)
+		}
+		a.log.Info("runbook version deactivated", "runbook", name, "version", version, "by", by.Name)
+	}
+}
+
+// version reads a version of the runbook with this head.
+func (a *App) version(ctx context.Context, head runbookHead, version int) (store.Item[runbookVersion], error) {
+	item, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(head.Name, version))
+	switch {
+	case errors.Is(err, store.ErrNotFound) && head.Latest == 1:
+		return item, fail(CodeNotFound, "runbook %q has no version %d; it has only version 1", head.Name, version)
+	case errors.Is(err, store.ErrNotFound):
+		return item, fail(CodeNotFound, "runbook %q has no version %d; it has 1 to %d", head.Name, version, head.Latest)
+	case err != nil:
+		return item, a.outward(err)
+	}
+	return item, nil
+}
+
+func publishedView(v runbookVersion, head runbookHead) VersionView {
+	view := VersionView{
+		Name: v.Name, Version: v.Version, Description: v.Description, YAML: v.YAML, Active: head.Active == v.Version,
+		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Overdue: v.Overdue, RerunInit: v.RerunInit, Deactivated: markView(v.Deactivated),
+	}
+	if view.Overdue == "" {
+		view.Overdue = OverdueIgnore
+	}
+	return view
+}
+
+func taggedView(item store.Item[runbookVersion], head runbookHead) VersionView {
+	view := publishedView(item.Doc, head)
+	active := "inactive"
+	if view.Active {
+		active = "active"
+	}
+	view.ETag = tag(item.ETag, active)
+	return view
+}
+
+// tag makes an ETag of what it changes with. It has no quotes.
+func tag(of ...string) string {
+	h := sha256.New()
+	for _, s := range of {
+		h.Write([]byte(s + "\n"))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// matches tells whether a tag is one of those that are asked for; none is any.
+func matches(wanted []string, tag string) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, tag)
+}
