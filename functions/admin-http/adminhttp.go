@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
@@ -40,6 +41,7 @@ type App interface {
 	Members(ctx context.Context, id int, o app.ListOptions) (app.Page[app.MemberView], error)
 	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
 	Steps(ctx context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error)
+	Report(ctx context.Context, id int, format report.Format) (app.Report, error)
 	Advance(ctx context.Context, by app.Caller, id int) (app.AdvanceView, error)
 	Cancel(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
 	Pause(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
@@ -128,6 +130,7 @@ func New(c Config) http.Handler {
 	reader.GET("/batches/:id/members", query("status", "limit", "continuationToken"), a.listMembers)
 	reader.GET("/batches/:id/phases", query(), a.listPhases)
 	reader.GET("/batches/:id/steps", query("status", "phase", "member", "limit", "continuationToken"), a.listSteps)
+	reader.GET("/batches/:id/report", query("format"), a.getReport)
 	reader.GET("/batches/:id/removals", query("limit", "continuationToken"), a.listRemovals)
 	reader.GET("/batches/:id/audit", query("action", "limit", "continuationToken"), a.listAudit)
 	reader.GET("/messages/unprocessed", query("status", "topic", "limit", "continuationToken"), a.listMessages)

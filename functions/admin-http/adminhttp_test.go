@@ -52,6 +52,8 @@ func routes(t *testing.T) []route {
 			"Members 7 {Limit:1000 Continuation: Status:failed Runbook: Phase: Member:0 Action: Topic:}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases 7", `{"items":[]}`},
+		{request{"GET", "/api/batches/7/report", "", "", ""}, false, 200, "Report 7 csv", "the first, the second"},
+		{request{"GET", "/api/batches/7/report?format=html", "", "", ""}, false, 200, "Report 7 html", "the first, the second"},
 		{
 			request{"GET", "/api/batches/7/steps?phase=move&member=9&status=failed", "", "", ""},
 			false, 200,
@@ -175,6 +177,8 @@ func TestAnswerHeaders(t *testing.T) {
 		{request{"GET", "/api/runbooks/moves/template", "admin", "", ""}, "Content-Disposition", "attachment; filename=moves-template.csv"},
 		{request{"GET", "/api/runbooks/m%C3%BCnchen/template", "admin", "", ""}, "Content-Disposition", "attachment; filename*=utf-8''m%C3%BCnchen-template.csv"},
 		{request{"DELETE", "/api/batches", "admin", "", ""}, "Allow", "GET, POST"},
+		{request{"GET", "/api/batches/7/report", "reader", "", ""}, "Content-Type", "text/csv; charset=utf-8"},
+		{request{"GET", "/api/batches/7/report?format=html", "reader", "", ""}, "Content-Disposition", "attachment; filename=batch-7.html"},
 	} {
 		if got := f.send(tt.request).Header().Get(tt.header); got != tt.want {
 			t.Errorf("%s %s: %s is %q, want %q", tt.method, tt.path, tt.header, got, tt.want)

@@ -28,6 +28,8 @@ type recorder struct {
 	err    error
 	health app.Health
 	panics bool
+
+	early, late error // of a report: before its first byte, and after it
 }
 
 func (r *recorder) note(format string, args ...any) error {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -32,11 +33,12 @@ func (a *api) record(c *gin.Context) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Trace-Id", traceOf(c))
 
-	func() {
-		defer a.recover(c)
-		c.Next()
-	}()
+	defer a.log(c, start) // also where an answer is broken off
+	defer a.recover(c)
+	c.Next()
+}
 
+func (a *api) log(c *gin.Context, start time.Time) {
 	route := c.FullPath()
 	if route == "" {
 		route = "none"
@@ -54,7 +56,7 @@ func (a *api) record(c *gin.Context) {
 	switch {
 	case c.Request.Context().Err() != nil:
 		attrs = append(attrs, slog.Bool("callerGone", true))
-	case status >= 500:
+	case status >= 500, status < 400 && c.Errors.Last() != nil: // told, or too late to be told
 		level = slog.LevelError
 	}
 	a.Log.LogAttrs(c.Request.Context(), level, "request", attrs...)
