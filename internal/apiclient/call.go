@@ -34,6 +34,7 @@ type call struct {
 	body       []byte
 	repeatable bool
 	within     time.Duration // attemptTime when 0
+	into       *stream       // where a good answer goes; nil keeps it in memory
 }
 
 func get(path ...string) call { return call{method: http.MethodGet, path: path, repeatable: true} }
@@ -47,7 +48,7 @@ func (c *Client) do(ctx context.Context, k call) ([]byte, string, error) {
 			return body, media, nil
 		}
 		var e *Error
-		again := errors.As(err, &e) && e.Temporary() && (k.repeatable || notSent(err))
+		again := errors.As(err, &e) && e.Temporary() && (k.repeatable || notSent(err)) && !errors.Is(err, errBrokenOff)
 		if !again || attempt == attempts || ctx.Err() != nil {
 			return nil, "", err
 		}
@@ -87,6 +88,9 @@ func (c *Client) once(ctx context.Context, k call) (body []byte, media string, a
 		return nil, "", 0, c.unreachable(err)
 	}
 	defer answer.Body.Close()
+	if k.into != nil && answer.StatusCode == http.StatusOK {
+		return nil, "", 0, c.pass(answer, k.into)
+	}
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	if err != nil {
 		return nil, "", 0, c.unreachable(err)
