@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -35,7 +37,7 @@ func auditCommand(c *console) *cobra.Command {
 			return c.printPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
-	audit.Flags().StringVar(&o.Action, "action", "", "only this: create, advance and so on")
+	audit.Flags().StringVar(&o.Action, "action", "", "only this action: "+strings.Join(app.AuditActions, ", "))
 	p.flags(audit)
 	return audit
 }

@@ -65,6 +65,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`in \d+ days`), "in N days"},
 	{regexp.MustCompile(`\n *"durationMs": \d+,`), ""}, // of less than one there is none
+	{regexp.MustCompile(`(etag"?: "?)[0-9a-f]{24}`), "${1}E"},
 	{regexp.MustCompile(`The query took \S+\. `), "The query took <1s. "},
 }
 

@@ -139,6 +139,9 @@ func (c *console) printAutomation(v app.AutomationView) error {
 		return err
 	}
 	out := c.env.Stdout
+	if v.Idle != "" {
+		fmt.Fprintf(out, "\nNothing is done: %s.\n", c.cell(v.Idle))
+	}
 	if v.LastError != "" {
 		fmt.Fprintf(out, "\n%s:\n%s\n", lastFailure(v), c.cell(v.LastError))
 	}

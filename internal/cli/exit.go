@@ -96,7 +96,7 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 		return ExitNotSignedIn, e.Error(), hint
 	case http.StatusNotFound:
 		return ExitNotFound, e.Error(), hint
-	case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge,
+	case http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge,
 		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		return ExitRefused, e.Error(), hint
 	}

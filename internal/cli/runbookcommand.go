@@ -12,7 +12,7 @@ import (
 )
 
 func runbookCommand(c *console) *cobra.Command {
-	return group("runbook", "Check, publish and show runbooks", lintCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c))
+	return group("runbook", "Check, publish and show runbooks", lintCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), deleteCommand(c))
 }
 
 func publishCommand(c *console) *cobra.Command {
@@ -100,14 +100,28 @@ that is failing, or has removals that are held, is told of in matoolkit automati
 }
 
 func getRunbookCommand(c *console) *cobra.Command {
-	return &cobra.Command{
-		Use: "get <name>", Short: "Print the YAML of the active version of a runbook", Args: ofRunbook(needs("the name")),
+	var version int
+	show := &cobra.Command{
+		Use: "get <name>", Short: "Print the YAML of a runbook", Args: ofRunbook(needs("the name")),
+		Long: `Print the YAML of the active version of a runbook, or of the version that is asked for.
+Beside it stands who published it; what is written to a file is the YAML alone.`,
 		Example: `  matoolkit runbook get moves > moves.yaml
+  matoolkit runbook get moves --version 2 > moves-2.yaml
   matoolkit runbook get moves --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("version") && version < 1 {
+				return usagef("--version is %d; versions count from 1", version)
+			}
 			s, err := c.session()
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("version") {
+				view, err := s.Client.Version(cmd.Context(), args[0], version)
+				if err != nil {
+					return err
+				}
+				return c.printVersion(view)
 			}
 			view, err := s.Client.Runbook(cmd.Context(), args[0])
 			if err != nil {
@@ -122,6 +136,8 @@ func getRunbookCommand(c *console) *cobra.Command {
 			return err
 		},
 	}
+	show.Flags().IntVar(&version, "version", 0, "the number of the version, active or not; the active one without it")
+	return show
 }
 
 func (c *console) runbookTable(views ...app.RunbookView) *sheet {

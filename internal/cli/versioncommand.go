@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func versionsCommand(c *console) *cobra.Command {
+	var p paging
+	versions := &cobra.Command{
+		Use: "versions <name>", Short: "List the versions of a runbook, the newest first", Args: ofRunbook(needs("the name")),
+		Long: `List the versions of a runbook, the newest first: who published each and when, whether
+it is active, and what it did to batches under way, as --overdue and --rerun-init said
+when it was published. A version is superseded when a newer one is published, and
+deactivated by matoolkit runbook delete.`,
+		Example: `  matoolkit runbook versions moves
+  matoolkit runbook get moves --version 2 > moves-2.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			page, err := collect(cmd.Context(), p, app.ListOptions{}, func(ctx context.Context, o app.ListOptions) (app.Page[app.VersionView], error) {
+				return s.Client.Versions(ctx, args[0], o)
+			})
+			if err != nil {
+				return err
+			}
+			return c.printPage(page, len(page.Items), page.Continuation, c.versionTable(page.Items...))
+		},
+	}
+	p.flags(versions)
+	return versions
+}
+
+func (c *console) versionTable(views ...app.VersionView) *sheet {
+	t := c.table("version", "status", "published", "by", "overdue", "rerun init", "deactivated", "description")
+	for _, v := range views {
+		status, again, deactivated := "superseded", "no", ""
+		if v.RerunInit {
+			again = "yes"
+		}
+		switch {
+		case v.Active:
+			status = "active"
+		case v.Deactivated != nil:
+			status, deactivated = "deactivated", marked(*v.Deactivated)
+		}
+		t.row(v.Version, status, v.CreatedAt, v.PublishedBy, v.Overdue, again, deactivated, v.Description)
+	}
+	return t
+}
+
+// versionNumber reads the number of a version.
+func versionNumber(arg string) (int, error) {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 1 {
+		return 0, usagef("%q is not the number of a version; matoolkit runbook versions shows them", arg)
+	}
+	return n, nil
+}
+
+// printVersion prints the YAML of a version, and beside it what became of the version.
+func (c *console) printVersion(v app.VersionView) error {
+	if c.structured() {
+		return c.document(v)
+	}
+	c.notice("%s version %d, published by %s on %s", v.Name, v.Version, printable(v.PublishedBy), stamp(v.CreatedAt))
+	switch {
+	case v.Active:
+		c.notice("It is the active version.")
+	case v.Deactivated != nil:
+		c.notice("It was deactivated by %s.", printable(marked(*v.Deactivated)))
+	default:
+		c.notice("It was superseded by a newer version.")
+	}
+	_, err := fmt.Fprintln(c.env.Stdout, strings.TrimSuffix(v.YAML, "\n"))
+	return err
+}
+
+func deleteCommand(c *console) *cobra.Command {
+	var yes bool
+	var why string
+	remove := &cobra.Command{
+		Use: "delete <name> <version>", Short: "Take a runbook out of use, by deactivating its active version", Args: ofRunbook(needs("the name", "the version")),
+		Long: `Take a runbook out of use, by deactivating its active version. No more batches are made
+of it, neither by hand nor by automation, and it is no longer among those that
+matoolkit runbook list shows. Nothing is erased: matoolkit runbook versions still lists
+all versions, with who deactivated which and why.
+
+Batches that are under way go on under their versions. Those that automation made no
+longer follow the data source: nobody joins or leaves them. To stop a batch as well
+give matoolkit batch pause or matoolkit batch cancel.
+
+Only the active version can be deactivated. To go back to an earlier one, publish it
+again, which supersedes this one. Publishing is also how a runbook comes back.
+
+It asks before it does so. Without a terminal it takes --yes.`,
+		Example: `  matoolkit runbook delete moves 3 --reason "the merger is off"
+  matoolkit runbook get moves --version 2 | matoolkit runbook publish -    go back to 2`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			version, err := versionNumber(args[1])
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			tag := ""
+			if !yes {
+				if tag, err = c.confirmDeactivate(cmd.Context(), s, args[0], version); err != nil {
+					return err
+				}
+			}
+			view, err := s.Client.Deactivate(cmd.Context(), args[0], version, why, tag)
+			if err != nil {
+				return err
+			}
+			c.notice("Version %d of %s is not active. Publish a version to use the runbook again: matoolkit runbook publish <file>", view.Version, printable(view.Name))
+			return c.print(view, c.versionTable(view))
+		},
+	}
+	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	remove.Flags().StringVar(&why, "reason", "", "why, for those who read the list of versions")
+	return remove
+}
+
+// confirmDeactivate asks with what there is to lose, and gives the tag of the version
+// that was asked about. One that is not active is not asked about: there is nothing to
+// lose, and the API tells.
+func (c *console) confirmDeactivate(ctx context.Context, s *Session, name string, version int) (tag string, err error) {
+	if !c.env.Terminal { // there is nobody to show it to
+		return "", c.confirm(ctx, "")
+	}
+	v, err := s.Client.Version(ctx, name, version)
+	if err != nil || !v.Active {
+		return v.ETag, err
+	}
+	return v.ETag, c.confirm(ctx, "Take runbook %s out of use, of which version %d is active, published by %s on %s?", printable(v.Name), v.Version, printable(v.PublishedBy), stamp(v.CreatedAt))
+}
