@@ -65,11 +65,12 @@ func (c *console) print(v any, t *sheet) error {
 
 // sheet is a table in the making.
 type sheet struct {
-	c    *console
-	head []string
-	rows [][]string
-	raw  [][]any // as they were given
-	data bool    // somebody else's columns: they are shown as they are named, all of them
+	c     *console
+	head  []string
+	rows  [][]string
+	raw   [][]any  // as they were given
+	minor []string // columns that give way before others do where there is no room
+	data  bool     // somebody else's columns: they are shown as they are named, all of them
 }
 
 func (c *console) table(head ...string) *sheet { return &sheet{c: c, head: head} }
@@ -132,13 +133,15 @@ func (s *sheet) print() error {
 	style.Format.Header = text.FormatUpper
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
 	style.Box.UnfinishedRow = "…"
-	if s.c.env.Terminal {
-		style.Size.WidthMax = s.c.env.Width
-	}
+	fits := false
 	if s.data {
 		style.Format.Header = text.FormatDefault
 	} else if s.c.env.Terminal {
 		s.dropEmpty()
+		fits = s.fit(s.c.env.Width)
+	}
+	if s.c.env.Terminal && !fits {
+		style.Size.WidthMax = s.c.env.Width // rows are cut
 	}
 	w.SetStyle(style)
 	w.SuppressTrailingSpaces()
@@ -170,10 +173,7 @@ func (s *sheet) dropEmpty() {
 		if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != "-" }) {
 			continue
 		}
-		s.head = slices.Delete(s.head, i, i+1)
-		for r := range s.rows {
-			s.rows[r] = slices.Delete(s.rows[r], i, i+1)
-		}
+		s.remove(i)
 	}
 }
 

@@ -3,10 +3,12 @@ package cli_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"gopkg.in/yaml.v3"
 )
 
@@ -90,4 +92,47 @@ func TestNoCSV(t *testing.T) {
 	if out, err, status := fake(t, 200, "application/json", `{"items":[]}`).as(0, "batch", "list", "-o", "csv"); status != 0 || err != "" || strings.Count(out, "\n") != 1 {
 		t.Errorf("an empty list: status %d: %s%s", status, out, err)
 	}
+}
+
+// Tables fit the terminal, and what matters most is left in them.
+func TestFit(t *testing.T) {
+	t.Parallel()
+	const (
+		automation = `{"runbookName":"department-waves","automationEnabled":true,"enabledAt":"2026-01-02T03:04:05Z","enabledBy":"administrator@contoso.example","lastRunAt":"2026-01-02T03:04:05Z","rows":120,"problemCount":3,"heldRemovals":[{"batchId":7,"members":9,"of":10,"since":"2026-01-02T03:04:05Z","reason":"many"}]}`
+		members    = `{"items":[
+			{"id":1,"memberKey":"somebody.with.a.long.name@contoso.example","status":"failed","phase":"prepare","failedAt":"2026-01-02T03:04:05Z","failedPhase":"prepare","failedStep":"move-mailbox","error":"the mailbox of 漢字漢字漢字 cannot be moved: there is a hold on it that has to be taken off first, by someone who may"},
+			{"id":2,"memberKey":"b@contoso.example","status":"removed","removedAt":"2026-01-02T03:04:05Z","removedBy":"administrator@contoso.example"}]}`
+		steps = `{"items":[{"id":20000002000,"phaseName":"prepare","kind":"phase","memberKey":"a@contoso.example","stepName":"move-mailbox","functionName":"New-ExchangeMoveRequest","status":"failed","retryCount":3,"completedAt":"2026-01-02T03:04:05Z","errorMessage":"there is a hold on it that has to be taken off first, by someone who may"}]}`
+	)
+	var all strings.Builder
+	for _, tt := range []struct {
+		body string
+		args string
+		most []string // what is there at 80 columns
+	}{
+		{automation, "automation status department-waves", []string{"AUTOMATION", "PROBLEMS", "HELD"}},
+		{members, "batch members 1", []string{"MEMBER", "KEY", "STATUS", "ERROR"}},
+		{steps, "batch steps 1", []string{"STEP", "STATUS", "NOTE"}},
+		{twoBatches, "batch list", []string{"BATCH", "STATUS", "MEMBERS"}},
+	} {
+		for _, width := range []int{200, 100, 80, 60, 20} {
+			out, err, status := fake(t, 200, "application/json", tt.body).as(width, append(strings.Fields(tt.args), "--no-color")...)
+			fmt.Fprintf(&all, "$ %s # %d columns\n%s-- notices --\n%s\n", tt.args, width, out, err)
+			if status != 0 {
+				t.Fatal(err)
+			}
+			table, _, _ := strings.Cut(out, "\n\n")
+			for line := range strings.Lines(table) {
+				if w := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")); w > width {
+					t.Errorf("%s has %d columns of %d: %s", tt.args, w, width, line)
+				}
+			}
+			for _, column := range tt.most {
+				if width >= 80 && !strings.Contains(table, column) {
+					t.Errorf("%s has no %s at %d columns:\n%s", tt.args, column, width, out)
+				}
+			}
+		}
+	}
+	golden(t, "fit", all.String())
 }

@@ -154,6 +154,7 @@ func marked(m app.MarkView) string { return because(m.By+" on "+stamp(m.At), m.W
 
 func (c *console) memberTable(views ...app.MemberView) *sheet {
 	t := c.table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
+	t.minor = []string{"by", "failed", "removed", "phase"} // when somebody failed, and not how many
 	for _, v := range views {
 		by := v.RemovedBy
 		if v.RemovedAt != nil && by == "" {
