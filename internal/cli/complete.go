@@ -64,6 +64,8 @@ func (c *console) complete(cmd *cobra.Command) {
 			return beginning(typed, settingChoices())
 		case "name", "runbook":
 			return c.ask(cmd, before, typed, runbookChoices)
+		case "version":
+			return c.ask(cmd, before, typed, versionChoices)
 		case "id":
 			return c.ask(cmd, before, typed, batchChoices)
 		case "phase":
@@ -77,7 +79,7 @@ func (c *console) complete(cmd *cobra.Command) {
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	for option, of := range map[string]choices{"runbook": runbookChoices, "phase": phaseChoices, "member": memberChoices} {
+	for option, of := range map[string]choices{"runbook": runbookChoices, "phase": phaseChoices, "member": memberChoices, "version": versionChoices} {
 		if cmd.Flags().Lookup(option) != nil {
 			completeOption(cmd, option, func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 				return c.ask(cmd, before, typed, of)
@@ -85,7 +87,7 @@ func (c *console) complete(cmd *cobra.Command) {
 		}
 	}
 	for option, words := range map[string][]cobra.Completion{
-		"status": statusChoices(cmd), "overdue": {app.OverdueIgnore, app.OverdueRerun},
+		"status": statusChoices(cmd), "format": {"csv", "html"}, "overdue": {app.OverdueIgnore, app.OverdueRerun},
 		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults},
 	} {
 		if cmd.Flags().Lookup(option) != nil && len(words) > 0 {
@@ -171,6 +173,21 @@ func runbookChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]c
 	return choose(page.Items, func(v app.RunbookView) (cobra.Completion, bool) { return choice(v.Name, v.Description) }), err
 }
 
+// versionChoices are the versions of the runbook that was given first.
+func versionChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+	if len(before) == 0 {
+		return nil, errNothingBefore
+	}
+	page, err := api.Versions(ctx, before[0], app.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v app.VersionView) (cobra.Completion, bool) {
+		about := "published on " + stamp(v.CreatedAt)
+		if v.Active {
+			about = "active, " + about
+		}
+		return choice(strconv.Itoa(v.Version), about, v.Description)
+	}), err
+}
+
 func batchChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
 	page, err := api.Batches(ctx, app.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v app.BatchView) (cobra.Completion, bool) {
@@ -178,13 +195,13 @@ func batchChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cob
 	}), err
 }
 
-// errNoBatch is for what is of a batch where none is given yet.
-var errNoBatch = errors.New("no batch is given")
+// errNothingBefore is for what is of a batch or of a runbook where none is given yet.
+var errNothingBefore = errors.New("nothing is given that it could be of")
 
 // batchBefore is the batch that was given first.
 func batchBefore(before []string) (int, error) {
 	if len(before) == 0 {
-		return 0, errNoBatch
+		return 0, errNothingBefore
 	}
 	return batchID(before[0])
 }
