@@ -76,7 +76,7 @@ it.`,
 			return c.printStanding(standing{SignedIn: true, Username: s.Username, TenantID: s.TenantID, Store: s.Store, ExpiresOn: &until}, false)
 		},
 	}
-	return group("auth", "Sign in and show who is signed in", login, status)
+	return group("auth", "Sign in and out, and show who is signed in", login, status, logoutCommand(c))
 }
 
 // printStanding prints the standing; after a login, which has a notice of its own,

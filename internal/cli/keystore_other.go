@@ -1,0 +1,33 @@
+//go:build !darwin
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// emptyKeyStore removes what azidentity keeps by the system's key store: files that are
+// encrypted with a key in the kernel's keyring or by DPAPI. azidentity has no way of its
+// own; the places are those that it chooses (azidentity/cache, cache_linux.go and
+// cache_windows.go).
+func (c *console) emptyKeyStore(context.Context) error {
+	dir := c.env.Getenv("XDG_CACHE_HOME")
+	if runtime.GOOS == "windows" {
+		dir = c.env.Getenv("LOCALAPPDATA")
+	}
+	if dir == "" {
+		var err error
+		if dir, err = os.UserCacheDir(); err != nil {
+			return err
+		}
+	}
+	var failures []error
+	for _, name := range []string{cacheName, cacheName + ".cae"} { // azidentity has one for each kind of token
+		failures = append(failures, removeFile(filepath.Join(dir, ".IdentityService", name)))
+	}
+	return errors.Join(failures...)
+}
