@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/report"
+)
+
+func reportCommand(c *console) *cobra.Command {
+	var format, path string
+	var force bool
+	cmd := &cobra.Command{
+		Use: "report <id>", Short: "Write a report on a batch, its members by their steps", Args: needs("the id"),
+		Long: `Write a report on a batch: each member with their status, the error of those who
+failed, and how every step of every phase went. It goes to standard output, or to a
+file.
+
+As csv it is for a spreadsheet: one row a member, one column a step, and no cell is
+taken for a formula. As html it is one page for people without access to the system:
+the phases with their counts, and the members, those who failed first. Without
+--format the name of the file decides, and otherwise it is csv.`,
+		Example: `  matoolkit batch report 42 > batch-42.csv
+  matoolkit batch report 42 --file batch-42.html`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			if path == "-" {
+				path = ""
+			}
+			f, err := reportFormat(format, path)
+			if err != nil {
+				return err
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			if path == "" {
+				return s.Client.Report(cmd.Context(), id, f, c.env.Stdout)
+			}
+			size := &progressing{c: c}
+			err = saveWhole(path, force, func(w io.Writer) error {
+				size.to = w
+				defer size.end()
+				return s.Client.Report(cmd.Context(), id, f, size)
+			})
+			if err != nil {
+				return err
+			}
+			t := c.table("file", "bytes")
+			t.row(path, size.bytes)
+			return c.print(map[string]any{"file": path, "bytes": size.bytes}, t)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "what to write: "+oneOf(report.Formats))
+	cmd.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
+	cmd.Flags().BoolVar(&force, "force", false, "write over a file that exists")
+	completeOption(cmd, "format", fixed(string(report.CSV), string(report.HTML)))
+	return cmd
+}
+
+// reportFormat is the format that was asked for, by name or by that of the file.
+func reportFormat(format, path string) (report.Format, error) {
+	if format != "" && !slices.Contains(report.Formats, report.Format(format)) {
+		return "", usagef("--format is %q; it can be %s", format, oneOf(report.Formats))
+	}
+	if extension := strings.ToLower(filepath.Ext(path)); extension == ".html" || extension == ".htm" {
+		return report.Format(cmp.Or(format, string(report.HTML))), nil
+	}
+	return report.Format(cmp.Or(format, string(report.CSV))), nil
+}
+
+// saveWhole writes a file that is there when all of it has been written, and not
+// before: what a report was broken off at must not be taken for one.
+func saveWhole(path string, force bool, write func(io.Writer) error) error {
+	exists := &exit{status: ExitRefused, text: path + " exists", hint: "Write over it with --force."}
+	if _, err := os.Lstat(path); err == nil && !force {
+		return exists
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) // where it still has that name
+	err = write(part)
+	if closing := part.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	if force {
+		return os.Rename(part.Name(), path)
+	}
+	// A link is refused where somebody else has written the file in the meantime. Not
+	// every file system has links.
+	err = os.Link(part.Name(), path)
+	if os.IsExist(err) {
+		return exists
+	}
+	if err == nil {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return exists
+	}
+	return os.Rename(part.Name(), path)
+}
+
+// progressing tells on the side how much has come, where it takes long.
+type progressing struct {
+	c     *console
+	to    io.Writer
+	bytes int64
+	next  time.Time
+	shown bool
+}
+
+func (p *progressing) Write(b []byte) (int, error) {
+	n, err := p.to.Write(b)
+	p.bytes += int64(n)
+	now, every := p.c.env.Now(), 30*time.Second
+	if p.drawn() {
+		every = time.Second
+	}
+	switch {
+	case p.next.IsZero():
+		p.next = now.Add(every)
+	case p.c.quiet || now.Before(p.next):
+	case p.drawn():
+		fmt.Fprintf(p.c.env.Stderr, "\r%s so far", megabytes(p.bytes))
+		p.next, p.shown = now.Add(every), true
+	default:
+		p.c.notice("%s so far", megabytes(p.bytes))
+		p.next = now.Add(every)
+	}
+	return n, err
+}
+
+// drawn tells whether a line can be drawn over.
+func (p *progressing) drawn() bool { return p.c.env.Terminal && p.c.env.Getenv("TERM") != "dumb" }
+
+// end takes away the line that was drawn.
+func (p *progressing) end() {
+	if p.shown {
+		fmt.Fprint(p.c.env.Stderr, "\r                    \r")
+	}
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
