@@ -1,0 +1,85 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/report"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// BenchmarkReport writes the reports of a batch of which every tenth member has failed
+// and the others have gone through two phases: of 980 members, or of as many as the
+// environment variable MEMBERS says.
+func BenchmarkReport(b *testing.B) {
+	members := 980
+	if n, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {
+		members = n
+	}
+	s := newStage(b, false)
+	ctx := b.Context()
+	s.publish(undoable)
+	id := s.batch("undoable", people(1)).ID
+	item, err := store.Read[engine.Batch](ctx, s.store, store.BatchKey(id))
+	must(s, item, err)
+	item.Doc.Members, item.Doc.Pages = members, engine.PageOf(members)
+	_, err = s.store.Commit(ctx, store.Upsert(store.BatchKey(id), item.Doc))
+	must(s, 0, err)
+	for first := 2; first <= members; {
+		var writes []store.Op
+		for ; first <= members && len(writes) < 96; first++ {
+			writes = append(writes, stored(id, first)...)
+		}
+		_, err := s.store.Commit(ctx, writes...)
+		must(s, 0, err)
+	}
+	for _, format := range report.Formats {
+		b.Run(string(format), func(b *testing.B) {
+			for b.Loop() {
+				r, err := s.app.Report(ctx, id, format)
+				must(s, r, err)
+				var n counting
+				must(s, 0, r.Write(ctx, &n))
+				b.ReportMetric(float64(n)/float64(members), "B/member")
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*members), "µs/member")
+		})
+	}
+}
+
+// stored is a member of the runbook undoable who has been through its phases, or has
+// failed in the first.
+func stored(batch, id int) []store.Op {
+	m := engine.Member{ID: id, Page: engine.PageOf(id), Key: fmt.Sprintf("p%06d@x", id), Status: engine.MemberActive, AddedAt: dawn}
+	run := func(phase int, name string, status engine.RunStatus, steps ...engine.Step) store.Op {
+		return store.Upsert(store.RunKey(batch, phase, id), engine.Run{
+			Batch: batch, Phase: phase, Member: id, Page: m.Page, Key: m.Key, Kind: engine.KindPhase, PhaseName: name,
+			Runbook: "undoable", Version: 1, Status: status, Steps: steps, CreatedAt: dawn, EndedAt: &dawn,
+		})
+	}
+	step := func(name string, status engine.StepStatus) engine.Step {
+		return engine.Step{Name: name, WorkerID: "worker-01", Function: "New", Status: status, DispatchedAt: &dawn, CompletedAt: &dawn}
+	}
+	done, undone := engine.StepSucceeded, step("stop", engine.StepSucceeded)
+	if id%10 == 0 {
+		m.Status, m.FailedAt, m.FailedIn, m.FailedStep, m.Error = engine.MemberFailed, &dawn, "move", "copy", `phase move: step "copy": no`
+		undone.Rollback = "undo"
+		return []store.Op{
+			store.Upsert(store.MemberKey(batch, id), m),
+			run(1, "move", engine.RunFailed, step("new", done), step("copy", engine.StepFailed), step("tell", engine.StepCancelled), undone),
+		}
+	}
+	return []store.Op{
+		store.Upsert(store.MemberKey(batch, id), m),
+		run(1, "move", engine.RunSucceeded, step("new", done), step("copy", done), step("tell", done)),
+		run(2, "verify", engine.RunSucceeded, step("check", done)),
+	}
+}
+
+// counting counts what it is given.
+type counting int
+
+func (c *counting) Write(p []byte) (int, error) { *c += counting(len(p)); return len(p), nil }
