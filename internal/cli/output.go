@@ -95,6 +95,9 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 			if err != nil {
 				return nil, err
 			}
+			if v == '{' && len(node.Content)%2 == 0 && child.Style == yaml.LiteralStyle {
+				child.Style = yaml.DoubleQuotedStyle
+			}
 			node.Content = append(node.Content, child)
 		}
 		if len(node.Content) == 0 {
@@ -105,8 +108,8 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 	case string:
 		node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}
 		switch {
-		// The encoder loses the line ends that a literal text begins with.
-		case older(v), strings.ContainsAny(v, "\u2028\u2029"), strings.HasPrefix(v, "\n"):
+		// The encoder writes a literal text wrongly that begins with white space.
+		case older(v), strings.ContainsAny(v, "\u2028\u2029"), v != "" && strings.Contains("\n\r\t ", v[:1]):
 			node.Style = yaml.DoubleQuotedStyle
 		case strings.Contains(v, "\n"):
 			node.Style = yaml.LiteralStyle
