@@ -104,7 +104,10 @@ func getRunbookCommand(c *console) *cobra.Command {
 	show := &cobra.Command{
 		Use: "get <name>", Short: "Print the YAML of a runbook", Args: ofRunbook(needs("the name")),
 		Long: `Print the YAML of the active version of a runbook, or of the version that is asked for.
-Beside it stands who published it; what is written to a file is the YAML alone.`,
+Beside it stands who published it; what is written to a file is the YAML alone.
+
+That is without --output: with it, as YAML too, the runbook is one value of all that is
+known of the version, and not a file to publish.`,
 		Example: `  matoolkit runbook get moves > moves.yaml
   matoolkit runbook get moves --version 2 > moves-2.yaml
   matoolkit runbook get moves --output json`,
