@@ -182,6 +182,25 @@ func TestAutomationWithoutAnActiveVersionDoesNothingAndSaysSo(t *testing.T) {
 	})
 }
 
+// What is taken out of use while its query runs makes no batch any more.
+func TestDeactivatedDuringATick(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().put(dawn.Add(3*day), "ann")
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	slow := s.between("/docs/automation:found\n", func() {
+		v, err := s.other.Deactivate(s.ctx, ada, "found", 1, "")
+		must(s, v, err)
+	})
+	must(s, 0, slow.Tick(s.ctx))
+	s.settle()
+	s.wantBatches()
+	if v := s.automation("found"); !strings.Contains(v.LastError, "no version of the runbook is active any more") || v.Idle == "" {
+		t.Errorf("%+v", v)
+	}
+}
+
 // Whoever publishes and deactivates at the same time, the runbook's active version is
 // one that nobody has deactivated, or there is none.
 func TestPublishingAndDeactivatingAtTheSameTime(t *testing.T) {

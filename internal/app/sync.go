@@ -215,7 +215,7 @@ func (s *synchronization) compare(ctx context.Context) error {
 		return err
 	}
 	if s.version = head.Doc.Active; s.version == 0 {
-		return fail(CodeConflict, "no version of the runbook is active any more")
+		return errInactive
 	}
 	if s.rb, err = s.app.runbook(ctx, s.name, s.version); err != nil {
 		return err
@@ -235,11 +235,21 @@ func (s *synchronization) compare(ctx context.Context) error {
 	}
 	s.over = situation.Ended
 	s.plan = schedule.Make(s.rb, s.result, situation)
+	if len(s.plan.New) > 0 { // the runbook may have been taken out of use meanwhile, too
+		if head, err = store.Read[runbookHead](ctx, s.app.store, store.RunbookKey(s.name)); err != nil {
+			return err
+		}
+		if head.Doc.Active == 0 {
+			return errInactive
+		}
+	}
 	if n := len(s.plan.New); n > maxNew {
 		return fail(CodeConflict, "the rows have %d batch times for which there is no batch, and at most %d batches are made at once: see whether %q is the right column, or let the query find fewer", n, maxNew, cmp.Or(s.rb.DataSource.BatchTimeColumn, s.rb.DataSource.BatchTime))
 	}
 	return nil
 }
+
+var errInactive = fail(CodeConflict, "no version of the runbook is active any more")
 
 // maxNew is how many batches one result may make. Each costs every later tick some
 // operations; more are a column of times that are everybody's own.

@@ -89,7 +89,7 @@ func SyncKey(runbook string) Key { return Key{PartitionRunbooks, "sync:" + runbo
 // RunbookKey is a runbook's head: its newest and its active version.
 func RunbookKey(name string) Key { return Key{PartitionRunbooks, "runbook:" + name, "runbook"} }
 
-// VersionKey is one version of a runbook, which never changes.
+// VersionKey is one version of a runbook, of which only who deactivated it changes.
 func VersionKey(name string, version int) Key {
 	return Key{PartitionRunbooks, fmt.Sprintf("version:%s:%06d", name, version), "version"}
 }
