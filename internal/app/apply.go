@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -169,6 +170,42 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 	return out, a.list(ctx, &next)
 }
 
+// givenUp tells whether a batch that is being filled has nobody in it and gets nobody
+// any more: an immediate one whose moment has passed, or one that would not even be made
+// by now.
+func (s *synchronization) givenUp(b *engine.Batch) bool {
+	if b.Members > b.Removed {
+		return false
+	}
+	last := b.StartTime.Add(lookAhead)
+	if s.rb.DataSource.BatchTime != runbook.BatchTimeImmediate {
+		for _, p := range b.Phases {
+			if p.DueAt != nil && p.DueAt.After(last) {
+				last = *p.DueAt
+			}
+		}
+		last = last.Add(abandoned)
+	}
+	return s.now.After(last)
+}
+
+// abandon ends a batch that nobody is in.
+func (s *synchronization) abandon(ctx context.Context, id int) error {
+	_, err := s.app.control(ctx, Caller{Name: scheduler}, id, "cancel", "", "nobody is left who would be in it", func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
+		if !b.Filling || b.Members > b.Removed {
+			return nil, errSomebodyCame
+		}
+		return engine.BatchStopped{By: m}, nil
+	})
+	if errors.Is(err, errSomebodyCame) {
+		return nil
+	}
+	return err
+}
+
+// errSomebodyCame is that a batch is not abandoned after all.
+var errSomebodyCame = &Error{Code: CodeConflict, Message: "somebody is in it now"}
+
 func (a *App) membersByID(ctx context.Context, batch int, ids []int) ([]store.Item[engine.Member], error) {
 	return store.All[engine.Member](ctx, a.store, store.BatchPartition(batch),
 		"SELECT * FROM c WHERE c.type = 'member' AND ARRAY_CONTAINS(@ids, c.doc.memberId) ORDER BY c.id", store.Param{Name: "@ids", Value: ids})
@@ -236,22 +273,22 @@ func (s *synchronization) refresh(ctx context.Context, c schedule.Change) error 
 
 // enter adds the members who are new to a batch, and opens one that was being filled.
 func (s *synchronization) enter(ctx context.Context, c schedule.Change) error {
-	return s.fill(ctx, s.batches[c.Batch], c.Add)
+	return s.fill(ctx, s.batches[c.Batch], c.Add, true) // the plan was made of its members at this ETag
 }
 
-// open makes a batch for a group of members, unless all of them are still in another.
+// open makes a batch for a group of members. Those who are still in another come into
+// it at a later tick.
 func (s *synchronization) open(ctx context.Context, group schedule.Group) error {
-	if !slices.ContainsFunc(group.Rows, func(row schedule.Row) bool { return !s.stays[row.Key] }) {
-		return nil
-	}
-	b, err := s.detect(ctx, group.Start)
+	b, made, err := s.detect(ctx, group.Start)
 	if err != nil {
 		return err
 	}
-	return s.fill(ctx, b, group.Rows)
+	return s.fill(ctx, b, group.Rows, made)
 }
 
-func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], rows []schedule.Row) error {
+// fill adds people to a batch, and opens one that is being filled. It is known of the
+// batch who its members are, or they are looked for.
+func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], rows []schedule.Row, known bool) error {
 	var people []newcomer
 	for _, row := range rows {
 		if !s.stays[row.Key] {
@@ -260,8 +297,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	}
 	if len(people) > 0 {
 		var view AddedView
-		// The plan was made of its members at this ETag.
-		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, true, &view); err != nil {
+		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, known, &view); err != nil {
 			return err
 		}
 		s.app.log.Info("members added", "BatchId", b.Doc.ID, "added", view.Added)
@@ -269,9 +305,8 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	if !b.Doc.Filling {
 		return nil
 	}
-	if len(people) == 0 && b.Doc.Members == b.Doc.Removed && s.now.After(b.Doc.StartTime.Add(lookAhead)) {
-		_, err := s.app.Cancel(ctx, Caller{Name: scheduler}, b.Doc.ID, "nobody is left who would be in it")
-		return err
+	if len(rows) == 0 && s.givenUp(&b.Doc) {
+		return s.abandon(ctx, b.Doc.ID)
 	}
 	if err := s.app.batchEvent(ctx, b.Doc.ID, engine.BatchFilled{}); err != nil {
 		return err

@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -93,7 +95,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 	}
 	was := s.holds[id]
 	kept := slices.DeleteFunc(slices.Clone(was.Kept), func(member int) bool { return slices.Contains(c.Returned, member) })
-	same := slices.Equal(missing, was.Members) && maps.EqualFunc(moves, was.Moves, time.Time.Equal)
+	same := slices.Equal(missing, was.Members) && maps.EqualFunc(moves, was.Moves, time.Time.Equal) && told(s.batches[id].Doc.Held, e)
 	if same && len(kept) == len(was.Kept) {
 		return nil
 	}
@@ -138,6 +140,14 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 		}
 		return s.app.list(ctx, next)
 	}
+}
+
+// told tells whether a hold says what is to be said.
+func told(h *engine.Held, e engine.RemovalsHeld) bool {
+	if h == nil {
+		return e.Members == 0
+	}
+	return h.Members == e.Members && h.Of == e.Of && h.Reason == e.Reason
 }
 
 // HeldRemovals shows whose removal from a batch is held, and why. Errors: CodeNotFound,
@@ -242,7 +252,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 			a.log.Info("held removals decided", "BatchId", batch, "action", action, "members", len(h.Members), "by", by.Name)
 		}
 		if next.Held != nil && next.Held.Confirmed != nil {
-			err = a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, h.revision(), 0))
+			err = a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, leaveTask(next.Held), 0))
 		}
 		if err == nil {
 			err = a.list(ctx, next)
@@ -256,6 +266,10 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 
 // leaveAtOnce is how many confirmed removals one message carries out.
 const leaveAtOnce = 40
+
+// leaveTask names the work that carries out one confirmation. A message of an earlier one
+// has another name.
+func leaveTask(h *engine.Held) string { return fmt.Sprintf("at-%d", h.Confirmed.At.UnixNano()) }
 
 // leavePage removes some of the members whose removal was confirmed, and asks for the
 // next of them.
@@ -272,7 +286,7 @@ func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if err != nil {
 		return false, err
 	}
-	if now := fresh.Doc.Held; now == nil || now.Confirmed == nil || *now.Confirmed != *b.Held.Confirmed {
+	if now := fresh.Doc.Held; now == nil || now.Confirmed == nil || *now.Confirmed != *b.Held.Confirmed || !strings.HasPrefix(m.Task+"-", leaveTask(now)+"-") {
 		return false, nil
 	}
 	first := min(m.Page*leaveAtOnce, len(h.Doc.Members))

@@ -67,23 +67,21 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 }
 
 // someFailed refuses a request that nobody would be retried for, and one for people who
-// are in another batch by now. It looks at so many who failed at most: if there are
-// more, some may well be meant.
+// are in another batch by now.
 func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) error {
-	const most = 1000
 	batch := b.ID
-	members, more, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.status = 'failed'", nil, most, "")
+	members, err := store.Select[engine.Member](ctx, a.store, store.BatchPartition(batch),
+		"SELECT c.doc.memberId AS memberId, c.doc.key AS key, c.doc.failedIn AS failedIn, c.doc.failedStep AS failedStep, c.doc.error AS error FROM c WHERE c.type = 'member' AND c.doc.status = 'failed'")
 	if err != nil {
 		return err
 	}
 	var keys []string
 	for _, m := range members {
-		if which.takes(m.Doc) {
-			keys = append(keys, m.Doc.Key)
+		if which.takes(m) {
+			keys = append(keys, m.Key)
 		}
 	}
-	if len(keys) > 0 || more != "" {
+	if len(keys) > 0 {
 		rb, err := a.runbook(ctx, b.Runbook, b.Version)
 		if err != nil {
 			return err

@@ -77,24 +77,25 @@ func (a *App) claim(ctx context.Context, runbookName string, start time.Time) (i
 // detect makes the batch of a start time, without members: they are added to it as to
 // any other, and it opens when all of them are there. What dies half-way is gone on
 // with by the next tick.
-func (s *synchronization) detect(ctx context.Context, start time.Time) (store.Item[engine.Batch], error) {
+func (s *synchronization) detect(ctx context.Context, start time.Time) (b store.Item[engine.Batch], made bool, err error) {
 	id, err := s.app.claim(ctx, s.name, start)
 	if err != nil {
-		return store.Item[engine.Batch]{}, err
+		return b, false, err
 	}
-	b := engine.NewDetected(id, s.rb, s.version, start, s.app.now())
-	outcome, err := s.app.store.Commit(ctx, store.Create(store.BatchKey(id), b),
-		s.app.auditOp(id, auditRecord{At: b.DetectedAt, By: scheduler, Action: "create"}))
+	b.Doc = engine.NewDetected(id, s.rb, s.version, start, s.app.now())
+	outcome, err := s.app.store.Commit(ctx, store.Create(store.BatchKey(id), b.Doc),
+		s.app.auditOp(id, auditRecord{At: b.Doc.DetectedAt, By: scheduler, Action: "create"}))
 	if errors.Is(err, store.ErrExists) {
-		return store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(id))
+		b, err = store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(id))
+		return b, false, err
 	}
 	if err != nil {
-		return store.Item[engine.Batch]{}, err
+		return b, false, err
 	}
 	s.app.log.Info("batch detected", "BatchId", id, "runbook", s.name, "start", start)
-	item := store.Item[engine.Batch]{Doc: b, ETag: outcome.ETag(0)}
-	if err := s.app.list(ctx, &b); err != nil {
-		return item, fmt.Errorf("batch %d: %w", id, err)
+	b.ETag = outcome.ETag(0)
+	if err := s.app.list(ctx, &b.Doc); err != nil {
+		return b, true, fmt.Errorf("batch %d: %w", id, err)
 	}
-	return item, nil
+	return b, true, nil
 }

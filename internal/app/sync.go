@@ -104,7 +104,7 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 
 	last := &held.Doc
 	last.LastRunAt, last.Milliseconds = &began, a.now().Sub(began).Milliseconds()
-	if s.result != nil {
+	if s.stays != nil { // it came as far as to be applied
 		last.Rows, last.ProblemCount = s.result.Len(), s.plan.Counts.Problems
 		last.Problems = s.plan.Problems[:min(len(s.plan.Problems), keptProblems)]
 		last.Held = s.held
@@ -126,6 +126,9 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 func (a *App) told(err error) string {
 	var source *datasource.Error
 	var columns *schedule.ColumnsError
+	if errors.Is(err, errOutOfTime) {
+		return errOutOfTime.Error()
+	}
 	switch one := err.(type) {
 	case interface{ Unwrap() []error }:
 		var all []string
@@ -141,8 +144,6 @@ func (a *App) told(err error) string {
 		return clip(source.Error())
 	case errors.As(err, &columns):
 		return clip(columns.Error())
-	case errors.Is(err, errOutOfTime):
-		return errOutOfTime.Error()
 	}
 	var known *Error
 	errors.As(a.outward(err), &known) // which leaves the cause to the log
@@ -356,7 +357,7 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 	members, err := store.Select[memberLine](ctx, s.app.store, store.BatchPartition(id),
 		"SELECT c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy, "+
 			"c.doc.openPhase AS openPhase, c.doc.leaving AS leaving FROM c WHERE c.type = 'member' AND "+
-			"(c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy) OR c.doc.openPhase > 0 OR c.doc.leaving = true AND c.doc.removal > 0)")
+			"(c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy) OR "+stillLeaving+")")
 	if err != nil {
 		return err
 	}

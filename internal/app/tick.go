@@ -60,6 +60,9 @@ func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
 				if now.Sub(e.Doc.DetectedAt) > abandoned {
 					_, err = a.store.Commit(ctx, store.Delete(store.EntryKey(e.Doc.ID), e.ETag))
 				}
+				if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick did, or it was made after all
+					err = nil
+				}
 			}
 			if err != nil {
 				failures[i] = fmt.Errorf("batch %d: %w", e.Doc.ID, err)
@@ -229,7 +232,7 @@ func (s *sweep) control(ctx context.Context) error {
 		}
 	}
 	if s.batch.Held != nil && s.batch.Held.Confirmed != nil {
-		o.events = append(o.events, workMessage(s.batch.ID, message.WorkLeave, s.again, 0))
+		o.events = append(o.events, workMessage(s.batch.ID, message.WorkLeave, leaveTask(s.batch.Held)+"-"+s.again, 0))
 	}
 	return s.app.send(ctx, &o)
 }

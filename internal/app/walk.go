@@ -27,6 +27,15 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if err := w.prepare(members, true); err != nil {
 		return err
 	}
+	if w.shard.Open < w.shard.Runs {
+		// Somebody fails before anything is sent. Where the batch was cancelled meanwhile,
+		// that may be for what they were kept from bringing along.
+		if gate, err := a.gateNow(ctx, b.ID); err != nil {
+			return err
+		} else if gate == engine.Stopped {
+			return a.stopPage(ctx, b.ID, page, "stopped")
+		}
+	}
 	outcome, err := a.store.Commit(ctx, w.ops...)
 	if errors.Is(err, store.ErrTooLarge) {
 		// With their parameters the runs do not fit into one write: they are made

@@ -161,9 +161,11 @@ func (p *planner) place(i int) {
 		p.leave(own, nil)
 	case p.leaving[row.key]: // nor are they taken out, to be put nowhere
 		p.counts.Waiting++
+	case p.staysOut(row.key, row) && len(own) > 0:
+		p.counts.RemovedByHand++
+		p.remain(i, start, own, "an administrator removed them from the batch of that time")
 	case p.staysOut(row.key, row):
 		p.counts.RemovedByHand++
-		p.leave(own, nil)
 	case reason != "":
 		*counted++
 	default:

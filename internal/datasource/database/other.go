@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/datasource/statement"
 )
 
 var registered = struct {
@@ -34,11 +35,11 @@ type other struct {
 }
 
 func openOther(spec datasource.Spec, driver string) (datasource.Source, error) {
-	statement, err := otherSQL.statement(spec.Query)
+	query, err := statement.Other.Check(spec.Query)
 	if err != nil {
-		return nil, &datasource.QueryError{Reason: err.Error()}
+		return nil, err
 	}
-	return &other{driver: driver, connection: spec.Connection, statement: statement}, nil
+	return &other{driver: driver, connection: spec.Connection, statement: query}, nil
 }
 
 func (o *other) Query(ctx context.Context) (_ datasource.Rows, err error) {

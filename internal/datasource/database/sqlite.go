@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/datasource/statement"
 )
 
 // lite is a source that is a SQLite file.
@@ -26,11 +27,11 @@ type lite struct {
 // openSQLite takes "sqlite:path" and "file:path?mode=ro". A relative path is one of the
 // directory that the program runs in.
 func openSQLite(spec datasource.Spec) (datasource.Source, error) {
-	statement, err := liteSQL.statement(spec.Query)
+	query, err := statement.SQLite.Check(spec.Query)
 	if err != nil {
-		return nil, &datasource.QueryError{Reason: err.Error()}
+		return nil, err
 	}
-	l := &lite{statement: statement}
+	l := &lite{statement: query}
 	if path, ok := strings.CutPrefix(spec.Connection, "sqlite:"); ok {
 		l.path = path
 		if rest, ok := strings.CutPrefix(path, "//"); ok {

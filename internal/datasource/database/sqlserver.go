@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/datasource/statement"
 )
 
 // sqlServer is a source that speaks TDS.
@@ -32,11 +33,11 @@ func openSQLServer(spec datasource.Spec, dataverse bool) (*sqlServer, error) {
 	if c.signIn.scope != "" && c.signIn.client == "" && spec.Credential == nil {
 		return nil, errors.New("this program's identity is to sign in, and it has none")
 	}
-	statement, err := transactSQL.statement(spec.Query)
+	query, err := statement.TransactSQL.Check(spec.Query)
 	if err != nil {
-		return nil, &datasource.QueryError{Reason: err.Error()}
+		return nil, err
 	}
-	return &sqlServer{connection: c, statement: statement, spec: spec, transaction: !dataverse, dial: (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext}, nil
+	return &sqlServer{connection: c, statement: query, spec: spec, transaction: !dataverse, dial: (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext}, nil
 }
 
 // closePatience is how long a server may take to acknowledge the end of a query. Then it

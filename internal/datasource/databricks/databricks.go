@@ -27,6 +27,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	words "github.com/matoolkit/matoolkit/internal/datasource/statement"
 )
 
 // tuning is how patient a source is. Tests are in more of a hurry.
@@ -73,14 +74,16 @@ func open(spec datasource.Spec, t tuning) (datasource.Source, error) {
 		return nil, err
 	case !warehouseID.MatchString(spec.Warehouse):
 		return nil, errors.New("the ID of the SQL warehouse is not one: it is the last part of the warehouse's HTTP path, such as 1234567890abcdef")
-	case strings.TrimSpace(spec.Query) == "":
-		return nil, errors.New("there is no query")
 	case spec.Credential == nil:
 		return nil, errors.New("there is no identity to sign in to Databricks with")
 	case spec.HTTPClient == nil:
 		spec.HTTPClient = http.DefaultClient
 	}
-	return &source{client: newClient(base, spec, t), query: spec.Query, warehouse: spec.Warehouse}, nil
+	query, err := words.Databricks.Check(spec.Query)
+	if err != nil {
+		return nil, err
+	}
+	return &source{client: newClient(base, spec, t), query: query, warehouse: spec.Warehouse}, nil
 }
 
 var warehouseID = regexp.MustCompile(`^[0-9A-Za-z]{1,64}$`)

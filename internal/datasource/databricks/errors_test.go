@@ -43,7 +43,7 @@ func TestOpen(t *testing.T) {
 	for want, change := range map[string]func(*datasource.Spec){
 		"the ID of the SQL warehouse is not one": func(s *datasource.Spec) { s.Warehouse = "/sql/1.0/warehouses/secret" },
 		"the ID of the SQL warehouse":            func(s *datasource.Spec) { s.Warehouse = "" },
-		"no query":                               func(s *datasource.Spec) { s.Query = " \n" },
+		"data_source.query: the query is empty":  func(s *datasource.Spec) { s.Query = " \n" },
 		"no identity":                            func(s *datasource.Spec) { s.Credential = nil },
 	} {
 		spec := good

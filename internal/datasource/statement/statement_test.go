@@ -1,8 +1,10 @@
-package database
+package statement_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/datasource/statement"
 )
 
 func TestStatements(t *testing.T) {
@@ -20,7 +22,7 @@ func TestStatements(t *testing.T) {
 		"SELECT a FROM b OPTION (USE HINT('FORCE_LEGACY_CARDINALITY_ESTIMATION'))": "SELECT a FROM b OPTION (USE HINT('FORCE_LEGACY_CARDINALITY_ESTIMATION'))",
 		"SELECT a - -1, b/2 FROM c WHERE d --;\n = 1":                              "SELECT a - -1, b/2 FROM c WHERE d --;\n = 1",
 	} {
-		got, err := transactSQL.statement(query)
+		got, err := statement.TransactSQL.Check(query)
 		if err != nil || got != want {
 			t.Errorf("%q: %q, %v", query, got, err)
 		}
@@ -51,7 +53,7 @@ func TestStatements(t *testing.T) {
 		"SELECT 1 /* one */ /* two /* three */ */ TRUNCATE TABLE a":  "TRUNCATE",
 		"SELECT 'a' 'DELETE' [b]] DELETE] \"c\"\" DELETE\" SHUTDOWN": "SHUTDOWN",
 	} {
-		if got, err := transactSQL.statement(query); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := statement.TransactSQL.Check(query); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %q, %v", query, got, err)
 		}
 	}
@@ -64,7 +66,22 @@ func TestStatements(t *testing.T) {
 		"DELETE FROM a":                                   false,
 		"SELECT 1; PRAGMA user_version":                   false,
 	} {
-		if got, err := liteSQL.statement(query); (err == nil) != good {
+		if got, err := statement.SQLite.Check(query); (err == nil) != good {
+			t.Errorf("%q: %q, %v", query, got, err)
+		}
+	}
+	for query, good := range map[string]bool{
+		"SELECT 'it\\'s; DELETE', \"a\\\";b\", `up``date;` FROM c": true,
+		"WITH a AS (SELECT 1 AS b) SELECT b FROM a;":               true,
+		"SELECT r'\\\\' /* /* */ ; */ FROM c":                      true,
+		"WITH a AS (SELECT 1) INSERT INTO b SELECT * FROM a":       false,
+		"MERGE INTO a USING b ON a.c = b.c":                        false,
+		"DROP TABLE people":                                        false,
+		"SELECT 1; DROP TABLE people":                              false,
+		"SELECT 'it\\'; DROP TABLE people":                         false,
+		"FROM a INSERT INTO b SELECT *":                            false,
+	} {
+		if got, err := statement.Databricks.Check(query); (err == nil) != good {
 			t.Errorf("%q: %q, %v", query, got, err)
 		}
 	}

@@ -1,15 +1,21 @@
-package database
+// Package statement looks at the words of a runbook's query: it has to be one statement,
+// and one that reads. It keeps a query that was meant otherwise from being run; it is not
+// what keeps a database safe.
+//
+// It knows a little of several kinds of SQL and must not know where queries are run.
+package statement
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
 )
 
-// grammar is what the check of a query has to know of a kind of SQL.
-type grammar struct {
+// Dialect is what the check of a query has to know of a kind of SQL.
+type Dialect struct {
 	begins []string // the words that a query may begin with
 	// words are those that only occur in statements that do more than read. They have to
 	// be reserved, so that nothing can be called by them without quotation marks.
@@ -19,10 +25,13 @@ type grammar struct {
 	nestedComments bool
 	brackets       bool // [name]
 	backticks      bool // `name`
+	backslashes    bool // 'it\'s'
 }
 
+// The dialects.
 var (
-	transactSQL = grammar{
+	// TransactSQL is of SQL Server, Azure SQL and Dataverse.
+	TransactSQL = Dialect{
 		begins: []string{"SELECT", "WITH"},
 		words: []string{
 			"ALTER", "BACKUP", "BEGIN", "CHECKPOINT", "COMMIT", "CREATE", "DBCC", "DECLARE", "DELETE", "DENY", "DROP", "EXEC",
@@ -33,19 +42,32 @@ var (
 		nestedComments: true,
 		brackets:       true,
 	}
-	liteSQL  = grammar{begins: []string{"SELECT", "WITH", "VALUES"}, brackets: true, backticks: true}
-	otherSQL = grammar{begins: []string{"SELECT", "WITH", "VALUES"}, backticks: true}
+	// SQLite is of SQLite.
+	SQLite = Dialect{begins: []string{"SELECT", "WITH", "VALUES"}, brackets: true, backticks: true}
+	// Databricks is of Databricks' warehouses, where what begins with WITH may write.
+	Databricks = Dialect{
+		begins: []string{"SELECT", "WITH", "VALUES"}, words: []string{"DELETE", "INSERT", "MERGE", "UPDATE"},
+		nestedComments: true, backticks: true, backslashes: true,
+	}
+	// Other is of databases of which no more is known.
+	Other = Dialect{begins: []string{"SELECT", "WITH", "VALUES"}, backticks: true}
 )
 
-// statement checks that query is one statement, and one that reads as far as its words
-// tell. It gives it without what surrounds it and without a semicolon at the end.
-//
-// It keeps a query that was meant otherwise from being run; it is not what keeps a
-// database safe.
-func (g grammar) statement(query string) (string, error) {
-	tokens, err := g.scan(query)
-	if err != nil {
-		return "", fmt.Errorf("the query: %w", err)
+// Check gives a query without what surrounds it and without a semicolon at the end. The
+// error is a [*datasource.QueryError]: the query is not one statement that reads, as far
+// as its words tell.
+func (g Dialect) Check(query string) (string, error) {
+	statement, reason := g.check(query)
+	if reason != "" {
+		return "", &datasource.QueryError{Reason: reason}
+	}
+	return statement, nil
+}
+
+func (g Dialect) check(query string) (statement, reason string) {
+	tokens, reason := g.scan(query)
+	if reason != "" {
+		return "", "the query: " + reason
 	}
 	for len(tokens) > 0 && tokens[0].text == ";" { // as in ";WITH"
 		tokens = tokens[1:]
@@ -54,15 +76,15 @@ func (g grammar) statement(query string) (string, error) {
 		tokens = tokens[:len(tokens)-1]
 	}
 	if len(tokens) == 0 {
-		return "", errors.New("the query is empty")
+		return "", "the query is empty"
 	}
 	first := slices.IndexFunc(tokens, func(t token) bool { return t.text != "(" })
 	if first < 0 || !slices.Contains(g.begins, tokens[first].text) {
-		return "", fmt.Errorf("the query has to be one statement that begins with %s", strings.Join(g.begins, " or "))
+		return "", fmt.Sprintf("the query has to be one statement that begins with %s", strings.Join(g.begins, " or "))
 	}
 	for i, t := range tokens {
 		if t.text == ";" {
-			return "", errors.New("the query is more than one statement: something follows a semicolon")
+			return "", "the query is more than one statement: something follows a semicolon"
 		}
 		if !slices.Contains(g.words, t.text) {
 			continue
@@ -70,9 +92,9 @@ func (g grammar) statement(query string) (string, error) {
 		if i+1 < len(tokens) && slices.Contains(g.but[t.text], tokens[i+1].text) {
 			continue
 		}
-		return "", fmt.Errorf("the query does more than read: it has %s in it (a column of that name has to stand in brackets)", t.text)
+		return "", fmt.Sprintf("the query does more than read: it has %s in it (a column of that name has to be quoted)", t.text)
 	}
-	return query[tokens[0].start:tokens[len(tokens)-1].end], nil
+	return query[tokens[0].start:tokens[len(tokens)-1].end], ""
 }
 
 // token is a word in capitals, a single other character, or "'" for what is in quotation
@@ -82,8 +104,7 @@ type token struct {
 	start, end int // bytes in the query
 }
 
-func (g grammar) scan(query string) ([]token, error) {
-	var tokens []token
+func (g Dialect) scan(query string) (tokens []token, reason string) {
 	for at := 0; at < len(query); {
 		rest := query[at:]
 		r := rune(rest[0])
@@ -103,12 +124,12 @@ func (g grammar) scan(query string) ([]token, error) {
 		case strings.HasPrefix(rest, "/*"):
 			text = ""
 			if end = g.comment(rest); end < 0 {
-				return nil, errors.New("a comment has no end")
+				return nil, "a comment has no end"
 			}
 		case r == '\'' || r == '"' || r == '`' && g.backticks || r == '[' && g.brackets:
 			text = "'"
-			if end = quoted(rest); end < 0 {
-				return nil, fmt.Errorf("what begins with %c has no end", r)
+			if end = g.quoted(rest); end < 0 {
+				return nil, fmt.Sprintf("what begins with %c has no end", r)
 			}
 		case isWord(r):
 			if end = strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) }); end < 0 {
@@ -121,7 +142,7 @@ func (g grammar) scan(query string) ([]token, error) {
 		}
 		at += end
 	}
-	return tokens, nil
+	return tokens, ""
 }
 
 func isWord(r rune) bool {
@@ -129,7 +150,7 @@ func isWord(r rune) bool {
 }
 
 // comment is the length of the comment that s begins with, or -1.
-func (g grammar) comment(s string) int {
+func (g Dialect) comment(s string) int {
 	depth := 1
 	for i := 2; i+1 < len(s); i++ {
 		switch {
@@ -148,13 +169,15 @@ func (g grammar) comment(s string) int {
 
 // quoted is the length of what s begins with in quotation marks, or -1. The mark is
 // doubled where it stands for itself.
-func quoted(s string) int {
+func (g Dialect) quoted(s string) int {
 	mark := s[0]
 	if mark == '[' {
 		mark = ']'
 	}
 	for i := 1; i < len(s); i++ {
 		switch {
+		case s[i] == '\\' && g.backslashes && mark != '`':
+			i++
 		case s[i] != mark:
 		case i+1 < len(s) && s[i+1] == mark:
 			i++
