@@ -203,12 +203,7 @@ func TestAnOutageIsWaitedOutOnlyWhereNothingCanHappenTwice(t *testing.T) {
 
 func TestARefusedConnectionIsTriedAgainByEveryCall(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := "http://" + listener.Addr().String()
-	listener.Close()
+	address := "http://" + refusing(t)
 	for _, tt := range calls {
 		c, waits := client(t, address)
 		err := tt.call(t.Context(), c)
@@ -217,6 +212,23 @@ func TestARefusedConnectionIsTriedAgainByEveryCall(t *testing.T) {
 			t.Errorf("%s: %d waits, %v", tt.name, len(*waits), err)
 		}
 	}
+}
+
+// refusing is an address at which connections are refused. It is this end of a
+// connection, so that nobody else gets it for a server meanwhile.
+func refusing(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	end, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = end.Close() })
+	return end.LocalAddr().String()
 }
 
 func TestRetryAfterIsHeededWithinReason(t *testing.T) {
