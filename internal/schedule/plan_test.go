@@ -167,7 +167,7 @@ func TestMoves(t *testing.T) {
 			name:    "to a batch that an administrator removed them from",
 			batches: []string{"1 mon: " + ten, "2 tue: a-"},
 			rows:    append(slices.Clone(others), "a tue"),
-			want:    []string{"batch 1: remove 101 a"}, counts: schedule.Counts{Unchanged: 9, RemovedByHand: 1},
+			want:    []string{"row 10 no-destination: a"}, counts: schedule.Counts{Unchanged: 9, RemovedByHand: 1, Problems: 1},
 		},
 		{
 			name:    "held, since too many leave: nobody is in two batches meanwhile",
