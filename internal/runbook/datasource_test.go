@@ -13,12 +13,14 @@ func TestQueriedSources(t *testing.T) {
 	}
 	const column = "batch_time_column: Start"
 	for source, want := range map[string]DataSource{
-		"type: csv":                                                                             {},
-		"type: csv, connection: C, " + column:                                                   {Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard},
-		"type: csv, connection: C, batch_time: immediate":                                       {Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard},
-		"type: sql, connection: C, query: q, " + column:                                         {Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard},
-		"type: sql, connection: C, query: q, timeout: 1s," + column:                             {Timeout: time.Second, RemovalGuard: DefaultRemovalGuard},
-		"type: dataverse, connection: C, query: q, timeout: 8m, removal_guard: 100%, " + column: {Timeout: MaxQueryTimeout, RemovalGuard: 100},
+		"type: csv":                                                 {},
+		"type: csv, connection: C, " + column:                       {Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard},
+		"type: csv, connection: C, batch_time: immediate":           {Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard},
+		"type: sql, connection: C, query: q, " + column:             {Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard},
+		"type: sql, connection: C, query: q, timeout: 1s," + column: {Timeout: time.Second, RemovalGuard: DefaultRemovalGuard},
+		"type: dataverse, connection: C, query: q, timeout: 8m, removal_guard: 100%, " + column: {
+			Timeout: MaxQueryTimeout, RemovalGuard: 100,
+		},
 		"type: databricks, connection: C, warehouse_id: W, query: q, timeout: 480s, removal_guard: 0.5%, batch_time_column: Start": {
 			Timeout: MaxQueryTimeout, RemovalGuard: 0.5,
 		},
