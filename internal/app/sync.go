@@ -203,7 +203,7 @@ func (s *synchronization) run(ctx context.Context) error {
 	if err == nil {
 		err = s.apply(ctx)
 	}
-	if err != nil && context.Cause(ctx) == errOutOfTime { //nolint:errorlint // it is that very one
+	if err != nil && errors.Is(context.Cause(ctx), errOutOfTime) {
 		return fmt.Errorf("%w: %w", errOutOfTime, err)
 	}
 	return err

@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/report"
 )
 
 // How a result can be printed, as --output names it.
@@ -151,9 +152,9 @@ func (s *sheet) csv() error {
 	return w.Error()
 }
 
-// rawValue is a value as programs read it: a time as RFC 3339 has it. A text that a
-// spreadsheet would take for a formula is given an apostrophe, so that what a file or a
-// worker says is never run on the machine of whoever opens the list.
+// rawValue is a value as programs read it: a time as RFC 3339 has it. A text is made
+// harmless as in a report, so that what a file or a worker says is never run on the
+// machine of whoever opens the list.
 func rawValue(v any) string {
 	switch v := v.(type) {
 	case *time.Time:
@@ -166,14 +167,5 @@ func rawValue(v any) string {
 	case int, int64, float64, bool:
 		return fmt.Sprint(v)
 	}
-	text := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("\t\r\n", r) || !unicode.IsControl(r) {
-			return r
-		}
-		return ' ' // it may be looked at on a terminal
-	}, fmt.Sprint(v))
-	if strings.ContainsAny(text[:min(1, len(text))], "=+-@\t\r\n") {
-		return "'" + text
-	}
-	return text
+	return report.Harmless(fmt.Sprint(v))
 }
