@@ -117,7 +117,7 @@ func New(c Config) http.Handler {
 	r.GET("/api/health", query(), a.getHealth)
 
 	reader := r.Group("/api", a.signIn)
-	reader.GET("/openapi.yaml", query(), getDocument)
+	reader.GET("/openapi.json", query(), getDocument)
 	reader.GET("/runbooks", query("limit", "continuationToken"), a.listRunbooks)
 	reader.GET("/runbooks/:name", query(), a.getRunbook)
 	reader.GET("/runbooks/:name/versions", query("limit", "continuationToken"), a.listVersions)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 	"gopkg.in/yaml.v3"
 
@@ -168,17 +169,63 @@ func TestDocumentHasTheActionsOfTheAuditTrail(t *testing.T) {
 
 func TestDocumentIsServed(t *testing.T) {
 	t.Parallel()
-	_, src := readDocument(t)
-	w := newFixture().send(request{"GET", "/api/openapi.yaml", "reader", "", ""})
-	if w.Code != 200 || w.Header().Get("Content-Type") != "application/yaml" || w.Body.String() != src {
+	w := newFixture().send(request{"GET", "/api/openapi.json", "reader", "", ""})
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("status %d, %s", w.Code, w.Header().Get("Content-Type"))
 	}
-	if w := newFixture().send(request{"GET", "/api/openapi.yaml", "", "", ""}); w.Code != 401 {
+	src, err := os.ReadFile("openapi.yaml")
+	check(t, err)
+	var written, served any
+	check(t, yaml.Unmarshal(src, &written))
+	check(t, json.Unmarshal(w.Body.Bytes(), &served))
+	again, err := json.Marshal(written)
+	check(t, err)
+	check(t, json.Unmarshal(again, &written))
+	if !reflect.DeepEqual(written, served) {
+		t.Error("what is served is not what openapi.yaml says")
+	}
+	if w := newFixture().send(request{"GET", "/api/openapi.json", "", "", ""}); w.Code != 401 {
 		t.Errorf("status %d without a token", w.Code)
 	}
-	var parsed map[string]any
-	check(t, yaml.Unmarshal([]byte(src), &parsed))
-	if _, err := json.Marshal(parsed); err != nil {
-		t.Error(err)
+}
+
+// The document is one of OpenAPI 3.1, with its schemas and examples, and says of each
+// operation what a caller has to know.
+func TestDocumentIsValid(t *testing.T) {
+	t.Parallel()
+	w := newFixture().send(request{"GET", "/api/openapi.json", "reader", "", ""})
+	d, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+	check(t, err)
+	check(t, d.Validate(t.Context(), openapi3.EnableExamplesValidation()))
+	ids := map[string]string{}
+	for path, item := range d.Paths.Map() {
+		for method, o := range item.Operations() {
+			where := method + " " + path
+			if o.OperationID == "" || ids[o.OperationID] != "" {
+				t.Errorf("%s: the operationId %q is missing or that of %q too", where, o.OperationID, ids[o.OperationID])
+			}
+			ids[o.OperationID] = where
+			if o.Summary == "" || strings.HasSuffix(o.Summary, ".") {
+				t.Errorf("%s: the summary is %q", where, o.Summary)
+			}
+			if o.Responses.Default() != nil {
+				t.Errorf("%s: there is a default response; say which statuses there are, as the other operations do", where)
+			}
+			want := []string{"400", "401", "403", "429", "503"}
+			if strings.Contains(path, "{") {
+				want = append(want, "404")
+			}
+			if o.RequestBody != nil {
+				want = append(want, "413", "415")
+			}
+			if path == "/health" { // open to everyone
+				want = []string{"503"}
+			}
+			for _, status := range want {
+				if o.Responses.Value(status) == nil {
+					t.Errorf("%s: status %s is not described", where, status)
+				}
+			}
+		}
 	}
 }
