@@ -1,8 +1,11 @@
 package datasource
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"reflect"
 	"strings"
 )
@@ -23,6 +26,33 @@ type Error struct {
 	Source     string // the type of the source
 	Connection string // the environment variable that its connection is in
 	Cause      error
+	// Away: the source did not answer, or is busy. The same query may well succeed
+	// later; any other error stays until somebody changes something.
+	Away bool
+}
+
+// ErrAway is in the chain of what [Away] marks.
+var ErrAway = errors.New("the source is away")
+
+// Away marks the error of a source that does not answer, or answers that it is busy.
+// Its text stays as it is. Errors of the network need no mark.
+func Away(err error) error { return away{err} }
+
+type away struct{ error }
+
+func (a away) Unwrap() []error { return []error{a.error, ErrAway} }
+
+// isAway tells whether a cause is one of a source that is away. A query that took too
+// long is not: it would again.
+func isAway(cause error) bool {
+	var network net.Error
+	switch {
+	case errors.Is(cause, ErrAway):
+		return true
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
+		return false
+	}
+	return errors.As(cause, &network) || errors.Is(cause, driver.ErrBadConn)
 }
 
 // QueryError is a query that a source does not run, whatever its connection.
@@ -37,7 +67,7 @@ func newError(runbook, source, connection string, cause error, s secrets) *Error
 		text = text[:maxText] + "…"
 	}
 	text = strings.ToValidUTF8(text, "�")
-	return &Error{Runbook: runbook, Source: source, Connection: connection, Cause: &scrubbed{text: text, cause: cause, secrets: s}}
+	return &Error{Runbook: runbook, Source: source, Connection: connection, Cause: &scrubbed{text: text, cause: cause, secrets: s}, Away: isAway(cause)}
 }
 
 // Error names the runbook, the source and the cause.

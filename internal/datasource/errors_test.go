@@ -2,13 +2,16 @@ package datasource
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -178,4 +181,29 @@ func FuzzSecrets(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A source that is away is told from a query that fails whenever it is run.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+	for name, tt := range map[string]struct {
+		cause error
+		want  bool
+	}{
+		"marked":           {fmt.Errorf("chunk 1: %w", Away(errors.New("503"))), true},
+		"network":          {fmt.Errorf("connect: %w", refused), true},
+		"broken off":       {driver.ErrBadConn, true},
+		"statement":        {&QueryError{"it writes"}, false},
+		"other":            {errors.New("no such table"), false},
+		"took too long":    {&timeoutError{limit: time.Minute, cause: refused}, false},
+		"took its time up": {context.DeadlineExceeded, false},
+	} {
+		if got := newError("mailboxes", "sql", "PEOPLE", tt.cause, nil).Away; got != tt.want {
+			t.Errorf("%s: away %t", name, got)
+		}
+	}
+	if text := Away(refused).Error(); text != refused.Error() || !errors.Is(Away(refused), refused) {
+		t.Errorf("marked it is %q", text)
+	}
 }

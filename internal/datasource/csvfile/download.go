@@ -109,7 +109,7 @@ func (d *download) ask(ctx context.Context, cancel func()) (datasource.Rows, err
 		err = quoting.Err // it has the whole URL in its text
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the file cannot be asked for: %w", err)
+		return nil, datasource.Away(fmt.Errorf("the file cannot be asked for: %w", err))
 	}
 	if err := d.check(resp); err != nil {
 		_ = resp.Body.Close()
@@ -142,10 +142,14 @@ func (d *download) status(resp *http.Response) error {
 	if code := storageCode(resp); code != "" {
 		what += ", " + code
 	}
+	err := errors.New(what)
 	if advice := d.advice(resp.StatusCode); advice != "" {
-		return fmt.Errorf("%s: %s", what, advice)
+		err = fmt.Errorf("%s: %s", what, advice)
 	}
-	return errors.New(what)
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
+		return datasource.Away(err)
+	}
+	return err
 }
 
 // advice is what to look at after an answer with this status.

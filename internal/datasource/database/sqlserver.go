@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	mssql "github.com/microsoft/go-mssqldb"
+
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/statement"
 )
@@ -66,7 +68,7 @@ func (s *sqlServer) Query(ctx context.Context) (_ datasource.Rows, err error) {
 	done.add(db.Close)
 	conn, tx, err := s.begin(ctx, db, line)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the server: %w", because(ctx, err))
+		return nil, unconnected(fmt.Errorf("connect to the server: %w", because(ctx, err)))
 	}
 	done.add(func() error {
 		defer time.AfterFunc(closePatience, line.hangUp).Stop()
@@ -103,6 +105,16 @@ func (s *sqlServer) begin(ctx context.Context, db *sql.DB, line *line) (*sql.Con
 		return nil, nil, ended(ctx, err)
 	}
 	return conn, tx, nil
+}
+
+// unconnected marks the error of a server that does not answer. One that refuses to let
+// us in does.
+func unconnected(err error) error {
+	var answer mssql.Error
+	if errors.As(err, &answer) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return datasource.Away(err)
 }
 
 // ended names why a context ended where that is why err came about.

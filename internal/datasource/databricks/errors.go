@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
 )
 
 // longestMessage is how many characters of a message of the service are passed on.
@@ -21,13 +23,13 @@ func (c *client) unreached(ctx context.Context, whom string, err error) error {
 	}
 	var sign *signInError
 	if errors.As(err, &sign) {
-		return errors.New(c.clean(sign.Error()))
+		return datasource.Away(errors.New(c.clean(sign.Error())))
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	return fmt.Errorf("%s does not answer: %s", whom, c.clean(err.Error()))
+	return datasource.Away(fmt.Errorf("%s does not answer: %s", whom, c.clean(err.Error())))
 }
 
 // clean is a text of others, without what is secret and of a length that can be shown.
@@ -53,8 +55,15 @@ func (c *client) refused(status int, body []byte) error {
 	if json.Unmarshal(body, &said) == nil {
 		text = c.explain(said)
 	}
-	return fmt.Errorf("the workspace answered %d%s%s", status, text, advice[status])
+	err := fmt.Errorf("the workspace answered %d%s%s", status, text, advice[status])
+	if busy(status) {
+		return datasource.Away(err)
+	}
+	return err
 }
+
+// busy tells whether a status says that the same request may be answered later.
+func busy(status int) bool { return status == http.StatusTooManyRequests || status >= 500 }
 
 // explain is ": CODE: message", or nothing.
 func (c *client) explain(e serviceError) (text string) {

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/matoolkit/matoolkit/internal/datasource"
 )
 
 // link leads to a chunk in the storage of the workspace. Whoever has the address can
@@ -54,8 +56,12 @@ func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	}
 	if resp.StatusCode != http.StatusOK {
 		runtime.Drain(resp)
+		err := errors.New(c.clean(fmt.Sprintf("the storage of the workspace answered %d %s", resp.StatusCode, resp.Header.Get("x-ms-error-code"))))
+		if busy(resp.StatusCode) {
+			err = datasource.Away(err)
+		}
 		return nil, interruption{
-			error: errors.New(c.clean(fmt.Sprintf("the storage of the workspace answered %d %s", resp.StatusCode, resp.Header.Get("x-ms-error-code")))),
+			error: err,
 			// 403 is what an expired link gives in Azure; the API leaves it to the cloud.
 			link: resp.StatusCode < 500,
 		}
