@@ -1,0 +1,87 @@
+package runbook
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ChangeKind tells what became of a part of a runbook.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Added   ChangeKind = "added"
+	Removed ChangeKind = "removed"
+	Changed ChangeKind = "changed"
+	Moved   ChangeKind = "moved" // within its list, of phases or of steps
+)
+
+// Change is one difference between two runbooks.
+//
+// Path is where it is, such as phases[move].steps[copy].params.Mail: members of lists
+// are told by name. From and To are as the runbooks have it, parameters as JSON; empty
+// where a runbook does not have it. Of a phase, a step or a rollback as a whole they
+// tell what it is, in a few words; of one that was moved, which it came after and which
+// it comes after now.
+type Change struct {
+	Kind ChangeKind `json:"kind"`
+	Path string     `json:"path"`
+	From string     `json:"from,omitempty"`
+	To   string     `json:"to,omitempty"`
+}
+
+// Changes are the differences between two runbooks, in the order of the format and,
+// within a list, of the newer one. They are empty where both do the same, however they
+// are written.
+type Changes []Change
+
+var changeSigns = map[ChangeKind]string{Added: "+", Removed: "-", Changed: "~", Moved: ">"}
+
+// String is the change on one line. What is long is clipped to where it differs.
+func (c Change) String() string {
+	from, to := differing(oneLine(c.From), oneLine(c.To))
+	line := changeSigns[c.Kind] + " " + c.Path
+	switch {
+	case c.Kind == Moved:
+		return fmt.Sprintf("%s: %s, was %s", line, to, from)
+	case from == to && from != "":
+		return line + ": white space only"
+	case from != "" && to != "":
+		return fmt.Sprintf("%s: %s → %s", line, from, to)
+	case from+to == "":
+		return line
+	}
+	return line + ": " + from + to
+}
+
+// String is all changes, a line each.
+func (cs Changes) String() string {
+	var b strings.Builder
+	for _, c := range cs {
+		b.WriteString(c.String() + "\n")
+	}
+	return b.String()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// maxShown is how many characters of a value a line has.
+const maxShown = 60
+
+// differing clips two values. What both begin with is left out where the difference
+// would not be seen otherwise.
+func differing(from, to string) (string, string) {
+	f, t := []rune(from), []rune(to)
+	if len(f) <= maxShown && len(t) <= maxShown {
+		return from, to
+	}
+	same := 0
+	for same < len(f) && same < len(t) && f[same] == t[same] {
+		same++
+	}
+	const lead = maxShown / 4
+	if same = max(same-lead, 0); same < lead {
+		return clip(from), clip(to)
+	}
+	return "…" + clip(string(f[same:])), "…" + clip(string(t[same:]))
+}

@@ -1,0 +1,295 @@
+package runbook
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Compare tells what becomes of a runbook that is replaced by a newer one. Phases are
+// the same phase by name, and steps by name within their list, as they are for the
+// engine; a step that is in another phase now is removed from one and added to the
+// other.
+func Compare(old, newer *Runbook) Changes {
+	c := &comparison{}
+	c.field("name", old.Name, newer.Name)
+	c.field("description", old.Description, newer.Description)
+	c.source(old.DataSource, newer.DataSource)
+	c.quietHours(old.QuietHours, newer.QuietHours)
+	c.retry("retry", old.Retry, newer.Retry)
+	c.steps("init", old.Init, newer.Init)
+	c.phases(old.Phases, newer.Phases)
+	c.steps("on_member_removed", old.OnMemberRemoved, newer.OnMemberRemoved)
+	c.rollbacks(old.Rollbacks, newer.Rollbacks)
+	return c.found
+}
+
+type comparison struct{ found Changes }
+
+// field notes a field whose value, as text, is empty where it is absent.
+func (c *comparison) field(path, from, to string) {
+	kind := Changed
+	switch {
+	case from == to:
+		return
+	case from == "":
+		kind = Added
+	case to == "":
+		kind = Removed
+	}
+	c.found = append(c.found, Change{Kind: kind, Path: path, From: from, To: to})
+}
+
+func (c *comparison) source(from, to DataSource) {
+	const path = "data_source."
+	c.field(path+"type", from.Type, to.Type)
+	c.field(path+"connection", from.Connection, to.Connection)
+	c.field(path+"warehouse_id", from.WarehouseID, to.WarehouseID)
+	c.field(path+"query", from.Query, to.Query)
+	c.field(path+"primary_key", from.PrimaryKey, to.PrimaryKey)
+	c.field(path+"batch_time_column", from.BatchTimeColumn, to.BatchTimeColumn)
+	c.field(path+"batch_time", from.BatchTime, to.BatchTime)
+	c.field(path+"time_zone", from.TimeZone, to.TimeZone)
+	for _, p := range pair(from.MultiValued, to.MultiValued, func(m MultiValued) string { return m.Name }) {
+		c.field(path+"multi_valued_columns["+p.name+"]", p.from.Format, p.to.Format)
+	}
+	c.field(path+"timeout", durationText(from.Timeout), durationText(to.Timeout))
+	c.field(path+"removal_guard", percentText(from.RemovalGuard), percentText(to.RemovalGuard))
+}
+
+func (c *comparison) quietHours(from, to *QuietHours) {
+	if from == nil || to == nil {
+		c.field("quiet_hours", from.text(), to.text())
+		return
+	}
+	c.field("quiet_hours.time_zone", from.TimeZone, to.TimeZone)
+	c.field("quiet_hours.windows", windowsText(from.Windows), windowsText(to.Windows))
+}
+
+func (c *comparison) retry(path string, from, to *Retry) {
+	if from == nil || to == nil {
+		c.field(path, from.text(), to.text())
+		return
+	}
+	c.field(path+".max_retries", strconv.Itoa(from.MaxRetries), strconv.Itoa(to.MaxRetries))
+	c.field(path+".interval", durationText(from.Interval), durationText(to.Interval))
+	c.field(path+".backoff", from.backoff(), to.backoff())
+	c.field(path+".max_interval", durationText(from.MaxInterval), durationText(to.MaxInterval))
+	c.field(path+".jitter", percentText(float64(from.Jitter)), percentText(float64(to.Jitter)))
+}
+
+func (c *comparison) poll(path string, from, to *Poll) {
+	if from == nil || to == nil {
+		c.field(path, from.text(), to.text())
+		return
+	}
+	c.field(path+".interval", durationText(from.Interval), durationText(to.Interval))
+	c.field(path+".timeout", durationText(from.Timeout), durationText(to.Timeout))
+}
+
+func (c *comparison) phases(from, to []Phase) {
+	for _, p := range pair(from, to, func(p Phase) string { return p.Name }) {
+		path := "phases[" + p.name + "]"
+		if !whole(c, path, p, Phase.text) {
+			continue
+		}
+		c.field(path+".offset", p.from.Offset.String(), p.to.Offset.String())
+		c.field(path+".approval", approvalText(p.from.Approval), approvalText(p.to.Approval))
+		c.field(path+".require_success", percentText(p.from.RequireSuccess), percentText(p.to.RequireSuccess))
+		c.steps(path+".steps", p.from.Steps, p.to.Steps)
+		c.steps(path+".on_complete", p.from.OnComplete, p.to.OnComplete)
+	}
+}
+
+func (c *comparison) rollbacks(from, to map[string][]Step) {
+	for _, name := range keys(from, to) {
+		path := "rollbacks[" + name + "]"
+		before, was := from[name]
+		after, is := to[name]
+		if was && is {
+			c.steps(path, before, after)
+			continue
+		}
+		c.field(path, stepsText(before), stepsText(after))
+	}
+}
+
+func (c *comparison) steps(list string, from, to []Step) {
+	for _, p := range pair(from, to, func(s Step) string { return s.Name }) {
+		path := list + "[" + p.name + "]"
+		if whole(c, path, p, Step.text) {
+			c.step(path, p.from, p.to)
+		}
+	}
+}
+
+func (c *comparison) step(path string, from, to Step) {
+	c.field(path+".worker_id", from.WorkerID, to.WorkerID)
+	c.field(path+".function", from.Function, to.Function)
+	c.params(path+".params", from.Params, to.Params)
+	for _, name := range keys(from.OutputParams, to.OutputParams) {
+		c.field(path+".output_params."+name, from.OutputParams[name], to.OutputParams[name])
+	}
+	c.field(path+".on_failure", from.OnFailure, to.OnFailure)
+	c.poll(path+".poll", from.Poll, to.Poll)
+	c.retry(path+".retry", from.Retry, to.Retry)
+	c.field(path+".timeout", durationText(from.Timeout), durationText(to.Timeout))
+}
+
+// params compares parameters, and those within them, by name. A list is one value.
+func (c *comparison) params(path string, from, to map[string]any) {
+	for _, name := range keys(from, to) {
+		before, was := from[name]
+		after, is := to[name]
+		inner, mapped := before.(map[string]any)
+		if newer, both := after.(map[string]any); mapped && both && len(inner) > 0 && len(newer) > 0 {
+			c.params(path+"."+name, inner, newer)
+			continue
+		}
+		var texts [2]string
+		if was {
+			texts[0] = valueText(before)
+		}
+		if is {
+			texts[1] = valueText(after)
+		}
+		c.field(path+"."+name, texts[0], texts[1])
+	}
+}
+
+// whole notes what became of a phase or a step as a whole. It tells whether there is
+// one in both runbooks, so that their fields can be compared.
+func whole[T any](c *comparison, path string, p paired[T], text func(T) string) bool {
+	switch p.kind {
+	case Added:
+		c.found = append(c.found, Change{Kind: Added, Path: path, To: text(p.to)})
+		return false
+	case Removed:
+		c.found = append(c.found, Change{Kind: Removed, Path: path, From: text(p.from)})
+		return false
+	case Moved:
+		c.found = append(c.found, Change{Kind: Moved, Path: path, From: p.wasAfter, To: p.isAfter})
+	}
+	return true
+}
+
+// keys are the names that either has, sorted.
+func keys[V any](from, to map[string]V) []string {
+	all := slices.Concat(slices.Collect(maps.Keys(from)), slices.Collect(maps.Keys(to)))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// The texts of values, as the format writes them; empty for none.
+
+func (p Phase) text() string { return p.Offset.String() + ", " + stepsText(p.Steps) }
+
+func (s Step) text() string { return s.Function + " on " + s.WorkerID }
+
+func stepsText(steps []Step) string {
+	switch len(steps) {
+	case 0:
+		return ""
+	case 1:
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", len(steps))
+}
+
+func (r *Retry) text() string {
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf("max_retries %d", r.MaxRetries)
+	for _, part := range []struct{ name, value string }{
+		{"interval", durationText(r.Interval)},
+		{"backoff", r.Backoff},
+		{"max_interval", durationText(r.MaxInterval)},
+		{"jitter", percentText(float64(r.Jitter))},
+	} {
+		if part.value != "" {
+			text += ", " + part.name + " " + part.value
+		}
+	}
+	return text
+}
+
+// backoff is how the waits grow, also where it is left to the default.
+func (r *Retry) backoff() string { return cmp.Or(r.Backoff, BackoffFixed) }
+
+func (p *Poll) text() string {
+	if p == nil {
+		return ""
+	}
+	return "interval " + durationText(p.Interval) + ", timeout " + durationText(p.Timeout)
+}
+
+func (q *QuietHours) text() string {
+	if q == nil {
+		return ""
+	}
+	return windowsText(q.Windows) + " " + q.TimeZone
+}
+
+func windowsText(windows []Window) string {
+	var all []string
+	for _, w := range windows {
+		var days []string
+		for _, d := range w.Days {
+			days = append(days, dayNames[(int(d)+6)%7])
+		}
+		text := fmt.Sprintf("%02d:%02d-%02d:%02d", w.From/60, w.From%60, w.To/60, w.To%60)
+		if days != nil {
+			text = strings.Join(days, " ") + " " + text
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+func approvalText(required bool) string {
+	if required {
+		return approvalRequired
+	}
+	return ""
+}
+
+func percentText(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(share, 'f', -1, 64) + "%"
+}
+
+// durationText writes a duration in its largest whole unit.
+func durationText(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == 0:
+		return ""
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}
+
+// valueText is a parameter's value as JSON.
+func valueText(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprint(v) // Parse gives nothing that JSON does not have
+	}
+	return strings.TrimSpace(b.String())
+}

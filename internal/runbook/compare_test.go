@@ -1,0 +1,303 @@
+package runbook
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sample has a value in every field of the format, and more than one in every list.
+func sample() *Runbook {
+	step := func(name string) Step {
+		return Step{
+			Name: name, WorkerID: "w1", Function: "New", OnFailure: "undo", Timeout: time.Hour,
+			Params:       map[string]any{"Mail": "{{email}}", "Options": map[string]any{"Days": json.Number("3")}},
+			OutputParams: map[string]string{"UserId": "id"},
+			Poll:         &Poll{Interval: time.Minute, Timeout: 24 * time.Hour},
+			Retry:        &Retry{MaxRetries: 3, Interval: time.Second, Backoff: BackoffExponential, MaxInterval: time.Minute, Jitter: 10},
+		}
+	}
+	steps := func(names ...string) []Step {
+		var list []Step
+		for _, name := range names {
+			list = append(list, step(name))
+		}
+		return list
+	}
+	phase := func(name string) Phase {
+		return Phase{Name: name, Offset: 1440, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, OnComplete: steps("c")}
+	}
+	return &Runbook{
+		Name: "moves", Description: "d",
+		DataSource: DataSource{
+			Type: SourceDatabricks, Connection: "C", WarehouseID: "W", Query: "q", PrimaryKey: "email", BatchTimeColumn: "wave", BatchTime: BatchTimeImmediate,
+			TimeZone: "UTC", MultiValued: []MultiValued{{"groups", FormatJSONArray}}, Timeout: time.Minute, RemovalGuard: 20,
+		},
+		QuietHours: &QuietHours{TimeZone: "UTC", Windows: []Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
+		Retry:      &Retry{MaxRetries: 1, Interval: time.Minute, Backoff: BackoffExponential, MaxInterval: time.Hour, Jitter: 5},
+		Init:       steps("i", "j"),
+		Phases:     []Phase{phase("one"), phase("two"), phase("three")},
+
+		OnMemberRemoved: steps("r"),
+		Rollbacks:       map[string][]Step{"undo": steps("u"), "other": steps("o", "p")},
+	}
+}
+
+// identity are the fields that tell one item of a list from another: with another
+// name it is another item.
+var identity = []string{"Phase.Name", "Step.Name", "MultiValued.Name"}
+
+// mutation changes one value of a runbook.
+type mutation struct {
+	field string // type and field
+	apply func(*Runbook)
+}
+
+// mutations walks through the type of a runbook, so that no field of the format can be
+// forgotten: one change for each value that the sample holds.
+func mutations(t *testing.T) []mutation {
+	t.Helper()
+	var all []mutation
+	var walk func(field string, v reflect.Value, of func(*Runbook) reflect.Value)
+	walk = func(field string, v reflect.Value, of func(*Runbook) reflect.Value) {
+		if v.IsZero() {
+			t.Fatalf("the sample has no %s: give it one", field)
+		}
+		set := func(change func(reflect.Value)) {
+			all = append(all, mutation{field, func(rb *Runbook) { change(of(rb)) }})
+		}
+		switch v.Kind() {
+		case reflect.Pointer:
+			set(func(v reflect.Value) { v.SetZero() })
+			walk(field, v.Elem(), func(rb *Runbook) reflect.Value { return of(rb).Elem() })
+		case reflect.Struct:
+			for i := range v.NumField() {
+				walk(v.Type().Name()+"."+v.Type().Field(i).Name, v.Field(i), func(rb *Runbook) reflect.Value { return of(rb).Field(i) })
+			}
+		case reflect.Slice:
+			if v.Type().Elem().Kind() != reflect.Struct || v.Type().Elem() == reflect.TypeFor[Window]() && field != "QuietHours.Windows" {
+				set(func(v reflect.Value) { v.Set(v.Slice(0, v.Len()-1)) })
+				return
+			}
+			if field != "QuietHours.Windows" {
+				set(func(v reflect.Value) { v.Set(v.Slice(0, v.Len()-1)) })
+			}
+			for i := range v.Len() {
+				walk(field, v.Index(i), func(rb *Runbook) reflect.Value { return of(rb).Index(i) })
+			}
+		case reflect.Map:
+			for _, key := range v.MapKeys() {
+				set(func(v reflect.Value) { v.SetMapIndex(key, reflect.Value{}) })
+				if steps, ok := v.MapIndex(key).Interface().([]Step); ok {
+					for i := range steps {
+						walk(field, reflect.ValueOf(&steps[i]).Elem(), func(rb *Runbook) reflect.Value { return of(rb).MapIndex(key).Index(i) })
+					}
+					continue
+				}
+				changed := reflect.ValueOf("changed")
+				set(func(v reflect.Value) { v.SetMapIndex(key, changed) })
+			}
+		case reflect.String:
+			set(func(v reflect.Value) { v.SetString(v.String() + "x") })
+		case reflect.Bool:
+			set(func(v reflect.Value) { v.SetBool(!v.Bool()) })
+		case reflect.Float64:
+			set(func(v reflect.Value) { v.SetFloat(v.Float() + 0.25) })
+		case reflect.Int, reflect.Int64:
+			step := int64(1)
+			if v.Type() == reflect.TypeFor[time.Duration]() {
+				step = int64(time.Second)
+			}
+			set(func(v reflect.Value) { v.SetInt(v.Int() + step) })
+		default:
+			t.Fatalf("%s is a %s, which this test does not know", field, v.Kind())
+		}
+	}
+	walk("Runbook", reflect.ValueOf(sample()).Elem(), func(rb *Runbook) reflect.Value { return reflect.ValueOf(rb).Elem() })
+	return all
+}
+
+func TestEveryFieldThatChangesIsToldOnce(t *testing.T) {
+	t.Parallel()
+	all := mutations(t)
+	if len(all) < 200 {
+		t.Fatalf("only %d mutations", len(all))
+	}
+	for _, m := range all {
+		changed := sample()
+		m.apply(changed)
+		want := 1
+		if slices.Contains(identity, m.field) {
+			want = 2 // one item gone, another there
+		}
+		for _, cs := range []Changes{Compare(sample(), changed), Compare(changed, sample())} {
+			if len(cs) != want {
+				t.Errorf("%s: %d changes, want %d:\n%s", m.field, len(cs), want, cs)
+			}
+			for _, c := range cs {
+				if c.From == c.To || c.Path == "" || strings.Contains(c.String(), "\n") {
+					t.Errorf("%s: %+v", m.field, c)
+				}
+			}
+		}
+	}
+}
+
+func TestRunbookIsNoChangeToItself(t *testing.T) {
+	t.Parallel()
+	if cs := Compare(sample(), sample()); len(cs) > 0 {
+		t.Errorf("%s", cs)
+	}
+	for _, path := range []string{"testdata/changes/old.yaml", "testdata/changes/new.yaml", "testdata/contoso-mailbox-migration.yaml"} {
+		a, b := readRunbook(t, path), readRunbook(t, path)
+		if cs := Compare(a, b); len(cs) > 0 {
+			t.Errorf("%s: %s", path, cs)
+		}
+	}
+}
+
+func TestSeveralChangesAreToldTogether(t *testing.T) {
+	t.Parallel()
+	all := slices.DeleteFunc(mutations(t), func(m mutation) bool {
+		return !strings.HasPrefix(m.field, "DataSource.") || slices.Contains(identity, m.field) || m.field == "DataSource.MultiValued"
+	})
+	changed := sample()
+	for _, m := range all {
+		m.apply(changed)
+	}
+	if cs := Compare(sample(), changed); len(cs) != len(all) {
+		t.Errorf("%d changes of %d:\n%s", len(cs), len(all), cs)
+	}
+}
+
+// What is told of a list leads from the older to the newer one, whatever was done to it.
+func TestChangesOfAListLeadToTheNewerOne(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	list := func() []Phase {
+		names := strings.Split("abcdefghij", "")
+		r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		var phases []Phase
+		for _, n := range names[:r.IntN(len(names)+1)] {
+			phases = append(phases, Phase{Name: n})
+		}
+		return phases
+	}
+	names := func(phases []Phase) []string {
+		var all []string
+		for _, p := range phases {
+			all = append(all, p.Name)
+		}
+		return all
+	}
+	for range 2000 {
+		from, to := list(), list()
+		pairs := pair(from, to, func(p Phase) string { return p.Name })
+		var newer, stayed []string
+		kinds := map[ChangeKind]int{}
+		seen := map[string]int{}
+		for _, p := range pairs {
+			kinds[p.kind]++
+			seen[p.name]++
+			if p.kind != Removed {
+				newer = append(newer, p.name)
+			}
+			if p.kind == "" {
+				stayed = append(stayed, p.name)
+			}
+		}
+		if !slices.Equal(newer, names(to)) {
+			t.Fatalf("%v to %v: %v", names(from), names(to), pairs)
+		}
+		for _, n := range slices.Concat(names(from), names(to)) {
+			if seen[n] != 1 {
+				t.Fatalf("%v to %v: %q is told %d times", names(from), names(to), n, seen[n])
+			}
+		}
+		at := -1
+		for _, n := range stayed { // in the older order too
+			next := slices.Index(names(from), n)
+			if next <= at {
+				t.Fatalf("%v to %v: %q did not stay", names(from), names(to), n)
+			}
+			at = next
+		}
+		if want := longest(names(from), names(to)); kinds[""] != want {
+			t.Fatalf("%v to %v: %d stay, %d could", names(from), names(to), kinds[""], want)
+		}
+	}
+}
+
+// longest is the length of the longest common subsequence.
+func longest(a, b []string) int {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
+	row := make([]int, len(b)+1)
+	for i := range a {
+		corner := 0
+		for j := range b {
+			above := row[j+1]
+			if a[i] == b[j] {
+				row[j+1] = corner + 1
+			} else {
+				row[j+1] = max(row[j+1], row[j])
+			}
+			corner = above
+		}
+	}
+	return row[len(b)]
+}
+
+func TestChangesAsText(t *testing.T) {
+	t.Parallel()
+	older, newer := readRunbook(t, "testdata/changes/old.yaml"), readRunbook(t, "testdata/changes/new.yaml")
+	got := Compare(older, newer).String()
+	const golden = "testdata/changes/changes.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Without it the two would look the same.
+func TestLongTextIsClippedToWhereItDiffers(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("SELECT a, b\n", 100)
+	got := Change{Kind: Changed, Path: "data_source.query", From: long + "FROM x", To: long + "FROM y"}.String()
+	if !strings.Contains(got, "FROM x → …") || !strings.HasSuffix(got, "FROM y") || len(got) > 200 {
+		t.Errorf("%s", got)
+	}
+	if got := (Change{Kind: Changed, Path: "p", From: "a b", To: "a\n  b\n"}).String(); got != "~ p: white space only" {
+		t.Errorf("%s", got)
+	}
+	if got := (Change{Kind: Changed, Path: "p", From: "a" + long, To: "b" + long}).String(); !strings.Contains(got, "p: aSELECT") || !strings.Contains(got, "→ bSELECT") {
+		t.Errorf("%s", got)
+	}
+}
+
+func readRunbook(t *testing.T, path string) *Runbook {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rb, found := Parse(src)
+	if rb == nil {
+		t.Fatalf("%s: %v", path, found)
+	}
+	return rb
+}
