@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
@@ -27,7 +28,7 @@ func benchCommand() *cobra.Command {
 		Short: "Measure the whole system on this machine",
 		Long: `bench starts every part as a process of its own, with state on disk, and takes
 batches of no-op steps through them; the scheduler then looks at a data source of many
-people. docs/performance.md tells what it prints.`,
+people, and many people use the admin API at once. docs/performance.md tells what it prints.`,
 		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -41,9 +42,13 @@ people. docs/performance.md tells what it prints.`,
 		},
 	}
 	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
-	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "the sizes of batch to measure")
+	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "the sizes of batch to measure; 0 leaves them out")
 	cmd.Flags().IntVar(&c.ProtocolMembers, "protocol-members", 500, "members of the batches that retry, poll, rollback and removal are measured with; 0 leaves them out")
 	cmd.Flags().IntVar(&c.TickMembers, "tick-members", 10000, "rows of the data source that ticks of the scheduler are measured with; 0 leaves them out")
+	cmd.Flags().IntVar(&c.Load.Readers, "readers", 200, "people who read at once from the admin API under load; 0 leaves the load out")
+	cmd.Flags().IntVar(&c.Load.Writers, "writers", 20, "people who write at once under that load")
+	cmd.Flags().IntVar(&c.Load.Members, "load-members", 10000, "members of the batch that they read")
+	cmd.Flags().DurationVar(&c.Load.For, "load-for", 30*time.Second, "how long that load lasts")
 	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps of each member")
 	return cmd
 }

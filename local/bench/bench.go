@@ -24,10 +24,11 @@ import (
 // Config says what to measure and with which programs.
 type Config struct {
 	Matoolkit, Worker, App string // the executables and the staged app
-	Members                []int  // one run for each size of batch
+	Members                []int  // one run for each size of batch; 0 is none
 	ProtocolMembers        int    // of the batch that each protocol is measured with; 0: none is
 	Steps                  int    // of each member
 	TickMembers            int    // in the data source of the ticks that are measured; 0: none is
+	Load                   Load   // on the admin API
 	Token                  func(system.Endpoints) func(context.Context) (string, error)
 	Out                    io.Writer
 }
@@ -39,6 +40,9 @@ func Run(ctx context.Context, c Config) error {
 	t.AppendHeader(table.Row{"members", "steps", "seconds", "steps/s", "CPU ms/step", "reads/step", "writes/step", "messages/step", "KB written/step"})
 	var memory []string
 	for _, n := range c.Members {
+		if n == 0 {
+			continue
+		}
 		r, err := measure(ctx, c, straight(n, c.Steps))
 		if err != nil {
 			return fmt.Errorf("%d members: %w", n, err)
@@ -52,8 +56,10 @@ func Run(ctx context.Context, c Config) error {
 		})
 		memory = append(memory, fmt.Sprintf("%d members: %s", n, r.processes()))
 	}
-	t.Render()
-	fmt.Fprintln(c.Out, "\nCPU seconds and peak resident memory of each process:\n"+strings.Join(memory, "\n"))
+	if len(memory) > 0 {
+		t.Render()
+		fmt.Fprintln(c.Out, "\nCPU seconds and peak resident memory of each process:\n"+strings.Join(memory, "\n"))
+	}
 	if c.ProtocolMembers > 0 {
 		if err := protocols(ctx, c); err != nil {
 			return err
@@ -61,6 +67,11 @@ func Run(ctx context.Context, c Config) error {
 	}
 	if c.TickMembers > 0 {
 		if err := ticks(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.Load.Readers > 0 {
+		if err := MeasureLoad(ctx, c, c.Load); err != nil {
 			return err
 		}
 	}
@@ -129,6 +140,8 @@ type bed struct {
 	Config
 	dir       string
 	settings  []string // options of the host
+	people    bool     // many people call: this process signs them in
+	identity  *system.System
 	endpoints system.Endpoints
 	processes []*system.Process
 }
@@ -171,10 +184,18 @@ func (b *bed) file(name string) string { return filepath.Join(b.dir, name) }
 
 // start starts each part as a process, in the order in which they need each other.
 func (b *bed) start(ctx context.Context) error {
+	life := ctx // of what is started in this process
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	addresses := system.FreeAddresses()
 	for _, part := range system.AllParts() {
+		if b.people && part == system.Identity {
+			if err := b.startIdentity(life, addresses); err != nil {
+				return err
+			}
+			addresses = b.endpoints.Addresses
+			continue
+		}
 		endpoints := b.file(string(part) + ".json")
 		if err := os.Remove(endpoints); err != nil && !errors.Is(err, os.ErrNotExist) { // of a start before
 			return err
@@ -218,6 +239,10 @@ func (b *bed) stop() error {
 		errs = append(errs, b.processes[i].Stop(20*time.Second))
 	}
 	b.processes = nil
+	if b.identity != nil {
+		errs = append(errs, b.identity.Close())
+		b.identity = nil
+	}
 	return errors.Join(errs...)
 }
 
