@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type settings struct {
 	cosmosKey       string // on one machine; without it by identity
 
 	entraInstance string
-	entraTenant   string
+	entraTenants  []string // AzureAd__TenantId: one, or several with commas
 	entraClient   string
 	entraAudience string
 
@@ -54,7 +55,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		cosmosContainer:      r.or("COSMOS_CONTAINER", "matoolkit"),
 		cosmosKey:            lookup("COSMOS_KEY"),
 		entraInstance:        r.address("AzureAd__Instance"),
-		entraTenant:          r.guid("AzureAd__TenantId"),
+		entraTenants:         r.guids("AzureAd__TenantId"),
 		entraClient:          r.guid("AzureAd__ClientId"),
 		entraAudience:        lookup("AzureAd__Audience"),
 		caFile:               lookup("EXTRA_CA_FILE"),
@@ -136,6 +137,26 @@ func (r *reader) guid(name string) string {
 		r.wrong("%s is %q, not a GUID", name, value)
 	}
 	return value
+}
+
+// guids reads one GUID or several with commas between them, each once.
+func (r *reader) guids(name string) []string {
+	value := r.must(name)
+	if value == "" {
+		return nil
+	}
+	var all []string
+	for word := range strings.SplitSeq(value, ",") {
+		word = strings.ToLower(strings.TrimSpace(word))
+		switch {
+		case !guidForm.MatchString(word):
+			r.wrong("%s has %q, not a GUID; several stand with commas between them", name, word)
+		case slices.Contains(all, word):
+			r.wrong("%s has %q twice", name, word)
+		}
+		all = append(all, word)
+	}
+	return all
 }
 
 func (r *reader) level(name string) slog.Level {

@@ -3,6 +3,8 @@ package main
 import (
 	"log/slog"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,10 +34,10 @@ func TestSettingsAsTheyAreInAzure(t *testing.T) {
 	want := settings{
 		port: 1234, serviceBusNamespace: "ns.servicebus.windows.net",
 		cosmosEndpoint: "https://account.documents.azure.com:443/", cosmosDatabase: "matoolkit", cosmosContainer: "matoolkit",
-		entraInstance: "https://login.microsoftonline.com/", entraTenant: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01", entraClient: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02",
+		entraInstance: "https://login.microsoftonline.com/", entraTenants: []string{"7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01"}, entraClient: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02",
 		logLevel: slog.LevelInfo, functionTimeout: 10 * time.Minute,
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
@@ -53,6 +55,11 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"Cosmos with a key inside":    {"COSMOS_ENDPOINT", "https://user:pass@account.documents.azure.com", "not an https address"},
 		"no tenant":                   {"AzureAd__TenantId", "", "AzureAd__TenantId is missing"},
 		"a tenant that is a domain":   {"AzureAd__TenantId", "contoso.com", "not a GUID"},
+		"a comma too many":            {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01,", `has "", not a GUID`},
+		"a domain among tenants":      {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01,contoso.com", `has "contoso.com", not a GUID`},
+		"every tenant":                {"AzureAd__TenantId", "common", `has "common", not a GUID`},
+		"tenants with a semicolon":    {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01;7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02", "commas between them"},
+		"a tenant twice":              {"AzureAd__TenantId", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01, 7D5D6E9C-3f0a-4a54-9a39-5a1c7f0e1b01", `has "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01" twice`},
 		"a log level that is none":    {"LOG_LEVEL", "loud", "not debug, info, warn or error"},
 		"a timeout that is none":      {"AzureFunctionsJobHost__functionTimeout", "10m", "hh:mm:ss"},
 		"a timeout without any time":  {"AzureFunctionsJobHost__functionTimeout", "00:00:00", "hh:mm:ss"},
@@ -71,6 +78,17 @@ func TestSettingsThatAreRefused(t *testing.T) {
 				t.Errorf("a secret is in the error: %v", err)
 			}
 		})
+	}
+}
+
+func TestSeveralTenants(t *testing.T) {
+	t.Parallel()
+	environment := inAzure()
+	environment["AzureAd__TenantId"] = " 7D5D6E9C-3f0a-4a54-9a39-5a1c7f0e1b01 ,7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0f"
+	got, err := read(environment)
+	want := []string{"7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0f"}
+	if err != nil || !slices.Equal(got.entraTenants, want) {
+		t.Errorf("%q, %v", got.entraTenants, err)
 	}
 }
 

@@ -62,7 +62,7 @@ func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
 		return nil, err
 	}
 	verifier, err := signin.New(ctx, signin.Config{
-		Instance: s.entraInstance, TenantID: s.entraTenant, ClientID: s.entraClient, Audience: s.entraAudience, HTTPClient: client,
+		Instance: s.entraInstance, TenantIDs: s.entraTenants, ClientID: s.entraClient, Audience: s.entraAudience, HTTPClient: client,
 	})
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func newReal(t *testing.T) *real {
 	check(t, err)
 	t.Cleanup(func() { _ = sender.Close(context.Background()) })
 	verifier, err := signin.New(ctx, signin.Config{
-		Instance: r.entra.URL(), TenantID: entra.DefaultTenantID, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: r.entra.HTTPClient(),
+		Instance: r.entra.URL(), TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: r.entra.HTTPClient(),
 	})
 	check(t, err)
 	quiet := slog.New(slog.DiscardHandler)

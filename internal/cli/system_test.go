@@ -76,7 +76,7 @@ func newSystem(t *testing.T, approve string) *system {
 	s.app = app.New(app.Config{Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
 
 	verifier := must(signin.New(ctx, signin.Config{
-		Instance: s.entra.URL(), TenantID: entra.DefaultTenantID, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),
+		Instance: s.entra.URL(), TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),
 	}))
 	s.api = httptest.NewServer(adminhttp.New(adminhttp.Config{App: s.app, Verifier: verifier, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(s.api.Close)

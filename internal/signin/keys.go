@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -35,13 +36,14 @@ const (
 	maxDocumentBytes = 1 << 20
 )
 
-// keyStore is the tenant's signing keys and issuers, fetched when first needed.
+// keyStore is one tenant's signing keys and issuers, fetched when first needed.
 // It is the storage behind keyfunc; of the storage interface only reading one
 // key is changed.
 type keyStore struct {
 	jwkset.Storage // in memory
 	ctx            context.Context
 	config         Config
+	tenantID       string
 	fetches        singleflight.Group
 
 	mu       sync.Mutex
@@ -51,8 +53,8 @@ type keyStore struct {
 	failed   error // of the last try
 }
 
-func newKeyStore(ctx context.Context, config Config) *keyStore {
-	return &keyStore{Storage: jwkset.NewMemoryStorage(), ctx: ctx, config: config}
+func newKeyStore(ctx context.Context, config Config, tenantID string) *keyStore {
+	return &keyStore{Storage: jwkset.NewMemoryStorage(), ctx: ctx, config: config, tenantID: tenantID}
 }
 
 // issuers are those of the tenant's tokens, versions 2 and 1.
@@ -74,7 +76,7 @@ func (k *keyStore) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 	} else if age >= refreshAfter {
 		go func() {
 			if err := k.fetch(k.ctx, unknownKeyEvery); err != nil {
-				slog.Warn("sign-in keys not refreshed; the old ones stay in use", "error", err)
+				slog.Warn("sign-in keys not refreshed; the old ones stay in use", "tenant", k.tenantID, "error", err)
 			}
 		}()
 	}
@@ -148,9 +150,10 @@ func (k *keyStore) renew(now time.Time) error {
 
 // load reads both OpenID configurations of the tenant, for their issuers, and
 // the keys that the one of version 2 points to. Version 1 tokens are signed
-// with the same keys.
+// with the same keys. The issuers' hosts are the provider's to say: that of
+// version 1 is https://sts.windows.net in the public cloud.
 func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
-	base := k.config.Instance + "/" + k.config.TenantID
+	base := k.config.Instance + "/" + k.tenantID
 	var v1, v2 struct {
 		Issuer  string `json:"issuer"`
 		JWKSURI string `json:"jwks_uri"`
@@ -172,16 +175,14 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 	if err := group.Wait(); err != nil {
 		return nil, nil, err
 	}
-	for _, issuer := range []string{v1.Issuer, v2.Issuer} {
-		if !strings.Contains(strings.ToLower(issuer), k.config.TenantID) {
-			return nil, nil, fmt.Errorf("issuer %q is not one of tenant %s", issuer, k.config.TenantID)
-		}
+	if err := errors.Join(k.ours(v1.Issuer, "/"), k.ours(v2.Issuer, "/v2.0")); err != nil {
+		return nil, nil, err
 	}
 	var keys []jwkset.JWK
 	for _, entry := range set.Keys {
 		// The key set can hold keys for other issuers, such as the one of
 		// personal accounts. Such a key must not sign for this tenant.
-		if issuer := strings.ReplaceAll(entry.Issuer, "{tenantid}", k.config.TenantID); issuer != "" && issuer != v2.Issuer {
+		if issuer := strings.ReplaceAll(entry.Issuer, "{tenantid}", k.tenantID); issuer != "" && issuer != v2.Issuer {
 			continue
 		}
 		key, err := jwkset.NewJWKFromMarshal(entry.JWKMarshal, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
@@ -197,6 +198,14 @@ func (k *keyStore) load(ctx context.Context) ([]jwkset.JWK, []string, error) {
 		return nil, nil, fmt.Errorf("%s holds no RSA key for issuer %s", v2.JWKSURI, v2.Issuer)
 	}
 	return keys, []string{v2.Issuer, v1.Issuer}, nil
+}
+
+// ours refuses an issuer that is not this tenant's, whatever its host.
+func (k *keyStore) ours(issuer, suffix string) error {
+	if u, err := url.Parse(issuer); err != nil || u.Scheme != "https" || !strings.EqualFold(u.Path, "/"+k.tenantID+suffix) {
+		return fmt.Errorf("issuer %q is not one of tenant %s", issuer, k.tenantID)
+	}
+	return nil
 }
 
 func (k *keyStore) get(ctx context.Context, address string, into any) error {

@@ -34,6 +34,9 @@ type network struct {
 	rewrite func(body string) string
 	// hold, when set, keeps every request until it is closed.
 	hold chan struct{}
+	// cut is a tenant whose documents cannot be reached.
+	cut      string
+	redirect bool // every answer leads elsewhere
 }
 
 func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -51,8 +54,13 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, r.Context().Err()
 		}
 	}
-	if down {
+	if down || n.cut != "" && strings.Contains(r.URL.Path, n.cut) {
 		return nil, errors.New("network is down")
+	}
+	if n.redirect {
+		return &http.Response{
+			StatusCode: http.StatusFound, Header: http.Header{"Location": {r.URL.String() + "/elsewhere"}}, Body: http.NoBody, Request: r,
+		}, nil
 	}
 	// Plain http gets through here, so that only the verifier can refuse it.
 	r = r.Clone(r.Context())

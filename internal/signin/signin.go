@@ -10,17 +10,23 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/google/uuid"
 )
 
-// RoleAdmin is the app role that may change things.
-const RoleAdmin = "Admin"
+// The app roles of the admin API. Users need neither to read.
+const (
+	RoleAdmin  = "Admin"  // may change things
+	RoleReader = "Reader" // lets an application read
+)
+
+// guid is the one form that Entra ID writes them in: IDs are compared as text.
+var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // maxTokenBytes bounds what is parsed at all. Entra ID stays below 16 KB.
 const maxTokenBytes = 32 << 10
@@ -29,8 +35,9 @@ const maxTokenBytes = 32 << 10
 type Config struct {
 	// Instance is the authority, e.g. https://login.microsoftonline.com/.
 	Instance string
-	// TenantID is the GUID of the tenant; tokens of any other are refused.
-	TenantID string
+	// TenantIDs are the GUIDs of the tenants, one at least; tokens of any other are
+	// refused, and nothing is fetched for them.
+	TenantIDs []string
 	// ClientID is the GUID of the admin API's app registration.
 	ClientID string
 	// Audience is its Application ID URI; default api://{ClientID}. Tokens of
@@ -47,7 +54,9 @@ type Config struct {
 // Identity is a caller whose token was verified.
 type Identity struct {
 	// Name is what records of the caller's deeds show: preferred_username,
-	// else name, else the object ID, else "system".
+	// else name, else the object ID, else "system". Where tokens of several
+	// tenants are taken, the tenant's ID follows in brackets: people of two
+	// tenants can have the same name.
 	Name     string
 	ObjectID string
 	TenantID string
@@ -62,10 +71,17 @@ func (i Identity) Admin() bool { return slices.Contains(i.Roles, RoleAdmin) }
 
 // Verifier verifies access tokens. It is safe for concurrent use.
 type Verifier struct {
-	config Config
+	config  Config
+	tenants map[string]tenant // by ID, in lower case
+	parser  *jwt.Parser
+}
+
+// tenant is what tokens of one tenant are held to. Nothing of it is shared with
+// another: a key that signs for one tenant says nothing of the other's tokens, and
+// keys that cannot be had are missed by one tenant only.
+type tenant struct {
 	keys   *keyStore
 	keyFor keyfunc.Keyfunc
-	parser *jwt.Parser
 }
 
 // New checks the configuration and returns at once: the keys are fetched when
@@ -76,15 +92,18 @@ func New(ctx context.Context, config Config) (*Verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign-in: %w", err)
 	}
-	store := newKeyStore(ctx, config)
-	keyFor, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: store})
-	if err != nil {
-		return nil, fmt.Errorf("sign-in: %w", err)
+	tenants := map[string]tenant{}
+	for _, id := range config.TenantIDs {
+		store := newKeyStore(ctx, config, id)
+		keyFor, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: store})
+		if err != nil {
+			return nil, fmt.Errorf("sign-in: %w", err)
+		}
+		tenants[id] = tenant{store, keyFor}
 	}
 	return &Verifier{
-		config: config,
-		keys:   store,
-		keyFor: keyFor,
+		config:  config,
+		tenants: tenants,
 		parser: jwt.NewParser(
 			jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
 			jwt.WithTimeFunc(config.Now),
@@ -101,11 +120,22 @@ func (c Config) complete() (Config, error) {
 		return Config{}, fmt.Errorf("instance %q is not an https URL", c.Instance)
 	}
 	c.Instance = strings.TrimSuffix(c.Instance, "/")
-	if uuid.Validate(c.TenantID) != nil {
-		return Config{}, fmt.Errorf("tenant ID %q is not a GUID", c.TenantID)
+	if len(c.TenantIDs) == 0 {
+		return Config{}, errors.New("no tenant is named")
 	}
-	c.TenantID = strings.ToLower(c.TenantID)
-	if uuid.Validate(c.ClientID) != nil {
+	var tenants []string
+	for _, id := range c.TenantIDs {
+		lower := strings.ToLower(id)
+		if !guid.MatchString(id) {
+			return Config{}, fmt.Errorf("tenant ID %q is not a GUID", id)
+		}
+		if slices.Contains(tenants, lower) {
+			return Config{}, fmt.Errorf("tenant ID %q is named twice", id)
+		}
+		tenants = append(tenants, lower)
+	}
+	c.TenantIDs = tenants
+	if !guid.MatchString(c.ClientID) {
 		return Config{}, fmt.Errorf("client ID %q is not a GUID", c.ClientID)
 	}
 	if c.Audience == "" {
@@ -114,6 +144,10 @@ func (c Config) complete() (Config, error) {
 	if c.HTTPClient == nil {
 		c.HTTPClient = http.DefaultClient
 	}
+	// Keys come from where they were asked for, and from nowhere else.
+	client := *c.HTTPClient
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.HTTPClient = &client
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -144,13 +178,17 @@ func (v *Verifier) Verify(ctx context.Context, authorizationHeader string) (Iden
 		return Identity{}, err
 	}
 	var c claims
-	if _, err := v.parser.ParseWithClaims(token, &c, v.key(ctx)); err != nil {
+	if _, err := v.parser.ParseWithClaims(token, &c, v.key(ctx, &c)); err != nil {
 		return Identity{}, refusal(err)
 	}
 	if err := v.check(c); err != nil {
 		return Identity{}, err
 	}
-	return c.identity(), nil
+	identity := c.identity()
+	if len(v.tenants) > 1 {
+		identity.Name += " (" + identity.TenantID + ")"
+	}
+	return identity, nil
 }
 
 // bearer takes the token out of the header. The scheme is compared without
@@ -167,32 +205,56 @@ func bearer(header string) (string, error) {
 	return token, nil
 }
 
-// key finds the key that a token says it was signed with. A token that names
-// none is refused, rather than tried against every key.
-func (v *Verifier) key(ctx context.Context) jwt.Keyfunc {
+// key finds the key that a token says it was signed with, among those of the tenant
+// that it says it is of: what it says otherwise is believed only if such a key
+// verifies it. A token that names no key is refused, rather than tried against every
+// key, and one of a tenant that is none of ours before anything is fetched.
+func (v *Verifier) key(ctx context.Context, c *claims) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
 		if id, _ := token.Header["kid"].(string); id == "" {
 			return nil, errors.New("the header names no key")
 		}
-		return v.keyFor.KeyfuncCtx(ctx)(token)
+		t, ok := v.tenants[strings.ToLower(c.TenantID)]
+		if !ok {
+			return nil, otherTenant(fmt.Errorf("tid %q", c.TenantID))
+		}
+		return t.keyFor.KeyfuncCtx(ctx)(token)
 	}
 }
 
-// check holds a token whose signature is good to our tenant and application.
+func otherTenant(cause error) *Error {
+	return invalid("the token was issued by another tenant", cause)
+}
+
+// check holds a token whose signature is good to our application and to the tenant
+// whose key signed it.
 func (v *Verifier) check(c claims) error {
+	issuers := v.tenants[strings.ToLower(c.TenantID)].keys.issuers()
 	switch {
-	case !slices.Contains(v.keys.issuers(), c.Issuer):
-		return invalid("the token was issued by another tenant", fmt.Errorf("issuer %q", c.Issuer))
-	case !strings.EqualFold(c.TenantID, v.config.TenantID):
-		return invalid("the token was issued by another tenant", fmt.Errorf("tid %q", c.TenantID))
+	case !slices.Contains(issuers, c.Issuer):
+		return otherTenant(fmt.Errorf("issuer %q", c.Issuer))
 	case len(c.Audience) != 1 || !v.isAudience(c.Audience[0]):
 		return invalid("the token is for another application", fmt.Errorf("aud %q", c.Audience))
-	case c.Scope == "" && len(c.Roles) == 0:
+	case c.Scope == "" && !c.isApp():
+		// Without a scope it is not an access token: an ID token, which tells an
+		// application who signed in, can be for the same one and have roles too.
+		return forbidden("the token carries no scope of this application")
+	case c.isApp() && !slices.Contains(c.Roles, RoleAdmin) && !slices.Contains(c.Roles, RoleReader):
 		// Any application of the tenant can get a token for any API. Only an
-		// assigned role, or a user's consent, makes it a token for this one.
-		return &Error{Kind: ErrForbidden, Reason: "the token carries neither a scope nor a role of this application"}
+		// assigned role makes it a token for this one.
+		return forbidden("an application needs the app role " + RoleReader + " or " + RoleAdmin)
 	}
 	return nil
+}
+
+func forbidden(reason string) *Error { return &Error{Kind: ErrForbidden, Reason: reason} }
+
+// isApp reports whether an application called on its own behalf. idtyp is an
+// optional claim of version 2; without it, a token that is about its own service
+// principal and has no scope is an application's.
+func (c claims) isApp() bool {
+	return c.Scope == "" && (c.IdentityType == "app" ||
+		c.IdentityType == "" && c.ObjectID != "" && c.Subject == c.ObjectID)
 }
 
 func (v *Verifier) isAudience(audience string) bool {
@@ -212,22 +274,19 @@ func (c claims) identity() Identity {
 	return Identity{
 		Name:     name,
 		ObjectID: c.ObjectID,
-		TenantID: c.TenantID,
+		TenantID: strings.ToLower(c.TenantID),
 		Roles:    c.Roles,
-		// idtyp is an optional claim of version 2; without it, a token that is
-		// about its own service principal and has no scope is an application's.
-		IsApp: c.IdentityType == "app" ||
-			c.IdentityType == "" && c.Scope == "" && c.ObjectID != "" && c.Subject == c.ObjectID,
+		IsApp:    c.isApp(),
 	}
 }
 
 // refusal turns the parser's error into ours. Only a reason of our own words
 // goes to the caller.
 func refusal(err error) *Error {
-	var unavailable *Error
+	var ours *Error
 	switch {
-	case errors.As(err, &unavailable):
-		return unavailable
+	case errors.As(err, &ours):
+		return ours
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return invalid("the token has expired", err)
 	case errors.Is(err, jwt.ErrTokenNotValidYet):

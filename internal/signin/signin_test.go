@@ -52,7 +52,7 @@ func directory(version int) entra.Config {
 func verifierConfig(server *entra.Server) signin.Config {
 	return signin.Config{
 		Instance:   server.URL() + "/",
-		TenantID:   entra.DefaultTenantID,
+		TenantIDs:  []string{entra.DefaultTenantID},
 		ClientID:   entra.DefaultAdminAPIClientID,
 		Audience:   entra.DefaultAdminAPIAudience,
 		HTTPClient: server.HTTPClient(),
@@ -149,7 +149,6 @@ func TestIdentities(t *testing.T) {
 		"user without a user name":             {v2, without(v2, "preferred_username"), "Avery Admin", true, false},
 		"user without any name":                {v2, without(v2, "preferred_username", "name"), entra.DefaultAdminObjectID, true, false},
 		"user without anything":                {v2, without(v2, "preferred_username", "name", "oid"), "system", true, false},
-		"user with roles and no scope":         {v2, without(v2, "scp"), entra.DefaultAdminUPN, true, false},
 		"lower-case scheme, spaces, version 2": {v2, "  " + userToken(t, v2, entra.DefaultAdminUPN) + " ", entra.DefaultAdminUPN, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,6 +205,11 @@ func TestRefusedTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	noRole["roles"] = []string{"Task.Write"}
+	otherRoleToken, err := server.IssueToken(noRole)
+	if err != nil {
+		t.Fatal(err)
+	}
 	now := time.Now()
 	const elsewhere = "11111111-1111-1111-1111-111111111111"
 
@@ -224,7 +228,7 @@ func TestRefusedTokens(t *testing.T) {
 		"roles of another shape":  {spoiled("roles", "Admin"), signin.ErrInvalid, "malformed"},
 
 		"claims changed under the signature": {
-			"Bearer " + strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"roles":["Admin"]}`)) + "." + strings.Split(good, ".")[2],
+			"Bearer " + strings.Split(good, ".")[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"roles":["Admin"],"tid":"`+entra.DefaultTenantID+`"}`)) + "." + strings.Split(good, ".")[2],
 			signin.ErrInvalid, "signature",
 		},
 		"signed with another key":           {signed(jwt.SigningMethodRS256, strangeKey, kid), signin.ErrInvalid, "signature"},
@@ -234,20 +238,22 @@ func TestRefusedTokens(t *testing.T) {
 		"the public key as a shared secret": {signed(jwt.SigningMethodHS256, publicKeyPEM(t, serverKey), kid), signin.ErrInvalid, "signature"},
 		"another RSA algorithm":             {signed(jwt.SigningMethodPS256, serverKey, kid), signin.ErrInvalid, "signature"},
 
-		"expired":                     {spoiled("exp", now.Add(-2*time.Minute).Unix()), signin.ErrInvalid, "expired"},
-		"no expiry":                   {spoiled("exp", nil), signin.ErrInvalid, "claims"},
-		"not valid yet":               {spoiled("nbf", now.Add(2*time.Minute).Unix()), signin.ErrInvalid, "not valid yet"},
-		"no start":                    {spoiled("nbf", nil), signin.ErrInvalid, "claims"},
-		"for another API":             {"Bearer " + otherAPI, signin.ErrInvalid, "another application"},
-		"for the CLI (an ID token)":   {spoiled("aud", entra.DefaultCLIClientID), signin.ErrInvalid, "another application"},
-		"for nobody":                  {spoiled("aud", nil), signin.ErrInvalid, "another application"},
-		"for two":                     {spoiled("aud", []string{entra.DefaultAdminAPIClientID, elsewhere}), signin.ErrInvalid, "another application"},
-		"another tenant":              {spoiled("tid", elsewhere), signin.ErrInvalid, "another tenant"},
-		"no tenant":                   {spoiled("tid", nil), signin.ErrInvalid, "another tenant"},
-		"another tenant's issuer":     {spoiled("iss", server.URL()+"/"+elsewhere+"/v2.0"), signin.ErrInvalid, "another tenant"},
-		"a made-up issuer":            {spoiled("iss", "https://evil.example/"+entra.DefaultTenantID+"/v2.0"), signin.ErrInvalid, "another tenant"},
-		"no issuer":                   {spoiled("iss", nil), signin.ErrInvalid, "another tenant"},
-		"an application without role": {"Bearer " + noRoleToken, signin.ErrForbidden, "neither a scope nor a role"},
+		"expired":                        {spoiled("exp", now.Add(-2*time.Minute).Unix()), signin.ErrInvalid, "expired"},
+		"no expiry":                      {spoiled("exp", nil), signin.ErrInvalid, "claims"},
+		"not valid yet":                  {spoiled("nbf", now.Add(2*time.Minute).Unix()), signin.ErrInvalid, "not valid yet"},
+		"no start":                       {spoiled("nbf", nil), signin.ErrInvalid, "claims"},
+		"for another API":                {"Bearer " + otherAPI, signin.ErrInvalid, "another application"},
+		"for the CLI (an ID token)":      {spoiled("aud", entra.DefaultCLIClientID), signin.ErrInvalid, "another application"},
+		"for nobody":                     {spoiled("aud", nil), signin.ErrInvalid, "another application"},
+		"for two":                        {spoiled("aud", []string{entra.DefaultAdminAPIClientID, elsewhere}), signin.ErrInvalid, "another application"},
+		"another tenant":                 {spoiled("tid", elsewhere), signin.ErrInvalid, "another tenant"},
+		"no tenant":                      {spoiled("tid", nil), signin.ErrInvalid, "another tenant"},
+		"another tenant's issuer":        {spoiled("iss", server.URL()+"/"+elsewhere+"/v2.0"), signin.ErrInvalid, "another tenant"},
+		"a made-up issuer":               {spoiled("iss", "https://evil.example/"+entra.DefaultTenantID+"/v2.0"), signin.ErrInvalid, "another tenant"},
+		"no issuer":                      {spoiled("iss", nil), signin.ErrInvalid, "another tenant"},
+		"an application without role":    {"Bearer " + noRoleToken, signin.ErrForbidden, "needs the app role Reader or Admin"},
+		"an application of another role": {"Bearer " + otherRoleToken, signin.ErrForbidden, "needs the app role Reader or Admin"},
+		"who signed in to the application (an ID token)": {spoiled("scp", nil), signin.ErrForbidden, "carries no scope"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -303,12 +309,17 @@ func TestConfigsThatCannotWork(t *testing.T) {
 	for name, spoil := range map[string]func(*signin.Config){
 		"plain http":                 func(c *signin.Config) { c.Instance = "http://login.example/" },
 		"no instance":                func(c *signin.Config) { c.Instance = "" },
-		"a domain in place of an ID": func(c *signin.Config) { c.TenantID = "contoso.onmicrosoft.com" },
-		"any tenant":                 func(c *signin.Config) { c.TenantID = "common" },
-		"no client ID":               func(c *signin.Config) { c.ClientID = "" },
-		"an audience as client ID":   func(c *signin.Config) { c.ClientID = entra.DefaultAdminAPIAudience },
+		"no tenant":                  func(c *signin.Config) { c.TenantIDs = nil },
+		"a domain in place of an ID": func(c *signin.Config) { c.TenantIDs = []string{"contoso.onmicrosoft.com"} },
+		"any tenant":                 func(c *signin.Config) { c.TenantIDs = []string{"common"} },
+		"a GUID in braces":           func(c *signin.Config) { c.TenantIDs = []string{"{" + entra.DefaultTenantID + "}"} },
+		"one tenant twice": func(c *signin.Config) {
+			c.TenantIDs = []string{entra.DefaultTenantID, strings.ToUpper(entra.DefaultTenantID)}
+		},
+		"no client ID":             func(c *signin.Config) { c.ClientID = "" },
+		"an audience as client ID": func(c *signin.Config) { c.ClientID = entra.DefaultAdminAPIAudience },
 	} {
-		config := signin.Config{Instance: "https://login.example/", TenantID: entra.DefaultTenantID, ClientID: entra.DefaultAdminAPIClientID}
+		config := signin.Config{Instance: "https://login.example/", TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID}
 		spoil(&config)
 		if _, err := signin.New(t.Context(), config); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -41,6 +41,10 @@ type Tenant struct {
 	// Applications are clients, resources, or both.
 	Applications []Application
 	Users        []User
+	// OwnKeys signs the tenant's tokens with keys that no other tenant has. The
+	// real service has one set of keys for all tenants of a cloud; with their own,
+	// it shows whether a verifier keeps tenants apart.
+	OwnKeys bool
 }
 
 // Application is an app registration together with its service principal.

@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -39,10 +40,38 @@ type keyring struct {
 	keys []signingKey
 }
 
-func loadKeyring(dir string) (*keyring, error) {
+// loadKeyrings returns the keys of the tenants that have their own, by tenant ID, and
+// under the empty ID those of all others.
+func loadKeyrings(dir string, tenants []Tenant) (map[string]*keyring, error) {
+	rings := map[string]*keyring{}
+	var err error
+	if rings[""], err = loadKeyring(dir, signingKeyFile); err != nil {
+		return nil, err
+	}
+	for _, t := range tenants {
+		if !t.OwnKeys {
+			continue
+		}
+		if rings[t.ID], err = loadKeyring(dir, t.ID+"-"+signingKeyFile); err != nil {
+			return nil, err
+		}
+	}
+	return rings, nil
+}
+
+// keysOf is what the tenant's tokens are signed with.
+func (s *Server) keysOf(tenantID string) *keyring {
+	if own, ok := s.keys[strings.ToLower(tenantID)]; ok {
+		return own
+	}
+	return s.keys[""]
+}
+
+// loadKeyring reads the keys in a file of dir, or makes a first one.
+func loadKeyring(dir, file string) (*keyring, error) {
 	ring := &keyring{}
 	if dir != "" {
-		ring.path = filepath.Join(dir, signingKeyFile)
+		ring.path = filepath.Join(dir, file)
 		data, err := os.ReadFile(ring.path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -15,12 +15,16 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{tenant}/v2.0/.well-known/openid-configuration", s.inTenant(s.openIDConfiguration))
 	mux.HandleFunc("GET /{tenant}/.well-known/openid-configuration", s.inTenant(s.openIDConfigurationV1))
 	mux.HandleFunc("GET /{tenant}/discovery/v2.0/keys", s.inTenant(func(w http.ResponseWriter, r *http.Request, t Tenant) {
-		writeJSON(w, http.StatusOK, s.keys.document(s.issuer(t, 2)))
+		writeJSON(w, http.StatusOK, s.keysOf(t.ID).document(s.issuer(t, 2)))
 	}))
-	// Version 1 publishes one key set for all tenants.
+	// Version 1 publishes one key set for all tenants; a tenant with its own keys has
+	// one of its own.
 	mux.HandleFunc("GET /common/discovery/keys", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, http.StatusOK, s.keys.document(""))
+		writeJSON(w, http.StatusOK, s.keysOf("").document(""))
 	})
+	mux.HandleFunc("GET /{tenant}/discovery/keys", s.inTenant(func(w http.ResponseWriter, r *http.Request, t Tenant) {
+		writeJSON(w, http.StatusOK, s.keysOf(t.ID).document(""))
+	}))
 	mux.HandleFunc("GET /common/discovery/instance", s.instanceDiscovery)
 	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/token", s.inTenant(s.token))
 	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/devicecode", s.inTenant(s.deviceCode))
@@ -73,9 +77,13 @@ func (s *Server) openIDConfiguration(w http.ResponseWriter, _ *http.Request, t T
 // openIDConfigurationV1 says what verifiers of version 1 tokens need. No token
 // endpoint is named, because version 1 requests are not served.
 func (s *Server) openIDConfigurationV1(w http.ResponseWriter, _ *http.Request, t Tenant) {
+	keys := s.url + "/common/discovery/keys"
+	if t.OwnKeys {
+		keys = s.url + "/" + t.ID + "/discovery/keys"
+	}
 	writeJSON(w, http.StatusOK, map[string]any{
 		"issuer":                                s.issuer(t, 1),
-		"jwks_uri":                              s.url + "/common/discovery/keys",
+		"jwks_uri":                              keys,
 		"subject_types_supported":               []string{"pairwise"},
 		"id_token_signing_alg_values_supported": []string{"RS256"},
 	})

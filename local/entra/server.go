@@ -18,7 +18,7 @@ import (
 type Server struct {
 	config     Config
 	authority  *authority
-	keys       *keyring
+	keys       map[string]*keyring // see keysOf
 	refreshKey []byte
 	devices    *deviceCodes
 	assertions *usedAssertions
@@ -76,7 +76,7 @@ func (s *Server) load() (tls.Certificate, error) {
 	if s.authority, err = loadAuthority(dir); err != nil {
 		return tls.Certificate{}, err
 	}
-	if s.keys, err = loadKeyring(dir); err != nil {
+	if s.keys, err = loadKeyrings(dir, s.config.Tenants); err != nil {
 		return tls.Certificate{}, err
 	}
 	if s.refreshKey, err = loadRefreshKey(dir); err != nil {
@@ -121,6 +121,13 @@ func (s *Server) HTTPClient() *http.Client {
 	}}
 }
 
-// RotateKeys makes a new signing key the current one. The key before it is
-// still published and verifies; the one before that is forgotten.
-func (s *Server) RotateKeys() error { return s.keys.rotate() }
+// RotateKeys makes a new signing key the current one, in every tenant. The key before
+// it is still published and verifies; the one before that is forgotten.
+func (s *Server) RotateKeys() error {
+	for _, ring := range s.keys {
+		if err := ring.rotate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

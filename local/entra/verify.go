@@ -48,7 +48,7 @@ func (s *Server) VerifyClaims(token, audience string) (Claims, error) {
 	var claims accessClaims
 	_, err := jwt.ParseWithClaims(token, &claims, func(token *jwt.Token) (any, error) {
 		id, _ := token.Header["kid"].(string)
-		key, ok := s.keys.public(id)
+		key, ok := s.keysOf(claims.TenantID).public(id)
 		if !ok {
 			return nil, fmt.Errorf("no published key has the ID %q", id)
 		}
