@@ -344,8 +344,67 @@ func (s *system) publish() {
 		return
 	}
 	e := engine.VersionPublished{Version: version, Rerun: s.pick(2) == 0, RerunInit: s.pick(2) == 0}
+	before := encode(s.batch)
+	foreseen, err := engine.Foresee(&s.batch, rb, e, s.now)
+	if err != nil || encode(s.batch) != before {
+		s.fail("%T was not only foreseen: %v", e, err)
+	}
+	past := slices.Clone(s.batch.Phases)
 	d, err := s.decide(engine.State{Batch: &s.batch, Runbook: rb}, e)
 	s.batchDecision(d, err, e)
+	s.cameAbout(foreseen, version, past)
+}
+
+// cameAbout fails unless a new version did to the batch, which had these executions
+// before, what was foreseen.
+func (s *system) cameAbout(foreseen engine.Succession, version int, past []engine.Phase) {
+	if followed := s.batch.Version == version; followed != (foreseen.Stays == "") {
+		s.fail("batch %+v followed version %d: %v, foreseen %+v", s.batch, version, followed, foreseen)
+	}
+	var got engine.Succession
+	if got.Stays = foreseen.Stays; got.Stays == "" {
+		got.Ends = s.batch.CompletedAt != nil
+		begun := map[string]bool{}
+		for i, was := range past {
+			is := s.batch.Phases[i]
+			switch {
+			case was.Kind == engine.KindRemoval:
+			case was.Status == engine.PhasePending && is.Status == engine.PhaseSuperseded:
+				got.Superseded = append(got.Superseded, was.Name)
+			case is.Status == engine.PhaseDispatched:
+				got.UnderWay = append(got.UnderWay, was.Name)
+			}
+			if was.DispatchedAt != nil {
+				begun[string(was.Kind)+was.Name] = true
+			}
+		}
+		for _, is := range s.batch.Phases[len(past):] {
+			again := begun[string(is.Kind)+is.Name]
+			switch {
+			case is.Status == engine.PhaseSkipped:
+				got.Skipped = append(got.Skipped, is.Name)
+			case is.Status != engine.PhasePending:
+				s.fail("version %d made %+v", version, is)
+			case is.Kind == engine.KindInit:
+				got.Init, got.InitAgain = true, again
+			case again:
+				got.Again = append(got.Again, is.Name)
+			default:
+				got.Pending = append(got.Pending, is.Name)
+			}
+		}
+	}
+	if encode(got) != encode(foreseen) {
+		s.fail("version %d: foreseen %s, came about %s in %s", version, encode(foreseen), encode(got), encode(s.batch))
+	}
+	for kind, told := range map[string]bool{
+		"stays": foreseen.Stays != "", "ends": foreseen.Ends, "under way": foreseen.UnderWay != nil, "superseded": foreseen.Superseded != nil,
+		"skipped": foreseen.Skipped != nil, "again": foreseen.Again != nil, "pending": foreseen.Pending != nil, "init": foreseen.Init, "init again": foreseen.InitAgain,
+	} {
+		if told {
+			s.foreseen[kind] = true
+		}
+	}
 }
 
 // tick is the scheduler's: it takes up what is due and what was left behind.

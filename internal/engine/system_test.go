@@ -42,15 +42,16 @@ type system struct {
 	mail     []letter
 	past     []letter // delivered, to come again
 	passed   map[string]bool
-	pure     bool // every decision is checked to change nothing that it is given
-	patient  bool // workers succeed, and nobody intervenes
+	foreseen map[string]bool // what was foreseen of new versions, by kind
+	pure     bool            // every decision is checked to change nothing that it is given
+	patient  bool            // workers succeed, and nobody intervenes
 	tasks    int
 }
 
 func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail func(string, ...any)) *system {
 	s := &system{
 		fail: fail, pick: pick, runbooks: runbooks, now: now, members: map[int]engine.Member{}, runs: map[place]engine.Run{},
-		shards: map[sheet]engine.Shard{}, jobs: map[string]bool{}, passed: map[string]bool{},
+		shards: map[sheet]engine.Shard{}, jobs: map[string]bool{}, passed: map[string]bool{}, foreseen: map[string]bool{},
 	}
 	var start *time.Time
 	if pick(2) == 0 {

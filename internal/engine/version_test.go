@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"maps"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -423,4 +425,37 @@ func TestBatchThatEndedOnceStaysWithItsVersion(t *testing.T) {
 	c := crowd{t: t, b: f.batch, rb: f.rb}
 	c.wantBatch(engine.BatchActive)
 	c.wantStale(engine.VersionPublished{Version: 4, Rerun: true})
+}
+
+// Each storm holds what is foreseen of a version to what comes about.
+func TestWhatAVersionDoesIsForeseen(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 7))
+	runbooks := allVersions(t)
+	seen := map[string]bool{}
+	for range 400 {
+		s := newSystem(runbooks, random.IntN, t.Fatalf)
+		s.live()
+		maps.Copy(seen, s.foreseen)
+	}
+	for _, kind := range []string{"stays", "ends", "under way", "superseded", "skipped", "again", "pending", "init", "init again"} {
+		if !seen[kind] {
+			t.Errorf("no batch had %q foreseen", kind)
+		}
+	}
+}
+
+func TestWhyABatchStaysWithItsVersionIsForeseen(t *testing.T) {
+	t.Parallel()
+	for reason, b := range map[string]engine.Batch{
+		"it is being cancelled":                          {Version: 1, Status: engine.BatchCancelling},
+		"it has ended (completed)":                       {Version: 1, Status: engine.BatchCompleted},
+		"it had ended, and only a retry opened it again": {Version: 1, Status: engine.BatchActive, Ended: true},
+		"it follows version 2 already":                   {Version: 2, Status: engine.BatchActive},
+	} {
+		s, err := engine.Foresee(&b, read(t, prepared), engine.VersionPublished{Version: 2, Rerun: true, RerunInit: true}, now)
+		if err != nil || s.Stays != reason || s.Pending != nil {
+			t.Errorf("%+v, %v; want %q", s, err, reason)
+		}
+	}
 }
