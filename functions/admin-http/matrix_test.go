@@ -1,0 +1,291 @@
+package adminhttp_test
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/golang-jwt/jwt/v5"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+// level is what a route demands of its caller, and what a caller brings.
+type level int
+
+const (
+	anonymous level = iota
+	reader
+	admin
+)
+
+// demands is what every route demands. A route that is not here fails the test, and so
+// does one here that is none.
+var demands = map[string]level{
+	"GET /api/health":                              anonymous,
+	"GET /api/openapi.json":                        reader,
+	"GET /api/runbooks":                            reader,
+	"POST /api/runbooks":                           admin,
+	"GET /api/runbooks/:name":                      reader,
+	"GET /api/runbooks/:name/versions":             reader,
+	"GET /api/runbooks/:name/versions/:version":    reader,
+	"DELETE /api/runbooks/:name/versions/:version": admin,
+	"GET /api/runbooks/:name/template":             reader,
+	"GET /api/runbooks/:name/automation":           reader,
+	"PUT /api/runbooks/:name/automation":           admin,
+	"POST /api/runbooks/:name/query/preview":       admin,
+	"GET /api/batches":                             reader,
+	"POST /api/batches":                            admin,
+	"GET /api/batches/:id":                         reader,
+	"GET /api/batches/:id/members":                 reader,
+	"POST /api/batches/:id/members":                admin,
+	"DELETE /api/batches/:id/members/:memberId":    admin,
+	"GET /api/batches/:id/phases":                  reader,
+	"POST /api/batches/:id/phases/:phase/approve":  admin,
+	"GET /api/batches/:id/steps":                   reader,
+	"POST /api/batches/:id/steps/:stepId/skip":     admin,
+	"POST /api/batches/:id/steps/:stepId/done":     admin,
+	"GET /api/batches/:id/report":                  reader,
+	"GET /api/batches/:id/removals":                reader,
+	"POST /api/batches/:id/removals/confirm":       admin,
+	"POST /api/batches/:id/removals/discard":       admin,
+	"GET /api/batches/:id/audit":                   reader,
+	"POST /api/batches/:id/advance":                admin,
+	"POST /api/batches/:id/cancel":                 admin,
+	"POST /api/batches/:id/pause":                  admin,
+	"POST /api/batches/:id/resume":                 admin,
+	"POST /api/batches/:id/retry":                  admin,
+	"GET /api/messages/unprocessed":                reader,
+	"GET /api/messages/unprocessed/:id":            admin,
+	"POST /api/messages/unprocessed/:id/replay":    admin,
+	"POST /api/messages/unprocessed/:id/discard":   admin,
+}
+
+const (
+	fabrikamID   = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0f" // the other tenant of ours
+	elsewhereID  = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bff" // none of ours
+	noRoleUPN    = "guest@contoso.onmicrosoft.com"
+	appReaderID  = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf2"
+	appAdminID   = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf1"
+	appNoRoleID  = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf3"
+	invalidToken = `Bearer error="invalid_token", error_description="`
+)
+
+// matrixDirectory is three tenants, each with keys of its own.
+func matrixDirectory(t *testing.T) entra.Config {
+	config := entra.DefaultConfig()
+	config.Addr, config.DataDir = "127.0.0.1:0", t.TempDir()
+	own := &config.Tenants[0]
+	own.OwnKeys = true
+	own.Users = append(own.Users, entra.User{UPN: noRoleUPN, Name: "Gail Guest", ObjectID: appNoRoleID})
+	for id, roles := range map[string][]string{appAdminID: {entra.RoleAdmin}, appReaderID: {entra.RoleReader}, appNoRoleID: nil} {
+		own.Applications = append(own.Applications, entra.Application{
+			ClientID: id, Name: id, Secrets: []string{secret}, Roles: map[string][]string{entra.DefaultAdminAPIClientID: roles},
+		})
+	}
+	for id, domain := range map[string]string{fabrikamID: "fabrikam.example", elsewhereID: "elsewhere.example"} {
+		other := entra.DefaultConfig().Tenants[0]
+		other.ID, other.Domain, other.OwnKeys = id, domain, true
+		for i := range other.Users {
+			name, _, _ := strings.Cut(other.Users[i].UPN, "@")
+			other.Users[i].UPN = name + "@" + domain
+		}
+		config.Tenants = append(config.Tenants, other)
+	}
+	return config
+}
+
+// caller is a header and what becomes of it: the level it brings, or the refusal.
+type caller struct {
+	header    string
+	level     level
+	status    int
+	error     string
+	challenge string
+}
+
+// callers are those that there can be, by name.
+func callers(t *testing.T, server *entra.Server, dataDir string) map[string]caller {
+	t.Helper()
+	must := func(token string, err error) string {
+		check(t, err)
+		return token
+	}
+	user := func(upn string) string { return must(server.IssueUserToken(upn, entra.DefaultAdminAPIScope)) }
+	application := func(id string) string { return must(server.IssueAppToken(id, entra.DefaultAdminAPIScope)) }
+	good := user(entra.DefaultAdminUPN)
+	claims := func(changed map[string]any) map[string]any {
+		claims := segment(t, good, 1)
+		maps.Copy(claims, changed)
+		return claims
+	}
+	key := tenantKey(t, dataDir, entra.DefaultTenantID)
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	check(t, err)
+	shared := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})
+	named := map[string]any{"kid": segment(t, good, 0)["kid"]}
+	signed := func(method jwt.SigningMethod, key any, header map[string]any) string {
+		token := jwt.NewWithClaims(method, jwt.MapClaims(claims(nil)))
+		maps.Copy(token.Header, header)
+		return must(token.SignedString(key))
+	}
+	parts := strings.Split(good, ".")
+	other := strings.Split(user(entra.DefaultReaderUPN), ".")
+	now := time.Now()
+
+	missing := func(header string) caller {
+		return caller{header, 0, http.StatusUnauthorized, "unauthenticated", "Bearer"}
+	}
+	invalid := func(token, reason string) caller {
+		return caller{"Bearer " + token, 0, http.StatusUnauthorized, "unauthenticated", invalidToken + reason + `"`}
+	}
+	allowed := func(token string, l level) caller { return caller{header: "Bearer " + token, level: l} }
+	const badSignature = "the token's signature cannot be verified"
+	return map[string]caller{
+		"no token":       missing(""),
+		"another scheme": missing("Basic dXNlcjpwYXNz"),
+		"garbage":        invalid("garbage", "the token is malformed"),
+		"bad signature":  invalid(parts[0]+"."+parts[1]+"."+other[2], badSignature),
+		"wrong audience": invalid(must(server.IssueUserToken(entra.DefaultAdminUPN, "https://graph.microsoft.com/.default")), "the token is for another application"),
+		"wrong tenant":   invalid(user("admin@elsewhere.example"), "the token was issued by another tenant"),
+		"our tenant's ID under another tenant of ours' key": invalid(must(server.IssueTokenOf(fabrikamID, claims(nil))), badSignature),
+		"our tenant's ID under a strange tenant's key":      invalid(must(server.IssueTokenOf(elsewhereID, claims(nil))), badSignature),
+		"another tenant of ours' issuer under our key":      invalid(must(server.IssueToken(claims(map[string]any{"iss": server.URL() + "/" + fabrikamID + "/v2.0"}))), "the token was issued by another tenant"),
+		"expired":                    invalid(must(server.IssueToken(claims(map[string]any{"exp": now.Add(-time.Hour).Unix()}))), "the token has expired"),
+		"not yet valid":              invalid(must(server.IssueToken(claims(map[string]any{"nbf": now.Add(time.Hour).Unix()}))), "the token is not valid yet"),
+		"alg none":                   invalid(signed(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, named), badSignature),
+		"HS256 with the public key":  invalid(signed(jwt.SigningMethodHS256, shared, named), badSignature),
+		"no kid":                     invalid(signed(jwt.SigningMethodRS256, key, nil), badSignature),
+		"application without a role": {"Bearer " + application(appNoRoleID), 0, http.StatusForbidden, "forbidden", `Bearer error="insufficient_scope", error_description="an application needs the app role Reader or Admin"`},
+
+		"reader":                            allowed(user(entra.DefaultReaderUPN), reader),
+		"user without a role":               allowed(user(noRoleUPN), reader),
+		"administrator":                     allowed(good, admin),
+		"signed with our key":               allowed(signed(jwt.SigningMethodRS256, key, named), admin),
+		"reader of the other tenant":        allowed(user("reader@fabrikam.example"), reader),
+		"administrator of the other tenant": allowed(user("admin@fabrikam.example"), admin),
+		"application that reads":            allowed(application(appReaderID), reader),
+		"application that administers":      allowed(application(appAdminID), admin),
+	}
+}
+
+// Every route, called by everyone: those who may get its answer, the others are
+// refused in the way that is theirs, and nothing is done for them. Tokens, keys and
+// discovery are those of the local identity provider, over TLS.
+func TestEveryRouteByEveryCaller(t *testing.T) {
+	t.Parallel()
+	directory := matrixDirectory(t)
+	server := start(t, func() (*entra.Server, error) { return entra.Start(t.Context(), directory) })
+	verifier, err := signin.New(t.Context(), signin.Config{
+		Instance: server.URL(), TenantIDs: []string{entra.DefaultTenantID, fabrikamID},
+		ClientID: entra.DefaultAdminAPIClientID, HTTPClient: server.HTTPClient(),
+	})
+	check(t, err)
+	api := func() (http.Handler, *recorder) {
+		r := &recorder{health: app.Health{Status: "ok"}}
+		return adminhttp.New(adminhttp.Config{App: r, Verifier: verifier, Log: slog.New(slog.DiscardHandler)}), r
+	}
+
+	handler, _ := api()
+	var names []string
+	for _, r := range handler.(interface{ Routes() gin.RoutesInfo }).Routes() {
+		names = append(names, r.Method+" "+r.Path)
+	}
+	if want := slices.Sorted(maps.Keys(demands)); !slices.Equal(slices.Sorted(slices.Values(names)), want) {
+		t.Fatalf("the routes are\n%s\nand the table has\n%s", strings.Join(slices.Sorted(slices.Values(names)), "\n"), strings.Join(want, "\n"))
+	}
+
+	all := callers(t, server, directory.DataDir)
+	for _, name := range names {
+		good := goodRequest(t, name)
+		for who, c := range all {
+			handler, calls := api()
+			request := httptest.NewRequest(good.method, good.path, strings.NewReader(good.request.body))
+			if good.media != "" {
+				request.Header.Set("Content-Type", good.media)
+			}
+			if c.header != "" {
+				request.Header.Set("Authorization", c.header)
+			}
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, request)
+
+			want := caller{status: good.status}
+			switch {
+			case demands[name] == anonymous:
+			case c.status != 0:
+				want = c
+			case c.level < demands[name]:
+				want = caller{status: http.StatusForbidden, error: "forbidden"}
+			}
+			if w.Code != want.status {
+				t.Errorf("%s, %s: status %d, want %d: %s", name, who, w.Code, want.status, w.Body)
+				continue
+			}
+			if got := w.Header().Get("WWW-Authenticate"); got != want.challenge {
+				t.Errorf("%s, %s: WWW-Authenticate is %s, want %s", name, who, got, want.challenge)
+			}
+			if want.error == "" {
+				continue
+			}
+			if p := problem(t, w); p.Error != want.error {
+				t.Errorf("%s, %s: error %q, want %q", name, who, p.Error, want.error)
+			}
+			if calls.calls != nil {
+				t.Errorf("%s, %s: a refused request reached %q", name, who, calls.calls)
+			}
+		}
+	}
+}
+
+// goodRequest is one that the route grants, out of those that there are for every
+// route, with what it answers.
+func goodRequest(t *testing.T, name string) route {
+	t.Helper()
+	method, path, _ := strings.Cut(name, " ")
+	address := regexp.MustCompile("^" + regexp.MustCompile(`:\w+`).ReplaceAllString(path, "[^/]+") + `(\?.*)?$`)
+	for _, r := range routes(t) {
+		if r.method == method && address.MatchString(r.path) {
+			return r
+		}
+	}
+	return route{request: request{method: method, path: path}, status: http.StatusOK} // health and document
+}
+
+// segment decodes the header (0) or the claims (1) of a token.
+func segment(t *testing.T, token string, i int) map[string]any {
+	t.Helper()
+	data, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[i])
+	check(t, err)
+	fields := map[string]any{}
+	check(t, json.Unmarshal(data, &fields))
+	return fields
+}
+
+// tenantKey is the key that the server with this directory signs a tenant's tokens with.
+func tenantKey(t *testing.T, dataDir, tenantID string) *rsa.PrivateKey {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dataDir, tenantID+"-signing-keys.pem"))
+	check(t, err)
+	block, _ := pem.Decode(data)
+	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	check(t, err)
+	return key
+}
