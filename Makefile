@@ -21,7 +21,7 @@ GRAPH := ./worker ./worker/graph
 # few seeds; all of them are run without it.
 SIMULATION := ./internal/app/simulation
 
-.PHONY: help build stage demo up test soak soak-storm soak-simulation bench lint
+.PHONY: help build stage demo up test soak soak-storm soak-simulation fuzz bench lint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,20 @@ soak-storm:
 # Random runbooks through the use cases under faults, in one process.
 soak-simulation:
 	@$(PLAIN) go test -trimpath -vet=off $(SIMULATION) -run '^TestSoak$$' -count 1 -v -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
+
+# For how long "make fuzz" tries each target, such as FUZZ=30s.
+FUZZ ?= 30s
+
+# Only packages whose tests have a target are compiled. What is found is kept in the
+# package's testdata/fuzz, where the ordinary tests try it ever after.
+fuzz: ## try every fuzz target for FUZZ=30s, one after the other
+	@failed=0; for dir in $$(grep -rl --include '*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
+		targets=$$(go test -vet=off -list '^Fuzz' "$$dir") || { echo "$$targets"; exit 1; }; \
+		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
+			echo "== $$dir $$target"; \
+			go test -vet=off -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) "$$dir" || failed=1; \
+		done; \
+	done; exit $$failed
 
 bench: stage ## measure the system; docs/performance.md tells what the figures mean
 	bin/matoolkit local bench
