@@ -71,6 +71,10 @@ type Message struct {
 // Caller is who asks for something.
 type Caller struct {
 	Name string
+	// Key is what the caller calls this request (Idempotency-Key). Asked for again by the
+	// same key, in the same place, it does nothing twice; empty for no such promise. Only
+	// CreateBatch, AddMembers and PublishRunbook heed it.
+	Key string
 }
 
 // Health tells whether what the system stands on can be reached.

@@ -297,7 +297,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	}
 	if len(people) > 0 {
 		var view AddedView
-		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, known, &view); err != nil {
+		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, known, nil, &view); err != nil {
 			return err
 		}
 		s.app.log.Info("members added", "BatchId", b.Doc.ID, "added", view.Added)

@@ -27,6 +27,7 @@ type AddedView struct {
 	Added    int       `json:"added"`
 	Present  []string  `json:"present,omitempty"` // keys that were members already; they are left as they are
 	Warnings []string  `json:"warnings,omitempty"`
+	Replayed bool      `json:"-"` // it had been asked for by this key before
 }
 
 // PublishOptions say what a new version does to the batches that are under way.

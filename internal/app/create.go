@@ -8,6 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -23,13 +24,41 @@ type sequence struct {
 }
 
 // CreateBatch makes a manual batch of the members in a CSV, under the runbook's
-// active version. Nothing is made unless every row is good. Errors: CodeInvalid
-// with every bad row, CodeNotFound, CodeTooLarge, CodeUnavailable.
+// active version. Nothing is made unless every row is good. Asked again by the same
+// key, it goes on with the batch that was begun, or answers with it as it stands.
+// Errors: CodeInvalid with every bad row, CodeNotFound, CodeKeyReused, CodeTooLarge,
+// CodeUnavailable.
 func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte) (BatchView, error) {
 	if len(csv) > roster.MaxBytes {
 		return BatchView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", len(csv), roster.MaxBytes)
 	}
-	version, rb, err := a.active(ctx, runbookName)
+	for {
+		view, err := a.createBatch(ctx, by, runbookName, csv)
+		if errors.Is(err, store.ErrExists) && by.Key != "" && ctx.Err() == nil {
+			continue // the same request has just begun elsewhere: this one joins it
+		}
+		if err != nil {
+			return BatchView{}, a.outward(err)
+		}
+		return view, nil
+	}
+}
+
+func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv []byte) (BatchView, error) {
+	content := digest(runbookName, string(csv))
+	asked, err := a.named(ctx, by, store.PartitionBatches, content)
+	if err != nil {
+		return BatchView{}, err
+	}
+	begun := asked.ETag != ""
+	if !begun {
+		version, _, err := a.active(ctx, runbookName)
+		if err != nil {
+			return BatchView{}, err
+		}
+		asked.Doc = request{By: by.Name, Content: content, At: a.now().UTC(), Version: version.Version}
+	}
+	rb, err := a.runbook(ctx, runbookName, asked.Doc.Version)
 	if err != nil {
 		return BatchView{}, err
 	}
@@ -37,33 +66,97 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	if len(bad) > 0 {
 		return BatchView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no batch was created", plural(len(bad), "problem")), Problems: csvProblems(bad)}
 	}
+	b, there, err := a.made(ctx, asked)
+	if err != nil {
+		return BatchView{}, err
+	}
+	if !there {
+		b, there, err = a.makeBatch(ctx, by, asked, rb, rows)
+		if err != nil {
+			return BatchView{}, err
+		}
+	}
+	if err := a.list(ctx, &b); err != nil { // it is there: to fail would be to have it made twice
+		a.log.Warn("batch is not listed until the next tick", "BatchId", b.ID, "error", err)
+	}
+	a.log.Info("batch created", "BatchId", b.ID, "runbook", runbookName, "members", len(rows), "by", by.Name, "again", begun || there)
+	view := batchView(b)
+	view.Warnings, view.Replayed = warnings, begun || there
+	return view, nil
+}
+
+// made gives the batch of a request, where it has been made.
+func (a *App) made(ctx context.Context, asked store.Item[request]) (engine.Batch, bool, error) {
+	if asked.ETag == "" {
+		return engine.Batch{}, false, nil
+	}
+	b, err := orNone(store.Read[engine.Batch](ctx, a.store, store.BatchKey(asked.Doc.Batch)))
+	return b.Doc, b.ETag != "", err
+}
+
+// makeBatch makes the batch of a request, or goes on with it. The number is taken, and
+// the batch listed as in the making, first; the batch itself is written last: what dies
+// half-way is a number that never shows. Whoever goes on with it has the same number,
+// version and time, and so writes the same. It tells whether somebody else has made it
+// meanwhile. It fails with ErrExists where somebody else has just begun with the request.
+func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request], rb *runbook.Runbook, rows []roster.Row) (b engine.Batch, there bool, err error) {
 	keys := make([]string, len(rows))
 	for i, row := range rows {
 		keys[i] = row.Key
 	}
-	if err := a.notElsewhere(ctx, rb, 0, keys); err != nil {
-		return BatchView{}, a.outward(err)
+	id := asked.Doc.Batch
+	if err := a.notElsewhere(ctx, rb, id, keys); err != nil {
+		return b, false, err
 	}
-	// The number is taken, and the batch listed as in the making, first; the batch
-	// itself is written last: what dies half-way is a number that never shows.
-	id, err := a.reserve(ctx, entry{BatchView: BatchView{RunbookName: runbookName, IsManual: true}}, nil)
+	line := entry{BatchView: BatchView{RunbookName: rb.Name, IsManual: true}}
+	if id == 0 {
+		id, err = a.reserve(ctx, line, a.naming(by, asked.Doc))
+	} else {
+		err = a.relist(ctx, id, line)
+	}
 	if err != nil {
-		return BatchView{}, a.outward(err)
+		return b, false, err
 	}
-	b := engine.NewBatch(id, rb, version.Version, len(rows), nil, by.Name, a.now())
+	b = engine.NewBatch(id, rb, asked.Doc.Version, len(rows), nil, by.Name, asked.Doc.At)
 	if err := a.writeMembers(ctx, b, rows); err != nil {
-		return BatchView{}, a.outward(err)
+		return b, false, err
 	}
-	if _, err := a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(id, auditRecord{At: a.now(), By: by.Name, Action: "create"})); err != nil {
-		return BatchView{}, a.outward(err)
+	_, err = a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(id, auditRecord{At: a.now(), By: by.Name, Action: "create"}))
+	if errors.Is(err, store.ErrExists) {
+		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
+		return fresh.Doc, true, err
 	}
-	if err := a.list(ctx, &b); err != nil { // it is there: to fail would be to have it made twice
-		a.log.Warn("batch is not listed until the next tick", "BatchId", id, "error", err)
+	return b, false, err
+}
+
+// naming is what stores a request with the number of its batch; nil where it has no key.
+func (a *App) naming(by Caller, r request) func(id int) []store.Op {
+	if by.Key == "" {
+		return nil
 	}
-	a.log.Info("batch created", "BatchId", id, "runbook", runbookName, "members", len(rows), "by", by.Name)
-	view := batchView(b)
-	view.Warnings = warnings
-	return view, nil
+	return func(id int) []store.Op {
+		r.Batch = id
+		return []store.Op{store.Create(by.request(store.PartitionBatches), r)}
+	}
+}
+
+// relist lists a batch as in the making that was begun some time ago: the tick gives up
+// such a line in the end.
+func (a *App) relist(ctx context.Context, id int, line entry) error {
+	line.ID, line.DetectedAt, line.Creating = id, a.now().UTC(), true
+	for {
+		listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+		if err != nil || listed.ETag != "" && !listed.Doc.Creating { // it has just been made
+			return err
+		}
+		write := store.Create(store.EntryKey(id), line)
+		if listed.ETag != "" {
+			write = store.Replace(store.EntryKey(id), line, listed.ETag)
+		}
+		if _, err = a.store.Commit(ctx, write); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
 }
 
 // reserve takes the next batch number, for the line that lists the batch as in the
@@ -93,40 +186,59 @@ func (a *App) reserve(ctx context.Context, line entry, more func(id int) []store
 	}
 }
 
+// writeMembers writes the members of a batch that is being made. They are written in
+// their order, so that those who are there already, of whoever began with it before or
+// is at it as well, are the first; they are left as they are.
 func (a *App) writeMembers(ctx context.Context, b engine.Batch, rows []roster.Row) error {
-	for len(rows) > 0 {
+	for done := 0; done < len(rows); {
+		part := rows[done:]
+		part = part[:sized(part, store.MaxOperations, func(r roster.Row) map[string]json.RawMessage { return r.Data })]
 		var ops []store.Op
-		first := b.Members - len(rows) + 1
-		for i, row := range rows[:min(len(rows), store.MaxOperations)] {
+		for i, row := range part {
 			m := engine.Member{
-				ID: first + i, Page: engine.PageOf(first + i), Key: row.Key, Data: row.Data,
+				ID: done + i + 1, Page: engine.PageOf(done + i + 1), Key: row.Key, Data: row.Data,
 				Status: engine.MemberActive, AddedAt: b.DetectedAt,
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.ID, m.ID), m))
 		}
-		for _, part := range bySize(ops, 1<<20, func(i int) int { return size(rows[i].Data) }) {
-			if _, err := a.store.Commit(ctx, part...); err != nil {
-				return fmt.Errorf("members: %w", err)
+		_, err := a.store.Commit(ctx, ops...)
+		if errors.Is(err, store.ErrExists) {
+			if done, err = a.lastMember(ctx, b.ID); err == nil {
+				continue
 			}
 		}
-		rows = rows[len(ops):]
+		if err != nil {
+			return fmt.Errorf("members: %w", err)
+		}
+		done += len(part)
 	}
 	return nil
 }
 
-// bySize cuts operations into commits that stay below the service's limit of 2 MB.
-func bySize(ops []store.Op, most int, size func(i int) int) [][]store.Op {
-	var parts [][]store.Op
-	start, total := 0, 0
-	for i := range ops {
-		n := size(i) + 512
-		if i > start && total+n > most {
-			parts = append(parts, ops[start:i])
-			start, total = i, 0
-		}
-		total += n
+// lastMember is the highest number that a member of a batch has.
+func (a *App) lastMember(ctx context.Context, batch int) (int, error) {
+	last, _, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(batch), "SELECT * FROM c WHERE c.type = 'member' ORDER BY c.id DESC", nil, 1, "")
+	if err != nil {
+		return 0, err
 	}
-	return append(parts, ops[start:])
+	if len(last) == 0 {
+		return 0, fmt.Errorf("batch %d has members that cannot be found", batch)
+	}
+	return last[0].Doc.ID, nil
+}
+
+// sized is how many of the rows can be written at once: at most so many, and fewer where
+// they would come near the 2 MB that the service takes.
+func sized[R any](rows []R, most int, data func(R) map[string]json.RawMessage) int {
+	const limit = 1 << 20
+	total := 0
+	rows = rows[:min(len(rows), most)]
+	for i, row := range rows {
+		if total += size(data(row)) + 512; total > limit && i > 0 {
+			return i
+		}
+	}
+	return len(rows)
 }
 
 func size(data map[string]json.RawMessage) int {

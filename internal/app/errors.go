@@ -14,6 +14,7 @@ const (
 	CodeNotFound    Code = "not_found"   // 404
 	CodeConflict    Code = "conflict"    // the state does not allow it: 409
 	CodeChanged     Code = "changed"     // it is no longer as the caller wanted it to be: 412
+	CodeKeyReused   Code = "key_reused"  // the caller's key belongs to a request with other content: 422
 	CodeTooLarge    Code = "too_large"   // 413
 	CodeUnavailable Code = "unavailable" // the store or the bus is away: 503, try again
 	CodeInternal    Code = "internal"    // 500

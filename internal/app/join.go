@@ -21,8 +21,10 @@ const maxAdded = 10_000
 // its phases in order and take part in the later ones. Nobody is added unless every
 // row is good. Those whose key is a member's already are left as they are, so that
 // what was cut short can be asked for again; somebody who was removed is added anew.
-// Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict, CodeTooLarge,
-// CodeUnavailable.
+// Asked again by the same key, it goes on where it stopped and adds nobody anew who was
+// removed in between; what has been done to the end is only told again.
+// Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict, CodeKeyReused,
+// CodeTooLarge, CodeUnavailable.
 func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) (AddedView, error) {
 	if len(csv) > roster.MaxBytes {
 		return AddedView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", len(csv), roster.MaxBytes)
@@ -31,7 +33,16 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 	if err != nil {
 		return AddedView{}, a.outward(err)
 	}
-	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
+	content := digest(string(csv))
+	asked, err := a.named(ctx, by, store.BatchPartition(batch), content)
+	if err != nil {
+		return AddedView{}, a.outward(err)
+	}
+	begun := asked.ETag != ""
+	if !begun {
+		asked.Doc = request{By: by.Name, Content: content, At: a.now().UTC(), Version: b.Doc.Version}
+	}
+	rb, err := a.runbook(ctx, b.Doc.Runbook, asked.Doc.Version)
 	if err != nil {
 		return AddedView{}, a.outward(err)
 	}
@@ -42,18 +53,27 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 	if len(rows) > maxAdded {
 		return AddedView{}, fail(CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(rows), maxAdded)
 	}
-	people, keys := make([]newcomer, len(rows)), make([]string, len(rows))
+	people := make([]newcomer, len(rows))
 	for i, row := range rows {
-		people[i], keys[i] = newcomer{Key: row.Key, Data: row.Data}, row.Key
+		people[i] = newcomer{Key: row.Key, Data: row.Data}
+	}
+	view := AddedView{Warnings: warnings, Replayed: begun}
+	var note *addition
+	if by.Key != "" {
+		note = newAddition(by, batch, asked, people)
+		people = note.left()
+	}
+	keys := make([]string, len(people))
+	for i, p := range people {
+		keys[i] = p.Key
 	}
 	if err := a.notElsewhere(ctx, rb, batch, keys); err != nil {
 		return AddedView{}, a.outward(err)
 	}
-	view := AddedView{Warnings: warnings}
-	if err := a.join(ctx, by, b, people, false, &view); err != nil {
+	if err := a.join(ctx, by, b, people, false, note, &view); err != nil {
 		return AddedView{}, a.outward(err)
 	}
-	a.log.Info("members added", "BatchId", batch, "added", view.Added, "present", len(view.Present), "by", by.Name)
+	a.log.Info("members added", "BatchId", batch, "added", view.Added, "present", len(view.Present), "by", by.Name, "again", begun)
 	return view, nil
 }
 
@@ -65,12 +85,18 @@ type newcomer struct {
 	Hash string
 }
 
-// join adds people a page at a time, each in one write with the batch that counts
-// it. Who of them is a member already is looked for, unless that is known of the batch
-// at this ETag; and again when somebody else has changed it, who may have added the same
-// people.
-func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, known bool, view *AddedView) error {
+// join adds people a page at a time, each in one write with the batch that counts it,
+// and with the note of how far a named request has come; nil for none. Who of them is a
+// member already is looked for, unless that is known of the batch at this ETag; and
+// again when somebody else has changed it, who may have added the same people.
+func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, known bool, note *addition, view *AddedView) error {
 	for first := true; ; first = false {
+		if note != nil && !first {
+			if err := note.look(ctx, a); err != nil { // after the batch was read, whose pages it goes by
+				return err
+			}
+			rows = note.left()
+		}
 		if !known || !first {
 			fresh, err := a.newcomers(ctx, b.Doc.ID, rows, view, first)
 			if err != nil {
@@ -78,10 +104,13 @@ func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], r
 			}
 			rows = fresh
 		}
+		if note != nil && note.item.ETag == "" && first {
+			note.found(view.Present)
+		}
 		for len(rows) > 0 {
 			n := pageOfRows(rows)
-			next, err := a.joinPage(ctx, by, b, rows[:n])
-			if errors.Is(err, store.ErrChanged) {
+			next, err := a.joinPage(ctx, by, b, rows[:n], note, rows[n:])
+			if overtaken(err) {
 				break
 			}
 			if err != nil {
@@ -91,19 +120,33 @@ func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], r
 			view.Added += n
 		}
 		if len(rows) == 0 {
-			view.Batch = batchView(b.Doc)
-			if view.Added == 0 { // asked for again: they may not have been announced
-				if err := a.carryOut(ctx, &b.Doc, nil, catchUps(&b.Doc)); err != nil {
-					return err
-				}
+			again, err := a.joined(ctx, &b.Doc, note, view)
+			if !again {
+				return err
 			}
-			return a.list(ctx, &b.Doc)
 		}
 		var err error
 		if b, err = a.batch(ctx, b.Doc.ID); err != nil {
 			return err
 		}
 	}
+}
+
+// joined ends an addition; again tells that somebody else has gone on with it.
+func (a *App) joined(ctx context.Context, b *engine.Batch, note *addition, view *AddedView) (again bool, err error) {
+	if note != nil {
+		if err := note.end(ctx, a); err != nil {
+			return overtaken(err), err
+		}
+		note.tell(view)
+	}
+	view.Batch = batchView(*b)
+	if view.Added == 0 || view.Replayed { // asked for again: they may not have been announced
+		if err := a.carryOut(ctx, b, nil, catchUps(b)); err != nil {
+			return false, err
+		}
+	}
+	return false, a.list(ctx, b)
 }
 
 func catchUps(b *engine.Batch) []engine.Effect {
@@ -116,17 +159,11 @@ func catchUps(b *engine.Batch) []engine.Effect {
 
 // pageOfRows is how many rows make one page that can be written at once.
 func pageOfRows(rows []newcomer) int {
-	const most = 1 << 20
-	total := 0
-	for i, row := range rows[:min(len(rows), engine.PageSize)] {
-		if total += size(row.Data) + 512; total > most && i > 0 {
-			return i
-		}
-	}
-	return min(len(rows), engine.PageSize)
+	return sized(rows, engine.PageSize, func(n newcomer) map[string]json.RawMessage { return n.Data })
 }
 
-func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer) (store.Item[engine.Batch], error) {
+// joinPage adds the people of one page; rest are those who are left for later ones.
+func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, note *addition, rest []newcomer) (store.Item[engine.Batch], error) {
 	now := a.now().UTC()
 	d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.MembersJoined{Members: len(rows), Key: rows[0].Key}, now)
 	if err != nil {
@@ -143,9 +180,17 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 			At: now, By: by.Name, Action: "add-members", Target: places(join.First, len(rows)),
 		}))
 	}
+	var progress request
+	if note != nil {
+		progress = note.after(len(rows), rest)
+		ops = append(ops, note.op(progress))
+	}
 	outcome, err := a.store.Commit(ctx, ops...)
 	if err != nil {
 		return b, err
+	}
+	if note != nil {
+		note.item = store.Item[request]{Doc: progress, ETag: outcome.ETag(len(ops) - 1)}
 	}
 	b.Doc, b.ETag = *d.Batch, outcome.ETag(0)
 	return b, a.carryOut(ctx, d.Batch, nil, d.Effects)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,17 +110,32 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 }
 
 func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml string, o PublishOptions) (RunbookView, error) {
+	content := digest(rb.Name, yaml, o.Overdue, strconv.FormatBool(o.RerunInit))
 	key := store.RunbookKey(rb.Name)
 	head, err := store.Read[runbookHead](ctx, a.store, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return RunbookView{}, err
 	}
-	if err == nil && head.Doc.Active > 0 {
+	asked, err := a.named(ctx, by, store.PartitionRunbooks, content)
+	if err != nil {
+		return RunbookView{}, err
+	}
+	if asked.ETag != "" {
+		return a.published(ctx, rb, head.Doc.Active, asked.Doc)
+	}
+	asked.Doc = request{By: by.Name, Content: content, At: a.now().UTC()}
+	if head.Doc.Active > 0 {
 		active, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(rb.Name, head.Doc.Active))
 		if err != nil {
 			return RunbookView{}, err
 		}
 		if active.Doc.YAML == yaml {
+			asked.Doc.Version, asked.Doc.Unchanged = head.Doc.Active, true
+			if by.Key != "" {
+				if _, err := a.store.Commit(ctx, store.Create(by.request(store.PartitionRunbooks), asked.Doc)); err != nil {
+					return RunbookView{}, err
+				}
+			}
 			view := versionView(active.Doc, rb, true)
 			view.Unchanged = true
 			return view, nil
@@ -134,11 +150,28 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	if head.ETag != "" {
 		write = store.Replace(key, next, head.ETag)
 	}
-	if _, err := a.store.Commit(ctx, write, store.Create(store.VersionKey(rb.Name, version.Version), version)); err != nil {
+	ops := []store.Op{write, store.Create(store.VersionKey(rb.Name, version.Version), version)}
+	if by.Key != "" {
+		asked.Doc.Version = version.Version
+		ops = append(ops, store.Create(by.request(store.PartitionRunbooks), asked.Doc))
+	}
+	if _, err := a.store.Commit(ctx, ops...); err != nil {
 		return RunbookView{}, err
 	}
 	a.log.Info("runbook published", "runbook", rb.Name, "version", version.Version, "by", by.Name)
 	return versionView(version, rb, true), nil
+}
+
+// published answers a publish that was carried out before: with its version, as it
+// stands. Another may be active by now, and stays so.
+func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r request) (RunbookView, error) {
+	version, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(rb.Name, r.Version))
+	if err != nil {
+		return RunbookView{}, err
+	}
+	view := versionView(version.Doc, rb, active == r.Version)
+	view.Unchanged, view.Replayed = r.Unchanged, true
+	return view, nil
 }
 
 // Runbooks lists the runbooks that have an active version, by name.

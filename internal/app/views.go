@@ -43,6 +43,7 @@ type RunbookView struct {
 	Held        int                  `json:"heldRemovals,omitempty"` // batches of which removals are held
 	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`     // only in the answer to a publish
 	Unchanged   bool                 `json:"unchanged,omitempty"`    // a publish of what was already active
+	Replayed    bool                 `json:"-"`                      // a publish that had been asked for by this key before
 }
 
 // BatchView is a batch as a list or a page shows it.
@@ -66,6 +67,7 @@ type BatchView struct {
 	Held           *HeldSummary `json:"heldRemovals,omitempty"`
 	Kept           int          `json:"keptMembers,omitempty"` // whom the data source no longer has, and who stay
 	Warnings       []string     `json:"warnings,omitempty"`    // only in the answer to a creation
+	Replayed       bool         `json:"-"`                     // a creation that had been asked for by this key before
 }
 
 // MemberView is a member of a batch.

@@ -73,6 +73,10 @@ func SlotID(runbook string, start time.Time) string {
 	return fmt.Sprintf("slot:%s:%s", runbook, start.UTC().Format(time.RFC3339Nano))
 }
 
+// RequestKey is a request that its caller has named, in the partition of what it brings
+// about. The id is a digest.
+func RequestKey(partition, id string) Key { return Key{partition, "request-" + id, "request"} }
+
 // HoldKey names the members of a batch whose removal is held, and those whose
 // removal was discarded.
 func HoldKey(batch int) Key { return Key{BatchPartition(batch), "hold", "hold"} }

@@ -1,0 +1,169 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// request is a request that its caller has named with a key (Caller.Key). It is stored
+// in the same commit as what the request brings about, and kept as long as that: who
+// asks again by the same key, after an answer that was lost or while the first is at it,
+// comes to the same and does nothing twice.
+type request struct {
+	By      string    `json:"by"`
+	Content string    `json:"content"` // a digest of what was asked for
+	At      time.Time `json:"at"`
+	Version int       `json:"version"` // of the runbook under which it is carried out, or which it published
+
+	Batch     int  `json:"batchId,omitempty"`   // the creation of a batch: its number
+	Unchanged bool `json:"unchanged,omitempty"` // a publish: of what was active already
+
+	// Of an addition of members, how far it has come.
+	Next    int    `json:"next,omitempty"`    // all rows before this one are dealt with
+	Added   int    `json:"added,omitempty"`   // how many of them were added
+	Present []byte `json:"present,omitempty"` // a bit for each row, set for those who were members at first
+}
+
+// named reads the request that the caller made by this key before, in a partition; one
+// without an ETag where there is none, or no key. Keys of different callers, and in
+// different partitions, have nothing to do with one another. Errors: CodeKeyReused
+// where other content was asked for by the key.
+func (a *App) named(ctx context.Context, by Caller, partition, content string) (store.Item[request], error) {
+	if by.Key == "" {
+		return store.Item[request]{}, nil
+	}
+	item, err := orNone(store.Read[request](ctx, a.store, by.request(partition)))
+	if err == nil && item.ETag != "" && item.Doc.Content != content {
+		return item, fail(CodeKeyReused, "the idempotency key was used on %s for a request with other content; choose a new key for what is to be done anew", item.Doc.At.Format(time.RFC3339))
+	}
+	return item, err
+}
+
+// request is where a request of this caller's is kept in a partition.
+func (by Caller) request(partition string) store.Key {
+	return store.RequestKey(partition, digest(by.Name, by.Key))
+}
+
+// digest is one of all the parts, each told from the next by its length.
+func digest(parts ...string) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		_ = binary.Write(sum, binary.BigEndian, int64(len(part))) // a hash takes everything
+		_, _ = sum.Write([]byte(part))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// addition is a named request to add people.
+type addition struct {
+	key    store.Key
+	item   store.Item[request]
+	people []newcomer
+	places map[string]int // of the people, by key
+}
+
+func newAddition(by Caller, batch int, item store.Item[request], people []newcomer) *addition {
+	places := make(map[string]int, len(people))
+	for i, p := range people {
+		places[p.Key] = i
+	}
+	return &addition{by.request(store.BatchPartition(batch)), item, people, places}
+}
+
+// left are the people whom nobody has dealt with: not those who were members when the
+// request came first, and may have been removed since.
+func (n *addition) left() []newcomer {
+	var left []newcomer
+	for i := n.item.Doc.Next; i < len(n.people); i++ {
+		if !n.present(i) {
+			left = append(left, n.people[i])
+		}
+	}
+	return left
+}
+
+func (n *addition) present(i int) bool {
+	bits := n.item.Doc.Present
+	return i/8 < len(bits) && bits[i/8]&(1<<(i%8)) != 0
+}
+
+// found notes who were members when the request came first.
+func (n *addition) found(present []string) {
+	n.item.Doc.Present = nil
+	for _, key := range present {
+		if n.item.Doc.Present == nil {
+			n.item.Doc.Present = make([]byte, len(n.people)/8+1)
+		}
+		i := n.places[key]
+		n.item.Doc.Present[i/8] |= 1 << (i % 8)
+	}
+}
+
+// after is the request when so many more people have been added and the rest is left.
+func (n *addition) after(added int, rest []newcomer) request {
+	next := n.item.Doc
+	next.Added += added
+	next.Next = len(n.people)
+	if len(rest) > 0 {
+		next.Next = n.places[rest[0].Key]
+	}
+	return next
+}
+
+// op stores the request as it will be.
+func (n *addition) op(next request) store.Op {
+	if n.item.ETag == "" {
+		return store.Create(n.key, next)
+	}
+	return store.Replace(n.key, next, n.item.ETag)
+}
+
+// look reads how far the request has come: somebody else may carry it out as well.
+func (n *addition) look(ctx context.Context, a *App) error {
+	item, err := orNone(store.Read[request](ctx, a.store, n.key))
+	if err != nil || item.ETag == "" {
+		return err
+	}
+	if item.Doc.Content != n.item.Doc.Content {
+		return fail(CodeKeyReused, "the idempotency key is used for a request with other content at the same time; choose a new key")
+	}
+	n.item = item
+	return nil
+}
+
+// end notes that nothing is left to be done. It fails with ErrExists or ErrChanged
+// where somebody else has gone on with the request.
+func (n *addition) end(ctx context.Context, a *App) error {
+	if n.item.ETag != "" && n.item.Doc.Next == len(n.people) {
+		return nil
+	}
+	next := n.after(0, nil)
+	outcome, err := a.store.Commit(ctx, n.op(next))
+	if err != nil {
+		return fmt.Errorf("the end of a request: %w", err)
+	}
+	n.item = store.Item[request]{Doc: next, ETag: outcome.ETag(0)}
+	return nil
+}
+
+// tell fills in what the request has come to.
+func (n *addition) tell(view *AddedView) {
+	view.Added, view.Present = n.item.Doc.Added, nil
+	for i, p := range n.people {
+		if n.present(i) {
+			view.Present = append(view.Present, p.Key)
+		}
+	}
+}
+
+// overtaken tells that somebody else was faster, with this or with the same request.
+func overtaken(err error) bool {
+	return errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists)
+}

@@ -1,0 +1,423 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// The same request, by the key that its caller gave it: whatever became of it before,
+// it comes to one effect.
+
+func adaBy(key string) app.Caller { return app.Caller{Name: "ada", Key: key} }
+
+// stored gives every document of a batch's partition of a type.
+func storedAs[T any](s *stage, batch int, kind string) []T {
+	s.t.Helper()
+	items, err := store.All[T](s.ctx, s.store, store.BatchPartition(batch), "SELECT * FROM c WHERE c.type = @type", store.Param{Name: "@type", Value: kind})
+	must(s, 0, err)
+	docs := make([]T, len(items))
+	for i, item := range items {
+		docs[i] = item.Doc
+	}
+	return docs
+}
+
+// listed gives the numbers of the batches that are listed.
+func (s *stage) listed() []int {
+	s.t.Helper()
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, page, err)
+	ids := []int{}
+	for _, b := range page.Items {
+		ids = append(ids, b.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// begun is the number of the newest batch that was begun, made or not.
+func (s *stage) begunBatches() int {
+	s.t.Helper()
+	item, err := store.Read[struct{ Last int }](s.ctx, s.store, store.SequenceKey())
+	must(s, item, err)
+	return item.Doc.Last
+}
+
+func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": always(`{"id":"u"}`)}
+		s.publish(mover)
+		ask := func(by app.Caller, runbook, csv string) (app.BatchView, error) {
+			return s.app.CreateBatch(s.ctx, by, runbook, []byte(csv))
+		}
+		const csv = "Upn,Name,Old\na@x,A,1\n"
+		first, err := ask(adaBy("k"), "move", csv)
+		if must(s, first, err); first.Replayed || len(first.Warnings) != 1 {
+			t.Fatalf("%+v", first)
+		}
+		s.advance(first.ID)
+		s.publish(strings.Replace(mover, "name: move", "name: move\ndescription: later", 1))
+		again, err := ask(adaBy("k"), "move", csv)
+		if must(s, again, err); again.ID != first.ID || !again.Replayed || again.Status != s.status(first.ID) || again.Status == first.Status || !slices.Equal(again.Warnings, first.Warnings) {
+			t.Fatalf("first %+v\nagain %+v", first, again)
+		}
+		_, err = ask(adaBy("k"), "move", csv+"b@x,B,2\n")
+		s.refused(err, app.CodeKeyReused, "other content")
+		_, err = ask(adaBy("k"), "other", csv)
+		s.refused(err, app.CodeKeyReused, "other content")
+		for n, by := range []app.Caller{{Name: "grace", Key: "k"}, adaBy("k2"), ada} {
+			if v, err := ask(by, "move", csv); err != nil || v.ID != first.ID+1+n || v.Replayed {
+				t.Fatalf("%+v: %+v, %v", by, v, err)
+			}
+		}
+	})
+}
+
+// What is wrong with a request is not remembered: it is told again, or is right by then.
+func TestRequestThatWasRefusedDoesNotTakeItsKey(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	_, err := s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte(people(2)))
+	s.refused(err, app.CodeNotFound, "move")
+	s.publish(mover)
+	_, err = s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte("Name\nx\n"))
+	s.refused(err, app.CodeInvalid, "no batch was created")
+	b, err := s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte(people(2)))
+	if must(s, b, err); b.Replayed || b.ID != 1 {
+		t.Fatalf("%+v", b)
+	}
+	_, err = s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn\n"))
+	s.refused(err, app.CodeInvalid, "nobody was added")
+	if v, err := s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn,Name\nc@x,C\n")); err != nil || v.Added != 1 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+}
+
+// Of whatever its first request left behind, the second makes the batch as the first
+// would have: once, under its version and of its time, and nobody is written over.
+func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(s *stage){
+		"at once": func(*stage) {},
+		"days later": func(s *stage) {
+			s.pass(25 * time.Hour) // it is no longer listed as in the making
+			s.tick()
+			s.publish(strings.Replace(flat, "name: flat", "name: flat\ndescription: later", 1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+				s.publish(flat)
+				const members = 2*store.MaxOperations + 3
+				csv := []byte(people(members))
+				cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+					_, err := a.CreateBatch(ctx, adaBy("k"), "flat", csv)
+					return err
+				})
+				between(s)
+				for range 2 {
+					v, err := s.app.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
+					if must(s, v, err); v.ID != 1 || v.MemberCount != members || v.RunbookVersion != 1 || !v.DetectedAt.Equal(dawn) || v.CreatedBy != "ada" || !v.Replayed {
+						t.Fatalf("after write %d: %+v", write, v)
+					}
+				}
+				if got := s.listed(); s.begunBatches() != 1 || !slices.Equal(got, []int{1}) {
+					t.Fatalf("after write %d batches up to %d were begun, and %v are listed", write, s.begunBatches(), got)
+				}
+				there := storedAs[engine.Member](s, 1, "member")
+				if len(there) != members {
+					t.Fatalf("after write %d there are %d members", write, len(there))
+				}
+				for i, m := range there {
+					if m.ID != i+1 || m.Key != fmt.Sprintf("p%03d@x", i+1) || m.Page != engine.PageOf(i+1) || !m.AddedAt.Equal(dawn) {
+						t.Fatalf("after write %d member %d is %+v", write, i+1, m)
+					}
+				}
+				if n := len(s.trail(1)); n != 1 {
+					t.Fatalf("after write %d its making is recorded %d times", write, n)
+				}
+				return cut
+			})
+		})
+	}
+}
+
+// A batch that has begun keeps its members, also from a request that was begun before
+// and is late with its writes.
+func TestLateRequestWritesOverNobodyInABatchThatHasBegun(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"F": always(`{"x":"y"}`)}
+		s.publish(flat)
+		csv := []byte(people(store.MaxOperations + 3))
+		// The late one stands still after a write of its own, while another makes the batch,
+		// takes one in and one out, and runs it.
+		late, going := s.slow(write, func() {
+			v, err := s.app.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
+			must(s, v, err)
+			s.add(v.ID, "later@x")
+			s.remove(v.ID, 1)
+			s.advance(v.ID)
+			s.wantStatus(v.ID, "completed")
+		})
+		v, err := late.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
+		must(s, v, err)
+		if !going() {
+			return false
+		}
+		if v.ID != 1 || v.Replayed && (v.Status != "completed" || v.MemberCount != store.MaxOperations+4) {
+			t.Fatalf("after write %d: %+v", write, v)
+		}
+		if n := len(storedAs[engine.Member](s, 1, "member")); n != store.MaxOperations+4 {
+			t.Fatalf("after write %d there are %d members", write, n)
+		}
+		return true
+	})
+}
+
+// slow is another process, which stands still after its n-th write until something has
+// been done. The func tells whether it came to that.
+func (s *stage) slow(write int, meanwhile func()) (*app.App, func() bool) {
+	s.t.Helper()
+	line := &pausing{direct: direct{s.cosmos}, write: write, meanwhile: meanwhile}
+	config := s.storeConfig()
+	config.HTTPClient = line
+	db, err := store.Open(config)
+	must(s, 0, err)
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()}), func() bool { return line.write <= 0 }
+}
+
+// pausing is a process's way to the store, on which something is done after a write.
+type pausing struct {
+	direct
+	write     int // how many are still to come before that
+	meanwhile func()
+}
+
+func (p *pausing) Do(r *http.Request) (*http.Response, error) {
+	answer, err := p.direct.Do(r)
+	if r.Method != http.MethodGet && r.Header.Get("X-Ms-Documentdb-Query") == "" {
+		if p.write--; p.write == 0 {
+			p.meanwhile()
+		}
+	}
+	return answer, err
+}
+
+func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(flat)
+	const members = 2*store.MaxOperations + 3
+	var all sync.WaitGroup
+	views := make([]app.BatchView, 12)
+	for i := range views {
+		process := []*app.App{s.app, s.other}[i%2]
+		all.Go(func() {
+			v, err := process.CreateBatch(s.ctx, adaBy("k"), "flat", []byte(people(members)))
+			if err != nil {
+				t.Error(describe(err))
+			}
+			views[i] = v
+		})
+	}
+	all.Wait()
+	made := 0
+	for _, v := range views {
+		if v.ID != 1 || v.MemberCount != members {
+			t.Errorf("%+v", v)
+		}
+		if !v.Replayed {
+			made++
+		}
+	}
+	if made > 1 || s.begunBatches() != 1 || !slices.Equal(s.listed(), []int{1}) || len(storedAs[engine.Member](s, 1, "member")) != members {
+		t.Errorf("%d made it, %d were begun", made, s.begunBatches())
+	}
+	s.verify()
+}
+
+func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", people(3)) // p001@x to p003@x
+		s.advance(b.ID)
+		const csv = "Upn,Name\nnew@x,N\np002@x,P\nother@x,O\np003@x,P\n"
+		add := func(by app.Caller, csv string) (app.AddedView, error) {
+			defer s.settle()
+			return s.app.AddMembers(s.ctx, by, b.ID, []byte(csv))
+		}
+		first, err := add(adaBy("k"), csv)
+		if must(s, first, err); first.Added != 2 || fmt.Sprint(first.Present) != "[p002@x p003@x]" || first.Replayed {
+			t.Fatalf("%+v", first)
+		}
+		// One who was there is removed, and one who was added.
+		s.remove(b.ID, 2)
+		s.remove(b.ID, 4)
+		for range 2 {
+			again, err := add(adaBy("k"), csv)
+			if must(s, again, err); again.Added != 2 || !slices.Equal(again.Present, first.Present) || !again.Replayed || again.Batch.MemberCount != 5 || again.Batch.RemovedCount != 2 {
+				t.Fatalf("%+v", again)
+			}
+		}
+		_, err = add(adaBy("k"), csv+"more@x,M\n")
+		s.refused(err, app.CodeKeyReused, "other content")
+		if v, err := add(app.Caller{Name: "grace", Key: "k"}, csv); err != nil || v.Added != 2 || v.Replayed {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		// All are there: that is an answer as well.
+		all, err := add(adaBy("all"), csv)
+		if must(s, all, err); all.Added != 0 || len(all.Present) != 4 {
+			t.Fatalf("%+v", all)
+		}
+		s.remove(b.ID, 3)
+		if v, err := add(adaBy("all"), csv); err != nil || v.Added != 0 || len(v.Present) != 4 || !v.Replayed {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		// Nor is one who has ended an obstacle.
+		_, err = s.app.Cancel(s.ctx, ada, b.ID, "")
+		must(s, 0, err)
+		s.settle()
+		if v, err := add(adaBy("k"), csv); err != nil || v.Added != 2 || v.Batch.Status != "cancelled" {
+			t.Fatalf("%+v, %v", v, err)
+		}
+	})
+}
+
+func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = chain()
+		s.publish(chained)
+		b := s.batch("chained", "Upn,Name\np003@x,Old\nlast@x,Old\n")
+		s.advance(b.ID)
+		const rows = 2*engine.PageSize + 10 // three pages, without the one who is there
+		csv := []byte(people(rows))
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+			_, err := a.AddMembers(ctx, adaBy("k"), b.ID, csv)
+			return err
+		})
+		s.settle()
+		there := len(storedAs[engine.Member](s, b.ID, "member"))
+		removed := 0
+		if there > 2 { // of those who were added, one is taken out again, and so is one who was there
+			s.remove(b.ID, 3)
+			s.remove(b.ID, 1)
+			removed = 2
+		}
+		for range 2 {
+			v, err := s.app.AddMembers(s.ctx, adaBy("k"), b.ID, csv)
+			if must(s, v, err); v.Added != rows-1 || fmt.Sprint(v.Present) != "[p003@x]" || v.Batch.MemberCount != rows+1 || v.Batch.RemovedCount != removed {
+				t.Fatalf("after write %d, when there were %d: %+v", write, there, v)
+			}
+			s.settle()
+		}
+		seen := map[string]bool{}
+		for _, m := range storedAs[engine.Member](s, b.ID, "member") {
+			if seen[m.Key] {
+				t.Fatalf("after write %d %s was added twice", write, m.Key)
+			}
+			seen[m.Key] = true
+		}
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+		return cut
+	})
+}
+
+func TestRequestsByOneKeyAtTheSameTimeAddEverybodyOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(chained)
+	b := s.batch("chained", "Upn,Name\np003@x,Old\n")
+	const rows = 3*engine.PageSize + 10
+	var all sync.WaitGroup
+	for i := range 8 {
+		process := []*app.App{s.app, s.other}[i%2]
+		all.Go(func() {
+			v, err := process.AddMembers(s.ctx, adaBy("k"), b.ID, []byte(people(rows)))
+			if err != nil || v.Added != rows-1 || fmt.Sprint(v.Present) != "[p003@x]" {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+	all.Wait()
+	s.settle()
+	if got := s.batchOf(b.ID).MemberCount; got != rows {
+		t.Errorf("%d members", got)
+	}
+	s.verify()
+}
+
+func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	publish := func(by app.Caller, yaml string) app.RunbookView {
+		v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), app.PublishOptions{})
+		return must(s, v, err)
+	}
+	later := strings.Replace(flat, "name: flat", "name: flat\ndescription: later", 1)
+	if v := publish(adaBy("one"), flat); v.Version != 1 || v.Replayed {
+		t.Fatalf("%+v", v)
+	}
+	if v := publish(adaBy("same"), flat); v.Version != 1 || !v.Unchanged || v.Replayed {
+		t.Fatalf("%+v", v)
+	}
+	publish(ada, later)
+	for key, unchanged := range map[string]bool{"one": false, "same": true} {
+		if v := publish(adaBy(key), flat); v.Version != 1 || v.Active || v.Unchanged != unchanged || !v.Replayed {
+			t.Fatalf("%s: %+v", key, v)
+		}
+	}
+	if v, err := s.app.Runbook(s.ctx, "flat"); err != nil || v.Version != 2 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	_, err := s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(later), app.PublishOptions{})
+	s.refused(err, app.CodeKeyReused, "other content")
+	_, err = s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(flat), app.PublishOptions{RerunInit: true})
+	s.refused(err, app.CodeKeyReused, "other content")
+	if v := publish(app.Caller{Name: "grace", Key: "one"}, flat); v.Version != 3 || v.Replayed {
+		t.Fatalf("%+v", v)
+	}
+}
+
+func TestPublishThatWasCutShortOrIsAskedForByManyIsOneVersion(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+			_, err := a.PublishRunbook(ctx, adaBy("k"), "", []byte(flat), app.PublishOptions{})
+			return err
+		})
+		var all sync.WaitGroup
+		for i := range 6 {
+			process := []*app.App{s.app, s.other}[i%2]
+			all.Go(func() {
+				v, err := process.PublishRunbook(s.ctx, adaBy("k"), "", []byte(flat), app.PublishOptions{})
+				if err != nil || v.Version != 1 {
+					t.Errorf("%+v, %v", v, err)
+				}
+			})
+		}
+		all.Wait()
+		if page, err := s.app.Versions(s.ctx, "flat", app.ListOptions{}); err != nil || len(page.Items) != 1 {
+			t.Errorf("%+v, %v", page, err)
+		}
+		return cut
+	})
+}
