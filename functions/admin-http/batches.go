@@ -27,6 +27,7 @@ func (a *api) createBatch(c *gin.Context) {
 		return
 	}
 	c.Header("Location", "/api/batches/"+strconv.Itoa(view.ID))
+	replayed(c, view.Replayed)
 	c.JSON(http.StatusCreated, view)
 }
 

@@ -206,6 +206,7 @@ func (a *api) addMembers(c *gin.Context) {
 		status = http.StatusOK
 	}
 	c.Header("Location", fmt.Sprintf("/api/batches/%d/members", id))
+	replayed(c, view.Replayed)
 	c.JSON(status, view)
 }
 

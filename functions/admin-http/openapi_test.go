@@ -128,6 +128,9 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 				continue
 			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" { // a header tells it
+				continue
+			}
 			fields = append(fields, name)
 		}
 		slices.Sort(fields)

@@ -40,6 +40,7 @@ var statuses = map[app.Code]int{
 	app.CodeInvalid:     http.StatusBadRequest,
 	app.CodeNotFound:    http.StatusNotFound,
 	app.CodeConflict:    http.StatusConflict,
+	app.CodeKeyReused:   http.StatusUnprocessableEntity,
 	app.CodeChanged:     http.StatusPreconditionFailed,
 	app.CodeTooLarge:    http.StatusRequestEntityTooLarge,
 	app.CodeUnavailable: http.StatusServiceUnavailable,

@@ -88,4 +88,7 @@ func newTrace(header string) string {
 
 func traceOf(c *gin.Context) string { return c.GetString(keyTrace) }
 
-func callerOf(c *gin.Context) app.Caller { return app.Caller{Name: c.GetString(keyCaller)} }
+// callerOf is who sent the request, with the key of one that takes one.
+func callerOf(c *gin.Context) app.Caller {
+	return app.Caller{Name: c.GetString(keyCaller), Key: c.GetString(keyRequest)}
+}

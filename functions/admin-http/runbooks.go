@@ -72,6 +72,7 @@ func (a *api) publishRunbook(c *gin.Context) {
 		status = http.StatusOK
 	}
 	c.Header("Location", "/api/runbooks/"+url.PathEscape(view.Name))
+	replayed(c, view.Replayed)
 	c.JSON(status, view)
 }
 

@@ -121,7 +121,7 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls), [
 		_, err := c.Runbook(ctx, "my moves%")
 		return err
 	}, "GET /api/runbooks/my%20moves%25"},
-	{"CreateBatch", false, func(ctx context.Context, c *apiclient.Client) error {
+	{"CreateBatch", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.CreateBatch(ctx, "moves", []byte("Key\n"))
 		return err
 	}, "POST /api/batches"},
@@ -198,6 +198,45 @@ func TestAnOutageIsWaitedOutOnlyWhereNothingCanHappenTwice(t *testing.T) {
 		if (err == nil) != tt.repeatable || n.Load() != want || !reflect.DeepEqual(*waits, wantWaits) {
 			t.Errorf("%s: %d requests, waits %v, %v", tt.name, n.Load(), *waits, err)
 		}
+	}
+}
+
+// What makes something is sent again by the same key, whatever became of the answer; and
+// the next command by another.
+func TestWhatMakesSomethingIsCalledByOneKeyHoweverOftenItIsSent(t *testing.T) {
+	t.Parallel()
+	makes := map[string]bool{"PublishRunbook": true, "PublishWith": true, "CreateBatch": true, "AddMembers": true}
+	seen := map[string]bool{}
+	for _, tt := range calls {
+		var keys []string
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			keys = append(keys, r.Header.Get("Idempotency-Key"))
+			switch len(keys) {
+			case 1:
+				problem(503, "unavailable")(w)
+			case 2:
+				panic(http.ErrAbortHandler) // the connection breaks
+			default:
+				answer(200, "application/json", "{}")(w)
+			}
+		}))
+		c, _ := client(t, s.URL)
+		err := tt.call(t.Context(), c)
+		s.Close()
+		switch {
+		case !makes[tt.name]:
+			if slices.ContainsFunc(keys, func(key string) bool { return key != "" }) {
+				t.Errorf("%s was sent with the keys %q", tt.name, keys)
+			}
+		case err != nil || len(keys) != 3 || keys[0] == "" || keys[1] != keys[0] || keys[2] != keys[0] || seen[keys[0]]:
+			t.Errorf("%s was sent with the keys %q, %v", tt.name, keys, err)
+		default:
+			seen[keys[0]] = true
+		}
+	}
+	if len(seen) != len(makes) {
+		t.Errorf("%d of %d have a key", len(seen), len(makes))
 	}
 }
 

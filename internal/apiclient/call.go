@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const (
@@ -31,10 +33,18 @@ type call struct {
 	query      url.Values
 	media      string // of body
 	ifMatch    string // the ETag that what is changed must still be at; empty for any
+	key        string // what the request is called, by which the API carries it out once; empty for none
 	body       []byte
 	repeatable bool
 	within     time.Duration // attemptTime when 0
 	into       *stream       // where a good answer goes; nil keeps it in memory
+}
+
+// once is a call that is called by a new key, so that the API carries it out once
+// however often it is sent.
+func once(k call) call {
+	k.key, k.repeatable = uuid.NewString(), true
+	return k
 }
 
 func get(path ...string) call { return call{method: http.MethodGet, path: path, repeatable: true} }
@@ -72,6 +82,9 @@ func (c *Client) once(ctx context.Context, k call) (body []byte, media string, a
 	r.Header.Set("User-Agent", "matoolkit")
 	if k.media != "" {
 		r.Header.Set("Content-Type", k.media)
+	}
+	if k.key != "" {
+		r.Header.Set("Idempotency-Key", k.key)
 	}
 	if k.ifMatch != "" {
 		r.Header.Set("If-Match", `"`+k.ifMatch+`"`)

@@ -72,8 +72,7 @@ func (c *Client) AddMembers(ctx context.Context, id int, csv []byte) (app.AddedV
 	if err != nil {
 		return app.AddedView{}, err
 	}
-	k.repeatable = true
-	return ask[app.AddedView](ctx, c, k)
+	return ask[app.AddedView](ctx, c, once(k))
 }
 
 // RemoveMember takes a member out of a batch.

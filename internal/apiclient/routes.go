@@ -34,8 +34,7 @@ func (c *Client) PublishWith(ctx context.Context, yaml []byte, o app.PublishOpti
 	if o.RerunInit {
 		k.query.Set("rerunInit", "true")
 	}
-	k.repeatable = true // the same YAML again is already active and changes nothing
-	return ask[app.RunbookView](ctx, c, k)
+	return ask[app.RunbookView](ctx, c, once(k))
 }
 
 // Runbooks lists the active runbooks.
@@ -57,13 +56,14 @@ func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
 	return body, err
 }
 
-// CreateBatch makes a batch of the members in a CSV file.
+// CreateBatch makes a batch of the members in a CSV file. An answer that is lost is asked
+// for again, by a key that keeps the API from making a second batch.
 func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte) (app.BatchView, error) {
 	k, err := upload(csv, map[string]string{"runbookName": runbook}, "batches")
 	if err != nil {
 		return app.BatchView{}, err
 	}
-	return ask[app.BatchView](ctx, c, k)
+	return ask[app.BatchView](ctx, c, once(k))
 }
 
 // Batches lists batches, the newest first.

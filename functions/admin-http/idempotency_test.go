@@ -1,0 +1,149 @@
+package adminhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// named sends a request with the keys that it is called by, and tells what the answer
+// says of having been given before.
+func (r *real) named(q request, status int, into any, keys ...string) (replayed string) {
+	r.t.Helper()
+	out, err := http.NewRequestWithContext(r.t.Context(), q.method, r.url+q.path, strings.NewReader(q.body))
+	check(r.t, err)
+	out.Header = http.Header{"Authorization": {"Bearer " + q.token}, "Content-Type": {q.media}, "Idempotency-Key": keys}
+	answer, err := http.DefaultClient.Do(out)
+	check(r.t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode != status {
+		r.t.Fatalf("%s %s: status %d, want %d", q.method, q.path, answer.StatusCode, status)
+	}
+	check(r.t, json.NewDecoder(answer.Body).Decode(into))
+	return answer.Header.Get("Idempotency-Replayed")
+}
+
+// heard is an App that notes who asked.
+type heard struct {
+	*recorder
+	by app.Caller
+}
+
+func (h *heard) PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
+	h.by = by
+	return h.recorder.PublishRunbook(ctx, by, name, yaml, o)
+}
+
+func (h *heard) CreateBatch(ctx context.Context, by app.Caller, name string, csv []byte) (app.BatchView, error) {
+	h.by = by
+	return h.recorder.CreateBatch(ctx, by, name, csv)
+}
+
+func (h *heard) AddMembers(ctx context.Context, by app.Caller, id int, csv []byte) (app.AddedView, error) {
+	h.by = by
+	return h.recorder.AddMembers(ctx, by, id, csv)
+}
+
+// hear sends a request with keys to an App that notes who asked.
+func hear(q request, keys ...string) (*heard, *httptest.ResponseRecorder) {
+	h := &heard{recorder: &recorder{}}
+	in := httptest.NewRequest(q.method, q.path, strings.NewReader(q.body))
+	in.Header = http.Header{"Authorization": {"Bearer " + q.token}, "Content-Type": {q.media}, "Idempotency-Key": keys}
+	w := httptest.NewRecorder()
+	adminhttp.New(adminhttp.Config{App: h, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler)}).ServeHTTP(w, in)
+	return h, w
+}
+
+// The three requests that take a key, over HTTP: the same content in another form, the
+// same answer; other content and bad keys refused.
+func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	admin := r.token(automationID)
+	publish := request{"POST", "/api/runbooks", admin, "application/yaml", moves}
+	var first, again app.RunbookView
+	if was := r.named(publish, 201, &first, "k"); was != "" {
+		t.Errorf("replayed: %q", was)
+	}
+	if was := r.named(publish, 201, &again, "k"); was != "true" || fmt.Sprint(again.Version, again.CreatedAt) != fmt.Sprint(first.Version, first.CreatedAt) {
+		t.Errorf("replayed: %q, %+v", was, again)
+	}
+	other := publish
+	other.body += "\n# other\n"
+	var refusal struct{ Error string }
+	r.named(other, 422, &refusal, "k")
+	if refusal.Error != string(app.CodeKeyReused) {
+		t.Errorf("%+v", refusal)
+	}
+
+	upload := func(csv string) request { // each form has a boundary of its own
+		media, body := form(t, "runbookName", "moves", "file", csv)
+		return request{"POST", "/api/batches", admin, media, body}
+	}
+	var made, same app.BatchView
+	r.named(upload("UserId,Mail\nu1,m\n"), 201, &made, "k")
+	if was := r.named(upload("UserId,Mail\nu1,m\n"), 201, &same, "k"); was != "true" || same.ID != made.ID {
+		t.Errorf("replayed: %q, %+v", was, same)
+	}
+	r.named(upload("UserId,Mail\nu2,m\n"), 422, &refusal, "k")
+	if r.named(upload("UserId,Mail\nu2,m\n"), 201, &same, "K"); same.ID == made.ID {
+		t.Errorf("%+v", same)
+	}
+
+	add := func(csv string) request {
+		media, body := form(t, "file", csv)
+		return request{"POST", fmt.Sprintf("/api/batches/%d/members", made.ID), admin, media, body}
+	}
+	var added app.AddedView
+	for _, want := range []string{"", "true"} {
+		if was := r.named(add("UserId,Mail\nu7,m\n"), 201, &added, "k"); was != want || added.Added != 1 || added.Batch.MemberCount != 2 {
+			t.Errorf("replayed: %q, want %q: %+v", was, want, added)
+		}
+	}
+	for _, want := range []string{"", "true"} { // nobody is new
+		if was := r.named(add("UserId,Mail\nu7,m\n"), 200, &added, "k2"); was != want || added.Added != 0 || len(added.Present) != 1 {
+			t.Errorf("replayed: %q, want %q: %+v", was, want, added)
+		}
+	}
+	r.named(add("UserId,Mail\nu8,m\n"), 422, &refusal, "k")
+}
+
+func TestKeyOfARequestIsVisibleASCII(t *testing.T) {
+	t.Parallel()
+	media, members := form(t, "file", "Key\n")
+	batchMedia, batch := form(t, "runbookName", "moves", "file", "Key\n")
+	for _, q := range []request{
+		{"POST", "/api/runbooks", "admin", "application/yaml", "name: x"},
+		{"POST", "/api/batches", "admin", batchMedia, batch},
+		{"POST", "/api/batches/7/members", "admin", media, members},
+	} {
+		for name, keys := range map[string][]string{
+			"empty": {""}, "long": {strings.Repeat("k", 256)}, "a space": {"a b"}, "a tab": {"a\tb"}, "beyond ASCII": {"ké"}, "two": {"a", "b"},
+		} {
+			h, w := hear(q, keys...)
+			if p := problem(t, w); w.Code != http.StatusBadRequest || p.Error != "invalid" || !strings.Contains(p.Detail, "Idempotency-Key") {
+				t.Errorf("%s, %s: %d %+v", q.path, name, w.Code, p)
+			}
+			if len(h.calls) > 0 {
+				t.Errorf("%s, %s: %v", q.path, name, h.calls)
+			}
+		}
+		for _, key := range []string{"!", "~", `"quoted"`, strings.Repeat("k", 255)} {
+			if h, w := hear(q, key); w.Code > 299 || len(h.calls) != 1 || h.by.Key != key || h.by.Name != "avery@contoso" {
+				t.Errorf("%s, %s: %d %v by %+v", q.path, key, w.Code, h.calls, h.by)
+			}
+		}
+	}
+	// Elsewhere the header says nothing, whatever it has.
+	if _, w := hear(request{"POST", "/api/batches/7/advance", "admin", "", ""}, "a b"); w.Code != 202 {
+		t.Errorf("status %d", w.Code)
+	}
+}
