@@ -14,6 +14,8 @@ func configCommand(c *console) *cobra.Command {
 		Use: "show", Short: "Show the settings and where each comes from", Args: needs(),
 		Long: `Show the settings and where each comes from: an option, a variable of the
 environment, the configuration file or the default, in that order.`,
+		Example: `  matoolkit config show
+  matoolkit config show --output json`,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := c.settings()
 			if err != nil {
@@ -35,6 +37,10 @@ environment, the configuration file or the default, in that order.`,
 	}
 	path := &cobra.Command{
 		Use: "path", Short: "Show where the configuration file is", Args: needs(),
+		Long: `Show where the configuration file is: in the folder that MATOOLKIT_HOME names, or in
+.matoolkit of your home folder. It need not exist yet; matoolkit config set writes it.`,
+		Example: `  matoolkit config path
+  cat "$(matoolkit config path)"`,
 		RunE: func(*cobra.Command, []string) error {
 			path, err := c.configFile()
 			if err != nil {

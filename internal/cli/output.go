@@ -46,6 +46,9 @@ func (c *console) checkFormat(cmd *cobra.Command) error {
 		return usagef("--output is %q; it can be table, json, yaml or csv", c.format)
 	}
 	if c.format == formatCSV && cmd.Annotations[listing] == "" {
+		if cmd.Flags().Lookup("format") != nil { // of what it writes, which is another matter
+			return usagef("--output csv is for lists; what %s writes is chosen with --format csv", cmd.CommandPath())
+		}
 		return usagef("--output csv is for lists, and %s prints none; give json or yaml", cmd.CommandPath())
 	}
 	return nil

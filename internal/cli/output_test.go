@@ -89,6 +89,9 @@ func TestNoCSV(t *testing.T) {
 			t.Errorf("%s: status %d: %s%s", args, status, out, err)
 		}
 	}
+	if out, err, status := p.as(0, "batch", "report", "1", "-o", "csv"); status != 2 || out != "" || !strings.Contains(err, "is chosen with --format csv") {
+		t.Errorf("a report: status %d: %s%s", status, out, err)
+	}
 	if out, err, status := fake(t, 200, "application/json", `{"items":[]}`).as(0, "batch", "list", "-o", "csv"); status != 0 || err != "" || strings.Count(out, "\n") != 1 {
 		t.Errorf("an empty list: status %d: %s%s", status, out, err)
 	}

@@ -1,0 +1,71 @@
+package cli_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+)
+
+// destructive are the commands that take away what does not come back, each with its
+// arguments.
+var destructive = map[string]string{
+	"batch cancel":           "7",
+	"batch remove-member":    "7 3",
+	"batch confirm-removals": "7",
+	"runbook delete":         "moves 2",
+	"messages discard":       "m-1",
+}
+
+// Without a terminal to ask on, and without --yes, nothing that takes something away is
+// begun: the status is that of wrong usage. Every command with --yes is such a one.
+func TestDestructiveCommandsAsk(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(api.Close)
+	p := newPerson(t)
+	p.env["MATOOLKIT_API_URL"] = api.URL
+
+	found := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+		path := strings.TrimPrefix(cmd.CommandPath(), "matoolkit ")
+		args, takes := destructive[path]
+		asks := cmd.Flags().Lookup("yes") != nil
+		if asks != takes {
+			t.Errorf("%s: it has --yes: %v; it is known as one that takes something away: %v", path, asks, takes)
+		}
+		if !takes {
+			return
+		}
+		found++
+		if !strings.Contains(cmd.Long, "It asks before it does so. Without a terminal it takes --yes.") {
+			t.Errorf("the help of %s does not tell that it asks", path)
+		}
+		for _, more := range []string{"", " --output json", " --quiet"} {
+			_, err, status := p.as(0, strings.Fields(path+" "+args+more)...)
+			if status != cli.ExitUsage || !strings.Contains(err, "give --yes") {
+				t.Errorf("%s%s without a terminal: status %d, %q", path, more, status, err)
+			}
+		}
+		if n := asked.Swap(0); n != 0 {
+			t.Errorf("%s: %d requests were sent before it was refused", path, n)
+		}
+	}
+	walk(cli.NewRoot(cli.Environment{}))
+	if found != len(destructive) {
+		t.Errorf("%d of the %d commands were found", found, len(destructive))
+	}
+}
