@@ -137,7 +137,7 @@ func New(c Config) http.Handler {
 	reader.GET("/messages/unprocessed/:id", a.adminReads("the body of a message"), query(), a.getMessage)
 
 	writer := reader.Group("", a.admin)
-	writer.POST("/runbooks", query("overdueBehavior", "rerunInit"), once, a.publishRunbook)
+	writer.POST("/runbooks", query("overdueBehavior", "rerunInit", "strict", "dryRun"), once, a.publishRunbook)
 	writer.DELETE("/runbooks/:name/versions/:version", query("reason"), a.deactivateVersion)
 	writer.PUT("/runbooks/:name/automation", query(), a.setAutomation)
 	writer.POST("/batches", query(), once, a.createBatch)

@@ -114,6 +114,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Runbook": app.RunbookView{}, "Batch": app.BatchView{}, "Member": app.MemberView{}, "Phase": app.PhaseView{}, "Step": app.StepView{},
 		"Advance": app.AdvanceView{}, "Problem": adminhttp.Problem{}, "InputProblem": app.Problem{}, "Diagnostic": runbook.Diagnostic{},
 		"RunbookPage": app.Page[app.RunbookView]{}, "BatchPage": app.Page[app.BatchView]{}, "MemberPage": app.Page[app.MemberView]{},
+		"Changes": app.ChangesView{}, "Change": runbook.Change{}, "Foreseen": app.ForeseenView{},
 		"Version": app.VersionView{}, "VersionPage": app.Page[app.VersionView]{},
 		"PhasePage": app.Page[app.PhaseView]{}, "StepPage": app.Page[app.StepView]{},
 		"Mark": app.MarkView{}, "LateJob": app.LateView{}, "Selection": app.Selection{}, "Retrying": app.RetryView{}, "Added": app.AddedView{},

@@ -13,13 +13,16 @@ import (
 
 // publishRunbook takes a runbook as JSON with the YAML in it, as the API always
 // had it, or as the YAML itself. What a new version does to batches that are under
-// way is said in the JSON, and beside the YAML in the address.
+// way, and on what terms it is published, is said in the JSON, and beside the YAML in
+// the address.
 func (a *api) publishRunbook(c *gin.Context) {
 	var request struct {
 		Name        string `json:"name"`
 		YAMLContent string `json:"yamlContent"`
 		Overdue     string `json:"overdueBehavior"`
 		RerunInit   bool   `json:"rerunInit"`
+		Strict      bool   `json:"strict"`
+		DryRun      bool   `json:"dryRun"`
 	}
 	var yaml []byte
 	switch media, _ := mediaType(c); media {
@@ -29,7 +32,7 @@ func (a *api) publishRunbook(c *gin.Context) {
 			return
 		}
 		if values := c.MustGet(keyQuery).(url.Values); len(values) > 0 {
-			invalid(c, "with application/json, overdueBehavior and rerunInit belong in the body, not in the address")
+			invalid(c, "with application/json, overdueBehavior, rerunInit, strict and dryRun belong in the body, not in the address")
 			return
 		}
 		if request.YAMLContent == "" {
@@ -45,12 +48,7 @@ func (a *api) publishRunbook(c *gin.Context) {
 		yaml = data
 		values := c.MustGet(keyQuery).(url.Values)
 		request.Overdue = values.Get("overdueBehavior")
-		switch again := values.Get("rerunInit"); again {
-		case "", "false":
-		case "true":
-			request.RerunInit = true
-		default:
-			invalid(c, "rerunInit is %q; it can be true or false", clip(again))
+		if !flag(c, "rerunInit", &request.RerunInit) || !flag(c, "strict", &request.Strict) || !flag(c, "dryRun", &request.DryRun) {
 			return
 		}
 	default:
@@ -61,19 +59,33 @@ func (a *api) publishRunbook(c *gin.Context) {
 		invalid(c, "overdueBehavior is %q; it can be %s or %s", clip(o), app.OverdueIgnore, app.OverdueRerun)
 		return
 	}
-	o := app.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit}
+	o := app.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit, Strict: request.Strict, DryRun: request.DryRun}
 	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml, o)
 	if err != nil {
 		fail(c, err)
 		return
 	}
 	status := http.StatusCreated
-	if view.Unchanged {
+	if view.Unchanged || view.DryRun {
 		status = http.StatusOK
 	}
 	c.Header("Location", "/api/runbooks/"+url.PathEscape(view.Name))
 	replayed(c, view.Replayed)
 	c.JSON(status, view)
+}
+
+// flag reads a query parameter that is true or false. It answers and returns false when
+// it is something else.
+func flag(c *gin.Context, name string, into *bool) bool {
+	switch value := c.MustGet(keyQuery).(url.Values).Get(name); value {
+	case "", "false":
+	case "true":
+		*into = true
+	default:
+		invalid(c, "%s is %q; it can be true or false", name, clip(value))
+		return false
+	}
+	return true
 }
 
 func (a *api) listRunbooks(c *gin.Context) {

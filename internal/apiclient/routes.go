@@ -24,15 +24,17 @@ func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (app.RunbookVi
 }
 
 // PublishWith publishes the YAML of a runbook. The options say what a new version
-// does to the batches that are under way.
+// does to the batches that are under way, and on what terms it is published.
 func (c *Client) PublishWith(ctx context.Context, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
 	k := call{method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml}
 	k.query = url.Values{}
 	if o.Overdue != "" {
 		k.query.Set("overdueBehavior", o.Overdue)
 	}
-	if o.RerunInit {
-		k.query.Set("rerunInit", "true")
+	for name, asked := range map[string]bool{"rerunInit": o.RerunInit, "strict": o.Strict, "dryRun": o.DryRun} {
+		if asked {
+			k.query.Set(name, "true")
+		}
 	}
 	return ask[app.RunbookView](ctx, c, once(k))
 }

@@ -30,11 +30,14 @@ type AddedView struct {
 	Replayed bool      `json:"-"` // it had been asked for by this key before
 }
 
-// PublishOptions say what a new version does to the batches that are under way.
+// PublishOptions say what a new version does to the batches that are under way, and on
+// what terms it is published.
 type PublishOptions struct {
 	// Overdue is OverdueIgnore or OverdueRerun; empty for OverdueIgnore.
 	Overdue   string
 	RerunInit bool // run the init steps again
+	Strict    bool // refuse a runbook that there are warnings about
+	DryRun    bool // check it and tell what it would change, and store nothing
 }
 
 // What becomes, under a new version, of phases that are past due.

@@ -72,8 +72,9 @@ func (a *App) runbook(ctx context.Context, name string, version int) (*runbook.R
 // PublishRunbook checks a runbook and makes it the active version of its name. A
 // name that is given must be the one in the YAML. What is active already is not
 // published again. Batches under way are taken over to it by the next tick, or when
-// they are advanced. Warnings name what is doubtful and what has no effect. Errors:
-// CodeInvalid with every diagnostic, CodeUnavailable.
+// they are advanced: the answer tells what becomes of them. Warnings name what is
+// doubtful and what has no effect. Errors: CodeInvalid with every diagnostic, with every
+// warning where they are not taken; CodeUnavailable. Nothing is stored then.
 func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml []byte, o PublishOptions) (RunbookView, error) {
 	switch o.Overdue {
 	case "":
@@ -92,6 +93,13 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 	if bad := tooLong(rb); len(bad) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
+	warnings := slices.Concat(diagnostics, CheckFunctions(yaml, rb, a.callable))
+	if o.Strict && len(warnings) > 0 {
+		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
+	}
+	if o.DryRun {
+		by.Key = "" // nothing is done that could be done twice
+	}
 	for {
 		view, err := a.publish(ctx, by, rb, string(yaml), o)
 		if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
@@ -100,7 +108,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		if err != nil {
 			return RunbookView{}, a.outward(err)
 		}
-		view.Warnings = slices.Concat(diagnostics, CheckFunctions(yaml, rb, a.callable))
+		view.Warnings = warnings
 		views := []RunbookView{view}
 		if err := a.automated(ctx, views); err != nil {
 			return RunbookView{}, a.outward(err)
@@ -137,11 +145,22 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 				}
 			}
 			view := versionView(active.Doc, rb, true)
-			view.Unchanged = true
-			return view, nil
+			view.Unchanged, view.DryRun = true, o.DryRun
+			view.Changes, err = a.changes(ctx, head.Doc, active.Doc, rb)
+			return view, err
 		}
 	}
 	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, Description: rb.Description, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit}
+	// Before it is stored: a tick may take batches over to it at once.
+	changes, err := a.changes(ctx, head.Doc, version, rb)
+	if err != nil {
+		return RunbookView{}, err
+	}
+	view := versionView(version, rb, !o.DryRun)
+	view.Changes, view.DryRun = changes, o.DryRun
+	if o.DryRun {
+		return view, nil
+	}
 	next := runbookHead{
 		Name: rb.Name, Description: rb.Description, Latest: version.Version, Active: version.Version,
 		PublishedAt: version.PublishedAt, PublishedBy: by.Name,
@@ -159,7 +178,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 		return RunbookView{}, err
 	}
 	a.log.Info("runbook published", "runbook", rb.Name, "version", version.Version, "by", by.Name)
-	return versionView(version, rb, true), nil
+	return view, nil
 }
 
 // published answers a publish that was carried out before: with its version, as it

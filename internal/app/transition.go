@@ -26,8 +26,7 @@ func (a *App) transition(ctx context.Context, b store.Item[engine.Batch]) (store
 	if err != nil {
 		return b, err
 	}
-	e := engine.VersionPublished{Version: head.Doc.Active, Rerun: version.Doc.Overdue == OverdueRerun, RerunInit: version.Doc.RerunInit}
-	d, err := engine.Decide(engine.State{Batch: &b.Doc, Runbook: rb}, e, a.now())
+	d, err := engine.Decide(engine.State{Batch: &b.Doc, Runbook: rb}, version.Doc.published(), a.now())
 	if err != nil || d.Batch == nil {
 		return b, err
 	}

@@ -42,6 +42,8 @@ type RunbookView struct {
 	LastErrorAt *time.Time           `json:"lastErrorAt,omitempty"`
 	Held        int                  `json:"heldRemovals,omitempty"` // batches of which removals are held
 	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`     // only in the answer to a publish
+	DryRun      bool                 `json:"dryRun,omitempty"`       // nothing was stored: the version is the one that there would be
+	Changes     *ChangesView         `json:"changes,omitempty"`      // only in the answer to a publish
 	Unchanged   bool                 `json:"unchanged,omitempty"`    // a publish of what was already active
 	Replayed    bool                 `json:"-"`                      // a publish that had been asked for by this key before
 }
