@@ -50,7 +50,9 @@ created, or every bad row is named and it is not. A file named - is standard inp
 			if err != nil {
 				return err
 			}
-			view, err := s.Client.CreateBatch(cmd.Context(), args[0], csv)
+			ctx, sent := c.sending(cmd.Context(), len(csv))
+			view, err := s.Client.CreateBatch(ctx, args[0], csv)
+			sent()
 			if err != nil {
 				return c.located(args[1], err)
 			}

@@ -30,7 +30,9 @@ input.`,
 			if err != nil {
 				return err
 			}
-			view, err := s.Client.AddMembers(cmd.Context(), id, csv)
+			ctx, sent := c.sending(cmd.Context(), len(csv))
+			view, err := s.Client.AddMembers(ctx, id, csv)
+			sent()
 			if err != nil {
 				return c.located(args[1], err)
 			}

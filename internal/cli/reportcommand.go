@@ -2,13 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -117,45 +115,3 @@ func saveWhole(path string, force bool, write func(io.Writer) error) error {
 	}
 	return os.Rename(part.Name(), path)
 }
-
-// progressing tells on the side how much has come, where it takes long.
-type progressing struct {
-	c     *console
-	to    io.Writer
-	bytes int64
-	next  time.Time
-	shown bool
-}
-
-func (p *progressing) Write(b []byte) (int, error) {
-	n, err := p.to.Write(b)
-	p.bytes += int64(n)
-	now, every := p.c.env.Now(), 30*time.Second
-	if p.drawn() {
-		every = time.Second
-	}
-	switch {
-	case p.next.IsZero():
-		p.next = now.Add(every)
-	case p.c.quiet || now.Before(p.next):
-	case p.drawn():
-		fmt.Fprintf(p.c.env.Stderr, "\r%s so far", megabytes(p.bytes))
-		p.next, p.shown = now.Add(every), true
-	default:
-		p.c.notice("%s so far", megabytes(p.bytes))
-		p.next = now.Add(every)
-	}
-	return n, err
-}
-
-// drawn tells whether a line can be drawn over.
-func (p *progressing) drawn() bool { return p.c.env.Terminal && p.c.env.Getenv("TERM") != "dumb" }
-
-// end takes away the line that was drawn.
-func (p *progressing) end() {
-	if p.shown {
-		fmt.Fprint(p.c.env.Stderr, "\r                    \r")
-	}
-}
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -32,7 +32,7 @@ func (c *console) session() (*Session, error) {
 	if token == nil {
 		token = c.savedToken(all, web)
 	}
-	client, err := apiclient.New(apiclient.Config{BaseURL: all.Get("api-url"), Token: token, HTTP: web, Wait: c.env.Wait})
+	client, err := apiclient.New(apiclient.Config{BaseURL: all.Get("api-url"), Token: token, HTTP: watched(web), Wait: c.env.Wait})
 	if err != nil {
 		return nil, usage(err)
 	}
