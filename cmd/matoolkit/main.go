@@ -18,5 +18,6 @@ func run() int {
 	defer stop()
 	root := cli.NewRoot(cli.OSEnvironment())
 	root.AddCommand(localCommand())
+	addSimulate(root)
 	return cli.Execute(ctx, root)
 }

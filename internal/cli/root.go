@@ -130,7 +130,7 @@ Exit status:
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return c.check(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { c.with(cmd); return c.check(cmd) },
 	}
 	root.SetIn(c.env.Stdin)
 	root.SetOut(c.env.Stdout)
@@ -147,9 +147,10 @@ Exit status:
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false
 
-	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c), completionCommand(c))
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c), auditCommand(c), completionCommand(c))
 	c.complete(root)
 	completeOption(root, "output", fixed(formats...))
+	completeOption(root, "auth", fixed(authMethods...))
 	completeOption(root, "token-store", fixed(storeAuto, storeSystem, storeFile))
 	return root
 }

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/rehearsal"
+)
+
+// simulateFlags are the options of a simulation.
+type simulateFlags struct {
+	members, start, until, answers, zone string
+	member                               []string
+	all                                  bool
+}
+
+// addSimulate adds the command to those that are about runbooks.
+func addSimulate(root *cobra.Command) {
+	group, _, err := root.Find([]string{"runbook"})
+	if err != nil {
+		panic(err) // the root has it
+	}
+	group.AddCommand(simulateCommand())
+}
+
+func simulateCommand() *cobra.Command {
+	f := &simulateFlags{}
+	c := &cobra.Command{
+		Use: "simulate <file>", Short: "Play a migration through here, and print what happens when", Args: cli.Needs("the file"),
+		Long: `Play a migration through on this machine, and print what happens when. Nobody is asked
+and nothing is changed anywhere: the same engine that runs migrations runs this one by a
+clock that jumps from one event to the next, so that weeks take seconds.
+
+  the runbook      as it would be published
+  --members        the CSV file with the members. Of a runbook that has a data source to
+                   be queried it stands for what the query returns
+  --start          of a runbook with such a data source: when automation is turned on. Its
+                   batches begin when the rows say
+                   of any other: the cut-over, T-0. The batch is made when its first phase
+                   is due, and advanced to each phase when that is due
+  --answers        what the workers answer, when somebody approves, and who joins or leaves
+                   on the way. Without it each job succeeds after a second with made-up
+                   values for what output_params takes, and nothing is approved
+
+The timeline shows when each phase begins and ends, where gates and quiet hours hold it,
+and who fails. Below it stand how each phase went, how often each function is called, and
+what to look at. A phase that waits for an approval which the answers do not have ends its
+batch's timeline there, and what remains is told.
+
+With --quiet only the keys of members who failed are printed. The exit status is 0 where
+every batch completes and nobody fails, and 1 otherwise. docs/simulate.md describes the
+answers.`,
+		Example: `  matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00"
+  matoolkit runbook simulate moves.yaml --members members.csv --start 2026-12-01T18:00:00+01:00 \
+      --answers answers.yaml --member eva@contoso.com
+  matoolkit runbook simulate moves.yaml --members members.csv --start "2026-12-01 18:00" \
+      --time-zone Europe/Berlin --output csv > timeline.csv`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, loc, err := f.read(args[0])
+			if err != nil {
+				return err
+			}
+			t, err := rehearsal.Run(cmd.Context(), config)
+			if err != nil {
+				return cli.Refused(located(args[0], err))
+			}
+			if err := printTimeline(cmd, t, loc); err != nil {
+				return err
+			}
+			if !t.Complete {
+				return cli.Failed()
+			}
+			return nil
+		},
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.members, "members", "m", "", "the CSV file with the members")
+	flags.StringVar(&f.start, "start", "", "when it starts, such as \"2026-12-01 18:00\" or 2026-12-01T18:00:00+01:00")
+	flags.StringVar(&f.zone, "time-zone", "UTC", "of times without one, and of those in the table, such as Europe/Berlin")
+	flags.StringVar(&f.answers, "answers", "", "the YAML file with what is answered")
+	flags.StringVar(&f.until, "until", "", "break off then, a time as for --start (default: when nothing more happens)")
+	flags.StringArrayVar(&f.member, "member", nil, "tell each job of the member with this key; can be given again")
+	flags.BoolVar(&f.all, "members-detail", false, "tell each job of every member")
+	flags.SortFlags = false
+	return cli.Lists(c)
+}
+
+// read takes in what the options name.
+func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, error) {
+	c := rehearsal.Config{Members: f.members, Step: f.member, All: f.all}
+	switch {
+	case f.members == "":
+		return c, nil, cli.Usage(errors.New("--members is missing: the CSV file with the members"))
+	case f.start == "":
+		return c, nil, cli.Usage(errors.New("--start is missing: the time at which it starts, such as --start \"2026-12-01 18:00\""))
+	}
+	loc, err := time.LoadLocation(f.zone)
+	if err != nil || f.zone == "Local" {
+		return c, nil, cli.Usage(fmt.Errorf("--time-zone: %q is no name of the IANA time zone database, such as Europe/Berlin or UTC", f.zone))
+	}
+	if c.Start, err = rehearsal.ParseTime(f.start, loc); err != nil {
+		return c, nil, cli.Usage(fmt.Errorf("--start: %w", err))
+	}
+	if f.until != "" {
+		if c.Until, err = rehearsal.ParseTime(f.until, loc); err != nil {
+			return c, nil, cli.Usage(fmt.Errorf("--until: %w", err))
+		}
+	}
+	if c.Runbook, err = os.ReadFile(runbook); err != nil {
+		return c, nil, err
+	}
+	if f.answers != "" {
+		src, err := os.ReadFile(f.answers)
+		if err != nil {
+			return c, nil, err
+		}
+		if c.Answers, err = rehearsal.ParseAnswers(src, loc); err != nil {
+			return c, nil, cli.Refused(located(f.answers, err))
+		}
+	}
+	return c, loc, nil
+}
+
+// located puts the file's name before lines that begin with a position in it.
+func located(file string, err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		if line != "" && line[0] >= '0' && line[0] <= '9' {
+			lines[i] = file + ":" + line
+		}
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// printTimeline prints what came of a simulation.
+func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location) error {
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.In(loc).Format("2006-01-02 15:04:05 MST")
+	}
+	events := cli.Table{Head: []string{"time", "offset", "batch", "phase", "what"}}
+	for _, e := range t.Events {
+		batch := ""
+		if e.Batch > 0 {
+			batch = fmt.Sprint(e.Batch)
+		}
+		events.Rows = append(events.Rows, []any{at(&e.At), e.Offset, batch, e.Phase, e.Text})
+	}
+	phases := cli.Table{Head: []string{"batch", "phase", "status", "started", "took", "succeeded", "failed", "jobs", "retries", "polls"}}
+	members := cli.Table{Head: []string{"batch", "status", "members", "succeeded", "failed", "removed", "open"}}
+	failed := cli.Table{Head: []string{"member"}}
+	for _, b := range t.Batches {
+		members.Rows = append(members.Rows, []any{b.ID, b.Status, b.Members, b.Succeeded, len(b.Failed), len(b.Removed), b.Open})
+		for _, p := range b.Phases {
+			took := ""
+			if p.EndedAt != nil && p.StartedAt != nil {
+				took = rehearsal.Span(p.EndedAt.Sub(*p.StartedAt))
+			}
+			phases.Rows = append(phases.Rows, []any{b.ID, p.Name, p.Status, at(p.StartedAt), took, p.Succeeded, p.Failed, p.Jobs, p.Retries, p.Polls})
+		}
+		for _, key := range b.Failed {
+			failed.Rows = append(failed.Rows, []any{key})
+		}
+	}
+	functions := cli.Table{Head: []string{"function", "jobs", "retries", "polls", "busiest hour", "from"}}
+	for _, f := range t.Functions {
+		functions.Rows = append(functions.Rows, []any{f.Name, f.Jobs, f.Retries, f.Polls, f.BusiestHour, at(&f.BusiestAt)})
+	}
+	if cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table" {
+		return cli.Print(cmd, t, failed)
+	}
+	if err := cli.Print(cmd, t, events, phases, functions, members); err != nil || !cli.Plain(cmd) {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	for _, list := range []struct {
+		title string
+		lines []string
+	}{{"To look at:", t.Warnings}, {"What remains:", t.Remaining}} {
+		if len(list.lines) > 0 {
+			fmt.Fprintf(out, "\n%s\n", list.title)
+		}
+		for _, line := range list.lines {
+			fmt.Fprintf(out, "  %s\n", line)
+		}
+	}
+	return nil
+}

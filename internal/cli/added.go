@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// What follows is for commands that others add to the root: they print as those of this
+// package do.
+
+type consoleKey struct{}
+
+// with gives a command the console that it prints to.
+func (c *console) with(cmd *cobra.Command) {
+	cmd.SetContext(context.WithValue(cmd.Context(), consoleKey{}, c))
+}
+
+func consoleOf(cmd *cobra.Command) *console {
+	return cmd.Context().Value(consoleKey{}).(*console)
+}
+
+// Table is a table of a result. A cell is a text, a number, a bool, or a time, which is
+// printed in UTC. With --quiet the first column is printed, with --output csv all as
+// they are.
+type Table struct {
+	Head []string
+	Rows [][]any
+}
+
+// Lists marks a command as one whose first table can be printed as CSV.
+func Lists(cmd *cobra.Command) *cobra.Command { return lists(cmd) }
+
+// Print prints a result of a command that is being run: as --output says, v as JSON or
+// YAML, or the first table as CSV, or all tables with an empty line between them.
+func Print(cmd *cobra.Command, v any, tables ...Table) error {
+	c := consoleOf(cmd)
+	for i, t := range tables {
+		sheet := c.table(t.Head...)
+		for _, row := range t.Rows {
+			sheet.row(row...)
+		}
+		if i > 0 {
+			if _, err := fmt.Fprintln(c.env.Stdout); err != nil {
+				return err
+			}
+		}
+		if err := c.print(v, sheet); err != nil || c.format != formatTable || c.quiet {
+			return err
+		}
+	}
+	return nil
+}
+
+// Plain tells whether a result is printed as tables for people, with all that is said
+// beside it.
+func Plain(cmd *cobra.Command) bool {
+	c := consoleOf(cmd)
+	return c.format == formatTable && !c.quiet
+}
+
+// Failed is the end of a command that has printed what went wrong: status ExitFailed.
+func Failed() error { return &exit{status: ExitFailed} }
+
+// Refused is an error of what a command was given to work on: status ExitRefused.
+func Refused(err error) error { return &exit{status: ExitRefused, text: err.Error()} }

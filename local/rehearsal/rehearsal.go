@@ -1,0 +1,335 @@
+// Package rehearsal plays a migration through before it happens: a runbook, a list of
+// members and what the workers are to answer go through the real use cases (package
+// app, with engine and schedule below it), over the real store client and an in-memory
+// store, by a clock that jumps from one event to the next. Weeks take seconds, nothing
+// listens on a port and nobody is asked.
+//
+// What is played: the store, the broker, the scheduler's timer, the worker and the
+// administrator. Nothing goes wrong with any of them but what the answers ask for, and
+// every worker has room for all jobs at once. What comes out is the same each time.
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// Config is what is rehearsed.
+type Config struct {
+	Runbook []byte // its YAML
+	Members string // the path of the CSV file
+	// Start is when the automation is turned on of a runbook that has a data source to
+	// be queried, and the cut-over of any other.
+	Start   time.Time
+	Answers *Answers  // nil: all jobs succeed, nothing is approved
+	Until   time.Time // when the rehearsal is broken off; zero: after a year
+	// Step tells the jobs of these members one by one; All those of everybody.
+	Step []string
+	All  bool
+
+	everyTick bool // none is left out; for the test that none is missed
+}
+
+// longest is how long a rehearsal without an Until goes on at most.
+const longest = 366 * 24 * time.Hour
+
+// ada is the administrator.
+var ada = app.Caller{Name: "administrator"}
+
+// rehearsal is one that is under way. One goroutine drives it.
+type rehearsal struct {
+	config  Config
+	runbook *runbook.Runbook
+	clock   time.Time // changes only while no use case runs
+	app     *app.App
+	store   *store.Store
+	broker  *broker
+	worker  *worker
+	admin   *administrator
+	source  *source
+	begin   time.Time
+	until   time.Time
+
+	ticked   time.Time // when the scheduler looked last
+	nextTick time.Time
+	restless bool // something has happened since, or by it
+	batches  []*watched
+	events   []Event
+	warnings []string
+}
+
+// Run rehearses. Errors are of the input: what is wrong with the runbook or the list of
+// members, with places; or of the context. The answers of a rehearsal that does not end
+// well are in the timeline, not an error.
+func Run(ctx context.Context, c Config) (*Timeline, error) {
+	rb, found := runbook.Parse(c.Runbook)
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	r := &rehearsal{config: c, runbook: rb, begin: c.Start.UTC()}
+	if c.Answers == nil {
+		r.config.Answers = &Answers{}
+	}
+	if !rb.DataSource.Queried() {
+		for _, p := range rb.Phases {
+			if due := p.Offset.DueAt(c.Start).UTC(); due.Before(r.begin) {
+				r.begin = due
+			}
+		}
+	}
+	if r.until = c.Until.UTC(); c.Until.IsZero() {
+		r.until = r.begin.Add(longest)
+	}
+	if !r.until.After(r.begin) {
+		return nil, fmt.Errorf("the rehearsal begins at %s, and is to end before that, at %s", r.begin.Format(time.RFC3339), r.until.Format(time.RFC3339))
+	}
+	r.clock = r.begin
+	server, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close()
+	for _, d := range found {
+		r.warn("runbook %s", d)
+	}
+	if err := r.prepare(ctx); err != nil {
+		return nil, refusal(err)
+	}
+	if err := r.play(ctx); err != nil {
+		return nil, refusal(err)
+	}
+	return r.timeline(ctx)
+}
+
+// open puts the parts together.
+func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
+	now := func() time.Time { return r.clock }
+	server, err := cosmos.Open(cosmos.Config{Now: now})
+	if err != nil {
+		return nil, err
+	}
+	if r.store, err = store.Open(store.Config{Endpoint: server.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey, HTTPClient: server}); err == nil {
+		err = r.store.Provision(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	r.broker = newBroker(now)
+	r.worker = newWorker(r)
+	r.admin = newAdministrator(r)
+	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey}
+	open := map[string]datasource.Open{}
+	for _, kind := range []string{runbook.SourceCSV, runbook.SourceSQL, runbook.SourceDatabricks, runbook.SourceDataverse} {
+		open[kind] = r.source.open
+	}
+	r.app = app.New(app.Config{
+		Store: r.store, Bus: r.broker, Now: now, Log: slog.New(slog.DiscardHandler),
+		Sources: &datasource.Reader{Sources: open, Getenv: func(string) string { return "the list of members" }},
+	})
+	return server, nil
+}
+
+// prepare publishes the runbook, and has its batches made, as the administrator does.
+func (r *rehearsal) prepare(ctx context.Context) error {
+	if _, err := r.app.PublishRunbook(ctx, ada, "", r.config.Runbook, app.PublishOptions{}); err != nil {
+		return err
+	}
+	r.nextTick, r.restless = r.clock.Truncate(app.TickInterval), true
+	if r.nextTick.Before(r.clock) {
+		r.nextTick = r.nextTick.Add(app.TickInterval)
+	}
+	if r.runbook.DataSource.Queried() {
+		if err := r.source.read(ctx, r.config.Members); err != nil {
+			return fmt.Errorf("%s: %w", r.config.Members, err)
+		}
+		r.tell(Event{Kind: KindAutomation, Text: fmt.Sprintf("automation is turned on; the list has %s", count(len(r.source.rows), "row"))})
+		_, err := r.app.SetAutomation(ctx, ada, r.runbook.Name, true)
+		return err
+	}
+	return r.admin.create(ctx)
+}
+
+// play goes on until nothing more can happen, or time is up.
+func (r *rehearsal) play(ctx context.Context) error {
+	for {
+		if err := r.settle(ctx); err != nil {
+			return err
+		}
+		next, ok := r.next()
+		if !ok {
+			return nil
+		}
+		if next.After(r.until) {
+			r.clock = r.until
+			r.tell(Event{Kind: KindBrokenOff, Text: "the rehearsal is broken off here, as it was asked to"})
+			if r.config.Until.IsZero() {
+				r.events[len(r.events)-1].Text = "the rehearsal is broken off here: a year has passed"
+			}
+			return nil
+		}
+		r.clock = next
+	}
+}
+
+// settle has everything happen that is due now: messages, what the administrator has in
+// mind, the scheduler's tick, and what follows from them.
+func (r *rehearsal) settle(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if m := r.broker.take(); m != nil {
+			r.restless = true
+			if err := r.deliver(ctx, m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.look(ctx); err != nil {
+			return err
+		}
+		acted, err := r.admin.act(ctx)
+		switch {
+		case err != nil:
+			return err
+		case acted:
+			r.restless = true
+		case r.clock.Before(r.nextTick):
+			return nil
+		default:
+			if err := r.tick(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *rehearsal) deliver(ctx context.Context, m *held) error {
+	switch m.topic {
+	case message.TopicWorkerJobs:
+		return r.worker.take(ctx, m)
+	case message.TopicWorkerResults:
+		return r.app.HandleResult(ctx, m.delivery())
+	}
+	return r.app.HandleEvent(ctx, m.delivery())
+}
+
+// tick has the scheduler look.
+func (r *rehearsal) tick(ctx context.Context) error {
+	sent := r.broker.accepted
+	if err := r.app.Tick(ctx); err != nil {
+		return err
+	}
+	if err := r.find(ctx); err != nil {
+		return err
+	}
+	r.ticked, r.restless = r.clock, r.broker.accepted > sent
+	r.nextTick = r.clock.Truncate(app.TickInterval).Add(app.TickInterval)
+	return r.look(ctx)
+}
+
+// ahead is for how long before a phase begins the scheduler is watched closely: longer
+// than it looks ahead.
+const ahead = time.Hour
+
+// calm is the longest time without a tick.
+const calm = 24 * time.Hour
+
+// next is when something happens next; not ok where nothing will.
+//
+// A tick that finds what the one before found does nothing that can be seen. So where
+// nothing has happened since, and nothing comes near, the ticks in between are left
+// out: a tick is next where a phase is about to begin.
+func (r *rehearsal) next() (time.Time, bool) {
+	var first time.Time
+	sooner := func(t time.Time) {
+		if t.After(r.clock) && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	if at, ok := r.broker.next(); ok {
+		sooner(at)
+	}
+	sooner(r.admin.next())
+	sooner(r.source.next())
+	near := first
+	for _, b := range r.batches {
+		for _, p := range b.pending() {
+			for _, at := range []time.Time{*p.DueAt, b.doc.StartsAt(&p, r.clock)} {
+				if !at.After(r.clock) { // it is held by something else than the clock
+					continue
+				}
+				sooner(at)
+				if soon := at.Add(-ahead); near.IsZero() || soon.Before(near) {
+					near = soon
+				}
+			}
+		}
+	}
+	if first.IsZero() && !r.restless {
+		return first, false
+	}
+	if !r.restless && !r.config.everyTick && near.After(r.nextTick) {
+		r.nextTick = earlier(near, r.clock.Add(calm)).Truncate(app.TickInterval)
+		if !r.nextTick.After(r.clock) {
+			r.nextTick = r.nextTick.Add(app.TickInterval)
+		}
+	}
+	sooner(r.nextTick)
+	return first, true
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// refusal words an error of a use case for people: with all problems, one a line.
+func refusal(err error) error {
+	var e *app.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	text := []string{e.Message}
+	for _, p := range e.Problems {
+		place := ""
+		if p.Line > 0 {
+			place = fmt.Sprintf("line %d: ", p.Line)
+		}
+		if p.Field != "" {
+			place += p.Field + ": "
+		}
+		text = append(text, place+p.Message)
+	}
+	if e.Cause != nil {
+		text = append(text, e.Cause.Error())
+	}
+	return errors.New(strings.Join(text, "\n"))
+}
+
+func (r *rehearsal) warn(format string, args ...any) {
+	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+}
+
+// members reads the file of an uploaded list.
+func (r *rehearsal) members() ([]byte, error) { return os.ReadFile(r.config.Members) }
+
+// list are all members of a batch, in the order in which they came.
+func (r *rehearsal) list(ctx context.Context, batch int) ([]store.Item[engine.Member], error) {
+	return store.All[engine.Member](ctx, r.store, store.BatchPartition(batch), "SELECT * FROM c WHERE c.type = 'member' ORDER BY c.id")
+}

@@ -1,0 +1,361 @@
+package rehearsal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Kind is what an event is about.
+type Kind string
+
+// The kinds of event.
+const (
+	KindAutomation   Kind = "automation"    // it is turned on
+	KindBatchMade    Kind = "batch_made"    //
+	KindPhaseStarted Kind = "phase_started" // a phase, or init
+	KindPhaseEnded   Kind = "phase_ended"   //
+	KindOnComplete   Kind = "on_complete"   // the steps after a phase's members begin
+	KindGate         Kind = "gate"          // a phase waits for approval or success
+	KindApproved     Kind = "approved"      //
+	KindQuiet        Kind = "quiet"         // a phase waits for the end of quiet hours
+	KindWaits        Kind = "waits"         // an advance waits for an earlier phase
+	KindFailed       Kind = "member_failed"
+	KindJoined       Kind = "member_joined" // later than the batch was made
+	KindRemoved      Kind = "member_removed"
+	KindRolledBack   Kind = "rolled_back"
+	KindRemovalsHeld Kind = "removals_held"
+	KindRefused      Kind = "refused" // what the administrator asks for
+	KindJob          Kind = "job"     // of a member who is told of one by one
+	KindBatchEnded   Kind = "batch_ended"
+	KindBrokenOff    Kind = "broken_off"
+)
+
+// Event is one thing that happens. Times are UTC.
+type Event struct {
+	At      time.Time `json:"at"`
+	Offset  string    `json:"offset,omitempty"` // from the batch's start, such as T-5d
+	Batch   int       `json:"batchId,omitempty"`
+	Phase   string    `json:"phase,omitempty"`
+	Kind    Kind      `json:"kind"`
+	Members []string  `json:"memberKeys,omitempty"` // who it happens to, where it is not to all
+	Text    string    `json:"text"`
+}
+
+// Timeline is what came of a rehearsal.
+type Timeline struct {
+	Runbook  string    `json:"runbookName"`
+	Begin    time.Time `json:"begin"`
+	End      time.Time `json:"end"`
+	Complete bool      `json:"complete"` // all batches completed, and nobody failed
+
+	Events    []Event    `json:"events"`
+	Batches   []Batch    `json:"batches"`
+	Functions []Function `json:"functions"`
+	Warnings  []string   `json:"warnings"`
+	Remaining []string   `json:"remaining"` // what had not begun or ended at the end
+}
+
+// Batch is how a batch ended.
+type Batch struct {
+	ID        int       `json:"id"`
+	Start     time.Time `json:"batchStartTime"`
+	Status    string    `json:"status"`
+	Members   int       `json:"memberCount"`
+	Succeeded int       `json:"succeeded"` // of the members: neither failed nor removed, and the batch has ended
+	Failed    []string  `json:"failedKeys"`
+	Removed   []string  `json:"removedKeys"`
+	Open      int       `json:"open"` // who had not ended
+	Phases    []Phase   `json:"phases"`
+}
+
+// Phase is how a phase of a batch went; init is one, too.
+type Phase struct {
+	Name      string     `json:"phaseName"`
+	Status    string     `json:"status"`
+	Reason    string     `json:"reason,omitempty"`
+	DueAt     *time.Time `json:"dueAt,omitempty"` // nil: init
+	StartedAt *time.Time `json:"startedAt,omitempty"`
+	EndedAt   *time.Time `json:"endedAt,omitempty"`
+	Seconds   int64      `json:"tookSeconds,omitempty"`
+	Late      int64      `json:"lateSeconds,omitempty"`
+	Succeeded int        `json:"succeeded"`
+	Failed    int        `json:"failed"`
+	Cancelled int        `json:"cancelled"`
+	Jobs      int        `json:"jobs"`
+	Retries   int        `json:"retries"`
+	Polls     int        `json:"polls"`
+}
+
+// Function is how often a function is called. Retries and polls are among the jobs.
+type Function struct {
+	Name        string    `json:"functionName"`
+	Jobs        int       `json:"jobs"`
+	Retries     int       `json:"retries"`
+	Polls       int       `json:"polls"`
+	BusiestHour int       `json:"busiestHourJobs"`
+	BusiestAt   time.Time `json:"busiestHourAt"` // on the full hour
+}
+
+// tell adds an event of now.
+func (r *rehearsal) tell(e Event) { r.tellAt(r.clock, e) }
+
+func (r *rehearsal) tellAt(at time.Time, e Event) {
+	e.At = at.UTC()
+	start := r.config.Start
+	if w := r.watched(e.Batch); w != nil {
+		start = r.startOf(&w.doc)
+	}
+	if e.Batch != 0 {
+		e.Offset = offset(e.At.Sub(start))
+	}
+	r.events = append(r.events, e)
+}
+
+// timeline sums up.
+func (r *rehearsal) timeline(ctx context.Context) (*Timeline, error) {
+	t := &Timeline{Runbook: r.runbook.Name, Begin: r.begin, End: r.clock, Complete: len(r.batches) > 0, Remaining: []string{}}
+	for _, w := range r.batches {
+		b, err := r.sum(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		t.Batches = append(t.Batches, b)
+		t.Complete = t.Complete && b.Status == string(engine.BatchCompleted) && len(b.Failed) == 0
+		if !w.doc.Status.Terminal() {
+			t.Remaining = append(t.Remaining, remaining(&w.doc)...)
+		}
+	}
+	if err := r.problems(ctx, t); err != nil {
+		return nil, err
+	}
+	r.jobs()
+	slices.SortStableFunc(r.events, func(a, b Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Batch, b.Batch)) })
+	t.Events, t.Functions = r.events, r.worker.functions()
+	r.unused()
+	t.Warnings = append([]string{}, r.warnings...)
+	return t, nil
+}
+
+func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
+	b := Batch{ID: w.doc.ID, Start: r.startOf(&w.doc), Status: string(w.doc.Status), Members: w.doc.Members, Failed: []string{}, Removed: []string{}, Phases: []Phase{}}
+	members, err := r.list(ctx, w.doc.ID)
+	if err != nil {
+		return b, err
+	}
+	var failures group
+	for _, item := range members {
+		m := item.Doc
+		if m.AddedAt.After(w.doc.DetectedAt) {
+			r.tellAt(m.AddedAt, Event{Batch: b.ID, Kind: KindJoined, Members: []string{m.Key}, Text: m.Key + " joins the batch"})
+		}
+		switch {
+		case m.Status == engine.MemberFailed && m.FailedAt != nil:
+			b.Failed = append(b.Failed, m.Key)
+			failures.add(*m.FailedAt, m.FailedIn, m.FailedStep, m.Error, m.Key)
+		case m.Status == engine.MemberRemoved && m.RemovedAt != nil:
+			b.Removed = append(b.Removed, m.Key)
+			text := m.Key + " is removed"
+			if m.Error != "" {
+				text += ": " + m.Error
+			}
+			r.tellAt(*m.RemovedAt, Event{Batch: b.ID, Kind: KindRemoved, Members: []string{m.Key}, Text: text})
+		case w.doc.Status.Terminal():
+			b.Succeeded++
+		default:
+			b.Open++
+		}
+	}
+	for _, f := range failures {
+		r.tellAt(f.at, Event{Batch: b.ID, Phase: f.phase, Kind: KindFailed, Members: f.keys, Text: fmt.Sprintf("%s at step %s: %s", fails(f.keys), f.step, f.text)})
+	}
+	for _, p := range w.doc.Phases {
+		if p.Kind != engine.KindRemoval {
+			b.Phases = append(b.Phases, r.phase(&w.doc, p))
+		}
+	}
+	return b, nil
+}
+
+func (r *rehearsal) phase(b *engine.Batch, p engine.Phase) Phase {
+	out := Phase{
+		Name: p.Name, Status: string(p.Status), Reason: p.Reason, StartedAt: p.DispatchedAt, EndedAt: p.CompletedAt,
+		Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled,
+	}
+	out.Jobs, out.Retries, out.Polls = r.worker.tally(b.ID, p.ID)
+	if p.Kind == engine.KindPhase {
+		due := r.dueOf(b, &p)
+		out.DueAt = &due
+	}
+	if p.DispatchedAt == nil {
+		return out
+	}
+	if p.CompletedAt != nil {
+		out.Seconds = int64(p.CompletedAt.Sub(*p.DispatchedAt) / time.Second)
+	}
+	if out.DueAt != nil && p.DispatchedAt.Sub(*out.DueAt) >= lateBy {
+		out.Late = int64(p.DispatchedAt.Sub(*out.DueAt) / time.Second)
+		r.warn("batch %d: %s begins %s late", b.ID, p.Name, Span(p.DispatchedAt.Sub(*out.DueAt)))
+	}
+	for _, earlier := range b.Phases {
+		if earlier.ID < p.ID && earlier.Kind == engine.KindPhase && earlier.CompletedAt != nil && earlier.CompletedAt.After(*p.DispatchedAt) {
+			r.warn("batch %d: %s begins while %s is under way; whoever is still in it comes to %s later", b.ID, p.Name, earlier.Name, p.Name)
+		}
+	}
+	return out
+}
+
+// remaining is what a batch still waits for.
+func remaining(b *engine.Batch) []string {
+	var out []string
+	for _, p := range b.Phases {
+		if p.Status.Terminal() || p.Kind == engine.KindRemoval {
+			continue
+		}
+		text := fmt.Sprintf("batch %d: %s is %s", b.ID, p.Name, p.Status)
+		if p.Reason != "" {
+			text += ": " + p.Reason
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// problems are what the use cases themselves have complained of.
+func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
+	if r.runbook.DataSource.Queried() {
+		a, err := r.app.Automation(ctx, r.runbook.Name)
+		if err != nil {
+			return err
+		}
+		if a.LastError != "" {
+			r.warn("the last comparison with the list failed: %s", a.LastError)
+		}
+		for _, p := range a.Problems {
+			r.warn("row %d (%s): %s", p.Row, cmp.Or(p.Key, "no key"), p.Message)
+		}
+		t.Complete = t.Complete && a.LastError == "" && a.ProblemCount == 0
+		if len(r.batches) == 0 {
+			r.warn("no batch is made")
+		}
+	}
+	kept, err := r.app.Unprocessed(ctx, app.ListOptions{})
+	for _, m := range kept.Items {
+		r.warn("a message could not be processed: %s", m.Reason)
+	}
+	return err
+}
+
+// unused warns of answers that no job asked for.
+func (r *rehearsal) unused() {
+	for i, rule := range r.config.Answers.Rules {
+		if !r.worker.used[i] {
+			r.warn("the answer in line %d of the answers fits no job", rule.Line)
+		}
+	}
+	for _, a := range r.config.Answers.Approvals {
+		if _, ok := r.runbook.Phase(a.Phase); !ok {
+			r.warn("the approval in line %d of the answers is of %q, which is no phase", a.Line, a.Phase)
+		}
+	}
+}
+
+// jobs tells of the jobs of the members who are to be told of one by one.
+func (r *rehearsal) jobs() {
+	for _, c := range r.worker.calls {
+		if !r.config.All && !slices.Contains(r.config.Step, c.member) {
+			continue
+		}
+		who := []string{c.member}
+		if c.member == "" {
+			who = nil
+		}
+		again := ""
+		if c.kind != "" {
+			again = " (" + c.kind + ")"
+		}
+		phase := ""
+		if w := r.watched(c.batch); w != nil {
+			phase = w.doc.Phases[c.phase-1].Name
+		}
+		r.tellAt(c.at, Event{
+			Batch: c.batch, Phase: phase, Kind: KindJob, Members: who,
+			Text: fmt.Sprintf("%s: %s%s runs %s, which %s", cmp.Or(c.member, "the batch"), c.step, again, c.function, c.answer),
+		})
+	}
+}
+
+// failure is the same thing that happened to some members at the same time.
+type failure struct {
+	at                time.Time
+	phase, step, text string
+	keys              []string
+}
+
+type group []*failure
+
+func (g *group) add(at time.Time, phase, step, text, key string) {
+	for _, f := range *g {
+		if f.at.Equal(at) && f.phase == phase && f.step == step && f.text == text {
+			f.keys = append(f.keys, key)
+			return
+		}
+	}
+	*g = append(*g, &failure{at: at, phase: phase, step: step, text: text, keys: []string{key}})
+}
+
+// fails words who fails: up to three by name.
+func fails(keys []string) string {
+	const named = 3
+	switch n := len(keys); {
+	case n == 1:
+		return keys[0] + " fails"
+	case n <= named:
+		return strings.Join(keys[:n-1], ", ") + " and " + keys[n-1] + " fail"
+	default:
+		return fmt.Sprintf("%s and %d others fail", strings.Join(keys[:named-1], ", "), n-named+1)
+	}
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// offset writes a time from the start as runbooks do: T-5d, T-23h59m55s, T+10s.
+func offset(d time.Duration) string {
+	if d = d.Round(time.Second); d == 0 {
+		return "T-0"
+	}
+	if d < 0 {
+		return "T-" + Span(-d)
+	}
+	return "T+" + Span(d)
+}
+
+// Span writes a duration with days: 2d3h, 1m5s.
+func Span(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	d = d.Round(time.Second)
+	out := ""
+	for _, unit := range []struct {
+		d    time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if n := d / unit.d; n > 0 {
+			out += fmt.Sprintf("%d%s", n, unit.name)
+			d -= n * unit.d
+		}
+	}
+	return out
+}

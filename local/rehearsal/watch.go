@@ -1,0 +1,201 @@
+package rehearsal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// watched is a batch as it was when it was looked at last.
+type watched struct {
+	doc  engine.Batch
+	told bool // that it was made
+}
+
+// pending are the phases that the clock is to begin.
+func (w *watched) pending() []engine.Phase {
+	var out []engine.Phase
+	if w.doc.Status.Terminal() {
+		return nil
+	}
+	for _, p := range w.doc.Phases {
+		if p.Status == engine.PhasePending && p.DueAt != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// find takes note of batches that were made.
+func (r *rehearsal) find(ctx context.Context) error {
+	continuation := ""
+	for {
+		page, err := r.app.Batches(ctx, app.ListOptions{Limit: 1000, Continuation: continuation})
+		if err != nil {
+			return err
+		}
+		for _, b := range page.Items {
+			if r.watched(b.ID) == nil {
+				r.batches = append(r.batches, &watched{doc: engine.Batch{ID: b.ID}})
+			}
+		}
+		if continuation = page.Continuation; continuation == "" {
+			slices.SortFunc(r.batches, func(a, b *watched) int { return cmp.Compare(a.doc.ID, b.doc.ID) })
+			return nil
+		}
+	}
+}
+
+func (r *rehearsal) watched(id int) *watched {
+	for _, w := range r.batches {
+		if w.doc.ID == id {
+			return w
+		}
+	}
+	return nil
+}
+
+// batch is a batch as it was when it was looked at last, or as it is.
+func (r *rehearsal) batch(ctx context.Context, id int) (*engine.Batch, error) {
+	if w := r.watched(id); w != nil && len(w.doc.Phases) > 0 {
+		return &w.doc, nil
+	}
+	b, err := store.Read[engine.Batch](ctx, r.store, store.BatchKey(id))
+	return &b.Doc, err
+}
+
+// look tells what has changed since the last look. Between two looks no time passes.
+func (r *rehearsal) look(ctx context.Context) error {
+	for _, w := range r.batches {
+		b, err := store.Read[engine.Batch](ctx, r.store, store.BatchKey(w.doc.ID))
+		if err != nil {
+			return err
+		}
+		was := w.doc
+		w.doc = b.Doc
+		if !w.told && !b.Doc.Filling {
+			w.told = true
+			r.tellBatch(&b.Doc)
+		}
+		for i := range b.Doc.Phases {
+			var before engine.Phase
+			if i < len(was.Phases) {
+				before = was.Phases[i]
+			}
+			r.compare(&b.Doc, before, b.Doc.Phases[i])
+		}
+		if b.Doc.Held != nil && (was.Held == nil || was.Held.Members != b.Doc.Held.Members) {
+			r.tell(Event{Batch: b.Doc.ID, Kind: KindRemovalsHeld, Text: b.Doc.Held.Reason})
+		}
+		if b.Doc.Status != was.Status && b.Doc.Status.Terminal() {
+			text := fmt.Sprintf("the batch is %s", b.Doc.Status)
+			if b.Doc.Error != "" {
+				text += ": " + b.Doc.Error
+			}
+			r.tell(Event{Batch: b.Doc.ID, Kind: KindBatchEnded, Text: text})
+		}
+	}
+	return nil
+}
+
+func (r *rehearsal) tellBatch(b *engine.Batch) {
+	text := fmt.Sprintf("a batch of %s is made, for %s", count(b.Members, "member"), r.startOf(b).Format("2006-01-02 15:04Z"))
+	if b.Manual {
+		text = fmt.Sprintf("the administrator makes a batch of %s", count(b.Members, "member"))
+	}
+	r.tell(Event{Batch: b.ID, Kind: KindBatchMade, Text: text})
+}
+
+// compare tells what has become of a phase.
+func (r *rehearsal) compare(b *engine.Batch, was, is engine.Phase) {
+	if is.Kind == engine.KindRemoval {
+		return
+	}
+	tell := func(kind Kind, format string, args ...any) {
+		r.tell(Event{Batch: b.ID, Phase: is.Name, Kind: kind, Text: fmt.Sprintf(format, args...)})
+	}
+	if was.Approved == nil && is.Approved != nil {
+		tell(KindApproved, "is approved")
+	}
+	if is.Status == engine.PhasePending && is.Reason != "" && is.Reason != was.Reason {
+		r.tellHeld(b, is)
+	}
+	if was.DispatchedAt == nil && is.DispatchedAt != nil {
+		late := ""
+		if due := r.dueOf(b, &is); is.Kind == engine.KindPhase && is.DispatchedAt.Sub(due) >= lateBy {
+			late = fmt.Sprintf(", %s late", Span(is.DispatchedAt.Sub(due)))
+		}
+		tell(KindPhaseStarted, "begins%s", late)
+	}
+	if was.Merge == "" && is.Merge != "" {
+		tell(KindOnComplete, "its members have ended; its on_complete steps begin")
+	}
+	if is.Status.Terminal() && !was.Status.Terminal() {
+		r.tellEnd(b, is)
+	}
+}
+
+func (r *rehearsal) tellHeld(b *engine.Batch, p engine.Phase) {
+	kind := KindGate
+	if strings.HasPrefix(p.Reason, "quiet hours") {
+		kind = KindQuiet
+	} else if _, known := r.admin.held[gate{b.ID, p.ID}]; !known {
+		r.admin.held[gate{b.ID, p.ID}] = r.clock
+	}
+	r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "is held: " + p.Reason})
+}
+
+func (r *rehearsal) tellEnd(b *engine.Batch, p engine.Phase) {
+	text := string(p.Status)
+	if p.Kind == engine.KindPhase && p.Succeeded+p.Failed+p.Cancelled > 0 {
+		text += fmt.Sprintf(": %d succeeded", p.Succeeded)
+		if p.Failed > 0 {
+			text += fmt.Sprintf(", %d failed", p.Failed)
+		}
+		if p.Cancelled > 0 {
+			text += fmt.Sprintf(", %d cancelled", p.Cancelled)
+		}
+	}
+	jobs, retries, polls := r.worker.tally(b.ID, p.ID)
+	if jobs > 0 {
+		text += "; " + count(jobs, "job")
+	}
+	if retries > 0 {
+		text += fmt.Sprintf(", %d of them tries again", retries)
+	}
+	if polls > 0 {
+		text += fmt.Sprintf(", %d of them polls", polls)
+	}
+	if p.DispatchedAt != nil {
+		text += fmt.Sprintf("; it took %s", Span(r.clock.Sub(*p.DispatchedAt)))
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: KindPhaseEnded, Text: text})
+}
+
+// lateBy is from when on a phase is called late: the scheduler and the broker have some
+// seconds.
+const lateBy = time.Minute
+
+// startOf is the cut-over of a batch. One that is advanced by hand has that which the
+// rehearsal was given.
+func (r *rehearsal) startOf(b *engine.Batch) time.Time {
+	if b.Manual || b.StartTime == nil {
+		return r.config.Start.UTC()
+	}
+	return b.StartTime.UTC()
+}
+
+func (r *rehearsal) dueOf(b *engine.Batch, p *engine.Phase) time.Time {
+	return runbook.Offset(p.OffsetMinutes).DueAt(r.startOf(b)).UTC()
+}

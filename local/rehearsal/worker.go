@@ -1,0 +1,289 @@
+package rehearsal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// usual is how long a job takes where no answer says.
+const usual = time.Second
+
+// worker answers all jobs, as the answers say. It has room for any number at once.
+type worker struct {
+	r       *rehearsal
+	calls   []call
+	members map[[2]int]*engine.Member // by batch and number, as they were when first seen
+	tries   map[place]*tries
+	used    map[int]bool // rules that a job fitted
+}
+
+// place is one step of one member.
+type place struct {
+	batch int
+	step  int64
+}
+
+// tries is what was answered at a place.
+type tries struct {
+	failed int
+	polled int
+	since  time.Time // the first answer that it is not complete
+}
+
+// call is one job and its answer.
+type call struct {
+	at       time.Time
+	batch    int
+	phase    int // its execution
+	member   string
+	step     string
+	function string
+	kind     string // "", "retry" or "poll"
+	answer   string
+}
+
+func newWorker(r *rehearsal) *worker {
+	return &worker{r: r, members: map[[2]int]*engine.Member{}, tries: map[place]*tries{}, used: map[int]bool{}}
+}
+
+// take takes a job and sends what is answered.
+func (k *worker) take(ctx context.Context, m *held) error {
+	var j message.Job
+	if err := json.Unmarshal(m.Body, &j); err != nil {
+		return err
+	}
+	phase, number, index, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	if err != nil {
+		return err
+	}
+	b, err := k.r.batch(ctx, j.BatchID)
+	if err != nil {
+		return err
+	}
+	member, err := k.member(ctx, j.BatchID, number)
+	if err != nil {
+		return err
+	}
+	step, err := k.step(ctx, b, phase, number, index)
+	if err != nil {
+		return err
+	}
+	c := call{at: k.r.clock, batch: b.ID, phase: phase, member: member.Key, step: step.Name, function: j.FunctionName}
+	switch {
+	case strings.Contains(j.JobID, "-poll-"):
+		c.kind = "poll"
+	case strings.Contains(j.JobID, "-retry-"):
+		c.kind = "retry"
+	}
+	rule := k.rule(j, b.Phases[phase-1].Name, step.Name, member)
+	at := place{j.BatchID, j.CorrelationData.StepExecutionID}
+	if k.tries[at] == nil {
+		k.tries[at] = &tries{}
+	}
+	result := message.Result{JobID: j.JobID, Status: message.StatusSuccess, CorrelationData: j.CorrelationData}
+	takes := usual
+	if rule.Takes > 0 {
+		takes = rule.Takes
+	}
+	answered := k.answer(rule, k.tries[at], step, member, &result)
+	c.answer = wording(&result, answered, takes)
+	k.calls = append(k.calls, c)
+	if !answered {
+		return nil
+	}
+	result.Timestamp, result.DurationMs = k.r.clock.Add(takes), takes.Milliseconds()
+	body, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return k.r.broker.Send(ctx, message.TopicWorkerResults, bus.Message{ID: result.ID(), Body: body, At: result.Timestamp})
+}
+
+// answer fills in the result that a rule has for a job; false where none ever comes.
+func (k *worker) answer(rule Rule, t *tries, step runbook.Step, m *engine.Member, r *message.Result) bool {
+	fails := (rule.Never || rule.Fail != "") && (rule.Times == 0 || t.failed < rule.Times)
+	if fails {
+		t.failed++
+		t.polled, t.since = 0, time.Time{}
+		r.Status = message.StatusFailure
+		r.Error = &message.JobError{Message: rule.Fail, Type: "Simulated", IsThrottled: rule.Throttled, Attempts: 1, RetryAfterSeconds: int(rule.RetryAfter / time.Second)}
+		return !rule.Never
+	}
+	if t.since.IsZero() {
+		t.since = k.r.clock
+	}
+	if t.polled < rule.Polls || k.r.clock.Sub(t.since) < rule.PollFor {
+		t.polled++
+		r.Result = json.RawMessage(`{"complete":false}`)
+		return true
+	}
+	if r.Result = rule.Result; r.Result == nil {
+		r.Result = placeholder(step, m)
+	}
+	return true
+}
+
+// placeholder is a result with the fields that the step's output_params takes.
+func placeholder(s runbook.Step, m *engine.Member) json.RawMessage {
+	fields := map[string]any{}
+	for _, field := range s.OutputParams {
+		fields[field] = "simulated " + field
+		if m.Key != "" {
+			fields[field] = fmt.Sprintf("simulated %s of %s", field, m.Key)
+		}
+	}
+	var result any = true
+	switch {
+	case s.Poll != nil:
+		result = map[string]any{"complete": true, "data": fields}
+	case len(fields) > 0:
+		result = fields
+	}
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		panic(err) // texts in a map
+	}
+	return encoded
+}
+
+// rule finds what is said of a job; one that says nothing where none does.
+func (k *worker) rule(j message.Job, phase, step string, m *engine.Member) Rule {
+	for i, r := range k.r.config.Answers.Rules {
+		if r.Function != "" && r.Function != j.FunctionName || r.Step != "" && r.Step != step || r.Phase != "" && r.Phase != phase {
+			continue
+		}
+		if len(r.Members) > 0 && !slices.Contains(r.Members, m.Key) || !holds(r.Where, m) {
+			continue
+		}
+		k.used[i] = true
+		return r
+	}
+	return Rule{}
+}
+
+// holds tells whether a member's columns have the values.
+func holds(where map[string]string, m *engine.Member) bool {
+	for column, want := range where {
+		var text string
+		raw, ok := m.Data[column]
+		if !ok || json.Unmarshal(raw, &text) != nil && string(raw) != want || text != want && string(raw) != want {
+			return false
+		}
+	}
+	return true
+}
+
+// member is who a job is for; one without a key where it is nobody's.
+func (k *worker) member(ctx context.Context, batch, number int) (*engine.Member, error) {
+	if number == 0 {
+		return &engine.Member{}, nil
+	}
+	id := [2]int{batch, number}
+	if k.members[id] == nil {
+		m, err := store.Read[engine.Member](ctx, k.r.store, store.MemberKey(batch, number))
+		if err != nil {
+			return nil, err
+		}
+		k.members[id] = &m.Doc
+	}
+	return k.members[id], nil
+}
+
+// step is the runbook's step that a job is of.
+func (k *worker) step(ctx context.Context, b *engine.Batch, phase, member, index int) (runbook.Step, error) {
+	run, err := store.Read[engine.Run](ctx, k.r.store, store.RunKey(b.ID, phase, member))
+	if err != nil {
+		return runbook.Step{}, err
+	}
+	s := run.Doc.Steps[index]
+	steps := k.r.runbook.Rollbacks[s.Rollback]
+	if s.Rollback == "" {
+		steps = k.steps(run.Doc.Kind, run.Doc.PhaseName)
+	}
+	if s.Place >= len(steps) {
+		return runbook.Step{Name: s.Name}, nil
+	}
+	return steps[s.Place], nil
+}
+
+func (k *worker) steps(kind engine.PhaseKind, phase string) []runbook.Step {
+	p, _ := k.r.runbook.Phase(phase)
+	switch kind {
+	case engine.KindInit:
+		return k.r.runbook.Init
+	case engine.KindRemoval:
+		return k.r.runbook.OnMemberRemoved
+	case engine.KindOnComplete:
+		return p.OnComplete
+	}
+	return p.Steps
+}
+
+func wording(r *message.Result, answered bool, takes time.Duration) string {
+	switch {
+	case !answered:
+		return "is never answered"
+	case r.Error != nil:
+		return fmt.Sprintf("fails after %s: %s", Span(takes), r.Error.Message)
+	case string(r.Result) == `{"complete":false}`:
+		return "is not complete yet"
+	}
+	return fmt.Sprintf("succeeds after %s", Span(takes))
+}
+
+// tally counts the jobs of a phase of a batch.
+func (k *worker) tally(batch, phase int) (jobs, retries, polls int) {
+	for _, c := range k.calls {
+		if c.batch != batch || c.phase != phase {
+			continue
+		}
+		jobs++
+		switch c.kind {
+		case "retry":
+			retries++
+		case "poll":
+			polls++
+		}
+	}
+	return jobs, retries, polls
+}
+
+// functions sums up the jobs by function.
+func (k *worker) functions() []Function {
+	all := map[string]*Function{}
+	hours := map[string]map[time.Time]int{}
+	for _, c := range k.calls {
+		f := all[c.function]
+		if f == nil {
+			f = &Function{Name: c.function}
+			all[c.function], hours[c.function] = f, map[time.Time]int{}
+		}
+		f.Jobs++
+		switch c.kind {
+		case "retry":
+			f.Retries++
+		case "poll":
+			f.Polls++
+		}
+		hour := c.at.Truncate(time.Hour)
+		if hours[c.function][hour]++; hours[c.function][hour] > f.BusiestHour {
+			f.BusiestHour, f.BusiestAt = hours[c.function][hour], hour
+		}
+	}
+	var out []Function
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, *all[name])
+	}
+	return out
+}
