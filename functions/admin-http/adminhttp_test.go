@@ -32,76 +32,71 @@ type route struct {
 // routes is every route.
 func routes(t *testing.T) []route {
 	media, csv := form(t, "runbookName", "rb", "file", "Key\nu1\n")
-	return append(slices.Concat(controlRoutes(t), automationRoutes(), versionRoutes()), []route{
+	return append(slices.Concat(controlRoutes(t), automationRoutes(), versionRoutes(), auditRoutes()), []route{
 		{
 			request{"GET", "/api/runbooks?limit=5&continuationToken=t", "", "", ""},
 			false, 200,
-			"Runbooks {Limit:5 Continuation:t Status: Runbook: Phase: Member:0 Action: Topic:}", `{"items":[]}`,
+			"Runbooks {Limit:5 Continuation:t}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/runbooks/my%20moves", "", "", ""}, false, 200, `Runbook "my moves"`, `"version":3`},
 		{request{"GET", "/api/runbooks/rb/template", "", "", ""}, false, 200, `CSVTemplate "rb"`, "Key,Mail\r\n"},
 		{
 			request{"GET", "/api/batches?status=Active&runbook=rb", "", "", ""},
 			false, 200,
-			"Batches {Limit:0 Continuation: Status:active Runbook:rb Phase: Member:0 Action: Topic:}", `"continuationToken":"next"`,
+			"Batches {Status:active Runbook:rb}", `"continuationToken":"next"`,
 		},
 		{request{"GET", "/api/batches/7", "", "", ""}, false, 200, "Batch 7", `"id":7`},
 		{
 			request{"GET", "/api/batches/7/members?status=failed&limit=1000", "", "", ""},
 			false, 200,
-			"Members 7 {Limit:1000 Continuation: Status:failed Runbook: Phase: Member:0 Action: Topic:}", `{"items":[]}`,
+			"Members CALLER 7 {Limit:1000 Status:failed}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases 7", `{"items":[]}`},
-		{request{"GET", "/api/batches/7/report", "", "", ""}, false, 200, "Report 7 csv", "the first, the second"},
-		{request{"GET", "/api/batches/7/report?format=html", "", "", ""}, false, 200, "Report 7 html", "the first, the second"},
+		{request{"GET", "/api/batches/7/report", "", "", ""}, false, 200, "Report CALLER 7 csv", "the first, the second"},
+		{request{"GET", "/api/batches/7/report?format=html", "", "", ""}, false, 200, "Report CALLER 7 html", "the first, the second"},
 		{
 			request{"GET", "/api/batches/7/steps?phase=move&member=9&status=failed", "", "", ""},
 			false, 200,
-			"Steps 7 {Limit:0 Continuation: Status:failed Runbook: Phase:move Member:9 Action: Topic:}", `{"items":[]}`,
+			"Steps CALLER 7 {Status:failed Phase:move Member:9}", `{"items":[]}`,
 		},
 		{
 			request{"POST", "/api/runbooks", "", jsonMedia, `{"name":"rb","yamlContent":"name: rb"}`},
 			true, 201,
-			`PublishRunbook avery@contoso "rb" "name: rb" {Overdue: RerunInit:false}`, `"version":1`,
+			`PublishRunbook avery@contoso "rb" "name: rb" {Overdue: RerunInit:false Strict:false DryRun:false}`, `"version":1`,
 		},
 		{
 			request{"POST", "/api/runbooks", "", jsonMedia, `{"yamlContent":"x","overdueBehavior":"rerun","rerunInit":true}`},
 			true, 201,
-			`PublishRunbook avery@contoso "" "x" {Overdue:rerun RerunInit:true}`, `"version":1`,
+			`PublishRunbook avery@contoso "" "x" {Overdue:rerun RerunInit:true Strict:false DryRun:false}`, `"version":1`,
 		},
 		{
 			request{"POST", "/api/runbooks", "", "application/yaml; charset=UTF-8", "name: rb"},
 			true, 201,
-			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false}`, `"version":1`,
+			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false Strict:false DryRun:false}`, `"version":1`,
 		},
 		{
 			request{"POST", "/api/runbooks", "", "application/yaml", "same"},
 			true, 200,
-			`PublishRunbook avery@contoso "" "same" {Overdue: RerunInit:false}`, `"unchanged":true`,
+			`PublishRunbook avery@contoso "" "same" {Overdue: RerunInit:false Strict:false DryRun:false}`, `"unchanged":true`,
 		},
 		{
 			request{"POST", "/api/runbooks?overdueBehavior=rerun&rerunInit=true", "", "application/yaml", "name: rb"},
 			true, 201,
-			`PublishRunbook avery@contoso "" "name: rb" {Overdue:rerun RerunInit:true}`, `"version":1`,
+			`PublishRunbook avery@contoso "" "name: rb" {Overdue:rerun RerunInit:true Strict:false DryRun:false}`, `"version":1`,
 		},
 		{
 			request{"POST", "/api/runbooks?rerunInit=false", "", "application/yaml", "name: rb"},
 			true, 201,
-			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false}`, `"version":1`,
+			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false Strict:false DryRun:false}`, `"version":1`,
 		},
 		{request{"POST", "/api/batches", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n"`, `"id":42`},
 		{request{"POST", "/api/batches/7/advance", "", "", ""}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
 		{
-			request{"GET", "/api/batches/7/audit?action=advance&limit=2", "", "", ""},
-			false, 200,
-			"Audit 7 {Limit:2 Continuation: Status: Runbook: Phase: Member:0 Action:advance Topic:}", `{"items":[]}`,
-		},
-		{
 			request{"GET", "/api/messages/unprocessed?status=Replayed&topic=worker-results&limit=2", "", "", ""},
 			false, 200,
-			"Unprocessed {Limit:2 Continuation: Status:replayed Runbook: Phase: Member:0 Action: Topic:worker-results}", `{"items":[]}`,
+			"Unprocessed {Limit:2 Status:replayed Topic:worker-results}", `{"items":[]}`,
 		},
-		{request{"GET", "/api/messages/unprocessed/abc", "", "", ""}, true, 200, `UnprocessedMessage "abc"`, `"body":{"a":1}`},
+		{request{"GET", "/api/messages/unprocessed/abc", "", "", ""}, true, 200, `UnprocessedMessage CALLER "abc"`, `"body":{"a":1}`},
 		{request{"POST", "/api/messages/unprocessed/abc/replay", "", "", ""}, true, 202, `Replay avery@contoso "abc" ""`, `"status":"replayed"`},
 		{
 			request{"POST", "/api/messages/unprocessed/abc/replay", "", jsonMedia, `{"reason":"fixed"}`},
@@ -149,8 +144,9 @@ func TestRoutesByRole(t *testing.T) {
 					}
 					return
 				}
-				if !reflect.DeepEqual(f.app.calls, []string{route.call}) {
-					t.Errorf("calls %q, want %q", f.app.calls, route.call)
+				call := strings.Replace(route.call, "CALLER", names[caller.token], 1)
+				if !reflect.DeepEqual(f.app.calls, []string{call}) {
+					t.Errorf("calls %q, want %q", f.app.calls, call)
 				}
 				if !strings.Contains(w.Body.String(), route.body) {
 					t.Errorf("body %s has no %s", w.Body, route.body)
@@ -246,7 +242,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"no status of a member", get("/api/batches/7/members?status=detected"), 400, "invalid", "one of [active removed failed]"},
 		{"no status of a message", get("/api/messages/unprocessed?status=lost"), 400, "invalid", "one of [open replayed discarded]"},
 		{"no topic of a message", get("/api/messages/unprocessed?topic=worker-jobs"), 400, "invalid", "one of [orchestrator-events worker-results]"},
-		{"status of an audit record", get("/api/batches/7/audit?status=open"), 400, "invalid", "this address has action, limit"},
+		{"status of an audit record", get("/api/batches/7/audit?status=open"), 400, "invalid", "this address has action, by, from, to, limit"},
 		{"reason as a form", request{"POST", "/api/messages/unprocessed/a/replay", "admin", "", "x"}, 415, "unsupported_media_type", "application/json"},
 		{"reason under another name", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, `{"why":"x"}`}, 400, "invalid", `unknown field "why"`},
 		{"reason far too long", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, strings.Repeat(" ", 14000)}, 413, "too_large", ""},

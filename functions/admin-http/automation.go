@@ -82,7 +82,7 @@ func (a *api) listRemovals(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.HeldRemovals(c.Request.Context(), id, o)
+	view, err := a.App.HeldRemovals(c.Request.Context(), callerOf(c), id, o)
 	respond(c, view, err)
 }
 

@@ -23,8 +23,8 @@ func (r *recorder) PreviewQuery(_ context.Context, by app.Caller, name string, s
 	return view, r.note("PreviewQuery %s %q %d", by.Name, name, sample)
 }
 
-func (r *recorder) HeldRemovals(_ context.Context, batch int, o app.ListOptions) (app.HeldView, error) {
-	return app.HeldView{HeldSummary: app.HeldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %d %+v", batch, o)
+func (r *recorder) HeldRemovals(_ context.Context, by app.Caller, batch int, o app.ListOptions) (app.HeldView, error) {
+	return app.HeldView{HeldSummary: app.HeldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %s %d %s", by.Name, batch, shown(o))
 }
 
 func (r *recorder) ConfirmRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error) {
@@ -55,7 +55,7 @@ func automationRoutes() []route {
 		{
 			send("GET", "batches/7/removals?limit=2&continuationToken=2", ""),
 			false, 200,
-			"HeldRemovals 7 {Limit:2 Continuation:2 Status: Runbook: Phase: Member:0 Action: Topic:}", `"revision":"r1"`,
+			"HeldRemovals CALLER 7 {Limit:2 Continuation:2}", `"revision":"r1"`,
 		},
 		{send("POST", "batches/7/removals/confirm", ""), true, 202, `ConfirmRemovals avery@contoso 7 "" ""`, `"confirmed":{"by":"avery@contoso"`},
 		{

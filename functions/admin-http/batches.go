@@ -58,7 +58,7 @@ func (a *api) listMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Members(c.Request.Context(), id, o)
+	p, err := a.App.Members(c.Request.Context(), callerOf(c), id, o)
 	page(c, p, err)
 }
 
@@ -80,20 +80,7 @@ func (a *api) listSteps(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Steps(c.Request.Context(), id, o)
-	page(c, p, err)
-}
-
-func (a *api) listAudit(c *gin.Context) {
-	id, ok := batchID(c)
-	if !ok {
-		return
-	}
-	o, ok := options[string](c, nil)
-	if !ok {
-		return
-	}
-	p, err := a.App.Audit(c.Request.Context(), id, o)
+	p, err := a.App.Steps(c.Request.Context(), callerOf(c), id, o)
 	page(c, p, err)
 }
 

@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,17 @@ func (r *recorder) note(format string, args ...any) error {
 	return r.err
 }
 
+// shown are the options that are given.
+func shown(o app.ListOptions) string {
+	var given []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(o)) {
+		if v := reflect.ValueOf(o).FieldByIndex(f.Index); !v.IsZero() {
+			given = append(given, fmt.Sprintf("%s:%v", f.Name, v))
+		}
+	}
+	return "{" + strings.Join(given, " ") + "}"
+}
+
 func (r *recorder) Health(context.Context) app.Health {
 	_ = r.note("Health")
 	return r.health
@@ -52,7 +64,7 @@ func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string,
 }
 
 func (r *recorder) Runbooks(_ context.Context, o app.ListOptions) (app.Page[app.RunbookView], error) {
-	return app.Page[app.RunbookView]{}, r.note("Runbooks %+v", o)
+	return app.Page[app.RunbookView]{}, r.note("Runbooks %s", shown(o))
 }
 
 func (r *recorder) Runbook(_ context.Context, name string) (app.RunbookView, error) {
@@ -68,39 +80,35 @@ func (r *recorder) CreateBatch(_ context.Context, by app.Caller, name string, cs
 }
 
 func (r *recorder) Batches(_ context.Context, o app.ListOptions) (app.Page[app.BatchView], error) {
-	return app.Page[app.BatchView]{Items: []app.BatchView{{ID: 1}}, Continuation: "next"}, r.note("Batches %+v", o)
+	return app.Page[app.BatchView]{Items: []app.BatchView{{ID: 1}}, Continuation: "next"}, r.note("Batches %s", shown(o))
 }
 
 func (r *recorder) Batch(_ context.Context, id int) (app.BatchView, error) {
 	return app.BatchView{ID: id}, r.note("Batch %d", id)
 }
 
-func (r *recorder) Members(_ context.Context, id int, o app.ListOptions) (app.Page[app.MemberView], error) {
-	return app.Page[app.MemberView]{}, r.note("Members %d %+v", id, o)
+func (r *recorder) Members(_ context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.MemberView], error) {
+	return app.Page[app.MemberView]{}, r.note("Members %s %d %s", by.Name, id, shown(o))
 }
 
 func (r *recorder) Phases(_ context.Context, id int) (app.Page[app.PhaseView], error) {
 	return app.Page[app.PhaseView]{}, r.note("Phases %d", id)
 }
 
-func (r *recorder) Steps(_ context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error) {
-	return app.Page[app.StepView]{}, r.note("Steps %d %+v", id, o)
+func (r *recorder) Steps(_ context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.StepView], error) {
+	return app.Page[app.StepView]{}, r.note("Steps %s %d %s", by.Name, id, shown(o))
 }
 
 func (r *recorder) Advance(_ context.Context, by app.Caller, id int) (app.AdvanceView, error) {
 	return app.AdvanceView{Batch: app.BatchView{ID: id}, Advanced: "move"}, r.note("Advance %s %d", by.Name, id)
 }
 
-func (r *recorder) Audit(_ context.Context, id int, o app.ListOptions) (app.Page[app.AuditView], error) {
-	return app.Page[app.AuditView]{}, r.note("Audit %d %+v", id, o)
-}
-
 func (r *recorder) Unprocessed(_ context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error) {
-	return app.Page[app.UnprocessedView]{}, r.note("Unprocessed %+v", o)
+	return app.Page[app.UnprocessedView]{}, r.note("Unprocessed %s", shown(o))
 }
 
-func (r *recorder) UnprocessedMessage(_ context.Context, id string) (app.UnprocessedView, error) {
-	return app.UnprocessedView{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %q", id)
+func (r *recorder) UnprocessedMessage(_ context.Context, by app.Caller, id string) (app.UnprocessedView, error) {
+	return app.UnprocessedView{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
 }
 
 func (r *recorder) Replay(_ context.Context, by app.Caller, id, why string) (app.UnprocessedView, error) {
@@ -163,6 +171,9 @@ func form(t *testing.T, parts ...string) (media, body string) {
 	}
 	return w.FormDataContentType(), b.String()
 }
+
+// names are whose the tokens are.
+var names = map[string]string{"admin": "avery@contoso", "reader": "robin@contoso", "none": "guest@contoso"}
 
 // tokens takes the words admin and reader for the tokens of people with the role of
 // that name, none for that of someone without a role.

@@ -31,7 +31,7 @@ func (a *api) listMessages(c *gin.Context) {
 }
 
 func (a *api) getMessage(c *gin.Context) {
-	view, err := a.App.UnprocessedMessage(c.Request.Context(), c.Param("id"))
+	view, err := a.App.UnprocessedMessage(c.Request.Context(), callerOf(c), c.Param("id"))
 	respond(c, view, err)
 }
 

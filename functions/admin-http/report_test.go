@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
-func (r *recorder) Report(_ context.Context, id int, format report.Format) (app.Report, error) {
+func (r *recorder) Report(_ context.Context, by app.Caller, id int, format report.Format) (app.Report, error) {
 	return app.Report{
 		Name: fmt.Sprintf("batch-%d.%s", id, format), Media: format.Media(),
 		Write: func(_ context.Context, w io.Writer) error {
@@ -28,7 +28,7 @@ func (r *recorder) Report(_ context.Context, id int, format report.Format) (app.
 			_, err := io.WriteString(w, "the second")
 			return err
 		},
-	}, r.note("Report %d %s", id, format)
+	}, r.note("Report %s %d %s", by.Name, id, format)
 }
 
 func TestReportThatFailsBeforeItsFirstByteIsAProblem(t *testing.T) {

@@ -59,7 +59,7 @@ func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
 	o := app.ListOptions{
 		Continuation: values.Get("continuationToken"), Status: strings.ToLower(values.Get("status")),
 		Runbook: values.Get("runbook"), Phase: values.Get("phase"),
-		Action: values.Get("action"), Topic: strings.ToLower(values.Get("topic")),
+		Topic: strings.ToLower(values.Get("topic")),
 	}
 	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {
 		invalid(c, "the query parameter status is %q; it can be one of %v", clip(o.Status), statuses)

@@ -140,10 +140,22 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls), [
 		return err
 	}, "GET /api/batches/7/steps?member=3&phase=move"},
 	{"Advance", false, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Advance(ctx, 7); return err }, "POST /api/batches/7/advance"},
-	{"Audit", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Audit(ctx, 7, app.ListOptions{Action: "advance"})
+	{"BatchAudit", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.BatchAudit(ctx, 7, app.AuditFilter{Action: "advance"}, app.ListOptions{})
 		return err
 	}, "GET /api/batches/7/audit?action=advance"},
+	{"RunbookAudit", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.RunbookAudit(ctx, "my moves", app.AuditFilter{By: "ada@contoso"}, app.ListOptions{Continuation: "t"})
+		return err
+	}, "GET /api/runbooks/my%20moves/audit?by=ada%40contoso&continuationToken=t"},
+	{"MessageAudit", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.MessageAudit(ctx, app.AuditFilter{From: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600))}, app.ListOptions{})
+		return err
+	}, "GET /api/messages/audit?from=2026-01-02T02%3A04%3A05.000006Z"},
+	{"Audit", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Audit(ctx, app.AuditFilter{To: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, app.ListOptions{Limit: 1000})
+		return err
+	}, "GET /api/audit?limit=1000&to=2026-01-02T03%3A04%3A05Z"},
 	{"Unprocessed", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Unprocessed(ctx, app.ListOptions{Status: "open", Topic: "worker-results"})
 		return err

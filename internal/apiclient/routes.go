@@ -99,11 +99,6 @@ func (c *Client) Advance(ctx context.Context, id int) (app.AdvanceView, error) {
 	return ask[app.AdvanceView](ctx, c, call{method: http.MethodPost, path: []string{"batches", strconv.Itoa(id), "advance"}})
 }
 
-// Audit lists what was changed in a batch and by whom, the newest first.
-func (c *Client) Audit(ctx context.Context, id int, o app.ListOptions) (app.Page[app.AuditView], error) {
-	return list[app.AuditView](ctx, c, o, "batches", strconv.Itoa(id), "audit")
-}
-
 // Unprocessed lists messages that could not be processed, those kept last first.
 func (c *Client) Unprocessed(ctx context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error) {
 	return list[app.UnprocessedView](ctx, c, o, "messages", "unprocessed")
@@ -142,16 +137,21 @@ func list[V any](ctx context.Context, c *Client, o app.ListOptions, path ...stri
 // listed asks for a page of a list that has more to it than its items.
 func listed[V any](ctx context.Context, c *Client, o app.ListOptions, path ...string) (V, error) {
 	k := get(path...)
-	k.query = url.Values{}
+	k.query = listQuery(o)
+	return ask[V](ctx, c, k)
+}
+
+func listQuery(o app.ListOptions) url.Values {
+	query := url.Values{}
 	for name, value := range map[string]string{
 		"continuationToken": o.Continuation, "status": o.Status, "runbook": o.Runbook, "phase": o.Phase,
-		"limit": positive(o.Limit), "member": positive(o.Member), "action": o.Action, "topic": o.Topic,
+		"limit": positive(o.Limit), "member": positive(o.Member), "topic": o.Topic,
 	} {
 		if value != "" {
-			k.query.Set(name, value)
+			query.Set(name, value)
 		}
 	}
-	return ask[V](ctx, c, k)
+	return query
 }
 
 func positive(n int) string {

@@ -34,7 +34,9 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 		if d.Batch != nil {
 			next = d.Batch
 			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag),
-				a.auditOp(id, auditRecord{At: a.now(), By: by.Name, Action: "advance", Target: next.CurrentPhase}))
+				a.auditOp(auditRecord{
+					At: a.now(), By: by.Name, Action: "advance", Batch: id, Target: next.CurrentPhase, Before: batchFacts(&b.Doc).text(), After: batchFacts(next).text(),
+				}))
 			if errors.Is(err, store.ErrChanged) {
 				continue
 			}

@@ -81,7 +81,7 @@ func TestLatePageOfOneConfirmationLeavesTheNextAlone(t *testing.T) {
 	s.pass(time.Minute)
 	people.drop(crowd(70)[50:]...)
 	s.tick()
-	second, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+	second, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
 	must(s, second, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, second.Revision, "")
 	must(s, 0, err)

@@ -29,6 +29,7 @@ type App struct {
 	callable []Function
 	sources  *datasource.Reader
 	answers  answerCache
+	reads    readCache
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
@@ -55,7 +56,7 @@ func New(c Config) *App {
 	if c.Sources == nil {
 		c.Sources = &datasource.Reader{}
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), callable: c.Functions, sources: c.Sources}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), reads: newReadCache(), callable: c.Functions, sources: c.Sources}
 }
 
 // Message is a message as a trigger delivers it.

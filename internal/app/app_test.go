@@ -124,7 +124,7 @@ func TestFailedMemberStaysBehindAndTheOthersGoOn(t *testing.T) {
 	if tries != 2 {
 		t.Fatalf("tried %d times with one retry", tries)
 	}
-	steps, err := w.app.Steps(w.ctx, b.ID, app.ListOptions{Member: failed.ID})
+	steps, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Member: failed.ID})
 	if err != nil || len(steps.Items) != 2 || steps.Items[1].Status != "failed" || steps.Items[1].RetryCount != 1 {
 		t.Fatalf("steps of the failed member: %+v, %v", steps, err)
 	}

@@ -129,6 +129,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 	now := a.now().UTC()
 	next := b.Doc
 	var left []int
+	before, after := map[int]engine.MemberStatus{}, map[int]engine.MemberStatus{}
 	var ops []store.Op
 	var o outbox
 	for _, m := range members {
@@ -145,6 +146,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		if d.Member != nil {
 			gone = d.Member
 			ops = append(ops, store.Replace(store.MemberKey(batch, gone.ID), gone, m.ETag))
+			before[gone.ID], after[gone.ID] = m.Doc.Status, gone.Status
 		}
 		if d.Batch != nil {
 			next = *d.Batch
@@ -158,7 +160,9 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 	if len(ops) > 0 {
 		target := fmt.Sprintf("%s: %s", plural(len(ops), "member"), numbers(left))
 		ops = append(ops, store.Replace(store.BatchKey(batch), &next, b.ETag),
-			a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: "remove-member", Target: target, Why: why}))
+			a.auditOp(auditRecord{
+				At: now, By: by.Name, Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
+			}))
 		if _, err := a.store.Commit(ctx, ops...); err != nil {
 			return nil, err
 		}
@@ -191,11 +195,14 @@ func (s *synchronization) givenUp(b *engine.Batch) bool {
 
 // abandon ends a batch that nobody is in.
 func (s *synchronization) abandon(ctx context.Context, id int) error {
-	_, err := s.app.control(ctx, Caller{Name: scheduler}, id, "cancel", "", "nobody is left who would be in it", func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
-		if !b.Filling || b.Members > b.Removed {
-			return nil, errSomebodyCame
-		}
-		return engine.BatchStopped{By: m}, nil
+	_, err := s.app.control(ctx, Caller{Name: scheduler}, id, &steering{
+		action: "cancel", why: "nobody is left who would be in it", facts: batchFacts,
+		event: func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
+			if !b.Filling || b.Members > b.Removed {
+				return nil, errSomebodyCame
+			}
+			return engine.BatchStopped{By: m}, nil
+		},
 	})
 	if errors.Is(err, errSomebodyCame) {
 		return nil

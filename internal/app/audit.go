@@ -13,21 +13,39 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// auditRecord tells of one change that somebody asked for.
+// auditRecord tells of one thing that somebody did. It is about a batch, about a
+// runbook or, where neither is named, about a message that could not be processed, and
+// is kept with what it is about.
 type auditRecord struct {
-	At     time.Time       `json:"at"`
-	By     string          `json:"by"`               // Caller.Name
-	Action string          `json:"action"`           // what was asked for: advance, create, …
-	Target string          `json:"target,omitempty"` // of what in the batch; empty for the batch itself
-	Why    string          `json:"why,omitempty"`
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
+	At      time.Time       `json:"at"`
+	By      string          `json:"by"`     // Caller.Name
+	Action  string          `json:"action"` // one of AuditActions
+	Batch   int             `json:"batchId,omitempty"`
+	Runbook string          `json:"runbook,omitempty"`
+	Target  string          `json:"target,omitempty"` // of what in the batch or of the runbook; the id of a message
+	Why     string          `json:"why,omitempty"`
+	Before  json.RawMessage `json:"before,omitempty"`
+	After   json.RawMessage `json:"after,omitempty"`
 }
 
-// AuditActions are the actions that a batch's audit trail can have.
+// What an audit trail can have beside changes: that somebody read what is of members.
+const (
+	actReadMembers  = "read-members"
+	actReadSteps    = "read-steps"
+	actReadReport   = "read-report"
+	actReadRemovals = "read-removals"
+	actPreviewQuery = "preview-query"
+	actReadMessage  = "read-message"
+)
+
+// AuditActions are the actions that an audit trail can have: those of batches, of
+// runbooks and of messages, and last what was read.
 var AuditActions = []string{
 	"create", "advance", "cancel", "pause", "resume", "approve", "retry", "skip-step", "mark-done",
 	"add-members", "remove-member", "confirm-removals", "discard-removals",
+	"publish", "deactivate", "enable-automation", "disable-automation",
+	"replay", "discard",
+	actReadMembers, actReadSteps, actReadReport, actReadRemovals, actPreviewQuery, actReadMessage,
 }
 
 // auditTime is the time in a record's id: of fixed length, so that it sorts.
@@ -36,14 +54,24 @@ const auditTime = "20060102T150405.000000000Z"
 // auditOp is the operation that stores a record. It belongs into the same commit as
 // the change that it tells of, so that there is neither without the other; At and By
 // are the caller's to fill in. Each call makes an operation with an id of its own.
-func (a *App) auditOp(batch int, r auditRecord) store.Op {
+func (a *App) auditOp(r auditRecord) store.Op {
 	if !slices.Contains(AuditActions, r.Action) {
 		panic("no audit action: " + r.Action) // only a constant of this package can be it
 	}
 	r.At = r.At.UTC()
 	suffix := make([]byte, 6)
 	_, _ = rand.Read(suffix) // it never fails
-	return store.Create(store.AuditKey(batch, r.At.Format(auditTime)+"-"+hex.EncodeToString(suffix)), r)
+	return store.Create(store.AuditKey(r.partition(), r.At.Format(auditTime)+"-"+hex.EncodeToString(suffix)), r)
+}
+
+func (r auditRecord) partition() string {
+	switch {
+	case r.Batch != 0:
+		return store.BatchPartition(r.Batch)
+	case r.Runbook != "":
+		return store.PartitionRunbooks
+	}
+	return store.PartitionUnprocessed
 }
 
 // MaxWhy is how many characters the reason may have that somebody gives for what
@@ -58,44 +86,124 @@ func checkWhy(why string) error {
 	return nil
 }
 
-// AuditView is one line of a batch's audit trail. Before and After, where present,
-// are what the change was from and to.
+// AuditView is one line of an audit trail. BatchID or Runbook is what it is about; a
+// line that has neither is about a message. Before and After, where present, are what
+// the change was from and to.
 type AuditView struct {
-	ID     string          `json:"id"`
-	At     time.Time       `json:"at"`
-	By     string          `json:"by"`
-	Action string          `json:"action"`
-	Target string          `json:"target,omitempty"` // of what in the batch; empty for the batch itself
-	Why    string          `json:"reason,omitempty"`
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
+	ID      string          `json:"id"`
+	At      time.Time       `json:"at"`
+	By      string          `json:"by"`
+	Action  string          `json:"action"`
+	BatchID int             `json:"batchId,omitempty"`
+	Runbook string          `json:"runbookName,omitempty"`
+	Target  string          `json:"target,omitempty"` // of what in the batch or of the runbook; the id of a message
+	Why     string          `json:"reason,omitempty"`
+	Before  json.RawMessage `json:"before,omitempty"`
+	After   json.RawMessage `json:"after,omitempty"`
 }
 
-// Audit lists what was changed in a batch by whom, the newest first; o.Action
-// narrows it to one action. Errors: CodeNotFound, CodeInvalid for an action that there is
-// not, CodeUnavailable.
-func (a *App) Audit(ctx context.Context, batch int, o ListOptions) (Page[AuditView], error) {
+// AuditFilter narrows an audit trail. An empty field takes all.
+type AuditFilter struct {
+	Action string    // one of AuditActions
+	By     string    // whose doing it is, exactly as the trail has the name
+	From   time.Time // from this moment on
+	To     time.Time // before this moment
+}
+
+// query is what selects the records, without the places in which it looks.
+func (f AuditFilter) query() (*filter, error) {
+	q := &filter{where: []string{"c.type = 'audit'"}}
+	if f.Action != "" {
+		if !slices.Contains(AuditActions, f.Action) {
+			return nil, fail(CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(AuditActions, ", "))
+		}
+		q.add("c.doc.action = @action", "@action", f.Action)
+	}
+	if f.By != "" {
+		q.add("c.doc.by = @by", "@by", f.By)
+	}
+	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
+		return nil, fail(CodeInvalid, "nothing lies from %s on and before %s: the first has to be the earlier one", f.From.Format(time.RFC3339Nano), f.To.Format(time.RFC3339Nano))
+	}
+	if !f.From.IsZero() {
+		q.add("c.id >= @from", "@from", store.AuditKey("", f.From.UTC().Format(auditTime)).ID)
+	}
+	if !f.To.IsZero() {
+		q.add("c.id < @to", "@to", store.AuditKey("", f.To.UTC().Format(auditTime)).ID)
+	}
+	return q, nil
+}
+
+// BatchAudit lists who did what to a batch, the newest first. Errors: CodeNotFound,
+// CodeInvalid for an action that there is not and a time that ends before it begins,
+// CodeUnavailable.
+func (a *App) BatchAudit(ctx context.Context, batch int, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+	q, err := f.query()
+	if err != nil {
+		return Page[AuditView]{}, err
+	}
 	if _, err := a.batch(ctx, batch); err != nil {
 		return Page[AuditView]{}, a.outward(err)
 	}
-	f := &filter{where: []string{"c.type = 'audit'"}}
-	if o.Action != "" {
-		if !slices.Contains(AuditActions, o.Action) {
-			return Page[AuditView]{}, fail(CodeInvalid, "there is no action %q; there are %s", o.Action, strings.Join(AuditActions, ", "))
-		}
-		f.add("c.doc.action = @action", "@action", o.Action)
+	return a.trail(ctx, store.BatchPartition(batch), q, o)
+}
+
+// RunbookAudit lists who published, deactivated or previewed a runbook and set its
+// automation, the newest first. Errors: as BatchAudit.
+func (a *App) RunbookAudit(ctx context.Context, name string, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+	q, err := f.query()
+	if err != nil {
+		return Page[AuditView]{}, err
 	}
-	items, next, err := store.Query[auditRecord](ctx, a.store, store.BatchPartition(batch), f.text("DESC"), f.params, limit(o), o.Continuation)
+	if _, err := a.head(ctx, name); err != nil {
+		return Page[AuditView]{}, err
+	}
+	q.add("c.doc.runbook = @runbook", "@runbook", name)
+	return a.trail(ctx, store.PartitionRunbooks, q, o)
+}
+
+// MessageAudit lists who read, replayed or discarded messages that could not be
+// processed, the newest first. Errors: CodeInvalid, CodeUnavailable.
+func (a *App) MessageAudit(ctx context.Context, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+	q, err := f.query()
+	if err != nil {
+		return Page[AuditView]{}, err
+	}
+	return a.trail(ctx, store.PartitionUnprocessed, q, o)
+}
+
+func (a *App) trail(ctx context.Context, pk string, q *filter, o ListOptions) (Page[AuditView], error) {
+	items, next, err := store.Query[auditRecord](ctx, a.store, pk, q.text("DESC"), q.params, limit(o), o.Continuation)
 	if err != nil {
 		return Page[AuditView]{}, a.outward(err)
 	}
+	return auditPage(items, next), nil
+}
+
+// Audit lists who did what, of all batches, runbooks and messages. It comes in no
+// order, page by page as it is kept: putting it in order takes all of it. Errors:
+// CodeInvalid, CodeUnavailable.
+func (a *App) Audit(ctx context.Context, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+	q, err := f.query()
+	if err != nil {
+		return Page[AuditView]{}, err
+	}
+	text := "SELECT * FROM c WHERE " + strings.Join(q.where, " AND ")
+	items, next, err := store.QueryEverywhere[auditRecord](ctx, a.store, text, q.params, limit(o), o.Continuation)
+	if err != nil {
+		return Page[AuditView]{}, a.outward(err)
+	}
+	return auditPage(items, next), nil
+}
+
+func auditPage(items []store.Item[auditRecord], next string) Page[AuditView] {
 	page := Page[AuditView]{Items: []AuditView{}, Continuation: next}
 	for _, i := range items {
 		r := i.Doc
 		page.Items = append(page.Items, AuditView{
-			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, Action: r.Action, Target: r.Target, Why: r.Why,
-			Before: r.Before, After: r.After,
+			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook,
+			Target: r.Target, Why: r.Why, Before: r.Before, After: r.After,
 		})
 	}
-	return page, nil
+	return page
 }

@@ -119,7 +119,7 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 			if was.ETag != "" {
 				write = store.Replace(store.AutomationKey(name), next, was.ETag)
 			}
-			outcome, err := a.store.Commit(ctx, write)
+			outcome, err := a.store.Commit(ctx, write, a.auditOp(automationSet(by, was.Doc, next, now)))
 			if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
 				continue
 			}
@@ -135,6 +135,17 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 			return AutomationView{}, a.outward(err)
 		}
 		return view, nil
+	}
+}
+
+// automationSet is the line of the trail that tells who turned automation on or off.
+func automationSet(by Caller, was, next automation, now time.Time) auditRecord {
+	action := "disable-automation"
+	if next.Enabled {
+		action = "enable-automation"
+	}
+	return auditRecord{
+		At: now, By: by.Name, Action: action, Runbook: next.Runbook, Before: facts{"automationEnabled": was.Enabled}.text(), After: facts{"automationEnabled": next.Enabled}.text(),
 	}
 }
 

@@ -132,7 +132,7 @@ func held(t *testing.T) (*stage, *table) {
 func TestConfirmationDuringATickIsForThoseWhoWereShown(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
 	must(s, shown, err)
 	people.exec("DELETE FROM people WHERE Upn <> 'p009@x'") // the query breaks
 	slow := s.between(loadsMembers, func() {
@@ -162,7 +162,7 @@ func TestDiscardDuringATickKeepsThePeople(t *testing.T) {
 func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
 	must(s, shown, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
 	must(s, 0, err)

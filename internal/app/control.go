@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -16,16 +17,19 @@ import (
 // resumed. Jobs that workers have are carried to their results, which are kept.
 // Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (a *App) Pause(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
-	return a.control(ctx, by, batch, "pause", "", why, func(_ *engine.Batch, m engine.Mark) (engine.Event, error) {
-		return engine.BatchPaused{By: m}, nil
+	return a.control(ctx, by, batch, &steering{
+		action: "pause", why: why, facts: batchFacts,
+		event: func(_ *engine.Batch, m engine.Mark) (engine.Event, error) { return engine.BatchPaused{By: m}, nil },
+		mark:  func(b *engine.Batch) *engine.Mark { return b.Paused },
 	})
 }
 
 // Resume lets a paused batch go on. Asked of a batch that is not paused, it makes
 // sure that nothing was left behind. Errors: as Pause.
 func (a *App) Resume(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
-	return a.control(ctx, by, batch, "resume", "", why, func(*engine.Batch, engine.Mark) (engine.Event, error) {
-		return engine.BatchResumed{}, nil
+	return a.control(ctx, by, batch, &steering{
+		action: "resume", why: why, facts: batchFacts,
+		event: func(*engine.Batch, engine.Mark) (engine.Event, error) { return engine.BatchResumed{}, nil },
 	})
 }
 
@@ -34,8 +38,15 @@ func (a *App) Resume(ctx context.Context, by Caller, batch int, why string) (Bat
 // nothing. Rollbacks and removal steps that have begun are carried to their end; the
 // batch is cancelling until then. Errors: as Pause.
 func (a *App) Cancel(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
-	view, err := a.control(ctx, by, batch, "cancel", "", why, func(_ *engine.Batch, m engine.Mark) (engine.Event, error) {
-		return engine.BatchStopped{By: m}, nil
+	view, err := a.control(ctx, by, batch, &steering{
+		action: "cancel", why: why, facts: batchFacts,
+		event: func(_ *engine.Batch, m engine.Mark) (engine.Event, error) { return engine.BatchStopped{By: m}, nil },
+		mark: func(b *engine.Batch) *engine.Mark {
+			if b.Status.Terminal() { // what has ended takes no other wish
+				return nil
+			}
+			return b.Cancelled
+		},
 	})
 	if err != nil || view.IsManual {
 		return view, err
@@ -53,19 +64,25 @@ func (a *App) Cancel(ctx context.Context, by Caller, batch int, why string) (Bat
 // executions the newest that has not begun is meant. Errors: as Pause.
 func (a *App) Approve(ctx context.Context, by Caller, batch int, phase, why string) (PhaseView, error) {
 	id := 0
-	_, err := a.control(ctx, by, batch, "approve", phase, why, func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
+	s := &steering{action: "approve", why: why}
+	s.event = func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
 		id = 0
 		for _, p := range b.Phases {
 			if p.Kind == engine.KindPhase && strings.EqualFold(p.Name, phase) && (p.Status == engine.PhasePending || id == 0) {
-				id = p.ID
+				id, s.target = p.ID, p.Name
 			}
 		}
 		if id == 0 {
 			return nil, fail(CodeNotFound, "batch %d has no phase %q", batch, phase)
 		}
 		return engine.PhaseApproved{Phase: id, By: m}, nil
-	})
-	if err != nil {
+	}
+	s.facts = func(b *engine.Batch) facts { return phaseFacts(b, id) }
+	s.mark = func(b *engine.Batch) *engine.Mark {
+		p, _ := b.Phase(id)
+		return p.Approved
+	}
+	if _, err := a.control(ctx, by, batch, s); err != nil {
 		return PhaseView{}, err
 	}
 	b, err := a.batch(ctx, batch)
@@ -80,10 +97,18 @@ func (a *App) Approve(ctx context.Context, by Caller, batch int, phase, why stri
 	return view, nil
 }
 
+// steering is what somebody asks of a batch.
+type steering struct {
+	action, target, why string
+	event               func(*engine.Batch, engine.Mark) (engine.Event, error)
+	facts               func(*engine.Batch) facts        // that the audit trail tells
+	mark                func(*engine.Batch) *engine.Mark // who has brought it about already; nil: nobody is remembered
+}
+
 // control takes a decision on a batch that an administrator asks for, with its
 // line in the audit trail. Asked again, it carries out again what followed.
-func (a *App) control(ctx context.Context, by Caller, batch int, action, target, why string, event func(*engine.Batch, engine.Mark) (engine.Event, error)) (BatchView, error) {
-	if err := checkWhy(why); err != nil {
+func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (BatchView, error) {
+	if err := checkWhy(s.why); err != nil {
 		return BatchView{}, err
 	}
 	for {
@@ -92,7 +117,7 @@ func (a *App) control(ctx context.Context, by Caller, batch int, action, target,
 			return BatchView{}, a.outward(err)
 		}
 		now := a.now().UTC()
-		e, err := event(&b.Doc, engine.Mark{By: by.Name, At: now, Why: why})
+		e, err := s.event(&b.Doc, engine.Mark{By: by.Name, At: now, Why: s.why})
 		if err != nil {
 			return BatchView{}, a.outward(err)
 		}
@@ -103,15 +128,18 @@ func (a *App) control(ctx context.Context, by Caller, batch int, action, target,
 		next := &b.Doc
 		if d.Batch != nil {
 			next = d.Batch
-			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag),
-				a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: action, Target: target, Why: why}))
-			if errors.Is(err, store.ErrChanged) {
-				continue
-			}
-			if err != nil {
-				return BatchView{}, a.outward(err)
-			}
-			a.log.Info("batch controlled", "BatchId", batch, "action", action, "target", target, "by", by.Name)
+			_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), a.steered(by, &b.Doc, next, s, now))
+		} else {
+			err = a.joinIn(ctx, by, b, s, now)
+		}
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return BatchView{}, a.outward(err)
+		}
+		if d.Batch != nil {
+			a.log.Info("batch controlled", "BatchId", batch, "action", s.action, "target", s.target, "by", by.Name)
 		}
 		a.gates.saw(next, now)
 		if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
@@ -125,6 +153,39 @@ func (a *App) control(ctx context.Context, by Caller, batch int, action, target,
 		}
 		return batchView(*next), nil
 	}
+}
+
+func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.Time) store.Op {
+	return a.auditOp(auditRecord{
+		At: now, By: by.Name, Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).text(), After: s.facts(next).text(),
+	})
+}
+
+// joinIn records that somebody asked, for a reason of their own, for what had been
+// done already: it stays the doing of whoever was first, and the reason is kept all the
+// same. The same reason of the same caller is recorded once, however often it is given.
+func (a *App) joinIn(ctx context.Context, by Caller, b store.Item[engine.Batch], s *steering, now time.Time) error {
+	if s.mark == nil || s.why == "" {
+		return nil
+	}
+	first := s.mark(&b.Doc)
+	if first == nil || first.By == by.Name && first.Why == s.why {
+		return nil
+	}
+	q, err := AuditFilter{Action: s.action, By: by.Name, From: first.At}.query()
+	if err != nil {
+		return err
+	}
+	q.add("c.doc.why = @why", "@why", s.why)
+	if s.target != "" {
+		q.add("c.doc.target = @target", "@target", s.target)
+	}
+	given, _, err := store.Query[auditRecord](ctx, a.store, store.BatchPartition(b.Doc.ID), q.text("DESC"), q.params, 1, "")
+	if err != nil || len(given) > 0 {
+		return err
+	}
+	_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(b.Doc.ID), b.Doc, b.ETag), a.steered(by, &b.Doc, &b.Doc, s, now))
+	return err
 }
 
 // batchWork goes over the members of a batch, a page at a time. Page 0 holds the

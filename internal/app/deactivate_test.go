@@ -261,14 +261,14 @@ func TestFiltersThatNothingCanMatchAreRefused(t *testing.T) {
 	w := newWorld(t)
 	w.publish(mover)
 	b := w.batch("move", people(1))
-	_, err := w.app.Steps(w.ctx, b.ID, app.ListOptions{Phase: "mvoe"})
+	_, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Phase: "mvoe"})
 	if app.CodeOf(err) != app.CodeInvalid || !strings.Contains(err.Error(), `no phase "mvoe"; it has init, `) {
 		t.Error(err)
 	}
-	if _, err := w.app.Steps(w.ctx, b.ID, app.ListOptions{Phase: "INIT"}); err != nil {
+	if _, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Phase: "INIT"}); err != nil {
 		t.Error(err)
 	}
-	_, err = w.app.Audit(w.ctx, b.ID, app.ListOptions{Action: "created"})
+	_, err = w.app.BatchAudit(w.ctx, b.ID, app.AuditFilter{Action: "created"}, app.ListOptions{})
 	if app.CodeOf(err) != app.CodeInvalid || !strings.Contains(err.Error(), `no action "created"; there are create, advance`) {
 		t.Error(err)
 	}

@@ -210,7 +210,7 @@ on_member_removed:
 	}
 	want := []string{
 		"4:35 warning unknown-function init[0].function",
-		"13:9 warning missing-parameter phases[0].steps[2].function",
+		"15:9 warning missing-parameter phases[0].steps[2].params",
 		"16:11 warning unknown-parameter phases[0].steps[2].params.Nmae",
 		"18:36 warning unknown-function phases[0].on_complete[0].function",
 		"20:37 warning unknown-function rollbacks.undo[0].function",

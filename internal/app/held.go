@@ -150,9 +150,10 @@ func told(h *engine.Held, e engine.RemovalsHeld) bool {
 	return h.Members == e.Members && h.Of == e.Of && h.Reason == e.Reason
 }
 
-// HeldRemovals shows whose removal from a batch is held, and why. Errors: CodeNotFound,
-// also where nothing is held; CodeUnavailable.
-func (a *App) HeldRemovals(ctx context.Context, batch int, o ListOptions) (HeldView, error) {
+// HeldRemovals shows whose removal from a batch is held, and why. That somebody read it is
+// recorded first. Errors: CodeNotFound, also where nothing is held; CodeInvalid for a
+// continuation of another list; CodeUnavailable.
+func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOptions) (HeldView, error) {
 	b, h, err := a.holdOf(ctx, batch)
 	if err != nil {
 		return HeldView{}, a.outward(err)
@@ -167,6 +168,9 @@ func (a *App) HeldRemovals(ctx context.Context, batch int, o ListOptions) (HeldV
 	}
 	view := HeldView{HeldSummary: *summary, Revision: h.revision(), Items: []HeldMember{}}
 	some := h.Members[first:min(first+min(limit(o), 200), len(h.Members))]
+	if err := a.noteRead(ctx, by, auditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
+		return HeldView{}, a.outward(err)
+	}
 	members, err := a.membersByID(ctx, batch, some)
 	if err != nil {
 		return HeldView{}, a.outward(err)
@@ -242,7 +246,10 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		if d.Batch != nil {
 			next = d.Batch
 			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), store.Upsert(store.HoldKey(batch), then(h)),
-				a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: action, Target: plural(len(h.Members), "member"), Why: why}))
+				a.auditOp(auditRecord{
+					At: now, By: by.Name, Action: action, Batch: batch, Target: plural(len(h.Members), "member"), Why: why,
+					Before: holdFacts(h, nil).text(), After: holdFacts(then(h), confirmation(next)).text(),
+				}))
 			if errors.Is(err, store.ErrChanged) {
 				continue
 			}
@@ -262,6 +269,13 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		}
 		return batchView(*next), nil
 	}
+}
+
+func confirmation(b *engine.Batch) *engine.Mark {
+	if b.Held == nil {
+		return nil
+	}
+	return b.Held.Confirmed
 }
 
 // leaveAtOnce is how many confirmed removals one message carries out.

@@ -176,8 +176,9 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 	}
 	if !b.Doc.Filling || by.Name != scheduler { // or it is part of the batch's creation
-		ops = append(ops, a.auditOp(b.Doc.ID, auditRecord{
-			At: now, By: by.Name, Action: "add-members", Target: places(join.First, len(rows)),
+		ops = append(ops, a.auditOp(auditRecord{
+			At: now, By: by.Name, Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
+			Before: facts{"memberCount": b.Doc.Members}.text(), After: facts{"memberCount": d.Batch.Members}.text(),
 		}))
 	}
 	var progress request

@@ -53,7 +53,10 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 		next = d.Member
 		ops := []store.Op{
 			store.Replace(store.MemberKey(batch, member), next, m.ETag),
-			a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: "remove-member", Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why}),
+			a.auditOp(auditRecord{
+				At: now, By: by.Name, Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
+				Before: memberFacts(map[int]engine.MemberStatus{member: m.Doc.Status}).text(), After: memberFacts(map[int]engine.MemberStatus{member: next.Status}).text(),
+			}),
 		}
 		if d.Batch != nil {
 			ops = append(ops, store.Replace(store.BatchKey(batch), d.Batch, b.ETag))

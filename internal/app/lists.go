@@ -70,8 +70,9 @@ func (a *App) batch(ctx context.Context, id int) (store.Item[engine.Batch], erro
 	return b, err
 }
 
-// Members lists a batch's members in the order they were added. Errors: CodeNotFound.
-func (a *App) Members(ctx context.Context, id int, o ListOptions) (Page[MemberView], error) {
+// Members lists a batch's members in the order they were added. That somebody read them
+// is recorded first. Errors: CodeNotFound, CodeUnavailable.
+func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Page[MemberView], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
 		return Page[MemberView]{}, a.outward(err)
@@ -79,6 +80,9 @@ func (a *App) Members(ctx context.Context, id int, o ListOptions) (Page[MemberVi
 	f := &filter{where: []string{"c.type = 'member'"}}
 	if o.Status != "" {
 		f.add("c.doc.status = @status", "@status", o.Status)
+	}
+	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMembers, Batch: id}); err != nil {
+		return Page[MemberView]{}, a.outward(err)
 	}
 	items, next, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(id), f.text("ASC"), f.params, limit(o), o.Continuation)
 	if err != nil {
@@ -194,9 +198,9 @@ func phaseNamed(b *engine.Batch, name string) (string, error) {
 }
 
 // Steps lists the steps of a batch's runs, by phase and member. The limit counts
-// runs, each of which is given whole. Errors: CodeNotFound; CodeInvalid for a phase
-// that the batch does not have.
-func (a *App) Steps(ctx context.Context, id int, o ListOptions) (Page[StepView], error) {
+// runs, each of which is given whole. That somebody read them is recorded first. Errors:
+// CodeNotFound; CodeInvalid for a phase that the batch does not have; CodeUnavailable.
+func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page[StepView], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
 		return Page[StepView]{}, a.outward(err)
@@ -211,6 +215,9 @@ func (a *App) Steps(ctx context.Context, id int, o ListOptions) (Page[StepView],
 	}
 	if o.Member > 0 {
 		f.add("c.doc.memberId = @member", "@member", o.Member)
+	}
+	if err := a.noteRead(ctx, by, auditRecord{Action: actReadSteps, Batch: id}); err != nil {
+		return Page[StepView]{}, a.outward(err)
 	}
 	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id), f.text("ASC"), f.params, limit(o), o.Continuation)
 	if err != nil {

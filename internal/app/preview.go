@@ -50,7 +50,7 @@ type PreviewGroup struct {
 
 // PreviewQuery runs a runbook's query and tells what the next tick would make of it
 // with automation on, whether it is or not, and changes nothing. At most sample rows
-// are shown, 100 where it is 0. Errors: CodeNotFound; CodeConflict where the runbook has
+// are shown, 100 where it is 0. That somebody saw them is recorded first. Errors: CodeNotFound; CodeConflict where the runbook has
 // no query; CodeInvalid with the cause where the query failed, and CodeUnavailable where
 // the source was away.
 func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (PreviewView, error) {
@@ -60,6 +60,9 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 	}
 	if !rb.DataSource.Queried() {
 		return PreviewView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
+	}
+	if err := a.noteRead(ctx, by, auditRecord{Action: actPreviewQuery, Runbook: name}); err != nil {
+		return PreviewView{}, a.outward(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()

@@ -42,11 +42,14 @@ func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedV
 	return page, nil
 }
 
-// UnprocessedMessage gives one such message with its body and its properties.
-// Errors: CodeNotFound, CodeUnavailable.
-func (a *App) UnprocessedMessage(ctx context.Context, id string) (UnprocessedView, error) {
+// UnprocessedMessage gives one such message with its body and its properties. That
+// somebody read it is recorded first. Errors: CodeNotFound, CodeUnavailable.
+func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (UnprocessedView, error) {
 	item, err := a.keptMessage(ctx, id)
 	if err != nil {
+		return UnprocessedView{}, a.outward(err)
+	}
+	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMessage, Target: id}); err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
 	view := unprocessedView(item)
@@ -97,11 +100,12 @@ func (a *App) markReplayed(ctx context.Context, item store.Item[Unprocessed], n 
 		if u.Replays > n || u.Replays == n && u.Status == UnprocessedReplayed {
 			return unprocessedView(item), nil
 		}
+		was := messageFacts(*u)
 		u.Replays, u.Handled = n, &mark
 		if u.Failed < n {
 			u.Status = UnprocessedReplayed
 		}
-		_, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(item.ID), u, item.ETag))
+		_, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(item.ID), u, item.ETag), a.auditOp(messageHandled("replay", item.ID, was, *u)))
 		if err == nil {
 			return unprocessedView(item), nil
 		}
@@ -129,9 +133,10 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 		if item.Doc.Status != UnprocessedOpen {
 			return UnprocessedView{}, dealtWith(id, item.Doc)
 		}
+		was := messageFacts(item.Doc)
 		item.Doc.Status = UnprocessedDiscarded
 		item.Doc.Handled = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}
-		_, err = a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), item.Doc, item.ETag))
+		_, err = a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), item.Doc, item.ETag), a.auditOp(messageHandled("discard", id, was, item.Doc)))
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
@@ -140,6 +145,13 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 		}
 		a.log.Info("message discarded", "topic", item.Doc.Topic, "id", id, "by", by.Name)
 		return unprocessedView(item), nil
+	}
+}
+
+// messageHandled is the line of the trail that tells who has just dealt with a message.
+func messageHandled(action, id string, was facts, u Unprocessed) auditRecord {
+	return auditRecord{
+		At: u.Handled.At, By: u.Handled.By, Action: action, Target: id, Why: u.Handled.Why, Before: was.text(), After: messageFacts(u).text(),
 	}
 }
 

@@ -25,14 +25,18 @@ type Report struct {
 // Report tells how the members of a batch stand, step by step. The batch and its
 // phases are told as they are now, each member as they are when Write comes to them:
 // a batch that is under way does not wait for its report. Executions that are made in
-// the meantime are left out. Errors: CodeInvalid for a format that there is not,
+// the meantime are left out. That somebody had it is recorded before any of it is read.
+// Errors: CodeInvalid for a format that there is not,
 // CodeNotFound, CodeUnavailable; of Write also the writer's.
-func (a *App) Report(ctx context.Context, id int, format report.Format) (Report, error) {
+func (a *App) Report(ctx context.Context, by Caller, id int, format report.Format) (Report, error) {
 	if !slices.Contains(report.Formats, format) {
 		return Report{}, fail(CodeInvalid, "a report can be one of %v, not %q", report.Formats, format)
 	}
 	r := &reporting{app: a, format: format, head: report.Batch{AsOf: a.now().UTC()}}
 	if err := r.begin(ctx, id); err != nil {
+		return Report{}, a.outward(err)
+	}
+	if err := a.noteRead(ctx, by, auditRecord{Action: actReadReport, Batch: id}); err != nil {
 		return Report{}, a.outward(err)
 	}
 	return Report{

@@ -19,7 +19,7 @@ import (
 func (s *stage) report(id int, format report.Format) string {
 	s.t.Helper()
 	var out bytes.Buffer
-	r, err := s.app.Report(s.ctx, id, format)
+	r, err := s.app.Report(s.ctx, reader, id, format)
 	must(s, r, err)
 	must(s, 0, r.Write(s.ctx, &out))
 	return out.String()
@@ -107,7 +107,7 @@ func TestReportWhileTheBatchGoesOn(t *testing.T) {
 	b := s.batch("undoable", people(60))
 	s.advance(b.ID)
 	for _, format := range report.Formats {
-		r, err := s.app.Report(s.ctx, b.ID, format)
+		r, err := s.app.Report(s.ctx, reader, b.ID, format)
 		must(s, r, err)
 		if format == report.CSV {
 			s.remove(b.ID, 4)
@@ -149,7 +149,7 @@ func TestReportOfWhoFailsBetweenTheLooks(t *testing.T) {
 	s.publish(undoable)
 	b := s.batch("undoable", people(60))
 	s.advance(b.ID)
-	r, err := s.app.Report(s.ctx, b.ID, report.HTML)
+	r, err := s.app.Report(s.ctx, reader, b.ID, report.HTML)
 	must(s, r, err)
 	w := &interrupted{then: func() { s.advance(b.ID) }}
 	must(s, 0, r.Write(s.ctx, w))
@@ -197,11 +197,11 @@ func TestReportThatCannotBeHad(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(undoable)
 	b := s.batch("undoable", people(2))
-	_, err := s.app.Report(s.ctx, 99, report.CSV)
+	_, err := s.app.Report(s.ctx, reader, 99, report.CSV)
 	s.refused(err, app.CodeNotFound, "there is no batch 99")
-	_, err = s.app.Report(s.ctx, b.ID, "pdf")
+	_, err = s.app.Report(s.ctx, reader, b.ID, "pdf")
 	s.refused(err, app.CodeInvalid, "csv html")
-	r, err := s.app.Report(s.ctx, b.ID, report.CSV)
+	r, err := s.app.Report(s.ctx, reader, b.ID, report.CSV)
 	must(s, r, err)
 	must(s, 0, s.cosmos.Close())
 	ctx, cancel := context.WithCancel(s.ctx)

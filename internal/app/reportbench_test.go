@@ -39,7 +39,7 @@ func BenchmarkReport(b *testing.B) {
 	for _, format := range report.Formats {
 		b.Run(string(format), func(b *testing.B) {
 			for b.Loop() {
-				r, err := s.app.Report(ctx, id, format)
+				r, err := s.app.Report(ctx, reader, id, format)
 				must(s, r, err)
 				var n counting
 				must(s, 0, r.Write(ctx, &n))

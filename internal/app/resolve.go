@@ -58,7 +58,7 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 			return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
 		}
 		if err == nil {
-			err = a.resolveIn(ctx, run, e, auditRecord{At: e.By.At, By: by.Name, Action: action, Target: target(&run.Doc, index), Why: e.By.Why})
+			err = a.resolveIn(ctx, run, e, resolution(by, action, &run.Doc, index, e))
 		}
 		if errors.Is(err, store.ErrChanged) {
 			continue
@@ -100,6 +100,18 @@ func (a *App) mend(ctx context.Context, b *engine.Batch, m message.BatchWork) (m
 	return false, a.repeat(ctx, &run.Doc, run.Doc.Outstanding())
 }
 
+// resolution is the line of the trail that tells how a step is resolved.
+func resolution(by Caller, action string, run *engine.Run, index int, e engine.StepResolved) auditRecord {
+	becomes := engine.StepSucceeded
+	if e.Skip {
+		becomes = engine.StepSkipped
+	}
+	return auditRecord{
+		At: e.By.At, By: by.Name, Action: action, Batch: run.Batch, Target: target(run, index), Why: e.By.Why,
+		Before: facts{"status": run.Steps[index].Status}.text(), After: facts{"status": becomes}.text(),
+	}
+}
+
 func target(run *engine.Run, index int) string {
 	who := run.Key
 	if run.Member == 0 {
@@ -110,7 +122,7 @@ func target(run *engine.Run, index int) string {
 
 // resolveIn resolves a step of a run that goes on, or of one that failed at it.
 func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engine.StepResolved, record auditRecord) error {
-	audit := a.auditOp(run.Doc.Batch, record)
+	audit := a.auditOp(record)
 	if run.Doc.Status == engine.RunFailed && run.Doc.Kind == engine.KindPhase {
 		m, err := a.member(ctx, run.Doc.Batch, run.Doc.Member)
 		if err != nil {

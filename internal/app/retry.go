@@ -48,14 +48,17 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 		}
 		page = m.Doc.Page
 	}
-	if err := a.someFailed(ctx, b.Doc, which); err != nil {
+	failed, err := a.someFailed(ctx, b.Doc, which)
+	if err != nil {
 		return RetryView{}, a.outward(err)
 	}
 	now := a.now().UTC()
 	id := newTask()
 	_, err = a.store.Commit(ctx,
 		store.Create(store.TaskKey(batch, id), task{Work: message.WorkRetry, Selection: which, By: engine.Mark{By: by.Name, At: now, Why: why}}),
-		a.auditOp(batch, auditRecord{At: now, By: by.Name, Action: "retry", Target: which.text(), Why: why}))
+		a.auditOp(auditRecord{
+			At: now, By: by.Name, Action: "retry", Batch: batch, Target: which.text(), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
+		}))
 	if err != nil {
 		return RetryView{}, a.outward(err)
 	}
@@ -67,13 +70,13 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 }
 
 // someFailed refuses a request that nobody would be retried for, and one for people who
-// are in another batch by now.
-func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) error {
+// are in another batch by now. Otherwise it tells how much of what is selected has failed.
+func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (facts, error) {
 	batch := b.ID
 	members, err := store.Select[engine.Member](ctx, a.store, store.BatchPartition(batch),
 		"SELECT c.doc.memberId AS memberId, c.doc.key AS key, c.doc.failedIn AS failedIn, c.doc.failedStep AS failedStep, c.doc.error AS error FROM c WHERE c.type = 'member' AND c.doc.status = 'failed'")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var keys []string
 	for _, m := range members {
@@ -84,18 +87,22 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) e
 	if len(keys) > 0 {
 		rb, err := a.runbook(ctx, b.Runbook, b.Version)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return a.notElsewhere(ctx, rb, batch, keys)
+		return facts{"failedMembers": len(keys)}, a.notElsewhere(ctx, rb, batch, keys)
 	}
 	runs, err := a.runsOf(ctx, batch, 0, "c.doc.status = 'failed'")
-	if err != nil || slices.ContainsFunc(runs, func(r store.Item[engine.Run]) bool { return which.takesRun(&r.Doc) }) {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	if which == (Selection{}) {
-		return fail(CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
+	runs = slices.DeleteFunc(runs, func(r store.Item[engine.Run]) bool { return !which.takesRun(&r.Doc) })
+	switch {
+	case len(runs) > 0:
+		return facts{"failedSequences": len(runs)}, nil
+	case which == (Selection{}):
+		return nil, fail(CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
 	}
-	return fail(CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, which.text())
+	return nil, fail(CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, which.text())
 }
 
 func newTask() string { return strings.ToLower(rand.Text()[:16]) }

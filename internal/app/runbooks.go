@@ -169,7 +169,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	if head.ETag != "" {
 		write = store.Replace(key, next, head.ETag)
 	}
-	ops := []store.Op{write, store.Create(store.VersionKey(rb.Name, version.Version), version)}
+	ops := []store.Op{write, store.Create(store.VersionKey(rb.Name, version.Version), version), a.auditOp(publication(by, head.Doc.Active, version))}
 	if by.Key != "" {
 		asked.Doc.Version = version.Version
 		ops = append(ops, store.Create(by.request(store.PartitionRunbooks), asked.Doc))

@@ -84,7 +84,7 @@ func (s *synchronization) detect(ctx context.Context, start time.Time) (b store.
 	}
 	b.Doc = engine.NewDetected(id, s.rb, s.version, start, s.app.now())
 	outcome, err := s.app.store.Commit(ctx, store.Create(store.BatchKey(id), b.Doc),
-		s.app.auditOp(id, auditRecord{At: b.Doc.DetectedAt, By: scheduler, Action: "create"}))
+		s.app.auditOp(creation(scheduler, &b.Doc, b.Doc.DetectedAt)))
 	if errors.Is(err, store.ErrExists) {
 		b, err = store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(id))
 		return b, false, err

@@ -105,7 +105,7 @@ func (s *stage) wantBatches(want ...string) {
 	must(s, 0, err)
 	for i := len(page.Items) - 1; i >= 0; i-- {
 		b := page.Items[i]
-		members, err := s.app.Members(s.ctx, b.ID, app.ListOptions{Limit: 1000})
+		members, err := s.app.Members(s.ctx, reader, b.ID, app.ListOptions{Limit: 1000})
 		must(s, 0, err)
 		var who []string
 		for _, m := range members.Items {

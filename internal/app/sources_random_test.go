@@ -325,7 +325,7 @@ func (f *follower) decideAll() (any bool) {
 
 func (f *follower) decideOf(batch int, confirm bool) {
 	f.s.t.Helper()
-	held, err := f.s.app.HeldRemovals(f.s.ctx, batch, app.ListOptions{Limit: 200})
+	held, err := f.s.app.HeldRemovals(f.s.ctx, reader, batch, app.ListOptions{Limit: 200})
 	must(f.s, held, err)
 	do := f.s.app.DiscardRemovals
 	if confirm {
@@ -767,7 +767,7 @@ func TestNobodyMovesWhileConfirmedRemovalsAreUnderWay(t *testing.T) {
 		s.tick()
 		people.drop("p000", "p001", "p002")
 		s.tick()
-		held, err := s.app.HeldRemovals(s.ctx, 1, app.ListOptions{})
+		held, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
 		must(s, held, err)
 		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, held.Revision, "")
 		must(s, v, err)

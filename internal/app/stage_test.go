@@ -425,7 +425,7 @@ func (s *stage) wantPhases(id int, want ...string) {
 // steps are a member's, in the order of phases; member 0 has those of the batch.
 func (s *stage) steps(id, member int) []app.StepView {
 	s.t.Helper()
-	page, err := s.app.Steps(s.ctx, id, app.ListOptions{Limit: 1000, Member: member})
+	page, err := s.app.Steps(s.ctx, reader, id, app.ListOptions{Limit: 1000, Member: member})
 	must(s, 0, err)
 	return slices.DeleteFunc(page.Items, func(v app.StepView) bool { return v.MemberID != member })
 }
@@ -482,13 +482,14 @@ func (s *stage) wantMember(id, member int, want string) {
 	}
 }
 
-// trail is the audit trail of a batch, the oldest first.
+// trail is the audit trail of a batch, the oldest first, without what the test itself
+// looked at.
 func (s *stage) trail(id int) []app.AuditView {
 	s.t.Helper()
-	page, err := s.app.Audit(s.ctx, id, app.ListOptions{Limit: 1000})
+	page, err := s.app.BatchAudit(s.ctx, id, app.AuditFilter{}, app.ListOptions{Limit: 1000})
 	must(s, 0, err)
 	slices.Reverse(page.Items)
-	return page.Items
+	return slices.DeleteFunc(page.Items, func(v app.AuditView) bool { return v.By == reader.Name })
 }
 
 // refused holds an error against what a refusal should say.

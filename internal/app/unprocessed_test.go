@@ -58,7 +58,7 @@ func (w *world) deliver(m app.Message) {
 
 func (w *world) message(id string) app.UnprocessedView {
 	w.t.Helper()
-	view, err := w.app.UnprocessedMessage(w.ctx, id)
+	view, err := w.app.UnprocessedMessage(w.ctx, reader, id)
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}
@@ -159,7 +159,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 		t.Fatal(describe(err))
 	}
 	first := func() app.StepView {
-		page, err := w.app.Steps(w.ctx, b.ID, app.ListOptions{})
+		page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{})
 		if err != nil || len(page.Items) == 0 {
 			return app.StepView{}
 		}
@@ -199,7 +199,7 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 	item := w.bad("m", `{"a":1}`)
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
-	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403}) // the mark is not written
+	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Status: 403}) // the mark is not written
 	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
@@ -229,7 +229,7 @@ func TestReplayThatDiedHalfWayAndFailedIsFollowedByAnother(t *testing.T) {
 	item := w.bad("m", `{}`)
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
-	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
+	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Status: 403})
 	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
@@ -489,7 +489,7 @@ func TestWhatIsWrongWithARequestForAMessage(t *testing.T) {
 	item := w.bad("m", `{}`)
 	long := strings.Repeat("ä", app.MaxWhy+1)
 	for _, id := range []string{"", "nothing", "a/b", strings.Repeat("0", 32)} {
-		if _, err := w.app.UnprocessedMessage(w.ctx, id); app.CodeOf(err) != app.CodeNotFound {
+		if _, err := w.app.UnprocessedMessage(w.ctx, reader, id); app.CodeOf(err) != app.CodeNotFound {
 			t.Errorf("%q: %v", id, err)
 		}
 		if _, err := w.app.Replay(w.ctx, ada, id, ""); app.CodeOf(err) != app.CodeNotFound {

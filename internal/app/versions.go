@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -103,7 +104,11 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 		// The head's ETag keeps a publish at the same time from being undone.
 		_, err = a.store.Commit(ctx,
 			store.Replace(store.RunbookKey(name), next, head.ETag),
-			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)))
+			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
+			a.auditOp(auditRecord{
+				At: mark.At, By: by.Name, Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
+				Before: activeFacts(version).text(), After: activeFacts(0).text(),
+			}))
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}

@@ -24,7 +24,6 @@ type ListOptions struct {
 	Runbook      string // batches only
 	Phase        string // steps only
 	Member       int    // steps only; 0 for all
-	Action       string // the audit trail only
 	Topic        string // messages that could not be processed only
 }
 
@@ -42,9 +41,9 @@ type RunbookView struct {
 	LastErrorAt *time.Time           `json:"lastErrorAt,omitempty"`
 	Held        int                  `json:"heldRemovals,omitempty"` // batches of which removals are held
 	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`     // only in the answer to a publish
+	Unchanged   bool                 `json:"unchanged,omitempty"`    // a publish of what was already active
 	DryRun      bool                 `json:"dryRun,omitempty"`       // nothing was stored: the version is the one that there would be
 	Changes     *ChangesView         `json:"changes,omitempty"`      // only in the answer to a publish
-	Unchanged   bool                 `json:"unchanged,omitempty"`    // a publish of what was already active
 	Replayed    bool                 `json:"-"`                      // a publish that had been asked for by this key before
 }
 

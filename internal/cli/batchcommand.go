@@ -15,7 +15,7 @@ import (
 func batchCommand(c *console) *cobra.Command {
 	return group("batch", "Create batches, run them and see where they stand",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
-		membersCommand(c), phasesCommand(c), stepsCommand(c), auditCommand(c), reportCommand(c),
+		membersCommand(c), phasesCommand(c), stepsCommand(c), batchAuditCommand(c), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), discardRemovalsCommand(c))

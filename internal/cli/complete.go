@@ -87,7 +87,7 @@ func (c *console) complete(cmd *cobra.Command) {
 		}
 	}
 	for option, words := range map[string][]cobra.Completion{
-		"status": statusChoices(cmd), "format": {"csv", "html"}, "overdue": {app.OverdueIgnore, app.OverdueRerun},
+		"action": texts(app.AuditActions), "status": statusChoices(cmd), "format": {"csv", "html"}, "overdue": {app.OverdueIgnore, app.OverdueRerun},
 		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults},
 	} {
 		if cmd.Flags().Lookup(option) != nil && len(words) > 0 {

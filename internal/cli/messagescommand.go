@@ -17,7 +17,7 @@ import (
 
 func messagesCommand(c *console) *cobra.Command {
 	g := group("messages", "See, replay and discard messages that could not be processed",
-		listMessagesCommand(c), getMessageCommand(c), replayCommand(c), discardCommand(c))
+		listMessagesCommand(c), getMessageCommand(c), replayCommand(c), discardCommand(c), messagesAuditCommand(c))
 	g.Long = `See, replay and discard messages that could not be processed.
 
 A message that the system can make nothing of is not dropped: it is kept with its

@@ -41,11 +41,9 @@ func ShardKey(batch, phase, page int) Key {
 	return Key{BatchPartition(batch), fmt.Sprintf("shard-%03d-%06d", phase, page), "shard"}
 }
 
-// AuditKey is one record of who changed what in a batch. Ids begin with the time,
-// so that they sort by it.
-func AuditKey(batch int, id string) Key {
-	return Key{BatchPartition(batch), "audit-" + id, "audit"}
-}
+// AuditKey is one record of who did what, in the partition of what it was done to.
+// Ids begin with the time, so that they sort by it.
+func AuditKey(pk, id string) Key { return Key{pk, "audit-" + id, "audit"} }
 
 // TaskKey is work over a batch's members that an administrator asked for.
 func TaskKey(batch int, task string) Key {

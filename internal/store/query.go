@@ -26,22 +26,36 @@ type Param struct {
 // Errors: ErrContinuation where the service refuses the query with the continuation
 // that it is given, ErrUnavailable.
 func Query[T any](ctx context.Context, s *Store, pk, text string, params []Param, limit int, continuation string) (items []Item[T], next string, err error) {
-	options := &azcosmos.QueryOptions{PageSizeHint: int32(limit)}
+	return query[T](ctx, s, partition(pk), pk, text, params, limit, continuation)
+}
+
+// QueryEverywhere asks as Query does for one page of the items of all partitions, which
+// come in no order: the service refuses ORDER BY, and whatever else it would have to
+// merge. A page can be shorter than the limit.
+func QueryEverywhere[T any](ctx context.Context, s *Store, text string, params []Param, limit int, continuation string) (items []Item[T], next string, err error) {
+	return query[T](ctx, s, azcosmos.NewPartitionKey(), "all partitions", text, params, limit, continuation)
+}
+
+// tokenLimit is how long a continuation may be, in KB: it travels in an address.
+const tokenLimit = 2
+
+func query[T any](ctx context.Context, s *Store, pk azcosmos.PartitionKey, where, text string, params []Param, limit int, continuation string) (items []Item[T], next string, err error) {
+	options := &azcosmos.QueryOptions{PageSizeHint: int32(limit), ResponseContinuationTokenLimitInKB: tokenLimit}
 	if continuation != "" {
 		if strings.ContainsFunc(continuation, unicode.IsControl) { // it travels in a header
-			return nil, "", fmt.Errorf("querying %s: %w", pk, ErrContinuation)
+			return nil, "", fmt.Errorf("querying %s: %w", where, ErrContinuation)
 		}
 		options.ContinuationToken = &continuation
 	}
 	for _, p := range params {
 		options.QueryParameters = append(options.QueryParameters, azcosmos.QueryParameter{Name: p.Name, Value: p.Value})
 	}
-	pager := s.container.NewQueryItemsPager(text, partition(pk), options)
+	pager := s.container.NewQueryItemsPager(text, pk, options)
 	for pager.More() {
 		s.counts.queries.Add(1)
 		page, err := pager.NextPage(ctx)
 		if err != nil {
-			return nil, "", fmt.Errorf("querying %s: %w", pk, refused(err, continuation))
+			return nil, "", fmt.Errorf("querying %s: %w", where, refused(err, continuation))
 		}
 		for _, body := range page.Items {
 			item, err := decode[T](body, "")

@@ -1,0 +1,82 @@
+package adminhttp
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// trailParameters are the query parameters of every audit trail.
+var trailParameters = []string{"action", "by", "from", "to", "limit", "continuationToken"}
+
+func (a *api) listBatchAudit(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+		return a.App.BatchAudit(c.Request.Context(), id, f, o)
+	})
+}
+
+func (a *api) listRunbookAudit(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+		return a.App.RunbookAudit(c.Request.Context(), name, f, o)
+	})
+}
+
+func (a *api) listMessageAudit(c *gin.Context) {
+	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+		return a.App.MessageAudit(c.Request.Context(), f, o)
+	})
+}
+
+func (a *api) listAudit(c *gin.Context) {
+	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+		return a.App.Audit(c.Request.Context(), f, o)
+	})
+}
+
+// trail answers with a page of an audit trail.
+func trail(c *gin.Context, list func(app.AuditFilter, app.ListOptions) (app.Page[app.AuditView], error)) {
+	o, ok := options[string](c, nil)
+	if !ok {
+		return
+	}
+	f, ok := auditFilter(c)
+	if !ok {
+		return
+	}
+	p, err := list(f, o)
+	page(c, p, err)
+}
+
+// auditFilter reads what narrows a trail. It answers and returns false when a time is
+// none.
+func auditFilter(c *gin.Context) (app.AuditFilter, bool) {
+	values := c.MustGet(keyQuery).(url.Values)
+	f := app.AuditFilter{Action: values.Get("action"), By: values.Get("by")}
+	for _, bound := range []struct {
+		name string
+		into *time.Time
+	}{{"from", &f.From}, {"to", &f.To}} {
+		text := values.Get(bound.name)
+		if text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			invalid(c, "the query parameter %s is %q; it has to be a moment as RFC 3339 has it, such as 2026-01-02T03:04:05Z", bound.name, clip(text))
+			return f, false
+		}
+		*bound.into = at.UTC()
+	}
+	return f, true
+}
