@@ -31,7 +31,16 @@ const (
 	envLag           = "LAG_TIMEOUT_SECONDS"
 	envLogLevel      = "LOG_LEVEL"
 	envNoOp          = "WORKER_NOOP"
+	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"
 )
+
+// ownVariables are never given to custom functions. What says where the broker is
+// comes in several forms, of which the Functions host has more.
+var ownVariables = []string{
+	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
+	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLag, envLogLevel, envNoOp, envCustomDir,
+	"APPLICATIONINSIGHTS_CONNECTION_STRING", "OTEL_EXPORTER_OTLP_HEADERS",
+}
 
 // Defaults of Graph and Exchange Online, whose tokens a server on this machine
 // asks for as well.
@@ -59,6 +68,7 @@ type config struct {
 	LagTimeout time.Duration
 	LogLevel   slog.Level
 	NoOp       bool
+	CustomDir  string // of custom functions; empty means that there are none
 }
 
 // service is an API of the target tenant and the scope of tokens for it.
@@ -79,6 +89,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		Graph:         r.service(envGraphURL, publicGraph),
 		Exchange:      r.service(envExchangeURL, publicExchange),
 		CAFile:        getenv(trust.EnvCAFile),
+		CustomDir:     getenv(envCustomDir),
 
 		MaxParallelism: r.number(envParallelism, 2, 1, 1000),
 		IdleTimeout:    r.seconds(envIdle, 300),

@@ -10,20 +10,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
 )
 
 // functionsCommand lists the catalogue. It needs no configuration: what is
-// listed does not depend on the tenant.
+// listed does not depend on the tenant. Of custom functions it reads the manifests
+// only, so that they can be checked where they cannot run.
 func functionsCommand(getenv func(string) string) *cobra.Command {
-	var output string
+	var output, dir string
 	cmd := &cobra.Command{
 		Use:   "functions",
 		Short: "List the functions of this worker",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := offered(&graph.Client{}, &exchange.Client{}, getenv(envNoOp) == "1")
+			extra := &custom.Set{}
+			if dir != "" {
+				var err error
+				if extra, err = custom.Load(custom.Config{Dir: dir, Own: ownVariables}); err != nil {
+					return err
+				}
+			}
+			c, err := offered(&graph.Client{}, &exchange.Client{}, getenv(envNoOp) == "1", extra.Functions()...)
 			if err != nil {
 				return err
 			}
@@ -40,6 +49,7 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	cmd.Flags().StringVar(&dir, "custom-dir", getenv(envCustomDir), "the directory of custom functions")
 	return cmd
 }
 

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
@@ -93,7 +95,12 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return err
 	}
 	// 6. The functions.
-	functions, err := offered(g, x, c.NoOp)
+	extra, err := customFunctions(c, getenv)
+	if err != nil {
+		return fmt.Errorf("custom functions:\n%w", err)
+	}
+	defer closeFunctions(extra)
+	functions, err := offered(g, x, c.NoOp, extra.Functions()...)
 	if err != nil {
 		return err
 	}
@@ -118,12 +125,32 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 }
 
 // offered is the catalogue of this worker.
-func offered(g *graph.Client, x *exchange.Client, noOp bool) (*catalog.Catalog, error) {
-	functions := append(g.Functions(), x.Functions()...)
+func offered(g *graph.Client, x *exchange.Client, noOp bool, extra ...catalog.Function) (*catalog.Catalog, error) {
+	functions := slices.Concat(g.Functions(), x.Functions(), extra)
 	if noOp {
 		functions = append(functions, catalog.NoOp)
 	}
 	return catalog.New(functions...)
+}
+
+// customFunctions are those that came with the deployment. Where there are any, the
+// worker hides from them what it knows itself.
+func customFunctions(c config, getenv func(string) string) (*custom.Set, error) {
+	if c.CustomDir == "" {
+		return &custom.Set{}, nil
+	}
+	if err := custom.Shield(); err != nil {
+		return nil, err
+	}
+	return custom.Load(custom.Config{Dir: c.CustomDir, Getenv: getenv, Own: ownVariables, MaxTimeout: c.JobTimeout})
+}
+
+// closeFunctions waits until the processes of functions that were stopped with
+// their jobs are gone.
+func closeFunctions(functions *custom.Set) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	_ = functions.Close(ctx) // what the kernel cannot end now ends with the container
 }
 
 // tenantCredential is the app registration's. An authority on this machine is

@@ -10,6 +10,8 @@ const (
 	FailureConflict        = "Conflict" // something else is where the result should be
 	FailureThrottled       = "Throttled"
 	FailureUnreachable     = "Unreachable"
+	FailureTimeout         = "Timeout"       // no answer within the time limit
+	FailureInvalidResult   = "InvalidResult" // an answer that cannot be sent on
 )
 
 // Failure is how a function fails. Its message goes to administrators and must

@@ -21,8 +21,8 @@ import (
 // Types of failures that this package finds.
 const (
 	FailureInvalidJob    = "InvalidJob"
-	FailureInvalidResult = "InvalidResult"
-	FailureTimeout       = "Timeout"
+	FailureInvalidResult = catalog.FailureInvalidResult
+	FailureTimeout       = catalog.FailureTimeout
 	FailurePanic         = "Panic"
 	FailureExpired       = message.ErrorJobExpired // the job came to its turn too late
 	FailureUnknown       = "Failure"               // an error that is no *catalog.Failure
@@ -121,6 +121,9 @@ func expiry(job message.Job) *catalog.Failure {
 func (l *Loop) run(job message.Job, c *call) {
 	ctx, cancel := context.WithTimeout(l.work, l.config.JobTimeout)
 	defer cancel()
+	ctx = catalog.WithJob(ctx, catalog.Job{
+		ID: job.ID(), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: l.logFor(job),
+	})
 	start := time.Now()
 	type outcome struct {
 		value any

@@ -1,0 +1,33 @@
+package catalog
+
+import (
+	"context"
+	"log/slog"
+)
+
+// Job is what a function runs for. Functions of the catalogue do their work
+// without it; it is for those that pass it on and for what they log.
+type Job struct {
+	// ID is unique in the whole system and the same on each delivery of the job, so
+	// that a function can know what it has done before.
+	ID              string
+	BatchID         int
+	StepExecutionID int64
+	Log             *slog.Logger // names the job in every line; nil means slog.Default()
+}
+
+type jobKey struct{}
+
+// WithJob gives a call's context the job that the call is for.
+func WithJob(ctx context.Context, job Job) context.Context {
+	return context.WithValue(ctx, jobKey{}, job)
+}
+
+// JobOf is the job of a call's context: an empty one, with a log, when it has none.
+func JobOf(ctx context.Context) Job {
+	job, _ := ctx.Value(jobKey{}).(Job)
+	if job.Log == nil {
+		job.Log = slog.Default()
+	}
+	return job
+}

@@ -1,0 +1,331 @@
+package custom_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/custom"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 10 * time.Second
+
+// directory is one of custom functions.
+type directory struct{ path string }
+
+func newDirectory(t *testing.T) directory {
+	t.Helper()
+	d := directory{t.TempDir()}
+	if err := os.Chmod(d.path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// write makes a file. Another process does, because one that this process had open
+// for writing could not be executed while a parallel test starts a process, which
+// has its open files for a moment.
+func (d directory) write(t *testing.T, name, mode, content string) string {
+	t.Helper()
+	path := filepath.Join(d.path, name)
+	cmd := exec.Command("/bin/sh", "-c", `mkdir -p "$(dirname "$0")" && cat >"$0" && chmod "$1" "$0"`, path, mode)
+	cmd.Stdin = strings.NewReader(content)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// script makes a function Do of a shell script, with more lines of its manifest.
+func (d directory) script(t *testing.T, manifest, script string) {
+	t.Helper()
+	d.write(t, "do.sh", "755", "#!/bin/sh\n"+script)
+	d.write(t, "do.yaml", "644", "name: Do\ndescription: Does.\ncommand: [do.sh]\n"+manifest)
+}
+
+func environment(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		if name == "PATH" {
+			return os.Getenv("PATH")
+		}
+		return ""
+	}
+}
+
+func (d directory) load(t *testing.T, getenv func(string) string) (*custom.Set, *catalog.Catalog) {
+	t.Helper()
+	set, err := custom.Load(custom.Config{Dir: d.path, Getenv: getenv, Own: []string{"APP_SECRET"}, MaxTimeout: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.New(set.Functions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set, c
+}
+
+// call calls Do and gives its answer as JSON, or its failure.
+func call(t *testing.T, c *catalog.Catalog, params string) (string, *catalog.Failure) {
+	t.Helper()
+	return callWith(t, t.Context(), c, params)
+}
+
+func callWith(t *testing.T, ctx context.Context, c *catalog.Catalog, params string) (string, *catalog.Failure) {
+	t.Helper()
+	answer, err := c.Call(ctx, "Do", []byte(params))
+	if err != nil {
+		var f *catalog.Failure
+		if !errors.As(err, &f) {
+			t.Fatalf("failed with %T: %v, not with a *catalog.Failure", err, err)
+		}
+		return "", f
+	}
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw), nil
+}
+
+// records is a log that a test reads while it is written.
+type records struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (r *records) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Write(p)
+}
+
+func (r *records) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.String()
+}
+
+func withLog(ctx context.Context, to *records) context.Context {
+	return catalog.WithJob(ctx, catalog.Job{
+		ID: "batch-42-step-7-attempt-1", BatchID: 42, StepExecutionID: 7,
+		Log: slog.New(slog.NewJSONHandler(to, nil)).With("JobId", "step-7-attempt-1"),
+	})
+}
+
+func TestFunctionIsCalledWithJSONAndAnswersJSON(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	d.write(t, "bin/do", "755", "#!/bin/sh\necho \"with $1 and $2\" >&2\nprintf '{\"success\":true,\"result\":{\"Input\":%s}}' \"$(cat)\"\n")
+	d.write(t, "do.yaml", "644", `
+name: Do
+description: Does.
+params:
+  - {name: UserId, type: guid, required: true, description: Who.}
+  - {name: Names, type: string list, description: Which.}
+  - {name: Really, type: boolean, description: Whether.}
+  - {name: Note, description: Text.}
+result:
+  - {name: Input, description: What was read.}
+permissions: [Badge.Write]
+timeout: 30s
+command: [bin/do, --badge, "two words"]
+`)
+	_, c := d.load(t, environment())
+	log := &records{}
+	got, failure := callWith(t, withLog(t.Context(), log), c,
+		`{"userid":"11111111-0000-4000-8000-00000000000A","NAMES":"[\"a\",\"b\"]","Really":"true","Note":17}`)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	want := `{"Input":{"function":"Do","parameters":{"Names":["a","b"],"Note":"17","Really":true,` +
+		`"UserId":"11111111-0000-4000-8000-00000000000a"},` +
+		`"job":{"id":"batch-42-step-7-attempt-1","batchId":42,"stepExecutionId":7}}}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if said := log.String(); !strings.Contains(said, `"JobId":"step-7-attempt-1","Line":"with --badge and two words"`) {
+		t.Errorf("the log says %s", said)
+	}
+	f := c.Functions()[0]
+	if f.Description != "Does." || len(f.Params) != 4 || !f.Params[0].Required || f.Params[3].Type != catalog.String ||
+		len(f.Result) != 1 || f.Permissions[0] != "Badge.Write" {
+		t.Errorf("declared is %+v", f)
+	}
+	// What the catalogue refuses starts no process.
+	if _, failure := callWith(t, withLog(t.Context(), log), c, `{"Other":1}`); failure == nil || failure.Type != catalog.FailureParameters ||
+		!strings.Contains(failure.Message, `unknown parameter "Other"; required parameter UserId is missing`) {
+		t.Errorf("got %+v", failure)
+	}
+	if n := strings.Count(log.String(), "standard error"); n != 1 {
+		t.Errorf("%d processes were started", n)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		note, manifest, script string
+		want                   string
+		failure                catalog.Failure // its message need only hold the one here
+	}{
+		{"true", "", `echo '{"success":true,"result":true}'`, `true`, catalog.Failure{}},
+		{"false", "", `echo '{"success":true,"result":false}'`, `false`, catalog.Failure{}},
+		{"no result", "", `echo '{"success":true}'`, `true`, catalog.Failure{}},
+		{"null for a result", "", `echo '{"success":true,"result":null,"error":null}'`, `true`, catalog.Failure{}},
+		{"fields in another case, with blanks around", "", `printf '\n {"Success":true,"RESULT":{"A":1}} \n\n'`, `{"A":1}`, catalog.Failure{}},
+		{"with a byte order mark", "", `printf '\357\273\277{"success":true}'`, `true`, catalog.Failure{}},
+		{"a poll", "", `echo '{"success":true,"result":{"complete":false,"data":{"Done":3}}}'`, `{"complete":false,"data":{"Done":3}}`, catalog.Failure{}},
+		{"numbers as they are", "", `echo '{"success":true,"result":{"N":12345678901234567890.10}}'`, `{"N":12345678901234567890.10}`, catalog.Failure{}},
+		{"declared fields", "result: [{name: BadgeId, description: x}]", `echo '{"success":true,"result":{"badgeId":"7","More":1}}'`, `{"badgeId":"7","More":1}`, catalog.Failure{}},
+
+		{
+			"failure", "", `echo '{"success":false,"error":{"message":"no such badge","type":"NotFound","attempts":2}}'`, "",
+			catalog.Failure{Type: "NotFound", Message: "no such badge", Attempts: 2},
+		},
+		{
+			"failure without a type", "", `echo '{"success":false,"error":{"message":"no such badge"}}'`, "",
+			catalog.Failure{Type: custom.FailureCustom, Message: "no such badge"},
+		},
+		{
+			"throttled", "", `echo '{"success":false,"error":{"message":"slow down","isThrottled":true,"retryAfterSeconds":2.5}}'`, "",
+			catalog.Failure{Type: catalog.FailureThrottled, Message: "slow down", Throttled: true, RetryAfter: 2500 * time.Millisecond},
+		},
+		{
+			"failure with a status", "", `echo '{"success":false,"error":{"message":"no such badge"}}'; exit 4`, "",
+			catalog.Failure{Type: custom.FailureCustom, Message: "no such badge"},
+		},
+
+		{"a status", "", `echo oh >&2; exit 3`, "", catalog.Failure{Type: custom.FailureProcess, Message: "Do: it ended with exit status 3"}},
+		{"success with a status", "", `echo '{"success":true}'; exit 3`, "", catalog.Failure{Type: custom.FailureProcess, Message: "exit status 3"}},
+		{"a signal", "", `kill -9 $$`, "", catalog.Failure{Type: custom.FailureProcess, Message: "signal: killed"}},
+		{"nothing", "", `cat >/dev/null`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "Do: it wrote no answer"}},
+		{"no JSON", "", `echo done`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
+		{"half of it", "", `printf '{"success":tr'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
+		{"two", "", `echo '{"success":true}{"success":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "more to standard output than one answer"}},
+		{"words before it", "", `echo 'Working…'; echo '{"success":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
+		{"a list", "", `echo '[]'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "is not an answer"}},
+		{"no success", "", `echo '{"result":true}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks success"}},
+		{"an unknown field", "", `echo '{"success":true,"reslut":{}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: `unknown field "reslut"`}},
+		{"success with an error", "", `echo '{"success":true,"error":{"message":"x"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "a success with an error"}},
+		{"failure with a result", "", `echo '{"success":false,"result":true,"error":{"message":"x"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "a failure with a result"}},
+		{"failure without an error", "", `echo '{"success":false}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "without error.message"}},
+		{"negative delay", "", `echo '{"success":false,"error":{"message":"x","retryAfterSeconds":-1}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "impossible retryAfterSeconds"}},
+		{"text for a result", "", `echo '{"success":true,"result":"ok"}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "neither true, false nor an object"}},
+		{"a poll that cannot be", "", `echo '{"success":true,"result":{"complete":"yes"}}'`, "", catalog.Failure{Type: catalog.FailureInvalidResult, Message: "complete is neither"}},
+		{
+			"a declared field missing", "result: [{name: BadgeId, description: x}, {name: B, description: x}]", `echo '{"success":true,"result":{"More":1}}'`, "",
+			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks what is declared: BadgeId, B"},
+		},
+		{
+			"true for an object", "result: [{name: BadgeId, description: x}]", `echo '{"success":true}'`, "",
+			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "lacks what is declared: BadgeId"},
+		},
+		{
+			"without end", "", `yes; echo never`, "",
+			catalog.Failure{Type: catalog.FailureInvalidResult, Message: "Do: it answered more than 262144 bytes and was ended"},
+		},
+		{
+			"not in time", "timeout: 100ms", `sleep 600`, "",
+			catalog.Failure{Type: catalog.FailureTimeout, Message: "Do: it did not finish within 100ms and was ended"},
+		},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			d := newDirectory(t)
+			d.script(t, tc.manifest, tc.script)
+			_, c := d.load(t, environment())
+			got, failure := call(t, c, `{}`)
+			if tc.failure == (catalog.Failure{}) {
+				if failure != nil || got != tc.want {
+					t.Fatalf("got %s, %v; want %s", got, failure, tc.want)
+				}
+				return
+			}
+			if failure == nil || !strings.Contains(failure.Message, tc.failure.Message) {
+				t.Fatalf("got %s, %+v; want %+v", got, failure, tc.failure)
+			}
+			tc.failure.Message = failure.Message
+			if *failure != tc.failure {
+				t.Fatalf("got %+v; want %+v", *failure, tc.failure)
+			}
+		})
+	}
+}
+
+func TestLargeInputThatNobodyReadsIsNoTrouble(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	d.script(t, "params: [{name: Note, description: Text.}]", `echo '{"success":true}'`)
+	_, c := d.load(t, environment())
+	note, _ := json.Marshal(map[string]string{"Note": strings.Repeat("x", 1<<20)})
+	if got, failure := call(t, c, string(note)); failure != nil || got != "true" {
+		t.Fatalf("got %s, %v", got, failure)
+	}
+}
+
+// The environment is what is named, and nothing of the worker's own.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("APP_SECRET", "of-the-worker")
+	t.Setenv("LD_PRELOAD_NOT", "inherited")
+	d := newDirectory(t)
+	d.script(t, "environment: [HR_URL]", `printf '{"success":true,"result":{"Env":"%s"}}' "$(/usr/bin/env | cut -d= -f1 | grep -vxE 'PWD|SHLVL|_' | sort | tr '\n' ' ')"`)
+	_, c := d.load(t, environment("APP_SECRET", "of-the-worker", "HR_URL", "https://hr.example", "HR_OTHER", "x", "TZ", "UTC", "LANG", "C"))
+	got, failure := call(t, c, `{}`)
+	// PWD, SHLVL and _ are the shell's.
+	if want := `{"Env":"HR_URL LANG PATH TZ "}`; failure != nil || got != want {
+		t.Fatalf("got %s, %v; want %s", got, failure, want)
+	}
+}
+
+func TestStandardErrorGoesIntoTheLogWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	d.script(t, "params: [{name: NewPassword, description: x}, {name: UserId, description: x}]\nenvironment: [HR_TOKEN, HR_KEY]", `
+echo "token $HR_TOKEN, key $HR_KEY" >&2
+cat >&2; echo >&2
+printf '\377 not text\n\n' >&2
+head -c 100000 /dev/zero | tr '\0' x >&2; echo >&2
+i=0; while [ $i -lt 1200 ]; do echo "line $i" >&2; i=$((i+1)); done
+printf 'no end of line' >&2
+echo '{"success":false,"error":{"message":"the token '$HR_TOKEN' was refused"}}'`)
+	_, c := d.load(t, environment("HR_TOKEN", "t0ken-of-hr", "HR_KEY", "first line\nsecond line"))
+	log := &records{}
+	_, failure := callWith(t, withLog(t.Context(), log), c, `{"NewPassword":"Pa55word!","UserId":"ada"}`)
+	if failure == nil || failure.Message != "the token [blanked] was refused" {
+		t.Errorf("got %+v", failure)
+	}
+	said := log.String()
+	for _, secret := range []string{"t0ken-of-hr", "Pa55word!", "first line", "second line"} {
+		if strings.Contains(said, secret) {
+			t.Errorf("the log tells %s", secret)
+		}
+	}
+	for _, want := range []string{
+		`"Line":"token [blanked], key [blanked]"`, `\"NewPassword\":\"[blanked]\"`, `\"UserId\":\"ada\"`,
+		`"Line":"` + "\uFFFD" + ` not text"`, `xx…"`, `"Line":"line 900"`, `the rest is left out","JobId":"step-7-attempt-1","Lines":`,
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+	if strings.Contains(said, "line 1100") || strings.Contains(said, strings.Repeat("x", 5000)) {
+		t.Error("the log has more than its bounds")
+	}
+}

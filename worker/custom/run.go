@@ -1,0 +1,185 @@
+package custom
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// MaxAnswer is how many bytes a function may answer. A message holds fewer; what
+// exceeds that is refused where it is made into one.
+const MaxAnswer = 256 << 10
+
+// FailureProcess is the type of the failure of a function whose process could not
+// be started, or ended otherwise than it should.
+const FailureProcess = "Process"
+
+// linger is how long pipes are read after the process has ended, when somebody
+// outside of its group holds them.
+const linger = 2 * time.Second
+
+// The reasons for which a process is ended.
+var (
+	errLate    = errors.New("the time limit is over")
+	errTooLong = errors.New("the answer is too long")
+)
+
+// program is what runs when a function is called.
+type program struct {
+	declared    catalog.Function
+	argv        []string
+	dir         string
+	environment []string // NAME=value
+	secrets     []string // values that are blanked in what the process says
+	timeout     time.Duration
+	set         *Set
+}
+
+func (m *manifest) program(root string, config Config, set *Set) *program {
+	p := &program{declared: m.declared, argv: m.argv, dir: root, timeout: m.timeout, set: set}
+	for _, name := range always {
+		if value := config.Getenv(name); value != "" {
+			p.environment = append(p.environment, name+"="+value)
+		}
+	}
+	for _, name := range m.environment {
+		value := config.Getenv(name)
+		p.environment = append(p.environment, name+"="+value)
+		p.secrets = append(p.secrets, value)
+	}
+	return p
+}
+
+// input is what a function reads from standard input.
+type input struct {
+	Function   string         `json:"function"`
+	Parameters catalog.Params `json:"parameters"`
+	Job        inputJob       `json:"job"`
+}
+
+// inputJob is the same on each delivery of a job.
+type inputJob struct {
+	ID              string `json:"id"`
+	BatchID         int    `json:"batchId"`
+	StepExecutionID int64  `json:"stepExecutionId"`
+}
+
+// run runs the function once, in a process of its own, which is gone with all of
+// its group when run returns.
+func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
+	end, ok := p.set.begin()
+	if !ok {
+		return nil, p.failure(FailureProcess, "the worker is stopping")
+	}
+	defer end()
+	job := catalog.JobOf(ctx)
+	question, err := json.Marshal(input{
+		Function: p.declared.Name, Parameters: params,
+		Job: inputJob{ID: job.ID, BatchID: job.BatchID, StepExecutionID: job.StepExecutionID},
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	blank := blanks(p.secrets, params)
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(p.timeout, func() { cancel(errLate) })
+	defer late.Stop()
+	said, err := p.process(limited, cancel, question, func(r io.Reader) { copyLines(job.Log, r, blank) })
+	switch reason := context.Cause(limited); {
+	case errors.Is(reason, errTooLong):
+		return nil, p.failure(catalog.FailureInvalidResult, fmt.Sprintf("it answered more than %d bytes and was ended", MaxAnswer))
+	case err == nil: // its work is done, be it at the last moment
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(reason, errLate):
+		return nil, p.failure(catalog.FailureTimeout, fmt.Sprintf("it did not finish within %s and was ended", p.timeout))
+	}
+	return p.answer(said, err, blank)
+}
+
+// process starts the process and returns what it wrote to standard output, and
+// how it ended: an *exec.ExitError when not with status 0.
+func (p *program) process(ctx context.Context, cancel context.CancelCauseFunc, question []byte, log func(io.Reader)) ([]byte, error) {
+	in, err := newPipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	out, err := newPipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.close()
+	errs, err := newPipe()
+	if err != nil {
+		return nil, err
+	}
+	defer errs.close()
+
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.Dir = p.dir
+	cmd.Env = append([]string{}, p.environment...) // never nil, which would mean the worker's
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in.reader, out.writer, errs.writer
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	in.reader.Close()
+	out.writer.Close()
+	errs.writer.Close()
+	unwatch := context.AfterFunc(ctx, func() { killGroup(cmd.Process.Pid) })
+
+	var said []byte
+	var pipes sync.WaitGroup
+	pipes.Go(func() {
+		_, _ = in.writer.Write(question) // whoever does not read it answers all the same
+		in.writer.Close()
+	})
+	pipes.Go(func() {
+		said, _ = io.ReadAll(io.LimitReader(out.reader, MaxAnswer+1))
+		if len(said) > MaxAnswer {
+			cancel(errTooLong)
+		}
+	})
+	pipes.Go(func() { log(errs.reader) })
+
+	err = cmd.Wait()
+	unwatch()
+	// What the process leaves behind has no job to work for.
+	killGroup(cmd.Process.Pid)
+	reapGroup(cmd.Process.Pid)
+	deadline := time.Now().Add(linger)
+	for _, f := range []*os.File{in.writer, out.reader, errs.reader} {
+		_ = f.SetDeadline(deadline)
+	}
+	pipes.Wait()
+	return said, err
+}
+
+// failure words an error of this function.
+func (p *program) failure(kind, text string) error {
+	return &catalog.Failure{Type: kind, Message: p.declared.Name + ": " + text}
+}
+
+// pipe has two ends, which may be closed more than once.
+type pipe struct{ reader, writer *os.File }
+
+func newPipe() (pipe, error) {
+	r, w, err := os.Pipe()
+	return pipe{r, w}, err
+}
+
+func (p pipe) close() {
+	p.reader.Close()
+	p.writer.Close()
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package custom
+
+// Shield does nothing here: workers run on Linux.
+func Shield() error { return nil }

@@ -1,0 +1,78 @@
+package custom
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// Bounds of what one run of a function may put into the log.
+const (
+	maxLine  = 4 << 10 // bytes; the rest of a line is cut off
+	maxLines = 1000    // further ones are only counted
+)
+
+// copyLines logs what a process writes to standard error, a record for each line,
+// and reads on beyond the bounds so that the process is not held up.
+func copyLines(log *slog.Logger, from io.Reader, blank *strings.Replacer) {
+	// The buffer is larger than what is kept, so that a value to be blanked is not
+	// cut in two where the line is.
+	lines := bufio.NewReaderSize(from, 16*maxLine)
+	for n := 0; ; n++ {
+		line, more, err := lines.ReadLine()
+		if err != nil {
+			if n > maxLines {
+				log.Warn("the function wrote too much to standard error: the rest is left out", "Lines", n-maxLines)
+			}
+			return
+		}
+		text := strings.ToValidUTF8(blank.Replace(string(line)), "\uFFFD")
+		for more && err == nil {
+			_, more, err = lines.ReadLine()
+		}
+		if len(text) > maxLine {
+			text = strings.ToValidUTF8(text[:maxLine], "") + "…"
+		}
+		if n < maxLines && strings.TrimSpace(text) != "" {
+			log.Info("standard error", "Line", text)
+		}
+	}
+}
+
+// secretive are parts of the names of parameters whose values are secrets.
+var secretive = []string{"password", "secret", "token"}
+
+const (
+	blanked    = "[blanked]"
+	leastBlank = 4 // bytes: shorter values are found everywhere
+)
+
+// blanks replaces the values of the variables that a function was given by name,
+// and of parameters that are secrets by their name.
+func blanks(secrets []string, params catalog.Params) *strings.Replacer {
+	secrets = slices.Clone(secrets)
+	for name, value := range params {
+		text, _ := value.(string)
+		if slices.ContainsFunc(secretive, func(part string) bool { return strings.Contains(strings.ToLower(name), part) }) {
+			secrets = append(secrets, text)
+		}
+	}
+	var parts []string
+	for _, s := range secrets {
+		for line := range strings.Lines(s) { // what is logged are lines
+			if line = strings.TrimSpace(line); len(line) >= leastBlank {
+				parts = append(parts, line)
+			}
+		}
+	}
+	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // one may hold another
+	var pairs []string
+	for _, part := range parts {
+		pairs = append(pairs, part, blanked)
+	}
+	return strings.NewReplacer(pairs...)
+}
