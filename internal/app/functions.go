@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,9 @@ func CheckFunctions(text []byte, rb *runbook.Runbook, known []Function) runbook.
 	for name, steps := range rb.Rollbacks {
 		c.steps(steps, "rollbacks", name)
 	}
-	slices.SortStableFunc(c.found, func(a, b runbook.Diagnostic) int { return a.Line - b.Line })
+	slices.SortFunc(c.found, func(a, b runbook.Diagnostic) int {
+		return cmp.Or(a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	})
 	return c.found
 }
 
@@ -68,7 +71,11 @@ func (c *functionCheck) steps(list []runbook.Step, path ...any) {
 		}
 		known := slices.IndexFunc(c.known, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
 		if known < 0 {
-			c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, which is none of the workers' own functions; unless a worker has it besides, each call will fail", s.Function), "function", at...)
+			var names []string
+			for _, f := range c.known {
+				names = append(names, f.Name)
+			}
+			c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, which is none of the workers' own functions; unless a worker has it besides, each call will fail%s", s.Function, meant(s.Function, names)), "function", at...)
 			continue
 		}
 		c.params(c.known[known], s, at)
@@ -79,15 +86,34 @@ func (c *functionCheck) params(f Function, s runbook.Step, at []any) {
 	given := map[string]bool{}
 	for name := range s.Params {
 		given[strings.ToLower(name)] = true
-		if !slices.ContainsFunc(f.Params, func(p Parameter) bool { return strings.EqualFold(p.Name, name) }) {
-			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail", f.Name, name), name, append(slices.Clone(at), "params")...)
-		}
 	}
+	var free []string // what a misspelt parameter may stand for
 	for _, p := range f.Params {
-		if p.Required && !given[strings.ToLower(p.Name)] {
-			c.warn(codeMissingParameter, fmt.Sprintf("calls %s without its parameter %s: each call will fail", f.Name, p.Name), "function", at...)
+		if given[strings.ToLower(p.Name)] {
+			continue
+		}
+		free = append(free, p.Name)
+		if p.Required {
+			field := "function"
+			if len(s.Params) > 0 {
+				field = "params"
+			}
+			c.warn(codeMissingParameter, fmt.Sprintf("calls %s without its parameter %s: each call will fail", f.Name, p.Name), field, at...)
 		}
 	}
+	for name := range s.Params {
+		if !slices.ContainsFunc(f.Params, func(p Parameter) bool { return strings.EqualFold(p.Name, name) }) {
+			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, meant(name, free)), name, append(slices.Clone(at), "params")...)
+		}
+	}
+}
+
+// meant suggests what a misspelt name may stand for.
+func meant(name string, known []string) string {
+	if near := runbook.Nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
 }
 
 func (c *functionCheck) warn(code, message, field string, path ...any) {

@@ -72,7 +72,7 @@ func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 			t.Errorf("foreseen: %+v", again)
 		}
 		s.tick()
-		s.wantVersions("two", "1 active")
+		s.wantVersions("two", "1 by ada ignore active")
 		s.wantPhases(b.ID, "first completed 2/0/0, second pending 0/0/0")
 
 		published := s.mustPublish(second(twoSteps), app.PublishOptions{})
@@ -262,7 +262,7 @@ phases:
 		"too many steps":     {good + "  - {name: third, offset: T+1d, steps: [" + manySteps(499) + "]}\n", app.PublishOptions{}, []string{"0:0 too-large"}},
 		"an unused rollback": {good + "rollbacks: {undo: [{name: n, worker_id: w, function: New}]}\n", strict, []string{"6:13 unused-rollback"}},
 		"calls that no worker takes": {strings.NewReplacer("function: New}", "function: Nwe}", "{Mail:", "{Mial:").Replace(good), strict, []string{
-			`4:77 unknown-function: did you mean "New"?`, "5:82 missing-parameter", `5:91 unknown-parameter: did you mean "Mail"?`,
+			`4:75 unknown-function: did you mean "New"?`, "5:94 missing-parameter", `5:103 unknown-parameter: did you mean "Mail"?`,
 		}},
 	} {
 		for _, dry := range []bool{false, true} {
@@ -283,7 +283,7 @@ phases:
 		}
 	}
 	s.tick()
-	s.wantVersions("two", "1 active")
+	s.wantVersions("two", "1 by ada ignore active")
 	s.wantPhases(b.ID, "first completed 1/0/0, second pending 0/0/0")
 	if _, err := s.tryPublish(good+"# as good\n", strict); err != nil {
 		t.Error(describe(err))

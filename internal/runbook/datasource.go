@@ -103,7 +103,7 @@ func (f fields) oneOf(name string, words []string) string {
 		}
 	}
 	hint := ""
-	if near := nearest(s, words); near != "" {
+	if near := Nearest(s, words); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is not possible; it is one of %s%s", clip(s), strings.Join(words, ", "), hint)

@@ -12,6 +12,7 @@ import (
 // draft is a runbook with the positions that the checks across its parts need.
 type draft struct {
 	name, description string
+	namePos           position
 	source            draftSource
 	quiet             *QuietHours
 	quietPos          position
@@ -99,6 +100,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	}
 	f.require("name", "data_source", "phases")
 	d.name = f.matching("name", runbookName, "a runbook's name has letters, digits and - _ . only, begins with a letter or digit, and is at most 100 long")
+	d.namePos = f.at("name")
 	d.description = f.text("description")
 	if n, ok := f.values["data_source"]; ok {
 		d.source = p.dataSource(n, f.join("data_source"))

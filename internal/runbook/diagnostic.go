@@ -39,6 +39,7 @@ const (
 	CodeDuplicateStep    = "duplicate-step"               // within one list of steps
 	CodeDuplicateColumn  = "duplicate-column"             // within multi_valued_columns
 	CodeEmpty            = "empty-runbook"                // nothing but blanks and comments
+	CodeFileName         = "file-name"                    // warning: a runbook called as a file is
 	CodeInitMemberData   = "init-uses-member-data"        // init has no member
 	CodeInitOutput       = "init-output"                  // outputs are a member's, init has none
 	CodeListInText       = "list-in-text"                 // a multi-valued column amid other text

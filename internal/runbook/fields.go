@@ -93,7 +93,7 @@ func (p *parser) object(n *yaml.Node, path string, known ...string) (fields, boo
 		name := key.Value
 		if !slices.Contains(known, name) {
 			hint := ""
-			if near := nearest(name, known); near != "" {
+			if near := Nearest(name, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 				f.refused[near] = true
 			}

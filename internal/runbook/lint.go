@@ -16,6 +16,7 @@ func (p *parser) lint(d *draft) {
 		columns: map[string]bool{}, lists: map[string]bool{}, folded: map[string]string{},
 		callers: map[string]*callers{}, batchOutputs: map[string]output{},
 	}
+	l.title()
 	l.declare()
 	l.order()
 	l.timing()
@@ -53,6 +54,16 @@ type callers struct {
 	complete string // an on_complete step; empty when none
 	// given has the outputs that each on_complete step among the callers knows.
 	given map[string]bool
+}
+
+// title warns of a name that commands take for that of a file. It is no more than a
+// warning, for there may be batches of such a runbook.
+func (l *linter) title() {
+	for _, extension := range []string{".yaml", ".yml"} {
+		if strings.HasSuffix(strings.ToLower(l.d.name), extension) {
+			l.p.warnf(l.d.namePos, "name", CodeFileName, "ends in %s, so that commands would take it for a file: leave that out", extension)
+		}
+	}
 }
 
 // declare notes every column and output, and reports outputs that hide something.
@@ -257,7 +268,7 @@ func (l *linter) special(u use, onComplete bool) bool {
 	case slices.Contains(batchVariables, u.variable):
 	case !slices.Contains(phaseVariables, u.variable):
 		hint := ""
-		if near := nearest(u.variable, slices.Concat(batchVariables, phaseVariables)); near != "" {
+		if near := Nearest(u.variable, slices.Concat(batchVariables, phaseVariables)); near != "" {
 			hint = "; did you mean {{" + near + "}}?"
 		}
 		known := specialVariables
@@ -310,7 +321,7 @@ func (l *linter) call(s draftStep) *callers {
 		names = append(names, rb.name)
 	}
 	hint := ""
-	if near := nearest(s.OnFailure, names); near != "" {
+	if near := Nearest(s.OnFailure, names); near != "" {
 		hint = "; did you mean \"" + clip(near) + "\"?"
 	}
 	l.p.errorf(s.onFailure, s.path+".on_failure", CodeUnknownRollback, "there is no rollback %q%s", clip(s.OnFailure), hint)

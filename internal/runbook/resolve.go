@@ -143,7 +143,7 @@ func (r *resolver) lookup(name, path string) any {
 	value, ok := r.vars[name]
 	if !ok {
 		reason := "is not known"
-		if near := nearest(name, slices.Sorted(maps.Keys(r.vars))); near != "" {
+		if near := Nearest(name, slices.Sorted(maps.Keys(r.vars))); near != "" {
 			reason += fmt.Sprintf("; did you mean {{%s}}?", near)
 		}
 		r.missing = append(r.missing, Unresolved{name, path, reason})

@@ -2,9 +2,9 @@ package runbook
 
 import "strings"
 
-// nearest is the candidate that a misspelt word most likely stands for, or empty
+// Nearest is the candidate that a misspelt word most likely stands for, or empty
 // when none is near enough. Of equals it is the first.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", 3
 	if n := len([]rune(word)) / 2; n < bestDistance {
 		bestDistance = n + 1
