@@ -29,6 +29,9 @@ func benchCommand() *cobra.Command {
 		Long: `bench starts every part as a process of its own, with state on disk, and takes
 batches of no-op steps through them; the scheduler then looks at a data source of many
 people, and many people use the admin API at once. docs/performance.md tells what it prints.`,
+		Example: `  make bench                                         builds what is needed first
+  bin/matoolkit local bench --members 1000
+  bin/matoolkit local bench --members 0 --protocol-members 0 --tick-members 0    the load only`,
 		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)

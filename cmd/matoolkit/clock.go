@@ -102,18 +102,12 @@ The system is found as "matoolkit local clock" finds it.`,
 	}
 }
 
-// result prints as --output and --quiet say.
+// result prints as --output and --quiet say: for people the words, for programs v.
 func result(cmd *cobra.Command, v any, quiet, words string) error {
-	out := cmd.OutOrStdout()
-	if cmd.Flag("output").Value.String() == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(v)
+	if !cli.Plain(cmd) {
+		return cli.Print(cmd, v, cli.Table{Head: []string{"result"}, Rows: [][]any{{quiet}}})
 	}
-	if cmd.Flag("quiet").Value.String() == "true" {
-		words = quiet
-	}
-	_, err := fmt.Fprintln(out, words)
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), words)
 	return err
 }
 

@@ -96,6 +96,8 @@ func TestClockAndTick(t *testing.T) {
 		{"clock --advance 30s -q", 0, "2026-03-06T12:00:30Z\n", ""},
 		{"clock", 0, "2026-03-06 12:00:30Z, 5d 30s ahead of the real time\n", ""},
 		{"clock -o json", 0, "{\n  \"now\": \"2026-03-06T12:00:30Z\",\n  \"offsetSeconds\": 432030\n}\n", ""},
+		{"clock -o yaml", 0, "now: \"2026-03-06T12:00:30Z\"\noffsetSeconds: 432030\n", ""},
+		{"clock -o csv", cli.ExitUsage, "", "--output csv is for lists"},
 		{"tick -q", 0, "scheduler-timer\n", ""},
 		{"clock --to 2026-03-05T00:00:00Z", cli.ExitRefused, "", "the clock only moves forward: it is 2026-03-06T12:00:30Z, which is not before 2026-03-05T00:00:00Z"},
 		{"clock --advance 5", cli.ExitUsage, "", "--advance: duration \"5\" has no unit"},

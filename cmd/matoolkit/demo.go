@@ -23,6 +23,8 @@ func demoCommand() *cobra.Command {
 a batch of 25 members, takes it through every phase and then checks the tenant.
 Two of the members fail, each for a real reason. It exits with status 0 only if
 everything is as it must be.`,
+		Example: `  make demo                    builds what is needed first
+  bin/matoolkit local demo`,
 		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)

@@ -26,11 +26,41 @@ import (
 // localCommand runs the whole system on this machine.
 func localCommand() *cobra.Command {
 	c := cli.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
-		upCommand(), envCommand(), clockCommand(), tickCommand(), demoCommand(), benchCommand())
+		cli.Verbatim(upCommand()), cli.Verbatim(envCommand()), clockCommand(), tickCommand(), cli.Verbatim(demoCommand()), cli.Verbatim(benchCommand()))
 	c.Long = `local runs everything that matoolkit needs on this machine, on loopback only:
 Service Bus, Cosmos DB, the Functions host with the real handler, Entra ID, and a
-tenant with Graph and Exchange. Nothing leaves the machine.`
+tenant with Graph and Exchange. Nothing leaves the machine.
+
+To see a whole migration at once:
+  matoolkit local demo
+
+To try things out, each of the two in a terminal of its own:
+  matoolkit local up --auto-approve
+  eval "$(matoolkit local env --for worker --wait)" && bin/worker
+
+Then, in a third, matoolkit works as it does in Azure:
+  eval "$(matoolkit local env)"
+  matoolkit auth login`
+	completed(c)
 	return c
+}
+
+// completed has the Tab key offer what the arguments and options of the commands can be.
+func completed(group *cobra.Command) {
+	for _, c := range group.Commands() {
+		c.ValidArgsFunction = cobra.NoFileCompletions
+		for option, choices := range map[string][]cobra.Completion{
+			"parts": {string(system.ServiceBus), string(system.Cosmos), string(system.Identity), string(system.Host)},
+			"for":   {"cli", "worker", "handler"},
+		} {
+			if c.Flags().Lookup(option) == nil {
+				continue
+			}
+			if err := c.RegisterFlagCompletionFunc(option, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+				panic(err) // it has been found
+			}
+		}
+	}
 }
 
 // upFlags are the options that say where the parts are.

@@ -14,7 +14,7 @@ func completionCommand(c *console) *cobra.Command {
 		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
 		"powershell": func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) },
 	}
-	return &cobra.Command{
+	return Verbatim(&cobra.Command{
 		Use: "completion <shell>", Short: "Let the Tab key complete commands, runbooks and batches", Args: needs("the shell: bash, zsh, fish or powershell"),
 		Long: `Let the Tab key complete commands and options, and what the admin API knows: the names of
 runbooks, the numbers of batches with their runbook and status, the phases, members and
@@ -45,5 +45,5 @@ Then give it a try:
 			}
 			return script(cmd.Root(), c.env.Stdout)
 		},
-	}
+	})
 }

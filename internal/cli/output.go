@@ -38,12 +38,29 @@ func lists(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// verbatim marks a command that prints what there is no other way to print: a script, or
+// what is going on.
+const verbatim = "verbatim"
+
+// Verbatim marks a command as one that prints no result, so that --output is refused, and
+// returns it.
+func Verbatim(cmd *cobra.Command) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[verbatim] = "yes"
+	return cmd
+}
+
 // checkFormat refuses a format that there is not, or that the command has no use for,
 // before anything is done: what has been changed cannot be taken back for want of a way
 // to print it.
 func (c *console) checkFormat(cmd *cobra.Command) error {
 	if !slices.Contains(formats, c.format) {
 		return usagef("--output is %q; it can be table, json, yaml or csv", c.format)
+	}
+	if c.format != formatTable && cmd.Annotations[verbatim] != "" {
+		return usagef("%s prints no result; leave --output out", cmd.CommandPath())
 	}
 	if c.format == formatCSV && cmd.Annotations[listing] == "" {
 		if cmd.Flags().Lookup("format") != nil { // of what it writes, which is another matter

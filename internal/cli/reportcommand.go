@@ -36,6 +36,9 @@ the phases with their counts, and the members, those who failed first. Without
 			if path == "-" {
 				path = ""
 			}
+			if path == "" && c.format != formatTable {
+				return usagef("the report itself goes to standard output; --output tells of a file that --file names, and what is in the report is chosen with --format")
+			}
 			f, err := reportFormat(format, path)
 			if err != nil {
 				return err

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// The help of every command of this package is as it is kept, fits a terminal, and has an
+// example where there is something to give.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		status, out, errs := execute(t.Context(), append(strings.Fields(path)[1:], "--help")...)
+		if status != cli.ExitOK || errs != "" {
+			t.Errorf("%s --help: status %d, %s", path, status, errs)
+		}
+		own, _, _ := strings.Cut(out, "\nGlobal Flags:") // which internal/cli has and tests
+		golden(t, strings.ReplaceAll(path, " ", "-"), own)
+		for line := range strings.Lines(out) {
+			if len(line) > 101 && !strings.HasPrefix(strings.TrimSpace(line), "-") {
+				t.Errorf("%s --help has a line of %d characters: %s", path, len(line), line)
+			}
+		}
+		if !cmd.HasSubCommands() && cmd.Example == "" {
+			t.Errorf("%s has no example", path)
+		}
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+	}
+	root := cli.NewRoot(cli.Environment{})
+	root.AddCommand(localCommand())
+	local, _, err := root.Find([]string{"local"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk(local)
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "help", name+".golden")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != got {
+		t.Errorf("%s is not as it was (%v); got:\n%s", name, err, got)
+	}
+}
+
+func TestLocalCommandsAreCompleted(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"local env --for ":      "cli worker handler",
+		"local up --parts ":     "servicebus cosmos identity host",
+		"local up ":             "",
+		"local clock ":          "",
+		"local tick --output y": "yaml",
+	} {
+		words := strings.Split(args, " ")
+		status, out, _ := execute(t.Context(), append([]string{"__complete"}, words...)...)
+		var got []string
+		for line := range strings.Lines(out) {
+			if !strings.HasPrefix(line, ":") {
+				got = append(got, strings.TrimSpace(line))
+			}
+		}
+		if status != cli.ExitOK || strings.Join(got, " ") != want {
+			t.Errorf("%q: status %d, got %q, want %q", args, status, got, want)
+		}
+	}
+}
+
+// A command that prints no result says so, instead of printing what no program expects.
+func TestCommandsWithoutAResultRefuseAnOutput(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"up", "env", "demo", "bench"} {
+		for _, format := range []string{"json", "yaml", "csv"} {
+			status, out, errs := execute(t.Context(), "local", command, "--output", format)
+			if status != cli.ExitUsage || out != "" || !strings.Contains(errs, "prints no result") {
+				t.Errorf("local %s --output %s: status %d: %s%s", command, format, status, out, errs)
+			}
+		}
+	}
+}
