@@ -3,7 +3,10 @@ package cli
 import (
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/apiclient"
@@ -30,7 +33,7 @@ environment, the configuration file or the default, in that order.`,
 	}
 	set := &cobra.Command{
 		Use: "set <key> <value>", Short: "Set a setting in the configuration file", Args: needs("the key", "the value"),
-		Long: "Set a setting in the configuration file. An empty value takes it out.\n\nThe keys: " + keys() + ".",
+		Long: "Set a setting in the configuration file. An empty value takes it out.\n\nThe keys:\n  " + strings.ReplaceAll(keys(), ", ", "\n  "),
 		Example: `  matoolkit config set api-url https://my-api.azurewebsites.net
   matoolkit config set ca-file ""`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.setConfig(args[0], args[1]) },
@@ -96,6 +99,10 @@ func checkSetting(key, value string) error {
 		}
 	case key == "token-store" && value != storeAuto && value != storeSystem && value != storeFile:
 		return fmt.Errorf("token-store %q is none of auto, system and file", value)
+	case key == "auth" && !slices.Contains(authMethods, value):
+		return fmt.Errorf("auth %q is none of %s", value, strings.Join(authMethods, ", "))
+	case key == "managed-identity-id" && uuid.Validate(value) != nil:
+		return fmt.Errorf("managed-identity-id %q is not a client ID, which is a GUID", value)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ Exit status:
 	for _, s := range settings {
 		c.options[s.key] = flags.String(s.key, "", s.help)
 	}
-	flags.StringVarP(&c.format, "output", "o", formatTable, "how to print: table, json, yaml or, of lists, csv")
+	flags.StringVarP(&c.format, "output", "o", formatTable, "print as table, json, yaml or, of lists, csv")
 	flags.BoolVarP(&c.quiet, "quiet", "q", false, "print only names and numbers, one a line, and no notices")
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false

@@ -15,7 +15,8 @@ type Session struct {
 	Client   *apiclient.Client
 }
 
-// session opens the API that the settings name, as the person who signed in.
+// session opens the API that the settings name, as the person who signed in or as what
+// the setting auth names.
 func (c *console) session() (*Session, error) {
 	all, err := c.settings()
 	if err != nil {
@@ -30,7 +31,9 @@ func (c *console) session() (*Session, error) {
 	}
 	token := c.env.Token
 	if token == nil {
-		token = c.savedToken(all, web)
+		if token, err = c.tokens(all, web); err != nil {
+			return nil, err
+		}
 	}
 	client, err := apiclient.New(apiclient.Config{BaseURL: all.Get("api-url"), Token: token, HTTP: watched(web), Wait: c.env.Wait})
 	if err != nil {
@@ -45,6 +48,21 @@ func (c *console) web(all Settings) (*http.Client, error) {
 		return nil, usage(err)
 	}
 	return web, nil
+}
+
+// tokens gives tokens in the way that the settings name.
+func (c *console) tokens(all Settings, web *http.Client) (func(context.Context) (string, error), error) {
+	if all.Get("auth") == authDeviceCode {
+		return c.savedToken(all, web), nil
+	}
+	u, err := c.openUnattended(all, web)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (string, error) {
+		token, _, err := u.token(ctx)
+		return token, err
+	}, nil
 }
 
 // savedToken gives tokens from what the last sign-in left. The account is looked up

@@ -27,6 +27,9 @@ var settings = []setting{
 	{"authority", "MATOOLKIT_AUTHORITY", "where to sign in", "https://login.microsoftonline.com"},
 	{"ca-file", "MATOOLKIT_CA_FILE", "PEM file of a certificate authority to trust besides the system's", ""},
 	{"token-store", "MATOOLKIT_TOKEN_STORE", "where to keep the sign-in: auto, system (key store) or file", "auto"},
+	{"auth", "MATOOLKIT_AUTH", "how to sign in: device-code, azure-cli, managed-identity or client-certificate", authDeviceCode},
+	{"client-certificate", "MATOOLKIT_CLIENT_CERTIFICATE", "PEM or PFX file of the certificate to sign in with", ""},
+	{"managed-identity-id", "MATOOLKIT_MANAGED_IDENTITY_ID", "client ID of the managed identity, where there are several", ""},
 }
 
 // Setting is the value of a setting and where it comes from: option, environment,

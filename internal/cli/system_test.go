@@ -51,10 +51,17 @@ type system struct {
 
 func newSystem(t *testing.T, approve string) *system {
 	t.Helper()
+	directory := entra.DefaultConfig()
+	directory.AutoApprove = approve
+	return newSystemIn(t, directory)
+}
+
+// newSystemIn is a system whose people and applications are those of the directory.
+func newSystemIn(t *testing.T, directory entra.Config) *system {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	s := &system{t: t, ctx: ctx}
-	directory := entra.DefaultConfig()
-	directory.Addr, directory.AutoApprove = "127.0.0.1:0", approve
+	directory.Addr = "127.0.0.1:0"
 	s.entra = must(entra.Start(ctx, directory))
 	t.Cleanup(func() { _ = s.entra.Close() })
 	s.ca = filepath.Join(t.TempDir(), "ca.pem")

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/x509"
+	"errors"
+	"os"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// passwordVariable holds the password of a PFX file. There is no option and no key of
+// the configuration file for it: both are seen by others.
+const passwordVariable = "MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"
+
+// readCertificate reads a certificate and its key, in PEM or PFX. An RSA key is what
+// Entra ID takes.
+func (c *console) readCertificate(path string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, usagef("client-certificate: %w", err)
+	}
+	var certificates []*x509.Certificate
+	var key crypto.PrivateKey
+	if bytes.Contains(data, []byte("-----BEGIN ")) {
+		if bytes.Contains(data, []byte("ENCRYPTED")) {
+			return nil, nil, &exit{
+				status: ExitUsage, text: "client-certificate: the key in " + path + " is encrypted, which is taken in a PFX file only",
+				hint: "Make one with: openssl pkcs12 -export -in " + path + " -out certificate.pfx",
+			}
+		}
+		certificates, key, err = azidentity.ParseCertificates(data, nil)
+	} else {
+		certificates, key, err = parsePFX(data, c.env.Getenv(passwordVariable))
+	}
+	if err != nil {
+		return nil, nil, usagef("client-certificate: %s: %w", path, err)
+	}
+	for _, certificate := range certificates {
+		if now := c.env.Now(); !certificate.IsCA && now.After(certificate.NotAfter) {
+			return nil, nil, &exit{
+				status: ExitNotSignedIn, text: "client-certificate: the certificate in " + path + " ended on " + stamp(certificate.NotAfter),
+				hint: "Register a new one with the app registration of client-id",
+			}
+		}
+	}
+	return certificates, key, nil
+}
+
+// parsePFX reads PKCS#12, also as OpenSSL 3 writes it, which azidentity does not read.
+func parsePFX(data []byte, password string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+	key, leaf, chain, err := pkcs12.DecodeChain(data, password)
+	switch {
+	case errors.Is(err, pkcs12.ErrIncorrectPassword) && password == "":
+		return nil, nil, errors.New("it needs a password, which is taken from " + passwordVariable)
+	case errors.Is(err, pkcs12.ErrIncorrectPassword):
+		return nil, nil, errors.New("the password in " + passwordVariable + " is not the file's")
+	case err != nil:
+		return nil, nil, errors.New("it is neither PEM nor a PFX file with one key and its certificate")
+	}
+	return append([]*x509.Certificate{leaf}, chain...), key, nil
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/AzureAD/microsoft-authentication-library-for-go/apps/managedidentity"
+)
+
+// The ways to sign in. Only the first asks a person and keeps what comes of it; the
+// others are for pipelines, where nobody is asked and nothing is kept.
+const (
+	authDeviceCode        = "device-code"
+	authAzureCLI          = "azure-cli"
+	authManagedIdentity   = "managed-identity"
+	authClientCertificate = "client-certificate"
+)
+
+var authMethods = []string{authDeviceCode, authAzureCLI, authManagedIdentity, authClientCertificate}
+
+const (
+	// azTimeout is how long az may take: it is slow on a machine that has just begun.
+	azTimeout = time.Minute
+	// renewBefore is how long a token must still be good to be used again.
+	renewBefore = 5 * time.Minute
+
+	// metadataService is where a virtual machine in Azure asks for its identity.
+	metadataService = "http://169.254.169.254/metadata/identity/oauth2/token"
+	metadataTimeout = 2 * time.Second
+)
+
+// unattended is a sign-in that asks nobody. It is safe for concurrent use.
+type unattended struct {
+	method, tenant, scope string
+	credential            azcore.TokenCredential
+	web                   *http.Client
+
+	mu   sync.Mutex
+	last azcore.AccessToken
+}
+
+// openUnattended makes the sign-in that the settings name. Nothing is asked for yet.
+func (c *console) openUnattended(all Settings, web *http.Client) (*unattended, error) {
+	u := &unattended{method: all.Get("auth"), tenant: all.Get("tenant-id"), scope: all.Get("api-scope"), web: web}
+	if u.scope == "" {
+		return nil, &exit{status: ExitUsage, text: "api-scope is not set", hint: "Set it with: matoolkit config set api-scope api://<client ID of the admin API>/.default"}
+	}
+	if !strings.HasSuffix(u.scope, "/.default") {
+		return nil, usagef("api-scope is %q; with auth %s it has to end in /.default", u.scope, u.method)
+	}
+	var err error
+	switch u.method {
+	case authAzureCLI:
+		u.credential, err = azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{TenantID: u.tenant})
+	case authManagedIdentity:
+		options := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: policy.ClientOptions{Transport: web}}
+		if id := all.Get("managed-identity-id"); id != "" {
+			if err := checkSetting("managed-identity-id", id); err != nil {
+				return nil, usage(err)
+			}
+			options.ID = azidentity.ClientID(id)
+		}
+		u.credential, err = azidentity.NewManagedIdentityCredential(options)
+	case authClientCertificate:
+		u.credential, err = c.certificateCredential(all, web)
+	default:
+		return nil, usage(checkSetting("auth", u.method))
+	}
+	var told *exit
+	if err != nil && !errors.As(err, &told) {
+		err = usage(err)
+	}
+	return u, err
+}
+
+// certificateCredential signs in as an app registration that the certificate is
+// registered with.
+func (c *console) certificateCredential(all Settings, web *http.Client) (azcore.TokenCredential, error) {
+	t, err := c.target(all, web)
+	if err != nil {
+		return nil, err
+	}
+	path := all.Get("client-certificate")
+	if path == "" {
+		return nil, &exit{status: ExitUsage, text: "client-certificate is not set", hint: "Name the PEM or PFX file with --client-certificate or MATOOLKIT_CLIENT_CERTIFICATE"}
+	}
+	certificates, key, err := c.readCertificate(path)
+	if err != nil {
+		return nil, err
+	}
+	return azidentity.NewClientCertificateCredential(t.tenant, t.client, certificates, key, &azidentity.ClientCertificateCredentialOptions{
+		ClientOptions: policy.ClientOptions{
+			Cloud: cloud.Configuration{ActiveDirectoryAuthorityHost: t.authority}, Transport: web,
+			Retry: policy.RetryOptions{MaxRetries: 2, RetryDelay: time.Second / 2},
+		},
+		DisableInstanceDiscovery: t.authority != publicCloud,
+	})
+}
+
+// token gives a token, the last one while that is good: az makes one anew each time.
+func (u *unattended) token(ctx context.Context) (string, time.Time, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if time.Until(u.last.ExpiresOn) > renewBefore {
+		return u.last.Token, u.last.ExpiresOn, nil
+	}
+	token, err := u.get(ctx)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	u.last = token
+	return token.Token, token.ExpiresOn, nil
+}
+
+func (u *unattended) get(ctx context.Context) (azcore.AccessToken, error) {
+	if u.method == authAzureCLI {
+		timed, cancel := context.WithTimeout(ctx, azTimeout)
+		defer cancel()
+		token, err := u.credential.GetToken(timed, policy.TokenRequestOptions{Scopes: []string{u.scope}})
+		if err != nil && timed.Err() != nil && ctx.Err() == nil {
+			return token, &exit{status: ExitUnavailable, text: fmt.Sprintf("the Azure CLI (az) gave no token within %s", azTimeout)}
+		}
+		return token, u.explain(ctx, err)
+	}
+	if u.method == authManagedIdentity {
+		if err := u.findIdentity(ctx); err != nil {
+			return azcore.AccessToken{}, err
+		}
+	}
+	token, err := u.credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{u.scope}})
+	return token, u.explain(ctx, err)
+}
+
+// findIdentity tells at once that this machine has no managed identity. The SDK would
+// go on asking for minutes: on a virtual machine in Azure the answer can take that long.
+func (u *unattended) findIdentity(ctx context.Context) error {
+	if source, err := managedidentity.GetSource(); err != nil || source != managedidentity.DefaultToIMDS {
+		return nil // the SDK tells what is wrong
+	}
+	timed, cancel := context.WithTimeout(ctx, metadataTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(timed, http.MethodGet, metadataService, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := u.web.Do(r)
+	if err == nil {
+		return answer.Body.Close() // a refusal, as the request lacks a header; somebody is there
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &exit{
+		status: ExitNotSignedIn, text: "this machine has no managed identity",
+		hint: "Run this on a machine in Azure that has one, or sign in otherwise: --auth azure-cli, client-certificate or device-code",
+	}
+}
+
+// code finds the number of an error of Entra ID.
+var code = regexp.MustCompile(`AADSTS\d+`)
+
+// remedies are what to do about the refusals of Entra ID that a setting causes.
+var remedies = map[string]string{
+	"AADSTS90002":  "Check tenant-id: there is no such tenant",
+	"AADSTS700016": "Check client-id and tenant-id: the tenant has no such app registration",
+	"AADSTS500011": "Check api-scope: it has to be api://<client ID of the admin API>/.default",
+	"AADSTS700027": "Register the certificate with the app registration of client-id",
+	"AADSTS501051": "Assign an app role of the admin API to this identity",
+}
+
+// explain words why there is no token, and what to do about it. It never shows more of
+// an answer than its message.
+func (u *unattended) explain(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	text := reason(err)
+	var failed *azidentity.AuthenticationFailedError
+	outage := errors.As(err, &failed) && failed.RawResponse == nil
+	if errors.As(err, &failed) && failed.RawResponse != nil {
+		status := failed.RawResponse.StatusCode
+		outage = status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+	}
+	hint := remedies[code.FindString(text)]
+	if u.method == authAzureCLI {
+		switch {
+		case strings.Contains(text, "executable not found"):
+			return &exit{status: ExitNotSignedIn, text: "the Azure CLI (az) is not installed, or not on the PATH", hint: "Install it from https://aka.ms/azure-cli, or sign in otherwise: --auth managed-identity, client-certificate or device-code"}
+		case strings.Contains(text, "Max retries exceeded"): // what az says of a network that is down
+			return unavailable(errors.New(text))
+		}
+		if hint == "" {
+			hint = u.azLogin()
+		}
+		return &exit{status: ExitNotSignedIn, text: "the Azure CLI gives no token: " + text, hint: hint}
+	}
+	if outage {
+		return unavailable(errors.New(text))
+	}
+	return &exit{status: ExitNotSignedIn, text: "no token with auth " + u.method + ": " + text, hint: hint}
+}
+
+func (u *unattended) azLogin() string {
+	if u.tenant == "" {
+		return "Sign in with: az login"
+	}
+	return "Sign in with: az login --tenant " + u.tenant
+}
+
+// reason is what was told, in one line, without the SDK's name for the way and its
+// address for help. Of what az says it is the first line: what follows is advice or a
+// trace.
+func reason(err error) string {
+	var failed *azidentity.AuthenticationFailedError
+	if errors.As(err, &failed) && failed.RawResponse != nil {
+		return cmp.Or(told(failed.RawResponse), failed.RawResponse.Status)
+	}
+	text, _, _ := strings.Cut(err.Error(), " To troubleshoot, visit")
+	if az, ok := strings.CutPrefix(text, "AzureCLICredential: "); ok {
+		return strings.TrimPrefix(firstLine(errors.New(az)), "ERROR: ")
+	}
+	for _, name := range []string{"ManagedIdentityCredential: ", "ClientCertificateCredential: "} {
+		text = strings.TrimPrefix(text, name)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// told is the message in an answer: error_description of Entra ID, message of App
+// Service.
+func told(r *http.Response) string {
+	var body struct {
+		Description string `json:"error_description"`
+		Message     string `json:"message"`
+	}
+	if err := runtime.UnmarshalAsJSON(r, &body); err != nil {
+		return ""
+	}
+	text, _, _ := strings.Cut(body.Description+body.Message, " Trace ID: ")
+	return firstLine(errors.New(text))
+}
+
+// instead tells what stands in the place of a sign-in.
+func (u *unattended) instead() string {
+	switch u.method {
+	case authAzureCLI:
+		return "The sign-in of the Azure CLI is used. " + u.azLogin()
+	case authManagedIdentity:
+		return "The managed identity of this machine is used"
+	}
+	return "The certificate is used"
+}

@@ -1,0 +1,354 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"software.sslmate.com/src/go-pkcs12"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+// commandVariable makes the test's own program a matoolkit: the ways to sign in of a
+// pipeline go by the environment of the process, which tests side by side cannot share.
+const commandVariable = "MATOOLKIT_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(commandVariable) != "" {
+		os.Exit(cli.Execute(context.Background(), cli.NewRoot(cli.OSEnvironment())))
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	pipelineAdmin  = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bc1"
+	pipelineReader = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bc2"
+	pipelineNobody = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bc3"
+
+	identityHeader = "the-header-of-this-process"
+	pfxPassword    = "the-password-of-this-file"
+)
+
+// pipelines is a system in which three applications can sign in: with a certificate,
+// and as the managed identities of a machine.
+type pipelines struct {
+	*system
+	key         *rsa.PrivateKey
+	certificate *x509.Certificate
+}
+
+func newPipelines(t *testing.T) *pipelines {
+	t.Helper()
+	key := must(rsa.GenerateKey(rand.Reader, 2048))
+	p := &pipelines{key: key, certificate: selfSigned(key, time.Now().Add(time.Hour))}
+	directory := entra.DefaultConfig()
+	for id, roles := range map[string][]string{pipelineAdmin: {entra.RoleAdmin}, pipelineReader: {entra.RoleReader}, pipelineNobody: nil} {
+		directory.Tenants[0].Applications = append(directory.Tenants[0].Applications, entra.Application{
+			ClientID: id, Name: id, Certificates: []*x509.Certificate{p.certificate}, Roles: map[string][]string{entra.DefaultAdminAPIClientID: roles},
+		})
+	}
+	p.system = newSystemIn(t, directory)
+	return p
+}
+
+func selfSigned(key crypto.Signer, until time.Time) *x509.Certificate {
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "pipeline"},
+		NotBefore: until.Add(-48 * time.Hour), NotAfter: until,
+	}
+	return must(x509.ParseCertificate(must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))))
+}
+
+func pemOf(key crypto.Signer, certificate *x509.Certificate) string {
+	block := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return block("PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(key))) + block("CERTIFICATE", certificate.Raw)
+}
+
+// machine is a process of its own, with nothing in its environment but what the test
+// puts there.
+type machine struct {
+	*person
+}
+
+func (p *pipelines) machine() *machine {
+	m := &machine{p.person()}
+	m.env[commandVariable] = "1"
+	m.env["PATH"] = m.dir + ":/usr/bin:/bin"
+	m.env["HOME"] = m.dir
+	return m
+}
+
+// run gives a command in a process of its own. What is secret is never printed.
+func (m *machine) run(args ...string) (stdout, stderr string, status int) {
+	m.t.Helper()
+	command := exec.CommandContext(m.ctx, must(os.Executable()), args...)
+	command.Env = []string{}
+	for name, value := range m.env {
+		command.Env = append(command.Env, name+"="+value)
+	}
+	var out, told bytes.Buffer
+	command.Stdout, command.Stderr = &out, &told
+	err := command.Run()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		m.t.Fatal(err)
+	}
+	for _, secret := range []string{"eyJ", identityHeader, pfxPassword, "PRIVATE"} {
+		if strings.Contains(out.String()+told.String(), secret) {
+			m.t.Errorf("%s: %q is printed: %s%s", args, secret, out.String(), told.String())
+		}
+	}
+	return m.plain(out.String()), m.plain(told.String()), command.ProcessState.ExitCode()
+}
+
+// az puts an az on the path that runs these lines.
+func (m *machine) az(lines string) {
+	m.t.Helper()
+	check(m.t, os.WriteFile(filepath.Join(m.dir, "az"), []byte("#!/bin/sh\necho \"$@\" >> '"+m.dir+"/calls'\n"+lines+"\n"), 0o700))
+}
+
+// ways is how an application can sign in on a machine.
+func (p *pipelines) ways(id string) map[string]func(*machine) {
+	certificate := func(name string, file []byte, password string) func(*machine) {
+		return func(m *machine) {
+			m.env["MATOOLKIT_AUTH"], m.env["MATOOLKIT_CLIENT_ID"] = "client-certificate", id
+			m.env["MATOOLKIT_CLIENT_CERTIFICATE"] = m.file(name, string(file))
+			m.env["MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"] = password
+		}
+	}
+	return map[string]func(*machine){
+		"azure-cli": func(m *machine) {
+			token := must(p.entra.IssueAppToken(id, entra.DefaultAdminAPIScope))
+			m.file("token.json", string(must(json.Marshal(map[string]any{
+				"accessToken": token, "expires_on": time.Now().Add(time.Hour).Unix(), "tokenType": "Bearer", "tenant": entra.DefaultTenantID,
+			}))))
+			m.az("cat '" + m.dir + "/token.json'")
+			m.env["MATOOLKIT_AUTH"] = "azure-cli"
+			delete(m.env, "MATOOLKIT_CLIENT_ID")
+		},
+		"managed-identity": func(m *machine) {
+			endpoint := httptest.NewServer(p.entra.ManagedIdentity(identityHeader, id))
+			p.t.Cleanup(endpoint.Close)
+			m.env["MATOOLKIT_AUTH"] = "managed-identity"
+			m.env["IDENTITY_ENDPOINT"], m.env["IDENTITY_HEADER"] = endpoint.URL+"/", identityHeader
+			delete(m.env, "MATOOLKIT_CLIENT_ID")
+			delete(m.env, "MATOOLKIT_TENANT_ID")
+		},
+		"a named managed-identity": func(m *machine) {
+			endpoint := httptest.NewServer(p.entra.ManagedIdentity(identityHeader, "", pipelineNobody, id))
+			p.t.Cleanup(endpoint.Close)
+			m.env["MATOOLKIT_AUTH"], m.env["MATOOLKIT_MANAGED_IDENTITY_ID"] = "managed-identity", id
+			m.env["IDENTITY_ENDPOINT"], m.env["IDENTITY_HEADER"] = endpoint.URL+"/", identityHeader
+		},
+		"client-certificate in PEM":           certificate("c.pem", []byte(pemOf(p.key, p.certificate)), ""),
+		"client-certificate in PFX":           certificate("c.pfx", must(pkcs12.Modern.Encode(p.key, p.certificate, nil, pfxPassword)), pfxPassword),
+		"client-certificate in an older PFX":  certificate("c.p12", must(pkcs12.LegacyDES.Encode(p.key, p.certificate, nil, pfxPassword)), pfxPassword),
+		"client-certificate without password": certificate("c.pfx", must(pkcs12.Modern.Encode(p.key, p.certificate, nil, "")), ""),
+	}
+}
+
+// Each way leads to the API through its real routes, with no more than the roles that
+// the application was assigned.
+func TestPipelinesSignIn(t *testing.T) {
+	t.Parallel()
+	p := newPipelines(t)
+	for id, c := range map[string]struct {
+		role        string
+		read, write int
+	}{
+		pipelineAdmin:  {"Admin", 0, 0},
+		pipelineReader: {"Reader", 0, cli.ExitNotSignedIn},
+		pipelineNobody: {"", cli.ExitNotSignedIn, cli.ExitNotSignedIn},
+	} {
+		for way, prepare := range p.ways(id) {
+			m := p.machine()
+			prepare(m)
+			if _, told, status := m.run("runbook", "list"); status != c.read {
+				t.Errorf("%s as %q: reading ended with %d: %s", way, c.role, status, told)
+			}
+			if _, told, status := m.run("runbook", "delete", "no-such", "1", "--yes"); c.write == 0 && status != cli.ExitNotFound || c.write != 0 && status != c.write {
+				t.Errorf("%s as %q: writing ended with %d: %s", way, c.role, status, told)
+			}
+			out, told, status := m.run("auth", "status", "--output", "json")
+			var s struct {
+				SignedIn                                  bool
+				Method, Username, TenantID, ApplicationID string
+				Roles                                     []string
+				TokenExpiresOn                            *time.Time
+			}
+			if err := json.Unmarshal([]byte(out), &s); err != nil || status != 0 {
+				t.Fatalf("%s: auth status ended with %d, %v: %s%s", way, status, err, out, told)
+			}
+			if !s.SignedIn || s.Method != m.env["MATOOLKIT_AUTH"] || s.Username != id || s.ApplicationID != id || s.TenantID != entra.DefaultTenantID ||
+				strings.Join(s.Roles, " ") != c.role || s.TokenExpiresOn == nil {
+				t.Errorf("%s: auth status tells %s", way, out)
+			}
+			if out, told, status := m.run("auth", "login"); status != 0 || out != "" || !strings.Contains(told, "there is no sign-in to make") {
+				t.Errorf("%s: auth login ended with %d: %s%s", way, status, out, told)
+			}
+			if _, err := os.Stat(m.env["MATOOLKIT_HOME"]); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: something was kept: %v", way, err)
+			}
+		}
+	}
+}
+
+// az is slow: a command asks it once, for the tenant and the API that the settings name.
+func TestTheAzureCLIIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	p := newPipelines(t)
+	m := p.machine()
+	p.ways(pipelineAdmin)["azure-cli"](m)
+	m.env["MATOOLKIT_TENANT_ID"] = entra.DefaultTenantID
+	if _, told, status := m.run("automation", "status", "no-such"); status != cli.ExitNotFound {
+		t.Fatalf("ended with %d: %s", status, told)
+	}
+	calls := string(must(os.ReadFile(filepath.Join(m.dir, "calls"))))
+	if want := "account get-access-token -o json --resource " + entra.DefaultAdminAPIAudience + " --tenant " + entra.DefaultTenantID + "\n"; calls != want {
+		t.Errorf("az was given %q, want %q", calls, want)
+	}
+}
+
+// Whatever is missing or wrong is named, with what to do about it.
+func TestPipelinesThatCannotSignIn(t *testing.T) {
+	t.Parallel()
+	p := newPipelines(t)
+	strange := must(rsa.GenerateKey(rand.Reader, 2048))
+	elliptical := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	pemFile := func(text string) func(*machine) {
+		return func(m *machine) {
+			p.ways(pipelineAdmin)["client-certificate in PEM"](m)
+			m.file("c.pem", text)
+		}
+	}
+	set := func(way string, env map[string]string) func(*machine) {
+		return func(m *machine) { p.ways(pipelineAdmin)[way](m); maps.Copy(m.env, env) }
+	}
+	az := func(lines string) func(*machine) {
+		return func(m *machine) { p.ways(pipelineAdmin)["azure-cli"](m); m.az(lines) }
+	}
+	for name, c := range map[string]struct {
+		prepare func(*machine)
+		status  int
+		told    []string
+	}{
+		"no such way":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "password"}), cli.ExitUsage, []string{`"password" is none of device-code, azure-cli, managed-identity, client-certificate`}},
+		"no scope":        {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": ""}), cli.ExitUsage, []string{"api-scope is not set", "config set api-scope"}},
+		"a user's scope":  {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": entra.DefaultAdminAPIAudience + "/access_as_user"}), cli.ExitUsage, []string{"has to end in /.default"}},
+		"another API":     {set("client-certificate in PEM", map[string]string{"MATOOLKIT_API_SCOPE": "api://other/.default"}), cli.ExitNotSignedIn, []string{"AADSTS500011", "Check api-scope"}},
+		"no az":           {func(m *machine) { p.ways(pipelineAdmin)["azure-cli"](m); m.env["PATH"] = m.env["MATOOLKIT_HOME"] }, cli.ExitNotSignedIn, []string{"az) is not installed", "https://aka.ms/azure-cli"}},
+		"nobody in az":    {az("echo \"ERROR: Please run 'az login' to setup account.\" >&2; exit 1"), cli.ExitNotSignedIn, []string{"Please run 'az login'", "Sign in with: az login"}},
+		"az offline":      {az("echo 'ERROR: HTTPSConnectionPool(host=login): Max retries exceeded with url' >&2; exit 1"), cli.ExitUnavailable, []string{"Max retries"}},
+		"az in no JSON":   {az("echo 'a new version is available'"), cli.ExitNotSignedIn, []string{"the Azure CLI gives no token"}},
+		"no identity":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "managed-identity", "HTTP_PROXY": closed.URL}), cli.ExitNotSignedIn, []string{"this machine has no managed identity", "--auth azure-cli"}},
+		"other identity":  {set("managed-identity", map[string]string{"MATOOLKIT_MANAGED_IDENTITY_ID": pipelineReader}), cli.ExitNotSignedIn, []string{"No User Assigned"}},
+		"identity's name": {set("managed-identity", map[string]string{"MATOOLKIT_MANAGED_IDENTITY_ID": "my-identity"}), cli.ExitUsage, []string{"not a client ID"}},
+		"wrong header":    {set("managed-identity", map[string]string{"IDENTITY_HEADER": "another"}), cli.ExitNotSignedIn, []string{"X-IDENTITY-HEADER is missing or wrong"}},
+
+		"no file named":         {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE": ""}), cli.ExitUsage, []string{"client-certificate is not set", "MATOOLKIT_CLIENT_CERTIFICATE"}},
+		"no such file":          {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE": "/nowhere.pem"}), cli.ExitUsage, []string{"/nowhere.pem"}},
+		"no tenant":             {set("client-certificate in PEM", map[string]string{"MATOOLKIT_TENANT_ID": ""}), cli.ExitUsage, []string{"tenant-id is not set"}},
+		"no client":             {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": ""}), cli.ExitUsage, []string{"client-id is not set"}},
+		"another tenant":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_TENANT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), cli.ExitNotSignedIn, []string{"AADSTS90002", "Check tenant-id"}},
+		"another client":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), cli.ExitNotSignedIn, []string{"AADSTS700016", "Check client-id"}},
+		"a password too few":    {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": ""}), cli.ExitUsage, []string{"needs a password, which is taken from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"}},
+		"another password":      {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": "x"}), cli.ExitUsage, []string{"is not the file's"}},
+		"not a certificate":     {pemFile("hello"), cli.ExitUsage, []string{"neither PEM nor a PFX file"}},
+		"no key":                {pemFile(pemOf(p.key, p.certificate)[strings.Index(pemOf(p.key, p.certificate), "-----BEGIN CERT"):]), cli.ExitUsage, []string{"found no private key"}},
+		"an encrypted key":      {pemFile("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n"), cli.ExitUsage, []string{"is encrypted", "openssl pkcs12 -export"}},
+		"not RSA":               {pemFile(pemOf(elliptical, selfSigned(elliptical, time.Now().Add(time.Hour)))), cli.ExitUsage, []string{"RSA"}},
+		"another's key":         {pemFile(pemOf(strange, p.certificate)), cli.ExitUsage, []string{"key doesn't match"}},
+		"ended":                 {pemFile(pemOf(p.key, selfSigned(p.key, time.Now().Add(-time.Minute)))), cli.ExitNotSignedIn, []string{"ended on 2", "Register a new one"}},
+		"not registered":        {pemFile(pemOf(strange, selfSigned(strange, time.Now().Add(time.Hour)))), cli.ExitNotSignedIn, []string{"AADSTS700027", "Register the certificate"}},
+		"not trusted":           {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CA_FILE": ""}), cli.ExitUnavailable, []string{"certificate"}},
+		"provider out of reach": {set("client-certificate in PEM", map[string]string{"MATOOLKIT_AUTHORITY": strings.Replace(closed.URL, "http:", "https:", 1)}), cli.ExitUnavailable, []string{"refused"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := p.machine()
+			m.t = t
+			c.prepare(m)
+			out, told, status := m.run("runbook", "list")
+			if status != c.status || out != "" {
+				t.Errorf("ended with %d: %s%s", status, out, told)
+			}
+			for _, want := range c.told {
+				if !strings.Contains(told, want) {
+					t.Errorf("%q does not tell %q", told, want)
+				}
+			}
+			if out, _, status := m.run("auth", "status"); status != c.status || out != "" {
+				t.Errorf("auth status ended with %d: %s", status, out)
+			}
+		})
+	}
+}
+
+// A password has no place in options and files, which others see.
+func TestAPasswordIsTakenFromTheEnvironmentOnly(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	if _, told, status := p.run("auth", "status", "--client-certificate-password", "x"); status != cli.ExitUsage || !strings.Contains(told, "unknown flag") {
+		t.Errorf("ended with %d: %s", status, told)
+	}
+	if _, told, status := p.run("config", "set", "client-certificate-password", "x"); status != cli.ExitUsage || !strings.Contains(told, "there is no setting") {
+		t.Errorf("ended with %d: %s", status, told)
+	}
+}
+
+// What the environment says of proxies holds for tokens too.
+func TestPipelinesGoThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	p := newPipelines(t)
+	m := p.machine()
+	p.ways(pipelineAdmin)["managed-identity"](m)
+	identity := p.entra.ManagedIdentity(identityHeader, pipelineAdmin)
+	var asked atomic.Value
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Method + " " + r.Host)
+		if r.Method == http.MethodConnect {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		identity.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	m.env["HTTP_PROXY"], m.env["HTTPS_PROXY"] = proxy.URL, proxy.URL
+	m.env["IDENTITY_ENDPOINT"] = "http://identity.example/"
+	if _, told, status := m.run("runbook", "list"); status != 0 || asked.Load() != "GET identity.example" {
+		t.Errorf("managed identity ended with %d, the proxy was asked %v: %s", status, asked.Load(), told)
+	}
+	m = p.machine()
+	p.ways(pipelineAdmin)["client-certificate in PEM"](m)
+	m.env["HTTP_PROXY"], m.env["HTTPS_PROXY"] = proxy.URL, proxy.URL
+	m.env["MATOOLKIT_AUTHORITY"] = "https://login.example"
+	if _, told, status := m.run("runbook", "list"); status != cli.ExitUnavailable || asked.Load() != "CONNECT login.example:443" {
+		t.Errorf("certificate ended with %d, the proxy was asked %v: %s", status, asked.Load(), told)
+	}
+}
