@@ -51,6 +51,12 @@ func TestCompletion(t *testing.T) {
 		{"messages", "replay", ""},
 		{"messages", "list", "--topic", ""},
 		{"runbook", "publish", ""}, // a file
+		{"runbook", "diff", ""},
+		{"runbook", "diff", "./"}, // a file
+		{"runbook", "diff", "moves", ""},
+		{"runbook", "diff", "moves", "1", ""},
+		{"runbook", "diff", "moves", "a.yaml", ""}, // nothing
+		{"runbook", "diff", "a.yaml", ""},          // a file
 		{"runbook", "publish", "moves.yaml", "--overdue", ""},
 		{"config", "set", "api"},
 		{"completion", ""},

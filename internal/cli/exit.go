@@ -144,8 +144,15 @@ func ofRunbook(all cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// isFile tells what names a file from what names a runbook: a path or an extension, or -
+// for standard input. That there is such a file does not matter.
+func isFile(arg string) bool {
+	extension := strings.ToLower(filepath.Ext(arg))
+	return arg == "-" || strings.ContainsAny(arg, `/\`) || extension == ".yaml" || extension == ".yml"
+}
+
 func checkRunbookName(name string) error {
-	if extension := strings.ToLower(filepath.Ext(name)); strings.ContainsAny(name, `/\`) || extension == ".yaml" || extension == ".yml" {
+	if isFile(name) {
 		return usagef("%q is a file: give the runbook's name, not a file; matoolkit runbook list shows the names", name)
 	}
 	return nil

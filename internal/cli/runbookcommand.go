@@ -8,67 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 func runbookCommand(c *console) *cobra.Command {
-	return group("runbook", "Check, publish and show runbooks", lintCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), deleteCommand(c))
-}
-
-func publishCommand(c *console) *cobra.Command {
-	var o app.PublishOptions
-	publish := &cobra.Command{
-		Use: "publish <file>", Short: "Publish a runbook, as the active version of its name", Args: needs("the file"),
-		Long: `Publish a runbook, as the active version of its name. Publishing what is active
-already changes nothing. A file named - is standard input.
-
-What is wrong with it is told as matoolkit runbook lint tells it, which with --output
-json gives it to programs.
-
-Batches that are under way go over to the new version within minutes, or when they
-are advanced. Phases that have not begun are superseded by those of the new version;
-what is under way ends under the version that began it. Phases of the new version
-whose time is past, or that the batch has been advanced beyond, are
-  --overdue ignore   skipped (the default), or
-  --overdue rerun    run again, for all active members.
-With --rerun-init the init steps are run again before them.`,
-		Example: `  matoolkit runbook publish moves.yaml
-  matoolkit runbook publish moves.yaml --overdue rerun --rerun-init
-  generate-runbook | matoolkit runbook publish -`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Overdue != app.OverdueIgnore && o.Overdue != app.OverdueRerun {
-				return usagef("--overdue is %q; it can be %s or %s", o.Overdue, app.OverdueIgnore, app.OverdueRerun)
-			}
-			if o.Overdue == app.OverdueIgnore {
-				o.Overdue = "" // the API's own default
-			}
-			src, err := c.readFile(args[0], runbook.MaxBytes)
-			if err != nil {
-				return err
-			}
-			s, err := c.session()
-			if err != nil {
-				return err
-			}
-			view, err := s.Client.PublishWith(cmd.Context(), src, o)
-			if err != nil {
-				return c.located(args[0], err)
-			}
-			if c.format == formatTable {
-				c.printDiagnostics(c.env.Stderr, args[0], view.Warnings)
-			}
-			if view.Unchanged {
-				c.notice("This is already the active version.")
-				if o != (app.PublishOptions{}) {
-					c.notice("Batches follow it as was said when it was published; --overdue and --rerun-init change nothing.")
-				}
-			}
-			return c.print(view, c.runbookTable(view))
-		},
-	}
-	publish.Flags().StringVar(&o.Overdue, "overdue", app.OverdueIgnore, "what becomes of phases past due in batches under way: ignore or rerun")
-	publish.Flags().BoolVar(&o.RerunInit, "rerun-init", false, "run the init steps of batches under way again")
-	return publish
+	return group("runbook", "Check, publish and show runbooks", lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), runbookAuditCommand(c), deleteCommand(c))
 }
 
 func listRunbooksCommand(c *console) *cobra.Command {

@@ -1,0 +1,185 @@
+package cli_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+// newer is the next version of moves: another function, a phase more, one step gone.
+var newer = strings.NewReplacer(
+	"function: Move-User", "function: Move-Mailbox", "offset: T-1d", "offset: T-2d",
+).Replace(moves) + `  - name: clean
+    offset: T+1d
+    steps:
+      - {name: tidy, worker_id: worker-01, function: Tidy, params: {Id: "{{UserId}}"}}
+`
+
+// A version is compared, tried and published while batches are under way.
+func TestPublishingSafely(t *testing.T) {
+	t.Parallel()
+	system := newSystem(t, entra.DefaultAdminUPN)
+	s := &transcript{person: system.person()}
+	first, next := s.file("moves.yaml", moves), s.file("moves-2.yaml", newer)
+	s.type_(0, "auth", "login")
+	s.type_(0, "runbook", "publish", first, "--dry-run")
+	s.type_(4, "runbook", "get", "moves")
+	s.type_(0, "runbook", "publish", first)
+	s.type_(0, "batch", "create", "moves", s.file("two.csv", "UserId,Mail\nu1,a@x\nu2,b@x\n"))
+	for range 2 { // the init steps, and prepare
+		s.type_(0, "batch", "advance", "1")
+		s.untilNot("dispatched", "batch", "phases", "1")
+	}
+	s.type_(5, "runbook", "publish", s.file("doubtful.yaml", newer+unused), "--strict")
+	s.type_(5, "runbook", "publish", s.file("faulty.yaml", newer+"retries: 3\n"), "--dry-run")
+	s.type_(0, "runbook", "publish", next, "--dry-run")
+	s.type_(0, "runbook", "publish", next, "--dry-run", "--overdue", "rerun", "--rerun-init")
+	s.type_(0, "runbook", "publish", next, "--dry-run", "--output", "json")
+	s.type_(0, "runbook", "publish", next, "--dry-run", "--quiet")
+	s.type_(0, "runbook", "diff", "moves", next)
+	s.type_(1, "runbook", "diff", "moves", next, "--exit-code")
+	s.type_(0, "runbook", "versions", "moves", "--quiet")
+	s.type_(2, "runbook", "publish", next, "--overdue", "rerun")
+	s.type_(2, "runbook", "publish", next, "--rerun-init")
+	s.type_(0, "runbook", "versions", "moves", "--quiet")
+	s.type_(0, "runbook", "publish", next, "--rerun-init", "--yes")
+	s.type_(0, "runbook", "publish", next, "--rerun-init")
+	s.type_(0, "runbook", "diff", "moves", next, "--exit-code")
+	s.type_(0, "runbook", "diff", "moves", "1")
+	s.type_(0, "runbook", "diff", "moves", "2", "1")
+	s.type_(0, "runbook", "diff", "moves", "1", "2", "--text")
+	s.type_(4, "runbook", "diff", "moves", "1", "3")
+	s.type_(4, "runbook", "diff", "others", "1")
+	shown := s.String()
+	for _, v := range varying {
+		shown = v.found.ReplaceAllString(shown, v.shown)
+	}
+	golden(t, "publish", shown)
+}
+
+// Files are compared without a sign-in, and without an API.
+func TestDiffOfFiles(t *testing.T) {
+	t.Parallel()
+	s := &transcript{person: newPerson(t)}
+	older, err := os.ReadFile("../runbook/testdata/changes/old.yaml")
+	check(t, err)
+	newer, err := os.ReadFile("../runbook/testdata/changes/new.yaml")
+	check(t, err)
+	from, to := s.file("old.yaml", string(older)), s.file("new.yaml", string(newer))
+	same := s.file("same.yml", "# As it was.\n"+string(older))
+	s.type_(0, "runbook", "diff", from, to)
+	s.type_(0, "runbook", "diff", from, to, "--quiet")
+	s.type_(1, "runbook", "diff", from, to, "--text", "--exit-code")
+	s.type_(0, "runbook", "diff", from, to, "--output", "csv")
+	s.type_(1, "runbook", "diff", from, to, "--output", "json", "--exit-code")
+	s.type_(0, "runbook", "diff", from, from, "--exit-code")
+	s.type_(0, "runbook", "diff", from, same, "--exit-code")
+	s.type_(1, "runbook", "diff", from, same, "--exit-code", "--text")
+	s.type_(0, "runbook", "diff", from, same, "--output", "json")
+	s.in = string(newer)
+	s.type_(0, "runbook", "diff", "-", to, "--exit-code")
+	s.type_(5, "runbook", "diff", from, s.file("faulty.yaml", string(older)+"retries: 3\n"), "--exit-code")
+	s.type_(0, "runbook", "diff", from, s.file("faulty.yaml", string(older)+"retries: 3\n"), "--text")
+	golden(t, "diff", s.String())
+}
+
+// On a terminal it asks where batches go over, once they are told of; what nobody is
+// asked about is published in one request.
+func TestPublishAsks(t *testing.T) {
+	t.Parallel()
+	const (
+		question = "Publish version 3 of moves, to which 2 batches go over? [y/N] "
+		none     = `{"againstVersion":2,"runbook":[],"batchCount":0,"batches":[]}`
+		staying  = `{"againstVersion":2,"runbook":[],"batchCount":1,"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"}]}`
+		going    = `{"againstVersion":2,"runbook":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":3,
+			"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"},{"batchId":5,"status":"active","fromVersion":2,"superseded":["move"],"pending":["move"]}]}`
+	)
+	for name, tt := range map[string]struct {
+		changes  string
+		answer   string
+		terminal bool
+		args     string
+		status   int
+		sent     string // of each request, what was asked for
+		says     string
+	}{
+		"yes":                          {going, "y\n", true, "", 0, "dryRun=true; ", question},
+		"no":                           {going, "n\n", true, "", 1, "dryRun=true", question + "matoolkit: nothing was changed"},
+		"nothing said":                 {going, "", true, "", 1, "dryRun=true", question},
+		"no batches":                   {none, "", true, "", 0, "dryRun=true; ", ""},
+		"none that goes over":          {staying, "", true, "", 0, "dryRun=true; ", ""},
+		"not asked":                    {going, "", true, "--yes", 0, "", ""},
+		"strict all the way":           {going, "y\n", true, "--strict", 0, "dryRun=true&strict=true; strict=true", question},
+		"a pipeline":                   {going, "", false, "", 0, "", ""},
+		"a pipeline that repeats":      {going, "", false, "--overdue rerun", 2, "dryRun=true&overdueBehavior=rerun", "give --yes"},
+		"a pipeline that repeats init": {going, "", false, "--rerun-init", 2, "dryRun=true&rerunInit=true", "give --yes"},
+		"nothing to repeat":            {none, "", false, "--rerun-init", 0, "dryRun=true&rerunInit=true; rerunInit=true", ""},
+		"a pipeline that means it":     {going, "", false, "--rerun-init --yes", 0, "rerunInit=true", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var sent []string
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				sent = append(sent, r.URL.RawQuery)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"name":"moves","version":3,"isActive":true,"createdAt":"2026-01-02T03:04:05Z","publishedBy":"ada","changes":`+tt.changes+`}`)
+			}))
+			t.Cleanup(s.Close)
+			file := newPerson(t).file("moves.yaml", moves)
+			var out, notices strings.Builder
+			root := cli.NewRoot(cli.Environment{
+				Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &notices, Terminal: tt.terminal, Width: 80,
+				Token:  func(context.Context) (string, error) { return "token", nil },
+				Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
+			})
+			root.SetArgs(append([]string{"runbook", "publish", file}, strings.Fields(tt.args)...))
+			status := cli.Execute(t.Context(), root)
+			if got := strings.Join(sent, "; "); status != tt.status || got != tt.sent {
+				t.Errorf("status %d, sent %q; want %d, %q:\n%s", status, got, tt.status, tt.sent, notices.String())
+			}
+			if !strings.Contains(notices.String(), tt.says) || strings.Contains(notices.String(), "[y/N]") != strings.Contains(tt.says, "[y/N]") {
+				t.Errorf("it says:\n%s\nwant: %s", notices.String(), tt.says)
+			}
+			if asked := strings.Count(notices.String(), "batch 5 (active, version 2): to come: move; superseded: move"); tt.changes == going && asked != 1 {
+				t.Errorf("what becomes of a batch is told %d times:\n%s", asked, notices.String())
+			}
+			if status == 0 != strings.Contains(out.String(), "moves") {
+				t.Errorf("result: %s", out.String())
+			}
+		})
+	}
+}
+
+// A runbook that came from standard input leaves nobody to ask there.
+func TestPublishFromStandardInputCannotAsk(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("dryRun") != "true" {
+			t.Error("it was published")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"name":"moves","version":3,"changes":{"againstVersion":2,"runbook":[],"batchCount":1,"batches":[{"batchId":5,"status":"active","fromVersion":2}]}}`)
+	}))
+	t.Cleanup(s.Close)
+	var out, notices strings.Builder
+	root := cli.NewRoot(cli.Environment{
+		Stdin: strings.NewReader(moves), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
+		Token:  func(context.Context) (string, error) { return "token", nil },
+		Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
+	})
+	root.SetArgs([]string{"runbook", "publish", "-"})
+	if status := cli.Execute(t.Context(), root); status != 2 || !strings.Contains(notices.String(), "the runbook came from standard input") {
+		t.Errorf("status %d: %s", status, notices.String())
+	}
+}
