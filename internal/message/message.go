@@ -39,6 +39,10 @@ const (
 	TypeBatchWork     = "batch-work"
 )
 
+// TypeWorkerResult is the value of PropertyMessageType on TopicWorkerResults. There it
+// is for people and for subscriptions with a filter: the orchestrator needs neither.
+const TypeWorkerResult = "worker-result"
+
 // Limit is the largest body, in bytes, that is sent: Service Bus Standard takes
 // 256 KB with properties and headers, some of which is left for those.
 const Limit = 240 << 10

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"reflect"
 	"strings"
@@ -38,10 +39,30 @@ func TestJobIsAnsweredAndCompleted(t *testing.T) {
 	if time.Since(got.Timestamp) > time.Minute || got.Timestamp.Location() != time.UTC {
 		t.Errorf("Timestamp is %s", got.Timestamp)
 	}
-	if m := messages[0]; m.MessageID != "result-batch-42-step-7-attempt-1" || m.ApplicationProperties["traceparent"] != "00-trace-01" {
+	properties := map[string]any{"traceparent": "00-trace-01", "WorkerId": workerID, "MessageType": "worker-result"}
+	if m := messages[0]; m.MessageID != "result-batch-42-step-7-attempt-1" || !reflect.DeepEqual(m.ApplicationProperties, properties) {
 		t.Errorf("message id %s, properties %v", m.MessageID, m.ApplicationProperties)
 	}
 	b.jobsLeft(t, 0, nil)
+}
+
+// A worker may be older than the orchestrator: what it does not know of the
+// correlation comes back all the same, and what is too large comes back as known.
+func TestCorrelationComesBackAsItWasSent(t *testing.T) {
+	t.Parallel()
+	b := start(t, &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}, options{})
+	known := `"BatchId":42,"StepExecutionId":9007199254740993,"IsInitStep":true,"RunbookName":"contoso","RunbookVersion":3`
+	for sent, want := range map[string]string{
+		`{"Later":{"Ratio":2.50},` + known + `}`:                        `{"Later":{"Ratio":2.50},` + known + `}`,
+		`{` + known + `,"Later":"` + strings.Repeat("x", 10_000) + `"}`: `{` + known + `}`,
+	} {
+		b.sendBody(t, `{"JobId":"step-`+fmt.Sprint(len(sent))+`","FunctionName":"Do","CorrelationData":`+sent+`}`)
+		_, messages := b.receive(t, 1)
+		var got struct{ CorrelationData json.RawMessage }
+		if err := json.Unmarshal(messages[0].Body, &got); err != nil || string(got.CorrelationData) != want {
+			t.Errorf("got  %s\nwant %s", got.CorrelationData, want)
+		}
+	}
 }
 
 func TestWhatAFunctionReturnsIsTheResult(t *testing.T) {

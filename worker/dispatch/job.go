@@ -63,7 +63,7 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 		}
 	}
 
-	if err := l.results.send(l.work, envelope(result, m)); err != nil {
+	if err := l.results.send(l.work, envelope(result, m, l.config.WorkerID)); err != nil {
 		return func() { l.abandon(m, job) }
 	}
 	l.report(log.With("DurationMs", result.DurationMs), result)

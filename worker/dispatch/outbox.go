@@ -141,21 +141,41 @@ func (o *outbox) sendSome(ctx context.Context, letters []*letter) (int, error) {
 // traceProperties carry the trace context from the job to its result.
 var traceProperties = []string{"traceparent", "tracestate", "Diagnostic-Id"}
 
-// envelope makes the message of a result that answers a delivery of its job.
-func envelope(r message.Result, job *azservicebus.ReceivedMessage) *azservicebus.Message {
-	body, err := json.Marshal(r)
+// envelope makes the message of a worker's result that answers a delivery of its job.
+func envelope(r message.Result, job *azservicebus.ReceivedMessage, workerID string) *azservicebus.Message {
+	body, err := json.Marshal(struct {
+		message.Result
+		CorrelationData any // in the place of the result's
+	}{r, correlation(r, job.Body)})
 	if err != nil {
 		panic(err) // r.Result was marshalled here before; the rest is plain data
 	}
 	id, contentType := r.ID(), "application/json"
-	m := &azservicebus.Message{Body: body, MessageID: &id, ContentType: &contentType, CorrelationID: &r.JobID}
+	m := &azservicebus.Message{
+		Body: body, MessageID: &id, ContentType: &contentType, CorrelationID: &r.JobID,
+		ApplicationProperties: map[string]any{
+			message.PropertyMessageType: message.TypeWorkerResult,
+			message.PropertyWorkerID:    workerID,
+		},
+	}
 	for _, name := range traceProperties {
 		if v, ok := job.ApplicationProperties[name]; ok {
-			if m.ApplicationProperties == nil {
-				m.ApplicationProperties = make(map[string]any)
-			}
 			m.ApplicationProperties[name] = v
 		}
 	}
 	return m
+}
+
+// maxCorrelation is how much of the envelope's room the correlation may take.
+const maxCorrelation = 2 << 10
+
+// correlation is the job's as it came, with what this version of the worker does not
+// know: the orchestrator may be newer. One that is too large goes back as it was
+// understood.
+func correlation(r message.Result, job []byte) any {
+	var came struct{ CorrelationData json.RawMessage }
+	if err := json.Unmarshal(job, &came); err != nil || len(came.CorrelationData) > maxCorrelation || len(came.CorrelationData) == 0 {
+		return r.CorrelationData
+	}
+	return came.CorrelationData
 }
