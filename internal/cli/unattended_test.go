@@ -94,8 +94,8 @@ type machine struct {
 	*person
 }
 
-func (p *pipelines) machine() *machine {
-	m := &machine{p.person()}
+func (s *system) machine() *machine {
+	m := &machine{s.person()}
 	m.env[commandVariable] = "1"
 	m.env["PATH"] = m.dir + ":/usr/bin:/bin"
 	m.env["HOME"] = m.dir
@@ -230,6 +230,26 @@ func TestTheAzureCLIIsAskedOnce(t *testing.T) {
 	calls := string(must(os.ReadFile(filepath.Join(m.dir, "calls"))))
 	if want := "account get-access-token -o json --resource " + entra.DefaultAdminAPIAudience + " --tenant " + entra.DefaultTenantID + "\n"; calls != want {
 		t.Errorf("az was given %q, want %q", calls, want)
+	}
+}
+
+// A person who has signed in to az is that person to the API, with their roles.
+func TestAPersonInTheAzureCLI(t *testing.T) {
+	t.Parallel()
+	p := newPipelines(t)
+	m := p.machine()
+	p.ways(pipelineAdmin)["azure-cli"](m)
+	m.file("token.json", string(must(json.Marshal(map[string]any{
+		"accessToken": must(p.entra.IssueUserToken(entra.DefaultReaderUPN, entra.DefaultAdminAPIScope)), "expires_on": time.Now().Add(time.Hour).Unix(),
+	}))))
+	if _, told, status := m.run("runbook", "list"); status != 0 {
+		t.Errorf("reading ended with %d: %s", status, told)
+	}
+	if _, told, status := m.run("runbook", "delete", "no-such", "1", "--yes"); status != cli.ExitNotSignedIn || !strings.Contains(told, entra.DefaultReaderUPN) {
+		t.Errorf("writing ended with %d: %s", status, told)
+	}
+	if out, told, status := m.run("auth", "status"); status != 0 || !strings.Contains(out, entra.DefaultReaderUPN) || !strings.Contains(out, "Reader") {
+		t.Errorf("auth status ended with %d: %s%s", status, out, told)
 	}
 }
 
