@@ -57,9 +57,9 @@ func query(names ...string) gin.HandlerFunc {
 func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
 	values := c.MustGet(keyQuery).(url.Values)
 	o := app.ListOptions{
-		Continuation: values.Get("continuationToken"), Status: strings.ToLower(values.Get("status")),
+		Continuation: values.Get("continuationToken"), Status: lower(values.Get("status")),
 		Runbook: values.Get("runbook"), Phase: values.Get("phase"),
-		Topic: strings.ToLower(values.Get("topic")),
+		Topic: lower(values.Get("topic")),
 	}
 	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {
 		invalid(c, "the query parameter status is %q; it can be one of %v", clip(o.Status), statuses)
@@ -81,6 +81,17 @@ func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
 		*n.into = value
 	}
 	return o, true
+}
+
+// lower lets words be written in any case. A letter outside of ASCII stays as it is: some,
+// such as the dotted capital I, have one of the words' letters for their small one.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // number reads a positive decimal number as people write it: no sign, no zero in
