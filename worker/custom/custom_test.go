@@ -89,7 +89,12 @@ func call(t *testing.T, c *catalog.Catalog, params string) (string, *catalog.Fai
 
 func callWith(t *testing.T, ctx context.Context, c *catalog.Catalog, params string) (string, *catalog.Failure) {
 	t.Helper()
-	answer, err := c.Call(ctx, "Do", []byte(params))
+	return callFunction(t, ctx, c, "Do", params)
+}
+
+func callFunction(t *testing.T, ctx context.Context, c *catalog.Catalog, name, params string) (string, *catalog.Failure) {
+	t.Helper()
+	answer, err := c.Call(ctx, name, []byte(params))
 	if err != nil {
 		var f *catalog.Failure
 		if !errors.As(err, &f) {

@@ -1,0 +1,305 @@
+package verify_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/dispatch"
+	"github.com/matoolkit/matoolkit/worker/verify"
+)
+
+const workerID = "worker-01"
+
+// echo is a function that can be verified with.
+var echo = catalog.Function{
+	Name: "Get-Echo", Description: "Answers what it is given, as often as it is told to.",
+	Params: []catalog.Param{
+		{Name: "Text", Type: catalog.String, Required: true, Description: "The text."},
+		{Name: "Huge", Type: catalog.Boolean, Description: "Whether it becomes too large."},
+	},
+	Result: []catalog.Field{{Name: "Text", Description: "The text."}},
+	Run: func(_ context.Context, p catalog.Params) (any, error) {
+		text := p.String("Text")
+		if p.Bool("Huge", false) {
+			text = strings.Repeat(text, message.Limit)
+		}
+		return map[string]string{"Text": text}, nil
+	},
+}
+
+// broker is a namespace, with duplicate detection or without: without it, every
+// result that is sent is seen.
+func broker(t *testing.T, duplicates bool) *servicebus.Server {
+	t.Helper()
+	topology := servicebus.DefaultTopology()
+	for i := range topology.Topics {
+		own := &topology.Topics[i]
+		if !duplicates {
+			own.DuplicateWindow = 0
+		}
+		if own.Name == message.TopicWorkerResults {
+			verifies := own.Subscriptions[0]
+			verifies.Name = verify.DefaultResults
+			own.Subscriptions = append(own.Subscriptions, verifies)
+		}
+	}
+	server, err := servicebus.Start(context.Background(), servicebus.Config{Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+func connect(t *testing.T, server *servicebus.Server) *azservicebus.Client {
+	t.Helper()
+	client, err := azservicebus.NewClientFromConnectionString(server.ConnectionString(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = client.Close(ctx)
+	})
+	return client
+}
+
+// config verifies with everything that can be.
+func config(t *testing.T, server *servicebus.Server) verify.Config {
+	return verify.Config{
+		Client: connect(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator,
+		Function: "Get-Echo", Parameters: json.RawMessage(`{"Text":"x"}`), Required: []string{"text"},
+		Huge: "Get-Echo", HugeParameters: json.RawMessage(`{"Text":"x","Huge":true}`),
+		Timeout: 10 * time.Second,
+	}
+}
+
+func TestOurWorkerPasses(t *testing.T) {
+	t.Parallel()
+	for note, duplicates := range map[string]bool{"with duplicate detection": true, "without": false} {
+		t.Run(note, func(t *testing.T) {
+			t.Parallel()
+			server := broker(t, duplicates)
+			functions, err := catalog.New(echo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loop, err := dispatch.New(connect(t, server), functions, dispatch.Config{
+				WorkerID: workerID, MaxParallelism: 4, Log: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			stopped := make(chan struct{})
+			go func() {
+				defer close(stopped)
+				loop.Run(ctx)
+			}()
+			defer func() {
+				stop()
+				<-stopped
+			}()
+			for note, c := range map[string]verify.Config{
+				"with a function":    config(t, server),
+				"without a function": {Client: connect(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator},
+			} {
+				findings, err := verify.Run(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				skipped := 0
+				for _, f := range findings {
+					if f.Outcome == verify.Failed {
+						t.Errorf("%s: %s: %s", note, f.Check, f.Detail)
+					}
+					if f.Outcome == verify.Skipped {
+						skipped++
+					}
+				}
+				if want := map[bool]int{true: 0, false: 3}[c.Function != ""]; len(findings) != 17 || skipped != want {
+					t.Errorf("%s: %d findings, %d of them skipped", note, len(findings), skipped)
+				}
+			}
+		})
+	}
+}
+
+// What a worker may do wrong, and the check that finds it. A breach may be found by
+// others, too.
+func TestBreachesAreFound(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		note  string
+		wrong func(*worker)
+		check string
+		says  string
+	}{
+		{"answers nothing", func(w *worker) { w.mute = true }, "answers a job", "was not answered within"},
+		{"fails what it can do", func(w *worker) { w.can = "Other" }, "answers a job", "did not succeed"},
+		{"answers in words", func(w *worker) { w.body = func(map[string]any) any { return nil } }, "answers a job", "is not a JSON object"},
+		{"reads PascalCase only", func(w *worker) { w.exactCase = true }, "reads fields in any case", "not answered"},
+		{"does what it does not know", func(w *worker) { w.anything, w.loose = true, true }, "fails an unknown function", "not answered with a failure"},
+		{"does not name the function", func(w *worker) { w.nameless = true }, "fails an unknown function", "does not name Test-NoSuchFunctionAnywhere"},
+		{"ignores an unknown parameter", func(w *worker) { w.loose = true }, "fails an unknown parameter", "not answered with a failure"},
+		{"ignores a missing parameter", func(w *worker) { w.loose = true }, "fails without a required parameter", "not answered with a failure"},
+		{"takes an array for parameters", func(w *worker) { w.loose = true }, "fails parameters that are no object", "not answered with a failure"},
+		{"drops a job without a function", func(w *worker) { w.dropsNameless = true }, "fails a job without a function", "not answered"},
+		{"dies of rubbish", func(w *worker) { w.dies = true }, "survives what is no job", "was not answered"},
+		{"keeps rubbish", func(w *worker) { w.keepsRubbish = true }, "survives what is no job", "neither completed nor dead-lettered"},
+		{"begins an expired job", func(w *worker) { w.late = true }, "does not begin an expired job", "not answered with a failure"},
+		{"calls an expired job otherwise", func(w *worker) { w.expiredType = "TooLate" }, "does not begin an expired job", "Error.Type is not JobExpired"},
+		{"drops what is too large", func(w *worker) { w.dropsHuge = true }, "fails an answer that is too large", "was not answered"},
+		{"sends results under ids of the moment", func(w *worker) { w.randomIDs = true }, "answers a repeated job the same", "different message ids"},
+		{"does a repeated job again", func(w *worker) { w.counts = true }, "answers a repeated job the same", "answered otherwise"},
+		{"loses a job in ten", func(w *worker) { w.loses = 10 }, "answers many jobs", "was not answered"},
+		{"never completes", func(w *worker) { w.keeps = true }, "settles its jobs", "not completed after"},
+		{"answers twice", func(w *worker) { w.twice = true }, "answers once", "was answered 2 times"},
+		{"answers a job that nobody sent", func(w *worker) { w.body = with("JobId", func(v any) any { return v.(string) + "-x" }) }, "answers a job", "was not answered"},
+		{
+			"reads numbers as floats", func(w *worker) { w.floats = true },
+			"gives the correlation back", `,"StepExecutionId":90071`,
+		},
+		{
+			"drops what it does not know", func(w *worker) {
+				w.body = with("CorrelationData", func(v any) any {
+					var known message.Correlation
+					_ = json.Unmarshal(v.(json.RawMessage), &known)
+					return known
+				})
+			}, "gives the correlation back", `but was {"BatchId"`,
+		},
+		{"has a status of its own", func(w *worker) {
+			w.body = with("Status", func(v any) any { return map[any]any{"Success": "Completed", "Failure": "Failure"}[v] })
+		}, "writes results as agreed", `Status is "Completed"`},
+		{"answers a text", func(w *worker) { w.answer = "ok" }, "writes results as agreed", `Result is "ok", neither`},
+		{"names another type", func(w *worker) { w.body = with("ResultType", func(any) any { return "Boolean" }) }, "writes results as agreed", `but ResultType is "Boolean"`},
+		{"has no duration", func(w *worker) { w.body = with("DurationMs", func(any) any { return "5 ms" }) }, "writes results as agreed", "DurationMs is"},
+		{"has a clock of its own", func(w *worker) {
+			w.body = with("Timestamp", func(any) any { return time.Now().Add(time.Hour).Format(time.RFC3339) })
+		}, "writes results as agreed", "more than ten minutes from now"},
+		{"has local times", func(w *worker) {
+			w.body = with("Timestamp", func(any) any { return "2026-03-01 12:30" })
+		}, "writes results as agreed", "Timestamp is"},
+		{"has a text for an error", func(w *worker) { w.errorIs = func(string) any { return "oh" } }, "fails an unknown function", "not answered with a failure"},
+		{"has errors without a type", func(w *worker) {
+			w.errorIs = func(text string) any { return map[string]any{"Message": text, "IsThrottled": false, "Attempts": 1} }
+		}, "writes results as agreed", "Error.Type is missing"},
+		{"does not count attempts", func(w *worker) {
+			w.errorIs = func(text string) any {
+				return map[string]any{"Message": text, "Type": "T", "IsThrottled": false, "Attempts": 0}
+			}
+		}, "writes results as agreed", "Error.Attempts is missing"},
+		{"does not say whether it was throttled", func(w *worker) {
+			w.errorIs = func(text string) any { return map[string]any{"Message": text, "Type": "T", "Attempts": 1} }
+		}, "writes results as agreed", "Error.IsThrottled is missing"},
+		{"sends plain text", func(w *worker) { w.contentType = "text/plain" }, "sends messages as agreed", `content type is "text/plain"`},
+		{"sends another worker's id", func(w *worker) { w.properties = map[string]any{"WorkerId": "worker-02"} }, "sends messages as agreed", `WorkerId is "worker-02"`},
+		{"sends another type", func(w *worker) { w.properties = map[string]any{"MessageType": "phase-due"} }, "sends messages as agreed", `MessageType is "phase-due"`},
+		{"begins a trace of its own", func(w *worker) {
+			w.properties = map[string]any{"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+		}, "sends messages as agreed", "of another trace"},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			server := broker(t, false)
+			w := newWorker(connect(t, server))
+			tc.wrong(w)
+			w.run(t)
+			c := config(t, server)
+			c.Timeout = time.Second
+			findings, err := verify.Run(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range findings {
+				if f.Check == tc.check {
+					if f.Outcome != verify.Failed || !strings.Contains(f.Detail, tc.says) {
+						t.Errorf("%s: %s: %s; want %s", f.Check, f.Outcome, f.Detail, tc.says)
+					}
+					return
+				}
+			}
+			t.Errorf("%s was not checked", tc.check)
+		})
+	}
+}
+
+// A worker as small as it can be, which shares no code with ours. It is verified on a
+// subscription of its own, where there are results of other jobs, which stay for the
+// orchestrator.
+func TestSmallWorkerPasses(t *testing.T) {
+	t.Parallel()
+	server := broker(t, true)
+	newWorker(connect(t, server)).run(t)
+	send(t, connect(t, server), `{"JobId":"step-1-attempt-1"}`)
+	c := config(t, server)
+	c.Results = ""
+	findings, err := verify.Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		if f.Outcome != verify.Passed {
+			t.Errorf("%s: %s: %s", f.Check, f.Outcome, f.Detail)
+		}
+	}
+}
+
+// The orchestrator's results are not taken away from it.
+func TestResultsOfOthersStopIt(t *testing.T) {
+	t.Parallel()
+	server := broker(t, true)
+	client := connect(t, server)
+	send(t, client, `{"JobId":"step-1-attempt-1"}`)
+	if _, err := verify.Run(t.Context(), config(t, server)); err == nil || !strings.Contains(err.Error(), "results of other jobs") {
+		t.Fatalf("got %v", err)
+	}
+	receiver, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := receiver.PeekMessages(t.Context(), 10, nil); err != nil || len(left) != 1 {
+		t.Fatalf("%d results are left, %v", len(left), err)
+	}
+}
+
+// send puts a result on the bus.
+func send(t *testing.T, client *azservicebus.Client, body string) {
+	t.Helper()
+	sender, err := client.NewSender(message.TopicWorkerResults, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.SendMessage(t.Context(), &azservicebus.Message{Body: []byte(body)}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsMissingIsTold(t *testing.T) {
+	t.Parallel()
+	server := broker(t, true)
+	c := config(t, server)
+	c.Results = "none"
+	if _, err := verify.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the subscription none of worker-results") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := verify.Run(t.Context(), verify.Config{WorkerID: "w"}); err == nil {
+		t.Error("no error without a client")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := verify.Run(ctx, config(t, server)); err == nil {
+		t.Error("no error when it is stopped")
+	}
+}
