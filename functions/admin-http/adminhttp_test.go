@@ -47,9 +47,9 @@ func routes(t *testing.T) []route {
 		},
 		{request{"GET", "/api/batches/7", "", "", ""}, false, 200, "Batch 7", `"id":7`},
 		{
-			request{"GET", "/api/batches/7/members?status=failed&limit=1000", "", "", ""},
+			request{"GET", "/api/batches/7/members?status=failed&limit=1000&search=Ada%40&sort=-memberKey", "", "", ""},
 			false, 200,
-			"Members CALLER 7 {Limit:1000 Status:failed}", `{"items":[]}`,
+			"Members CALLER 7 {Limit:1000 Status:failed Sort:-memberKey Search:Ada@}", `{"items":[]}`,
 		},
 		{request{"GET", "/api/batches/7/phases", "", "", ""}, false, 200, "Phases 7", `{"items":[]}`},
 		{request{"GET", "/api/batches/7/report", "", "", ""}, false, 200, "Report CALLER 7 csv", "the first, the second"},

@@ -233,3 +233,16 @@ func TestDocumentIsValid(t *testing.T) {
 		}
 	}
 }
+
+func TestDocumentHasWhatListsCanBeSortedBy(t *testing.T) {
+	t.Parallel()
+	d, _ := readDocument(t)
+	for name, by := range map[string]app.Sorts{
+		"RunbookSort": app.RunbookSorts, "VersionSort": app.VersionSorts, "BatchSort": app.BatchSorts,
+		"MemberSort": app.MemberSorts, "StepSort": app.StepSorts, "MessageSort": app.UnprocessedSorts,
+	} {
+		if got := d.Components.Schemas[name].Enum; !slices.Equal(got, by.Values()) {
+			t.Errorf("%s is described as %v; there are %v", name, got, by.Values())
+		}
+	}
+}

@@ -58,7 +58,7 @@ func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
 	values := c.MustGet(keyQuery).(url.Values)
 	o := app.ListOptions{
 		Continuation: values.Get("continuationToken"), Status: lower(values.Get("status")),
-		Runbook: values.Get("runbook"), Phase: values.Get("phase"),
+		Runbook: values.Get("runbook"), Phase: values.Get("phase"), Sort: values.Get("sort"), Search: values.Get("search"),
 		Topic: lower(values.Get("topic")),
 	}
 	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {

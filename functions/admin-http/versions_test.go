@@ -94,7 +94,7 @@ func TestRefusedVersions(t *testing.T) {
 		{"version 0", request{"DELETE", "/api/runbooks/rb/versions/0", "admin", "", ""}, 404, "not_found", ""},
 		{"a long name", request{"GET", "/api/runbooks/" + long + "/versions", "reader", "", ""}, 404, "not_found", "at most 100 bytes"},
 		{"a long name of a version", request{"GET", "/api/runbooks/" + long + "/versions/1", "reader", "", ""}, 404, "not_found", ""},
-		{"by status", request{"GET", "/api/runbooks/rb/versions?status=active", "reader", "", ""}, 400, "invalid", "this address has limit, continuationToken"},
+		{"by status", request{"GET", "/api/runbooks/rb/versions?status=active", "reader", "", ""}, 400, "invalid", "this address has sort, limit, continuationToken"},
 		{"too many", request{"GET", "/api/runbooks/rb/versions?limit=1001", "reader", "", ""}, 400, "invalid", "from 1 to 1000"},
 		{"a reason that is blank", request{"DELETE", "/api/runbooks/rb/versions/1?reason=%20", "admin", "", ""}, 400, "invalid", "the reason has 0 characters"},
 		{"all versions", request{"DELETE", "/api/runbooks/rb/versions", "admin", "", ""}, 405, "method_not_allowed", "allows GET"},

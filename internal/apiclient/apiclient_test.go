@@ -131,9 +131,9 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls), [
 	}, "GET /api/batches?runbook=moves&status=active"},
 	{"Batch", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Batch(ctx, 7); return err }, "GET /api/batches/7"},
 	{"Members", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Members(ctx, 7, app.ListOptions{Status: "failed"})
+		_, err := c.Members(ctx, 7, app.ListOptions{Status: "failed", Sort: "-memberKey", Search: "ada@"})
 		return err
-	}, "GET /api/batches/7/members?status=failed"},
+	}, "GET /api/batches/7/members?search=ada%40&sort=-memberKey&status=failed"},
 	{"Phases", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Phases(ctx, 7); return err }, "GET /api/batches/7/phases"},
 	{"Steps", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Steps(ctx, 7, app.ListOptions{Phase: "move", Member: 3})

@@ -144,7 +144,7 @@ func listed[V any](ctx context.Context, c *Client, o app.ListOptions, path ...st
 func listQuery(o app.ListOptions) url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
-		"continuationToken": o.Continuation, "status": o.Status, "runbook": o.Runbook, "phase": o.Phase,
+		"continuationToken": o.Continuation, "status": o.Status, "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "phase": o.Phase,
 		"limit": positive(o.Limit), "member": positive(o.Member), "topic": o.Topic,
 	} {
 		if value != "" {

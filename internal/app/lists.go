@@ -33,7 +33,20 @@ func (f *filter) text(order string) string {
 	return "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + " ORDER BY c.id " + order
 }
 
-// Batches lists batches, the newest first.
+// sorted is the query in the order that is asked for. Errors: CodeInvalid.
+func (f *filter) sorted(by string, s Sorts) (string, error) {
+	order, err := s.clause(by)
+	return "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + order, err
+}
+
+// search narrows to what begins with a text, at a path.
+func (f *filter) search(text, path string) {
+	if text != "" {
+		f.add("STARTSWITH("+path+", @search)", "@search", text)
+	}
+}
+
+// Batches lists batches, the newest first unless o.Sort asks for another order.
 func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], error) {
 	f := &filter{where: []string{"c.type = 'entry'", "NOT IS_DEFINED(c.doc.creating)"}}
 	if o.Status != "" {
@@ -42,7 +55,12 @@ func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], erro
 	if o.Runbook != "" {
 		f.add("c.doc.runbookName = @runbook", "@runbook", o.Runbook)
 	}
-	items, next, err := store.Query[entry](ctx, a.store, store.PartitionBatches, f.text("DESC"), f.params, limit(o), o.Continuation)
+	f.search(o.Search, "c.doc.runbookName")
+	text, err := f.sorted(o.Sort, BatchSorts)
+	if err != nil {
+		return Page[BatchView]{}, err
+	}
+	items, next, err := store.Query[entry](ctx, a.store, store.PartitionBatches, text, f.params, limit(o), o.Continuation)
 	if err != nil {
 		return Page[BatchView]{}, a.outward(err)
 	}
@@ -84,7 +102,12 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMembers, Batch: id}); err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
-	items, next, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(id), f.text("ASC"), f.params, limit(o), o.Continuation)
+	f.search(o.Search, "c.doc.key")
+	text, err := f.sorted(o.Sort, MemberSorts)
+	if err != nil {
+		return Page[MemberView]{}, err
+	}
+	items, next, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(id), text, f.params, limit(o), o.Continuation)
 	if err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
@@ -219,7 +242,15 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadSteps, Batch: id}); err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}
-	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id), f.text("ASC"), f.params, limit(o), o.Continuation)
+	if o.Status != "" { // at the store, or most pages would come to nothing
+		f.add(`ARRAY_CONTAINS(c.doc.steps, {"status": @status}, true)`, "@status", o.Status)
+	}
+	f.search(o.Search, "c.doc.key")
+	text, err := f.sorted(o.Sort, StepSorts)
+	if err != nil {
+		return Page[StepView]{}, err
+	}
+	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id), text, f.params, limit(o), o.Continuation)
 	if err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}

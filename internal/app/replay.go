@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -30,7 +29,10 @@ func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedV
 	if o.Topic != "" {
 		f.add("c.doc.topic = @topic", "@topic", o.Topic)
 	}
-	text := "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + " ORDER BY c.doc.place DESC"
+	text, err := f.sorted(o.Sort, UnprocessedSorts)
+	if err != nil {
+		return Page[UnprocessedView]{}, err
+	}
 	items, next, err := store.Query[Unprocessed](ctx, a.store, store.PartitionUnprocessed, text, f.params, limit(o), o.Continuation)
 	if err != nil {
 		return Page[UnprocessedView]{}, a.outward(err)

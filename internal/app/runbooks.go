@@ -195,8 +195,13 @@ func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r 
 
 // Runbooks lists the runbooks that have an active version, by name.
 func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], error) {
-	items, next, err := store.Query[runbookHead](ctx, a.store, store.PartitionRunbooks,
-		"SELECT * FROM c WHERE c.type = 'runbook' AND c.doc.active > 0 ORDER BY c.id", nil, limit(o), o.Continuation)
+	f := &filter{where: []string{"c.type = 'runbook'", "c.doc.active > 0"}}
+	f.search(o.Search, "c.doc.name")
+	text, err := f.sorted(o.Sort, RunbookSorts)
+	if err != nil {
+		return Page[RunbookView]{}, err
+	}
+	items, next, err := store.Query[runbookHead](ctx, a.store, store.PartitionRunbooks, text, f.params, limit(o), o.Continuation)
 	if err != nil {
 		return Page[RunbookView]{}, a.outward(err)
 	}

@@ -36,11 +36,15 @@ func (a *App) Versions(ctx context.Context, name string, o ListOptions) (Page[Ve
 	if err != nil {
 		return Page[VersionView]{}, err
 	}
+	order, err := VersionSorts.clause(o.Sort)
+	if err != nil {
+		return Page[VersionView]{}, err
+	}
 	// All but the YAML, of which a page could have 1000 times 1 MiB.
 	items, next, err := store.Query[runbookVersion](ctx, a.store, store.PartitionRunbooks,
 		`SELECT c.id, {"name": c.doc.name, "version": c.doc.version, "description": c.doc.description, "overdue": c.doc.overdue, "rerunInit": c.doc.rerunInit, `+
 			`"publishedAt": c.doc.publishedAt, "publishedBy": c.doc.publishedBy, "deactivated": c.doc.deactivated} AS doc `+
-			`FROM c WHERE c.type = 'version' AND c.doc.name = @name ORDER BY c.id DESC`,
+			`FROM c WHERE c.type = 'version' AND c.doc.name = @name`+order,
 		[]store.Param{{Name: "@name", Value: name}}, limit(o), o.Continuation)
 	if err != nil {
 		return Page[VersionView]{}, a.outward(err)

@@ -25,6 +25,8 @@ type ListOptions struct {
 	Phase        string // steps only
 	Member       int    // steps only; 0 for all
 	Topic        string // messages that could not be processed only
+	Sort         string // a field of the list's Sorts, with - in front for descending; empty for its usual order
+	Search       string // only items whose name begins so, as it is written: a batch's runbook, a member's key, a runbook
 }
 
 // RunbookView is one version of a runbook. YAML is left out in lists.

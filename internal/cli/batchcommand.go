@@ -72,7 +72,8 @@ func listBatchesCommand(c *console) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List batches, the newest first", Args: needs(),
 		Example: `  matoolkit batch list
-  matoolkit batch list --status failed --runbook moves`,
+  matoolkit batch list --status failed --runbook moves
+  matoolkit batch list --sort -batchStartTime`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkRunbookName(o.Runbook); err != nil {
 				return err
@@ -90,6 +91,8 @@ func listBatchesCommand(c *console) *cobra.Command {
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+oneOf(engine.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
+	searched(list, &o, "batches whose runbook's name")
+	sorted(list, &o, app.BatchSorts)
 	p.flags(list)
 	return list
 }
@@ -182,7 +185,8 @@ func membersCommand(c *console) *cobra.Command {
 	members := &cobra.Command{
 		Use: "members <id>", Short: "List the members of a batch", Args: needs("the id"),
 		Example: `  matoolkit batch members 42
-  matoolkit batch members 42 --status failed --all`,
+  matoolkit batch members 42 --status failed --all
+  matoolkit batch members 42 --search ada@ --sort memberKey`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := batchID(args[0])
 			if err != nil {
@@ -200,6 +204,8 @@ func membersCommand(c *console) *cobra.Command {
 		},
 	}
 	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+oneOf(engine.MemberStatuses))
+	searched(members, &o, "members whose key")
+	sorted(members, &o, app.MemberSorts)
 	p.flags(members)
 	return members
 }
@@ -259,6 +265,8 @@ has its parameters and its result.`,
 	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+oneOf(engine.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
+	searched(steps, &o, "steps of members whose key")
+	sorted(steps, &o, app.StepSorts)
 	p.flags(steps)
 	return steps
 }

@@ -57,6 +57,7 @@ processed again is open again, and its count tells how often that was.`,
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
 	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events or worker-results")
+	sorted(list, &o, app.UnprocessedSorts)
 	p.flags(list)
 	return list
 }

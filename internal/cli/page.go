@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,17 @@ func (p *paging) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.all, "all", false, "list all, however many there are")
 	cmd.Flags().StringVar(&p.token, "continue", "", "go on after a list that ended with this token")
 	cmd.MarkFlagsMutuallyExclusive("all", "limit")
+}
+
+// sorted gives a list the option to be sorted.
+func sorted(cmd *cobra.Command, o *app.ListOptions, by app.Sorts) {
+	cmd.Flags().StringVar(&o.Sort, "sort", "", "by what to sort: "+strings.Join(by.Fields(), ", ")+"; with - in front the other way round")
+	completeOption(cmd, "sort", fixed(by.Values()...))
+}
+
+// searched gives a list the option to be narrowed to what begins with a text.
+func searched(cmd *cobra.Command, o *app.ListOptions, what string) {
+	cmd.Flags().StringVar(&o.Search, "search", "", "only "+what+" begins so; capital letters count")
 }
 
 // collect gets one page, or with --all every page, as one.

@@ -16,6 +16,7 @@ func runbookCommand(c *console) *cobra.Command {
 
 func listRunbooksCommand(c *console) *cobra.Command {
 	var p paging
+	var o app.ListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List the active runbooks", Args: needs(),
 		Long: `List the active runbooks, and whether batches are made of what their queries find. One
@@ -27,7 +28,7 @@ that is failing, or has removals that are held, is told of in matoolkit automati
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, app.ListOptions{}, s.Client.Runbooks)
+			page, err := collect(cmd.Context(), p, o, s.Client.Runbooks)
 			if err != nil {
 				return err
 			}
@@ -38,6 +39,8 @@ that is failing, or has removals that are held, is told of in matoolkit automati
 			return c.printPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
+	searched(list, &o, "runbooks whose name")
+	sorted(list, &o, app.RunbookSorts)
 	p.flags(list)
 	return list
 }

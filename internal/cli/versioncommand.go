@@ -13,6 +13,7 @@ import (
 
 func versionsCommand(c *console) *cobra.Command {
 	var p paging
+	var o app.ListOptions
 	versions := &cobra.Command{
 		Use: "versions <name>", Short: "List the versions of a runbook, the newest first", Args: ofRunbook(needs("the name")),
 		Long: `List the versions of a runbook, the newest first: who published each and when, whether
@@ -26,7 +27,7 @@ deactivated by matoolkit runbook delete.`,
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, app.ListOptions{}, func(ctx context.Context, o app.ListOptions) (app.Page[app.VersionView], error) {
+			page, err := collect(cmd.Context(), p, o, func(ctx context.Context, o app.ListOptions) (app.Page[app.VersionView], error) {
 				return s.Client.Versions(ctx, args[0], o)
 			})
 			if err != nil {
@@ -35,6 +36,7 @@ deactivated by matoolkit runbook delete.`,
 			return c.printPage(page, len(page.Items), page.Continuation, c.versionTable(page.Items...))
 		},
 	}
+	sorted(versions, &o, app.VersionSorts)
 	p.flags(versions)
 	return versions
 }

@@ -1,0 +1,148 @@
+package app_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// pages reads a list to its end, two at a time, and gives what name says of each.
+func pages[V any](s *stage, o app.ListOptions, list func(app.ListOptions) (app.Page[V], error), name func(V) string) string {
+	s.t.Helper()
+	var names []string
+	o.Limit = 2
+	for {
+		page, err := list(o)
+		must(s, page, err)
+		if len(page.Items) == 0 && page.Continuation != "" {
+			s.t.Fatalf("an empty page that goes on: %+v", o)
+		}
+		for _, v := range page.Items {
+			names = append(names, name(v))
+		}
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			return strings.Join(names, " ")
+		}
+	}
+}
+
+func TestMembersAreSortedAndSearchedAtTheStore(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"F": only(fails(errNo), 2)}
+	s.publish(flat)
+	b := s.batch("flat", "Upn,Name\nceline@x,C\nBob@x,B\nada@x,A\nadam@x,A\n")
+	s.pass(2e9)
+	s.add(b.ID, "ab@x")
+	s.remove(b.ID, 3)
+	s.advance(b.ID)
+	list := func(o app.ListOptions) (app.Page[app.MemberView], error) { return s.app.Members(s.ctx, ada, b.ID, o) }
+	key := func(m app.MemberView) string { return m.Key }
+	for _, tt := range []struct {
+		o    app.ListOptions
+		want string
+	}{
+		{app.ListOptions{}, "celine@x Bob@x ada@x adam@x ab@x"},
+		{app.ListOptions{Sort: "id"}, "celine@x Bob@x ada@x adam@x ab@x"},
+		{app.ListOptions{Sort: "-id"}, "ab@x adam@x ada@x Bob@x celine@x"},
+		{app.ListOptions{Sort: "memberKey"}, "Bob@x ab@x ada@x adam@x celine@x"},
+		{app.ListOptions{Sort: "-memberKey"}, "celine@x adam@x ada@x ab@x Bob@x"},
+		{app.ListOptions{Sort: "status"}, "celine@x adam@x ab@x Bob@x ada@x"},
+		{app.ListOptions{Search: "ad"}, "ada@x adam@x"},
+		{app.ListOptions{Search: "ad", Sort: "-memberKey"}, "adam@x ada@x"},
+		{app.ListOptions{Search: "AD"}, ""},
+		{app.ListOptions{Search: `%"' OR 1=1`}, ""},
+		{app.ListOptions{Search: "a", Status: "active", Sort: "memberKey"}, "ab@x adam@x"},
+		{app.ListOptions{Status: "failed"}, "Bob@x"},
+	} {
+		if got := pages(s, tt.o, list, key); got != tt.want {
+			t.Errorf("%+v: %s\n  want %s", tt.o, got, tt.want)
+		}
+	}
+	if got := pages(s, app.ListOptions{Sort: "-addedAt"}, list, key); !strings.HasPrefix(got, "ab@x ") {
+		t.Errorf("by -addedAt: %s", got)
+	}
+	_, err := list(app.ListOptions{Sort: "data"})
+	s.refused(err, app.CodeInvalid, "it can be by id, memberKey, status, addedAt")
+	_, err = list(app.ListOptions{Sort: "--id"})
+	s.refused(err, app.CodeInvalid, "cannot be sorted")
+	page, err := list(app.ListOptions{Sort: "memberKey", Limit: 2})
+	must(s, page, err)
+	_, err = list(app.ListOptions{Sort: "-memberKey", Continuation: page.Continuation})
+	s.refused(err, app.CodeInvalid, "continuation token")
+}
+
+func TestStepsAreFilteredAtTheStore(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"F": only(fails(errNo), 7)}
+	s.publish(flat)
+	b := s.batch("flat", people(9))
+	s.advance(b.ID)
+	list := func(o app.ListOptions) (app.Page[app.StepView], error) { return s.app.Steps(s.ctx, ada, b.ID, o) }
+	name := func(v app.StepView) string { return fmt.Sprintf("%d:%s", v.MemberID, v.Name) }
+	before := s.store.Counts().Queries
+	if got := pages(s, app.ListOptions{Status: "failed"}, list, name); got != "7:s1" || s.store.Counts().Queries-before != 1 {
+		t.Errorf("%s, with %d queries", got, s.store.Counts().Queries-before)
+	}
+	if got := pages(s, app.ListOptions{Status: "cancelled"}, list, name); got != "7:s2 7:s3 7:s4 7:s5" {
+		t.Error(got)
+	}
+	if got := pages(s, app.ListOptions{Status: "succeeded", Sort: "-memberId", Search: "p00"}, list, name); !strings.HasPrefix(got, "9:s1 ") || strings.Count(got, " ") != 8*5-1 || strings.Contains(got, "7:") {
+		t.Error(got)
+	}
+	if got := pages(s, app.ListOptions{Status: "succeeded", Search: "p003@x"}, list, name); strings.Count(got, "3:") != 5 || strings.Count(got, " ") != 4 {
+		t.Error(got)
+	}
+	_, err := list(app.ListOptions{Sort: "status"})
+	s.refused(err, app.CodeInvalid, "id, memberId")
+}
+
+func TestOtherListsAreSortedAtTheStore(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	for _, name := range []string{"beta", "Alpha", "alpine", "beta"} {
+		s.publish(strings.Replace(flat, "name: flat", "name: "+name, 1) + fmt.Sprintf("# %d\n", s.clock.Now().Unix()))
+		s.batch(name, people(1))
+		s.pass(2e9)
+	}
+	batches := func(o app.ListOptions) string {
+		return pages(s, o, func(o app.ListOptions) (app.Page[app.BatchView], error) { return s.app.Batches(s.ctx, o) }, func(b app.BatchView) string { return fmt.Sprint(b.ID) })
+	}
+	runbooks := func(o app.ListOptions) string {
+		return pages(s, o, func(o app.ListOptions) (app.Page[app.RunbookView], error) { return s.app.Runbooks(s.ctx, o) }, func(r app.RunbookView) string { return r.Name })
+	}
+	versions := func(o app.ListOptions) string {
+		return pages(s, o, func(o app.ListOptions) (app.Page[app.VersionView], error) { return s.app.Versions(s.ctx, "beta", o) }, func(v app.VersionView) string { return fmt.Sprint(v.Version) })
+	}
+	for got, want := range map[string]string{
+		"batches " + batches(app.ListOptions{}):                                      "batches 4 3 2 1",
+		"id " + batches(app.ListOptions{Sort: "id"}):                                 "id 1 2 3 4",
+		"detectedAt " + batches(app.ListOptions{Sort: "-detectedAt"}):                "detectedAt 4 3 2 1",
+		"runbook " + batches(app.ListOptions{Sort: "runbookName"}):                   "runbook 2 3 1 4",
+		"start " + batches(app.ListOptions{Sort: "batchStartTime"}):                  "start 1 2 3 4", // they have none
+		"search " + batches(app.ListOptions{Search: "be", Sort: "id"}):               "search 1 4",
+		"runbooks " + runbooks(app.ListOptions{}):                                    "runbooks Alpha alpine beta",
+		"-name " + runbooks(app.ListOptions{Sort: "-name"}):                          "-name beta alpine Alpha",
+		"createdAt " + runbooks(app.ListOptions{Sort: "createdAt"}):                  "createdAt Alpha alpine beta",
+		"al " + runbooks(app.ListOptions{Search: "al"}):                              "al alpine",
+		"versions " + versions(app.ListOptions{}):                                    "versions 2 1",
+		"oldest " + versions(app.ListOptions{Sort: "version"}):                       "oldest 1 2",
+		fmt.Sprint(slices.Concat(app.VersionSorts.Values(), app.StepSorts.Fields())): "[version -version id memberId]",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	for _, err := range []error{
+		refusal(s.app.Batches(s.ctx, app.ListOptions{Sort: "members"})), refusal(s.app.Runbooks(s.ctx, app.ListOptions{Sort: "id"})),
+		refusal(s.app.Versions(s.ctx, "beta", app.ListOptions{Sort: "createdAt"})), refusal(s.app.Unprocessed(s.ctx, app.ListOptions{Sort: "-status"})),
+	} {
+		s.refused(err, app.CodeInvalid, "cannot be sorted by")
+	}
+}
+
+func refusal[V any](_ V, err error) error { return err }
