@@ -92,6 +92,16 @@ func TestNoCSV(t *testing.T) {
 	if out, err, status := p.as(0, "batch", "report", "1", "-o", "csv"); status != 2 || out != "" || !strings.Contains(err, "is chosen with --format csv") {
 		t.Errorf("a report: status %d: %s%s", status, out, err)
 	}
+	for command, says := range map[string]string{
+		"batch report 1 -o json":               "the report itself goes to standard output",
+		"batch report 1 --file - -o yaml":      "the report itself goes to standard output",
+		"completion bash -o json":              "matoolkit completion prints no result",
+		"template download moves -f - -o json": "the template itself goes to standard output",
+	} {
+		if out, err, status := p.as(0, strings.Fields(command)...); status != 2 || out != "" || !strings.Contains(err, says) {
+			t.Errorf("%s: status %d: %s%s", command, status, out, err)
+		}
+	}
 	if out, err, status := fake(t, 200, "application/json", `{"items":[]}`).as(0, "batch", "list", "-o", "csv"); status != 0 || err != "" || strings.Count(out, "\n") != 1 {
 		t.Errorf("an empty list: status %d: %s%s", status, out, err)
 	}

@@ -108,6 +108,9 @@ members need. It goes to <runbook>-template.csv, or to where --file says.`,
   matoolkit template download moves --file members.csv
   matoolkit template download moves --file -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if path == "-" && c.format != formatTable {
+				return usagef("the template itself goes to standard output; --output tells of the file that --file names")
+			}
 			s, err := c.session()
 			if err != nil {
 				return err
