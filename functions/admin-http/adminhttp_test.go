@@ -85,6 +85,16 @@ func routes(t *testing.T) []route {
 			`PublishRunbook avery@contoso "" "name: rb" {Overdue:rerun RerunInit:true Strict:false DryRun:false}`, `"version":1`,
 		},
 		{
+			request{"POST", "/api/runbooks?strict=true&dryRun=true", "", "application/yaml", "name: rb"},
+			true, 200,
+			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false Strict:true DryRun:true}`, `"dryRun":true`,
+		},
+		{
+			request{"POST", "/api/runbooks", "", jsonMedia, `{"yamlContent":"x","strict":true,"dryRun":true}`},
+			true, 200,
+			`PublishRunbook avery@contoso "" "x" {Overdue: RerunInit:false Strict:true DryRun:true}`, `"dryRun":true`,
+		},
+		{
 			request{"POST", "/api/runbooks?rerunInit=false", "", "application/yaml", "name: rb"},
 			true, 201,
 			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false Strict:false DryRun:false}`, `"version":1`,

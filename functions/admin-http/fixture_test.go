@@ -60,7 +60,7 @@ func (r *recorder) Health(context.Context) app.Health {
 }
 
 func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
-	return app.RunbookView{Name: "a b", Version: 1, Unchanged: string(yaml) == "same"}, r.note("PublishRunbook %s %q %q %+v", by.Name, name, yaml, o)
+	return app.RunbookView{Name: "a b", Version: 1, Unchanged: string(yaml) == "same", DryRun: o.DryRun}, r.note("PublishRunbook %s %q %q %+v", by.Name, name, yaml, o)
 }
 
 func (r *recorder) Runbooks(_ context.Context, o app.ListOptions) (app.Page[app.RunbookView], error) {

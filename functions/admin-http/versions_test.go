@@ -114,6 +114,27 @@ func TestRefusedVersions(t *testing.T) {
 			request{"POST", "/api/runbooks?rerunInit=yes", "admin", "application/yaml", "x"},
 			400, "invalid", `rerunInit is "yes"; it can be true or false`,
 		},
+		{
+			"strict in the address",
+			request{"POST", "/api/runbooks?strict=1", "admin", "application/yaml", "x"},
+			400, "invalid", `strict is "1"; it can be true or false`,
+		},
+		{
+			"a dry run in the address",
+			request{"POST", "/api/runbooks?dryRun=TRUE", "admin", "application/yaml", "x"},
+			400, "invalid", `dryRun is "TRUE"; it can be true or false`,
+		},
+		{
+			"a dry run in the address of JSON",
+			request{"POST", "/api/runbooks?dryRun=true", "admin", jsonMedia, `{"yamlContent":"x"}`},
+			400, "invalid", "strict and dryRun belong in the body",
+		},
+		{
+			"a dry run in words",
+			request{"POST", "/api/runbooks", "admin", jsonMedia, `{"yamlContent":"x","dryRun":"true"}`},
+			400, "invalid", "dryRun is a string",
+		},
+		{"a dry run by a reader", request{"POST", "/api/runbooks?dryRun=true", "reader", "application/yaml", "x"}, 403, "forbidden", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -110,9 +110,9 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls), [
 		return err
 	}, "POST /api/runbooks"},
 	{"PublishWith", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.PublishWith(ctx, []byte("name: x"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+		_, err := c.PublishWith(ctx, []byte("name: x"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true, Strict: true, DryRun: true})
 		return err
-	}, "POST /api/runbooks?overdueBehavior=rerun&rerunInit=true"},
+	}, "POST /api/runbooks?dryRun=true&overdueBehavior=rerun&rerunInit=true&strict=true"},
 	{"Runbooks", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.Runbooks(ctx, app.ListOptions{Limit: 5, Continuation: "a+b"})
 		return err
