@@ -45,7 +45,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		envBusString: "", envBusNamespace: "ns.servicebus.windows.net",
 		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
-		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLogLevel: "debug", envNoOp: "1",
+		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		CAFile: "ca.pem",
 		// On this machine a simulation answers, to tokens for the real one.
 		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
-		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, LogLevel: slog.LevelDebug, NoOp: true,
+		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
 	}
 	if got != want {
 		t.Fatalf("got  %+v\nwant %+v", got, want)

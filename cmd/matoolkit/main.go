@@ -17,7 +17,7 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := cli.NewRoot(cli.OSEnvironment())
-	root.AddCommand(localCommand())
+	root.AddCommand(localCommand(), workerCommand(os.Getenv))
 	addSimulate(root)
 	return cli.Execute(ctx, root)
 }

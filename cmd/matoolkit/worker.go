@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/worker/verify"
+)
+
+// The variables by which a worker finds its broker are this command's as well.
+const (
+	envBus          = "ServiceBusConnection"
+	envBusNamespace = "ServiceBusConnection__fullyQualifiedNamespace"
+)
+
+// workerCommand is for those who write workers.
+func workerCommand(getenv func(string) string) *cobra.Command {
+	return cli.Group("worker", "Verify workers", verifyCommand(getenv))
+}
+
+type verifyFlags struct {
+	config                     verify.Config
+	parameters, hugeParameters string
+}
+
+func verifyCommand(getenv func(string) string) *cobra.Command {
+	f := &verifyFlags{}
+	c := cli.Lists(&cobra.Command{
+		Use:   "verify <worker-id>",
+		Short: "Hold a running worker to the message contract",
+		Long: `Hold a running worker, in whatever language it is written, to the message contract
+(docs/workers.md). Jobs are sent to it over Service Bus, and what it answers is judged.
+
+The broker is found as a worker finds it: by ServiceBusConnection, a connection string,
+or ServiceBusConnection__fullyQualifiedNamespace, a namespace that you may send to and
+receive from.
+
+Results are read from a subscription of the topic worker-results that nobody else reads:
+everything on it is taken off. The subscription "orchestrator" is possible only with a
+broker on this machine, and only while no orchestrator runs. An orchestrator of the same
+namespace gets the results as well and keeps them as messages that it cannot process; so
+verify a worker beside a system that is not in use.
+
+The exit status is 1 when a check failed.`,
+		Example: `  matoolkit local up --parts servicebus --ephemeral    in one terminal, the worker in another
+  eval "$(matoolkit local env --for worker)"
+  matoolkit worker verify worker-01 --results-subscription orchestrator
+  matoolkit worker verify worker-02 --function Get-Badge --parameters '{"UserId":"7"}' --required UserId`,
+		Args: cli.Needs("worker-id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.config.WorkerID = args[0]
+			return f.run(cmd, getenv)
+		},
+	})
+	flags := c.Flags()
+	flags.StringVar(&f.config.Results, "results-subscription", verify.DefaultResults, "the subscription of worker-results to read")
+	flags.StringVar(&f.config.Function, "function", "", "a function that succeeds as often as it is called, such as one that only reads")
+	flags.StringVar(&f.parameters, "parameters", "", "its parameters, a JSON object")
+	flags.StringSliceVar(&f.config.Required, "required", nil, "parameters without which it must fail")
+	flags.StringVar(&f.config.Huge, "huge-function", "", "a function that answers more than a message holds")
+	flags.StringVar(&f.hugeParameters, "huge-parameters", "", "its parameters, a JSON object")
+	flags.IntVar(&f.config.Jobs, "jobs", 32, "how many jobs are sent at once to see that none is lost")
+	flags.DurationVar(&f.config.Timeout, "timeout", 30*time.Second, "how long each thing is waited for")
+	flags.SortFlags = false
+	return c
+}
+
+func (f *verifyFlags) run(cmd *cobra.Command, getenv func(string) string) error {
+	var err error
+	if f.config.Parameters, err = object("--parameters", f.parameters); err != nil {
+		return err
+	}
+	if f.config.HugeParameters, err = object("--huge-parameters", f.hugeParameters); err != nil {
+		return err
+	}
+	connection := getenv(envBus)
+	switch {
+	case f.config.Function == "" && (f.parameters != "" || len(f.config.Required) > 0):
+		return cli.Usage(errors.New("--parameters and --required are of a --function, which is not given"))
+	case f.config.Huge == "" && f.hugeParameters != "":
+		return cli.Usage(errors.New("--huge-parameters are of a --huge-function, which is not given"))
+	case f.config.Jobs < 1 || f.config.Jobs > 10_000:
+		return cli.Usage(fmt.Errorf("--jobs: %d is not from 1 to 10000", f.config.Jobs))
+	case f.config.Timeout <= 0:
+		return cli.Usage(errors.New("--timeout: it is a time such as 30s"))
+	case strings.EqualFold(f.config.Results, message.SubscriptionOrchestrator) && !onThisMachine(connection):
+		return cli.Usage(errors.New("--results-subscription orchestrator: the results on it are the orchestrator's; make a subscription for this"))
+	}
+	if f.config.Client, err = dial(connection, getenv(envBusNamespace)); err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		_ = f.config.Client.Close(ctx) // the process ends; the broker notices either way
+	}()
+	findings, err := verify.Run(cmd.Context(), f.config)
+	if err != nil {
+		return err
+	}
+	table, failed := cli.Table{Head: []string{"check", "outcome", "detail"}}, false
+	for _, found := range findings {
+		table.Rows = append(table.Rows, []any{found.Check, string(found.Outcome), found.Detail})
+		failed = failed || found.Outcome == verify.Failed
+	}
+	if err := cli.Print(cmd, findings, table); err != nil || !failed {
+		return err
+	}
+	return cli.Failed()
+}
+
+// object reads an option that is a JSON object.
+func object(option, text string) (json.RawMessage, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var any map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &any); err != nil || any == nil {
+		return nil, cli.Usage(fmt.Errorf("%s: it is not a JSON object", option))
+	}
+	return json.RawMessage(text), nil
+}
+
+// onThisMachine tells whether a connection string is that of an emulator.
+func onThisMachine(connection string) bool {
+	return strings.Contains(strings.ToLower(connection), "usedevelopmentemulator=true")
+}
+
+func dial(connection, namespace string) (*azservicebus.Client, error) {
+	options := &azservicebus.ClientOptions{
+		ApplicationID: "matoolkit-verify",
+		RetryOptions:  azservicebus.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 2 * time.Second},
+	}
+	switch {
+	case (connection == "") == (namespace == ""):
+		return nil, cli.Usage(fmt.Errorf("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBus, envBusNamespace))
+	case connection != "":
+		client, err := azservicebus.NewClientFromConnectionString(connection, options)
+		if err != nil {
+			// The SDK's error may quote the string, and with it the key.
+			return nil, cli.Usage(errors.New(envBus + " is not a connection string of a namespace"))
+		}
+		return client, nil
+	}
+	credential, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, err
+	}
+	return azservicebus.NewClient(namespace, credential, options)
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/verify"
+)
+
+func TestWrongUsageOfVerifyIsToldAsSuch(t *testing.T) {
+	t.Parallel()
+	local := "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;"
+	for _, tc := range []struct {
+		args        string
+		environment map[string]string
+		want        string
+	}{
+		{"worker", nil, "worker needs a command"},
+		{"worker verify", nil, "worker-id is missing"},
+		{"worker verify w", nil, "set one of ServiceBusConnection (a connection string) and"},
+		{"worker verify w", map[string]string{envBus: local, envBusNamespace: "n"}, "set one of"},
+		{"worker verify w", map[string]string{envBus: "SharedAccessKey=busk3y"}, "ServiceBusConnection is not a connection string"},
+		{"worker verify w --results-subscription Orchestrator", map[string]string{envBusNamespace: "n.servicebus.windows.net"}, "are the orchestrator's"},
+		{"worker verify w --function F --parameters [1]", map[string]string{envBus: local}, "--parameters: it is not a JSON object"},
+		{"worker verify w --function F --parameters null", map[string]string{envBus: local}, "--parameters: it is not a JSON object"},
+		{"worker verify w --required A", map[string]string{envBus: local}, "of a --function, which is not given"},
+		{"worker verify w --huge-parameters {}", map[string]string{envBus: local}, "of a --huge-function, which is not given"},
+		{"worker verify w --jobs 0", map[string]string{envBus: local}, "--jobs: 0 is not from 1"},
+		{"worker verify w --timeout 0s", map[string]string{envBus: local}, "--timeout: it is a time"},
+	} {
+		var out, errs bytes.Buffer
+		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
+		root.AddCommand(workerCommand(func(name string) string { return tc.environment[name] }))
+		root.SetArgs(strings.Fields(tc.args))
+		status := cli.Execute(t.Context(), root)
+		if status != cli.ExitUsage || !strings.Contains(errs.String(), tc.want) || strings.Contains(errs.String(), "busk3y") {
+			t.Errorf("%s: status %d, %q, want %q", tc.args, status, errs.String(), tc.want)
+		}
+	}
+}
+
+func TestVerifyPrintsWhatItFinds(t *testing.T) {
+	t.Parallel()
+	broker, err := servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	var out, errs bytes.Buffer
+	root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
+	root.AddCommand(workerCommand(func(name string) string { return map[string]string{envBus: broker.ConnectionString()}[name] }))
+	root.SetArgs(strings.Fields("worker verify worker-01 --results-subscription orchestrator --timeout 200ms -o json"))
+	status := cli.Execute(t.Context(), root)
+	var findings []verify.Finding
+	if err := json.Unmarshal(out.Bytes(), &findings); err != nil || status != cli.ExitFailed || len(findings) != 1 ||
+		findings[0].Outcome != verify.Failed || !strings.Contains(findings[0].Detail, "is worker-01 its id?") {
+		t.Fatalf("status %d, %s%s", status, out.String(), errs.String())
+	}
+}

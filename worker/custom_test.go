@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/verify"
+)
+
+// badge answers its environment or, when it is told to, more than a message holds.
+const badge = `#!/bin/sh
+case "$(cat)" in
+*Huge*) printf '{"success":true,"result":{"Text":"'; head -c 250000 /dev/zero | tr '\0' x; printf '"}}' ;;
+*) printf '{"success":true,"result":{"Text":"%s"}}' "$(env | grep -E '^(APP_|TARGET|WORKER|Service|HR_)' | sort | tr '\n' ' ')" ;;
+esac
+`
+
+const badgeManifest = `name: Get-Badge
+description: Tells of badges.
+params:
+  - {name: UserId, required: true, description: Whose.}
+  - {name: Huge, type: boolean, description: Whether it is too much.}
+result:
+  - {name: Text, description: What there is to tell.}
+permissions: [Badge.Read]
+environment: [HR_URL]
+command: [badge.sh]
+`
+
+// badges makes a directory of one custom function. Another process writes the
+// program, which could not be executed while this one had it open.
+func badges(t *testing.T, manifest string) string {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("/bin/sh", "-c", `chmod 755 . && cat >badge.sh && chmod 755 badge.sh`)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(badge)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "badge.yaml"), []byte(manifest), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The worker as it ships, with a custom function, keeps the message contract.
+func TestWorkerWithACustomFunctionKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	workerCtx, stop := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	log := &safeBuffer{}
+	getenv := environment(map[string]string{
+		envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envParallelism: "8", envIdle: "0",
+		envCustomDir: badges(t, badgeManifest), "HR_URL": "https://hr.example", "PATH": os.Getenv("PATH"),
+	})
+	go func() { stopped <- run(workerCtx, getenv, log) }()
+
+	client, err := azservicebus.NewClientFromConnectionString(broker.ConnectionString(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := verify.Run(ctx, verify.Config{
+		Client: client, WorkerID: "worker-01", Results: message.SubscriptionOrchestrator,
+		Function: "get-badge", Parameters: json.RawMessage(`{"UserId":"7"}`), Required: []string{"UserId"},
+		Huge: "Get-Badge", HugeParameters: json.RawMessage(`{"UserId":"7","Huge":true}`),
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	for _, f := range findings {
+		if f.Outcome != verify.Passed {
+			t.Errorf("%s: %s: %s", f.Check, f.Outcome, f.Detail)
+		}
+	}
+	// Of the worker's environment the function has what it was given.
+	if want := `Success {"Text":"HR_URL=https://hr.example "}`; len(findings) == 0 || findings[0].Detail != want {
+		t.Errorf("got %+v, want %s", findings, want)
+	}
+	stop()
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWorkerDoesNotStartWithAManifestThatIsWrong(t *testing.T) {
+	t.Parallel()
+	dir := badges(t, badgeManifest+"timeout: 11m\n")
+	err := run(t.Context(), environment(map[string]string{envCustomDir: dir, "HR_URL": "x"}), &safeBuffer{})
+	if want := "custom functions:\nbadge.yaml:11:10: the time limit of 11m0s is longer than that of a job, which is 10m0s"; err == nil || err.Error() != want {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// No variable by which the worker is configured can be given to a function.
+func TestOwnVariablesAreNotGivenAway(t *testing.T) {
+	t.Parallel()
+	for _, name := range append(ownVariables, "APPLICATIONINSIGHTS_CONNECTION_STRING", "IDENTITY_HEADER", "app_secret") {
+		dir := badges(t, strings.Replace(badgeManifest, "HR_URL", name, 1))
+		err := run(t.Context(), environment(map[string]string{envCustomDir: dir}), &safeBuffer{})
+		if err == nil || !strings.Contains(err.Error(), "badge.yaml:9:15: "+name+" is the worker's own") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{envWorkerID, envBusString, envBusNamespace, envAppSecret, envAppID, envTenantID} {
+		if err := run(t.Context(), func(string) string { return "" }, &safeBuffer{}); !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not the name of a variable", name)
+		}
+	}
+}
+
+func TestFunctionsCommandShowsCustomFunctions(t *testing.T) {
+	t.Parallel()
+	dir := badges(t, badgeManifest)
+	for note, out := range map[string][]byte{
+		"option":   execute(t, nil, "functions", "--custom-dir", dir),
+		"variable": execute(t, map[string]string{envCustomDir: dir}, "functions"),
+		"json":     execute(t, nil, "functions", "--custom-dir", dir, "--output", "json"),
+	} {
+		if !bytes.Contains(out, []byte("Get-Badge")) || !bytes.Contains(out, []byte("Badge.Read")) || !bytes.Contains(out, []byte("New-EntraUser")) {
+			t.Errorf("%s: got %s", note, out)
+		}
+	}
+	cmd := command(environment(nil))
+	cmd.SetArgs([]string{"functions", "--custom-dir", t.TempDir()})
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "there is no manifest (*.yaml) in") {
+		t.Errorf("an empty directory: %v", err)
+	}
+}
