@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
@@ -23,7 +27,16 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "functions",
 		Short: "List the functions of this worker",
-		Args:  cobra.NoArgs,
+		Example: `  worker functions
+  worker functions --output csv > functions.csv
+  worker functions --custom-dir ./functions --output yaml`,
+		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			if !slices.Contains(formats, output) {
+				return fmt.Errorf("--output is %q; it can be %s", output, strings.Join(formats, ", "))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			extra := &custom.Set{}
 			if dir != "" {
@@ -36,21 +49,66 @@ func functionsCommand(getenv func(string) string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			switch output {
-			case "table":
-				printTable(cmd.OutOrStdout(), c.Functions())
-				return nil
-			case "json":
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return enc.Encode(c.Functions())
-			}
-			return fmt.Errorf("--output %s: must be table or json", output)
+			return printFunctions(cmd.OutOrStdout(), output, c.Functions())
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "table or json")
+	cmd.Flags().StringVarP(&output, "output", "o", "table", "how to print: "+strings.Join(formats, ", "))
 	cmd.Flags().StringVar(&dir, "custom-dir", getenv(envCustomDir), "the directory of custom functions")
 	return cmd
+}
+
+// formats are how a list can be printed, as matoolkit prints its own.
+var formats = []string{"table", "json", "yaml", "csv"}
+
+func printFunctions(w io.Writer, format string, functions []catalog.Function) error {
+	switch format {
+	case "json":
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(functions)
+	case "yaml":
+		return printYAML(w, functions)
+	case "csv":
+		return printCSV(w, functions)
+	}
+	printTable(w, functions)
+	return nil
+}
+
+// printYAML prints what JSON has, with the same names and in the same order: JSON is YAML
+// in another style.
+func printYAML(w io.Writer, functions []catalog.Function) error {
+	text, err := json.Marshal(functions)
+	if err != nil {
+		return err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return err
+	}
+	plain(&document)
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	return errors.Join(e.Encode(&document), e.Close())
+}
+
+// plain takes the style of JSON away where there is something to show.
+func plain(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode || len(n.Content) > 0 {
+		n.Style = 0
+	}
+	for _, child := range n.Content {
+		plain(child)
+	}
+}
+
+// printCSV prints a function a row; of several words in a cell each has a line.
+func printCSV(w io.Writer, functions []catalog.Function) error {
+	rows := [][]string{{"function", "parameters", "answers", "permissions"}}
+	for _, f := range functions {
+		rows = append(rows, cells(f))
+	}
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 func printTable(w io.Writer, functions []catalog.Function) {
@@ -59,22 +117,31 @@ func printTable(w io.Writer, functions []catalog.Function) {
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"Function", "Parameters (* required)", "Answers", "Permissions"})
 	for _, f := range functions {
-		var params, fields []string
-		for _, p := range f.Params {
-			mark := ""
-			if p.Required {
-				mark = "*"
-			}
-			params = append(params, fmt.Sprintf("%s%s %s", p.Name, mark, p.Type))
+		var row table.Row
+		for _, cell := range cells(f) {
+			row = append(row, cell)
 		}
-		for _, field := range f.Result {
-			fields = append(fields, field.Name)
-		}
-		if len(fields) == 0 {
-			fields = []string{"true"}
-		}
-		t.AppendRow(table.Row{f.Name, strings.Join(params, "\n"), strings.Join(fields, "\n"), strings.Join(f.Permissions, "\n")})
+		t.AppendRow(row)
 		t.AppendSeparator()
 	}
 	t.Render()
+}
+
+// cells are what a row tells of a function.
+func cells(f catalog.Function) []string {
+	var params, fields []string
+	for _, p := range f.Params {
+		mark := ""
+		if p.Required {
+			mark = "*"
+		}
+		params = append(params, fmt.Sprintf("%s%s %s", p.Name, mark, p.Type))
+	}
+	for _, field := range f.Result {
+		fields = append(fields, field.Name)
+	}
+	if len(fields) == 0 {
+		fields = []string{"true"}
+	}
+	return []string{f.Name, strings.Join(params, "\n"), strings.Join(fields, "\n"), strings.Join(f.Permissions, "\n")}
 }

@@ -273,7 +273,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 
 func TestFunctionsCommand(t *testing.T) {
 	t.Parallel()
-	for _, format := range []string{"table", "json"} {
+	for _, format := range formats {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			golden(t, "functions."+format, execute(t, nil, "functions", "--output", format))
@@ -295,7 +295,7 @@ func TestFunctionsCommandRefusesAnUnknownFormat(t *testing.T) {
 	t.Parallel()
 	cmd := command(environment(nil))
 	cmd.SetArgs([]string{"functions", "-o", "xml"})
-	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "must be table or json") {
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), `"xml"; it can be table, json, yaml, csv`) {
 		t.Fatalf("got %v", err)
 	}
 }
