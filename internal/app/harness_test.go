@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -118,7 +119,15 @@ func (w *world) storeConfig() store.Config {
 // direct carries requests to the store without a connection.
 type direct struct{ server http.Handler }
 
-func (d direct) Do(r *http.Request) (*http.Response, error) {
+func (d direct) Do(r *http.Request) (response *http.Response, err error) {
+	defer func() { // a handler that gives up closes the connection
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler {
+				panic(p)
+			}
+			response, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -132,7 +141,7 @@ func (d direct) Do(r *http.Request) (*http.Response, error) {
 	}
 	answer := httptest.NewRecorder()
 	d.server.ServeHTTP(answer, served)
-	response := answer.Result()
+	response = answer.Result()
 	response.Request = r
 	return response, nil
 }

@@ -1,0 +1,188 @@
+package app_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/report"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// looks is every use case that shows what is of members.
+var looks = []asked{
+	{
+		name: "members", prep: begun(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.Members(s.ctx, by, 1, app.ListOptions{})
+			return err
+		},
+	},
+	{
+		name: "steps", prep: begun(twoSteps, true), line: `read-steps batch 1 "" ""  -> `,
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.Steps(s.ctx, by, 1, app.ListOptions{})
+			return err
+		},
+	},
+	{
+		name: "report", prep: begun(twoSteps, true), line: `read-report batch 1 "" ""  -> `,
+		ask: func(s *stage, by app.Caller) error {
+			r, err := s.app.Report(s.ctx, by, 1, report.CSV)
+			if err != nil {
+				return err
+			}
+			return r.Write(s.ctx, io.Discard)
+		},
+	},
+	{
+		name: "removals", prep: threeHeld, line: `read-removals batch 1 "" ""  -> `,
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.HeldRemovals(s.ctx, by, 1, app.ListOptions{})
+			return err
+		},
+	},
+	{
+		name: "preview", line: `preview-query runbook found "" ""  -> `,
+		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")) },
+		ask:  func(s *stage, by app.Caller) error { _, err := s.app.PreviewQuery(s.ctx, by, "found", 1); return err },
+	},
+	{
+		name: "message", line: `read-message message "MESSAGE" ""  -> `,
+		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.UnprocessedMessage(s.ctx, by, s.messageID())
+			return err
+		},
+	},
+}
+
+// Who reads what is of members is recorded once in a quarter of an hour, and before
+// there is an answer: where it cannot be recorded there is none.
+func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
+	t.Parallel()
+	grace, hedy := app.Caller{Name: "grace"}, app.Caller{Name: "hedy"}
+	for _, tt := range looks {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			tt.prep(s)
+			want := tt.line
+			if strings.Contains(want, "MESSAGE") {
+				want = strings.Replace(want, "MESSAGE", s.messageID(), 1)
+			}
+			take := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Create}, Status: 403})
+			if err := tt.ask(s, grace); app.CodeOf(err) != app.CodeUnavailable {
+				t.Fatalf("answered without a record: %v", err)
+			}
+			take()
+			if got := s.lines(grace); len(got) > 0 {
+				t.Fatalf("%q", got)
+			}
+
+			count := func(by app.Caller, want int) {
+				t.Helper()
+				if err := tt.ask(s, by); err != nil {
+					t.Fatal(describe(err))
+				}
+				if got := s.everywhere(app.AuditFilter{By: by.Name}); len(got) != want {
+					t.Fatalf("%d records of %s, want %d", len(got), by.Name, want)
+				}
+			}
+			count(grace, 1)
+			if got := s.lines(grace); !slices.Equal(got, []string{want}) {
+				t.Fatalf("got  %q\nwant %q", got, want)
+			}
+			before := s.store.Counts().Writes
+			count(grace, 1)
+			s.clock.ns.Add(int64(15*time.Minute - time.Nanosecond))
+			count(grace, 1)
+			if after := s.store.Counts().Writes; after != before {
+				t.Errorf("%d writes within the window", after-before)
+			}
+			count(hedy, 1)
+			s.clock.ns.Add(1)
+			count(grace, 2)
+			count(hedy, 1)
+			s.clock.ns.Add(-int64(time.Hour)) // a clock that was put back hides nobody
+			count(grace, 3)
+		})
+	}
+}
+
+// Each kind and each thing has a record of its own.
+func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	begun(twoSteps, true)(s)
+	s.batch("two", "Upn,Name\nother@x,Other\n")
+	s.bad("m", `{}`)
+	s.bad("n", `{}`)
+	grace := app.Caller{Name: "grace"}
+	for range 2 {
+		for _, batch := range []int{1, 2} {
+			_, err := s.app.Members(s.ctx, grace, batch, app.ListOptions{Status: "active"})
+			must(s, 0, err)
+			_, err = s.app.Steps(s.ctx, grace, batch, app.ListOptions{Member: 1})
+			must(s, 0, err)
+		}
+		for _, m := range s.kept(app.ListOptions{}) {
+			_, err := s.app.UnprocessedMessage(s.ctx, grace, m.ID)
+			must(s, 0, err)
+		}
+	}
+	if got := s.lines(grace); len(got) != 6 {
+		t.Errorf("%q", got)
+	}
+}
+
+// Of many who ask at once in one name one writes, and whoever is cut off meanwhile does
+// not take the others with them.
+func TestReadsAtTheSameTimeAreOneRecord(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	begun(twoSteps, true)(s)
+	grace := app.Caller{Name: "grace"}
+	gone, cancel := context.WithCancel(s.ctx)
+	cancel()
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if i%5 == 0 {
+				_, _ = s.app.Members(gone, grace, 1, app.ListOptions{})
+				return
+			}
+			if _, err := s.app.Members(s.ctx, grace, 1, app.ListOptions{}); err != nil {
+				t.Error(describe(err))
+			}
+		})
+	}
+	all.Wait()
+	if got := s.lines(grace); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// Another process does not know what this one has recorded: there is one more record,
+// and never one less.
+func TestReadsAreRecordedByEachProcess(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	begun(twoSteps, true)(s)
+	grace := app.Caller{Name: "grace"}
+	restarted := app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
+	for _, process := range []*app.App{s.app, s.other, restarted, s.app} {
+		if _, err := process.Members(s.ctx, grace, 1, app.ListOptions{}); err != nil {
+			t.Fatal(describe(err))
+		}
+	}
+	if got := s.lines(grace); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
+}

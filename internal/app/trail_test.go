@@ -1,0 +1,548 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// asked is one thing that can be asked for, and the line of the trail that it leaves.
+type asked struct {
+	name string
+	prep func(s *stage)
+	ask  func(s *stage, by app.Caller) error
+	line string
+	anew bool // asked a second time, it is done a second time
+}
+
+const at = "2026-03-01T09:00:00Z" // dawn
+
+// done is every use case that changes something.
+var done = []asked{
+	{
+		name: "create",
+		prep: func(s *stage) { s.publish(twoSteps) },
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)))
+			return err
+		},
+		line: `create batch N "" ""  -> {"memberCount":2,"runbookName":"two","runbookVersion":1,"status":"active"}`, anew: true,
+	},
+	{
+		name: "advance",
+		prep: begun(twoSteps, false),
+		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Advance(s.ctx, by, 1); return err },
+		line: `advance batch 1 "first" "" {"status":"active"} -> {"phaseName":"first","status":"active"}`,
+	},
+	{
+		name: "cancel",
+		prep: begun(twoSteps, true),
+		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Cancel(s.ctx, by, 1, "over"); return err },
+		line: `cancel batch 1 "" "over" {"phaseName":"first","status":"active"} -> {"cancelled":{"by":"grace","at":"` + at + `","reason":"over"},"phaseName":"first","status":"cancelling"}`,
+	},
+	{
+		name: "pause",
+		prep: begun(twoSteps, true),
+		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "lunch"); return err },
+		line: `pause batch 1 "" "lunch" {"phaseName":"first","status":"active"} -> {"paused":{"by":"grace","at":"` + at + `","reason":"lunch"},"phaseName":"first","status":"active"}`,
+	},
+	{
+		name: "pause what is paused, for another reason",
+		prep: paused,
+		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "a freeze"); return err },
+		line: `pause batch 1 "" "a freeze" PAUSED -> PAUSED`,
+	},
+	{
+		name: "resume",
+		prep: paused,
+		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Resume(s.ctx, by, 1, "back"); return err },
+		line: `resume batch 1 "" "back" PAUSED -> {"phaseName":"first","status":"active"}`,
+	},
+	{
+		name: "approve",
+		prep: begun(gated("approval: required"), true),
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.Approve(s.ctx, by, 1, "SECOND", "agreed")
+			return err
+		},
+		line: `approve batch 1 "second" "agreed" {"phaseId":2,"status":"pending"} -> {"approved":{"by":"grace","at":"` + at + `","reason":"agreed"},"phaseId":2,"status":"pending"}`,
+	},
+	{
+		name: "retry",
+		prep: oneFailed,
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.RetryFailed(s.ctx, by, 1, app.Selection{Step: "new"}, "again")
+			return err
+		},
+		line: `retry batch 1 "step \"new\"" "again" {"failedMembers":1} -> {"task":"…"}`, anew: true,
+	},
+	{
+		name: "skip-step",
+		prep: oneFailed,
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "new").ID, "no need")
+			return err
+		},
+		line: `skip-step batch 1 "step STEP (new of p001@x in first)" "no need" {"status":"failed"} -> {"status":"skipped"}`,
+	},
+	{
+		name: "skip-step ahead",
+		prep: begun(twoSteps, true),
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "join").ID, "no need")
+			return err
+		},
+		line: `skip-step batch 1 "step STEP (join of p001@x in first)" "no need" {"status":"pending"} -> {"status":"skipped"}`,
+	},
+	{
+		name: "mark-done",
+		prep: begun(twoSteps, true),
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.MarkStepDone(s.ctx, by, 1, s.step(1, 1, "new").ID, json.RawMessage(`{"secret":"of a member"}`), "by hand")
+			return err
+		},
+		line: `mark-done batch 1 "step STEP (new of p001@x in first)" "by hand" {"status":"dispatched"} -> {"status":"succeeded"}`,
+	},
+	{
+		name: "add-members",
+		prep: begun(twoSteps, true),
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.AddMembers(s.ctx, by, 1, []byte("Upn,Name\nlate@x,Late\nlater@x,Later\n"))
+			return err
+		},
+		line: `add-members batch 1 "members 3 to 4" "" {"memberCount":2} -> {"memberCount":4}`,
+	},
+	{
+		name: "remove-member",
+		prep: begun(twoSteps, true),
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.RemoveMember(s.ctx, by, 1, 2, "left us")
+			return err
+		},
+		line: `remove-member batch 1 "member 2 (p002@x)" "left us" {"members":{"2":"active"}} -> {"members":{"2":"removed"}}`,
+	},
+	{
+		name: "confirm-removals",
+		prep: threeHeld,
+		ask: func(s *stage, by app.Caller) error {
+			h, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+			if err != nil {
+				return err
+			}
+			_, err = s.app.ConfirmRemovals(s.ctx, by, 1, h.Revision, "they left")
+			return err
+		},
+		line: `confirm-removals batch 1 "3 members" "they left" {"held":3,"kept":0,"members":[1,2,3],"revision":"…"} -> {"confirmed":{"by":"grace","at":"` + at + `","reason":"they left"},"held":3,"kept":0,"members":[1,2,3],"revision":"…"}`,
+	},
+	{
+		name: "discard-removals",
+		prep: threeHeld,
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.DiscardRemovals(s.ctx, by, 1, "", "they stay")
+			return err
+		},
+		line: `discard-removals batch 1 "3 members" "they stay" {"held":3,"kept":0,"members":[1,2,3],"revision":"…"} -> {"held":0,"kept":3}`,
+	},
+	{
+		name: "publish the first version",
+		prep: func(*stage) {},
+		ask:  publishes(twoSteps, app.PublishOptions{}),
+		line: `publish runbook two "version 1" "" {"activeVersion":null} -> {"activeVersion":1,"overdueBehavior":"ignore","rerunInit":false}`,
+	},
+	{
+		name: "publish another version",
+		prep: func(s *stage) { s.publish(twoSteps) },
+		ask:  publishes(gated("approval: required"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true}),
+		line: `publish runbook two "version 2" "" {"activeVersion":1} -> {"activeVersion":2,"overdueBehavior":"rerun","rerunInit":true}`,
+	},
+	{
+		name: "deactivate",
+		prep: func(s *stage) { s.publish(twoSteps) },
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.Deactivate(s.ctx, by, "two", 1, "a mistake")
+			return err
+		},
+		line: `deactivate runbook two "version 1" "a mistake" {"activeVersion":1} -> {"activeVersion":null}`,
+	},
+	{
+		name: "enable-automation",
+		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")) },
+		ask:  automates(true),
+		line: `enable-automation runbook found "" "" {"automationEnabled":false} -> {"automationEnabled":true}`,
+	},
+	{
+		name: "disable-automation",
+		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")); s.automate("found") },
+		ask:  automates(false),
+		line: `disable-automation runbook found "" "" {"automationEnabled":true} -> {"automationEnabled":false}`,
+	},
+	{
+		name: "replay",
+		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
+		ask:  handles((*app.App).Replay),
+		line: `replay message "MESSAGE" "why not" {"replays":0,"status":"open"} -> {"replays":1,"status":"replayed"}`,
+	},
+	{
+		name: "discard",
+		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
+		ask:  handles((*app.App).Discard),
+		line: `discard message "MESSAGE" "why not" {"replays":0,"status":"open"} -> {"replays":0,"status":"discarded"}`,
+	},
+}
+
+// begun makes batch 1 of a runbook, with two members, and sends it into its first phase,
+// where nobody answers.
+func begun(yaml string, advanced bool) func(*stage) {
+	return func(s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(yaml)
+		s.batch("two", people(2))
+		if advanced {
+			s.advance(1)
+		}
+	}
+}
+
+// paused is a batch that ada has paused.
+func paused(s *stage) {
+	begun(twoSteps, true)(s)
+	v, err := s.app.Pause(s.ctx, ada, 1, "wait")
+	must(s, v, err)
+}
+
+// oneFailed has member 1 of batch 1 fail at the first step.
+func oneFailed(s *stage) {
+	s.script = script{"New": only(fails(errNo), 1)}
+	s.publish(twoSteps)
+	s.batch("two", people(2))
+	s.advance(1)
+	s.wantMember(1, 1, "failed")
+}
+
+// threeHeld has the removal of three members of batch 1 held.
+func threeHeld(s *stage) {
+	rows := s.table()
+	rows.put(dawn.Add(day), crowd(10)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	rows.drop("p000", "p001", "p002")
+	s.tick()
+}
+
+func publishes(yaml string, o app.PublishOptions) func(*stage, app.Caller) error {
+	return func(s *stage, by app.Caller) error {
+		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), o)
+		return err
+	}
+}
+
+func automates(on bool) func(*stage, app.Caller) error {
+	return func(s *stage, by app.Caller) error {
+		_, err := s.app.SetAutomation(s.ctx, by, "found", on)
+		return err
+	}
+}
+
+func handles(do func(*app.App, context.Context, app.Caller, string, string) (app.UnprocessedView, error)) func(*stage, app.Caller) error {
+	return func(s *stage, by app.Caller) error {
+		_, err := do(s.app, s.ctx, by, s.messageID(), "why not")
+		return err
+	}
+}
+
+// messageID is the id of the one message that is kept.
+func (s *stage) messageID() string {
+	s.t.Helper()
+	items, _, err := store.Query[struct{}](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'", nil, 10, "")
+	if must(s, 0, err); len(items) != 1 {
+		s.t.Fatalf("%d messages are kept", len(items))
+	}
+	return items[0].ID
+}
+
+// everywhere is all that somebody did, by the trail of everything, the oldest first.
+func (s *stage) everywhere(f app.AuditFilter) []app.AuditView {
+	s.t.Helper()
+	var all []app.AuditView
+	o := app.ListOptions{Limit: 2}
+	for {
+		page, err := s.app.Audit(s.ctx, f, o)
+		must(s, 0, err)
+		all = append(all, page.Items...)
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b app.AuditView) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// lineOf is a record as the table has it.
+func lineOf(v app.AuditView) string {
+	about := "message"
+	switch {
+	case v.BatchID != 0:
+		about = fmt.Sprintf("batch %d", v.BatchID)
+	case v.Runbook != "":
+		about = "runbook " + v.Runbook
+	}
+	return fmt.Sprintf("%s %s %q %q %s -> %s", v.Action, about, v.Target, v.Why, v.Before, v.After)
+}
+
+// lines are the lines of the caller's records, without what is drawn by lot.
+func (s *stage) lines(by app.Caller) []string {
+	s.t.Helper()
+	var all []string
+	for _, v := range s.everywhere(app.AuditFilter{By: by.Name}) {
+		if !v.At.Equal(dawn) {
+			s.t.Errorf("at %s", v.At)
+		}
+		all = append(all, blurred(lineOf(v)))
+	}
+	return all
+}
+
+func blurred(line string) string {
+	for _, field := range []string{`"revision":"`, `"task":"`} {
+		for rest := 0; ; {
+			i := strings.Index(line[rest:], field)
+			if i < 0 {
+				break
+			}
+			i += rest + len(field)
+			line = line[:i] + "…" + line[i+strings.Index(line[i:], `"`):]
+			rest = i
+		}
+	}
+	return line
+}
+
+// Each change leaves one record of who did what, with what was there before and after,
+// wherever a write fails in between and also where it is asked for twice.
+func TestEachChangeLeavesOneRecord(t *testing.T) {
+	t.Parallel()
+	grace := app.Caller{Name: "grace"}
+	for _, tt := range done {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			tt.prep(s)
+			if strings.Contains(tt.line, "STEP") {
+				s.steps(1, 1) // the test's own looking is recorded, so that no write of it comes in between
+			}
+			for n := 0; ; n++ {
+				take := s.cosmos.Inject(cosmos.Fault{
+					On: []cosmos.Operation{cosmos.Create, cosmos.Replace, cosmos.Upsert, cosmos.Patch, cosmos.Batch}, Skip: n, Count: 1, Status: 403,
+				})
+				err := tt.ask(s, grace)
+				take()
+				if got := s.lines(grace); len(got) > 1 || n == 0 && len(got) > 0 {
+					t.Fatalf("after %d writes: %q (%v)", n, got, err)
+				}
+				if err == nil {
+					break
+				}
+				if app.CodeOf(err) != app.CodeUnavailable && app.CodeOf(err) != app.CodeConflict || n > 10 {
+					t.Fatal(describe(err))
+				}
+				if app.CodeOf(err) == app.CodeConflict { // it was done, and only its answer failed
+					break
+				}
+			}
+			want := tt.line
+			want = strings.ReplaceAll(want, "PAUSED", `{"paused":{"by":"ada","at":"`+at+`","reason":"wait"},"phaseName":"first","status":"active"}`)
+			if strings.Contains(want, "STEP") {
+				name := "new"
+				if strings.Contains(want, "join of") {
+					name = "join"
+				}
+				want = strings.Replace(want, "STEP", fmt.Sprint(s.step(1, 1, name).ID), 1)
+			}
+			if strings.Contains(want, "MESSAGE") {
+				want = strings.Replace(want, "MESSAGE", s.messageID(), 1)
+			}
+			got := s.lines(grace)
+			if tt.name == "create" && len(got) == 1 { // what failed took a number with it
+				want = strings.Replace(want, "N", fmt.Sprint(s.everywhere(app.AuditFilter{By: "grace"})[0].BatchID), 1)
+			}
+			if !slices.Equal(got, []string{want}) {
+				t.Fatalf("got  %q\nwant %q", got, want)
+			}
+			if tt.anew {
+				return
+			}
+			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != app.CodeConflict && app.CodeOf(err) != app.CodeNotFound {
+				t.Fatal(describe(err))
+			}
+			if got := s.lines(grace); len(got) != 1 {
+				t.Errorf("asked twice: %q", got)
+			}
+		})
+	}
+}
+
+// A change whose answer is lost is there with its record, and asking again adds none.
+func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	grace := app.Caller{Name: "grace"}
+	for _, tt := range done {
+		if tt.anew {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			tt.prep(s)
+			s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, DropAfter: true})
+			if err := tt.ask(s, grace); app.CodeOf(err) != app.CodeUnavailable {
+				t.Fatalf("%v", err)
+			}
+			first := s.lines(grace)
+			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != app.CodeConflict && app.CodeOf(err) != app.CodeNotFound {
+				t.Fatal(describe(err))
+			}
+			if again := s.lines(grace); len(first) != 1 || !slices.Equal(first, again) {
+				t.Errorf("%q, and asked again %q", first, again)
+			}
+		})
+	}
+}
+
+// What is refused is not recorded.
+func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	begun(twoSteps, true)(s)
+	grace := app.Caller{Name: "grace"}
+	long := strings.Repeat("x", app.MaxWhy+1)
+	for name, ask := range map[string]func() error{
+		"create":  func() error { _, err := s.app.CreateBatch(s.ctx, grace, "two", []byte("Upn\n")); return err },
+		"advance": func() error { _, err := s.app.Advance(s.ctx, grace, 1); return err },
+		"cancel":  func() error { _, err := s.app.Cancel(s.ctx, grace, 1, long); return err },
+		"pause":   func() error { _, err := s.app.Pause(s.ctx, grace, 9, ""); return err },
+		"approve": func() error { _, err := s.app.Approve(s.ctx, grace, 1, "second", ""); return err },
+		"retry":   func() error { _, err := s.app.RetryFailed(s.ctx, grace, 1, app.Selection{}, ""); return err },
+		"skip":    func() error { _, err := s.app.SkipStep(s.ctx, grace, 1, 7, ""); return err },
+		"add":     func() error { _, err := s.app.AddMembers(s.ctx, grace, 1, []byte("Upn\n")); return err },
+		"remove":  func() error { _, err := s.app.RemoveMember(s.ctx, grace, 1, 9, ""); return err },
+		"confirm": func() error { _, err := s.app.ConfirmRemovals(s.ctx, grace, 1, "r", ""); return err },
+		"publish": func() error {
+			_, err := s.app.PublishRunbook(s.ctx, grace, "", []byte("name: x"), app.PublishOptions{})
+			return err
+		},
+		"dry run":   func() error { return dryRun(s, grace) },
+		"deactiv":   func() error { _, err := s.app.Deactivate(s.ctx, grace, "two", 9, ""); return err },
+		"automate":  func() error { _, err := s.app.SetAutomation(s.ctx, grace, "two", true); return err },
+		"replay":    func() error { _, err := s.app.Replay(s.ctx, grace, "m", ""); return err },
+		"discard":   func() error { _, err := s.app.Discard(s.ctx, grace, "m", ""); return err },
+		"members":   func() error { _, err := s.app.Members(s.ctx, grace, 9, app.ListOptions{}); return err },
+		"steps":     func() error { _, err := s.app.Steps(s.ctx, grace, 1, app.ListOptions{Phase: "none"}); return err },
+		"report":    func() error { _, err := s.app.Report(s.ctx, grace, 1, "pdf"); return err },
+		"no report": func() error { _, err := s.app.Report(s.ctx, grace, 9, "csv"); return err },
+		"removals":  func() error { _, err := s.app.HeldRemovals(s.ctx, grace, 1, app.ListOptions{}); return err },
+		"preview":   func() error { _, err := s.app.PreviewQuery(s.ctx, grace, "two", 0); return err },
+		"message":   func() error { _, err := s.app.UnprocessedMessage(s.ctx, grace, "m"); return err },
+	} {
+		if err := ask(); err == nil {
+			t.Errorf("%s: not refused", name)
+		}
+		if got := s.lines(grace); len(got) > 0 {
+			t.Fatalf("%s: %q", name, got)
+		}
+	}
+	if s.clock.Now() != dawn || s.batchOf(1).Paused != nil {
+		t.Error("something was changed")
+	}
+}
+
+// dryRun publishes nothing, and gives an error where it would leave something.
+func dryRun(s *stage, by app.Caller) error {
+	v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(gated("approval: required")), app.PublishOptions{DryRun: true})
+	if err != nil {
+		return nil // which is told as not refused
+	}
+	return fmt.Errorf("version %d was not published", v.Version)
+}
+
+func TestTrailsAreNarrowed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	begun(twoSteps, true)(s)
+	s.publish(mover)
+	s.bad("m", `{}`)
+	s.clock.ns.Add(int64(time.Hour))
+	if _, err := s.app.Pause(s.ctx, app.Caller{Name: "grace"}, 1, ""); err != nil {
+		t.Fatal(describe(err))
+	}
+	s.clock.ns.Add(int64(time.Nanosecond))
+	if _, err := s.app.Resume(s.ctx, ada, 1, ""); err != nil {
+		t.Fatal(describe(err))
+	}
+	if _, err := s.app.Discard(s.ctx, ada, s.messageID(), ""); err != nil {
+		t.Fatal(describe(err))
+	}
+	actions := func(page app.Page[app.AuditView], err error) string {
+		t.Helper()
+		must(s, 0, err)
+		var all []string
+		for _, v := range page.Items {
+			all = append(all, v.Action)
+		}
+		return strings.Join(all, " ")
+	}
+	moment := dawn.Add(time.Hour)
+	for _, tt := range []struct {
+		f                               app.AuditFilter
+		batch, runbook, messages, every string
+	}{
+		{app.AuditFilter{}, "resume pause advance create", "publish", "discard", "advance create discard pause publish publish resume"},
+		{app.AuditFilter{By: "grace"}, "pause", "", "", "pause"},
+		{app.AuditFilter{By: "Grace"}, "", "", "", ""},
+		{app.AuditFilter{Action: "publish"}, "", "publish", "", "publish publish"},
+		{app.AuditFilter{From: moment}, "resume pause", "", "discard", "discard pause resume"},
+		{app.AuditFilter{From: moment.Add(time.Nanosecond)}, "resume", "", "discard", "discard resume"},
+		{app.AuditFilter{To: moment}, "advance create", "publish", "", "advance create publish publish"},
+		{app.AuditFilter{From: moment, To: moment.Add(time.Nanosecond)}, "pause", "", "", "pause"},
+		{app.AuditFilter{From: moment.In(time.FixedZone("", 7200)), By: "ada", Action: "resume"}, "resume", "", "", "resume"},
+	} {
+		if got := actions(s.app.BatchAudit(s.ctx, 1, tt.f, app.ListOptions{})); got != tt.batch && !sameTime(got, tt.batch) {
+			t.Errorf("batch %+v: %q, want %q", tt.f, got, tt.batch)
+		}
+		if got := actions(s.app.RunbookAudit(s.ctx, "two", tt.f, app.ListOptions{})); got != tt.runbook {
+			t.Errorf("runbook %+v: %q, want %q", tt.f, got, tt.runbook)
+		}
+		if got := actions(s.app.MessageAudit(s.ctx, tt.f, app.ListOptions{})); got != tt.messages {
+			t.Errorf("messages %+v: %q, want %q", tt.f, got, tt.messages)
+		}
+		got := actions(app.Page[app.AuditView]{Items: s.everywhere(tt.f)}, nil)
+		if !sameTime(got, tt.every) {
+			t.Errorf("everywhere %+v: %q, want %q", tt.f, got, tt.every)
+		}
+	}
+	both := app.AuditFilter{From: moment, To: moment}
+	_, err := s.app.Audit(s.ctx, both, app.ListOptions{})
+	s.refused(err, app.CodeInvalid, "the first has to be the earlier one")
+	_, err = s.app.MessageAudit(s.ctx, app.AuditFilter{Action: "published"}, app.ListOptions{})
+	s.refused(err, app.CodeInvalid, `there is no action "published"; there are create, `)
+	_, err = s.app.RunbookAudit(s.ctx, "none", app.AuditFilter{}, app.ListOptions{})
+	s.refused(err, app.CodeNotFound, `there is no runbook named "none"`)
+	_, err = s.app.Audit(s.ctx, app.AuditFilter{}, app.ListOptions{Continuation: "none"})
+	s.refused(err, app.CodeInvalid, "the continuation token")
+}
+
+// sameTime compares actions of which some were at the same moment, in any order.
+func sameTime(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
