@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,13 +42,16 @@ environment: [HR_URL]
 command: [badge.sh]
 `
 
-// badges makes a directory of one custom function. Another process writes the
+// badges makes a directory of one custom function.
+func badges(t *testing.T, manifest string) string { return functionsDir(t, manifest, badge) }
+
+// functionsDir holds one manifest and its program. Another process writes the
 // program, which could not be executed while this one had it open.
-func badges(t *testing.T, manifest string) string {
+func functionsDir(t *testing.T, manifest, program string) string {
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.Command("/bin/sh", "-c", `chmod 755 . && cat >badge.sh && chmod 755 badge.sh`)
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(badge)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(program)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -96,6 +103,66 @@ func TestWorkerWithACustomFunctionKeepsTheContract(t *testing.T) {
 	}
 	stop()
 	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// A worker that has to stop kills the function that goes on, and gives its job back
+// to the next one.
+func TestStoppedWorkerLeavesNoFunctionBehind(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	// What is called for the first time never ends.
+	dir := functionsDir(t, "name: Get-Badge\ndescription: Tells of badges.\ncommand: [badge.sh]\n",
+		"#!/bin/sh\n[ -s pid ] || { echo $$ >pid; sleep 600; }\necho '{\"success\":true}'\n")
+	getenv := environment(map[string]string{
+		envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envIdle: "0", envGrace: "0",
+		envCustomDir: dir, "PATH": os.Getenv("PATH"),
+	})
+	start := func() (stop func() error) {
+		workerCtx, cancel := context.WithCancel(ctx)
+		stopped := make(chan error, 1)
+		go func() { stopped <- run(workerCtx, getenv, &safeBuffer{}) }()
+		return func() error {
+			cancel()
+			return <-stopped
+		}
+	}
+	stopFirst := start()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- func() error {
+			var pid int
+			for pid == 0 && ctx.Err() == nil {
+				raw, _ := os.ReadFile(filepath.Join(dir, "pid"))
+				pid, _ = strconv.Atoi(strings.TrimSpace(string(raw)))
+			}
+			if err := stopFirst(); err != nil {
+				return err
+			}
+			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("process %d is still there: %v", pid, err)
+			}
+			return nil
+		}()
+	}()
+	results := make(chan message.Result, 1)
+	o := newOrchestrator(t, ctx, broker.ConnectionString())
+	go func() { results <- o.do(t, ctx, "Get-Badge", nil) }()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	stopSecond := start()
+	if got := <-results; got.Status != message.StatusSuccess || string(got.Result) != "true" {
+		t.Errorf("got %+v", got)
+	}
+	if err := stopSecond(); err != nil {
 		t.Error(err)
 	}
 }
