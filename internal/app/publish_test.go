@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // tryPublish publishes, and gives what went wrong.
@@ -352,5 +355,46 @@ func TestVersionAfterADeactivationIsComparedWithTheLatest(t *testing.T) {
 	c := s.mustPublish(second(twoSteps), app.PublishOptions{DryRun: true}).Changes
 	if c.Against != 1 || len(c.Runbook) != 3 || len(c.Batches) != 1 || c.Batches[0].BatchID != b.ID {
 		t.Errorf("%s", encoded(c))
+	}
+}
+
+// A version that a newer program no longer reads must not keep anybody from publishing
+// one that it does.
+func TestVersionThatCanNoLongerBeReadIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.commit(
+		store.Create(store.RunbookKey("two"), map[string]any{"name": "two", "latest": 1, "active": 1}),
+		store.Create(store.VersionKey("two", 1), map[string]any{"name": "two", "version": 1, "yaml": twoSteps + "legacy: true\n"}))
+	c := s.mustPublish(twoSteps, app.PublishOptions{}).Changes
+	if c.Against != 1 || len(c.Runbook) != 0 || !strings.Contains(c.Problem, "can no longer be read") || !strings.Contains(c.Problem, "legacy") {
+		t.Errorf("%s", encoded(c))
+	}
+	b := s.batch("two", people(1))
+	s.advance(b.ID)
+	s.wantCalls(1, "New Join")
+}
+
+func TestOnlyTheFirstBatchesAreForeseenOneByOne(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(twoSteps)
+	rb, _ := runbook.Parse([]byte(twoSteps))
+	start := dawn.Add(time.Hour)
+	const n = 103
+	for id := n; id > 0; id-- {
+		s.commit(store.Create(store.BatchKey(id), engine.NewBatch(id, rb, 1, 1, &start, "", dawn)))
+		s.commit(store.Create(store.EntryKey(id), map[string]any{"id": id, "runbookName": "two", "status": "active"}))
+	}
+	s.commit(store.Create(store.EntryKey(n+1), map[string]any{"id": n + 1, "runbookName": "two", "status": "detected", "creating": true}))
+	c := s.mustPublish(second(twoSteps), app.PublishOptions{DryRun: true}).Changes
+	if c.BatchCount != n+1 || len(c.Batches) != 100 || c.Batches[0].BatchID != 1 || c.Batches[99].BatchID != 100 {
+		t.Errorf("%d batches, of which %d are foreseen", c.BatchCount, len(c.Batches))
+	}
+	for _, f := range c.Batches {
+		// first is due and waits: nobody has been through it, and so it is not skipped.
+		if both := []string{"first", "second"}; f.Skipped != nil || !slices.Equal(f.Superseded, both) || !slices.Equal(f.Pending, both) {
+			t.Errorf("%s", encoded(f))
+		}
 	}
 }

@@ -156,7 +156,7 @@ func TestControl(t *testing.T) {
 	system.mild.Store(true)
 	s.type_(0, "batch", "create", "guarded", members, "--quiet")
 	s.type_(0, "batch", "advance", "3", "--wait", "--quiet")
-	s.type_(0, "runbook", "publish", s.file("second.yaml", guarded+"# second\n"), "--overdue", "rerun")
+	s.type_(0, "runbook", "publish", s.file("second.yaml", guarded+"# second\n"), "--overdue", "rerun", "--yes")
 	s.type_(0, "batch", "advance", "3", "--wait", "--quiet")
 	s.type_(0, "batch", "phases", "3")
 	s.type_(0, "runbook", "publish", s.file("third.yaml", guarded+"# third\n"))

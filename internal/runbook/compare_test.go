@@ -135,7 +135,14 @@ func TestEveryFieldThatChangesIsToldOnce(t *testing.T) {
 		if slices.Contains(identity, m.field) {
 			want = 2 // one item gone, another there
 		}
-		for _, cs := range []Changes{Compare(sample(), changed), Compare(changed, sample())} {
+		there, back := Compare(sample(), changed), Compare(changed, sample())
+		for i, c := range there {
+			mirrored := Change{Kind: map[ChangeKind]ChangeKind{Added: Removed, Removed: Added, Changed: Changed}[c.Kind], Path: c.Path, From: c.To, To: c.From}
+			if i >= len(back) || !slices.Contains(back, mirrored) {
+				t.Errorf("%s: %+v is not taken back:\n%s", m.field, c, back)
+			}
+		}
+		for _, cs := range []Changes{there, back} {
 			if len(cs) != want {
 				t.Errorf("%s: %d changes, want %d:\n%s", m.field, len(cs), want, cs)
 			}
