@@ -1,11 +1,6 @@
 package adminhttp
 
-import (
-	"fmt"
-	"net/http"
-
-	"github.com/gin-gonic/gin"
-)
+import "github.com/gin-gonic/gin"
 
 // The limits of what is asked about a runbook's automation.
 const (
@@ -92,12 +87,7 @@ func (a *api) confirmRemovals(c *gin.Context) {
 		return
 	}
 	view, err := a.App.ConfirmRemovals(c.Request.Context(), callerOf(c), id, revision, why)
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.Header("Location", fmt.Sprintf("/api/batches/%d", id))
-	c.JSON(http.StatusAccepted, view)
+	accepted(c, view, err, "/api/batches/%d", id)
 }
 
 func (a *api) discardRemovals(c *gin.Context) {

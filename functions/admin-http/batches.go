@@ -94,9 +94,5 @@ func (a *api) advanceBatch(c *gin.Context) {
 		return
 	}
 	view, err := a.App.Advance(c.Request.Context(), callerOf(c), id)
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusAccepted, view)
+	accepted(c, view, err, "/api/batches/%d/phases", id)
 }

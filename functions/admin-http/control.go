@@ -51,9 +51,20 @@ func trimmedReason(c *gin.Context, reason string) (string, bool) {
 	return reason, true
 }
 
+// accepted answers that something was set going which goes on by itself, or why it was
+// not. Location is where it can be followed.
+func accepted[V any](c *gin.Context, view V, err error, location string, args ...any) {
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.Header("Location", fmt.Sprintf(location, args...))
+	c.JSON(http.StatusAccepted, view)
+}
+
 // steer makes a route that does one thing to a batch, with a body that is empty or
 // {"reason": "…"}.
-func steer[V any](status int, do func(c *gin.Context, batch int, why string) (V, error)) gin.HandlerFunc {
+func steer[V any](do func(c *gin.Context, batch int, why string) (V, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		id, ok := batchID(c)
 		if !ok {
@@ -64,16 +75,21 @@ func steer[V any](status int, do func(c *gin.Context, batch int, why string) (V,
 			return
 		}
 		view, err := do(c, id, why)
-		if err != nil {
-			fail(c, err)
-			return
-		}
-		c.JSON(status, view)
+		respond(c, view, err)
 	}
 }
 
-func (a *api) cancelBatch(c *gin.Context, batch int, why string) (app.BatchView, error) {
-	return a.App.Cancel(c.Request.Context(), callerOf(c), batch, why)
+func (a *api) cancelBatch(c *gin.Context) {
+	id, ok := batchID(c)
+	if !ok {
+		return
+	}
+	why, ok := reasonGiven(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.Cancel(c.Request.Context(), callerOf(c), id, why)
+	accepted(c, view, err, "/api/batches/%d", id)
 }
 
 func (a *api) pauseBatch(c *gin.Context, batch int, why string) (app.BatchView, error) {
@@ -138,12 +154,7 @@ func (a *api) retryFailed(c *gin.Context) {
 		*f.into = *f.given
 	}
 	view, err := a.App.RetryFailed(c.Request.Context(), callerOf(c), id, which, why)
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.Header("Location", fmt.Sprintf("/api/batches/%d/members?status=%s", id, engine.MemberFailed))
-	c.JSON(http.StatusAccepted, view)
+	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, engine.MemberFailed)
 }
 
 // skipStep needs a reason: a person is taken past a step that their runbook has.
@@ -211,7 +222,7 @@ func (a *api) addMembers(c *gin.Context) {
 }
 
 // removeMember takes its reason from the address: many clients send no body with a
-// DELETE.
+// DELETE. What undoes the member's part goes on after the answer.
 func (a *api) removeMember(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
@@ -230,7 +241,7 @@ func (a *api) removeMember(c *gin.Context) {
 		}
 	}
 	view, err := a.App.RemoveMember(c.Request.Context(), callerOf(c), id, member, why)
-	respond(c, view, err)
+	accepted(c, view, err, "/api/batches/%d/steps?member=%d", id, member)
 }
 
 // stepID reads the numbers of the batch and of the step from the address.

@@ -82,8 +82,8 @@ func controlRoutes(t *testing.T) []route {
 		},
 		{request{"POST", "/api/batches/7/members", "", media, csv}, true, 201, `AddMembers avery@contoso 7 "Key\nnew\n"`, `"added":1`},
 		{request{"POST", "/api/batches/7/members", "", mediaOld, csvOld}, true, 200, `AddMembers avery@contoso 7 "Key\nold\n"`, `"added":0`},
-		{request{"DELETE", "/api/batches/7/members/3", "", "", ""}, true, 200, `RemoveMember avery@contoso 7 3 ""`, `"status":"removed"`},
-		{request{"DELETE", "/api/batches/7/members/3?reason=has%20left", "", "", ""}, true, 200, `RemoveMember avery@contoso 7 3 "has left"`, `"status":"removed"`},
+		{request{"DELETE", "/api/batches/7/members/3", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 ""`, `"status":"removed"`},
+		{request{"DELETE", "/api/batches/7/members/3?reason=has%20left", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 "has left"`, `"status":"removed"`},
 	}
 }
 
@@ -97,6 +97,11 @@ func TestControlLeadsOn(t *testing.T) {
 	}{
 		{request{"POST", "/api/batches/7/retry", "admin", "", ""}, "/api/batches/7/members?status=failed"},
 		{request{"POST", "/api/batches/7/members", "admin", media, csv}, "/api/batches/7/members"},
+		{request{"POST", "/api/batches/7/advance", "admin", "", ""}, "/api/batches/7/phases"},
+		{request{"POST", "/api/batches/7/cancel", "admin", "", ""}, "/api/batches/7"},
+		{request{"DELETE", "/api/batches/7/members/3", "admin", "", ""}, "/api/batches/7/steps?member=3"},
+		{request{"POST", "/api/batches/7/removals/confirm", "admin", jsonMedia, `{"revision":"x"}`}, "/api/batches/7"},
+		{request{"POST", "/api/messages/unprocessed/abc/replay", "admin", "", ""}, "/api/messages/unprocessed/abc"},
 	} {
 		if got := f.send(tt.request).Header().Get("Location"); got != tt.want {
 			t.Errorf("%s: Location %q, want %q", tt.path, got, tt.want)

@@ -1,7 +1,6 @@
 package adminhttp
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 
@@ -41,11 +40,7 @@ func (a *api) replayMessage(c *gin.Context) {
 		return
 	}
 	view, err := a.App.Replay(c.Request.Context(), callerOf(c), c.Param("id"), why)
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusAccepted, view)
+	accepted(c, view, err, "/api/messages/unprocessed/%s", view.ID)
 }
 
 func (a *api) discardMessage(c *gin.Context) {

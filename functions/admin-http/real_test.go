@@ -46,6 +46,8 @@ type real struct {
 	people string // the file that the environment variable PEOPLE names
 	entra  *entra.Server
 	cosmos *cosmos.Server
+	broker *servicebus.Server
+	bus    *bus.Azure
 }
 
 func newReal(t *testing.T) *real {
@@ -62,15 +64,15 @@ func newReal(t *testing.T) *real {
 	}
 	r.entra = start(t, func() (*entra.Server, error) { return entra.Start(ctx, directory) })
 	r.cosmos = start(t, func() (*cosmos.Server, error) { return cosmos.Start(ctx, cosmos.Config{}) })
-	broker := start(t, func() (*servicebus.Server, error) {
+	r.broker = start(t, func() (*servicebus.Server, error) {
 		return servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"})
 	})
 	items, err := store.Open(store.Config{Endpoint: r.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
 	check(t, err)
 	check(t, items.Provision(ctx))
-	sender, err := bus.Dial(bus.Config{ConnectionString: broker.ConnectionString()})
+	r.bus, err = bus.Dial(bus.Config{ConnectionString: r.broker.ConnectionString()})
 	check(t, err)
-	t.Cleanup(func() { _ = sender.Close(context.Background()) })
+	t.Cleanup(func() { _ = r.bus.Close(context.Background()) })
 	verifier, err := signin.New(ctx, signin.Config{
 		Instance: r.entra.URL(), TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: r.entra.HTTPClient(),
 	})
@@ -80,7 +82,7 @@ func newReal(t *testing.T) *real {
 		Sources: map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
 		Getenv:  func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
 	}
-	r.app = app.New(app.Config{Store: items, Bus: sender, Log: quiet, Sources: sources})
+	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources})
 	api := httptest.NewServer(adminhttp.New(adminhttp.Config{App: r.app, Verifier: verifier, Log: quiet}))
 	t.Cleanup(api.Close)
 	r.url = api.URL
@@ -310,8 +312,8 @@ func TestControlOverTheRealSystem(t *testing.T) {
 		r.call(request{"DELETE", "/api/batches/1/members/" + member, admin, "", ""}, status, into)
 	}
 	var member app.MemberView
-	remove("3?reason=has%20left", 200, &member)
-	remove("3", 200, &member)
+	remove("3?reason=has%20left", 202, &member)
+	remove("3", 202, &member)
 	if member.Key != "u3" || member.Status != "removed" || member.RemovedAt == nil {
 		t.Errorf("member %+v", member)
 	}

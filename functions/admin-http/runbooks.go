@@ -69,7 +69,9 @@ func (a *api) publishRunbook(c *gin.Context) {
 	if view.Unchanged || view.DryRun {
 		status = http.StatusOK
 	}
-	c.Header("Location", "/api/runbooks/"+url.PathEscape(view.Name))
+	if !view.DryRun { // which made nothing that could be looked at
+		c.Header("Location", "/api/runbooks/"+url.PathEscape(view.Name))
+	}
 	replayed(c, view.Replayed)
 	c.JSON(status, view)
 }

@@ -51,6 +51,6 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 		if err := a.list(ctx, next); err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
-		return AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Repeated: d.Repeated, Remaining: next.Remaining()}, nil
+		return AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Repeated: d.Repeated, Remaining: append([]string{}, next.Remaining()...)}, nil
 	}
 }

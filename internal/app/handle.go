@@ -217,6 +217,8 @@ func (a *App) outward(err error) error {
 		return fail(CodeConflict, "a phase is just being begun for the member; try again in a moment or, where the batch is paused, once it is resumed")
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: CodeUnavailable, Message: "the system's store or broker cannot be reached; try again in a moment", Cause: err}
+	case errors.Is(err, store.ErrChanged): // 449 on what is made anew, which nobody can have changed
+		return &Error{Code: CodeUnavailable, Message: "something else was written at the same moment; nothing was changed, try again", Cause: err}
 	case errors.Is(err, store.ErrContinuation):
 		return &Error{Code: CodeInvalid, Message: "the continuation token is not one of this list; pass on what the page before gave, with the same filters, or none for the first page", Cause: err}
 	case errors.Is(err, store.ErrTooLarge):

@@ -1,0 +1,289 @@
+package adminhttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"pgregory.net/rapid"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// failing fails for the members whose mail is fail.
+const failing = `name: failing
+data_source: {type: csv, primary_key: UserId}
+phases:
+  - name: move
+    offset: T-0
+    steps:
+      - {name: check, worker_id: worker-01, function: Test-User, params: {Mail: "{{Mail}}"}}
+      - {name: move, worker_id: worker-01, function: Move-User, params: {Mail: "{{Mail}}"}, output_params: {Id: Id}}
+on_member_removed:
+  - {name: tell, worker_id: worker-01, function: Send-Mail, params: {Mail: "{{Mail}}"}}
+`
+
+// runbooks are good ones, in more than one version, and bad ones.
+var runbooks = []string{
+	moves, gated, automated, failing, strings.Replace(moves, "T-0", "T-1h", 1), strings.Replace(gated, "T-1d", "T-2d", 1), strings.Replace(failing, "Test-User", "Check-User", 1),
+	"", "name: x", "name: [", "- 1", "name: moves\nname: moves\n", strings.Replace(moves, "function", "fonction", 1), "a: &a [*a]", "a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b, *b]", strings.Repeat("- ", 5000), "\xff", "name: moves\x00",
+}
+
+// run takes the place of the Functions host and of a worker until the test ends.
+func (r *real) run() {
+	r.t.Helper()
+	soon := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{MaxRetries: 50, RetryDelay: 5 * time.Millisecond, MaxRetryDelay: 50 * time.Millisecond}}
+	client, err := azservicebus.NewClientFromConnectionString(r.broker.ConnectionString(), soon)
+	check(r.t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
+	var all sync.WaitGroup
+	r.t.Cleanup(func() {
+		cancel()
+		all.Wait()
+	})
+	receive := func(topic, subscription string, handle func(context.Context, *azservicebus.ReceivedMessage) error) {
+		receiver, err := client.NewReceiverForSubscription(topic, subscription, nil)
+		check(r.t, err)
+		all.Go(func() {
+			for ctx.Err() == nil {
+				messages, err := receiver.ReceiveMessages(ctx, 10, nil)
+				if err != nil {
+					continue
+				}
+				for _, m := range messages {
+					settle := receiver.CompleteMessage
+					if handle(ctx, m) != nil {
+						settle = func(ctx context.Context, m *azservicebus.ReceivedMessage, _ *azservicebus.CompleteMessageOptions) error {
+							return receiver.AbandonMessage(ctx, m, nil)
+						}
+					}
+					_ = settle(ctx, m, nil) // one that is not settled comes again
+				}
+			}
+		})
+	}
+	delivered := func(handle func(context.Context, app.Message) error) func(context.Context, *azservicebus.ReceivedMessage) error {
+		return func(ctx context.Context, m *azservicebus.ReceivedMessage) error {
+			kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
+			return handle(ctx, app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount) + 1})
+		}
+	}
+	receive(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, delivered(r.app.HandleEvent))
+	receive(message.TopicWorkerResults, message.SubscriptionOrchestrator, delivered(r.app.HandleResult))
+	receive(message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), r.work)
+}
+
+// work answers a job, with a failure where its mail is fail.
+func (r *real) work(ctx context.Context, m *azservicebus.ReceivedMessage) error {
+	var j message.Job
+	if err := json.Unmarshal(m.Body, &j); err != nil {
+		return err
+	}
+	result := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: time.Now().UTC(), CorrelationData: j.CorrelationData, Result: json.RawMessage(`{"Id":"7"}`)}
+	if strings.Contains(string(m.Body), `"fail"`) {
+		result.Status, result.Result, result.Error = message.StatusFailure, nil, &message.JobError{Message: "the mailbox is locked", Type: "Test"}
+	}
+	body, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return r.bus.Send(ctx, message.TopicWorkerResults, bus.Message{ID: result.ID(), Body: body})
+}
+
+// tour has every operation succeed, each at least once, so that what is generated
+// afterwards finds something of everything.
+func tour(c *contract, r *real) {
+	c.t.Helper()
+	by := map[string]operation{}
+	for _, o := range c.operations {
+		by[o.OperationID] = o
+	}
+	do := func(id string, status int, w wanted) map[string]any {
+		c.t.Helper()
+		if w.caller == "" {
+			w.caller = "admin"
+		}
+		if w.body != "" && w.media == "" {
+			w.media = jsonMedia
+		}
+		s, err := c.send(by[id], w)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if s.status != status {
+			c.t.Fatalf("want %d\n%s", status, s)
+		}
+		var answer map[string]any
+		_ = json.Unmarshal(s.answer, &answer) // a report is none
+		return answer
+	}
+	of := func(pairs ...string) wanted {
+		w := wanted{path: map[string]string{}}
+		for i := 0; i < len(pairs); i += 2 {
+			w.path[pairs[i]] = pairs[i+1]
+		}
+		return w
+	}
+	with := func(w wanted, body string) wanted {
+		w.body = body
+		return w
+	}
+	file := func(w wanted, parts ...string) wanted {
+		w.media, w.body = form(c.t, parts...)
+		return w
+	}
+	until := func(what string, done func() bool) {
+		c.t.Helper()
+		for !done() {
+			if c.t.Context().Err() != nil {
+				c.t.Fatalf("%s: not in time", what)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	one := of("id", "1")
+
+	for _, yaml := range []string{moves, gated, automated, failing} {
+		do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: yaml})
+	}
+	for _, id := range []string{"getHealth", "getDocument", "listRunbooks", "listAudit", "listMessageAudit"} {
+		do(id, http.StatusOK, wanted{})
+	}
+	named := of("name", "failing")
+	for _, id := range []string{"getRunbook", "listVersions", "getTemplate", "getAutomation", "listRunbookAudit"} {
+		do(id, http.StatusOK, named)
+	}
+	do("getVersion", http.StatusOK, of("name", "failing", "version", "1"))
+
+	// A batch in which one fails, is retried, skipped, marked.
+	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "failing", "file", "UserId,Mail\nu1,a\nu2,fail\nu3,fail\nu4,fail\n"))
+	do("addMembers", http.StatusCreated, file(one, "file", "UserId,Mail\nu5,b\n"))
+	do("pauseBatch", http.StatusOK, one)
+	do("resumeBatch", http.StatusOK, one)
+	do("advanceBatch", http.StatusAccepted, one)
+	for _, id := range []string{"listBatches", "getBatch", "listMembers", "listPhases", "listSteps", "listBatchAudit", "getReport"} {
+		do(id, http.StatusOK, one)
+	}
+	failed := func() []any {
+		w := of("id", "1")
+		w.query = url.Values{"status": {"failed"}}
+		return do("listSteps", http.StatusOK, w)["items"].([]any)
+	}
+	until("three fail", func() bool { return len(failed()) == 3 })
+	step := func(i int) string { return fmt.Sprintf("%.0f", failed()[i].(map[string]any)["id"]) }
+	do("skipStep", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand"}`))
+	do("markStepDone", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand","result":{"Id":"1"}}`))
+	do("retryFailed", http.StatusAccepted, with(one, `{"reason":"again"}`))
+	do("removeMember", http.StatusAccepted, of("id", "1", "memberId", "1"))
+
+	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "gated", "file", "UserId,Mail\nu1,a\nu2,b\n"))
+	do("approvePhase", http.StatusOK, of("id", "2", "phase", "cut over"))
+	do("cancelBatch", http.StatusAccepted, of("id", "2"))
+
+	// Automation, and removals that are held.
+	start := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
+	everyone := []string{"w1,a," + start, "w2,b," + start, "w3,c," + start, "w4,d," + start}
+	r.found(everyone...)
+	waves := of("name", "waves")
+	do("previewQuery", http.StatusOK, waves)
+	do("setAutomation", http.StatusOK, with(waves, `{"enabled":true}`))
+	check(c.t, r.app.Tick(c.t.Context()))
+	for _, decide := range []string{"discardRemovals", "confirmRemovals"} {
+		r.found(everyone...)
+		check(c.t, r.app.Tick(c.t.Context()))
+		r.found(everyone[0])
+		check(c.t, r.app.Tick(c.t.Context()))
+		if decide == "confirmRemovals" { // who was kept is asked about again once they were seen
+			r.found(everyone[3])
+			check(c.t, r.app.Tick(c.t.Context()))
+		}
+		held := do("listHeldRemovals", http.StatusOK, of("id", "3"))
+		body := fmt.Sprintf(`{"revision":%q}`, held["revision"])
+		do(decide, map[string]int{"discardRemovals": 200, "confirmRemovals": 202}[decide], with(of("id", "3"), body))
+	}
+
+	// Messages that cannot be processed.
+	for i := range 5 {
+		check(c.t, r.app.HandleEvent(c.t.Context(), app.Message{ID: fmt.Sprintf("bad-%d", i), Body: []byte(`{"a":`), DeliveryCount: 1}))
+	}
+	kept := do("listMessages", http.StatusOK, wanted{})["items"].([]any)
+	about := func(i int) wanted { return of("id", kept[i].(map[string]any)["id"].(string)) }
+	do("getMessage", http.StatusOK, about(0))
+	do("replayMessage", http.StatusAccepted, about(0))
+	do("discardMessage", http.StatusOK, about(1))
+
+	do("deactivateVersion", http.StatusOK, of("name", "moves", "version", "1"))
+	do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: moves})
+}
+
+// TestEveryAnswerIsDocumented has requests made from the document answered by the API
+// over the real system while that carries batches out, and holds each answer to the
+// document.
+func TestEveryAnswerIsDocumented(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	r.run()
+	c := newContract(t, r)
+	tour(c, r)
+	rapid.Check(t, func(rt *rapid.T) {
+		for range 30 {
+			o := rapid.SampledFrom(c.operations).Draw(rt, "operation")
+			s, err := c.send(o, c.known.draw(rt, o))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			// What a replayed answer tells of can be gone by now.
+			if location := s.header.Get("Location"); location != "" && s.header.Get("Idempotency-Replayed") == "" {
+				followed := request{"GET", location, c.token["admin"], "", ""}
+				r.call(followed, http.StatusOK, nil)
+			}
+		}
+	})
+	c.summary()
+}
+
+// TestEveryAnswerOfABrokenSystemIsDocumented is the same with a store that fails, now
+// in one way, now in another.
+func TestEveryAnswerOfABrokenSystemIsDocumented(t *testing.T) {
+	t.Parallel()
+	r := newReal(t)
+	r.run()
+	c := newContract(t, r)
+	tour(c, r)
+	unavailable := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		fault := cosmos.Fault{RetryAfter: time.Millisecond, Skip: rapid.IntRange(0, 3).Draw(rt, "skip")}
+		fault.Status = rapid.SampledFrom([]int{429, 449, 503, 500, 401, 403}).Draw(rt, "status")
+		if rapid.Bool().Draw(rt, "writes only") || fault.Status == 449 { // which only writes are answered with
+			fault.On = []cosmos.Operation{cosmos.Create, cosmos.Replace, cosmos.Upsert, cosmos.Delete, cosmos.Patch, cosmos.Batch}
+		}
+		if fault.Status == 449 {
+			fault.Count = 3 // a write that was lost is written again, for as long as it takes
+		}
+		defer r.cosmos.Inject(fault)()
+		for range 3 {
+			o := rapid.SampledFrom(c.operations).Draw(rt, "operation")
+			s, err := c.send(o, c.known.draw(rt, o))
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if s.status == http.StatusServiceUnavailable {
+				unavailable++
+			}
+		}
+	})
+	if unavailable == 0 {
+		t.Error("nothing was unavailable")
+	}
+	t.Logf("%d of the answers were 503", unavailable)
+}
