@@ -1,6 +1,8 @@
 package adminhttp_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -68,41 +71,80 @@ func address(method uint8, path, query, header string) *http.Request {
 	return q
 }
 
+// filters are the fields of items that a parameter of a list has to match, and how.
+var filters = map[string]struct {
+	field string
+	match func(got, want string) bool
+}{
+	"status":  {"status", strings.EqualFold},
+	"runbook": {"runbookName", func(got, want string) bool { return got == want }},
+	"phase":   {"phaseName", func(got, want string) bool { return got == want }},
+	"member":  {"memberId", func(got, want string) bool { return got == want }},
+	"action":  {"action", func(got, want string) bool { return got == want }},
+	"by":      {"by", func(got, want string) bool { return got == want }},
+	"topic":   {"topic", strings.EqualFold},
+	"from":    {"at", func(got, want string) bool { return !instant(got).Before(instant(want)) }},
+	"to":      {"at", func(got, want string) bool { return instant(got).Before(instant(want)) }},
+}
+
+func instant(s string) time.Time {
+	t, _ := time.Parse(time.RFC3339, s)
+	return t
+}
+
+// searched is the field of a list's items that search is about.
+var searched = map[string]string{"batches": "runbookName", "members": "memberKey", "steps": "memberKey", "runbooks": "name"}
+
 // obeyed holds an answer against what its address asks for.
 func obeyed(u *url.URL, body []byte) error {
-	list := struct {
-		Items []struct {
-			Status, RunbookName, PhaseName, Action, Topic string
-			MemberID                                      int
-		}
-	}{}
-	segments := strings.Split(strings.TrimPrefix(u.Path, "/api/"), "/")
-	kind := segments[len(segments)-1]
-	switch {
-	case kind == "batches" && len(segments) == 1, kind == "runbooks" && len(segments) == 1:
-	case len(segments) == 3 && segments[0] == "batches" && (kind == "members" || kind == "steps" || kind == "audit"):
-	default:
-		return nil // no list
+	kind := u.Path[strings.LastIndex(u.Path, "/")+1:]
+	values := u.Query()
+	if len(values) == 0 || kind == "report" || kind == "removals" {
+		return nil
 	}
-	if err := json.Unmarshal(body, &list); err != nil {
+	var list struct{ Items []map[string]any }
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&list); err != nil {
 		return err
 	}
-	values := u.Query()
 	if text := values.Get("limit"); text != "" {
 		if limit, err := strconv.Atoi(text); err != nil || len(list.Items) > limit {
 			return fmt.Errorf("%d items of at most %s", len(list.Items), text)
 		}
 	}
-	for _, i := range list.Items {
-		for name, got := range map[string]string{
-			"status": i.Status, "runbook": i.RunbookName, "phase": i.PhaseName, "action": i.Action, "member": strconv.Itoa(i.MemberID),
-		} {
-			if want := values.Get(name); want != "" && !strings.EqualFold(got, want) {
-				return fmt.Errorf("%s is %q, not the %q asked for", name, got, want)
+	for i, item := range list.Items {
+		for name, f := range filters {
+			if want := values.Get(name); want != "" && !f.match(fmt.Sprint(item[f.field]), want) {
+				return fmt.Errorf("%s is %q, not the %q asked for", f.field, item[f.field], want)
+			}
+		}
+		if prefix := values.Get("search"); !strings.HasPrefix(fmt.Sprint(item[searched[kind]]), prefix) {
+			return fmt.Errorf("%s is %q, which does not begin with %q", searched[kind], item[searched[kind]], prefix)
+		}
+		if by := values.Get("sort"); by != "" && i > 0 && kind != "steps" { // whose runs are sorted
+			field, descending := strings.CutPrefix(by, "-")
+			if n := order(list.Items[i-1][field], item[field]); n > 0 && !descending || n < 0 && descending {
+				return fmt.Errorf("not in the order of %s: %v before %v", by, list.Items[i-1][field], item[field])
 			}
 		}
 	}
 	return nil
+}
+
+// order compares values of one field as the store does: numbers by their size, texts by
+// their bytes. Times are compared as such.
+func order(a, b any) int {
+	x, y := fmt.Sprint(a), fmt.Sprint(b)
+	if _, number := a.(json.Number); number {
+		m, _ := strconv.Atoi(x)
+		n, _ := strconv.Atoi(y)
+		return cmp.Compare(m, n)
+	}
+	if t := instant(x); !t.IsZero() {
+		return t.Compare(instant(y))
+	}
+	return strings.Compare(x, y)
 }
 
 type querySeed struct {
@@ -121,7 +163,13 @@ func querySeeds(continuations []string) []querySeed {
 		{0, "batches", "limit=01&limit=1", ""},
 		{0, "batches", "continuationToken=%00", ""},
 		{0, "batches", "continuationToken=nonsense", "key-1"},
-		{0, "batches", "sort=-createdAt", ""},
+		{0, "batches", "sort=-memberCount", ""},
+		{0, "batches", "sort=detectedAt&search=mo", ""},
+		{0, "batches", "sort=--id", ""},
+		{0, "batches/1/members", "sort=-memberKey&search=u&limit=2", ""},
+		{0, "runbooks", "sort=-name&search=m", ""},
+		{0, "runbooks/moves/versions", "sort=version", ""},
+		{0, "runbooks/moves/audit", "by=avery@contoso&action=publish", ""},
 		{0, "batches/1", "", `W/"1"`},
 		{0, "batches/2147483648", "", ""},
 		{0, "batches/-1/members", "", ""},
@@ -141,7 +189,7 @@ func querySeeds(continuations []string) []querySeed {
 		{0, "messages/unprocessed", "topic=worker-results&status=open", ""},
 		{0, "messages/unprocessed/..", "", ""},
 		{0, "audit", "from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&by=avery", ""},
-		{0, "openapi.yaml", "x", ""},
+		{0, "openapi.json", "x", ""},
 		{0, "health", "", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
 		{1, "batches/2/members/1", "reason=left", ""},
 		{1, "runbooks/moves/versions/1", "reason=%F0%9F%98%80", ""},
