@@ -74,7 +74,7 @@ func TestNothingOfAFunctionOutlivesItsCall(t *testing.T) {
 	}{
 		{"answered", "", `echo '{"success":true}'`, ""},
 		{"failed", "", `exit 1`, custom.FailureProcess},
-		{"late", "timeout: 500ms", `wait`, catalog.FailureTimeout},
+		{"late", "timeout: 3s", `wait`, catalog.FailureTimeout},
 		{"too long an answer", "", `yes`, catalog.FailureInvalidResult},
 	} {
 		t.Run(tc.note, func(t *testing.T) {

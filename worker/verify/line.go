@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/Azure/go-amqp"
 
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -49,14 +50,18 @@ func (l *line) close() {
 	_ = l.waiting.Close(ctx)
 }
 
+// lifetime is when jobs that nobody took are no more: they ask for nothing that
+// anybody wants.
+const lifetime = 15 * time.Minute
+
 // send sends one body as several messages.
 func (l *line) send(ctx context.Context, body []byte, ids ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	for _, id := range ids {
-		contentType := "application/json"
+		contentType, ttl := "application/json", lifetime
 		if err := l.jobs.SendMessage(ctx, &azservicebus.Message{
-			Body: body, MessageID: &id, ContentType: &contentType,
+			Body: body, MessageID: &id, ContentType: &contentType, TimeToLive: &ttl,
 			ApplicationProperties: map[string]any{
 				message.PropertyWorkerID: l.config.WorkerID,
 				"traceparent":            "00-" + l.trace + "-00f067aa0ba902b7-01",
@@ -74,6 +79,10 @@ func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 	for ctx.Err() == nil {
 		messages, err := l.back.ReceiveMessages(ctx, 100, &azservicebus.ReceiveMessagesOptions{TimeAfterFirstMessage: time.Millisecond})
 		if err != nil {
+			var refused *amqp.Error
+			if errors.As(err, &refused) && refused.Condition == amqp.ErrCondNotFound {
+				err = errors.New("there is no such subscription")
+			}
 			stop(fmt.Errorf("receive from the subscription %s of %s: %w", l.config.Results, message.TopicWorkerResults, err))
 			return
 		}

@@ -217,7 +217,7 @@ func TestBreachesAreFound(t *testing.T) {
 			tc.wrong(w)
 			w.run(t)
 			c := config(t, server)
-			c.Timeout = time.Second
+			c.Timeout = 3 * time.Second
 			findings, err := verify.Run(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
@@ -291,7 +291,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	server := broker(t, true)
 	c := config(t, server)
 	c.Results = "none"
-	if _, err := verify.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the subscription none of worker-results") {
+	if _, err := verify.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the subscription none of worker-results: there is no such subscription") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := verify.Run(t.Context(), verify.Config{WorkerID: "w"}); err == nil {
