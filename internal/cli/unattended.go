@@ -157,14 +157,21 @@ func (u *unattended) findIdentity(ctx context.Context) error {
 	}
 	answer, err := u.web.Do(r)
 	if err == nil {
-		return answer.Body.Close() // a refusal, as the request lacks a header; somebody is there
+		_ = answer.Body.Close()
+		switch answer.StatusCode {
+		case http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			// A proxy says so: the service refuses this request as a bad one, for a
+			// header that it lacks.
+		default:
+			return nil
+		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return &exit{
 		status: ExitNotSignedIn, text: "this machine has no managed identity",
-		hint: "Run this on a machine in Azure that has one, or sign in otherwise: --auth azure-cli, client-certificate or device-code",
+		hint: "Run this on a machine in Azure that has one, with 169.254.169.254 in NO_PROXY where there is a proxy,\nor sign in otherwise: --auth azure-cli, client-certificate or device-code",
 	}
 }
 
