@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 )
 
 // settings are the app settings that the handler reads from its environment.
@@ -32,6 +34,11 @@ type settings struct {
 
 	caFile   string
 	logLevel slog.Level
+
+	// Of the admin API, and of one process of several: see package adminhttp.
+	apiRate  int // API_REQUESTS_PER_SECOND, of one caller
+	apiBurst int // API_REQUEST_BURST, of one caller
+	apiLong  int // API_LONG_REQUESTS, which are answered at once
 
 	// functionTimeout is the host's: past it the host kills this process.
 	functionTimeout time.Duration
@@ -60,6 +67,9 @@ func readSettings(lookup func(string) string) (settings, error) {
 		entraAudience:        lookup("AzureAd__Audience"),
 		caFile:               lookup("EXTRA_CA_FILE"),
 		logLevel:             r.level("LOG_LEVEL"),
+		apiRate:              r.count("API_REQUESTS_PER_SECOND", adminhttp.DefaultRate),
+		apiBurst:             r.count("API_REQUEST_BURST", adminhttp.DefaultBurst),
+		apiLong:              r.count("API_LONG_REQUESTS", adminhttp.DefaultLong),
 		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
 	}
 	s.clockOffset = r.offset("MATOOLKIT_CLOCK_OFFSET", s.cosmosKey != "")
@@ -157,6 +167,19 @@ func (r *reader) guids(name string) []string {
 		all = append(all, word)
 	}
 	return all
+}
+
+// count reads a number of 1 or more.
+func (r *reader) count(name string, otherwise int) int {
+	value := r.lookup(name)
+	if value == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > 1_000_000 {
+		r.wrong("%s is %q, not a number from 1 to 1000000", name, value)
+	}
+	return n
 }
 
 func (r *reader) level(name string) slog.Level {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"golang.org/x/time/rate"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	orchestratorevents "github.com/matoolkit/matoolkit/functions/orchestrator-events"
@@ -78,7 +79,10 @@ func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
 		Deadline: s.deadline(),
 		Log:      log,
 	})
-	api := adminhttp.New(adminhttp.Config{App: a, Verifier: verifier, Log: log})
+	api := adminhttp.New(adminhttp.Config{
+		App: a, Verifier: verifier, Log: log,
+		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,
+	})
 	return &wiring{handler: route(triggers, api), bus: sender}, nil
 }
 

@@ -7,6 +7,7 @@
 package adminhttp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/report"
@@ -79,6 +81,14 @@ type Config struct {
 
 	// MaxBody is the largest upload of members, in bytes; roster.MaxBytes when 0.
 	MaxBody int64
+
+	// Rate is how many requests a second one caller may send, Burst how many at once
+	// after a pause; DefaultRate and DefaultBurst when 0. rate.Inf is no limit.
+	Rate  rate.Limit
+	Burst int
+	// Long is how many reports, and how many previews of queries, are made at once;
+	// DefaultLong when 0.
+	Long int
 }
 
 // The limits of a request, apart from the upload of members.
@@ -94,7 +104,8 @@ const (
 
 type api struct {
 	Config
-	health healthCache
+	health  healthCache
+	buckets *buckets
 }
 
 // New makes the handler of everything under /api. It is safe for concurrent use.
@@ -108,7 +119,9 @@ func New(c Config) http.Handler {
 	if c.MaxBody == 0 {
 		c.MaxBody = roster.MaxBytes
 	}
-	a := &api{Config: c}
+	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
+	a := &api{Config: c, buckets: newBuckets(c.Rate, c.Burst)}
+	reports, previews, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), a.uploads()
 
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
@@ -119,7 +132,7 @@ func New(c Config) http.Handler {
 
 	r.GET("/api/health", query(), a.getHealth)
 
-	reader := r.Group("/api", a.signIn)
+	reader := r.Group("/api", a.signIn, a.throttle)
 	reader.GET("/openapi.json", query(), getDocument)
 	reader.GET("/runbooks", query("search", "sort", "limit", "continuationToken"), a.listRunbooks)
 	reader.GET("/runbooks/:name", query(), a.getRunbook)
@@ -127,13 +140,13 @@ func New(c Config) http.Handler {
 	reader.GET("/runbooks/:name/versions/:version", query(), a.getVersion)
 	reader.GET("/runbooks/:name/template", query(), a.getTemplate)
 	reader.GET("/runbooks/:name/automation", query(), a.getAutomation)
-	reader.POST("/runbooks/:name/query/preview", a.adminReads("the rows of a data source"), query(), a.previewQuery)
+	reader.POST("/runbooks/:name/query/preview", a.adminReads("the rows of a data source"), query(), previews, a.previewQuery)
 	reader.GET("/batches", query("status", "runbook", "search", "sort", "limit", "continuationToken"), a.listBatches)
 	reader.GET("/batches/:id", query(), a.getBatch)
 	reader.GET("/batches/:id/members", query("status", "search", "sort", "limit", "continuationToken"), a.listMembers)
 	reader.GET("/batches/:id/phases", query(), a.listPhases)
 	reader.GET("/batches/:id/steps", query("status", "phase", "member", "search", "sort", "limit", "continuationToken"), a.listSteps)
-	reader.GET("/batches/:id/report", query("format"), a.getReport)
+	reader.GET("/batches/:id/report", query("format"), reports, a.getReport)
 	reader.GET("/batches/:id/removals", query("limit", "continuationToken"), a.listRemovals)
 	reader.GET("/batches/:id/audit", query(trailParameters...), a.listBatchAudit)
 	reader.GET("/runbooks/:name/audit", query(trailParameters...), a.listRunbookAudit)
@@ -146,7 +159,7 @@ func New(c Config) http.Handler {
 	writer.POST("/runbooks", query("overdueBehavior", "rerunInit", "strict", "dryRun"), once, a.publishRunbook)
 	writer.DELETE("/runbooks/:name/versions/:version", query("reason"), a.deactivateVersion)
 	writer.PUT("/runbooks/:name/automation", query(), a.setAutomation)
-	writer.POST("/batches", query(), once, a.createBatch)
+	writer.POST("/batches", query(), uploads, once, a.createBatch)
 	writer.POST("/batches/:id/advance", query(), a.advanceBatch)
 	writer.POST("/batches/:id/cancel", query(), a.cancelBatch)
 	writer.POST("/batches/:id/pause", query(), steer(a.pauseBatch))
@@ -155,7 +168,7 @@ func New(c Config) http.Handler {
 	writer.POST("/batches/:id/retry", query(), a.retryFailed)
 	writer.POST("/batches/:id/steps/:stepId/skip", query(), a.skipStep)
 	writer.POST("/batches/:id/steps/:stepId/done", query(), a.markStepDone)
-	writer.POST("/batches/:id/members", query(), once, a.addMembers)
+	writer.POST("/batches/:id/members", query(), uploads, once, a.addMembers)
 	writer.DELETE("/batches/:id/members/:memberId", query("reason"), a.removeMember)
 	writer.POST("/batches/:id/removals/confirm", query(), a.confirmRemovals)
 	writer.POST("/batches/:id/removals/discard", query(), a.discardRemovals)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -251,5 +253,5 @@ func populated(f *testing.F) (http.Handler, []string) {
 	must(err)
 	members, err := a.Members(ctx, by, 1, app.ListOptions{Limit: 1})
 	must(err)
-	return adminhttp.New(adminhttp.Config{App: a, Verifier: tokens{}, Log: quiet}), []string{batches.Continuation, members.Continuation}
+	return adminhttp.New(adminhttp.Config{App: a, Verifier: tokens{}, Log: quiet, Rate: rate.Inf}), []string{batches.Continuation, members.Continuation}
 }

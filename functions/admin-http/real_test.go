@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"golang.org/x/time/rate"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -83,7 +84,7 @@ func newReal(t *testing.T) *real {
 		Getenv:  func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
 	}
 	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources})
-	api := httptest.NewServer(adminhttp.New(adminhttp.Config{App: r.app, Verifier: verifier, Log: quiet}))
+	api := httptest.NewServer(adminhttp.New(adminhttp.Config{App: r.app, Verifier: verifier, Log: quiet, Rate: rate.Inf}))
 	t.Cleanup(api.Close)
 	r.url = api.URL
 	return r

@@ -295,6 +295,19 @@ func TestRetryAfterIsHeededWithinReason(t *testing.T) {
 	}
 }
 
+// A request that was one too many was not carried out: it is sent again, whatever it does.
+func TestTooManyRequestsAreWaitedOut(t *testing.T) {
+	t.Parallel()
+	s, _ := server(t, answer(429, "application/problem+json", `{"error":"too_many_requests"}`, "Retry-After", "2"), answer(202, "application/json", "{}"))
+	c, waits := client(t, s.URL)
+	if _, err := c.RetryFailed(t.Context(), 1, app.Selection{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if want := []time.Duration{2 * time.Second}; !reflect.DeepEqual(*waits, want) {
+		t.Errorf("waits %v, want %v", *waits, want)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

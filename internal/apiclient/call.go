@@ -58,7 +58,7 @@ func (c *Client) do(ctx context.Context, k call) ([]byte, string, error) {
 			return body, media, nil
 		}
 		var e *Error
-		again := errors.As(err, &e) && e.Temporary() && (k.repeatable || notSent(err)) && !errors.Is(err, errBrokenOff)
+		again := errors.As(err, &e) && e.Temporary() && (k.repeatable || notSent(err) || e.Status == http.StatusTooManyRequests) && !errors.Is(err, errBrokenOff)
 		if !again || attempt == attempts || ctx.Err() != nil {
 			return nil, "", err
 		}

@@ -1,0 +1,105 @@
+package adminhttp
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+)
+
+// The limits of how much is asked at once. They are those of one process, of which there
+// are several under load.
+const (
+	DefaultRate  = 50  // requests a second of one caller
+	DefaultBurst = 200 // requests of one caller at once, after a pause
+	DefaultLong  = 8   // reports, and previews, that are being made at once
+
+	maxCallers   = 10_000    // who are told apart; the one who was away longest begins anew
+	maxUploads   = 256 << 20 // bytes of the uploads that are being read at once
+	leastUpload  = 1 << 20   // bytes that the smallest upload counts for
+	waitForARoom = 2         // seconds that a caller is asked to wait where others are at it
+)
+
+const errTooMany = "too_many_requests"
+
+// buckets hold how many requests each caller may still send.
+type buckets struct {
+	limit rate.Limit
+	burst int
+	by    *lru.Cache[string, *rate.Limiter]
+}
+
+func newBuckets(limit rate.Limit, burst int) *buckets {
+	by, err := lru.New[string, *rate.Limiter](maxCallers)
+	if err != nil { // only of a size below 1
+		panic(err)
+	}
+	return &buckets{limit: limit, burst: burst, by: by}
+}
+
+// take takes a request out of a caller's bucket. Where that is empty, it tells how long
+// the caller has to wait.
+func (b *buckets) take(caller string, now time.Time) (time.Duration, bool) {
+	fresh := rate.NewLimiter(b.limit, b.burst)
+	bucket, there, _ := b.by.PeekOrAdd(caller, fresh)
+	if there {
+		b.by.Get(caller) // it was used
+	} else {
+		bucket = fresh
+	}
+	r := bucket.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait, wait == 0
+}
+
+// throttle lets a request pass only if its caller has not sent too many.
+func (a *api) throttle(c *gin.Context) {
+	if wait, ok := a.buckets.take(callerOf(c).Name, a.Now()); !ok {
+		tooMany(c, int(math.Ceil(wait.Seconds())), "%s sends too many requests; %g a second are taken", callerOf(c).Name, float64(a.Rate))
+	}
+}
+
+// atOnce makes what lets only so many requests that take long be carried out at once.
+func atOnce(n int, what string) gin.HandlerFunc {
+	rooms := semaphore.NewWeighted(int64(n))
+	return func(c *gin.Context) {
+		if !rooms.TryAcquire(1) {
+			tooMany(c, waitForARoom, "%d %s are being made already; wait for one of them", n, what)
+			return
+		}
+		defer rooms.Release(1)
+		c.Next()
+	}
+}
+
+// uploads makes what lets uploads be read only as long as they fit into memory together:
+// few large files, or many small ones. One that does not say how large it is counts as
+// the largest.
+func (a *api) uploads() gin.HandlerFunc {
+	rooms := semaphore.NewWeighted(maxUploads)
+	return func(c *gin.Context) {
+		size := max(c.Request.ContentLength, leastUpload)
+		if c.Request.ContentLength < 0 || size > a.MaxBody {
+			size = min(max(a.MaxBody, leastUpload), maxUploads)
+		}
+		if !rooms.TryAcquire(size) {
+			tooMany(c, waitForARoom, "other files are being read; wait for one of them")
+			return
+		}
+		defer rooms.Release(size)
+		c.Next()
+	}
+}
+
+func tooMany(c *gin.Context, seconds int, format string, args ...any) {
+	c.Header("Retry-After", strconv.Itoa(max(seconds, 1)))
+	refuse(c, http.StatusTooManyRequests, errTooMany, format, args...)
+}

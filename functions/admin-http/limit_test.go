@@ -1,0 +1,135 @@
+package adminhttp_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/report"
+)
+
+// A caller who sends too many requests is told for how long to wait, and is heard then.
+// Others are heard all the while.
+func TestTooManyRequestsOfOneCaller(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f := &fixture{app: &recorder{}}
+	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }, Rate: 0.5, Burst: 3})
+	list := request{"GET", "/api/batches", "reader", "", ""}
+	for i := range 3 {
+		if w := f.send(list); w.Code != http.StatusOK {
+			t.Fatalf("request %d: %d", i+1, w.Code)
+		}
+	}
+	for range 5 { // what is refused takes nothing
+		w := f.send(list)
+		if p := problem(t, w); w.Code != http.StatusTooManyRequests || p.Error != "too_many_requests" || w.Header().Get("Retry-After") != "2" {
+			t.Fatalf("%d, Retry-After %q: %+v", w.Code, w.Header().Get("Retry-After"), p)
+		}
+	}
+	if w := f.send(request{"GET", "/api/batches", "admin", "", ""}); w.Code != http.StatusOK {
+		t.Errorf("another caller: %d", w.Code)
+	}
+	if w := f.send(request{"GET", "/api/health", "", "", ""}); w.Code == http.StatusTooManyRequests {
+		t.Errorf("health: %d", w.Code)
+	}
+	now = now.Add(2 * time.Second)
+	if w := f.send(list); w.Code != http.StatusOK {
+		t.Errorf("after the wait: %d", w.Code)
+	}
+	if w := f.send(list); w.Code != http.StatusTooManyRequests {
+		t.Errorf("and again: %d", w.Code)
+	}
+}
+
+// slow is an App whose reports take until they are let go.
+type slow struct {
+	*recorder
+	begun chan struct{}
+	let   chan struct{}
+}
+
+func (s *slow) Report(context.Context, app.Caller, int, report.Format) (app.Report, error) {
+	s.begun <- struct{}{}
+	<-s.let
+	return app.Report{}, &app.Error{Code: app.CodeNotFound, Message: "there is no batch 7"}
+}
+
+// Of the requests that take long only so many are carried out at once.
+func TestTooManyLongRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &slow{&recorder{}, make(chan struct{}), make(chan struct{})}
+	f := &fixture{handler: adminhttp.New(adminhttp.Config{App: s, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), Long: 2})}
+	ask := request{"GET", "/api/batches/7/report", "reader", "", ""}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			if w := f.send(ask); w.Code != http.StatusNotFound {
+				t.Errorf("a report that had room: %d", w.Code)
+			}
+		})
+		<-s.begun
+	}
+	w := f.send(ask)
+	if p := problem(t, w); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(p.Detail, "2 reports are being made already") {
+		t.Errorf("%d: %+v", w.Code, p)
+	}
+	if w := f.send(request{"GET", "/api/batches/7", "reader", "", ""}); w.Code != http.StatusOK {
+		t.Errorf("another request: %d", w.Code)
+	}
+	close(s.let)
+	all.Wait()
+	go func() { <-s.begun }()
+	if w := f.send(ask); w.Code != http.StatusNotFound {
+		t.Errorf("a report afterwards: %d", w.Code)
+	}
+}
+
+// Uploads are read only as long as they fit into memory together.
+func TestTooManyUploadsAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture()
+	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), MaxBody: 200 << 20})
+	media, body := form(t, "file", "Key\n1\n")
+	upload := func(body io.Reader, length int64) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "/api/batches/7/members", body)
+		r.ContentLength = length
+		r.Header.Set("Authorization", "Bearer admin")
+		r.Header.Set("Content-Type", media)
+		w := httptest.NewRecorder()
+		f.handler.ServeHTTP(w, r)
+		return w
+	}
+	sending, sent := io.Pipe()
+	var all sync.WaitGroup
+	all.Go(func() {
+		if w := upload(sending, -1); w.Code >= 300 { // it does not say how large it is
+			t.Errorf("the large upload: %d %s", w.Code, w.Body)
+		}
+	})
+	if _, err := io.WriteString(sent, body[:10]); err != nil { // it is being read
+		t.Fatal(err)
+	}
+	if w := upload(strings.NewReader(body), 100<<20); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("another large one: %d", w.Code)
+	}
+	if w := upload(strings.NewReader(body), int64(len(body))); w.Code >= 300 {
+		t.Errorf("a small one: %d %s", w.Code, w.Body)
+	}
+	if _, err := io.WriteString(sent, body[10:]); err != nil {
+		t.Fatal(err)
+	}
+	_ = sent.Close()
+	all.Wait()
+	if w := upload(strings.NewReader(body), 100<<20); w.Code >= 300 {
+		t.Errorf("a large one afterwards: %d %s", w.Code, w.Body)
+	}
+}
