@@ -32,6 +32,7 @@ type manifest struct {
 	timeout     time.Duration
 	environment []string // names
 	argv        []string // the first is a path that is safe to run
+	script      bool     // of PowerShell
 }
 
 var (
@@ -235,6 +236,7 @@ func (m *manifest) execute(root, command, script *yaml.Node, dir string, config 
 			m.fault(script, "%s: %w", name, err)
 			return
 		}
+		m.script = true
 		m.argv = []string{powerShell, "-NoProfile", "-NonInteractive", "-File", path}
 		if config.Getenv == nil {
 			return

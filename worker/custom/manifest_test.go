@@ -241,21 +241,27 @@ func TestDeclarationsAreReadWhereTheyCannotRun(t *testing.T) {
 	}
 }
 
-// What stands in for pwsh says how it was called.
+// What stands in for pwsh warns, as modules do, and says how it was called.
 func TestScriptsRunThroughPowerShell(t *testing.T) {
 	t.Parallel()
 	d, image := newDirectory(t), newDirectory(t)
-	image.write(t, "pwsh", "755", "#!/bin/sh\nprintf '{\"success\":true,\"result\":{\"Args\":\"%s\",\"Parameters\":%s}}' \"$*\" \"$(/bin/cat)\"\n")
+	image.write(t, "pwsh", "755", "#!/bin/sh\necho 'WARNING: the key s3cret-key is old'; echo; echo more\nprintf '{\"success\":true,\"result\":{\"Args\":\"%s\",\"Parameters\":%s}}' \"$*\" \"$(/bin/cat)\"\n")
 	d.write(t, "do.ps1", "644", "exit\n")
-	d.write(t, "do.yaml", "644", head+"script: do.ps1\nparams: [{name: A, description: x}]\n")
-	_, c := d.load(t, environment("PATH", ":relative:/nowhere:"+image.path))
-	got, failure := call(t, c, `{"a":"b"}`)
+	d.write(t, "do.yaml", "644", head+"script: do.ps1\nparams: [{name: A, description: x}]\nenvironment: [KEY]\n")
+	_, c := d.load(t, environment("PATH", ":relative:/nowhere:"+image.path, "KEY", "s3cret-key"))
+	log := &records{}
+	got, failure := callWith(t, withLog(t.Context(), log), c, `{"a":"b"}`)
+	for _, line := range []string{"WARNING: the key [blanked] is old", "more"} {
+		if want := `"msg":"standard output","JobId":"step-7-attempt-1","Line":"` + line + `"`; !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, log)
+		}
+	}
 	path, err := filepath.EvalSymlinks(d.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := `{"Args":"-NoProfile -NonInteractive -File ` + filepath.Join(path, "do.ps1") + `","Parameters":{"function":"Do","parameters":{"A":"b"},`
-	if failure != nil || !strings.HasPrefix(got, want) {
+	if failure != nil || !strings.HasPrefix(got, want) || strings.Count(log.String(), "Line") != 2 {
 		t.Fatalf("got  %s, %v\nwant %s", got, failure, want)
 	}
 }

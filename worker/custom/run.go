@@ -1,6 +1,7 @@
 package custom
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,12 +40,13 @@ type program struct {
 	dir         string
 	environment []string // NAME=value
 	secrets     []string // values that are blanked in what the process says
+	script      bool     // of PowerShell
 	timeout     time.Duration
 	set         *Set
 }
 
 func (m *manifest) program(root string, config Config, set *Set) *program {
-	p := &program{declared: m.declared, argv: m.argv, dir: root, timeout: m.timeout, set: set}
+	p := &program{declared: m.declared, argv: m.argv, dir: root, script: m.script, timeout: m.timeout, set: set}
 	for _, name := range always {
 		if value := config.Getenv(name); value != "" {
 			p.environment = append(p.environment, name+"="+value)
@@ -94,7 +96,7 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 	defer cancel(nil)
 	late := time.AfterFunc(p.timeout, func() { cancel(errLate) })
 	defer late.Stop()
-	said, err := p.process(limited, cancel, question, func(r io.Reader) { copyLines(job.Log, r, blank) })
+	said, err := p.process(limited, cancel, question, func(r io.Reader) { copyLines(job.Log, standardError, r, blank) })
 	switch reason := context.Cause(limited); {
 	case errors.Is(reason, errTooLong):
 		return nil, p.failure(catalog.FailureInvalidResult, fmt.Sprintf("it answered more than %d bytes and was ended", MaxAnswer))
@@ -104,7 +106,21 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 	case errors.Is(reason, errLate):
 		return nil, p.failure(catalog.FailureTimeout, fmt.Sprintf("it did not finish within %s and was ended", p.timeout))
 	}
+	if p.script {
+		var before []byte
+		before, said = lastLine(said)
+		copyLines(job.Log, standardOutput, bytes.NewReader(before), blank)
+	}
 	return p.answer(said, err, blank)
+}
+
+// lastLine splits off the last line that is not empty. PowerShell writes warnings to
+// standard output, also those of modules that a script has no hold on, so of a script
+// only this line is the answer.
+func lastLine(said []byte) (before, last []byte) {
+	said = bytes.TrimSpace(said)
+	at := bytes.LastIndexByte(said, '\n') + 1
+	return said[:at], said[at:]
 }
 
 // process starts the process and returns what it wrote to standard output, and

@@ -16,9 +16,15 @@ const (
 	maxLines = 1000    // further ones are only counted
 )
 
-// copyLines logs what a process writes to standard error, a record for each line,
-// and reads on beyond the bounds so that the process is not held up.
-func copyLines(log *slog.Logger, from io.Reader, blank *strings.Replacer) {
+// What records of a function's lines are called, by where it wrote them.
+const (
+	standardError  = "standard error"
+	standardOutput = "standard output"
+)
+
+// copyLines logs what a process writes, a record for each line, and reads on beyond
+// the bounds so that the process is not held up.
+func copyLines(log *slog.Logger, where string, from io.Reader, blank *strings.Replacer) {
 	// The buffer is larger than what is kept, so that a value to be blanked is not
 	// cut in two where the line is.
 	lines := bufio.NewReaderSize(from, 16*maxLine)
@@ -26,7 +32,7 @@ func copyLines(log *slog.Logger, from io.Reader, blank *strings.Replacer) {
 		line, more, err := lines.ReadLine()
 		if err != nil {
 			if n > maxLines {
-				log.Warn("the function wrote too much to standard error: the rest is left out", "Lines", n-maxLines)
+				log.Warn("the function wrote too much to "+where+": the rest is left out", "Lines", n-maxLines)
 			}
 			return
 		}
@@ -38,7 +44,7 @@ func copyLines(log *slog.Logger, from io.Reader, blank *strings.Replacer) {
 			text = strings.ToValidUTF8(text[:maxLine], "") + "…"
 		}
 		if n < maxLines && strings.TrimSpace(text) != "" {
-			log.Info("standard error", "Line", text)
+			log.Info(where, "Line", text)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func repeats(ctx context.Context, v *verifier) (string, error) {
 			return "", breachf("a repeated job was answered otherwise: %s; at first: %s", r.said(), results[0].said())
 		}
 	}
-	return fmt.Sprintf("3 deliveries, %d results that came through", len(results)), nil
+	return fmt.Sprintf("3 deliveries, results that came through: %d", len(results)), nil
 }
 
 func many(ctx context.Context, v *verifier) (string, error) {
