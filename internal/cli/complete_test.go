@@ -60,6 +60,7 @@ func TestCompletion(t *testing.T) {
 		{"runbook", "publish", "moves.yaml", "--overdue", ""},
 		{"config", "set", "api"},
 		{"completion", ""},
+		{"audit", "list", "--action", "read"},
 		{"batch", "list", "--output", ""},
 	} {
 		out, _, status := s.run(append([]string{"__complete"}, typed...)...)
