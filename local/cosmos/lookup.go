@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
@@ -20,12 +22,51 @@ const (
 	learnScanned = 1000 // documents a page looks at before an index is worth it
 	learnFactor  = 10   // and how many it looks at for each that it keeps
 	maxLookups   = 8    // every index makes every write dearer
+	maxSorted    = 6    // and so does one that is in the order of a path
 )
 
 // lookup is an index over a partition's documents by the values at some paths.
 type lookup struct {
 	name  string
 	paths []string // as SQLite writes them: $.a.b
+
+	// sorted is a path by whose values the documents that are equal at paths are in
+	// order, and those of one value by id; empty where they are in the order of ids.
+	sorted string
+}
+
+// rank and value are the SQL expressions by which documents are in the order of a path:
+// the type of what is there, as ORDER BY orders them, and the value within it.
+func rank(path string) string {
+	return "CASE json_type(CAST(body AS TEXT), '" + path + "') WHEN 'null' THEN 1 WHEN 'false' THEN 2 WHEN 'true' THEN 3 " +
+		"WHEN 'integer' THEN 4 WHEN 'real' THEN 4 WHEN 'text' THEN 5 WHEN 'array' THEN 6 WHEN 'object' THEN 7 ELSE 0 END"
+}
+
+func value(path string) string { return "ifnull(" + extract(path) + ", 0)" }
+
+const rankOfText = 5
+
+// place gives the rank and the value of a sort key, for keys of which SQLite surely has
+// the same.
+func place(key document.Value) (rank int, value any, ok bool) {
+	switch key.Kind {
+	case document.Undefined:
+		return 0, 0, true
+	case document.Null:
+		return 1, 0, true
+	case document.Boolean:
+		if key.Bool {
+			return 3, 1, true
+		}
+		return 2, 0, true
+	case document.Number:
+		value, ok = sqlValue(key)
+		return 4, value, ok
+	case document.String:
+		value, ok = sqlValue(key)
+		return rankOfText, value, ok
+	}
+	return 0, nil, false
 }
 
 const lookupSchema = `CREATE TABLE IF NOT EXISTS lookups (name TEXT PRIMARY KEY, paths TEXT NOT NULL)`
@@ -41,7 +82,7 @@ func narrowing(q *query.Query) map[string]any {
 	values := map[string]any{}
 	for _, e := range q.Equalities() {
 		if value, ok := sqlValue(e.Value); ok && plain(e.Path) && !slices.Equal(e.Path, []string{"id"}) {
-			values["$."+strings.Join(e.Path, ".")] = value
+			values[jsonPath(e.Path)] = value
 		}
 	}
 	return values
@@ -77,7 +118,7 @@ func sqlValue(v document.Value) (any, bool) {
 func (st *store) lookupFor(values map[string]any) *lookup {
 	var best *lookup
 	for _, l := range *st.lookups.Load() {
-		serves := true
+		serves := l.sorted == ""
 		for _, path := range l.paths {
 			_, compared := values[path]
 			serves = serves && compared
@@ -87,6 +128,63 @@ func (st *store) lookupFor(values map[string]any) *lookup {
 		}
 	}
 	return best
+}
+
+// sortedFor picks the index in the order of a path that uses the most comparisons of a
+// query.
+func (st *store) sortedFor(values map[string]any, path string) *lookup {
+	var best *lookup
+	for _, l := range *st.lookups.Load() {
+		serves := l.sorted == path
+		for _, path := range l.paths {
+			_, compared := values[path]
+			serves = serves && compared
+		}
+		if serves && (best == nil || len(l.paths) > len(best.paths)) {
+			best = l
+		}
+	}
+	return best
+}
+
+// sortPath is the one path that a query is sorted by, where an index can be in its order.
+func sortPath(q *query.Query) string {
+	if order := q.Order(); len(order) == 1 && plain(order[0].Path) && order[0].Path[0] != "id" {
+		return jsonPath(order[0].Path)
+	}
+	return ""
+}
+
+// prefixPath is a path that has to begin with a text for a query to select a document.
+func prefixPath(q *query.Query) string {
+	for _, path := range q.Prefixes() {
+		if plain(path) && path[0] != "id" {
+			return jsonPath(path)
+		}
+	}
+	return ""
+}
+
+func jsonPath(steps []string) string { return "$." + strings.Join(steps, ".") }
+
+func stepsOf(path string) []string { return strings.Split(strings.TrimPrefix(path, "$."), ".") }
+
+// behind is the least text that is greater than all that begin with a prefix; empty
+// where there is none.
+func behind(prefix string) string {
+	runes := []rune(prefix)
+	for len(runes) > 0 {
+		last := len(runes) - 1
+		if next := runes[last] + 1; next <= unicode.MaxRune {
+			if utf16.IsSurrogate(next) {
+				next = 0xE000
+			}
+			runes[last] = next
+			return string(runes)
+		}
+		runes = runes[:last]
+	}
+	return ""
 }
 
 // learn makes an index for a query that has just shown that it needs one.
@@ -99,6 +197,9 @@ func (st *store) learn(q *query.Query, scanned, selected int) error {
 		l.paths = append(l.paths, path)
 	}
 	slices.Sort(l.paths)
+	if l.sorted = sortPath(q); l.sorted == "" {
+		l.sorted = prefixPath(q)
+	}
 	if len(l.paths) == 0 || !st.lacks(l) {
 		return nil
 	}
@@ -111,10 +212,15 @@ func (st *store) learn(q *query.Query, scanned, selected int) error {
 		for i, path := range l.paths {
 			columns[i] = extract(path)
 		}
+		stored := slices.Clone(l.paths)
+		if l.sorted != "" {
+			columns = append(columns, rank(l.sorted), value(l.sorted))
+			stored = append(stored, "^"+l.sorted)
+		}
 		if _, err := g.tx.Exec(fmt.Sprintf(`CREATE INDEX %s ON items (container, pk, %s, id)`, l.name, strings.Join(columns, ", "))); err != nil {
 			return nil, err
 		}
-		if _, err := g.tx.Exec(`INSERT INTO lookups (name, paths) VALUES (?, ?)`, l.name, strings.Join(l.paths, " ")); err != nil {
+		if _, err := g.tx.Exec(`INSERT INTO lookups (name, paths) VALUES (?, ?)`, l.name, strings.Join(stored, " ")); err != nil {
 			return nil, err
 		}
 		all := append(slices.Clone(*st.lookups.Load()), l)
@@ -124,8 +230,19 @@ func (st *store) learn(q *query.Query, scanned, selected int) error {
 
 // lacks says whether an index is neither there nor one too many.
 func (st *store) lacks(l *lookup) bool {
-	all := *st.lookups.Load()
-	return len(all) < maxLookups && !slices.ContainsFunc(all, func(have *lookup) bool { return slices.Equal(have.paths, l.paths) })
+	most, n := maxLookups, 0
+	if l.sorted != "" {
+		most = maxSorted
+	}
+	for _, have := range *st.lookups.Load() {
+		if (have.sorted == "") == (l.sorted == "") {
+			n++
+		}
+		if have.sorted == l.sorted && slices.Equal(have.paths, l.paths) {
+			return false
+		}
+	}
+	return n < most
 }
 
 func (st *store) loadLookups() error {
@@ -140,7 +257,13 @@ func (st *store) loadLookups() error {
 		if err := rows.Scan(&l.name, &paths); err != nil {
 			return err
 		}
-		l.paths = strings.Fields(paths)
+		for _, path := range strings.Fields(paths) {
+			if sorted, ok := strings.CutPrefix(path, "^"); ok {
+				l.sorted = sorted
+			} else {
+				l.paths = append(l.paths, path)
+			}
+		}
 		all = append(all, l)
 	}
 	st.lookups.Store(&all)

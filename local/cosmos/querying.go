@@ -120,9 +120,14 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 	case q.Counts():
 		err = s.store.count(ctx, q, c, pk, p)
 	case len(q.Order()) > 0 && !byID(q):
+		if how, ok := s.store.sorted(q, pk, from); ok {
+			err = s.store.streamed(ctx, q, c, p, from, how)
+			break
+		}
 		err = s.store.ordered(ctx, q, c, pk, p, from)
+		p.kept = min(p.kept, p.count) // an index in this order would not have had to look at more
 	default:
-		err = s.store.streamed(ctx, q, c, pk, p, from)
+		err = s.store.streamed(ctx, q, c, p, from, s.store.byID(q, pk, from))
 	}
 	if err == nil && pk != "" {
 		err = s.store.learn(q, p.scanned, p.kept)
@@ -205,41 +210,122 @@ func (c *container) allows(q *query.Query, pk string, crossPartition bool) error
 	return c.indexes(q.Order())
 }
 
-// byID says whether ORDER BY asks for the order in which scan reads anyway.
+// byID says whether ORDER BY asks for the order of ids, in which documents are read anyway.
 func byID(q *query.Query) bool {
 	order := q.Order()
-	return len(order) == 1 && !order[0].Descending && slices.Equal(order[0].Path, []string{"id"})
+	return len(order) == 1 && slices.Equal(order[0].Path, []string{"id"})
 }
 
-// scan visits the documents a query may select, in the order of partition key
-// and id, behind the given position, until visit returns false. It reads one
-// partition when pk is known, and of that only what an index and the ids in
-// WHERE leave.
-func (st *store) scan(ctx context.Context, q *query.Query, c *container, pk string, from continuation, visit func(pk, id string, doc []byte) bool) error {
-	const columns = `SELECT pk, id, seq, version, ts, body FROM items`
-	statement, args := columns+` WHERE container = ? AND (pk, id) > (?, ?)`, []any{c.number, from.PK, from.ID}
-	prefix := ""
-	if pk != "" {
-		statement, args = columns, []any{c.number, pk, from.ID}
-		narrow := ""
-		values := narrowing(q)
-		if l := st.lookupFor(values); l != nil {
-			statement += ` INDEXED BY ` + l.name
-			for _, path := range l.paths {
-				narrow += ` AND ` + extract(path) + ` = ?`
-				args = append(args, values[path])
-			}
+// way is how documents are come to: by which index, from where, and in which order.
+type way struct {
+	index string // INDEXED BY, or nothing
+	where string
+	args  []any
+	order string
+}
+
+// byID is the way in the order of partition key and id, behind the position that a page
+// ended at. In one partition it leaves out what an index and the ids in WHERE do.
+func (st *store) byID(q *query.Query, pk string, from continuation) way {
+	if pk == "" {
+		return way{where: ` AND (pk, id) > (?, ?)`, args: []any{from.PK, from.ID}, order: `pk, id`}
+	}
+	w := way{where: ` AND pk = ?`, args: []any{pk}, order: `id`}
+	switch order := q.Order(); {
+	case len(order) == 1 && order[0].Descending:
+		w.order = `id DESC`
+		if from.ID != "" {
+			w.where, w.args = w.where+` AND id < ?`, append(w.args, from.ID)
 		}
-		statement += ` WHERE container = ? AND pk = ? AND id > ?` + narrow
-		if id, ok := q.EqualTo([]string{"id"}); ok && id.Kind == document.String {
-			statement, args = statement+` AND id = ?`, append(args, id.Text)
-		} else if prefix = q.Prefix([]string{"id"}); prefix != "" {
-			statement, args = statement+` AND id >= ?`, append(args, prefix)
+	default:
+		w.where, w.args = w.where+` AND id > ?`, append(w.args, from.ID)
+	}
+	values := narrowing(q)
+	if path := prefixPath(q); path != "" {
+		if l := st.sortedFor(values, path); l != nil {
+			w.narrow(l, values)
+			w.beginning(path, q.Prefix(stepsOf(path)))
 		}
 	}
+	if w.index == "" {
+		if l := st.lookupFor(values); l != nil {
+			w.narrow(l, values)
+		}
+	}
+	if id, ok := q.EqualTo([]string{"id"}); ok && id.Kind == document.String {
+		w.where, w.args = w.where+` AND id = ?`, append(w.args, id.Text)
+	} else if prefix := q.Prefix([]string{"id"}); prefix != "" {
+		w.where, w.args = w.where+` AND id >= ?`, append(w.args, prefix)
+		if end := behind(prefix); end != "" {
+			w.where, w.args = w.where+` AND id < ?`, append(w.args, end)
+		}
+	}
+	return w
+}
+
+// sorted is the way in the order of the one path that ORDER BY names, where an index has
+// it: then a page costs what it gives, as it does at the service.
+func (st *store) sorted(q *query.Query, pk string, from continuation) (way, bool) {
+	path := sortPath(q)
+	if pk == "" || path == "" {
+		return way{}, false
+	}
+	values := narrowing(q)
+	l := st.sortedFor(values, path)
+	after, err := parseKeys(from.Keys)
+	if l == nil || err != nil || len(after) > 1 {
+		return way{}, false
+	}
+	descending := q.Order()[0].Descending
+	w := way{where: ` AND pk = ?`, args: []any{pk}, order: rank(path) + `, ` + value(path) + `, id`}
+	if descending { // those of one value are in the order of ids all the same
+		w.order = rank(path) + ` DESC, ` + value(path) + ` DESC, id`
+	}
+	w.narrow(l, values)
+	if prefix := q.Prefix(stepsOf(path)); prefix != "" {
+		w.beginning(path, prefix)
+	}
+	if len(after) == 1 {
+		r, v, ok := place(after[0])
+		if !ok {
+			return way{}, false
+		}
+		key := `(` + rank(path) + `, ` + value(path)
+		if descending {
+			w.where += ` AND ` + key + `) <= (?, ?) AND NOT (` + key + `) = (?, ?) AND id <= ?)`
+			w.args = append(w.args, r, v, r, v, from.ID)
+		} else {
+			w.where += ` AND ` + key + `, id) > (?, ?, ?)`
+			w.args = append(w.args, r, v, from.ID)
+		}
+	}
+	return w, true
+}
+
+// beginning leaves out what does not begin with a prefix at a path.
+func (w *way) beginning(path, prefix string) {
+	w.where += ` AND ` + rank(path) + ` = ? AND ` + value(path) + ` >= ?`
+	w.args = append(w.args, rankOfText, prefix)
+	if end := behind(prefix); end != "" {
+		w.where, w.args = w.where+` AND `+value(path)+` < ?`, append(w.args, end)
+	}
+}
+
+func (w *way) narrow(l *lookup, values map[string]any) {
+	w.index = ` INDEXED BY ` + l.name
+	for _, path := range l.paths {
+		w.where += ` AND ` + extract(path) + ` = ?`
+		w.args = append(w.args, values[path])
+	}
+}
+
+// scan visits the documents that a query may select, in the order of the way, until visit
+// returns false.
+func (st *store) scan(ctx context.Context, c *container, how way, visit func(pk, id string, doc []byte) bool) error {
+	statement := `SELECT pk, id, seq, version, ts, body FROM items` + how.index + ` WHERE container = ?` + how.where + ` ORDER BY ` + how.order
 	// The context is looked at here and not in the driver, which might give up
 	// the connection: in memory, the data would go with it.
-	rows, err := st.reads.QueryContext(context.WithoutCancel(ctx), statement+` ORDER BY pk, id`, args...)
+	rows, err := st.reads.QueryContext(context.WithoutCancel(ctx), statement, append([]any{c.number}, how.args...)...)
 	if err != nil {
 		return err
 	}
@@ -250,9 +336,6 @@ func (st *store) scan(ctx context.Context, q *query.Query, c *container, pk stri
 		var pk, id string
 		if err := rows.Scan(&pk, &id, &it.seq, &it.version, &it.ts, &it.body); err != nil {
 			return err
-		}
-		if !strings.HasPrefix(id, prefix) {
-			return nil
 		}
 		doc = it.append(doc[:0])
 		if !visit(pk, id, doc) {
@@ -265,12 +348,12 @@ func (st *store) scan(ctx context.Context, q *query.Query, c *container, pk stri
 	return rows.Err()
 }
 
-// streamed answers a query without ORDER BY: the page ends when it is full,
-// or after many documents, even if that leaves it empty.
-func (st *store) streamed(ctx context.Context, q *query.Query, c *container, pk string, p *page, at continuation) error {
+// streamed answers a query whose documents are read in its order: the page ends when it
+// is full, or after many documents, even if that leaves it empty.
+func (st *store) streamed(ctx context.Context, q *query.Query, c *container, p *page, at continuation, how way) error {
 	skip, take := q.Window()
 	more := false
-	err := st.scan(ctx, q, c, pk, at, func(pk, id string, doc []byte) bool {
+	err := st.scan(ctx, c, how, func(pk, id string, doc []byte) bool {
 		if take >= 0 && at.Taken >= take {
 			return false
 		}
@@ -280,6 +363,9 @@ func (st *store) streamed(ctx context.Context, q *query.Query, c *container, pk 
 		}
 		p.scanned++
 		at.PK, at.ID = pk, id
+		if len(q.Order()) > 0 && !byID(q) {
+			at.Keys = encodeKeys(q.SortKeys(doc))
+		}
 		if !q.Matches(doc) {
 			return true
 		}
@@ -301,7 +387,7 @@ func (st *store) streamed(ctx context.Context, q *query.Query, c *container, pk 
 // count answers SELECT VALUE COUNT in one page.
 func (st *store) count(ctx context.Context, q *query.Query, c *container, pk string, p *page) error {
 	n := 0
-	err := st.scan(ctx, q, c, pk, continuation{}, func(_, _ string, doc []byte) bool {
+	err := st.scan(ctx, c, st.byID(q, pk, continuation{}), func(_, _ string, doc []byte) bool {
 		p.scanned++
 		if q.Matches(doc) {
 			p.kept++
@@ -339,7 +425,7 @@ func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk s
 		return strings.Compare(a.id, b.id)
 	}
 	last := sorted{keys: after, id: at.ID}
-	err = st.scan(ctx, q, c, pk, continuation{}, func(_, id string, doc []byte) bool {
+	err = st.scan(ctx, c, st.byID(q, pk, continuation{}), func(_, id string, doc []byte) bool {
 		p.scanned++
 		if !q.Matches(doc) {
 			return true

@@ -129,6 +129,19 @@ func (q *Query) Prefix(steps []string) string {
 	return ""
 }
 
+// Prefixes are the paths whose string must have a prefix for WHERE to be true.
+func (q *Query) Prefixes() [][]string {
+	var all [][]string
+	for _, e := range conjuncts(q.where, nil) {
+		if c, ok := e.(call); ok && c.name == "STARTSWITH" && len(c.arguments) == 2 {
+			if p, ok := c.arguments[0].(path); ok && q.Prefix(p.steps) != "" {
+				all = append(all, p.steps)
+			}
+		}
+	}
+	return all
+}
+
 func conjuncts(e expression, list []expression) []expression {
 	switch e := e.(type) {
 	case nil:

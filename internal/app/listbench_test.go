@@ -1,0 +1,88 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// BenchmarkLists reads pages of the lists of a batch of which every tenth member has
+// failed: of 980 members, or of as many as the environment variable MEMBERS says. What the
+// local store learns of a query when it comes first is not counted.
+func BenchmarkLists(b *testing.B) {
+	members := 980
+	if n, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {
+		members = n
+	}
+	s := newStage(b, false)
+	ctx := b.Context()
+	s.ctx = ctx
+	s.publish(undoable)
+	id := s.batch("undoable", people(1)).ID
+	item, err := store.Read[engine.Batch](ctx, s.store, store.BatchKey(id))
+	must(s, item, err)
+	item.Doc.Members, item.Doc.Pages = members, engine.PageOf(members)
+	_, err = s.store.Commit(ctx, store.Upsert(store.BatchKey(id), item.Doc))
+	must(s, 0, err)
+	for first := 2; first <= members; {
+		var writes []store.Op
+		for ; first <= members && len(writes) < 96; first++ {
+			writes = append(writes, stored(id, first)...)
+		}
+		_, err := s.store.Commit(ctx, writes...)
+		must(s, 0, err)
+	}
+	list := func(o app.ListOptions) (int, string) {
+		page, err := s.app.Members(ctx, ada, id, o)
+		must(s, page, err)
+		return len(page.Items), page.Continuation
+	}
+	steps := func(o app.ListOptions) (int, string) {
+		page, err := s.app.Steps(ctx, ada, id, o)
+		must(s, page, err)
+		return len(page.Items), page.Continuation
+	}
+	for _, tt := range []struct {
+		name string
+		of   func(app.ListOptions) (int, string)
+		o    app.ListOptions
+	}{
+		{"members", list, app.ListOptions{}},
+		{"members, the last first", list, app.ListOptions{Sort: "-id"}},
+		{"members who failed", list, app.ListOptions{Status: "failed"}},
+		{"members by key", list, app.ListOptions{Sort: "memberKey"}},
+		{"members by key, the last first", list, app.ListOptions{Sort: "-memberKey"}},
+		{"members who failed, by key", list, app.ListOptions{Sort: "memberKey", Status: "failed"}},
+		{"members whose key begins so", list, app.ListOptions{Search: fmt.Sprintf("p%06d", members)[:6]}},
+		{"a member by key", list, app.ListOptions{Search: fmt.Sprintf("p%06d@x", members)}},
+		{"steps", steps, app.ListOptions{}},
+		{"steps that failed", steps, app.ListOptions{Status: "failed"}},
+		{"steps that time out, of which there are none", steps, app.ListOptions{Status: "poll_timeout"}},
+		{"steps of a member", steps, app.ListOptions{Member: members}},
+		{"steps by member", steps, app.ListOptions{Sort: "memberId"}},
+	} {
+		tt.of(tt.o) // the local store makes an index now, where it needs one
+		for page := range 2 {
+			o := tt.o
+			if page == 1 {
+				if _, o.Continuation = tt.of(o); o.Continuation == "" {
+					continue
+				}
+			}
+			b.Run(fmt.Sprintf("%s, page %d", tt.name, page+1), func(b *testing.B) {
+				before := s.store.Counts().Queries
+				items := 0
+				for b.Loop() {
+					items, _ = tt.of(o)
+				}
+				b.ReportMetric(float64(s.store.Counts().Queries-before)/float64(b.N), "queries/op")
+				b.ReportMetric(float64(items), "items")
+			})
+		}
+	}
+}
