@@ -228,6 +228,11 @@ func told(s *sent) error {
 	if p.Status != s.status || p.Title != http.StatusText(s.status) || p.Detail == "" || p.TraceID == "" || p.TraceID != s.header.Get("X-Trace-Id") {
 		return fmt.Errorf("the problem document is %+v", p)
 	}
+	for _, inside := range []string{"127.0.0.1", "http://", "https://", "AccountKey", "SharedAccessKey", "goroutine", ".go:"} {
+		if strings.Contains(string(s.answer), inside) {
+			return fmt.Errorf("the problem document tells of the inside: %s", inside)
+		}
+	}
 	return nil
 }
 
