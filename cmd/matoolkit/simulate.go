@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -66,6 +67,7 @@ answers.`,
 			if err != nil {
 				return err
 			}
+			debug.SetGCPercent(400) // it holds little, and makes and drops much
 			t, err := rehearsal.Run(cmd.Context(), config)
 			if err != nil {
 				return cli.Refused(located(args[0], err))
@@ -152,7 +154,11 @@ func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location
 		if e.Batch > 0 {
 			batch = fmt.Sprint(e.Batch)
 		}
-		events.Rows = append(events.Rows, []any{at(&e.At), e.Offset, batch, e.Phase, e.Text})
+		when := any(at(&e.At))
+		if cmd.Flag("output").Value.String() == "csv" { // programs get it in UTC
+			when = e.At
+		}
+		events.Rows = append(events.Rows, []any{when, e.Offset, batch, e.Phase, e.Text})
 	}
 	phases := cli.Table{Head: []string{"batch", "phase", "status", "started", "took", "succeeded", "failed", "jobs", "retries", "polls"}}
 	members := cli.Table{Head: []string{"batch", "status", "members", "succeeded", "failed", "removed", "open"}}
@@ -162,7 +168,7 @@ func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location
 		for _, p := range b.Phases {
 			took := ""
 			if p.EndedAt != nil && p.StartedAt != nil {
-				took = rehearsal.Span(p.EndedAt.Sub(*p.StartedAt))
+				took = rehearsal.Span(time.Duration(p.Seconds) * time.Second)
 			}
 			phases.Rows = append(phases.Rows, []any{b.ID, p.Name, p.Status, at(p.StartedAt), took, p.Succeeded, p.Failed, p.Jobs, p.Retries, p.Polls})
 		}

@@ -190,15 +190,19 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 			a.held[gate{b.ID, p.ID}] = a.r.clock
 		}
 	}
-	if a.refused == refused.Message || b.Status == engine.BatchInitDispatched { // init is waited for without a word
+	why := refused.Message
+	if _, rest, ok := strings.Cut(why, fmt.Sprintf("cannot be advanced to phase %q: ", p.Name)); ok {
+		why = rest
+	}
+	if a.refused == why || b.Status == engine.BatchInitDispatched { // init is waited for without a word
 		return false, nil
 	}
-	a.refused = refused.Message
+	a.refused = why
 	kind := KindWaits
 	if !underWay(b) {
 		kind = KindGate
 	}
-	a.r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "is held: " + refused.Message})
+	a.r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "is held: " + why})
 	return false, nil
 }
 

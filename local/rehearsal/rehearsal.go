@@ -63,10 +63,11 @@ type rehearsal struct {
 	begin   time.Time
 	until   time.Time
 
-	ticked   time.Time // when the scheduler looked last
 	nextTick time.Time
-	restless bool // something has happened since, or by it
+	restless bool // what it looks at has changed since, or by it
+	unseen   bool // messages came since
 	batches  []*watched
+	ended    map[gate]time.Time // when phases ended first: late members open them again
 	events   []Event
 	warnings []string
 }
@@ -79,7 +80,7 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
-	r := &rehearsal{config: c, runbook: rb, begin: c.Start.UTC()}
+	r := &rehearsal{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}}
 	if c.Answers == nil {
 		r.config.Answers = &Answers{}
 	}
@@ -130,7 +131,7 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 	r.broker = newBroker(now)
 	r.worker = newWorker(r)
 	r.admin = newAdministrator(r)
-	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey}
+	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, start: r.config.Start}
 	open := map[string]datasource.Open{}
 	for _, kind := range []string{runbook.SourceCSV, runbook.SourceSQL, runbook.SourceDatabricks, runbook.SourceDataverse} {
 		open[kind] = r.source.open
@@ -168,9 +169,9 @@ func (r *rehearsal) play(ctx context.Context) error {
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
-		next, ok := r.next()
-		if !ok {
-			return nil
+		next, ok, err := r.next(ctx)
+		if !ok || err != nil {
+			return err
 		}
 		if next.After(r.until) {
 			r.clock = r.until
@@ -179,6 +180,9 @@ func (r *rehearsal) play(ctx context.Context) error {
 				r.events[len(r.events)-1].Text = "the rehearsal is broken off here: a year has passed"
 			}
 			return nil
+		}
+		if change := r.source.next(); !change.IsZero() && !change.After(next) {
+			r.restless = true // the next tick sees it
 		}
 		r.clock = next
 	}
@@ -192,7 +196,7 @@ func (r *rehearsal) settle(ctx context.Context) error {
 			return err
 		}
 		if m := r.broker.take(); m != nil {
-			r.restless = true
+			r.unseen = true
 			if err := r.deliver(ctx, m); err != nil {
 				return err
 			}
@@ -236,24 +240,25 @@ func (r *rehearsal) tick(ctx context.Context) error {
 	if err := r.find(ctx); err != nil {
 		return err
 	}
-	r.ticked, r.restless = r.clock, r.broker.accepted > sent
+	r.restless, r.unseen = r.broker.accepted > sent, false
 	r.nextTick = r.clock.Truncate(app.TickInterval).Add(app.TickInterval)
 	return r.look(ctx)
 }
 
-// ahead is for how long before a phase begins the scheduler is watched closely: longer
-// than it looks ahead.
-const ahead = time.Hour
+// ahead is for how long before a phase begins no tick is left out: the scheduler announces
+// it for its moment when that is near.
+const ahead = 2 * app.TickInterval
 
 // calm is the longest time without a tick.
 const calm = 24 * time.Hour
 
 // next is when something happens next; not ok where nothing will.
 //
-// A tick that finds what the one before found does nothing that can be seen. So where
-// nothing has happened since, and nothing comes near, the ticks in between are left
-// out: a tick is next where a phase is about to begin.
-func (r *rehearsal) next() (time.Time, bool) {
+// A tick that finds what the one before found does nothing that can be seen, and where
+// no message is lost it does nothing for messages. So while no phase or batch changes, no
+// phase is about to begin and the list stays as it is, ticks are left out, but for one a
+// day, and one at the end, when nothing else would happen any more.
+func (r *rehearsal) next(ctx context.Context) (time.Time, bool, error) {
 	var first time.Time
 	sooner := func(t time.Time) {
 		if t.After(r.clock) && (first.IsZero() || t.Before(first)) {
@@ -266,6 +271,15 @@ func (r *rehearsal) next() (time.Time, bool) {
 	sooner(r.admin.next())
 	sooner(r.source.next())
 	near := first
+	overdue, err := r.worker.overdue(ctx)
+	if err != nil {
+		return first, false, err
+	}
+	if !overdue.IsZero() { // only the scheduler finds out
+		if sooner(overdue); near.IsZero() || overdue.Before(near) {
+			near = overdue
+		}
+	}
 	for _, b := range r.batches {
 		for _, p := range b.pending() {
 			for _, at := range []time.Time{*p.DueAt, b.doc.StartsAt(&p, r.clock)} {
@@ -279,8 +293,11 @@ func (r *rehearsal) next() (time.Time, bool) {
 			}
 		}
 	}
-	if first.IsZero() && !r.restless {
-		return first, false
+	if first.IsZero() {
+		if !r.restless && !r.unseen {
+			return first, false, nil
+		}
+		near = r.clock
 	}
 	if !r.restless && !r.config.everyTick && near.After(r.nextTick) {
 		r.nextTick = earlier(near, r.clock.Add(calm)).Truncate(app.TickInterval)
@@ -289,7 +306,7 @@ func (r *rehearsal) next() (time.Time, bool) {
 		}
 	}
 	sooner(r.nextTick)
-	return first, true
+	return first, true, nil
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -26,7 +26,8 @@ type source struct {
 
 	columns []string
 	rows    [][]json.RawMessage
-	keys    []string // of the rows, as far as there are any
+	keys    []string        // of the rows, as far as there are any
+	over    map[string]bool // keys of people whose immediate batch has ended
 }
 
 // read takes the file in.
@@ -74,6 +75,9 @@ func (s *source) known() error {
 
 // there tells whether a row is on the list now.
 func (s *source) there(key string) bool {
+	if s.over[key] {
+		return false
+	}
 	for _, c := range s.leave {
 		if c.Member != key {
 			continue
@@ -83,6 +87,15 @@ func (s *source) there(key string) bool {
 		}
 	}
 	return true
+}
+
+// done takes people off the list for good: a query for an immediate batch is to leave
+// out who is done, or they would be in the next batch.
+func (s *source) done(key string) {
+	if s.over == nil {
+		s.over = map[string]bool{}
+	}
+	s.over[key] = true
 }
 
 // next is when the list changes next; zero for never.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // Kind is what an event is about.
@@ -36,6 +37,18 @@ const (
 	KindBatchEnded   Kind = "batch_ended"
 	KindBrokenOff    Kind = "broken_off"
 )
+
+// rank is the order of what happens at one moment: what a phase's end follows from comes
+// before it, and the jobs that its beginning brings about behind that.
+func (k Kind) rank() int {
+	switch k {
+	case KindFailed, KindRolledBack, KindRemoved, KindJoined:
+		return 0
+	case KindJob:
+		return 2
+	}
+	return 1
+}
 
 // Event is one thing that happens. Times are UTC.
 type Event struct {
@@ -83,7 +96,7 @@ type Phase struct {
 	DueAt     *time.Time `json:"dueAt,omitempty"` // nil: init
 	StartedAt *time.Time `json:"startedAt,omitempty"`
 	EndedAt   *time.Time `json:"endedAt,omitempty"`
-	Seconds   int64      `json:"tookSeconds,omitempty"`
+	Seconds   int64      `json:"tookSeconds,omitempty"` // until it ended first: late members open it again
 	Late      int64      `json:"lateSeconds,omitempty"`
 	Succeeded int        `json:"succeeded"`
 	Failed    int        `json:"failed"`
@@ -116,6 +129,7 @@ func (r *rehearsal) tellAt(at time.Time, e Event) {
 		e.Offset = offset(e.At.Sub(start))
 	}
 	r.events = append(r.events, e)
+	r.restless = true
 }
 
 // timeline sums up.
@@ -129,14 +143,16 @@ func (r *rehearsal) timeline(ctx context.Context) (*Timeline, error) {
 		t.Batches = append(t.Batches, b)
 		t.Complete = t.Complete && b.Status == string(engine.BatchCompleted) && len(b.Failed) == 0
 		if !w.doc.Status.Terminal() {
-			t.Remaining = append(t.Remaining, remaining(&w.doc)...)
+			t.Remaining = append(t.Remaining, r.remaining(&w.doc)...)
 		}
 	}
 	if err := r.problems(ctx, t); err != nil {
 		return nil, err
 	}
 	r.jobs()
-	slices.SortStableFunc(r.events, func(a, b Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Batch, b.Batch)) })
+	slices.SortStableFunc(r.events, func(a, b Event) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Batch, b.Batch), cmp.Compare(a.Kind.rank(), b.Kind.rank()))
+	})
 	t.Events, t.Functions = r.events, r.worker.functions()
 	r.unused()
 	t.Warnings = append([]string{}, r.warnings...)
@@ -158,7 +174,7 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 		switch {
 		case m.Status == engine.MemberFailed && m.FailedAt != nil:
 			b.Failed = append(b.Failed, m.Key)
-			failures.add(*m.FailedAt, m.FailedIn, m.FailedStep, m.Error, m.Key)
+			failures.add(*m.FailedAt, m.FailedIn, strings.TrimPrefix(m.Error, "phase "+m.FailedIn+": "), m.Key)
 		case m.Status == engine.MemberRemoved && m.RemovedAt != nil:
 			b.Removed = append(b.Removed, m.Key)
 			text := m.Key + " is removed"
@@ -173,7 +189,10 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 		}
 	}
 	for _, f := range failures {
-		r.tellAt(f.at, Event{Batch: b.ID, Phase: f.phase, Kind: KindFailed, Members: f.keys, Text: fmt.Sprintf("%s at step %s: %s", fails(f.keys), f.step, f.text)})
+		r.tellAt(f.at, Event{Batch: b.ID, Phase: f.phase, Kind: KindFailed, Members: f.keys, Text: verb(f.keys, "fails", "fail") + ": " + f.text})
+	}
+	if err := r.rolledBack(ctx, b.ID); err != nil {
+		return b, err
 	}
 	for _, p := range w.doc.Phases {
 		if p.Kind != engine.KindRemoval {
@@ -181,6 +200,29 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 		}
 	}
 	return b, nil
+}
+
+// undone is a run whose rollback steps have run.
+type undone struct {
+	Key     string    `json:"key"`
+	Phase   string    `json:"phase"`
+	EndedAt time.Time `json:"endedAt"`
+}
+
+func (r *rehearsal) rolledBack(ctx context.Context, batch int) error {
+	runs, err := store.Select[undone](ctx, r.store, store.BatchPartition(batch),
+		"SELECT c.doc.key AS key, c.doc.phase AS phase, c.doc.endedAt AS endedAt FROM c WHERE c.type = 'run' AND c.doc.rolledBack = true AND IS_DEFINED(c.doc.endedAt) ORDER BY c.id")
+	if err != nil {
+		return err
+	}
+	var all group
+	for _, u := range runs {
+		all.add(u.EndedAt, u.Phase, "", cmp.Or(u.Key, "the batch"))
+	}
+	for _, f := range all {
+		r.tellAt(f.at, Event{Batch: batch, Phase: f.phase, Kind: KindRolledBack, Members: f.keys, Text: verb(f.keys, "has been through the rollback steps", "have been through the rollback steps")})
+	}
+	return nil
 }
 
 func (r *rehearsal) phase(b *engine.Batch, p engine.Phase) Phase {
@@ -196,8 +238,8 @@ func (r *rehearsal) phase(b *engine.Batch, p engine.Phase) Phase {
 	if p.DispatchedAt == nil {
 		return out
 	}
-	if p.CompletedAt != nil {
-		out.Seconds = int64(p.CompletedAt.Sub(*p.DispatchedAt) / time.Second)
+	if first, ok := r.ended[gate{b.ID, p.ID}]; ok {
+		out.Seconds = int64(first.Sub(*p.DispatchedAt) / time.Second)
 	}
 	if out.DueAt != nil && p.DispatchedAt.Sub(*out.DueAt) >= lateBy {
 		out.Late = int64(p.DispatchedAt.Sub(*out.DueAt) / time.Second)
@@ -212,15 +254,20 @@ func (r *rehearsal) phase(b *engine.Batch, p engine.Phase) Phase {
 }
 
 // remaining is what a batch still waits for.
-func remaining(b *engine.Batch) []string {
+func (r *rehearsal) remaining(b *engine.Batch) []string {
 	var out []string
+	refused := "" // what the administrator was told last
+	if b.ID == r.admin.manual {
+		refused = r.admin.refused
+	}
 	for _, p := range b.Phases {
 		if p.Status.Terminal() || p.Kind == engine.KindRemoval {
 			continue
 		}
 		text := fmt.Sprintf("batch %d: %s is %s", b.ID, p.Name, p.Status)
-		if p.Reason != "" {
-			text += ": " + p.Reason
+		if p.Status == engine.PhasePending && cmp.Or(p.Reason, refused) != "" {
+			text += ": " + cmp.Or(p.Reason, refused)
+			refused = ""
 		}
 		out = append(out, text)
 	}
@@ -238,7 +285,11 @@ func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
 			r.warn("the last comparison with the list failed: %s", a.LastError)
 		}
 		for _, p := range a.Problems {
-			r.warn("row %d (%s): %s", p.Row, cmp.Or(p.Key, "no key"), p.Message)
+			place := ""
+			if p.Row > 0 {
+				place = fmt.Sprintf("row %d (%s): ", p.Row, cmp.Or(p.Key, "no key"))
+			}
+			r.warn("%s%s", place, p.Message)
 		}
 		t.Complete = t.Complete && a.LastError == "" && a.ProblemCount == 0
 		if len(r.batches) == 0 {
@@ -293,33 +344,33 @@ func (r *rehearsal) jobs() {
 
 // failure is the same thing that happened to some members at the same time.
 type failure struct {
-	at                time.Time
-	phase, step, text string
-	keys              []string
+	at          time.Time
+	phase, text string
+	keys        []string
 }
 
 type group []*failure
 
-func (g *group) add(at time.Time, phase, step, text, key string) {
+func (g *group) add(at time.Time, phase, text, key string) {
 	for _, f := range *g {
-		if f.at.Equal(at) && f.phase == phase && f.step == step && f.text == text {
+		if f.at.Equal(at) && f.phase == phase && f.text == text {
 			f.keys = append(f.keys, key)
 			return
 		}
 	}
-	*g = append(*g, &failure{at: at, phase: phase, step: step, text: text, keys: []string{key}})
+	*g = append(*g, &failure{at: at, phase: phase, text: text, keys: []string{key}})
 }
 
-// fails words who fails: up to three by name.
-func fails(keys []string) string {
+// verb says that somebody does something: up to three by name.
+func verb(keys []string, one, many string) string {
 	const named = 3
 	switch n := len(keys); {
 	case n == 1:
-		return keys[0] + " fails"
+		return keys[0] + " " + one
 	case n <= named:
-		return strings.Join(keys[:n-1], ", ") + " and " + keys[n-1] + " fail"
+		return strings.Join(keys[:n-1], ", ") + " and " + keys[n-1] + " " + many
 	default:
-		return fmt.Sprintf("%s and %d others fail", strings.Join(keys[:named-1], ", "), n-named+1)
+		return fmt.Sprintf("%s and %d others %s", strings.Join(keys[:named-1], ", "), n-named+1, many)
 	}
 }
 

@@ -101,9 +101,24 @@ func (r *rehearsal) look(ctx context.Context) error {
 				text += ": " + b.Doc.Error
 			}
 			r.tell(Event{Batch: b.Doc.ID, Kind: KindBatchEnded, Text: text})
+			if err := r.leaveOut(ctx, b.Doc.ID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// leaveOut takes the members of an immediate batch that has ended off the list.
+func (r *rehearsal) leaveOut(ctx context.Context, batch int) error {
+	if r.runbook.DataSource.BatchTime != runbook.BatchTimeImmediate {
+		return nil
+	}
+	members, err := r.list(ctx, batch)
+	for _, m := range members {
+		r.source.done(m.Doc.Key)
+	}
+	return err
 }
 
 func (r *rehearsal) tellBatch(b *engine.Batch) {
@@ -174,7 +189,10 @@ func (r *rehearsal) tellEnd(b *engine.Batch, p engine.Phase) {
 	if polls > 0 {
 		text += fmt.Sprintf(", %d of them polls", polls)
 	}
-	if p.DispatchedAt != nil {
+	if _, again := r.ended[gate{b.ID, p.ID}]; again {
+		text += "; those who came late have caught up"
+	} else if p.DispatchedAt != nil {
+		r.ended[gate{b.ID, p.ID}] = r.clock
 		text += fmt.Sprintf("; it took %s", Span(r.clock.Sub(*p.DispatchedAt)))
 	}
 	if p.Reason != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -25,7 +26,8 @@ type worker struct {
 	calls   []call
 	members map[[2]int]*engine.Member // by batch and number, as they were when first seen
 	tries   map[place]*tries
-	used    map[int]bool // rules that a job fitted
+	used    map[int]bool            // rules that a job fitted
+	silent  map[store.Key]time.Time // runs with a job that is not answered in time, and when its time is up
 }
 
 // place is one step of one member.
@@ -54,7 +56,7 @@ type call struct {
 }
 
 func newWorker(r *rehearsal) *worker {
-	return &worker{r: r, members: map[[2]int]*engine.Member{}, tries: map[place]*tries{}, used: map[int]bool{}}
+	return &worker{r: r, members: map[[2]int]*engine.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
 }
 
 // take takes a job and sends what is answered.
@@ -99,6 +101,9 @@ func (k *worker) take(ctx context.Context, m *held) error {
 	answered := k.answer(rule, k.tries[at], step, member, &result)
 	c.answer = wording(&result, answered, takes)
 	k.calls = append(k.calls, c)
+	if j.ExpiresAt != nil && (!answered || k.r.clock.Add(takes).After(*j.ExpiresAt)) {
+		k.silent[store.RunKey(j.BatchID, phase, number)] = *j.ExpiresAt
+	}
 	if !answered {
 		return nil
 	}
@@ -108,6 +113,33 @@ func (k *worker) take(ctx context.Context, m *held) error {
 		return err
 	}
 	return k.r.broker.Send(ctx, message.TopicWorkerResults, bus.Message{ID: result.ID(), Body: body, At: result.Timestamp})
+}
+
+// overdue is when the scheduler is to look next for jobs that were not answered in time;
+// zero where there are none.
+func (k *worker) overdue(ctx context.Context) (time.Time, error) {
+	var first time.Time
+	for key, at := range k.silent {
+		if !at.After(k.r.clock) {
+			run, err := store.Read[engine.Run](ctx, k.r.store, key)
+			if err != nil {
+				return first, err
+			}
+			if run.Doc.DeadlineAt == nil { // it was seen to
+				delete(k.silent, key)
+				continue
+			}
+			if at = *run.Doc.DeadlineAt; !at.After(k.r.clock) {
+				at = k.r.clock.Truncate(app.TickInterval).Add(app.TickInterval)
+			} else {
+				k.silent[key] = at
+			}
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first, nil
 }
 
 // answer fills in the result that a rule has for a job; false where none ever comes.
@@ -202,6 +234,10 @@ func (k *worker) member(ctx context.Context, batch, number int) (*engine.Member,
 
 // step is the runbook's step that a job is of.
 func (k *worker) step(ctx context.Context, b *engine.Batch, phase, member, index int) (runbook.Step, error) {
+	p := b.Phases[phase-1]
+	if steps := k.steps(p.Kind, p.Name); member > 0 && index < len(steps) { // those of a rollback are behind them
+		return steps[index], nil
+	}
 	run, err := store.Read[engine.Run](ctx, k.r.store, store.RunKey(b.ID, phase, member))
 	if err != nil {
 		return runbook.Step{}, err

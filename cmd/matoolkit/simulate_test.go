@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/cli"
+)
+
+const rehearsals = "../../local/rehearsal/testdata"
+
+// simulate runs the command.
+func simulate(t *testing.T, args ...string) (status int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	root := cli.NewRoot(cli.Environment{Stdout: &o, Stderr: &e})
+	addSimulate(root)
+	root.SetArgs(append([]string{"runbook", "simulate"}, args...))
+	status = cli.Execute(t.Context(), root)
+	return status, o.String(), e.String()
+}
+
+// kept holds a text against a file of the rehearsals, or writes it there.
+func kept(t *testing.T, file, got string) {
+	t.Helper()
+	file = filepath.Join(rehearsals, file)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%s (%v): -update writes it; got\n%s", file, err, got)
+	}
+}
+
+// The timeline of every rehearsal is as it is kept.
+func TestTimelines(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob(filepath.Join(rehearsals, "*", "args"))
+	if err != nil || len(folders) < 10 {
+		t.Fatalf("%d rehearsals, %v", len(folders), err)
+	}
+	for _, file := range folders {
+		name := filepath.Base(filepath.Dir(file))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir, list := filepath.Dir(file), "members.csv"
+			if _, err := os.Stat(filepath.Join(dir, "runbook.yaml")); err != nil {
+				dir = filepath.Join("../../examples", name)
+			}
+			if name == "scheduled-migration" {
+				list = "people.csv"
+			}
+			args := append([]string{filepath.Join(dir, "runbook.yaml"), "--members", filepath.Join(dir, list)}, strings.Fields(string(options))...)
+			if answers := filepath.Join(dir, "answers.yaml"); exists(answers) {
+				args = append(args, "--answers", answers)
+			}
+			status, out, errs := simulate(t, args...)
+			kept(t, filepath.Join(name, "timeline.golden"), fmt.Sprintf("%s%sexit status %d\n", out, errs, status))
+			// The other ways to print are of the same rehearsal.
+			again, _, _ := simulate(t, append(args, "--output", "json")...)
+			_, lines, _ := simulate(t, append(args, "--output", "csv")...)
+			_, quiet, _ := simulate(t, append(args, "--quiet")...)
+			if again != status || !strings.HasPrefix(lines, "time,offset,batch,phase,what\n") || strings.Contains(quiet, " ") || (quiet != "") != strings.Contains(out, "x.org fails") {
+				t.Errorf("status %d after %d; %q; %q", again, status, lines, quiet)
+			}
+		})
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+func TestHelpOfSimulate(t *testing.T) {
+	t.Parallel()
+	status, out, errs := simulate(t, "--help")
+	own, _, _ := strings.Cut(out, "\nGlobal Flags:")
+	if status != cli.ExitOK || errs != "" {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	kept(t, "help.golden", own)
+	for line := range strings.Lines(own) {
+		if len(line) > 101 && !strings.HasPrefix(strings.TrimSpace(line), "-") {
+			t.Errorf("a line of %d characters: %s", len(line), line)
+		}
+	}
+}
+
+func TestWrongUsageOfSimulate(t *testing.T) {
+	t.Parallel()
+	held := filepath.Join(rehearsals, "held")
+	runbook, members := filepath.Join(held, "runbook.yaml"), filepath.Join(held, "members.csv")
+	start := "2026-12-01T18:00:00Z"
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	if err := os.WriteFile(bad, []byte("answers:\n  - {fails: x}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{nil, cli.ExitUsage, "the file is missing"},
+		{[]string{runbook}, cli.ExitUsage, "--members is missing"},
+		{[]string{runbook, "--members", members}, cli.ExitUsage, "--start is missing"},
+		{[]string{runbook, "--members", members, "--start", "soon"}, cli.ExitUsage, `--start: "soon" is not a time`},
+		{[]string{runbook, "--members", members, "--start", start, "--until", "late"}, cli.ExitUsage, `--until: "late" is not a time`},
+		{[]string{runbook, "--members", members, "--start", start, "--time-zone", "Mars"}, cli.ExitUsage, "--time-zone"},
+		{[]string{runbook, "--members", members, "--start", start, "--output", "xml"}, cli.ExitUsage, "--output"},
+		{[]string{"nowhere.yaml", "--members", members, "--start", start}, cli.ExitFailed, "nowhere.yaml"},
+		{[]string{members, "--members", members, "--start", start}, cli.ExitRefused, "members.csv:1:1: error"},
+		{[]string{runbook, "--members", runbook, "--start", start}, cli.ExitRefused, "line 1"},
+		{[]string{runbook, "--members", members, "--start", start, "--answers", bad}, cli.ExitRefused, `bad.yaml:2:6: an answer has no field "fails"`},
+	} {
+		if status, out, errs := simulate(t, tc.args...); status != tc.status || out != "" || !strings.Contains(errs, tc.want) {
+			t.Errorf("%v: status %d, %q, %q", tc.args, status, out, errs)
+		}
+	}
+}

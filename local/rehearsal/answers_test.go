@@ -1,0 +1,127 @@
+package rehearsal
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAnswersThatAreRefused(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for src, want := range map[string]string{
+		"answer: []":                                          `1:1: the file has no field "answer"; there are answers, approvals, members`,
+		"answers: {}":                                         "1:10: answers has to be a list",
+		"- x":                                                 "1:1: the file has to be a mapping",
+		"answers:\n  - {fails: x}":                            `2:6: an answer has no field "fails"`,
+		"answers:\n  - {fail: x, fail: y}":                    "given twice",
+		"answers:\n  - {fail: x, never: true}":                "2:5: a job that is never answered",
+		"answers:\n  - {polls: 1, poll_for: 1h}":              "give polls or poll_for",
+		"answers:\n  - {times: 2}":                            "times is of fail",
+		"answers:\n  - {fail: x, result: 1}":                  "always fails has no result",
+		"answers:\n  - {retry_after: 5m}":                     "retry_after is of a failure",
+		"answers:\n  - {takes: 5}":                            "2:13: duration \"5\" has no unit",
+		"answers:\n  - {polls: 0}":                            `2:13: "0" is not a number from 1 on`,
+		"answers:\n  - {never: yes please}":                   "neither true nor false",
+		"answers:\n  - {member: []}":                          "the list is empty",
+		"answers:\n  - {where: x}":                            "where has to be a mapping",
+		"approvals:\n  - {after: 1h}":                         "an approval names its phase",
+		"approvals:\n  - {phase: x}":                          "either at, a time, or after",
+		"approvals:\n  - {phase: x, at: soon}":                `2:20: "soon" is not a time`,
+		"members:\n  - {member: x}":                           "when they join or leave",
+		"members:\n  - {member: x, joins: T-1x}":              `offset "T-1x"`,
+		"members:\n  - {member: x, leaves: 2026-03-29 02:30}": "does not exist in Europe/Berlin",
+		"answers: [":                                          "line 1",
+		"a: 1\n---\nb: 2":                                     "more than one document",
+		"answers:\n  - {fail: }":                              "a text is expected here",
+	} {
+		if _, err := ParseAnswers([]byte(src), berlin); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", src, err, want)
+		}
+	}
+	for _, empty := range []string{"", "# nothing\n", "---\n"} {
+		if a, err := ParseAnswers([]byte(empty), berlin); err != nil || len(a.Rules) > 0 {
+			t.Errorf("%q: %v", empty, err)
+		}
+	}
+	// All that is wrong is told.
+	if _, err := ParseAnswers([]byte("answers:\n  - {polls: x}\n  - {takes: y}\n"), berlin); err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"2026-12-01 18:00":          "2026-12-01T17:00:00Z",
+		"2026-06-01T18:00":          "2026-06-01T16:00:00Z",
+		"2026-12-01T18:00:00Z":      "2026-12-01T18:00:00Z",
+		"2026-12-01":                "2026-11-30T23:00:00Z",
+		"2026-12-01T18:00:00+05:30": "2026-12-01T12:30:00Z",
+	} {
+		if got, err := ParseTime(text, berlin); err != nil || got.UTC().Format(time.RFC3339) != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, bad := range []string{"", "18:00", "2026-13-01", "2026-03-29 02:30", "tomorrow"} {
+		if got, err := ParseTime(bad, berlin); err == nil {
+			t.Errorf("%q is %v", bad, got)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "T-0", -120 * time.Hour: "T-5d", 65 * time.Second: "T+1m5s", -86399 * time.Second: "T-23h59m59s"} {
+		if got := offset(d); got != want {
+			t.Errorf("%s is %s", d, got)
+		}
+	}
+}
+
+const document = "../../docs/simulate.md"
+
+// What the document shows is a file of answers, and each field is explained.
+func TestTheDocumentIsRight(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < 3 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	for _, b := range blocks {
+		if a, err := ParseAnswers([]byte(b[1]), time.UTC); err != nil || len(a.Rules)+len(a.Approvals)+len(a.Members) == 0 {
+			t.Errorf("%s\n%v", b[1], err)
+		}
+	}
+	source, err := os.ReadFile("answers.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := regexp.MustCompile(`"([a-z_]+)": +(?:p\.|func)`).FindAllStringSubmatch(string(source), -1)
+	if len(fields) < 18 {
+		t.Fatalf("%d fields", len(fields))
+	}
+	for _, f := range fields {
+		if !strings.Contains(string(text), "`"+f[1]+"`") {
+			t.Errorf("%s is not explained", f[1])
+		}
+	}
+	kinds, err := os.ReadFile("timeline.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range regexp.MustCompile(`Kind = "([a-z_]+)"`).FindAllStringSubmatch(string(kinds), -1) {
+		if !strings.Contains(string(text), "`"+k[1]+"`") {
+			t.Errorf("the kind %s is not explained", k[1])
+		}
+	}
+}
