@@ -22,6 +22,11 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 		return false
 	}
 
+	if len(names) > MaxColumns {
+		p.add(Problem{Line: 1, Code: CodeTooManyColumns}, "the header names %d columns; at most %d are allowed, leave those out that the runbook does not use", len(names), MaxColumns)
+		return false
+	}
+
 	used := map[string]bool{}
 	for _, w := range wanted {
 		used[w] = true

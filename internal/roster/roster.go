@@ -26,6 +26,7 @@ import (
 const (
 	MaxBytes    = 50 << 20 // of the whole file
 	MaxRows     = 100_000
+	MaxColumns  = 1_000
 	MaxField    = 32_767  // characters
 	MaxKey      = 255     // characters
 	MaxRow      = 128_000 // bytes, all fields of a row together
@@ -55,6 +56,7 @@ const (
 	CodeEmpty           = "empty"
 	CodeTooLarge        = "too-large"
 	CodeTooManyRows     = "too-many-rows"
+	CodeTooManyColumns  = "too-many-columns"
 	CodeTooManyProblems = "too-many-problems"
 	CodeQuote           = "quote"
 	CodeDelimiter       = "delimiter"
@@ -116,7 +118,24 @@ func (p *parser) add(pr Problem, format string, args ...any) {
 	p.problems = append(p.problems, pr)
 }
 
+// sparing refuses a line of which the commas alone are too many for any row: taken apart,
+// it would fill the memory before it could be refused.
+func (p *parser) sparing(text []byte) bool {
+	line := 0
+	for one := range bytes.Lines(text) {
+		line++
+		if n := bytes.Count(one, []byte(",")); n > MaxRow+MaxColumns {
+			p.add(Problem{Line: line, Code: CodeRowTooLong}, "the line has %d commas; no row can have as many", n)
+			return false
+		}
+	}
+	return true
+}
+
 func (p *parser) read(text []byte) {
+	if !p.sparing(text) {
+		return
+	}
 	r := csv.NewReader(bytes.NewReader(text))
 	r.FieldsPerRecord = -1
 	r.ReuseRecord = true

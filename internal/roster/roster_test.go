@@ -156,6 +156,8 @@ func TestProblems(t *testing.T) {
 			[]string{"2:0 row-too-long "},
 			"150002 bytes",
 		},
+		{"too many columns", "UserId,Mail,Groups" + strings.Repeat(",", roster.MaxColumns-2) + "\nu1,m,g\n", []string{"1:0 too-many-columns "}, "names 1001 columns"},
+		{"a line of nothing but commas", header + strings.Repeat(",", 200_000) + "\n", []string{"2:0 row-too-long "}, "200000 commas"},
 		{"too large", strings.Repeat("x", roster.MaxBytes+1), []string{"0:0 too-large "}, "52428800"},
 	}
 	for _, tt := range tests {
