@@ -207,8 +207,8 @@ func TestOverTheRealSystem(t *testing.T) {
 	if fmt.Sprint(seen) != "[3 2 1]" {
 		t.Errorf("pages have batches %v", seen)
 	}
-	for _, list := range []string{"runbooks", "batches", "batches/1/members", "batches/1/steps", "batches/1/audit", "messages/unprocessed"} {
-		r.call(request{"GET", "/api/" + list + "?continuationToken=of%20another", reader, "", ""}, 400, &p)
+	for _, list := range []string{"runbooks", "batches", "batches/1/members", "batches/1/steps", "batches/1/audit", "messages/unprocessed", "messages/audit", "audit"} {
+		r.call(request{"GET", "/api/" + list + "?continuationToken=of%20another", admin, "", ""}, 400, &p)
 		if p.Error != "invalid" || !strings.Contains(p.Detail, "the continuation token is not one of this list") {
 			t.Errorf("%s: %+v", list, p)
 		}

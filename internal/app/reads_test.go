@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -73,10 +72,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false)
 			tt.prep(s)
-			want := tt.line
-			if strings.Contains(want, "MESSAGE") {
-				want = strings.Replace(want, "MESSAGE", s.messageID(), 1)
-			}
+			want := s.naming(tt.line)
 			take := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Create}, Status: 403})
 			if err := tt.ask(s, grace); app.CodeOf(err) != app.CodeUnavailable {
 				t.Fatalf("answered without a record: %v", err)
