@@ -171,7 +171,7 @@ func TestOverTheRealSystem(t *testing.T) {
 	if rb.Version != 1 || !rb.Unchanged || rb.PublishedBy == "" {
 		t.Errorf("runbook %+v", rb)
 	}
-	r.call(request{"POST", "/api/runbooks", admin, jsonMedia, `{"name":"other","yamlContent":` + quote(moves) + `}`}, 400, &p)
+	r.call(request{"POST", "/api/runbooks", admin, jsonMedia, `{"name":"other","yamlContent":` + quote(moves) + `}`}, 422, &p)
 	r.call(request{"GET", "/api/runbooks/moves", reader, "", ""}, 200, &rb)
 	if rb.YAML != moves {
 		t.Errorf("YAML %q", rb.YAML)

@@ -88,7 +88,8 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: problems(diagnostics)}
 	}
 	if name != "" && name != rb.Name {
-		return RunbookView{}, fail(CodeInvalid, "the request names runbook %q, its YAML %q", name, rb.Name)
+		message := fmt.Sprintf("the request names runbook %q, its YAML %q", name, rb.Name)
+		return RunbookView{}, &Error{Code: CodeInvalid, Message: message, Problems: []Problem{{Field: "name", Message: message}}}
 	}
 	if bad := tooLong(rb); len(bad) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
