@@ -44,6 +44,7 @@ func TestCompletion(t *testing.T) {
 		{"batch", "steps", "1", "--status", "f"},
 		{"batch", "members", "1", "--status="},
 		{"batch", "list", "--status", "ca"},
+		{"batch", "members", "1", "--sort", ""},
 		{"batch", "list", "--runbook", ""},
 		{"batch", "remove-member", "1", ""},
 		{"batch", "retry", "1", "--member", ""},
