@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -82,6 +83,25 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%s is %s", d, got)
 		}
 	}
+}
+
+// Whatever is given for answers is read or refused, never half of each, and nothing is so
+// large that it cannot be.
+func FuzzParseAnswers(f *testing.F) {
+	f.Add("answers:\n  - {function: A, where: {B: c}, polls: 2, takes: 1m}\napprovals:\n  - {phase: p, after: 2h}\nmembers:\n  - {member: x, joins: T-2d}\n")
+	f.Add("answers: &a\n  - *a\n")
+	f.Add("answers:\n  - {<<: {fail: x}, result: {1: [~, !!binary aGk=]}}\n")
+	f.Fuzz(func(t *testing.T, src string) {
+		a, err := ParseAnswers([]byte(src), time.UTC)
+		if err != nil {
+			return
+		}
+		for _, r := range a.Rules {
+			if r.Result != nil && !json.Valid(r.Result) || r.Polls < 0 || r.Takes < 0 || r.Never && r.Fail != "" {
+				t.Errorf("got %+v", r)
+			}
+		}
+	})
 }
 
 const document = "../../docs/simulate.md"

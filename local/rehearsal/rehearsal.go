@@ -68,6 +68,7 @@ type rehearsal struct {
 	unseen   bool // messages came since
 	batches  []*watched
 	ended    map[gate]time.Time // when phases ended first: late members open them again
+	known    map[string]bool    // keys of members, once all is over
 	events   []Event
 	warnings []string
 }
@@ -80,7 +81,7 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 	if err := found.Err(); err != nil {
 		return nil, err
 	}
-	r := &rehearsal{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}}
+	r := &rehearsal{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}, known: map[string]bool{}}
 	if c.Answers == nil {
 		r.config.Answers = &Answers{}
 	}

@@ -100,11 +100,11 @@ func TestNothingIsMissedBetweenTicks(t *testing.T) {
 				t.Errorf("the second time it is\n%s\nthe first time it was\n%s", again, first)
 			}
 			c.everyTick = true
-			all, every := played(t, c)
+			all, _ := played(t, c)
 			few.End, all.End = time.Time{}, time.Time{} // the last tick, which found nothing, is not the same
-			first, every = encoded(t, few), encoded(t, all)
-			if !bytes.Equal(first, every) {
-				t.Errorf("with every tick it is\n%s\nwithout\n%s", every, first)
+			fewer, every := encoded(t, few), encoded(t, all)
+			if !bytes.Equal(fewer, every) {
+				t.Errorf("with every tick it is\n%s\nwithout\n%s", every, fewer)
 			}
 		})
 	}
@@ -150,6 +150,16 @@ func TestTheSumsAgree(t *testing.T) {
 				t.Errorf("complete is %v; %d failed, %v remain", timeline.Complete, failed, timeline.Remaining)
 			}
 		})
+	}
+}
+
+func TestWhoIsNobodyIsTold(t *testing.T) {
+	t.Parallel()
+	c := scenario(t, "held")
+	c.All, c.Step = false, []string{"eva@x.org", "nobody@x.org"}
+	timeline, _ := played(t, c)
+	if !slices.Equal(timeline.Warnings, []string{`no member of a batch has the key "nobody@x.org"`}) {
+		t.Errorf("got %q", timeline.Warnings)
 	}
 }
 

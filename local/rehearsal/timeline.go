@@ -168,6 +168,7 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 	var failures group
 	for _, item := range members {
 		m := item.Doc
+		r.known[m.Key] = true
 		if m.AddedAt.After(w.doc.DetectedAt) {
 			r.tellAt(m.AddedAt, Event{Batch: b.ID, Kind: KindJoined, Members: []string{m.Key}, Text: m.Key + " joins the batch"})
 		}
@@ -303,8 +304,13 @@ func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
 	return err
 }
 
-// unused warns of answers that no job asked for.
+// unused warns of answers that no job asked for, and of members who are none.
 func (r *rehearsal) unused() {
+	for _, key := range r.config.Step {
+		if !r.known[key] {
+			r.warn("no member of a batch has the key %q", key)
+		}
+	}
 	for i, rule := range r.config.Answers.Rules {
 		if !r.worker.used[i] {
 			r.warn("the answer in line %d of the answers fits no job", rule.Line)

@@ -204,12 +204,15 @@ func (k *worker) rule(j message.Job, phase, step string, m *engine.Member) Rule 
 	return Rule{}
 }
 
-// holds tells whether a member's columns have the values.
+// holds tells whether a member's columns have the values, as text or as JSON.
 func holds(where map[string]string, m *engine.Member) bool {
 	for column, want := range where {
 		var text string
-		raw, ok := m.Data[column]
-		if !ok || json.Unmarshal(raw, &text) != nil && string(raw) != want || text != want && string(raw) != want {
+		raw := m.Data[column]
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		if raw == nil || text != want {
 			return false
 		}
 	}
