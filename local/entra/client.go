@@ -35,6 +35,7 @@ func (s *Server) authenticate(t Tenant, form url.Values) (client Application, pr
 		return Application{}, "", badRequest("unauthorized_client", 700016,
 			"Application with identifier '%s' was not found in the directory '%s'.", id, t.ID)
 	}
+	client = s.credentials.current(t, client)
 	secret, assertion := form.Get("client_secret"), form.Get("client_assertion")
 	switch {
 	case client.Public && (secret != "" || assertion != ""):

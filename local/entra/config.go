@@ -125,6 +125,7 @@ const (
 	ExchangeClientID   = "00000002-0000-0ff1-ce00-000000000000"
 	ServiceBusClientID = "80a10ef9-8168-493d-abf9-3297c4ef6e3c"
 	CosmosClientID     = "a232010e-820c-4083-83bb-3ace5fc29d0b"
+	KeyVaultClientID   = "cfa8b339-82a2-471a-a3c9-0fc0be7a4093"
 )
 
 // Audiences that VerifyToken takes for Microsoft's resources.
@@ -133,6 +134,7 @@ const (
 	ExchangeAudience   = "https://outlook.office365.com"
 	ServiceBusAudience = "https://servicebus.azure.net"
 	CosmosAudience     = "https://cosmos.azure.com"
+	KeyVaultAudience   = "https://vault.azure.net"
 )
 
 // DefaultConfig is the directory of a local installation: the admin API, the
@@ -203,6 +205,11 @@ func MicrosoftResources() []Application {
 		{
 			ClientID: CosmosClientID, Name: "Azure Cosmos DB", TokenVersion: 1,
 			IdentifierURIs: []string{CosmosAudience, "https://*.documents.azure.com"},
+			Scopes:         []string{"user_impersonation"},
+		},
+		{
+			ClientID: KeyVaultClientID, Name: "Azure Key Vault", TokenVersion: 1,
+			IdentifierURIs: []string{KeyVaultAudience},
 			Scopes:         []string{"user_impersonation"},
 		},
 	}

@@ -22,6 +22,8 @@ type Server struct {
 	refreshKey []byte
 	devices    *deviceCodes
 	assertions *usedAssertions
+	// credentials replace the configured ones.
+	credentials credentials
 
 	url  string
 	http *http.Server
@@ -120,6 +122,10 @@ func (s *Server) HTTPClient() *http.Client {
 		ForceAttemptHTTP2: true,
 	}}
 }
+
+// ServerCertificate is a new certificate of the CA for another server on this machine,
+// which the programs that trust CAFile then trust as well.
+func (s *Server) ServerCertificate() (tls.Certificate, error) { return s.authority.serverCertificate() }
 
 // RotateKeys makes a new signing key the current one, in every tenant. The key before
 // it is still published and verifies; the one before that is forgotten.

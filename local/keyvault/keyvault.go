@@ -1,0 +1,175 @@
+// Package keyvault is an Azure Key Vault on one machine: the part of its REST API
+// that hands out secrets and their versions, for the real SDK (azsecrets) in tests
+// and in the local system.
+//
+// It follows the reference of the data plane
+// (https://learn.microsoft.com/rest/api/keyvault/secrets), what azsecrets sends, and
+// the codes of https://learn.microsoft.com/azure/key-vault/general/rest-error-codes:
+// the challenge that answers a request without a token, a token for another resource
+// or none that verifies, roles, versions, disabled and unknown secrets. It was not
+// compared with the live service. Secrets are set with Set and not over HTTP; every
+// address but GET /secrets/{name} and GET /secrets/{name}/{version} is refused.
+package keyvault
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Audience is the resource that tokens have to be for.
+const Audience = "https://vault.azure.net"
+
+// Content types of secrets that are the private part of a certificate in the vault.
+const (
+	ContentTypePFX = "application/x-pkcs12"
+	ContentTypePEM = "application/x-pem-file"
+)
+
+// Config of a vault. All but Addr, Allowed and Now are required.
+type Config struct {
+	// Addr is the loopback address to listen on; "" is 127.0.0.1:0.
+	Addr string
+	// Certificate is the TLS certificate: the SDK sends no token without TLS.
+	Certificate tls.Certificate
+	// Authority is where tokens come from and TenantID whose they are; both are told
+	// to whoever asks without a token.
+	Authority, TenantID string
+	// VerifyToken accepts or refuses a bearer token for Audience.
+	VerifyToken func(token, audience string) error
+	// Allowed says whether the holder of a token that verifies has the role to read
+	// secrets; nil means that everybody has.
+	Allowed func(token string) bool
+	// Now is the clock of the attributes; nil is time.Now.
+	Now func() time.Time
+}
+
+// Secret is one version of a secret.
+type Secret struct {
+	Value       string
+	ContentType string
+	Disabled    bool
+	// NotBefore and Expires are told, and keep nobody from reading the secret: so the
+	// real service. Zero means none.
+	NotBefore, Expires time.Time
+}
+
+// Server is a running vault. Its methods may be called concurrently.
+type Server struct {
+	config Config
+	url    string
+	http   *http.Server
+	done   chan error
+
+	mu      sync.Mutex
+	secrets map[string][]version // by lower-case name, the newest last
+	failure *Failure
+	reads   int
+}
+
+type version struct {
+	Secret
+	id   string
+	name string
+	made time.Time
+}
+
+// Start listens and serves until Close.
+func Start(ctx context.Context, config Config) (*Server, error) {
+	if config.VerifyToken == nil || config.Authority == "" || config.TenantID == "" {
+		return nil, errors.New("local Key Vault: VerifyToken, Authority and TenantID are required")
+	}
+	if config.Addr == "" {
+		config.Addr = "127.0.0.1:0"
+	}
+	host, _, err := net.SplitHostPort(config.Addr)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("local Key Vault: address %q is not one on loopback", config.Addr)
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("local Key Vault: %w", err)
+	}
+	s := &Server{config: config, url: "https://" + listener.Addr().String(), secrets: map[string][]version{}, done: make(chan error, 1)}
+	s.http = &http.Server{
+		Handler:           http.HandlerFunc(s.serve),
+		ReadHeaderTimeout: 10 * time.Second,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{config.Certificate}, MinVersion: tls.VersionTLS12},
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	go func() { s.done <- s.http.ServeTLS(listener, "", "") }()
+	return s, nil
+}
+
+// Close stops the vault at once. Secrets are kept in memory only.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	if serveErr := <-s.done; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	s.done <- http.ErrServerClosed // a second Close finds the same answer
+	return err
+}
+
+// URL is the vault's, without a trailing slash.
+func (s *Server) URL() string { return s.url }
+
+// names are what the real service takes for a secret.
+var names = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)
+
+// Set adds a version, which is the current one from now on, and returns its id.
+func (s *Server) Set(name string, secret Secret) (string, error) {
+	if !names.MatchString(name) {
+		return "", fmt.Errorf("%q cannot be the name of a secret", name)
+	}
+	v := version{Secret: secret, id: strings.ReplaceAll(uuid.NewString(), "-", ""), name: name, made: s.config.Now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := strings.ToLower(name)
+	s.secrets[key] = append(s.secrets[key], v)
+	return v.id, nil
+}
+
+// Delete takes a secret away with all its versions.
+func (s *Server) Delete(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.secrets, strings.ToLower(name))
+}
+
+// Failure is an answer to every request that has a good token.
+type Failure struct {
+	Status     int    // of HTTP
+	Code       string // such as Forbidden
+	Inner      string // such as ForbiddenByFirewall; may be empty
+	Message    string
+	RetryAfter string // of the header; may be empty
+}
+
+// Fail answers every request with f from now on; nil ends it.
+func (s *Server) Fail(f *Failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = f
+}
+
+// Reads is how many requests with a good token came so far.
+func (s *Server) Reads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads
+}
