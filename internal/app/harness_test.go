@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -117,34 +114,7 @@ func (w *world) storeConfig() store.Config {
 }
 
 // direct carries requests to the store without a connection.
-type direct struct{ server http.Handler }
-
-func (d direct) Do(r *http.Request) (response *http.Response, err error) {
-	defer func() { // a handler that gives up closes the connection
-		if p := recover(); p != nil {
-			if p != http.ErrAbortHandler {
-				panic(p)
-			}
-			response, err = nil, io.ErrUnexpectedEOF
-		}
-	}()
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	served := r.Clone(context.WithoutCancel(r.Context()))
-	served.Header = http.Header{} // as they come off a wire
-	for name, values := range r.Header {
-		served.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	if served.Body == nil {
-		served.Body = http.NoBody
-	}
-	answer := httptest.NewRecorder()
-	d.server.ServeHTTP(answer, served)
-	response = answer.Result()
-	response.Request = r
-	return response, nil
-}
+type direct struct{ *cosmos.Server }
 
 func (w *world) publish(yaml string) app.RunbookView {
 	w.t.Helper()

@@ -12,7 +12,15 @@ import (
 // a client's transport (azcore's policy.Transporter): for programs that have store and
 // client in one process. What has begun is answered to its end, whatever becomes of the
 // request's context.
-func (s *Server) Do(r *http.Request) (*http.Response, error) {
+func (s *Server) Do(r *http.Request) (response *http.Response, err error) {
+	defer func() { // an answer that is given up closes the connection
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler {
+				panic(p)
+			}
+			response, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
