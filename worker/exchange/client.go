@@ -29,7 +29,7 @@ import (
 // Concurrency is how many commands run at once: Exchange Online refuses more.
 const Concurrency = 3
 
-// Config of a Client. All but Scope and HTTP are required.
+// Config of a Client. URL, TenantID, Credential and Policy are required.
 type Config struct {
 	URL        string // such as https://outlook.office365.com
 	Scope      string // of the token; empty means URL + "/.default"
@@ -37,6 +37,9 @@ type Config struct {
 	Credential azcore.TokenCredential
 	HTTP       *http.Client // nil means one with a time limit of 100 seconds
 	Policy     throttle.Policy
+	// Concurrency is how many commands this client may run at once; 0 means
+	// Concurrency, which is the tenant's limit for all of its clients.
+	Concurrency int
 }
 
 // Client calls Exchange Online as one application. It is safe for concurrent use.
@@ -45,6 +48,7 @@ type Client struct {
 	anchor   string
 	scope    string
 	config   Config
+	pace     throttle.Policy // of commands: what one is told holds for all
 	turns    chan struct{}
 }
 
@@ -61,13 +65,17 @@ func New(config Config) (*Client, error) {
 	if config.HTTP == nil {
 		config.HTTP = &http.Client{Timeout: 100 * time.Second}
 	}
+	if config.Concurrency <= 0 {
+		config.Concurrency = Concurrency
+	}
 	return &Client{
 		endpoint: root + "/adminapi/beta/" + url.PathEscape(config.TenantID) + "/InvokeCommand",
 		// The mailbox by which requests are routed: every tenant has this one.
 		anchor: "APP:SystemMailbox{bb558c35-97f1-4cb9-8ff7-d53741dc928c}@" + config.TenantID,
 		scope:  config.Scope,
 		config: config,
-		turns:  make(chan struct{}, Concurrency),
+		pace:   config.Policy.Through(throttle.NewGate(config.Policy, throttle.Rate{})),
+		turns:  make(chan struct{}, config.Concurrency),
 	}, nil
 }
 
@@ -86,7 +94,7 @@ func (c *Client) Functions() []catalog.Function {
 // invoke runs a cmdlet, repeated by the policy, and decodes its output into the
 // slice that into points to; nil ignores it. Its error is a *catalog.Failure.
 func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[string]any, into any) error {
-	attempts, err := c.config.Policy.Do(ctx, judge, func(ctx context.Context) error {
+	attempts, err := c.pace.Do(ctx, judge, func(ctx context.Context) error {
 		return c.invokeOnce(ctx, cmdlet, parameters, into)
 	})
 	if err == nil {

@@ -92,6 +92,10 @@ func judge(err error) throttle.Verdict {
 	if errors.As(err, &judged) { // a command that was repeated already
 		return throttle.Verdict{}
 	}
+	var closed *throttle.ClosedError
+	if errors.As(err, &closed) {
+		return closed.Verdict()
+	}
 	var stale *staleError
 	if errors.As(err, &stale) {
 		return throttle.Verdict{Outcome: throttle.Lagging}

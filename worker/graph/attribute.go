@@ -35,7 +35,7 @@ var graphErrors = abstractions.ErrorMappings{"XXX": odataerrors.CreateODataError
 func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, error) {
 	id, path := p.String("UserId"), strings.Split(p.String("AttributeName"), ".")
 	var user map[string]any
-	err := c.do(ctx, func(ctx context.Context) error {
+	err := c.do(ctx, c.paces.reads, func(ctx context.Context) error {
 		request, err := c.graph.Users().ByUserId(id).ToGetRequestInformation(ctx, &users.UserItemRequestBuilderGetRequestConfiguration{
 			QueryParameters: &users.UserItemRequestBuilderGetQueryParameters{Select: []string{"id", path[0]}},
 		})

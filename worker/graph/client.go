@@ -25,20 +25,49 @@ import (
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
-// Config of a Client. All but Scope and HTTP are required.
+// Limits that Microsoft publishes for one application in one tenant.
+var (
+	PublishedWrites      = throttle.Rate{Calls: 3000, Per: 150 * time.Second}
+	PublishedInvitations = throttle.Rate{Calls: 150, Per: 5 * time.Second}
+)
+
+// Config of a Client. URL, Credential and Policy are required.
 type Config struct {
 	URL        string // such as https://graph.microsoft.com, without a version
 	Scope      string // of the token; empty means URL + "/.default"
 	Credential azcore.TokenCredential
 	HTTP       *http.Client // nil means the SDK's transport
 	Policy     throttle.Policy
+	// Writes and Invitations are what this client may use of the limits, which are
+	// the application's, whatever the number of its processes. Zero means all.
+	Writes, Invitations throttle.Rate
 }
 
 // Client calls Graph as one application. It is safe for concurrent use.
 type Client struct {
-	graph  *msgraph.GraphServiceClient
-	url    string
-	policy throttle.Policy
+	graph *msgraph.GraphServiceClient
+	url   string
+	paces paces
+}
+
+// paces are how the kinds of calls are repeated, and what they wait for together.
+type paces struct {
+	reads, writes, invitations throttle.Policy
+}
+
+func newPaces(c Config) paces {
+	if c.Writes.Calls == 0 {
+		c.Writes = PublishedWrites
+	}
+	if c.Invitations.Calls == 0 {
+		c.Invitations = PublishedInvitations
+	}
+	writes := throttle.NewGate(c.Policy, c.Writes)
+	return paces{
+		reads:       c.Policy.Through(throttle.NewGate(c.Policy, throttle.Rate{})),
+		writes:      c.Policy.Through(writes),
+		invitations: c.Policy.Through(throttle.NewGate(c.Policy, c.Invitations), writes),
+	}
 }
 
 // New makes a client. It does not connect.
@@ -62,7 +91,7 @@ func New(config Config) (*Client, error) {
 	}
 	root := strings.TrimRight(config.URL, "/")
 	adapter.SetBaseUrl(root + "/v1.0")
-	return &Client{graph: msgraph.NewGraphServiceClient(adapter), url: root, policy: config.Policy}, nil
+	return &Client{graph: msgraph.NewGraphServiceClient(adapter), url: root, paces: newPaces(config)}, nil
 }
 
 // httpClient lists the middleware instead of taking the SDK's, which comes in
@@ -102,9 +131,11 @@ func (c *Client) Functions() []catalog.Function {
 	}
 }
 
-// do makes a call and repeats it by the policy. Its error is a *catalog.Failure.
-func (c *Client) do(ctx context.Context, call func(ctx context.Context) error) error {
-	attempts, err := c.policy.Do(ctx, judge, call)
+// do makes one request, at its kind's pace, which is one of c.paces: what is asked
+// for with a POST is a read as well when nothing is changed by it. A call must not
+// make another one, which would wait for it. The error is a *catalog.Failure.
+func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx context.Context) error) error {
+	attempts, err := pace.Do(ctx, judge, call)
 	if err == nil {
 		return nil
 	}
@@ -122,6 +153,10 @@ func (c *Client) do(ctx context.Context, call func(ctx context.Context) error) e
 func judge(err error) throttle.Verdict {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return throttle.Verdict{}
+	}
+	var closed *throttle.ClosedError
+	if errors.As(err, &closed) {
+		return closed.Verdict()
 	}
 	code, text, status := said(err)
 	var after time.Duration

@@ -28,7 +28,7 @@ func (c *Client) invite(ctx context.Context, p catalog.Params) (any, error) {
 	case value(user.GetOnPremisesUserPrincipalName()) != "":
 		return nil, conflict("the user is synchronised from on-premises and cannot be invited")
 	case !same:
-		err = c.do(ctx, func(ctx context.Context) error {
+		err = c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 			change := models.NewUser()
 			change.SetMail(&email)
 			_, err := c.graph.Users().ByUserId(id).Patch(ctx, change, nil)
@@ -36,7 +36,7 @@ func (c *Client) invite(ctx context.Context, p catalog.Params) (any, error) {
 		})
 	}
 	if err == nil {
-		err = c.do(ctx, func(ctx context.Context) error {
+		err = c.do(ctx, c.paces.invitations, func(ctx context.Context) error {
 			_, err := c.graph.Invitations().Post(ctx, invitation(id, email, p.String("InviteRedirectUrl")), nil)
 			return err
 		})
@@ -98,7 +98,7 @@ func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = c.do(ctx, func(ctx context.Context) error {
+	err = c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		request := abstractions.NewRequestInformation()
 		request.Method = abstractions.POST
 		request.SetUri(*target)

@@ -70,6 +70,8 @@ func start(t *testing.T, faults ...tenant.Fault) *world {
 	w := &world{Server: server, credential: &credential{}}
 	pace := throttle.Default()
 	pace.Random = func() float64 { return 0 }
+	now := time.Now()
+	pace.Now = func() time.Time { return now }
 	pace.Sleep = func(_ context.Context, d time.Duration) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()

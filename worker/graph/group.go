@@ -14,7 +14,7 @@ import (
 
 func (c *Client) addMember(ctx context.Context, p catalog.Params) (any, error) {
 	group, reference := p.String("GroupId"), c.url+"/v1.0/directoryObjects/"+p.String("UserId")
-	err := c.do(ctx, func(ctx context.Context) error {
+	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		body := models.NewReferenceCreate()
 		body.SetOdataId(&reference)
 		return c.graph.Groups().ByGroupId(group).Members().Ref().Post(ctx, body, nil)
@@ -31,7 +31,7 @@ func (c *Client) addMember(ctx context.Context, p catalog.Params) (any, error) {
 func (c *Client) removeMember(ctx context.Context, p catalog.Params) (any, error) {
 	group, user := p.String("GroupId"), p.String("UserId")
 	absent := false
-	err := c.do(ctx, func(ctx context.Context) error {
+	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		err := c.graph.Groups().ByGroupId(group).Members().ByDirectoryObjectId(user).Ref().Delete(ctx, nil)
 		_, text, status := said(err)
 		absent = status == http.StatusNotFound || strings.Contains(text, "removed object references do not exist")
@@ -42,7 +42,7 @@ func (c *Client) removeMember(ctx context.Context, p catalog.Params) (any, error
 	})
 	if err == nil && absent {
 		// No such member, or no such group: only the first is what was asked for.
-		err = c.do(ctx, func(ctx context.Context) error {
+		err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
 			_, err := c.graph.Groups().ByGroupId(group).Get(ctx, &groups.GroupItemRequestBuilderGetRequestConfiguration{
 				QueryParameters: &groups.GroupItemRequestBuilderGetQueryParameters{Select: []string{"id"}},
 			})
@@ -57,7 +57,7 @@ func (c *Client) removeMember(ctx context.Context, p catalog.Params) (any, error
 
 // isMember counts membership through other groups.
 func (c *Client) isMember(ctx context.Context, user, group string) (member bool, err error) {
-	err = c.do(ctx, func(ctx context.Context) error {
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
 		body := users.NewItemCheckMemberGroupsPostRequestBody()
 		body.SetGroupIds([]string{group})
 		answer, err := c.graph.Users().ByUserId(user).CheckMemberGroups().PostAsCheckMemberGroupsPostResponse(ctx, body, nil)

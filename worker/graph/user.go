@@ -31,7 +31,7 @@ func (c *Client) newUser(ctx context.Context, p catalog.Params) (any, error) {
 	profile.SetForceChangePasswordNextSignIn(new(true))
 
 	var made models.Userable
-	err := c.do(ctx, func(ctx context.Context) (err error) {
+	err := c.do(ctx, c.paces.writes, func(ctx context.Context) (err error) {
 		body := userFrom(p) // the SDK keeps track of what it sent: each attempt gets its own
 		body.SetPasswordProfile(profile)
 		made, err = c.graph.Users().Post(ctx, body, nil)
@@ -76,7 +76,7 @@ func (c *Client) madeBefore(ctx context.Context, wanted models.Userable) (models
 }
 
 func (c *Client) user(ctx context.Context, id string, fields ...string) (found models.Userable, err error) {
-	err = c.do(ctx, func(ctx context.Context) (err error) {
+	err = c.do(ctx, c.paces.reads, func(ctx context.Context) (err error) {
 		found, err = c.graph.Users().ByUserId(id).Get(ctx, &users.UserItemRequestBuilderGetRequestConfiguration{
 			QueryParameters: &users.UserItemRequestBuilderGetQueryParameters{Select: fields},
 		})
@@ -94,7 +94,7 @@ func (c *Client) setUPN(ctx context.Context, p catalog.Params) (any, error) {
 	if value(user.GetUserPrincipalName()) == name {
 		return true, nil
 	}
-	err = c.do(ctx, func(ctx context.Context) error {
+	err = c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		change := models.NewUser()
 		change.SetUserPrincipalName(&name)
 		_, err := c.graph.Users().ByUserId(id).Patch(ctx, change, nil)

@@ -45,6 +45,18 @@ type Policy struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Random returns a number in [0, 1). Nil means a random one.
 	Random func() float64
+	// Now is the clock of gates. Nil means time.Now.
+	Now func() time.Time
+	// Gates are passed by each call, in this order: the narrowest first. A call that
+	// is throttled is then not delayed by itself but waits at the gate, with all
+	// others.
+	Gates []*Gate
+}
+
+// Through is the policy for calls that pass the gates.
+func (p Policy) Through(gates ...*Gate) Policy {
+	p.Gates = gates
+	return p
 }
 
 // Default is what a worker uses.
@@ -55,13 +67,21 @@ func Default() Policy {
 // Do makes the call until it succeeds, fails for good, or has been repeated
 // enough. It returns the last error and how often the call was made. A delay
 // that would outlast the context's deadline is not waited for: the caller's
-// caller can come back later.
+// caller can come back later. Where a gate does not open before the deadline, and
+// the call was never made, the error is a *ClosedError.
 func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx context.Context) error) (attempts int, err error) {
 	var throttled, transient, lagging int
 	var lagged time.Duration
 	for {
+		made, failure := through(ctx, p.Gates, judge, call)
+		if !made && attempts > 0 && ctx.Err() == nil {
+			return attempts, err // what the tenant said tells more
+		}
+		err = failure
+		if !made {
+			return attempts, err
+		}
 		attempts++
-		err = call(ctx)
 		if err == nil || ctx.Err() != nil {
 			return attempts, err
 		}
@@ -71,6 +91,9 @@ func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx
 		case v.Outcome == Throttled && throttled < p.Retries:
 			n = throttled
 			throttled++
+			if len(p.Gates) > 0 {
+				continue
+			}
 		case v.Outcome == Transient && transient < p.TransientRetries:
 			n = transient
 			transient++
@@ -97,16 +120,29 @@ func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx
 	}
 }
 
+// jitter is the part of a delay that is added to it at random, at most.
+const jitter = 0.3
+
 func (p Policy) delay(n int) time.Duration {
 	d := p.Max
 	if n < 32 && p.Base<<n < p.Max {
 		d = p.Base << n
 	}
-	random := rand.Float64
+	return d + time.Duration(p.random()*jitter*float64(d))
+}
+
+func (p Policy) random() float64 {
 	if p.Random != nil {
-		random = p.Random
+		return p.Random()
 	}
-	return d + time.Duration(random()*0.3*float64(d))
+	return rand.Float64()
+}
+
+func (p Policy) now() time.Time {
+	if p.Now != nil {
+		return p.Now()
+	}
+	return time.Now()
 }
 
 func (p Policy) sleep(ctx context.Context, d time.Duration) error {

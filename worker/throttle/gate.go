@@ -1,0 +1,269 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+)
+
+// Rate is a limit that a tenant publishes: so many calls in any period of a
+// length. The zero value is no limit.
+type Rate struct {
+	Calls int
+	Per   time.Duration
+}
+
+// Share is the part of a limit that a process may use, of 100.
+func (r Rate) Share(percent int) Rate {
+	if r.Calls > 0 {
+		r.Calls = max(r.Calls*percent/100, 1)
+	}
+	return r
+}
+
+// bucket keeps the limit in any period, wherever it begins: what may be used at
+// once and what flows in during a period are the limit together.
+func (r Rate) bucket() *rate.Limiter {
+	if r.Calls <= 0 || r.Per <= 0 {
+		return nil
+	}
+	burst := max(r.Calls/10, 1)
+	// With a limit of one the two cannot add up: then one each period is right.
+	return rate.NewLimiter(rate.Limit(float64(max(r.Calls-burst, 1))/r.Per.Seconds()), burst)
+}
+
+// Gate is where all calls of a process to one API of a tenant pass, so that what
+// the tenant tells one of them holds for all. A call that is throttled closes it
+// until the tenant wants to be asked again, or else for growing intervals. Then
+// one call goes first; only when that is not refused the others follow, in the
+// order in which they came and a little apart.
+//
+// A Gate is safe for concurrent use.
+type Gate struct {
+	pace   Policy // delays, clock and chance; its own Gates are not used
+	bucket *rate.Limiter
+
+	// turn is held by the call whose turn it is to wait for the gate to open or for
+	// the bucket, and by the one that goes first until it is answered. The others
+	// wait behind it.
+	turn *semaphore.Weighted
+
+	mu       sync.Mutex
+	until    time.Time // closed until then
+	closed   bool      // nobody has got through since it was closed
+	closings int       // how often it has been closed
+	refused  int       // how often in a row
+	apart    int       // how many calls are still let through one by one
+}
+
+// NewGate makes an open gate. The policy gives the delays where the tenant does
+// not, and the clock.
+func NewGate(pace Policy, limit Rate) *Gate {
+	return &Gate{pace: pace, bucket: limit.bucket(), turn: semaphore.NewWeighted(1)}
+}
+
+// ClosedError is what a call fails with that could not be made before its
+// deadline because the tenant must be left alone. Judges give it the outcome
+// Throttled.
+type ClosedError struct {
+	After time.Duration // what is left of that, as far as is known
+}
+
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("the tenant throttles this worker: the call could not be made in time; it may be tried in %s",
+		e.After.Round(time.Second))
+}
+
+// Verdict on the error.
+func (e *ClosedError) Verdict() Verdict { return Verdict{Outcome: Throttled, After: e.After} }
+
+// Calls after a closing that are let through one by one, and how far apart at
+// most, as a part of the policy's Base.
+const (
+	apart       = 20
+	apartOfBase = 0.05
+)
+
+// pass is one call's way through a gate.
+type pass struct {
+	gate     *Gate
+	closings int  // of the gate when the call passed
+	first    bool // the others wait for what becomes of it
+}
+
+// enter waits until the call may be made. Its error is the context's, or a
+// *ClosedError when the context's deadline comes before.
+func (g *Gate) enter(ctx context.Context) (*pass, error) {
+	waiting, cancel := beforeDeadline(ctx)
+	defer cancel()
+	if err := g.turn.Acquire(waiting, 1); err != nil {
+		return nil, g.outOfTime(ctx)
+	}
+	p, err := g.await(ctx, waiting)
+	if err != nil || !p.first {
+		g.turn.Release(1)
+	}
+	return p, err
+}
+
+// await is enter for the call whose turn it is.
+func (g *Gate) await(ctx, waiting context.Context) (*pass, error) {
+	if err := g.draw(ctx, waiting); err != nil {
+		return nil, err
+	}
+	if err := g.keepApart(ctx, waiting); err != nil {
+		return nil, err
+	}
+	var waited time.Time // until the gate was thought to open
+	for {
+		p, until := g.pass(waited)
+		if p != nil {
+			return p, nil
+		}
+		if err := g.sleep(ctx, waiting, until.Sub(g.pace.now())); err != nil {
+			return nil, err
+		}
+		waited = until // calls that were under way may have moved it
+	}
+}
+
+// pass lets a call through, or says until when the gate is closed. It has been
+// waited for until waited.
+func (g *Gate) pass(waited time.Time) (*pass, time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.until.After(g.pace.now()) && g.until.After(waited) {
+		return nil, g.until
+	}
+	return &pass{gate: g, closings: g.closings, first: g.closed}, time.Time{}
+}
+
+// keepApart delays those of the calls that come after a closing and are not the
+// first.
+func (g *Gate) keepApart(ctx, waiting context.Context) error {
+	g.mu.Lock()
+	spread := !g.closed && g.apart > 0
+	if spread {
+		g.apart--
+	}
+	g.mu.Unlock()
+	if !spread {
+		return nil
+	}
+	return g.sleep(ctx, waiting, time.Duration(g.pace.random()*apartOfBase*float64(g.pace.Base)))
+}
+
+// draw takes one call out of the bucket.
+func (g *Gate) draw(ctx, waiting context.Context) error {
+	if g.bucket == nil {
+		return nil
+	}
+	now := g.pace.now()
+	r := g.bucket.ReserveN(now, 1)
+	if err := g.sleep(ctx, waiting, r.DelayFrom(now)); err != nil {
+		r.CancelAt(g.pace.now())
+		return err
+	}
+	return nil
+}
+
+// sleep waits. Where the deadline comes before the end of that, it does not.
+func (g *Gate) sleep(ctx, waiting context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if deadline, ok := waiting.Deadline(); ok && time.Until(deadline) < d || g.pace.sleep(waiting, d) != nil {
+		return g.outOfTime(ctx)
+	}
+	return nil
+}
+
+// outOfTime is the error of a call that did not get through.
+func (g *Gate) outOfTime(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return &ClosedError{After: max(g.until.Sub(g.pace.now()), margin)}
+}
+
+// margin is how long before its deadline a call gives up waiting, so that there
+// is time to say why.
+const margin = time.Second
+
+func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(margin, time.Until(deadline)/10)))
+}
+
+// leave tells the gate what became of the call; known is false when it was not
+// answered.
+func (p *pass) leave(v Verdict, known bool) {
+	g := p.gate
+	if p.first {
+		defer g.turn.Release(1)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case !known:
+	case v.Outcome != Throttled:
+		if p.first {
+			g.closed, g.refused, g.until, g.apart = false, 0, time.Time{}, apart
+		} else if p.closings == g.closings {
+			g.refused = 0
+		}
+	case p.closings == g.closings:
+		after := g.pace.delay(g.refused)
+		if v.After > 0 {
+			// Other processes were perhaps told the same.
+			after = v.After + time.Duration(g.pace.random()*jitter*float64(min(v.After, g.pace.Base)))
+		}
+		g.closed, g.until = true, g.pace.now().Add(after)
+		g.closings++
+		g.refused = min(g.refused+1, math.MaxInt16)
+	case v.After > 0:
+		// It was under way when the gate closed: no news, but perhaps a later time.
+		if until := g.pace.now().Add(v.After); g.closed && until.After(g.until) {
+			g.until = until
+		}
+	}
+}
+
+// through makes the call once it has passed all gates, and tells whether it was
+// made. Of a call that is throttled only the first gate hears: the others may be
+// wider.
+func through(ctx context.Context, gates []*Gate, judge func(error) Verdict, call func(ctx context.Context) error) (made bool, err error) {
+	var passes []*pass
+	var verdict Verdict
+	known := false
+	defer func() {
+		for i, p := range passes {
+			p.leave(verdict, known && (i == 0 || verdict.Outcome != Throttled))
+		}
+	}()
+	for _, g := range gates {
+		p, err := g.enter(ctx)
+		if err != nil {
+			return false, err
+		}
+		passes = append(passes, p)
+	}
+	err = call(ctx)
+	switch {
+	case err == nil:
+		known = true
+	case ctx.Err() == nil:
+		verdict, known = judge(err), true
+	}
+	return true, err
+}
