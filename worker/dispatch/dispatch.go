@@ -44,6 +44,7 @@ type Config struct {
 	// Remember is how many bytes of results are kept for jobs that come again; 0
 	// means 16 MiB.
 	Remember int
+	Observer Observer         // nil means that nobody watches
 	Log      *slog.Logger     // nil means slog.Default()
 	Now      func() time.Time // what jobs expire by; nil means time.Now
 }
@@ -110,6 +111,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Remember <= 0 {
 		c.Remember = 16 << 20
+	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()

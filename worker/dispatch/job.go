@@ -42,7 +42,10 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 		return func() { l.deadLetter(m, err.Error(), log) }
 	}
 
+	ctx, observed := l.config.Observer.Received(l.work, delivery(m, job))
+	log = traced(ctx, log)
 	var result message.Result
+	ran := false
 	if err != nil {
 		result = failure(job, &catalog.Failure{Type: FailureInvalidJob, Message: err.Error()}, 0)
 	} else {
@@ -51,7 +54,8 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 		case first && l.expired(job):
 			l.memory.finish(job.ID(), c, failure(job, expiry(job), 0))
 		case first:
-			go l.run(job, c)
+			ran = true
+			go l.run(ctx, job, c)
 		default:
 			log.Info("the job has come again", "DeliveryCount", m.DeliveryCount)
 		}
@@ -59,13 +63,16 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 		case <-c.done:
 			result = c.result
 		case <-l.work.Done():
-			return func() { l.abandon(m, job) }
+			observed(Outcome{})
+			return func() { l.abandon(m, log) }
 		}
 	}
 
-	if err := l.results.send(l.work, envelope(result, m, l.config.WorkerID)); err != nil {
-		return func() { l.abandon(m, job) }
+	if err := l.results.send(l.work, envelope(ctx, result, m, l.config.WorkerID)); err != nil {
+		observed(Outcome{})
+		return func() { l.abandon(m, log) }
 	}
+	observed(Outcome{Answered: true, Ran: ran, Result: result})
 	l.report(log.With("DurationMs", result.DurationMs), result)
 	return func() { l.complete(m, log) }
 }
@@ -94,8 +101,7 @@ func (l *Loop) settled(settle func(ctx context.Context) error) error {
 	return settle(ctx)
 }
 
-func (l *Loop) abandon(m *azservicebus.ReceivedMessage, job message.Job) {
-	log := l.logFor(job)
+func (l *Loop) abandon(m *azservicebus.ReceivedMessage, log *slog.Logger) {
 	if err := l.settled(func(ctx context.Context) error { return l.receiver.AbandonMessage(ctx, m, nil) }); err != nil {
 		log.Warn("the job could not be given back and will come again when its lock ends", "Error", err)
 		return
@@ -117,12 +123,13 @@ func expiry(job message.Job) *catalog.Failure {
 }
 
 // run runs the function and records the result under c, or forgets c when the
-// worker stops before there is one.
-func (l *Loop) run(job message.Job, c *call) {
-	ctx, cancel := context.WithTimeout(l.work, l.config.JobTimeout)
+// worker stops, and ctx with it, before there is one.
+func (l *Loop) run(ctx context.Context, job message.Job, c *call) {
+	ctx, cancel := context.WithTimeout(ctx, l.config.JobTimeout)
 	defer cancel()
+	log := traced(ctx, l.logFor(job))
 	ctx = catalog.WithJob(ctx, catalog.Job{
-		ID: job.ID(), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: l.logFor(job),
+		ID: job.ID(), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
 	})
 	start := time.Now()
 	type outcome struct {
@@ -133,7 +140,7 @@ func (l *Loop) run(job message.Job, c *call) {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				l.logFor(job).Error("the function panicked", "Panic", fmt.Sprint(r), "Stack", string(debug.Stack()))
+				log.Error("the function panicked", "Panic", fmt.Sprint(r), "Stack", string(debug.Stack()))
 				answered <- outcome{err: &catalog.Failure{
 					Type: FailurePanic, Message: fmt.Sprintf("%s failed by a defect: %v", job.FunctionName, r),
 				}}

@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
 // senders is how many batches are under way at once: enough to fill one while
@@ -142,7 +143,8 @@ func (o *outbox) sendSome(ctx context.Context, letters []*letter) (int, error) {
 var traceProperties = []string{"traceparent", "tracestate", "Diagnostic-Id"}
 
 // envelope makes the message of a worker's result that answers a delivery of its job.
-func envelope(r message.Result, job *azservicebus.ReceivedMessage, workerID string) *azservicebus.Message {
+// It carries the trace of ctx, or the job's where ctx has none.
+func envelope(ctx context.Context, r message.Result, job *azservicebus.ReceivedMessage, workerID string) *azservicebus.Message {
 	body, err := json.Marshal(struct {
 		message.Result
 		CorrelationData any // in the place of the result's
@@ -163,6 +165,7 @@ func envelope(r message.Result, job *azservicebus.ReceivedMessage, workerID stri
 			m.ApplicationProperties[name] = v
 		}
 	}
+	tracecontext.Inject(ctx, m.ApplicationProperties)
 	return m
 }
 

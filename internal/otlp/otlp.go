@@ -1,0 +1,208 @@
+// Package otlp sends traces and metrics to where the environment says, by
+// OpenTelemetry's own variables: OTLP over HTTP with protobuf. Without an endpoint
+// in the environment nothing is made, kept or sent.
+//
+// It knows providers and how they begin and end, not what is measured. The
+// providers are handed on explicitly and are never made the process's global ones:
+// SDKs that find a global provider write spans of their own, with addresses in
+// which people's names stand.
+package otlp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric"
+	nometric "go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	notrace "go.opentelemetry.io/otel/trace/noop"
+)
+
+// Variables that Start reads. Those for headers, time limits, compression,
+// certificates, sampling, batches and intervals are read by the SDK itself, from the
+// process's environment.
+const (
+	EnvEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT" // of both; /v1/traces and /v1/metrics are added
+	EnvTracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	EnvMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+
+	envDisabled        = "OTEL_SDK_DISABLED"
+	envTracesExporter  = "OTEL_TRACES_EXPORTER"
+	envMetricsExporter = "OTEL_METRICS_EXPORTER"
+	envProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	envTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	envMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"
+)
+
+// Config of Providers. Service and Getenv are required.
+type Config struct {
+	Service, Version string            // service.name and service.version
+	Attributes       map[string]string // of the resource, beside those
+	Getenv           func(string) string
+	Log              *slog.Logger // of exports that fail; nil means slog.Default()
+}
+
+// Providers are where spans and measurements go. The methods are safe for
+// concurrent use.
+type Providers struct {
+	traces  trace.TracerProvider
+	metrics metric.MeterProvider
+	ends    []func(context.Context) error
+	log     *slog.Logger
+}
+
+// Off are providers that send nothing. A trace that comes in is passed on by them.
+func Off() *Providers {
+	return &Providers{traces: notrace.NewTracerProvider(), metrics: nometric.NewMeterProvider(), log: slog.Default()}
+}
+
+// Start makes providers from the environment. It connects to nothing: who cannot
+// be reached is tried again with the next export, and what has no room in the
+// queue meanwhile is lost. An error names the variable that is wrong.
+func Start(ctx context.Context, config Config) (*Providers, error) {
+	t := Off()
+	if config.Log != nil {
+		t.log = config.Log
+	}
+	if strings.EqualFold(strings.TrimSpace(config.Getenv(envDisabled)), "true") {
+		return t, nil
+	}
+	traces, err := endpoint(config.Getenv, EnvTracesEndpoint, "/v1/traces", envTracesExporter, envTracesProtocol)
+	metrics, err2 := endpoint(config.Getenv, EnvMetricsEndpoint, "/v1/metrics", envMetricsExporter, envMetricsProtocol)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	if traces == "" && metrics == "" {
+		return t, nil
+	}
+	about, err := about(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(&complaints{log: t.log})
+	if traces != "" {
+		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(traces))
+		if err != nil {
+			return nil, fmt.Errorf("traces: %w", err)
+		}
+		// The batcher drops spans when its queue is full: it never holds up who ends one.
+		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+		t.traces, t.ends = provider, append(t.ends, provider.Shutdown)
+	}
+	if metrics != "" {
+		exporter, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(metrics))
+		if err != nil {
+			t.Close(ctx)
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))
+		t.metrics, t.ends = provider, append(t.ends, provider.Shutdown)
+	}
+	return t, nil
+}
+
+// about describes the process. No detector is asked for the command line, the user
+// or the host: what is told of a process is said here.
+func about(ctx context.Context, config Config) (*resource.Resource, error) {
+	attributes := []attribute.KeyValue{
+		attribute.String("service.name", config.Service), attribute.String("service.version", config.Version),
+	}
+	for key, value := range config.Attributes {
+		attributes = append(attributes, attribute.String(key, value))
+	}
+	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
+}
+
+// endpoint is where one signal goes, empty where it goes nowhere.
+func endpoint(getenv func(string) string, own, path, exporter, protocol string) (string, error) {
+	switch v := strings.TrimSpace(getenv(exporter)); v {
+	case "none":
+		return "", nil
+	case "", "otlp":
+	default:
+		return "", fmt.Errorf("%s: %q is neither otlp nor none", exporter, v)
+	}
+	name, v := own, strings.TrimSpace(getenv(own))
+	if v == "" {
+		name, v = EnvEndpoint, strings.TrimSpace(getenv(EnvEndpoint))
+		if v == "" {
+			return "", nil
+		}
+		v = strings.TrimRight(v, "/") + path
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		// It is not repeated: what is wrong with it may be a password in it.
+		return "", fmt.Errorf("%s is not the URL of a collector, such as http://127.0.0.1:4318", name)
+	}
+	for _, name := range []string{protocol, envProtocol} {
+		switch v := strings.TrimSpace(getenv(name)); v {
+		case "":
+			continue
+		case "http/protobuf":
+		default:
+			return "", fmt.Errorf("%s: %q is not spoken here, only http/protobuf", name, v)
+		}
+		break
+	}
+	return v, nil
+}
+
+// Tracer is for the spans of one package.
+func (p *Providers) Tracer(name string) trace.Tracer { return p.traces.Tracer(name) }
+
+// Meter is for the instruments of one package.
+func (p *Providers) Meter(name string) metric.Meter { return p.metrics.Meter(name) }
+
+// On tells whether anything is sent.
+func (p *Providers) On() bool { return len(p.ends) > 0 }
+
+// Close sends what is still held, as long as ctx lasts, and ends. Spans and
+// measurements after that are lost.
+func (p *Providers) Close(ctx context.Context) {
+	var group sync.WaitGroup
+	for _, end := range p.ends {
+		group.Go(func() {
+			if err := end(ctx); err != nil {
+				p.log.Warn("the last telemetry was not sent", "Error", err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// complaints logs what the SDK complains of: the first at once, then one a minute.
+type complaints struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	last    time.Time
+	skipped int
+}
+
+// Handle takes one complaint.
+func (c *complaints) Handle(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if now.Sub(c.last) < time.Minute {
+		c.skipped++
+		return
+	}
+	c.last = now
+	c.log.Warn("telemetry is being lost", "Error", err, "Skipped", c.skipped)
+	c.skipped = 0
+}

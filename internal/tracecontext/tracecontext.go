@@ -1,0 +1,50 @@
+// Package tracecontext carries a trace in the application properties of messages,
+// as W3C Trace Context: traceparent and tracestate. It knows no exporter: a trace
+// that comes in goes on through a program that sends no telemetry itself.
+package tracecontext
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// properties are a carrier. What is no string counts as absent.
+type properties map[string]any
+
+func (p properties) Get(key string) string {
+	s, _ := p[key].(string)
+	return s
+}
+
+func (p properties) Set(key, value string) { p[key] = value }
+
+func (p properties) Keys() []string {
+	keys := make([]string, 0, len(p))
+	for key := range p {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Extract is the trace that a message carries; invalid where it carries none.
+func Extract(message map[string]any) trace.SpanContext {
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), properties(message)))
+}
+
+// diagnosticID is where Azure's SDKs put the trace before there was a standard. Some
+// still write both.
+const diagnosticID = "Diagnostic-Id"
+
+// Inject has a message carry the trace of ctx. It changes nothing where ctx has none.
+func Inject(ctx context.Context, message map[string]any) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return
+	}
+	delete(message, "tracestate") // of another trace
+	propagation.TraceContext{}.Inject(ctx, properties(message))
+	if _, old := message[diagnosticID]; old {
+		message[diagnosticID] = message["traceparent"]
+	}
+}

@@ -1,0 +1,60 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
+)
+
+// Observer watches jobs pass. It is called concurrently and must not wait for
+// anything: the job does, meanwhile.
+type Observer interface {
+	// Received is told of a delivery that can be answered. The context that it
+	// returns, with the same end, is the function's, and its trace is the result's.
+	// What became of the delivery is told to ended, once.
+	Received(ctx context.Context, d Delivery) (_ context.Context, ended func(Outcome))
+}
+
+// Delivery is one of a job's, as the broker gave it.
+type Delivery struct {
+	Job        message.Job
+	EnqueuedAt time.Time         // when the broker took it, by its clock; zero where it did not say
+	Count      int               // 1 with the first delivery
+	Trace      trace.SpanContext // of who sent the job; invalid where it sent none
+}
+
+// Outcome is what became of a delivery. One that was not answered went back to the
+// broker, because the worker stops.
+type Outcome struct {
+	Answered bool
+	Ran      bool // whether the function ran for this delivery, and not for an earlier one or not at all
+	Result   message.Result
+}
+
+func delivery(m *azservicebus.ReceivedMessage, job message.Job) Delivery {
+	d := Delivery{Job: job, Count: int(m.DeliveryCount), Trace: tracecontext.Extract(m.ApplicationProperties)}
+	if m.EnqueuedTime != nil {
+		d.EnqueuedAt = *m.EnqueuedTime
+	}
+	return d
+}
+
+type nobody struct{}
+
+func (nobody) Received(ctx context.Context, _ Delivery) (context.Context, func(Outcome)) {
+	return ctx, func(Outcome) {}
+}
+
+// traced adds the trace to the log where there is one.
+func traced(ctx context.Context, log *slog.Logger) *slog.Logger {
+	if at := trace.SpanContextFromContext(ctx); at.IsValid() {
+		return log.With("TraceId", at.TraceID().String())
+	}
+	return log
+}
