@@ -51,6 +51,9 @@ type Policy struct {
 	// is throttled is then not delayed by itself but waits at the gate, with all
 	// others.
 	Gates []*Gate
+	// Observe is told of each call that failed, and how that was judged. Nil means
+	// that nobody watches.
+	Observe func(ctx context.Context, v Verdict)
 }
 
 // Through is the policy for calls that pass the gates.
@@ -73,7 +76,7 @@ func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx
 	var throttled, transient, lagging int
 	var lagged time.Duration
 	for {
-		made, failure := through(ctx, p.Gates, judge, call)
+		made, failure := through(context.WithValue(ctx, attemptKey{}, attempts+1), p.Gates, judge, call)
 		if !made && attempts > 0 && ctx.Err() == nil {
 			return attempts, err // what the tenant said tells more
 		}
@@ -86,6 +89,9 @@ func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx
 			return attempts, err
 		}
 		v := judge(err)
+		if p.Observe != nil {
+			p.Observe(ctx, v)
+		}
 		var n int
 		switch {
 		case v.Outcome == Throttled && throttled < p.Retries:
@@ -118,6 +124,14 @@ func (p Policy) Do(ctx context.Context, judge func(error) Verdict, call func(ctx
 			return attempts, err
 		}
 	}
+}
+
+type attemptKey struct{}
+
+// Attempt tells a call of Do which one it is, from 1 on; 0 outside of such a call.
+func Attempt(ctx context.Context) int {
+	n, _ := ctx.Value(attemptKey{}).(int)
+	return n
 }
 
 // jitter is the part of a delay that is added to it at random, at most.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -182,5 +183,27 @@ func TestAfter(t *testing.T) {
 		if got := throttle.After(header, now); got != want {
 			t.Errorf("%q: got %s, want %s", header, got, want)
 		}
+	}
+}
+
+// A call can tell which attempt it is, and who watches hears of each that failed.
+func TestCallsAreCountedAndWatched(t *testing.T) {
+	t.Parallel()
+	var heard []throttle.Outcome
+	policy := throttle.Policy{
+		Retries: 2, Base: time.Second, Max: time.Second,
+		Sleep:   func(context.Context, time.Duration) error { return nil },
+		Observe: func(_ context.Context, v throttle.Verdict) { heard = append(heard, v.Outcome) },
+	}
+	var counted []int
+	_, err := policy.Do(t.Context(), func(error) throttle.Verdict { return throttle.Verdict{Outcome: throttle.Throttled} }, func(ctx context.Context) error {
+		counted = append(counted, throttle.Attempt(ctx))
+		if len(counted) == 3 {
+			return nil
+		}
+		return errors.New("no")
+	})
+	if err != nil || !slices.Equal(counted, []int{1, 2, 3}) || !slices.Equal(heard, []throttle.Outcome{throttle.Throttled, throttle.Throttled}) || throttle.Attempt(t.Context()) != 0 {
+		t.Errorf("%v: counted %v, heard %v", err, counted, heard)
 	}
 }
