@@ -1,0 +1,103 @@
+package signin
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// errPassword tells that a PFX cannot be opened with the password at hand.
+var errPassword = errors.New("its password is another one")
+
+// parsePFX reads PKCS#12 with one key and its certificate, in whatever encoding: from
+// OpenSSL 3, of older programs, and without any encryption, as Key Vault gives it.
+func parsePFX(data []byte, password string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+	key, first, others, err := pkcs12.DecodeChain(data, password)
+	var unknown pkcs12.NotImplementedError
+	switch {
+	case errors.Is(err, pkcs12.ErrIncorrectPassword), errors.Is(err, pkcs12.ErrDecryption):
+		return nil, nil, errPassword
+	case errors.As(err, &unknown):
+		return nil, nil, fmt.Errorf("it is a PFX in an encoding that is not known here (%w): export it anew", err)
+	case err != nil:
+		// The reason is of ASN.1 or that a part is missing, and tells nothing of the key.
+		return nil, nil, fmt.Errorf("it is not a PFX with one private key and its certificate (%w)", err)
+	}
+	return append([]*x509.Certificate{first}, others...), key, nil
+}
+
+// parsePEM reads a private key, which is not encrypted, and certificates, in any order.
+func parsePEM(data []byte) ([]*x509.Certificate, crypto.PrivateKey, error) {
+	var certificates []*x509.Certificate
+	var key crypto.PrivateKey
+	for {
+		var block *pem.Block
+		block, data = pem.Decode(data)
+		if block == nil {
+			break
+		}
+		var found crypto.PrivateKey
+		var err error
+		switch block.Type {
+		case "CERTIFICATE":
+			certificate, err := x509.ParseCertificate(block.Bytes)
+			if err != nil {
+				return nil, nil, fmt.Errorf("a certificate in it cannot be read: %w", err)
+			}
+			certificates = append(certificates, certificate)
+			continue
+		case "PRIVATE KEY":
+			found, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+		case "RSA PRIVATE KEY":
+			if block.Headers["DEK-Info"] != "" {
+				return nil, nil, errors.New("its key is encrypted, which is taken in a PFX only")
+			}
+			found, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+		case "ENCRYPTED PRIVATE KEY":
+			return nil, nil, errors.New("its key is encrypted, which is taken in a PFX only")
+		case "EC PRIVATE KEY":
+			return nil, nil, errNotRSA
+		default:
+			return nil, nil, fmt.Errorf("it holds a PEM block %q; a private key and certificates are expected", block.Type)
+		}
+		if err != nil {
+			return nil, nil, errors.New("its private key cannot be read")
+		}
+		if key != nil {
+			return nil, nil, errors.New("it holds several private keys")
+		}
+		key = found
+	}
+	if len(bytes.TrimSpace(data)) > 0 && bytes.Contains(data, []byte("-----BEGIN ")) {
+		return nil, nil, errors.New("a PEM block in it is damaged")
+	}
+	return certificates, key, nil
+}
+
+var errNotRSA = errors.New("its key is not an RSA key, which Entra ID asks for: make the certificate with one")
+
+// pair puts the certificate of the key first.
+func pair(certificates []*x509.Certificate, key crypto.PrivateKey) ([]*x509.Certificate, *rsa.PrivateKey, error) {
+	if key == nil {
+		return nil, nil, errors.New("it holds no private key: a certificate in Key Vault needs a policy by which its key can be exported")
+	}
+	private, ok := key.(*rsa.PrivateKey)
+	if !ok {
+		return nil, nil, errNotRSA
+	}
+	for i, certificate := range certificates {
+		if !private.PublicKey.Equal(certificate.PublicKey) {
+			continue
+		}
+		ordered := []*x509.Certificate{certificate}
+		ordered = append(ordered, certificates[:i]...)
+		return append(ordered, certificates[i+1:]...), private, nil
+	}
+	return nil, nil, errors.New("none of its certificates belongs to its private key")
+}

@@ -1,0 +1,201 @@
+package signin_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/keyvault"
+	"github.com/matoolkit/matoolkit/worker/signin"
+)
+
+func TestSigningInWithWhatKeyVaultHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := current(t)
+	w.accept(t, []string{"the-client-secret"}, made)
+	w.set(t, "certificate", stored(t, made))
+	w.set(t, "text", keyvault.Secret{Value: "the-client-secret\n"})
+	for name, change := range map[string]func(*signin.VaultConfig){
+		"certificate":   func(c *signin.VaultConfig) { c.Certificate = "certificate" },
+		"client secret": func(c *signin.VaultConfig) { c.Secret = "text" },
+	} {
+		credential := w.mustOpen(t, change)
+		first := w.token(t, credential, graphScope)
+		if w.token(t, credential, exchangeScope) == first {
+			t.Errorf("%s: one token for two services", name)
+		}
+		before := w.requests.count()
+		if w.token(t, credential, graphScope) != first || w.requests.count() != before {
+			t.Errorf("%s: a token is not kept", name)
+		}
+	}
+	if log := w.log.String(); !strings.Contains(log, thumbprint(made)) || strings.Contains(log, "the-client-secret") {
+		t.Errorf("the log is\n%s", log)
+	}
+}
+
+func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"s"})
+	w.set(t, "worker", keyvault.Secret{Value: "s"})
+	credential := w.mustOpen(t, secret)
+	first := w.token(t, credential, graphScope)
+
+	w.clock.advance(45 * time.Minute)
+	if w.token(t, credential, graphScope) != first || w.requests.count() != 1 {
+		t.Fatal("renewed too early")
+	}
+	// In the last ten minutes the old token is still given out while another is asked for.
+	w.clock.advance(8 * time.Minute)
+	if got := w.token(t, credential, graphScope); got != first {
+		t.Error("the caller waited for a new token while the old one was good")
+	}
+	eventually(t, func() bool { return w.token(t, credential, graphScope) != first })
+	if n := w.requests.count(); n != 2 {
+		t.Errorf("%d requests, want 2", n)
+	}
+	// A token that nobody asked for in time is not given out any more.
+	second := w.token(t, credential, graphScope)
+	w.clock.advance(2 * time.Hour)
+	if w.token(t, credential, graphScope) == second {
+		t.Error("an expired token was given out")
+	}
+}
+
+func TestARenewalThatFailsTakesNoTokenAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"s"})
+	w.set(t, "worker", keyvault.Secret{Value: "s"})
+	credential := w.mustOpen(t, secret)
+	first := w.token(t, credential, graphScope)
+	w.requests.failWith(answering(503, `{"error":"temporarily_unavailable"}`))
+	w.clock.advance(53 * time.Minute)
+	if w.token(t, credential, graphScope) != first {
+		t.Fatal("no token while Entra ID is away")
+	}
+	eventually(t, func() bool { return strings.Contains(w.log.String(), "no token of the target tenant") })
+	for range 10 {
+		if w.token(t, credential, graphScope) != first {
+			t.Fatal("no token while Entra ID is away")
+		}
+	}
+	if n := w.requests.count(); n != 2 {
+		t.Errorf("%d requests, want 2: a failed renewal is not repeated at once", n)
+	}
+	w.clock.advance(time.Minute)
+	w.requests.failWith(nil)
+	eventually(t, func() bool { return w.token(t, credential, graphScope) != first })
+}
+
+func TestManyCallersAskOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"s"})
+	w.set(t, "worker", keyvault.Secret{Value: "s"})
+	credential := w.mustOpen(t, secret)
+	// The one that causes the request goes away.
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := ask(gone, credential); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	var group sync.WaitGroup
+	for range 50 {
+		group.Go(func() {
+			if err := ask(t.Context(), credential); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if n := w.requests.count(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+func TestARefusalSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*signin.Config)
+		code   int
+		text   string
+	}{
+		"wrong secret": {func(c *signin.Config) { c.Secret = "t0p-secret" }, 7000215, "the client secret is wrong: it has to be the secret's value"},
+		"wrong tenant": {func(c *signin.Config) { c.TenantID = "11111111-1111-1111-1111-111111111111" }, 90002, "check TARGET_TENANT_ID"},
+		"wrong app":    {func(c *signin.Config) { c.AppID = "11111111-1111-1111-1111-111111111111" }, 700016, "check that APP_ID and TARGET_TENANT_ID belong together"},
+		"no such API":  {func(c *signin.Config) { c.Scope = "https://graph.example/.default" }, 500011, "the tenant has no such service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			config := w.config()
+			config.Secret = entra.DefaultWorkerSecret
+			c.change(&config)
+			credential, err := signin.Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer credential.Close()
+			_, err = credential.GetToken(t.Context(), tokenOptions(config.Scope))
+			var refused *signin.RefusedError
+			var failed *azidentity.AuthenticationFailedError
+			if !errors.As(err, &refused) || refused.Code != c.code || !strings.Contains(err.Error(), c.text) || !errors.As(err, &failed) {
+				t.Errorf("got %v, want AADSTS%d and %q", err, c.code, c.text)
+			}
+			if strings.Contains(err.Error()+w.log.String(), "t0p-secret") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestOpenRefusesWhatCannotBecomeRight(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, c := range map[string]struct {
+		change func(*signin.Config)
+		text   string
+	}{
+		"no secret":    {func(c *signin.Config) { c.Secret = "" }, "either a client secret or a key vault"},
+		"no tenant id": {func(c *signin.Config) { c.TenantID = "no tenant!" }, "tenant"},
+	} {
+		config := w.config()
+		config.Secret = "s"
+		c.change(&config)
+		if _, err := signin.Open(t.Context(), config); err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, want %q", name, err, c.text)
+		}
+	}
+}
+
+func TestAClosedCredentialGivesNoNewTokens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"s"})
+	w.set(t, "worker", keyvault.Secret{Value: "s"})
+	credential := w.mustOpen(t, secret)
+	credential.Close()
+	if err := ask(t.Context(), credential); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// eventually waits for what happens in the background.
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not happen")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

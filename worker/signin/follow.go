@@ -1,0 +1,119 @@
+package signin
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// soon is how long before its end a secret is warned of.
+const soon = 14 * 24 * time.Hour
+
+// follow asks Key Vault for new versions until the credential is closed.
+func (c *Credential) follow() {
+	wait := c.config.Refresh
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-c.ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, asking)
+		_, err := c.Refresh(ctx)
+		cancel()
+		wait = c.config.Refresh
+		if err != nil {
+			wait = min(wait, afterTrouble)
+		}
+	}
+}
+
+// Refresh reads the secret and changes to it where it is another one and Entra ID
+// takes it. An error leaves everything as it was, and is in the log as well.
+func (c *Credential) Refresh(ctx context.Context) (changed bool, err error) {
+	if err := c.take(ctx); err != nil {
+		return false, err
+	}
+	defer c.release()
+	return c.adopt(ctx)
+}
+
+// another is the secret to use instead of one that Entra ID refused: the one that
+// somebody changed to meanwhile, or that the source has by now.
+func (c *Credential) another(ctx context.Context, refused secret) (secret, bool) {
+	if c.take(ctx) != nil {
+		return secret{}, false
+	}
+	defer c.release()
+	if s := c.current(); s.version != refused.version {
+		return s, true
+	}
+	if c.config.Now().Sub(c.lastRead) < atOnce {
+		return secret{}, false
+	}
+	changed, err := c.adopt(ctx)
+	return c.current(), changed && err == nil
+}
+
+func (c *Credential) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Credential) release() { <-c.turn }
+
+// adopt reads the source and changes to what it has, on c.turn.
+func (c *Credential) adopt(ctx context.Context) (bool, error) {
+	c.lastRead = c.config.Now()
+	old := c.current()
+	next, err := c.source.read(ctx)
+	if err != nil {
+		c.config.Log.Warn("the secret of the target tenant cannot be read: going on with the one at hand", "With", old.String(), "Error", err.Error())
+		return false, err
+	}
+	if next.version == old.version {
+		c.warn(old)
+		return false, nil
+	}
+	trial := request{scopes: c.config.Scope, cae: true} // as Graph's client asks
+	err = next.usable(c.config.Now())
+	if err == nil {
+		token, refused := c.ask(ctx, next, trial, "")
+		if refused == nil {
+			c.change(next, trial, func(h *held) { h.keep(token, c.config.Now()) })
+			c.config.Log.Info("signs in at the target tenant with a new secret", "With", next.String(), "Expires", next.end(), "Before", old.String())
+			c.warn(next)
+			return true, nil
+		}
+		err = refused
+	}
+	err = fmt.Errorf("%s: %w", next, err)
+	c.config.Log.Warn("a new secret of the target tenant is not used: going on with the one at hand", "With", old.String(), "Expires", old.end(), "Error", err.Error())
+	return false, err
+}
+
+// change makes next the secret. Tokens that the old one got stay good and are given
+// out until there are new ones, which everybody's next call asks for.
+func (c *Credential) change(next secret, trial request, keep func(*held)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.secret = next
+	now := c.config.Now()
+	for _, h := range c.tokens {
+		h.renew, h.again = now, time.Time{}
+	}
+	keep(c.held(trial))
+}
+
+// warn tells of a secret that is about to end.
+func (c *Credential) warn(s secret) {
+	if left := s.expires.Sub(c.config.Now()); !s.expires.IsZero() && left < soon {
+		c.config.Log.Warn("the secret of the target tenant ends soon: put a new version into Key Vault", "With", s.String(), "Expires", s.end())
+	}
+}

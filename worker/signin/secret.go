@@ -1,0 +1,68 @@
+package signin
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// secret is what an app registration proves itself with: a certificate with its key,
+// or a text.
+type secret struct {
+	version      string // differs where the secret does; empty where it never changes
+	text         string
+	certificates []*x509.Certificate // the key's own first
+	key          *rsa.PrivateKey     // nil for a text
+	expires      time.Time           // zero when it is not known
+}
+
+// source is where the secret is.
+type source interface {
+	read(ctx context.Context) (secret, error)
+}
+
+// fixed is a client secret that was given.
+type fixed string
+
+func (f fixed) read(context.Context) (secret, error) { return secret{text: string(f)}, nil }
+
+// String names the secret without telling it. The thumbprint is as Entra ID shows it.
+func (s secret) String() string {
+	name := "a client secret"
+	if s.key != nil {
+		name = fmt.Sprintf("the certificate %X", sha1.Sum(s.certificates[0].Raw))
+	}
+	if s.version != "" {
+		name += " (version " + s.version + ")"
+	}
+	return name
+}
+
+// usable tells whether a certificate is within its time. The end of a client secret is
+// known to Entra ID alone: what a vault says of it is a note.
+func (s secret) usable(now time.Time) error {
+	if s.key == nil {
+		return nil
+	}
+	switch leaf := s.certificates[0]; {
+	case now.After(leaf.NotAfter):
+		return errors.New("it ended on " + stamp(leaf.NotAfter) + ": put a new version of the certificate into Key Vault and register it with the app registration")
+	case now.Before(leaf.NotBefore):
+		return errors.New("it is valid from " + stamp(leaf.NotBefore) + " only: wait until then, or make that the version before it is the current one again")
+	}
+	return nil
+}
+
+// end is when the secret ends, for the log.
+func (s secret) end() string {
+	if s.expires.IsZero() {
+		return "unknown"
+	}
+	return stamp(s.expires)
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

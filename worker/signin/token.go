@@ -1,0 +1,173 @@
+package signin
+
+import (
+	"context"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// held is a token and what becomes of it. Times are by Config.Now, whatever clock the
+// token was made by.
+type held struct {
+	token  azcore.AccessToken
+	before string    // the token before this one
+	renew  time.Time // from then on another is wanted
+	until  time.Time // until then this one will do
+	again  time.Time // before that a renewal that failed is not repeated
+	forced time.Time // when an API last had it replaced
+	flight *flight
+}
+
+// flight is a request for a token under way. token and err are there once done is
+// closed.
+type flight struct {
+	done  chan struct{}
+	token azcore.AccessToken
+	err   error
+}
+
+// GetToken returns a token, from what is kept where possible. Towards the end of a
+// token's life another is asked for while this one is still given out, so that nobody
+// waits for it or fails with it. Many callers cause one request, which goes on when
+// the caller that caused it goes away.
+func (c *Credential) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	r := requestFor(options)
+	if options.Claims != "" {
+		return c.replace(ctx, r, options.Claims)
+	}
+	c.mu.Lock()
+	h := c.held(r)
+	now := c.config.Now()
+	if now.Before(h.renew) && now.Before(h.until) {
+		defer c.mu.Unlock()
+		return h.token, nil
+	}
+	usable := now.Before(h.until)
+	token, f := h.token, h.flight
+	if f == nil && (!usable || !now.Before(h.again)) {
+		f = c.start(h, r, "")
+	}
+	c.mu.Unlock()
+	if usable {
+		return token, nil
+	}
+	return f.wait(ctx)
+}
+
+// held is what is kept for a request, with c.mu held.
+func (c *Credential) held(r request) *held {
+	h := c.tokens[r]
+	if h == nil {
+		h = &held{}
+		c.tokens[r] = h
+	}
+	return h
+}
+
+// start asks for a token, with c.mu held.
+func (c *Credential) start(h *held, r request, claims string) *flight {
+	f := &flight{done: make(chan struct{})}
+	if f.err = c.ctx.Err(); f.err != nil {
+		close(f.done) // the credential is closed
+		return f
+	}
+	h.flight = f
+	c.group.Go(func() {
+		ctx, cancel := context.WithTimeout(c.ctx, asking)
+		defer cancel()
+		f.token, f.err = c.acquire(ctx, r, claims)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		h.flight = nil
+		if f.err == nil {
+			h.keep(f.token, c.config.Now())
+		} else {
+			h.again = c.config.Now().Add(atOnce)
+			c.config.Log.Warn("no token of the target tenant", "Scope", r.scopes, "Error", f.err.Error())
+		}
+		close(f.done)
+	})
+	return f
+}
+
+func (f *flight) wait(ctx context.Context) (azcore.AccessToken, error) {
+	select {
+	case <-f.done:
+		return f.token, f.err
+	case <-ctx.Done():
+		return azcore.AccessToken{}, ctx.Err()
+	}
+}
+
+// keep takes a token that was just issued. It is renewed when the issuer suggests, or
+// else for the last ten minutes of its life; for the last minute it is not used.
+func (h *held) keep(token azcore.AccessToken, now time.Time) {
+	life := time.Until(token.ExpiresOn)
+	h.before, h.token = h.token.Token, token
+	h.until = now.Add(life - min(life/10, time.Minute))
+	h.renew = now.Add(life - min(life/4, 10*time.Minute))
+	if !token.RefreshOn.IsZero() {
+		h.renew = now.Add(min(time.Until(token.RefreshOn), life-min(life/4, 10*time.Minute)))
+	}
+	h.again = time.Time{}
+}
+
+// replace gets a new token, whatever is kept.
+func (c *Credential) replace(ctx context.Context, r request, claims string) (azcore.AccessToken, error) {
+	for {
+		c.mu.Lock()
+		h := c.held(r)
+		other := h.flight
+		if other == nil {
+			f := c.start(h, r, claims)
+			c.mu.Unlock()
+			return f.wait(ctx)
+		}
+		c.mu.Unlock()
+		if claims == "" {
+			return other.wait(ctx) // it brings a new one as well
+		}
+		if _, err := other.wait(ctx); ctx.Err() != nil {
+			return azcore.AccessToken{}, err
+		}
+	}
+}
+
+// instead returns another token in place of one that an API refused. There is none
+// where the token was not given out here, or where the refused one itself was got
+// for that reason a moment ago: then it is not the token that is wrong.
+func (c *Credential) instead(ctx context.Context, refused, claims string) (string, bool) {
+	c.mu.Lock()
+	r, h := c.heldAs(refused)
+	if h == nil {
+		c.mu.Unlock()
+		return "", false
+	}
+	now := c.config.Now()
+	switch {
+	case h.token.Token != refused: // somebody replaced it since
+		token := h.token.Token
+		c.mu.Unlock()
+		return token, true
+	case claims == "" && !h.forced.IsZero() && now.Sub(h.forced) < atOnce:
+		c.mu.Unlock()
+		return "", false
+	}
+	h.forced = now
+	c.mu.Unlock()
+	token, err := c.replace(ctx, r, claims)
+	return token.Token, err == nil && token.Token != refused
+}
+
+// heldAs finds what is kept for the request that a token was given out for, with c.mu
+// held.
+func (c *Credential) heldAs(token string) (request, *held) {
+	for r, h := range c.tokens {
+		if token != "" && (h.token.Token == token || h.before == token) {
+			return r, h
+		}
+	}
+	return request{}, nil
+}

@@ -1,0 +1,233 @@
+package signin
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azsecrets"
+)
+
+// Content types by which Key Vault says that a secret is the private part of one of its
+// certificates.
+const (
+	contentPFX = "application/x-pkcs12"
+	contentPEM = "application/x-pem-file"
+)
+
+// VaultConfig says where in Key Vault the secret is. URL, Identity and one of
+// Certificate and Secret are required.
+type VaultConfig struct {
+	URL string // such as https://name.vault.azure.net
+	// Certificate is the name of a certificate in the vault, or of a secret that holds
+	// a PFX (in base64) or PEM.
+	Certificate string
+	// Password is the name of a secret with the password of the PFX. A certificate in
+	// the vault has none.
+	Password string
+	// Secret is the name of a secret that holds a client secret.
+	Secret string
+	// Identity has the role Key Vault Secrets User.
+	Identity azcore.TokenCredential
+	HTTP     *http.Client        // nil means the SDK's
+	Retry    policy.RetryOptions // zero means as the SDK does
+}
+
+// Vault reads the secret of the app registration from Key Vault.
+type Vault struct {
+	config VaultConfig
+	client *azsecrets.Client
+}
+
+// secretName is what Key Vault takes for a name.
+var secretName = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)
+
+// NewVault makes a Vault. It does not connect.
+func NewVault(config VaultConfig) (*Vault, error) {
+	u, err := url.Parse(config.URL)
+	if err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
+		return nil, fmt.Errorf("%q is not the URL of a key vault, such as https://name.vault.azure.net", config.URL)
+	}
+	if (config.Certificate == "") == (config.Secret == "") {
+		return nil, errors.New("either a certificate or a client secret is to be read")
+	}
+	for _, name := range []string{config.Certificate, config.Password, config.Secret} {
+		if name != "" && !secretName.MatchString(name) {
+			return nil, fmt.Errorf("%q cannot be a name in Key Vault: those have letters, digits and hyphens", name)
+		}
+	}
+	options := &azsecrets.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: config.Retry}}
+	if config.HTTP != nil {
+		options.Transport = config.HTTP
+	}
+	// A vault on this machine is not below the domain that tokens are for.
+	ip := net.ParseIP(u.Hostname())
+	options.DisableChallengeResourceVerification = u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	client, err := azsecrets.NewClient("https://"+u.Host, identified{config.Identity}, options)
+	if err != nil {
+		return nil, err
+	}
+	return &Vault{config: config, client: client}, nil
+}
+
+func (v *Vault) read(ctx context.Context) (secret, error) {
+	name := v.config.Certificate + v.config.Secret
+	found, err := v.get(ctx, name)
+	if err != nil {
+		return secret{}, err
+	}
+	s := secret{version: found.ID.Version()}
+	if a := found.Attributes; a != nil && a.Expires != nil {
+		s.expires = *a.Expires
+	}
+	content := ""
+	if found.ContentType != nil {
+		content = *found.ContentType
+	}
+	if v.config.Secret != "" {
+		s.text, err = clientSecret(*found.Value, content)
+	} else {
+		err = v.certificate(ctx, &s, *found.Value, content)
+	}
+	if err != nil {
+		return secret{}, fmt.Errorf("key vault %s: %s (version %s): %w", v.config.URL, name, s.version, err)
+	}
+	return s, nil
+}
+
+func clientSecret(value, content string) (string, error) {
+	text := strings.TrimSpace(value)
+	switch {
+	case content == contentPFX || content == contentPEM || strings.Contains(text, "-----BEGIN "):
+		return "", errors.New("it is a certificate and not a client secret: name it as the certificate instead")
+	case text == "":
+		return "", errors.New("it is empty")
+	}
+	return text, nil
+}
+
+// certificate reads a value by what it is, where the content type does not tell.
+func (v *Vault) certificate(ctx context.Context, s *secret, value, content string) error {
+	read := v.readPFX
+	if content == contentPEM || content != contentPFX && strings.Contains(value, "-----BEGIN ") {
+		read = readPEM
+	}
+	certificates, key, err := read(ctx, s, value)
+	if err != nil {
+		return err
+	}
+	if s.certificates, s.key, err = pair(certificates, key); err != nil {
+		return err
+	}
+	s.expires = s.certificates[0].NotAfter
+	return nil
+}
+
+func readPEM(_ context.Context, _ *secret, value string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+	return parsePEM([]byte(value))
+}
+
+// readPFX opens a PFX with the password that the vault has for it. Another version of
+// the password makes another version of the secret.
+func (v *Vault) readPFX(ctx context.Context, s *secret, value string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(value), ""))
+	if err != nil {
+		return nil, nil, errors.New("it is neither PEM nor a PFX in base64")
+	}
+	password := ""
+	if v.config.Password != "" {
+		found, err := v.get(ctx, v.config.Password)
+		if err != nil {
+			return nil, nil, err
+		}
+		password = *found.Value
+		s.version += "+" + found.ID.Version()
+	}
+	certificates, key, err := parsePFX(data, password)
+	switch {
+	case errors.Is(err, errPassword) && v.config.Password == "":
+		return nil, nil, errors.New("the PFX needs a password: put it into the vault as a secret of its own and name that in CERT_PASSWORD_NAME, or import the PFX as a certificate")
+	case errors.Is(err, errPassword):
+		return nil, nil, fmt.Errorf("the password in %s is not the PFX's", v.config.Password)
+	}
+	return certificates, key, err
+}
+
+func (v *Vault) get(ctx context.Context, name string) (azsecrets.GetSecretResponse, error) {
+	found, err := v.client.GetSecret(ctx, name, "", nil)
+	if err != nil {
+		return found, fmt.Errorf("key vault %s: %s: %w", v.config.URL, name, vaultTrouble(err))
+	}
+	if found.Value == nil || found.ID == nil {
+		return found, fmt.Errorf("key vault %s: %s: the answer has no value", v.config.URL, name)
+	}
+	return found, nil
+}
+
+// vaultTrouble says what is to be done about an error of Key Vault.
+func vaultTrouble(err error) error {
+	var identity *identityError
+	var refused *azcore.ResponseError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &identity):
+		return fmt.Errorf("the managed identity got no token: the container needs a managed identity, "+
+			"and AZURE_CLIENT_ID says which where it is user-assigned: %w", identity.err)
+	case !errors.As(err, &refused):
+		return fmt.Errorf("the vault cannot be reached: check its URL, its private endpoint and the name resolution of the container's network: %w", err)
+	}
+	code, message := vaultSaid(refused)
+	advice := "the vault does not answer as it should"
+	switch {
+	case code == "SecretDisabled":
+		advice = "its current version is disabled: enable it or put in a new version"
+	case code == "ForbiddenByFirewall", code == "ForbiddenByConnection":
+		advice = "the vault's firewall keeps the worker out: let the container reach it by the private endpoint or its subnet"
+	case refused.StatusCode == http.StatusForbidden:
+		advice = "the worker's identity may not read it: give it the role Key Vault Secrets User on the vault, and some minutes"
+	case refused.StatusCode == http.StatusUnauthorized:
+		advice = "the vault does not take the token of the worker's identity: vault and identity have to be of one tenant"
+	case refused.StatusCode == http.StatusNotFound:
+		advice = "the vault has none of that name, or only a deleted one"
+	case refused.StatusCode == http.StatusTooManyRequests, refused.StatusCode >= 500:
+		advice = "the vault is not available at the moment"
+	}
+	return fmt.Errorf("%s (%d %s: %s)", advice, refused.StatusCode, code, message)
+}
+
+// vaultSaid is the most precise code of an error and the first line of its message.
+func vaultSaid(refused *azcore.ResponseError) (code, message string) {
+	var answer struct {
+		Error struct {
+			Code       string `json:"code"`
+			Message    string `json:"message"`
+			InnerError struct {
+				Code string `json:"code"`
+			} `json:"innererror"`
+		} `json:"error"`
+	}
+	if refused.RawResponse != nil {
+		if body, err := runtime.Payload(refused.RawResponse); err == nil {
+			_ = json.Unmarshal(body, &answer) // else there is nothing to tell
+		}
+	}
+	code = refused.ErrorCode
+	if answer.Error.InnerError.Code != "" {
+		code = answer.Error.InnerError.Code
+	}
+	message, _, _ = strings.Cut(answer.Error.Message, "\n")
+	return code, strings.TrimSpace(message)
+}
