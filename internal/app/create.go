@@ -71,6 +71,11 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 		return BatchView{}, err
 	}
 	if !there {
+		if begun { // it may have been deactivated since: no batches are made of it then
+			if _, _, err := a.active(ctx, runbookName); err != nil {
+				return BatchView{}, err
+			}
+		}
 		b, there, err = a.makeBatch(ctx, by, asked, rb, rows)
 		if err != nil {
 			return BatchView{}, err

@@ -99,9 +99,6 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	if o.Status != "" {
 		f.add("c.doc.status = @status", "@status", o.Status)
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMembers, Batch: id}); err != nil {
-		return Page[MemberView]{}, a.outward(err)
-	}
 	f.search(o.Search, "c.doc.key")
 	text, err := f.sorted(o.Sort, MemberSorts)
 	if err != nil {
@@ -109,6 +106,9 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	}
 	items, next, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(id), text, f.params, limit(o), o.Continuation)
 	if err != nil {
+		return Page[MemberView]{}, a.outward(err)
+	}
+	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMembers, Batch: id}); err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
 	page := Page[MemberView]{Items: []MemberView{}, Continuation: next}
@@ -239,9 +239,6 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	if o.Member > 0 {
 		f.add("c.doc.memberId = @member", "@member", o.Member)
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadSteps, Batch: id}); err != nil {
-		return Page[StepView]{}, a.outward(err)
-	}
 	if o.Status != "" { // at the store, or most pages would come to nothing
 		f.add(`ARRAY_CONTAINS(c.doc.steps, {"status": @status}, true)`, "@status", o.Status)
 	}
@@ -252,6 +249,9 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	}
 	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id), text, f.params, limit(o), o.Continuation)
 	if err != nil {
+		return Page[StepView]{}, a.outward(err)
+	}
+	if err := a.noteRead(ctx, by, auditRecord{Action: actReadSteps, Batch: id}); err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}
 	page := Page[StepView]{Items: []StepView{}, Continuation: next}

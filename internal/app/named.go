@@ -96,7 +96,6 @@ func (n *addition) present(i int) bool {
 
 // found notes who were members when the request came first.
 func (n *addition) found(present []string) {
-	n.item.Doc.Present = nil
 	for _, key := range present {
 		if n.item.Doc.Present == nil {
 			n.item.Doc.Present = make([]byte, len(n.people)/8+1)

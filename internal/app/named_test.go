@@ -155,6 +155,37 @@ func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 	}
 }
 
+// No batches are made of a runbook without an active version, also where one was begun
+// when there was one; a batch that was made is told of all the same.
+func TestBatchThatWasBegunIsNotMadeOnceItsRunbookIsDeactivated(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.publish(flat)
+		csv := []byte(people(3))
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+			_, err := a.CreateBatch(ctx, adaBy("k"), "flat", csv)
+			return err
+		})
+		_, made := s.app.Batch(s.ctx, 1)
+		_, err := s.app.Deactivate(s.ctx, ada, "flat", 1, "")
+		must(s, 0, err)
+		v, err := s.app.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
+		if made == nil {
+			if must(s, v, err); v.ID != 1 || !v.Replayed {
+				t.Fatalf("after write %d: %+v", write, v)
+			}
+			return cut
+		}
+		s.refused(err, app.CodeNotFound, "Publish one")
+		s.publish(strings.Replace(flat, "name: flat", "name: flat\ndescription: later", 1))
+		v, err = s.app.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
+		if must(s, v, err); v.ID != 1 || v.MemberCount != 3 {
+			t.Fatalf("after write %d: %+v", write, v)
+		}
+		return cut
+	})
+}
+
 // A batch that has begun keeps its members, also from a request that was begun before
 // and is late with its writes.
 func TestLateRequestWritesOverNobodyInABatchThatHasBegun(t *testing.T) {
@@ -304,9 +335,10 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = chain()
 		s.publish(chained)
-		b := s.batch("chained", "Upn,Name\np003@x,Old\nlast@x,Old\n")
-		s.advance(b.ID)
 		const rows = 2*engine.PageSize + 10 // three pages, without the one who is there
+		old := fmt.Sprintf("p%03d@x", rows) // the last row
+		b := s.batch("chained", "Upn,Name\n"+old+",Old\nlast@x,Old\n")
+		s.advance(b.ID)
 		csv := []byte(people(rows))
 		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
 			_, err := a.AddMembers(ctx, adaBy("k"), b.ID, csv)
@@ -322,7 +354,7 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 		}
 		for range 2 {
 			v, err := s.app.AddMembers(s.ctx, adaBy("k"), b.ID, csv)
-			if must(s, v, err); v.Added != rows-1 || fmt.Sprint(v.Present) != "[p003@x]" || v.Batch.MemberCount != rows+1 || v.Batch.RemovedCount != removed {
+			if must(s, v, err); v.Added != rows-1 || fmt.Sprint(v.Present) != "["+old+"]" || v.Batch.MemberCount != rows+1 || v.Batch.RemovedCount != removed {
 				t.Fatalf("after write %d, when there were %d: %+v", write, there, v)
 			}
 			s.settle()

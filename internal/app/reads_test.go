@@ -182,3 +182,22 @@ func TestReadsAreRecordedByEachProcess(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What is refused shows nobody anything: it is no read.
+func TestReadsThatAreRefusedAreNotRecorded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	begun(twoSteps, true)(s)
+	grace := app.Caller{Name: "grace"}
+	for _, o := range []app.ListOptions{{Sort: "data"}, {Continuation: "none of theirs"}} {
+		_, err := s.app.Members(s.ctx, grace, 1, o)
+		s.refused(err, app.CodeInvalid, "")
+		_, err = s.app.Steps(s.ctx, grace, 1, o)
+		s.refused(err, app.CodeInvalid, "")
+	}
+	_, err := s.app.Steps(s.ctx, grace, 1, app.ListOptions{Phase: "none"})
+	s.refused(err, app.CodeInvalid, "")
+	if got := s.lines(grace); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
