@@ -62,6 +62,7 @@ type Loop struct {
 	jobs    sync.WaitGroup
 	running atomic.Int64
 	touched atomic.Int64 // when a job last came or ended, in Unix nanoseconds
+	state   state
 
 	// work ends when the grace for running jobs is over: functions are cancelled
 	// and jobs go back to the broker. settle ends a little later.
@@ -140,6 +141,7 @@ func (l *Loop) Run(ctx context.Context) {
 
 	l.touch()
 	l.receive(ctx)
+	l.state.stopping.Store(true)
 
 	grace := time.AfterFunc(l.config.ShutdownGrace, func() {
 		l.log.Warn("the grace period is over: giving running jobs back", "Jobs", l.running.Load())
@@ -159,12 +161,17 @@ func (l *Loop) Run(ctx context.Context) {
 
 // receive takes jobs until ctx ends or the worker is idle.
 func (l *Loop) receive(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	failures := 0
 	for ctx.Err() == nil {
+		l.state.waitForRoom()
 		room := l.takeSlots(ctx)
 		if room == 0 {
 			return
 		}
+		l.state.goRound()
+		l.probe(ctx)
 		messages, err := l.fetch(ctx, room)
 		l.giveSlots(room - len(messages))
 		for _, m := range messages {
@@ -172,6 +179,7 @@ func (l *Loop) receive(ctx context.Context) {
 		}
 		switch {
 		case len(messages) > 0:
+			l.state.linked.Store(true)
 			failures = 0
 		case ctx.Err() != nil:
 			return
@@ -184,6 +192,7 @@ func (l *Loop) receive(ctx context.Context) {
 		default:
 			// The SDK returns neither messages nor an error after a failure that it
 			// means to recover from; that is a failure to wait for, too.
+			l.state.linked.Store(false)
 			l.touch() // being cut off is not being idle
 			delay := l.backoff(failures)
 			failures++
@@ -193,13 +202,15 @@ func (l *Loop) receive(ctx context.Context) {
 	}
 }
 
-// fetch waits for jobs, at most until the worker would be idle.
+// fetch waits for jobs, at most until the worker would be idle, and never longer
+// than a round may take.
 func (l *Loop) fetch(ctx context.Context, room int) ([]*azservicebus.ReceivedMessage, error) {
+	wait := round
 	if l.config.IdleTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, max(l.untilIdle(), time.Millisecond))
-		defer cancel()
+		wait = min(wait, max(l.untilIdle(), time.Millisecond))
 	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	return l.receiver.ReceiveMessages(ctx, room, &azservicebus.ReceiveMessagesOptions{
 		// Jobs that are there arrive together; a lone one should not wait for company.
 		TimeAfterFirstMessage: 5 * time.Millisecond,

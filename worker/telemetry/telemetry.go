@@ -1,0 +1,86 @@
+// Package telemetry measures what a worker does: a span for each delivery of a job
+// and one for each call to the tenant, and figures of both. docs/telemetry.md lists
+// them all.
+//
+// Nothing that it records comes from a job's parameters or result, from a message of
+// an error or from an address: those hold people's names and, perhaps, passwords.
+// It knows the names of instruments, not where they are sent (package otlp).
+package telemetry
+
+import (
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope names the spans and figures of this package.
+const scope = "github.com/matoolkit/matoolkit/worker"
+
+// Providers make tracers and meters: package otlp's Providers.
+type Providers interface {
+	Tracer(name string) trace.Tracer
+	Meter(name string) metric.Meter
+}
+
+// Recorder records jobs and calls. It is safe for concurrent use.
+type Recorder struct {
+	tracer trace.Tracer
+
+	running   metric.Int64UpDownCounter
+	duration  metric.Float64Histogram
+	wait      metric.Float64Histogram
+	again     metric.Int64Counter
+	calls     metric.Float64Histogram
+	throttles metric.Int64Counter
+	retries   metric.Int64Counter
+}
+
+// New makes a recorder.
+func New(p Providers) (*Recorder, error) {
+	meter := p.Meter(scope)
+	i := instruments{meter: meter}
+	r := &Recorder{
+		tracer: p.Tracer(scope),
+
+		running: i.upDown("matoolkit.worker.jobs.running", "{job}", "Jobs that run"),
+		duration: i.histogram("matoolkit.worker.job.duration", "How long functions ran, by function and outcome",
+			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600),
+		wait: i.histogram("matoolkit.worker.job.wait", "From when the broker took a job until a worker received it first",
+			.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 900, 3600),
+		again: i.counter("matoolkit.worker.job.redeliveries", "{delivery}", "Deliveries of a job after its first"),
+		calls: i.histogram("matoolkit.worker.call.duration", "How long calls to the tenant took, by API, operation and status",
+			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 100),
+		throttles: i.counter("matoolkit.worker.call.throttles", "{call}", "Calls that the tenant refused to limit this worker, by API"),
+		retries:   i.counter("matoolkit.worker.call.retries", "{call}", "Calls that repeat one that failed, by API"),
+	}
+	return r, i.err
+}
+
+// instruments keeps the first error of those that are made.
+type instruments struct {
+	meter metric.Meter
+	err   error
+}
+
+func (i *instruments) keep(err error) {
+	if i.err == nil {
+		i.err = err
+	}
+}
+
+func (i *instruments) histogram(name, what string, seconds ...float64) metric.Float64Histogram {
+	h, err := i.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what), metric.WithExplicitBucketBoundaries(seconds...))
+	i.keep(err)
+	return h
+}
+
+func (i *instruments) counter(name, unit, what string) metric.Int64Counter {
+	c, err := i.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(what))
+	i.keep(err)
+	return c
+}
+
+func (i *instruments) upDown(name, unit, what string) metric.Int64UpDownCounter {
+	c, err := i.meter.Int64UpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(what))
+	i.keep(err)
+	return c
+}
