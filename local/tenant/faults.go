@@ -3,6 +3,7 @@ package tenant
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -25,7 +26,10 @@ type Faults struct {
 
 // Fault strikes some of the requests that it matches. Of the requests that
 // match, the first After pass; of those that follow every Every-th is struck
-// (0 and 1: each), or each with Probability when that is not 0; Count ends it.
+// (0 and 1: each), or each with Probability when that is not 0; Count ends it. With
+// PerMS it is a limit instead: of the requests in a period of so many milliseconds
+// the first After pass and the others are struck. A period begins with the first
+// request after the last one has ended.
 type Fault struct {
 	Service     string  `json:"service,omitempty"`  // "graph", "exchange" or empty for both
 	Op          string  `json:"op,omitempty"`       // part of the operation's name, as GET /_local/requests lists it
@@ -34,10 +38,11 @@ type Fault struct {
 	Every       int     `json:"every,omitempty"`
 	Probability float64 `json:"probability,omitempty"`
 	Count       int     `json:"count,omitempty"` // at most so many times; 0: no limit
+	PerMS       int     `json:"perMs,omitempty"`
 
 	DelayMS    int    `json:"delayMs,omitempty"`    // wait so long first
 	Status     int    `json:"status,omitempty"`     // answer with this error status: 408, 429 or 500 to 504
-	RetryAfter string `json:"retryAfter,omitempty"` // Retry-After of that answer, as it is ("2", "0.5"); empty: none
+	RetryAfter string `json:"retryAfter,omitempty"` // Retry-After of that answer, as it is ("2", "0.5"); empty: none, with PerMS what is left of the period
 	Message    string `json:"message,omitempty"`    // text of that answer; empty: the usual one
 	Drop       bool   `json:"drop,omitempty"`       // close the connection instead of answering
 	AfterWrite bool   `json:"afterWrite,omitempty"` // fail or drop only once the request has been carried out
@@ -52,8 +57,10 @@ func (f Faults) check() error {
 			return fmt.Errorf("tenant: fault rule %d: status %d is not one of 408, 429, 500 to 504", i, r.Status)
 		case r.Probability < 0 || r.Probability > 1:
 			return fmt.Errorf("tenant: fault rule %d: probability %v is not between 0 and 1", i, r.Probability)
-		case r.After < 0 || r.Every < 0 || r.Count < 0 || r.DelayMS < 0:
+		case r.After < 0 || r.Every < 0 || r.Count < 0 || r.DelayMS < 0 || r.PerMS < 0:
 			return fmt.Errorf("tenant: fault rule %d: a negative number", i)
+		case r.PerMS > 0 && (r.Every > 0 || r.Probability > 0):
+			return fmt.Errorf("tenant: fault rule %d: perMs is a limit and has neither every nor probability", i)
 		case r.Status == 0 && !r.Drop && r.DelayMS == 0:
 			return fmt.Errorf("tenant: fault rule %d does nothing: it has no status, drop or delayMs", i)
 		}
@@ -75,6 +82,7 @@ func (s *Server) SetFaults(f Faults) error {
 	s.faults.random = rand.New(rand.NewPCG(f.Seed, f.Seed))
 	s.faults.seen = make([]int, len(f.Rules))
 	s.faults.struck = make([]int, len(f.Rules))
+	s.faults.ends = make([]time.Time, len(f.Rules))
 	return nil
 }
 
@@ -83,6 +91,7 @@ type injector struct {
 	set          Faults
 	random       *rand.Rand
 	seen, struck []int
+	ends         []time.Time // of the running period of each rule with PerMS
 }
 
 func (i *injector) lag(configured time.Duration) time.Duration {
@@ -101,12 +110,21 @@ func (i *injector) externalMovesPrimary() bool {
 }
 
 // next is what happens to this request.
-func (i *injector) next(c *call) Fault {
+func (i *injector) next(c *call, clock func() time.Time) Fault {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for n, rule := range i.set.Rules {
 		if !rule.matches(c) {
 			continue
+		}
+		if period := time.Duration(rule.PerMS) * time.Millisecond; period > 0 {
+			now := clock()
+			if !now.Before(i.ends[n]) {
+				i.seen[n], i.ends[n] = 0, now.Add(period)
+			}
+			if rule.RetryAfter == "" {
+				rule.RetryAfter = fmt.Sprint(math.Ceil(i.ends[n].Sub(now).Seconds()))
+			}
 		}
 		i.seen[n]++
 		if i.strikes(n, rule) {

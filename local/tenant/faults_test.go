@@ -128,6 +128,31 @@ func TestMailUsersAreProvisionedByRule(t *testing.T) {
 	r.mustCmdlet("Get-MailUser", map[string]any{"Identity": ids["dan"]})
 }
 
+// A limit lets so many requests pass in each period and says how long the others
+// have to wait for the next.
+func TestALimit(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	r := start(t, tenant.Config{Now: c.now})
+	ann := r.newUser("ann")
+	if err := r.SetFaults(tenant.Faults{Rules: []tenant.Fault{{Op: "GET /users/{user}", After: 2, PerMS: 10_000, Status: 429}}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		status     int
+		retryAfter string
+	}{{200, ""}, {200, ""}, {429, "4"}, {429, "1"}, {200, ""}, {200, ""}, {429, "4"}} {
+		a := r.do("GET", "/v1.0/users/"+ann, nil)
+		if a.status != want.status || a.header.Get("Retry-After") != want.retryAfter {
+			t.Errorf("request %d: got %d and %q, want %+v", i+1, a.status, a.header.Get("Retry-After"), want)
+		}
+		c.advance(3200 * time.Millisecond)
+		if i == 3 {
+			c.advance(5 * time.Second)
+		}
+	}
+}
+
 func TestFaultRules(t *testing.T) {
 	t.Parallel()
 	const get = "GET /users/{user}"

@@ -238,7 +238,7 @@ func (s *Server) run(ctx context.Context, w http.ResponseWriter, c *call, send f
 // there must be no answer.
 func (s *Server) carryOut(ctx context.Context, c *call) *reply {
 	c.ctx = ctx
-	f := s.faults.next(c)
+	f := s.faults.next(c, s.cfg.Now)
 	answer := dropped
 	if f.wait(ctx) {
 		if answer = f.before(c); answer == nil {

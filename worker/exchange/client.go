@@ -48,8 +48,7 @@ type Client struct {
 	anchor   string
 	scope    string
 	config   Config
-	pace     throttle.Policy // of commands: what one is told holds for all
-	turns    chan struct{}
+	pace     throttle.Policy // of commands: so many at once, and what one is told holds for all
 }
 
 // New makes a client. It does not connect.
@@ -74,8 +73,7 @@ func New(config Config) (*Client, error) {
 		anchor: "APP:SystemMailbox{bb558c35-97f1-4cb9-8ff7-d53741dc928c}@" + config.TenantID,
 		scope:  config.Scope,
 		config: config,
-		pace:   config.Policy.Through(throttle.NewGate(config.Policy, throttle.Rate{})),
-		turns:  make(chan struct{}, config.Concurrency),
+		pace:   config.Policy.Through(throttle.NewGate(config.Policy, throttle.Limits{Concurrent: config.Concurrency})),
 	}, nil
 }
 
@@ -112,12 +110,6 @@ func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[strin
 }
 
 func (c *Client) invokeOnce(ctx context.Context, cmdlet string, parameters map[string]any, into any) error {
-	select {
-	case c.turns <- struct{}{}:
-		defer func() { <-c.turns }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 	request, err := c.request(ctx, cmdlet, parameters)
 	if err != nil {
 		return err

@@ -62,11 +62,13 @@ func newPaces(c Config) paces {
 	if c.Invitations.Calls == 0 {
 		c.Invitations = PublishedInvitations
 	}
-	writes := throttle.NewGate(c.Policy, c.Writes)
+	reads := throttle.NewGate(c.Policy, throttle.Limits{})
+	writes := throttle.NewGate(c.Policy, throttle.Limits{Rate: c.Writes})
+	invitations := throttle.NewGate(c.Policy, throttle.Limits{Rate: c.Invitations})
 	return paces{
-		reads:       c.Policy.Through(throttle.NewGate(c.Policy, throttle.Rate{})),
+		reads:       c.Policy.Through(reads),
 		writes:      c.Policy.Through(writes),
-		invitations: c.Policy.Through(throttle.NewGate(c.Policy, c.Invitations), writes),
+		invitations: c.Policy.Through(invitations, writes),
 	}
 }
 

@@ -11,8 +11,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate is a limit that a tenant publishes: so many calls in any period of a
-// length. The zero value is no limit.
+// Limits are how much one process may use of what a tenant publishes for an API.
+// The zero value is no limit.
+type Limits struct {
+	Rate       Rate
+	Concurrent int // calls at a time; 0: as many as come
+}
+
+// Rate is a limit of so many calls in any period of a length. The zero value is
+// no limit.
 type Rate struct {
 	Calls int
 	Per   time.Duration
@@ -47,10 +54,11 @@ func (r Rate) bucket() *rate.Limiter {
 type Gate struct {
 	pace   Policy // delays, clock and chance; its own Gates are not used
 	bucket *rate.Limiter
+	room   *semaphore.Weighted // for calls at the same time
 
-	// turn is held by the call whose turn it is to wait for the gate to open or for
-	// the bucket, and by the one that goes first until it is answered. The others
-	// wait behind it.
+	// turn is held by the call whose turn it is to wait: for room, for the bucket and
+	// for the gate to open. The one that goes first holds it until it is answered.
+	// The others wait behind it.
 	turn *semaphore.Weighted
 
 	mu       sync.Mutex
@@ -63,19 +71,22 @@ type Gate struct {
 
 // NewGate makes an open gate. The policy gives the delays where the tenant does
 // not, and the clock.
-func NewGate(pace Policy, limit Rate) *Gate {
-	return &Gate{pace: pace, bucket: limit.bucket(), turn: semaphore.NewWeighted(1)}
+func NewGate(pace Policy, limits Limits) *Gate {
+	room := int64(math.MaxInt64)
+	if limits.Concurrent > 0 {
+		room = int64(limits.Concurrent)
+	}
+	return &Gate{pace: pace, bucket: limits.Rate.bucket(), room: semaphore.NewWeighted(room), turn: semaphore.NewWeighted(1)}
 }
 
-// ClosedError is what a call fails with that could not be made before its
-// deadline because the tenant must be left alone. Judges give it the outcome
-// Throttled.
+// ClosedError is what a call fails with whose turn did not come before its
+// deadline. Judges give it the outcome Throttled.
 type ClosedError struct {
 	After time.Duration // what is left of that, as far as is known
 }
 
 func (e *ClosedError) Error() string {
-	return fmt.Sprintf("the tenant throttles this worker: the call could not be made in time; it may be tried in %s",
+	return fmt.Sprintf("within the tenant's limits the call's turn did not come in time; it may be tried in %s",
 		e.After.Round(time.Second))
 }
 
@@ -104,14 +115,21 @@ func (g *Gate) enter(ctx context.Context) (*pass, error) {
 	if err := g.turn.Acquire(waiting, 1); err != nil {
 		return nil, g.outOfTime(ctx)
 	}
+	if err := g.room.Acquire(waiting, 1); err != nil {
+		g.turn.Release(1)
+		return nil, g.outOfTime(ctx)
+	}
 	p, err := g.await(ctx, waiting)
+	if err != nil {
+		g.room.Release(1)
+	}
 	if err != nil || !p.first {
 		g.turn.Release(1)
 	}
 	return p, err
 }
 
-// await is enter for the call whose turn it is.
+// await waits for the bucket and for the gate to open.
 func (g *Gate) await(ctx, waiting context.Context) (*pass, error) {
 	if err := g.draw(ctx, waiting); err != nil {
 		return nil, err
@@ -209,6 +227,7 @@ func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 // answered.
 func (p *pass) leave(v Verdict, known bool) {
 	g := p.gate
+	defer g.room.Release(1)
 	if p.first {
 		defer g.turn.Release(1)
 	}
