@@ -397,6 +397,46 @@ func TestRequestsByOneKeyAtTheSameTimeAddEverybodyOnce(t *testing.T) {
 	s.verify()
 }
 
+// Of two requests with other content that come by one key at the same time, each when
+// neither has been carried out, one is refused and does nothing.
+func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(a *app.App, s *stage, other bool) error{
+		"create": func(a *app.App, s *stage, other bool) error {
+			_, err := a.CreateBatch(s.ctx, adaBy("k"), "chained", []byte(people(map[bool]int{false: 1, true: 2}[other])))
+			return err
+		},
+		"add": func(a *app.App, s *stage, other bool) error {
+			_, err := a.AddMembers(s.ctx, adaBy("k"), 1, []byte(map[bool]string{false: "Upn,Name\nnew@x,N\n", true: "Upn,Name\nother@x,O\n"}[other]))
+			return err
+		},
+		"publish": func(a *app.App, s *stage, other bool) error {
+			_, err := a.PublishRunbook(s.ctx, adaBy("k"), "", []byte(map[bool]string{false: flat, true: flat + "\n# other\n"}[other]), app.PublishOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			s.publish(chained)
+			s.batch("chained", "Upn,Name\nold@x,Old\n")
+			var after string
+			state := func() string {
+				v, err := s.app.Versions(s.ctx, "flat", app.ListOptions{})
+				return fmt.Sprint(s.begunBatches(), s.listed(), s.batchOf(1).MemberCount, len(v.Items), err)
+			}
+			slow := s.between("/docs/request-", func() {
+				must(s, 0, ask(s.other, s, true))
+				after = state()
+			})
+			s.refused(ask(slow, s, false), app.CodeKeyReused, "other content")
+			if got := state(); after == "" || got != after {
+				t.Errorf("%s, before it was refused %s", got, after)
+			}
+		})
+	}
+}
+
 func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
