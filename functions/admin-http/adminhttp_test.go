@@ -339,6 +339,7 @@ func TestErrorsOfUseCases(t *testing.T) {
 		{&app.Error{Code: app.CodeChanged, Message: "look again"}, 412, "changed", "look again", nil},
 		{&app.Error{Code: app.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
 		{&app.Error{Code: app.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
+		{&app.Error{Code: app.CodeSourceAway, Message: "no answer", Cause: cause}, 503, "source_away", "no answer", nil},
 		{&app.Error{Code: app.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
 		{cause, 500, "internal", "something went wrong", nil},
 		{context.DeadlineExceeded, 500, "internal", "something went wrong", nil},

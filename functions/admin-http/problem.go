@@ -44,6 +44,7 @@ var statuses = map[app.Code]int{
 	app.CodeChanged:     http.StatusPreconditionFailed,
 	app.CodeTooLarge:    http.StatusRequestEntityTooLarge,
 	app.CodeUnavailable: http.StatusServiceUnavailable,
+	app.CodeSourceAway:  http.StatusServiceUnavailable,
 	app.CodeInternal:    http.StatusInternalServerError,
 }
 

@@ -57,8 +57,8 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	}
 
 	// A query that fails says why, and not where.
-	send("POST", "runbooks/waves/query/preview", "", 503, &p)
-	if p.Error != "unavailable" || !strings.Contains(p.Detail, "waves") || strings.Contains(p.Detail, "Bearer") {
+	send("POST", "runbooks/waves/query/preview", "", 422, &p)
+	if p.Error != "invalid" || !strings.Contains(p.Detail, "does not exist") || !strings.Contains(p.Detail, "waves") || strings.Contains(p.Detail, "Bearer") {
 		t.Errorf("problem %+v", p)
 	}
 

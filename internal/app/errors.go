@@ -17,6 +17,7 @@ const (
 	CodeKeyReused   Code = "key_reused"  // the caller's key belongs to a request with other content: 422
 	CodeTooLarge    Code = "too_large"   // 413
 	CodeUnavailable Code = "unavailable" // the store or the bus is away: 503, try again
+	CodeSourceAway  Code = "source_away" // a runbook's data source does not answer: 503, try again
 	CodeInternal    Code = "internal"    // 500
 )
 

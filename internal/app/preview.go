@@ -51,8 +51,8 @@ type PreviewGroup struct {
 // PreviewQuery runs a runbook's query and tells what the next tick would make of it
 // with automation on, whether it is or not, and changes nothing. At most sample rows
 // are shown, 100 where it is 0. That somebody saw them is recorded first. Errors: CodeNotFound; CodeConflict where the runbook has
-// no query; CodeInvalid with the cause where the query failed, and CodeUnavailable where
-// the source was away.
+// no query; CodeInvalid with the cause where the query failed, and CodeSourceAway with it
+// where the source did not answer.
 func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (PreviewView, error) {
 	_, rb, err := a.active(ctx, name)
 	if err != nil {
@@ -98,9 +98,9 @@ func (a *App) queryFailed(err error) error {
 	var columns *schedule.ColumnsError
 	switch {
 	case errors.As(err, &source) && source.Away:
-		return &Error{Code: CodeUnavailable, Message: a.told(err), Cause: err}
+		return &Error{Code: CodeSourceAway, Message: a.told(err), Cause: err}
 	case errors.As(err, &source), errors.As(err, &columns):
-		return &Error{Code: CodeInvalid, Message: "the query failed", Problems: []Problem{{Field: "data_source", Message: a.told(err)}}, Cause: err}
+		return &Error{Code: CodeInvalid, Message: a.told(err), Problems: []Problem{{Field: "data_source", Message: a.told(err)}}, Cause: err}
 	}
 	return a.outward(err)
 }

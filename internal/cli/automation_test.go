@@ -82,7 +82,7 @@ func TestAutomation(t *testing.T) {
 	s.type_(0, "automation", "status", "waves")
 	s.type_(5, "automation", "enable", "moves")
 	s.type_(5, "query", "preview", "moves")
-	s.type_(6, "query", "preview", "waves")
+	s.type_(5, "query", "preview", "waves")
 
 	system.found("u1,a@contoso.com,"+when, "u2,b@contoso.com,"+when, "u3,c@contoso.com,"+when, "u4,,"+when, "u4,d@contoso.com,"+when, "u5,e@contoso.com,soon")
 	s.type_(0, "query", "preview", "waves", "--rows", "2")

@@ -103,7 +103,14 @@ func TestUsage(t *testing.T) {
 		{"config set authority http://login.example.org", 2, "not an https address"},
 		{"config set token-store paper", 2, "none of auto, system and file"},
 		{"config show --output xml", 2, "table, json, yaml or csv"},
-		{"config show --api-url api.example.org", 2, "--the address of the admin API"},
+		{"config show --api-url api.example.org", 2, `--api-url: the address of the admin API, "api.example.org", is not one`},
+		{"config show --auth paper", 2, `--auth: "paper" is none of device-code`},
+		{"bathc list", 2, `unknown command "bathc" for "matoolkit"; did you mean batch?`},
+		{"batch lst", 2, `unknown command "lst" for "matoolkit batch"; did you mean get or list?`},
+		{"batch frobnicate", 2, `unknown command "frobnicate" for "matoolkit batch"; see matoolkit batch --help`},
+		{"batch list --status removed", 2, `--status is "removed"; it can be detected, init_dispatched,`},
+		{"batch members 1 --sort=-key", 2, `--sort is "-key"; it can be id, memberKey, status or addedAt, with - in front the other way round`},
+		{"messages list --topic worker-jobs --api-url=http://127.0.0.1:1", 2, `--topic is "worker-jobs"; it can be orchestrator-events or worker-results`},
 		{"batch list --api-url=", 2, "config set api-url"},
 		{"batch list --ca-file none.pem", 2, "none.pem"},
 		{"auth login --client-id=", 2, "config set tenant-id"},
@@ -174,6 +181,18 @@ func TestExitStatus(t *testing.T) {
 	p := fake(t, 200, "text/html", "<html>")
 	if _, err, status := p.as(0, "batch", "get", "1"); status != 1 || !strings.Contains(err, "not as the admin API does") {
 		t.Errorf("a page: status %d: %s", status, err)
+	}
+	// Of something else its statuses tell nothing about what was asked for, but for whom it lets in.
+	for http, want := range map[int]int{400: 1, 404: 1, 409: 1, 401: 3, 403: 3, 413: 5} {
+		p := fake(t, http, "text/html", "<html>")
+		if _, err, status := p.as(0, "batch", "get", "1"); status != want || !strings.Contains(err, "not as the admin API does") || want == 1 && !strings.Contains(err, "config show") {
+			t.Errorf("a page with HTTP %d: status %d, want %d: %s", http, status, want, err)
+		}
+	}
+	// The API was reached, and tells of a data source that was not.
+	p = fake(t, 503, "application/problem+json", `{"detail":"no answer from the database","error":"source_away","traceId":"0af7"}`)
+	if _, err, status := p.as(0, "query", "preview", "moves"); status != 5 || !strings.Contains(err, "no answer from the database") {
+		t.Errorf("a data source that is away: status %d: %s", status, err)
 	}
 }
 
@@ -255,6 +274,9 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(source()["client-id"], "", "none")
+	if _, err, _ := p.run("config", "set", "client-id", ""); !strings.HasPrefix(err, "client-id is no longer set in ") {
+		t.Error(err)
+	}
 
 	out, _, _ := p.run("config", "path")
 	path := filepath.Join(p.dir, strings.TrimSpace(out))

@@ -21,7 +21,8 @@ runbooks, the numbers of batches with their runbook and status, the phases, memb
 failed steps of a batch. Where nobody is signed in, or the API does not answer within two
 seconds, there is nothing to choose from and the shell goes on as without.
 
-The command prints a script for a shell, which has to read it. For this session only:
+The command prints a script for a shell, which has to read it. That for bash needs the
+package bash-completion. For this session only:
   bash        source <(matoolkit completion bash)
   zsh         source <(matoolkit completion zsh)
   fish        matoolkit completion fish | source
@@ -29,7 +30,7 @@ The command prints a script for a shell, which has to read it. For this session 
 
 For every session from the next on:
   bash        matoolkit completion bash > ~/.local/share/bash-completion/completions/matoolkit
-              (it takes the package bash-completion; make the directory if there is none)
+              (make the directory if there is none)
   zsh         matoolkit completion zsh > "${fpath[1]}/_matoolkit"
               (it takes these in ~/.zshrc: autoload -U compinit; compinit)
   fish        matoolkit completion fish > ~/.config/fish/completions/matoolkit.fish

@@ -80,6 +80,10 @@ func (c *console) setConfig(key, value string) error {
 	if err := writeConfig(path, values); err != nil {
 		return fmt.Errorf("the configuration: %w", err)
 	}
+	if value == "" {
+		c.notice("%s is no longer set in %s", key, path)
+		return nil
+	}
 	c.notice("%s is set in %s", key, path)
 	return nil
 }

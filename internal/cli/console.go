@@ -34,10 +34,34 @@ func (c *console) check(cmd *cobra.Command) error {
 	}
 	for key, value := range c.options {
 		if err := checkSetting(key, *value); err != nil {
-			return usage(fmt.Errorf("--%w", err))
+			return usagef("--%s: %s", key, strings.TrimPrefix(err.Error(), key+" "))
+		}
+	}
+	for _, option := range []string{"status", "topic", "sort"} {
+		if err := checkChoice(cmd, option); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkChoice holds an option of a list to what the Tab key gives for it.
+func checkChoice(cmd *cobra.Command, option string) error {
+	flag := cmd.Flags().Lookup(option)
+	complete, there := cmd.GetFlagCompletionFunc(option)
+	if flag == nil || !there || flag.Value.String() == "" {
+		return nil
+	}
+	all, _ := complete(cmd, nil, "")
+	if slices.Contains(all, flag.Value.String()) {
+		return nil
+	}
+	fields := slices.DeleteFunc(all, func(word string) bool { return strings.HasPrefix(word, "-") })
+	words := oneOf(fields)
+	if option == "sort" {
+		words += ", with - in front the other way round"
+	}
+	return usagef("--%s is %q; it can be %s", option, flag.Value.String(), words)
 }
 
 func (c *console) colored() bool {

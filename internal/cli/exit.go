@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // The exit statuses, as the help of the root command has them.
@@ -80,7 +81,9 @@ func describe(err error) (status int, text, hint string) {
 		given := strings.Fields(exclusive.FindStringSubmatch(err.Error())[1])
 		return ExitUsage, "--" + strings.Join(given, " and --") + " cannot be given together", ""
 	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no error of its own for this either
-		return ExitUsage, strings.ReplaceAll(err.Error(), "\n", " "), ""
+		what, more, _ := strings.Cut(err.Error(), "\n")
+		_, suggested, _ := strings.Cut(more, "Did you mean this?")
+		return ExitUsage, what + suggestion(strings.Fields(suggested), "matoolkit"), ""
 	}
 	return ExitFailed, err.Error(), ""
 }
@@ -88,6 +91,12 @@ func describe(err error) (status int, text, hint string) {
 func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 	if e.TraceID != "" && e.Status >= http.StatusInternalServerError {
 		hint = "trace id " + e.TraceID
+	}
+	switch {
+	case e.Code == string(app.CodeSourceAway): // the API was reached: it is the query that cannot be made
+		return ExitRefused, e.Error(), hint
+	case e.Code == apiclient.CodeNotTheAPI && !gatewayStatus(e.Status): // its statuses tell nothing of what was asked for
+		return ExitFailed, e.Error(), "Is this the address of the admin API? See api-url in: matoolkit config show"
 	}
 	switch e.Status {
 	case http.StatusUnauthorized:
@@ -106,14 +115,29 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 	return ExitFailed, e.Error(), hint
 }
 
+// gatewayStatus tells of the statuses that also what stands before the API means as it
+// does, such as the platform's own sign-in and its limit on bodies.
+func gatewayStatus(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusRequestEntityTooLarge
+}
+
 const signInHint = "Sign in with: matoolkit auth login"
 
 // noArgs is for the root and for groups, whose arguments are commands.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("unknown command %q for %q; see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
+		cmd.SuggestionsMinimumDistance = 2 // as cobra sets it for the root
+		return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(cmd.SuggestionsFor(args[0]), cmd.CommandPath()))
 	}
 	return nil
+}
+
+// suggestion tells what may be meant by a command that there is not, or where to look.
+func suggestion(commands []string, of string) string {
+	if len(commands) == 0 {
+		return "; see " + of + " --help"
+	}
+	return "; did you mean " + oneOf(commands) + "?"
 }
 
 // Needs holds a command to its arguments, which are named in its usage line, for

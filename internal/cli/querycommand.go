@@ -29,8 +29,8 @@ removed from or held in those that there are. Then what is wrong with rows that 
 be used, and then the first rows as the data source gives them. On a terminal they are
 cut to its width; --output json has everything, --output csv the batches.
 
-The exit status is 5 when the query fails, with the reason. It takes the app role
-Admin, for the rows can hold anything.`,
+The exit status is 5 when the query fails or its data source does not answer, with the
+reason. It takes the app role Admin, for the rows can hold anything.`,
 		Example: `  matoolkit query preview moves
   matoolkit query preview moves --rows 3
   matoolkit query preview moves --output json > preview.json`,

@@ -117,8 +117,8 @@ The Tab key completes runbooks, batches and more once your shell is told to:
 
 For programs, with --output:
   json, yaml  everything that there is to a result, with the same names in both
-  csv         a list's columns, with times as 2026-01-02T03:04:05Z and nothing for none; what
-              a spreadsheet would take for a formula begins with an apostrophe
+  csv         a list's columns, with times as 2026-01-02T03:04:05.678Z and nothing for none;
+              what a spreadsheet would take for a formula begins with an apostrophe
 
 Exit status:
   0  done              3  not signed in, or not allowed

@@ -282,5 +282,8 @@ func oneOf[S ~string](all []S) string {
 		names = append(names, string(s))
 	}
 	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -231,6 +231,10 @@ func TestFiles(t *testing.T) {
 		if tt.says == "does not exist" && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v is not fs.ErrNotExist", tt.connection, err)
 		}
+		// Somebody has to put it right: it is no outage that passes.
+		if errors.Is(err, datasource.ErrAway) {
+			t.Errorf("%s: %v is away", tt.connection, err)
+		}
 	}
 
 	name := write(t, "Id\n1\n")

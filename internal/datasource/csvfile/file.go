@@ -24,7 +24,7 @@ func file(name string) (datasource.Source, error) {
 func (p path) Query(ctx context.Context) (datasource.Rows, error) {
 	switch info, err := os.Stat(string(p)); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, datasource.Away(fmt.Errorf("the file that the connection names (a path that does not begin at the root begins where this program runs): %w", fs.ErrNotExist))
+		return nil, fmt.Errorf("the file that the connection names (a path that does not begin at the root begins where this program runs): %w", fs.ErrNotExist)
 	case err != nil:
 		return nil, plain("looked at", err)
 	case info.IsDir():
