@@ -36,12 +36,14 @@ func parsePFX(data []byte, password string) ([]*x509.Certificate, crypto.Private
 func parsePEM(data []byte) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	var certificates []*x509.Certificate
 	var key crypto.PrivateKey
+	begun := bytes.Count(data, []byte("-----BEGIN "))
 	for {
 		var block *pem.Block
 		block, data = pem.Decode(data)
 		if block == nil {
 			break
 		}
+		begun--
 		var found crypto.PrivateKey
 		var err error
 		switch block.Type {
@@ -74,7 +76,7 @@ func parsePEM(data []byte) ([]*x509.Certificate, crypto.PrivateKey, error) {
 		}
 		key = found
 	}
-	if len(bytes.TrimSpace(data)) > 0 && bytes.Contains(data, []byte("-----BEGIN ")) {
+	if begun > 0 { // the decoder passes over what it cannot read
 		return nil, nil, errors.New("a PEM block in it is damaged")
 	}
 	return certificates, key, nil

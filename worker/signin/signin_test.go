@@ -10,10 +10,12 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -113,15 +115,30 @@ type counter struct {
 	base http.RoundTripper
 	mu   sync.Mutex
 	n    int
+	last string
 	fail func() *http.Response
+}
+
+// lastForm is what was sent last.
+func (c *counter) lastForm() url.Values {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	form, _ := url.ParseQuery(c.last)
+	return form
 }
 
 func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.URL.Path, "/token") {
 		return c.base.RoundTrip(r)
 	}
+	sent, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(sent))
 	c.mu.Lock()
 	c.n++
+	c.last = string(sent)
 	fail := c.fail
 	c.mu.Unlock()
 	if fail != nil {

@@ -16,7 +16,7 @@ type held struct {
 	renew  time.Time // from then on another is wanted
 	until  time.Time // until then this one will do
 	again  time.Time // before that a renewal that failed is not repeated
-	forced time.Time // when an API last had it replaced
+	forced time.Time // when this one was got because an API refused the one before
 	flight *flight
 }
 
@@ -35,7 +35,7 @@ type flight struct {
 func (c *Credential) GetToken(ctx context.Context, options policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	r := requestFor(options)
 	if options.Claims != "" {
-		return c.replace(ctx, r, options.Claims)
+		return c.replace(ctx, r, options.Claims, "")
 	}
 	c.mu.Lock()
 	h := c.held(r)
@@ -47,7 +47,7 @@ func (c *Credential) GetToken(ctx context.Context, options policy.TokenRequestOp
 	usable := now.Before(h.until)
 	token, f := h.token, h.flight
 	if f == nil && (!usable || !now.Before(h.again)) {
-		f = c.start(h, r, "")
+		f = c.start(h, r, "", false)
 	}
 	c.mu.Unlock()
 	if usable {
@@ -67,7 +67,7 @@ func (c *Credential) held(r request) *held {
 }
 
 // start asks for a token, with c.mu held.
-func (c *Credential) start(h *held, r request, claims string) *flight {
+func (c *Credential) start(h *held, r request, claims string, forced bool) *flight {
 	f := &flight{done: make(chan struct{})}
 	if f.err = c.ctx.Err(); f.err != nil {
 		close(f.done) // the credential is closed
@@ -83,6 +83,9 @@ func (c *Credential) start(h *held, r request, claims string) *flight {
 		h.flight = nil
 		if f.err == nil {
 			h.keep(f.token, c.config.Now())
+			if forced {
+				h.forced = c.config.Now()
+			}
 		} else {
 			h.again = c.config.Now().Add(atOnce)
 			c.config.Log.Warn("no token of the target tenant", "Scope", r.scopes, "Error", f.err.Error())
@@ -111,26 +114,28 @@ func (h *held) keep(token azcore.AccessToken, now time.Time) {
 	if !token.RefreshOn.IsZero() {
 		h.renew = now.Add(min(time.Until(token.RefreshOn), life-min(life/4, 10*time.Minute)))
 	}
-	h.again = time.Time{}
+	h.again, h.forced = time.Time{}, time.Time{}
 }
 
-// replace gets a new token, whatever is kept.
-func (c *Credential) replace(ctx context.Context, r request, claims string) (azcore.AccessToken, error) {
+// replace gets a new token, whatever is kept. Where refused is not empty, a token that
+// came in its place meanwhile will do.
+func (c *Credential) replace(ctx context.Context, r request, claims, refused string) (azcore.AccessToken, error) {
 	for {
 		c.mu.Lock()
 		h := c.held(r)
-		other := h.flight
-		if other == nil {
-			f := c.start(h, r, claims)
-			c.mu.Unlock()
-			return f.wait(ctx)
+		token, f := h.token, h.flight
+		replaced := refused != "" && token.Token != refused
+		mine := f == nil && !replaced
+		if mine {
+			f = c.start(h, r, claims, true)
 		}
 		c.mu.Unlock()
-		if claims == "" {
-			return other.wait(ctx) // it brings a new one as well
+		if replaced {
+			return token, nil
 		}
-		if _, err := other.wait(ctx); ctx.Err() != nil {
-			return azcore.AccessToken{}, err
+		another, err := f.wait(ctx)
+		if mine || claims == "" || ctx.Err() != nil {
+			return another, err
 		}
 	}
 }
@@ -141,23 +146,14 @@ func (c *Credential) replace(ctx context.Context, r request, claims string) (azc
 func (c *Credential) instead(ctx context.Context, refused, claims string) (string, bool) {
 	c.mu.Lock()
 	r, h := c.heldAs(refused)
-	if h == nil {
-		c.mu.Unlock()
-		return "", false
-	}
 	now := c.config.Now()
-	switch {
-	case h.token.Token != refused: // somebody replaced it since
-		token := h.token.Token
-		c.mu.Unlock()
-		return token, true
-	case claims == "" && !h.forced.IsZero() && now.Sub(h.forced) < atOnce:
-		c.mu.Unlock()
+	vain := h == nil || claims == "" && h.token.Token == refused && h.flight == nil &&
+		(!h.forced.IsZero() && now.Sub(h.forced) < atOnce || now.Before(h.again))
+	c.mu.Unlock()
+	if vain {
 		return "", false
 	}
-	h.forced = now
-	c.mu.Unlock()
-	token, err := c.replace(ctx, r, claims)
+	token, err := c.replace(ctx, r, claims, refused)
 	return token.Token, err == nil && token.Token != refused
 }
 

@@ -1,0 +1,216 @@
+package signin_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/keyvault"
+	"github.com/matoolkit/matoolkit/worker/signin"
+)
+
+func TestANewCertificateIsUsedWithoutARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, next := current(t), current(t)
+	w.accept(t, nil, old, next)
+	w.set(t, "worker", stored(t, old))
+	credential := w.mustOpen(t, certificate)
+	first := w.token(t, credential, graphScope)
+	other := w.token(t, credential, exchangeScope)
+
+	// Jobs go on asking all the time, and none is refused.
+	ctx, stop := context.WithCancel(t.Context())
+	var jobs sync.WaitGroup
+	for range 8 {
+		jobs.Go(func() {
+			for ctx.Err() == nil {
+				if err := ask(ctx, credential); err != nil && ctx.Err() == nil {
+					t.Errorf("a job got no token: %v", err)
+					return
+				}
+			}
+		})
+	}
+	version := w.set(t, "worker", stored(t, next))
+	if changed, err := credential.Refresh(t.Context()); err != nil || !changed {
+		t.Fatalf("changed: %v, %v", changed, err)
+	}
+	w.accept(t, nil, next) // whatever is asked for now is asked for with the new one
+	eventually(t, func() bool { return w.token(t, credential, exchangeScope) != other })
+	if w.token(t, credential, graphScope) == first {
+		t.Error("the next token is the old one")
+	}
+	stop()
+	jobs.Wait()
+	for _, want := range []string{thumbprint(next), version, "Before=", thumbprint(old)} {
+		if !strings.Contains(w.log.String(), want) {
+			t.Errorf("the log does not tell %s:\n%s", want, w.log)
+		}
+	}
+	if changed, err := credential.Refresh(t.Context()); changed || err != nil {
+		t.Errorf("the same version again: changed %v, %v", changed, err)
+	}
+}
+
+func TestKeyVaultIsAskedAtIntervals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"one", "two"})
+	w.set(t, "worker", keyvault.Secret{Value: "one"})
+	vaultConfig := w.vaultConfig(t)
+	vaultConfig.Secret = "worker"
+	vault, err := signin.NewVault(vaultConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := w.config()
+	config.Vault, config.Refresh = vault, 5*time.Millisecond
+	credential, err := signin.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer credential.Close()
+	version := w.set(t, "worker", keyvault.Secret{Value: "two"})
+	eventually(t, func() bool {
+		return strings.Contains(w.log.String(), "with a new secret") && strings.Contains(w.log.String(), version)
+	})
+}
+
+// What is in the vault and does not work changes nothing, and is told.
+func TestASecretThatDoesNotWorkIsNotUsed(t *testing.T) {
+	t.Parallel()
+	year := 365 * 24 * time.Hour
+	for name, c := range map[string]struct {
+		put  func(t *testing.T, w *world)
+		text string
+	}{
+		"not registered": {func(t *testing.T, w *world) { w.set(t, "worker", stored(t, current(t))) }, "the certificate is not registered"},
+		"ended": {func(t *testing.T, w *world) {
+			w.set(t, "worker", stored(t, issue(t, workerKey(), time.Now().Add(-2*year), time.Now().Add(-year))))
+		}, "it ended on"},
+		"not valid yet": {func(t *testing.T, w *world) {
+			w.set(t, "worker", stored(t, issue(t, workerKey(), time.Now().Add(year), time.Now().Add(2*year))))
+		}, "it is valid from"},
+		"no certificate": {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Value: "bm9uZQ=="}) }, "not a PFX with one private key"},
+		"disabled":       {func(t *testing.T, w *world) { w.set(t, "worker", keyvault.Secret{Disabled: true}) }, "its current version is disabled"},
+		"deleted":        {func(_ *testing.T, w *world) { w.vault.Delete("worker") }, "has none of that name"},
+		"vault away":     {func(_ *testing.T, w *world) { _ = w.vault.Close() }, "cannot be reached"},
+		"Entra ID away": {func(t *testing.T, w *world) {
+			w.set(t, "worker", stored(t, current(t)))
+			w.requests.failWith(answering(503, `{}`))
+		}, "503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			old := current(t)
+			w.accept(t, nil, old)
+			w.set(t, "worker", stored(t, old))
+			credential := w.mustOpen(t, certificate)
+			first := w.token(t, credential, graphScope)
+			c.put(t, w)
+			changed, err := credential.Refresh(t.Context())
+			if changed || err == nil || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("changed: %v, %v; want %q", changed, err, c.text)
+			}
+			if !strings.Contains(w.log.String(), "going on with the one at hand") || !strings.Contains(w.log.String(), c.text) {
+				t.Errorf("the log is\n%s", w.log)
+			}
+			if w.token(t, credential, graphScope) != first {
+				t.Error("the token is not the one that is still good")
+			}
+			w.requests.failWith(nil)
+			w.clock.advance(2 * time.Hour)
+			w.token(t, credential, graphScope)
+		})
+	}
+}
+
+// An administrator who removes the old secret first, or lets it expire, is forgiven as
+// soon as the new one is in the vault.
+func TestARefusedSecretIsReadAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"old"})
+	w.set(t, "worker", keyvault.Secret{Value: "old"})
+	credential := w.mustOpen(t, secret)
+	w.token(t, credential, graphScope)
+	w.set(t, "worker", keyvault.Secret{Value: "new"})
+	w.accept(t, []string{"new"})
+	reads := w.vault.Reads()
+	w.clock.advance(2 * time.Hour)
+	w.token(t, credential, graphScope)
+	w.token(t, credential, exchangeScope)
+	if n := w.vault.Reads() - reads; n != 1 {
+		t.Errorf("the vault was read %d times, want once", n)
+	}
+}
+
+func TestARefusedSecretIsNotReadAgainAllTheTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, []string{"old"})
+	w.set(t, "worker", keyvault.Secret{Value: "old"})
+	credential := w.mustOpen(t, secret)
+	w.accept(t, []string{"new"})
+	reads := w.vault.Reads()
+	w.clock.advance(2 * time.Hour)
+	for range 20 {
+		if err := ask(t.Context(), credential); err == nil || !strings.Contains(err.Error(), "AADSTS7000215") {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if n := w.vault.Reads() - reads; n != 1 {
+		t.Errorf("the vault was read %d times, want once", n)
+	}
+	w.set(t, "worker", keyvault.Secret{Value: "new"})
+	w.clock.advance(time.Minute)
+	w.token(t, credential, graphScope)
+}
+
+// The certificate in use ends by Entra ID's clock, and its successor was put into the
+// vault since it was last read.
+func TestACertificateThatEndedIsReplaced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, next := current(t), current(t)
+	w.accept(t, nil, old)
+	w.set(t, "worker", stored(t, old))
+	credential := w.mustOpen(t, certificate)
+	w.token(t, credential, graphScope)
+	w.set(t, "worker", stored(t, next))
+	w.accept(t, nil, next)
+	w.clock.advance(2 * time.Hour)
+	var jobs sync.WaitGroup
+	for _, scope := range []string{graphScope, exchangeScope, graphScope, exchangeScope} {
+		jobs.Go(func() {
+			if _, err := credential.GetToken(t.Context(), tokenOptions(scope)); err != nil {
+				t.Errorf("a job got no token: %v", err)
+			}
+		})
+	}
+	jobs.Wait()
+}
+
+func TestASecretThatEndsSoonIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ends := time.Now().Add(13 * 24 * time.Hour)
+	made := issue(t, workerKey(), time.Now().Add(-time.Hour), ends)
+	w.set(t, "worker", stored(t, made))
+	w.set(t, "text", keyvault.Secret{Value: entra.DefaultWorkerSecret, Expires: ends})
+	w.mustOpen(t, certificate)
+	w.mustOpen(t, func(c *signin.VaultConfig) { c.Secret = "text" })
+	if n := strings.Count(w.log.String(), "ends soon"); n != 2 {
+		t.Errorf("warned %d times, want 2:\n%s", n, w.log)
+	}
+	w.set(t, "worker", stored(t, current(t)))
+	w.mustOpen(t, certificate)
+	if n := strings.Count(w.log.String(), "ends soon"); n != 2 {
+		t.Errorf("warned of a certificate that is good for a year:\n%s", w.log)
+	}
+}
