@@ -127,6 +127,7 @@ type directory struct {
 	// the object that has it; owned is the reverse.
 	unique map[string]string
 	owned  map[string][]string
+	mails  []Mail
 	domain map[string]bool // verified domains; empty: every domain is accepted
 }
 

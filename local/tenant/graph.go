@@ -21,6 +21,8 @@ var routes = []route{
 	{"DELETE", "users/{user}", false, (*Server).deleteUser},
 	{"POST", "users/{user}/checkMemberGroups", false, (*Server).checkMemberGroups},
 	{"POST", "users/{user}/convertExternalToInternalMemberUser", true, (*Server).convertUser},
+	{"POST", "users/{user}/sendMail", false, (*Server).sendMail},
+	{"GET", "directory/deletedItems/{item}", false, (*Server).getDeleted},
 	{"POST", "groups", false, (*Server).createGroup},
 	{"GET", "groups", false, (*Server).listGroups},
 	{"GET", "groups/{group}", false, (*Server).getGroup},

@@ -173,6 +173,9 @@ func (s *Server) removeMember(c *call) *reply {
 		return refusal
 	}
 	member := fold(c.arg["member"])
+	if _, _, found := s.visibleObject(member, asOf); !found {
+		return notFound(member) // this replica has not heard of the member itself
+	}
 	seen, _ := s.dir.groups.rows[g.ID()].visible(asOf)
 	if !slices.Contains(g.Members, member) {
 		if slices.Contains(seen.Members, member) { // this replica has it, the directory no longer

@@ -164,7 +164,7 @@ func (s *Server) listUsers(c *call) *reply {
 	if refusal != nil {
 		return refusal
 	}
-	match, refusal := c.filter("User", "userPrincipalName", "mail", "employeeId")
+	match, refusal := c.filter("User", "userPrincipalName", "mail", "mailNickname", "employeeId")
 	if refusal != nil {
 		return refusal
 	}

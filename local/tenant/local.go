@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -17,6 +18,7 @@ type State struct {
 	Users      []User      `json:"users"`
 	Groups     []Group     `json:"groups"`
 	Recipients []Recipient `json:"recipients"`
+	Mails      []Mail      `json:"mails,omitempty"` // sent since the start
 }
 
 // State is the latest state, whatever the replication lag.
@@ -28,6 +30,7 @@ func (s *Server) State() State {
 		Users:      s.dir.users.all((*history[User]).latest),
 		Groups:     s.dir.groups.all((*history[Group]).latest),
 		Recipients: s.dir.recipients.all((*history[Recipient]).latest),
+		Mails:      slices.Clone(s.dir.mails),
 	}
 }
 

@@ -26,6 +26,18 @@ const (
 	StringList Type = "string list" // an array of strings, its JSON text, or one string
 )
 
+// OneOf is the type of a parameter that has one of a few values, which are compared
+// case-insensitively and read as they are written here.
+func OneOf(values ...string) Type { return Type(strings.Join(values, "|")) }
+
+// values are those of a OneOf, nil for other types.
+func (t Type) values() []string {
+	if !strings.Contains(string(t), "|") {
+		return nil
+	}
+	return strings.Split(string(t), "|")
+}
+
 // Param is one parameter of a function. Names are compared case-insensitively.
 type Param struct {
 	Name        string `json:"name"`

@@ -41,6 +41,43 @@ var SetEntraUserUPN = Function{
 	Permissions: []string{"User.ReadWrite.All"},
 }
 
+// SetEntraUserEnabled lets a user sign in, or not.
+var SetEntraUserEnabled = Function{
+	Name:        "Set-EntraUserEnabled",
+	Description: "Lets a user sign in, or bars the user from it. Sessions that are open end with their tokens, within about an hour.",
+	Params: []Param{
+		userID,
+		{"Enabled", Boolean, true, "Whether the user can sign in."},
+	},
+	Permissions: []string{"User.ReadWrite.All", "User.EnableDisableAccount.All"},
+}
+
+// RemoveEntraUser deletes a user.
+var RemoveEntraUser = Function{
+	Name: "Remove-EntraUser",
+	Description: "Deletes a user, whom an administrator can restore for 30 days. A user who is deleted already is left as is, and so is one who " +
+		"never was: what a rollback undoes may not have been done. One of UserId and Upn is to be given. By sign-in name, a redelivered job spares a user who was made after the job.",
+	Params: []Param{
+		{"UserId", GUID, false, "Object id of the user."},
+		{"Upn", String, false, "Sign-in name of the user, for rollbacks of a step that made the user and did not get to tell the id."},
+	},
+	Permissions: []string{"User.ReadWrite.All"},
+}
+
+// SendAdminAlert tells administrators something by mail.
+var SendAdminAlert = Function{
+	Name: "Send-AdminAlert",
+	Description: "Sends a mail to administrators, from the mailbox that the worker's setting ALERT_FROM names. It is true once Exchange Online has accepted the mail. " +
+		"Sending cannot be made repeatable: where an answer was lost, or the worker ended between sending and answering, the mail comes twice. " +
+		"Both then have the same x-matoolkit-job header and name the same job in the last line.",
+	Params: []Param{
+		{"Subject", String, true, "Subject of the mail."},
+		{"Body", String, false, "Text of the mail. The subject when not given."},
+		{"To", StringList, false, "Addresses to send to. Those of the worker's setting ALERT_TO when not given."},
+	},
+	Permissions: []string{"Mail.Send"},
+}
+
 // AddEntraGroupMember adds a user to a group.
 var AddEntraGroupMember = Function{
 	Name:        "Add-EntraGroupMember",

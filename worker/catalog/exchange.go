@@ -31,11 +31,13 @@ var AddExchangeSecondaryEmail = Function{
 
 // SetExchangeExternalAddress sets where a mail user's mail goes.
 var SetExchangeExternalAddress = Function{
-	Name:        "Set-ExchangeExternalAddress",
-	Description: "Sets the address outside of the tenant that a mail user's mail goes to. The primary address stays as it is.",
+	Name: "Set-ExchangeExternalAddress",
+	Description: "Sets the address outside of the tenant that a mail user's mail goes to. The primary address stays as it is: where Exchange moves it along, it is set back. " +
+		"Where the external address is set and also is the primary one, next to others, nobody can tell what the primary one was: that is refused unless PrimaryEmail says it.",
 	Params: []Param{
 		identity,
 		{"ExternalEmail", String, true, "The external SMTP address."},
+		{"PrimaryEmail", String, false, "The address that has to be the primary one afterwards. The present one when not given."},
 	},
 	Permissions: exchangePermissions,
 }
@@ -52,6 +54,19 @@ var SetExchangeMailUserGuids = Function{
 	Permissions: exchangePermissions,
 }
 
+// SetEntraProxyAddresses sets the addresses of a user. They are an attribute of
+// the user in Entra, but Graph does not let them be written: they are Exchange's.
+var SetEntraProxyAddresses = Function{
+	Name: "Set-EntraProxyAddresses",
+	Description: "Gives a user these SMTP addresses and no others. Addresses of other types, such as X500, stay unless they are given too. " +
+		"proxyAddresses is read-only in Graph, so this goes through Exchange Online and needs a mail user or mailbox; Entra shows the change some minutes later.",
+	Params: []Param{
+		userID,
+		{"ProxyAddresses", StringList, true, "The addresses. One is the primary one: that which begins with SMTP: in capitals, or else the one that is primary already. The others begin with smtp: or nothing."},
+	},
+	Permissions: exchangePermissions,
+}
+
 // TestExchangeAttributeMatch compares an attribute of a recipient.
 var TestExchangeAttributeMatch = Function{
 	Name:        "Test-ExchangeAttributeMatch",
@@ -60,7 +75,7 @@ var TestExchangeAttributeMatch = Function{
 		identity,
 		{"AttributeName", String, true, "Name of the attribute as PowerShell prints it, such as EmailAddresses."},
 		{"ExpectedValue", StringList, false, "The expected value or values. The attribute is expected to be empty when not given."},
-		{"RecipientType", String, false, "MailUser, Mailbox or Recipient, which is what is asked for when not given and has the fewest attributes."},
+		{"RecipientType", OneOf("MailUser", "Mailbox", "Recipient"), false, "What kind of recipient to read. Recipient, which has the fewest attributes, when not given."},
 	},
 	Result: []Field{
 		{"complete", "Whether they match."},

@@ -10,6 +10,7 @@ const (
 	FailureConflict        = "Conflict" // something else is where the result should be
 	FailureThrottled       = "Throttled"
 	FailureUnreachable     = "Unreachable"
+	FailureNotConfigured   = "NotConfigured" // the worker lacks a setting that the function needs
 	FailureTimeout         = "Timeout"       // no answer within the time limit
 	FailureInvalidResult   = "InvalidResult" // an answer that cannot be sent on
 )

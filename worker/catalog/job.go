@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"log/slog"
+	"time"
 )
 
 // Job is what a function runs for. Functions of the catalogue do their work
@@ -14,6 +15,10 @@ type Job struct {
 	BatchID         int
 	StepExecutionID int64
 	Log             *slog.Logger // names the job in every line; nil means slog.Default()
+	// Redelivered: another delivery of the job may have been carried out, wholly or in
+	// part, and later jobs since then.
+	Redelivered bool
+	Enqueued    time.Time // when the job was sent, by the broker's clock; zero when not known
 }
 
 type jobKey struct{}

@@ -169,6 +169,14 @@ func (t Type) read(v any) (any, error) {
 	case StringList:
 		return readList(v)
 	}
+	if values := t.values(); values != nil {
+		for _, value := range values {
+			if s, ok := v.(string); ok && strings.EqualFold(s, value) {
+				return value, nil
+			}
+		}
+		return nil, fmt.Errorf("must be one of %s, not %s", strings.Join(values, ", "), kind(v))
+	}
 	return nil, fmt.Errorf("is declared with the unknown type %q", string(t))
 }
 

@@ -29,6 +29,10 @@ import (
 // Concurrency is how many commands run at once: Exchange Online refuses more.
 const Concurrency = 3
 
+// Step is by how much the delays grow where Exchange Online does not say how long to
+// wait: 3 s, 6 s, 9 s and so on.
+const Step = 3 * time.Second
+
 // Config of a Client. URL, TenantID, Credential and Policy are required.
 type Config struct {
 	URL        string // such as https://outlook.office365.com
@@ -64,6 +68,9 @@ func New(config Config) (*Client, error) {
 	if config.HTTP == nil {
 		config.HTTP = &http.Client{Timeout: 100 * time.Second}
 	}
+	if config.Policy.Step == 0 {
+		config.Policy.Step = Step
+	}
 	if config.Concurrency <= 0 {
 		config.Concurrency = Concurrency
 	}
@@ -84,6 +91,7 @@ func (c *Client) Functions() []catalog.Function {
 		catalog.AddExchangeSecondaryEmail.With(c.addSecondary),
 		catalog.SetExchangeExternalAddress.With(c.setExternal),
 		catalog.SetExchangeMailUserGuids.With(c.setGUIDs),
+		catalog.SetEntraProxyAddresses.With(c.setAddresses),
 		catalog.TestExchangeAttributeMatch.With(c.testAttribute),
 		catalog.TestExchangeGroupMembership.With(c.testMembership),
 	}

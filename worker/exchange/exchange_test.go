@@ -261,18 +261,18 @@ func TestRefusalsAreReadFromTheInside(t *testing.T) {
 	for _, tc := range []struct{ note, body, kind, says string }{
 		{
 			"details", `{"error":{"code":"BadRequest","message":"general","details":[{"message":"Ex6F9304|Microsoft.Exchange.X|no such domain"}]}}`,
-			"Microsoft.Exchange.X", "Get-MailUser: no such domain",
+			"Microsoft.Exchange.X", "Set-MailUser: no such domain",
 		},
 		{
 			"details of another form", `{"error":{"code":"BadRequest","message":"general","details":[{"message":"particular"}]}}`,
-			"BadRequest", "Get-MailUser: particular",
+			"BadRequest", "Set-MailUser: particular",
 		},
 		{
 			"innermost", `{"error":{"code":"BadRequest","message":"general","innererror":{"internalexception":{"message":"particular"}}}}`,
-			"BadRequest", "Get-MailUser: particular",
+			"BadRequest", "Set-MailUser: particular",
 		},
-		{"only the general", `{"error":{"code":"BadRequest","message":"general"}}`, "BadRequest", "Get-MailUser: general"},
-		{"nothing to read", "\x00\x00\x00", "HTTP 403", "Get-MailUser: 403 Forbidden"},
+		{"only the general", `{"error":{"code":"BadRequest","message":"general"}}`, "BadRequest", "Set-MailUser: general"},
+		{"nothing to read", "\x00\x00\x00", "HTTP 403", "Set-MailUser: 403 Forbidden"},
 	} {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()

@@ -24,20 +24,10 @@ type AttributeData struct {
 }
 
 func (c *Client) testAttribute(ctx context.Context, p catalog.Params) (any, error) {
-	id, name, kind := p.String("Identity"), p.String("AttributeName"), p.String("RecipientType")
-	var cmdlet string
-	switch strings.ToLower(kind) {
-	case "", "recipient":
-		cmdlet = "Get-Recipient"
-	case "mailuser":
-		cmdlet = "Get-MailUser"
-	case "mailbox":
-		cmdlet = "Get-Mailbox"
-	default:
-		return nil, &catalog.Failure{
-			Type:    catalog.FailureParameters,
-			Message: fmt.Sprintf("RecipientType %q is none of MailUser, Mailbox, Recipient", kind),
-		}
+	id, name := p.String("Identity"), p.String("AttributeName")
+	cmdlet := "Get-Recipient"
+	if p.Has("RecipientType") {
+		cmdlet = "Get-" + p.String("RecipientType")
 	}
 	var found []map[string]any
 	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id}, &found); err != nil {

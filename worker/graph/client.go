@@ -41,6 +41,7 @@ type Config struct {
 	// Writes and Invitations are what this client may use of the limits, which are
 	// the application's, whatever the number of its processes. Zero means all.
 	Writes, Invitations throttle.Rate
+	Alert               Alert // for Send-AdminAlert, which fails without
 }
 
 // Client calls Graph as one application. It is safe for concurrent use.
@@ -48,6 +49,7 @@ type Client struct {
 	graph *msgraph.GraphServiceClient
 	url   string
 	paces paces
+	alert Alert
 }
 
 // paces are how the kinds of calls are repeated, and what they wait for together.
@@ -93,7 +95,7 @@ func New(config Config) (*Client, error) {
 	}
 	root := strings.TrimRight(config.URL, "/")
 	adapter.SetBaseUrl(root + "/v1.0")
-	return &Client{graph: msgraph.NewGraphServiceClient(adapter), url: root, paces: newPaces(config)}, nil
+	return &Client{graph: msgraph.NewGraphServiceClient(adapter), url: root, paces: newPaces(config), alert: config.Alert}, nil
 }
 
 // httpClient lists the middleware instead of taking the SDK's, which comes in
@@ -124,6 +126,9 @@ func (c *Client) Functions() []catalog.Function {
 	return []catalog.Function{
 		catalog.NewEntraUser.With(c.newUser),
 		catalog.SetEntraUserUPN.With(c.setUPN),
+		catalog.SetEntraUserEnabled.With(c.setEnabled),
+		catalog.RemoveEntraUser.With(c.removeUser),
+		catalog.SendAdminAlert.With(c.sendAlert),
 		catalog.AddEntraGroupMember.With(c.addMember),
 		catalog.RemoveEntraGroupMember.With(c.removeMember),
 		catalog.NewEntraB2BInvitation.With(c.invite),
@@ -142,14 +147,22 @@ func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx con
 		return nil
 	}
 	f := &catalog.Failure{Type: catalog.FailureUnreachable, Message: err.Error(), Attempts: attempts}
+	var stale *staleError
 	if code, text, _ := said(err); code != "" {
 		f.Type, f.Message = code, text
+	} else if errors.As(err, &stale) {
+		f.Type = catalog.FailureConflict
 	}
 	if v := judge(err); v.Outcome == throttle.Throttled {
 		f.Throttled, f.RetryAfter = true, v.After
 	}
 	return f
 }
+
+// staleError says that a read does not show yet what was written.
+type staleError struct{ what string }
+
+func (e *staleError) Error() string { return "the change is not visible yet: " + e.what }
 
 // judge says whether a call that failed is worth repeating.
 func judge(err error) throttle.Verdict {
@@ -159,6 +172,10 @@ func judge(err error) throttle.Verdict {
 	var closed *throttle.ClosedError
 	if errors.As(err, &closed) {
 		return closed.Verdict()
+	}
+	var stale *staleError
+	if errors.As(err, &stale) {
+		return throttle.Verdict{Outcome: throttle.Lagging}
 	}
 	code, text, status := said(err)
 	var after time.Duration

@@ -42,10 +42,16 @@ func (c *Client) invite(ctx context.Context, p catalog.Params) (any, error) {
 		})
 	}
 	if failed(err, "already exists in the directory as object ID") {
-		// An answer was lost, or the read above was old: look again.
-		if user, err = c.user(ctx, id, "id", "externalUserState"); err == nil && value(user.GetExternalUserState()) == "" {
-			err = conflict("the address belongs to another user of the tenant")
+		if !failed(err, id) {
+			return nil, conflict("the address belongs to another user of the tenant")
 		}
+		// An answer was lost, or the read above was old: look until it shows.
+		err = c.userUntil(ctx, id, []string{"externalUserState"}, func(user models.Userable) error {
+			if value(user.GetExternalUserState()) == "" {
+				return &staleError{"the user is not shown as invited"}
+			}
+			return nil
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -117,16 +123,15 @@ func (c *Client) convert(ctx context.Context, p catalog.Params) (any, error) {
 // converted confirms that an internal user is what the conversion would have
 // made.
 func (c *Client) converted(ctx context.Context, id string, wanted conversion) error {
-	user, err := c.user(ctx, id, "id", "userPrincipalName", "mail", "userType")
-	switch {
-	case err != nil:
-		return err
-	case wanted.UserPrincipalName != "" && !strings.EqualFold(wanted.UserPrincipalName, value(user.GetUserPrincipalName())):
-		return conflict("the user is internal already, under the name " + value(user.GetUserPrincipalName()))
-	case wanted.Mail != "" && !strings.EqualFold(wanted.Mail, value(user.GetMail())):
-		return conflict("the user is internal already, with the address " + value(user.GetMail()))
-	}
-	return nil
+	return c.userUntil(ctx, id, []string{"userPrincipalName", "mail"}, func(user models.Userable) error {
+		switch {
+		case wanted.UserPrincipalName != "" && !strings.EqualFold(wanted.UserPrincipalName, value(user.GetUserPrincipalName())):
+			return &staleError{"the user is internal already, under the name " + value(user.GetUserPrincipalName())}
+		case wanted.Mail != "" && !strings.EqualFold(wanted.Mail, value(user.GetMail())):
+			return &staleError{"the user is internal already, with the address " + value(user.GetMail())}
+		}
+		return nil
+	})
 }
 
 func conflict(message string) error {

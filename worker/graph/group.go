@@ -28,31 +28,50 @@ func (c *Client) addMember(ctx context.Context, p catalog.Params) (any, error) {
 
 // removeMember ends the reference, never the user: the same request without
 // /$ref would delete the user from the tenant.
+//
+// That there is no such member is believed once the group, the user and the list of
+// members have been read: the refusal also comes from a server that has not heard of
+// one of them yet, and then the request is repeated.
 func (c *Client) removeMember(ctx context.Context, p catalog.Params) (any, error) {
 	group, user := p.String("GroupId"), p.String("UserId")
-	absent := false
 	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		err := c.graph.Groups().ByGroupId(group).Members().ByDirectoryObjectId(user).Ref().Delete(ctx, nil)
 		_, text, status := said(err)
-		absent = status == http.StatusNotFound || strings.Contains(text, "removed object references do not exist")
-		if absent {
-			return nil
-		}
-		return err
-	})
-	if err == nil && absent {
-		// No such member, or no such group: only the first is what was asked for.
-		err = c.do(ctx, c.paces.reads, func(ctx context.Context) error {
-			_, err := c.graph.Groups().ByGroupId(group).Get(ctx, &groups.GroupItemRequestBuilderGetRequestConfiguration{
-				QueryParameters: &groups.GroupItemRequestBuilderGetQueryParameters{Select: []string{"id"}},
-			})
+		if status != http.StatusNotFound && !strings.Contains(text, "removed object references do not exist") {
 			return err
-		})
-	}
+		}
+		return c.confirmNoMember(ctx, user, group)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return true, nil
+}
+
+// confirmNoMember fails unless user and group are there and the one is not a direct
+// member of the other. It is part of a call and waits for nothing.
+func (c *Client) confirmNoMember(ctx context.Context, user, group string) error {
+	if _, err := c.graph.Users().ByUserId(user).Get(ctx, &users.UserItemRequestBuilderGetRequestConfiguration{
+		QueryParameters: &users.UserItemRequestBuilderGetQueryParameters{Select: []string{"id"}},
+	}); err != nil {
+		return err
+	}
+	page, err := c.graph.Groups().ByGroupId(group).Members().Get(ctx, &groups.ItemMembersRequestBuilderGetRequestConfiguration{
+		QueryParameters: &groups.ItemMembersRequestBuilderGetQueryParameters{Select: []string{"id"}, Top: new(int32(999))},
+	})
+	for err == nil {
+		for _, member := range page.GetValue() {
+			if strings.EqualFold(value(member.GetId()), user) {
+				return &staleError{"the group still lists the user as a member"}
+			}
+		}
+		next := value(page.GetOdataNextLink())
+		if next == "" {
+			return nil
+		}
+		page, err = c.graph.Groups().ByGroupId(group).Members().WithUrl(next).Get(ctx, nil)
+	}
+	return err
 }
 
 // isMember counts membership through other groups.

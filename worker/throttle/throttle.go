@@ -38,6 +38,8 @@ type Policy struct {
 	Retries          int
 	TransientRetries int
 	Base, Max        time.Duration
+	// Step, when not 0, has the delays grow evenly instead: min(Step·(n+1), Max).
+	Step time.Duration
 	// Lag is how long what a read does not show is taken for not visible yet: the
 	// delays before such retries add up to it. 0 means not at all.
 	Lag time.Duration
@@ -139,7 +141,11 @@ const jitter = 0.3
 
 func (p Policy) delay(n int) time.Duration {
 	d := p.Max
-	if n < 32 && p.Base<<n < p.Max {
+	switch {
+	case n >= 32:
+	case p.Step > 0:
+		d = min(p.Step*time.Duration(n+1), p.Max)
+	case p.Base<<n < p.Max:
 		d = p.Base << n
 	}
 	return d + time.Duration(p.random()*jitter*float64(d))

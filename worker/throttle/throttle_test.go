@@ -116,6 +116,19 @@ func TestDelayIsBoundedAndJittered(t *testing.T) {
 	}
 }
 
+func TestDelayGrowsInStepsWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	var slept []time.Duration
+	p := policy(&slept)
+	p.Retries, p.Step, p.Max = 4, 3*time.Second, 10*time.Second
+	p.Random = func() float64 { return 0 }
+	_, _ = p.Do(t.Context(), func(error) throttle.Verdict { return throttle.Verdict{Outcome: throttle.Throttled} },
+		func(context.Context) error { return errRefused })
+	if want := []time.Duration{3 * time.Second, 6 * time.Second, 9 * time.Second, 10 * time.Second}; !reflect.DeepEqual(slept, want) {
+		t.Fatalf("slept %v, want %v", slept, want)
+	}
+}
+
 func TestDoDoesNotWaitBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 	var slept []time.Duration

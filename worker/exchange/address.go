@@ -1,0 +1,212 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// The functions of this file write also what a read shows to be there already: the
+// read may be older than another job's change, and the write that would then be left
+// out is wanted. Exchange Online takes a value that is there as no change.
+//
+// None of them writes a whole list of addresses, which would take away what a read
+// does not show yet.
+
+// smtp is an address of a mail address' type without that type, "" for other types.
+func smtp(address string) string {
+	if kind, rest, ok := strings.Cut(address, ":"); ok && strings.EqualFold(kind, "smtp") {
+		return rest
+	}
+	return ""
+}
+
+// has tells whether a list has an entry, whatever its case.
+func has(list []string, entry string) bool {
+	return slices.ContainsFunc(list, func(a string) bool { return strings.EqualFold(a, entry) })
+}
+
+// edit is the value of EmailAddresses that adds and removes some and leaves the rest.
+func edit(add, remove []string) map[string]any {
+	table := map[string]any{"@odata.type": "#Exchange.GenericHashTable"}
+	if len(add) > 0 {
+		table["Add"] = add
+	}
+	if len(remove) > 0 {
+		table["Remove"] = remove
+	}
+	return table
+}
+
+func (c *Client) setPrimary(ctx context.Context, p catalog.Params) (any, error) {
+	id, primary := p.String("Identity"), p.String("PrimaryEmail")
+	before, err := c.read(ctx, "Get-Recipient", id)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.makePrimary(ctx, id, primary, before); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// makePrimary makes an address the primary one and sees to it that the former one
+// stays. PrimarySmtpAddress cannot be set on a mail user of Exchange Online;
+// WindowsEmailAddress, which is always the same as the primary address, can.
+func (c *Client) makePrimary(ctx context.Context, id, primary string, before recipient) error {
+	cmdlet, err := before.setCmdlet()
+	if err != nil {
+		return err
+	}
+	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id, "WindowsEmailAddress": primary}, nil); err != nil {
+		return err
+	}
+	after, err := c.readUntil(ctx, "Get-Recipient", id, "the primary address is not "+primary, func(r recipient) bool {
+		return strings.EqualFold(r.PrimarySmtpAddress, primary)
+	})
+	if err != nil {
+		return err
+	}
+	// Whether it stays by itself is not said anywhere.
+	former := "smtp:" + before.PrimarySmtpAddress
+	if before.PrimarySmtpAddress == "" || has(after.EmailAddresses, former) {
+		return nil
+	}
+	return c.editAddresses(ctx, cmdlet, id, []string{former}, nil)
+}
+
+// editAddresses adds and removes addresses until a read shows it.
+func (c *Client) editAddresses(ctx context.Context, cmdlet, id string, add, remove []string) error {
+	if err := c.invoke(ctx, cmdlet, map[string]any{"Identity": id, "EmailAddresses": edit(add, remove)}, nil); err != nil {
+		return err
+	}
+	_, err := c.readUntil(ctx, "Get-Recipient", id, "the addresses are not as they were set", func(r recipient) bool {
+		for _, address := range add {
+			if !has(r.EmailAddresses, address) {
+				return false
+			}
+		}
+		for _, address := range remove {
+			if has(r.EmailAddresses, address) {
+				return false
+			}
+		}
+		return true
+	})
+	return err
+}
+
+func (c *Client) addSecondary(ctx context.Context, p catalog.Params) (any, error) {
+	id, address := p.String("Identity"), "smtp:"+p.String("SecondaryEmail")
+	r, err := c.read(ctx, "Get-Recipient", id)
+	if err != nil {
+		return nil, err
+	}
+	if has(r.EmailAddresses, address) {
+		return true, nil
+	}
+	cmdlet, err := r.setCmdlet()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.editAddresses(ctx, cmdlet, id, []string{address}, nil); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// setAddresses makes the SMTP addresses those of a list: first the primary one, so
+// that what is removed then is not the primary one, and the others in one command.
+func (c *Client) setAddresses(ctx context.Context, p catalog.Params) (any, error) {
+	id := p.String("UserId")
+	wanted, err := wantedAddresses(p.List("ProxyAddresses"))
+	if err != nil {
+		return nil, err
+	}
+	before, err := c.read(ctx, "Get-Recipient", id)
+	if err != nil {
+		return nil, err
+	}
+	cmdlet, err := before.setCmdlet()
+	if err != nil {
+		return nil, err
+	}
+	if wanted.primary == "" {
+		wanted.primary = before.PrimarySmtpAddress
+		if !has(wanted.all, "smtp:"+wanted.primary) {
+			return nil, &catalog.Failure{
+				Type: catalog.FailureParameters, Attempts: 1,
+				Message: "none of ProxyAddresses is primary: none begins with SMTP: in capitals, and the present primary address, " +
+					wanted.primary + ", is not among them",
+			}
+		}
+	}
+	if err := c.makePrimary(ctx, id, wanted.primary, before); err != nil {
+		return nil, err
+	}
+	now, err := c.read(ctx, "Get-Recipient", id)
+	if err != nil {
+		return nil, err
+	}
+	var add, remove []string
+	for _, address := range wanted.all {
+		if !has(now.EmailAddresses, address) {
+			add = append(add, address)
+		}
+	}
+	// What any read has shown: the latest of them may be the older one.
+	for _, address := range slices.Concat(now.EmailAddresses, before.EmailAddresses) {
+		if s := smtp(address); s != "" && !has(wanted.all, address) && !has(remove, address) {
+			remove = append(remove, "smtp:"+s)
+		}
+	}
+	if len(add)+len(remove) == 0 {
+		return true, nil
+	}
+	if err := c.editAddresses(ctx, cmdlet, id, add, remove); err != nil {
+		return nil, err
+	}
+	_, err = c.readUntil(ctx, "Get-Recipient", id, "there are addresses that were not asked for", func(r recipient) bool {
+		return !slices.ContainsFunc(r.EmailAddresses, func(a string) bool { return smtp(a) != "" && !has(wanted.all, a) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+// addresses are a list as it was asked for: the primary one, if that is said, and all
+// with their types, of SMTP addresses that of a secondary one.
+type addresses struct {
+	primary string
+	all     []string
+}
+
+func wantedAddresses(list []string) (addresses, error) {
+	var wanted addresses
+	for _, given := range list {
+		entry := given
+		if !strings.Contains(given, ":") {
+			entry = "smtp:" + given
+		}
+		if s := smtp(entry); s != "" {
+			if strings.HasPrefix(given, "SMTP:") && wanted.primary != "" && !strings.EqualFold(wanted.primary, s) {
+				return addresses{}, &catalog.Failure{
+					Type:    catalog.FailureParameters,
+					Message: fmt.Sprintf("ProxyAddresses names two primary addresses, %s and %s", wanted.primary, s),
+				}
+			}
+			if strings.HasPrefix(given, "SMTP:") {
+				wanted.primary = s
+			}
+			entry = "smtp:" + s
+		}
+		if !has(wanted.all, entry) {
+			wanted.all = append(wanted.all, entry)
+		}
+	}
+	return wanted, nil
+}

@@ -1,0 +1,83 @@
+package exchange
+
+import (
+	"context"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// setExternal sets where a mail user's mail goes and puts the primary address back
+// where Exchange Online moved it along, as it does when the two were the same.
+func (c *Client) setExternal(ctx context.Context, p catalog.Params) (any, error) {
+	id, external, primary := p.String("Identity"), p.String("ExternalEmail"), p.String("PrimaryEmail")
+	before, err := c.read(ctx, "Get-MailUser", id)
+	if err != nil {
+		return nil, err
+	}
+	if primary == "" {
+		// An earlier run may have ended between the two: what was primary is not known.
+		if before.isExternal(external) && strings.EqualFold(before.PrimarySmtpAddress, external) && before.mailAddresses() > 1 {
+			return nil, &catalog.Failure{
+				Type: catalog.FailureConflict, Attempts: 1,
+				Message: "the external address is set, and it is the primary address too: either it was that before, or setting it moved the primary address. " +
+					"PrimaryEmail, or Set-ExchangePrimaryEmail before this, says which it is to be",
+			}
+		}
+		primary = before.PrimarySmtpAddress
+	}
+	if err := c.invoke(ctx, "Set-MailUser", map[string]any{"Identity": id, "ExternalEmailAddress": external}, nil); err != nil {
+		return nil, err
+	}
+	// What shows the one change shows the other: both are one write.
+	after, err := c.readUntil(ctx, "Get-MailUser", id, "the external address is not "+external, func(r recipient) bool {
+		return r.isExternal(external)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if strings.EqualFold(after.PrimarySmtpAddress, primary) {
+		return true, nil
+	}
+	if err := c.makePrimary(ctx, id, primary, after); err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func (r recipient) isExternal(address string) bool {
+	have := r.ExternalEmailAddress
+	if s := smtp(have); s != "" {
+		have = s
+	}
+	return strings.EqualFold(have, address)
+}
+
+func (r recipient) mailAddresses() int {
+	n := 0
+	for _, address := range r.EmailAddresses {
+		if smtp(address) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Client) setGUIDs(ctx context.Context, p catalog.Params) (any, error) {
+	id := p.String("Identity")
+	change := map[string]any{"Identity": id, "ExchangeGuid": p.String("ExchangeGuid")}
+	if p.Has("ArchiveGuid") {
+		change["ArchiveGuid"] = p.String("ArchiveGuid")
+	}
+	if err := c.invoke(ctx, "Set-MailUser", change, nil); err != nil {
+		return nil, err
+	}
+	_, err := c.readUntil(ctx, "Get-MailUser", id, "the ids are not those that were set", func(r recipient) bool {
+		return strings.EqualFold(r.ExchangeGuid, p.String("ExchangeGuid")) &&
+			(!p.Has("ArchiveGuid") || strings.EqualFold(r.ArchiveGuid, p.String("ArchiveGuid")))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}

@@ -1,0 +1,88 @@
+package graph
+
+import (
+	"context"
+	"net/mail"
+
+	"github.com/google/uuid"
+	"github.com/microsoftgraph/msgraph-sdk-go/models"
+	"github.com/microsoftgraph/msgraph-sdk-go/users"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// Alert says who tells administrators of something, and whom.
+type Alert struct {
+	From string   // object id or sign-in name of a user with a mailbox; empty: nobody can
+	To   []string // addresses for mails that name none
+}
+
+// jobHeader is in both of two mails that one job sent. Exchange Online takes headers
+// of a sender's own when their names begin with x-.
+const jobHeader = "x-matoolkit-job"
+
+// sendAlert sends a mail. A request without an answer is repeated: of an alert that comes
+// twice and one that never comes the second is worse.
+func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
+	if c.alert.From == "" {
+		return nil, &catalog.Failure{
+			Type:    catalog.FailureNotConfigured,
+			Message: "this worker sends no alerts: its setting ALERT_FROM names no sender",
+		}
+	}
+	to := p.List("To")
+	if len(to) == 0 {
+		to = c.alert.To
+	}
+	if len(to) == 0 {
+		return nil, &catalog.Failure{
+			Type:    catalog.FailureParameters,
+			Message: "nobody to send to: To is not given and the worker's setting ALERT_TO is empty",
+		}
+	}
+	for _, address := range to {
+		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
+			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "To holds something that is no mail address"}
+		}
+	}
+	job := catalog.JobOf(ctx).ID
+	if job == "" {
+		job = uuid.NewString()
+	}
+	text := p.String("Body")
+	if text == "" {
+		text = p.String("Subject")
+	}
+	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
+		body := users.NewItemSendMailPostRequestBody()
+		body.SetMessage(message(p.String("Subject"), text+"\n\n-- \nmatoolkit, job "+job, job, to))
+		return c.graph.Users().ByUserId(c.alert.From).SendMail().Post(ctx, body, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return true, nil
+}
+
+func message(subject, text, job string, to []string) models.Messageable {
+	body := models.NewItemBody()
+	body.SetContentType(new(models.TEXT_BODYTYPE))
+	body.SetContent(&text)
+	header := models.NewInternetMessageHeader()
+	header.SetName(new(jobHeader))
+	header.SetValue(&job)
+	var recipients []models.Recipientable
+	for _, address := range to {
+		email := models.NewEmailAddress()
+		email.SetAddress(&address)
+		recipient := models.NewRecipient()
+		recipient.SetEmailAddress(email)
+		recipients = append(recipients, recipient)
+	}
+	m := models.NewMessage()
+	m.SetSubject(&subject)
+	m.SetBody(body)
+	m.SetToRecipients(recipients)
+	m.SetInternetMessageHeaders([]models.InternetMessageHeaderable{header})
+	return m
+}

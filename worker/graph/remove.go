@@ -1,0 +1,61 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/microsoftgraph/msgraph-sdk-go/models"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// removeUser deletes a user by object id, also where only the name is given: a
+// repeated request then cannot meet somebody who has got the name since.
+func (c *Client) removeUser(ctx context.Context, p catalog.Params) (any, error) {
+	id, name := p.String("UserId"), p.String("Upn")
+	if (id == "") == (name == "") {
+		return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "give one of UserId and Upn"}
+	}
+	if id == "" {
+		user, err := c.user(ctx, name, "id", "userPrincipalName", "createdDateTime")
+		switch {
+		case absent(err):
+			return true, nil
+		case err != nil:
+			return nil, err
+		case madeAfter(user, catalog.JobOf(ctx)):
+			return true, nil
+		}
+		id = value(user.GetId())
+	}
+	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
+		err := c.graph.Users().ByUserId(id).Delete(ctx, nil)
+		if _, _, status := said(err); status != http.StatusNotFound {
+			return err
+		}
+		// Deleted before, or not visible yet: only the first can be confirmed.
+		if _, deleted := c.graph.Directory().DeletedItems().ByDirectoryObjectId(id).Get(ctx, nil); deleted == nil {
+			return nil
+		}
+		return err
+	})
+	if err != nil && !absent(err) {
+		return nil, err
+	}
+	return true, nil
+}
+
+// madeAfter tells whether the user cannot be the one that a job meant which has come
+// again: an earlier delivery removed that one, and this one got the name since.
+func madeAfter(user models.Userable, job catalog.Job) bool {
+	made := user.GetCreatedDateTime()
+	return job.Redelivered && !job.Enqueued.IsZero() && made != nil && made.After(job.Enqueued)
+}
+
+// absent tells whether a call failed because there is no such object, also after
+// what may be lag was waited out.
+func absent(err error) bool {
+	var f *catalog.Failure
+	return errors.As(err, &f) && f.Type == "Request_ResourceNotFound"
+}
