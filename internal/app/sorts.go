@@ -47,7 +47,7 @@ var (
 	UnprocessedSorts = Sorts{[]sortField{
 		{"keptAt", "c.doc.place"},
 		{"topic", "c.doc.topic"},
-		{"type", "c.doc.type"},
+		{"messageType", "c.doc.messageType"},
 	}, "-keptAt"}
 )
 

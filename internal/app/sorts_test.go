@@ -1,12 +1,16 @@
 package app_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // pages reads a list to its end, two at a time, and gives what name says of each.
@@ -146,3 +150,83 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 }
 
 func refusal[V any](_ V, err error) error { return err }
+
+// Each field that a list can be sorted by is one that its items show, puts them in the
+// order of what they show, and leaves none of them out.
+func TestEverySortIsByWhatTheListShows(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"F": only(fails(errNo), 2)}
+	for i, name := range []string{"beta", "alpha", "beta", "gamma"} {
+		by := app.Caller{Name: []string{"hedy", "ada"}[i%2]}
+		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(strings.Replace(flat, "name: flat", "name: "+name, 1)+fmt.Sprintf("# %d\n", i)), app.PublishOptions{})
+		must(s, 0, err)
+		s.batch(name, people(3-i%2))
+		s.pass(2 * time.Second)
+	}
+	s.schedule(100, strings.Replace(flat, "name: flat", "name: gamma", 1), 1, dawn.Add(20*day))
+	s.remove(1, 3)
+	s.add(1, "a@x")
+	s.advance(1)
+	for i, kind := range []string{"waltz", "", "dance"} {
+		must(s, 0, s.app.HandleEvent(s.ctx, app.Message{ID: kind, Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
+		must(s, 0, s.app.HandleResult(s.ctx, app.Message{ID: fmt.Sprint(i), Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
+		s.pass(2 * time.Second)
+	}
+	check := func(list string, sorts app.Sorts, ask func(o app.ListOptions) (any, error)) {
+		read := func(o app.ListOptions) []map[string]any {
+			o.Limit = 1000
+			page, err := ask(o)
+			must(s, page, err)
+			var shown struct{ Items []map[string]any }
+			must(s, shown, json.Unmarshal([]byte(encoded(page)), &shown))
+			return shown.Items
+		}
+		all := len(read(app.ListOptions{}))
+		for _, by := range sorts.Values() {
+			items, field := read(app.ListOptions{Sort: by}), strings.TrimPrefix(by, "-")
+			seen := map[string]bool{}
+			for i, item := range items {
+				v := shownOrder(list, item[field])
+				if seen[v] = true; i == 0 {
+					continue
+				}
+				if before := shownOrder(list, items[i-1][field]); before != v && (before < v) == (field != by) {
+					t.Errorf("%s by %s: %v after %v", list, by, item[field], items[i-1][field])
+				}
+			}
+			if len(items) != all || len(seen) < 2 {
+				t.Errorf("%s by %s: %d of %d, with %d values", list, by, len(items), all, len(seen))
+			}
+		}
+	}
+	check("batches", app.BatchSorts, func(o app.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
+	check("members", app.MemberSorts, func(o app.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, 1, o) })
+	check("steps", app.StepSorts, func(o app.ListOptions) (any, error) { return s.app.Steps(s.ctx, ada, 1, o) })
+	check("runbooks", app.RunbookSorts, func(o app.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
+	check("versions", app.VersionSorts, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
+	check("messages", app.UnprocessedSorts, func(o app.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
+	// The service may leave out what does not have the path.
+	without, err := store.All[app.Unprocessed](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed' AND NOT IS_DEFINED(c.doc.messageType)")
+	if must(s, without, err); len(without) > 0 {
+		t.Errorf("%+v", without)
+	}
+}
+
+// shownOrder is a text that sorts as a value of JSON does: nothing first, and times to
+// the second. Steps are sorted by the runs that they are of.
+func shownOrder(list string, v any) string {
+	switch v := v.(type) {
+	case float64:
+		if list == "steps" && v > 1e6 {
+			v = math.Floor(v / 1000)
+		}
+		return fmt.Sprintf("%020.0f", v)
+	case string:
+		if at, err := time.Parse(time.RFC3339, v); err == nil {
+			return at.UTC().Format(time.DateTime)
+		}
+		return v
+	}
+	return ""
+}

@@ -29,9 +29,9 @@ const (
 type Unprocessed struct {
 	Topic         string            `json:"topic"`
 	MessageID     string            `json:"messageId"`
-	Type          string            `json:"messageType,omitempty"`
-	Body          []byte            `json:"body"` // of a body beyond largest only the beginning
-	Size          int               `json:"size"` // of the body as it came, in bytes
+	Type          string            `json:"messageType"` // also where it is empty: a list that is sorted by it is of what has it
+	Body          []byte            `json:"body"`        // of a body beyond largest only the beginning
+	Size          int               `json:"size"`        // of the body as it came, in bytes
 	Properties    map[string]any    `json:"properties,omitempty"`
 	Status        UnprocessedStatus `json:"status"`
 	Reason        string            `json:"reason"`  // the last one
