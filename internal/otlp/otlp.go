@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -20,8 +21,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/metric"
 	nometric "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -31,13 +31,13 @@ import (
 	notrace "go.opentelemetry.io/otel/trace/noop"
 )
 
-// Variables that Start reads. Those for headers, time limits, compression,
-// certificates, sampling, batches and intervals are read by the SDK itself, from the
-// process's environment.
+// Variables that Start reads. Those for sampling, batches, intervals and the resource
+// are read by the SDK itself, from the process's environment.
 const (
 	EnvEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT" // of both; /v1/traces and /v1/metrics are added
 	EnvTracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	EnvMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+	EnvHeaders         = "OTEL_EXPORTER_OTLP_HEADERS" // name=value,…, percent-encoded
 
 	envDisabled        = "OTEL_SDK_DISABLED"
 	envTracesExporter  = "OTEL_TRACES_EXPORTER"
@@ -52,6 +52,7 @@ type Config struct {
 	Service, Version string            // service.name and service.version
 	Attributes       map[string]string // of the resource, beside those
 	Getenv           func(string) string
+	HTTP             *http.Client // nil means http.DefaultTransport
 	Log              *slog.Logger // of exports that fail; nil means slog.Default()
 }
 
@@ -82,7 +83,8 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 	}
 	traces, err := endpoint(config.Getenv, EnvTracesEndpoint, "/v1/traces", envTracesExporter, envTracesProtocol)
 	metrics, err2 := endpoint(config.Getenv, EnvMetricsEndpoint, "/v1/metrics", envMetricsExporter, envMetricsProtocol)
-	if err := errors.Join(err, err2); err != nil {
+	headers, err3 := headers(config.Getenv(EnvHeaders))
+	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}
 	if traces == "" && metrics == "" {
@@ -94,20 +96,13 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 	}
 	otel.SetErrorHandler(&complaints{log: t.log})
 	if traces != "" {
-		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(traces))
-		if err != nil {
-			return nil, fmt.Errorf("traces: %w", err)
-		}
+		exporter := otlptrace.NewUnstarted(&spans{newPoster(config.HTTP, traces, headers)})
 		// The batcher drops spans when its queue is full: it never holds up who ends one.
 		provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 		t.traces, t.ends = provider, append(t.ends, provider.Shutdown)
 	}
 	if metrics != "" {
-		exporter, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(metrics))
-		if err != nil {
-			t.Close(ctx)
-			return nil, fmt.Errorf("metrics: %w", err)
-		}
+		exporter := &figures{newPoster(config.HTTP, metrics, headers)}
 		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))
 		t.metrics, t.ends = provider, append(t.ends, provider.Shutdown)
 	}
