@@ -42,6 +42,24 @@ func (m *machine) local(method, path string, body, into any) {
 	}
 }
 
+// store has the store fail, or be as it should again.
+func (m *machine) store(method string, fault any) {
+	m.t.Helper()
+	request, err := http.NewRequest(method, "http://"+m.addresses.Cosmos+"/_local/faults", bytes.NewReader(encode(fault)))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusNoContent {
+		m.t.Fatalf("the store answered %s: %s", response.Status, text)
+	}
+}
+
 func (m *machine) askLocal(method, path string, body, into any) error {
 	request, err := http.NewRequest(method, "http://"+m.addresses.Host+"/_local/"+path, bytes.NewReader(encode(body)))
 	if err != nil {

@@ -2,11 +2,14 @@ package e2e_test
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // TestKilledWhileABatchIsFilled kills the handler, and everything, in the middle of a
@@ -40,6 +43,11 @@ func fill(t *testing.T, victim string) {
 	s.must("runbook", "publish", filepath.Join("testdata", "filling.yaml"))
 	s.must("automation", "enable", "filling")
 
+	// The store takes what fills the batch up to a quarter of it, and lets the next
+	// write wait: the tick is in the middle for as long as that is looked at.
+	m.store(http.MethodPost, map[string]any{
+		"on": []string{"Batch"}, "partition": store.BatchPartition(1), "skip": 1 + people/4/engine.PageSize, "latencyMs": time.Hour.Milliseconds(),
+	})
 	ticked := make(chan error, 1)
 	go func() { ticked <- s.askLocal("POST", "functions/scheduler-timer", struct{}{}, nil) }()
 	s.every = time.Millisecond
@@ -50,7 +58,7 @@ func fill(t *testing.T, victim string) {
 			return false, "no batch"
 		}
 		b := s.get(1)
-		return b.MemberCount >= people/4, b
+		return b.MemberCount >= people/8, b
 	})
 	if err := s.kill(victim, 0); err != nil {
 		t.Fatal(err)
@@ -58,10 +66,11 @@ func fill(t *testing.T, victim string) {
 	if err := <-ticked; err == nil {
 		t.Fatal("the tick was through before it was killed")
 	}
+	m.store(http.MethodDelete, struct{}{})
 	s.every = 30 * time.Millisecond
 	s.tick() // the runbook is still the dead tick's
 	half := s.get(1)
-	if !half.Filling || half.Status != "detected" || half.MemberCount < people/4 || half.MemberCount >= people {
+	if !half.Filling || half.Status != "detected" || half.MemberCount < people/8 || half.MemberCount >= people {
 		t.Errorf("the batch is %+v, want it to be half filled", half)
 	}
 	var steps app.Page[app.StepView]

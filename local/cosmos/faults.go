@@ -58,6 +58,7 @@ func (s *Server) Inject(f Fault) (remove func()) {
 type faults struct {
 	mu    sync.Mutex
 	armed []*armedFault
+	asked []func() // takes away what was asked for over HTTP
 }
 
 type armedFault struct {
@@ -71,6 +72,24 @@ func (fs *faults) add(f Fault) func() {
 	defer fs.mu.Unlock()
 	fs.armed = append(fs.armed, armed)
 	return func() { fs.remove(armed) }
+}
+
+// ask puts a fault in force until removeAsked.
+func (fs *faults) ask(f Fault) {
+	remove := fs.add(f)
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.asked = append(fs.asked, remove)
+}
+
+func (fs *faults) removeAsked() {
+	fs.mu.Lock()
+	asked := fs.asked
+	fs.asked = nil
+	fs.mu.Unlock()
+	for _, remove := range asked {
+		remove()
+	}
 }
 
 func (fs *faults) remove(f *armedFault) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,5 +140,65 @@ func TestAbandonedQueryLeavesTheServerWhole(t *testing.T) {
 	}
 	if got := queryAll(t, c, p1, "SELECT VALUE COUNT(1) FROM c", nil); got[0] != "2000" {
 		t.Errorf("%s items are left", got)
+	}
+}
+
+// What no account has is asked for over HTTP, by tests of processes.
+func TestFaultsAreAskedForOverHTTP(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	server := start(t, cosmos.Config{})
+	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
+	ask := func(method, media, body string) int {
+		request, err := http.NewRequestWithContext(ctx, method, server.URL()+"/_local/faults", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", media)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		return response.StatusCode
+	}
+	for _, wrong := range []string{
+		``, `[]`, `{}`, `{"latencyMs":-1}`, `{"status":200}`, `{"status":503,"on":["Wash"]}`, `{"status":503,"partition":7}`, `{"status":503,"other":1}`,
+	} {
+		if got := ask(http.MethodPost, "application/json", wrong); got != http.StatusBadRequest {
+			t.Errorf("%s: %d", wrong, got)
+		}
+	}
+	if got := ask(http.MethodPost, "text/plain", `{"status":412}`); got != http.StatusBadRequest {
+		t.Errorf("as text: %d", got)
+	}
+	if got := ask(http.MethodGet, "application/json", ""); got != http.StatusMethodNotAllowed {
+		t.Errorf("GET: %d", got)
+	}
+	mustCreate(t, c, "a", "") // nothing of these is in force
+
+	if got := ask(http.MethodPost, "application/json", `{"on":["Upsert"],"partition":"p1","skip":1,"count":1,"status":412}`); got != http.StatusNoContent {
+		t.Fatalf("POST: %d", got)
+	}
+	for i, want := range []int{0, http.StatusPreconditionFailed, 0} {
+		_, err := c.UpsertItem(ctx, p1, doc("a", ""), nil)
+		if t.Log("request", i); want == 0 && err != nil {
+			t.Error(err)
+		} else if want != 0 {
+			wantStatus(t, err, want)
+		}
+	}
+	ask(http.MethodPost, "application/json", `{"on":["Upsert"],"partition":"another","status":412}`)
+	if _, err := c.UpsertItem(ctx, p1, doc("a", ""), nil); err != nil {
+		t.Errorf("in another partition: %v", err)
+	}
+	ask(http.MethodPost, "application/json", `{"on":["Upsert"],"status":412}`)
+	_, err := c.UpsertItem(ctx, p1, doc("a", ""), nil)
+	wantStatus(t, err, http.StatusPreconditionFailed)
+	if got := ask(http.MethodDelete, "", ""); got != http.StatusNoContent {
+		t.Errorf("DELETE: %d", got)
+	}
+	if _, err := c.UpsertItem(ctx, p1, doc("a", ""), nil); err != nil {
+		t.Errorf("after DELETE: %v", err)
 	}
 }

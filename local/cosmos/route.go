@@ -63,6 +63,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		header["X-Ms-Activity-Id"] = []string{newActivityID()}
 	}
+	if r.URL.Path == faultsPath {
+		s.serveFaults(w, r)
+		return
+	}
 	at, err := parseRoute(r.URL.EscapedPath())
 	if err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))

@@ -1,0 +1,85 @@
+package cosmos
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"time"
+)
+
+const faultsPath = "/_local/faults"
+
+// faultRequest is a Fault as it is asked for over HTTP. Partition is the key of the
+// partition, as text, that requests have to be for; none is every partition.
+type faultRequest struct {
+	On           []Operation `json:"on"`
+	Partition    string      `json:"partition"`
+	Skip         int         `json:"skip"`
+	Count        int         `json:"count"`
+	Status       int         `json:"status"`
+	RetryAfterMs int64       `json:"retryAfterMs"`
+	LatencyMs    int64       `json:"latencyMs"`
+	DropAfter    bool        `json:"dropAfter"`
+}
+
+// serveFaults is what no account has: POST puts a fault in force, DELETE takes away all
+// that were put in force so. Only a body declared as JSON is read, which no page of a
+// browser can send to another origin unasked.
+func (s *Server) serveFaults(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodDelete:
+		s.faults.removeAsked()
+	case http.MethodPost:
+		fault, err := readFault(r)
+		if err != nil {
+			respondFailure(w, failure(http.StatusBadRequest, err.Error()))
+			return
+		}
+		s.faults.ask(fault)
+	default:
+		respondFailure(w, failure(http.StatusMethodNotAllowed, faultsPath+" takes POST and DELETE"))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func readFault(r *http.Request) (Fault, error) {
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "application/json" {
+		return Fault{}, fmt.Errorf("the fault has to be sent as application/json")
+	}
+	d := json.NewDecoder(io.LimitReader(r.Body, 1<<16))
+	d.DisallowUnknownFields()
+	var q faultRequest
+	if err := d.Decode(&q); err != nil {
+		return Fault{}, fmt.Errorf("the fault cannot be read: %w", err)
+	}
+	known := []Operation{Read, Query, Create, Replace, Upsert, Delete, Patch, Batch, Metadata}
+	for _, op := range q.On {
+		if !slices.Contains(known, op) {
+			return Fault{}, fmt.Errorf("there is no operation %q; there are %v", op, known)
+		}
+	}
+	switch {
+	case q.Skip < 0 || q.Count < 0 || q.RetryAfterMs < 0 || q.LatencyMs < 0:
+		return Fault{}, fmt.Errorf("skip, count, retryAfterMs and latencyMs cannot be negative")
+	case q.Status != 0 && (q.Status < 400 || q.Status > 599):
+		return Fault{}, fmt.Errorf("the status %d is no failure", q.Status)
+	case q.Status == 0 && q.LatencyMs == 0 && !q.DropAfter:
+		return Fault{}, fmt.Errorf("the fault does nothing: it has neither status, latencyMs nor dropAfter")
+	}
+	f := Fault{
+		On: q.On, Skip: q.Skip, Count: q.Count, Status: q.Status, DropAfter: q.DropAfter,
+		RetryAfter: time.Duration(q.RetryAfterMs) * time.Millisecond, Latency: time.Duration(q.LatencyMs) * time.Millisecond,
+	}
+	if q.Partition != "" {
+		key, err := json.Marshal([]string{q.Partition})
+		if err != nil {
+			return Fault{}, err
+		}
+		f.Match = func(r Request) bool { return r.PartitionKey == string(key) }
+	}
+	return f, nil
+}
