@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ type bars struct {
 	container *mpb.Progress
 	all       []*mpb.Bar
 	byPhase   map[int]*mpb.Bar
-	barWidth  int
+	width     int
 	colored   bool
 
 	mu     sync.Mutex // the container draws from a goroutine of its own
@@ -37,7 +38,7 @@ func NewBars(w io.Writer, width int, colored bool) Renderer {
 	b := &bars{
 		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(width), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond)),
 		byPhase:   map[int]*mpb.Bar{}, phases: map[int]app.PhaseView{},
-		barWidth: min(30, max(10, width/5)), colored: colored,
+		width: width, colored: colored,
 	}
 	b.all = append(b.all, b.container.New(0, mpb.NopStyle(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.head() }))))
 	return b
@@ -63,10 +64,9 @@ func (b *bars) Show(p Progress) {
 // add adds the bar of a phase. Its total is not known to the container from the
 // start, so that it is only ever complete when Close says so.
 func (b *bars) add(phase int) *mpb.Bar {
-	style := mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("█").Padding("░")
-	bar := b.container.New(0, style, mpb.BarWidth(b.barWidth),
+	bar := b.container.MustAdd(0, mpb.BarFillerFunc(b.fill),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.label(phase) }, decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return " " + b.tail(phase) })))
+		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string { return " " + b.tail(phase, s.AvailableWidth-shortestBar-3) })))
 	b.byPhase[phase] = bar
 	b.all = append(b.all, bar)
 	return bar
@@ -78,6 +78,34 @@ func (b *bars) Close() {
 		bar.Abort(false)
 	}
 	b.container.Wait()
+}
+
+// A bar is this long, in columns, so that what is said beside it has room: all of them are
+// as long as each other, or they could not be compared.
+const shortestBar, longestBar = 4, 30
+
+// fill draws the bar of a phase.
+func (b *bars) fill(w io.Writer, s decor.Statistics) error {
+	width := min(b.barWidth(), s.AvailableWidth)
+	done := 0
+	if s.Total > 0 {
+		done = int(int64(width) * s.Current / s.Total)
+	}
+	_, err := io.WriteString(w, strings.Repeat("█", done)+strings.Repeat("░", width-done))
+	return err
+}
+
+// barWidth is what the longest label and the longest words beside a bar leave.
+func (b *bars) barWidth() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	labels, tails := 0, 0
+	for _, phase := range b.phases {
+		labels = max(labels, text.StringWidth(label(phase, b.now.Phases)))
+		tails = max(tails, text.StringWidth(describePhase(phase, b.now.At)))
+	}
+	const spaces = 4 // one after the label, one around the bar on each side, one before the words
+	return min(longestBar, max(10, b.width/5), max(shortestBar, b.width-labels-tails-spaces))
 }
 
 func (b *bars) label(id int) string {
@@ -110,12 +138,13 @@ func (b *bars) head() string {
 	return line
 }
 
-func (b *bars) tail(id int) string {
+// tail is how a phase stands, in so many columns at most.
+func (b *bars) tail(id, room int) string {
 	b.mu.Lock()
 	at := b.now.At
 	phase := b.phases[id]
 	b.mu.Unlock()
-	return b.paint(phase.Status, describePhase(phase, at))
+	return b.paint(phase.Status, text.Snip(describePhase(phase, at), max(room, 1), "…"))
 }
 
 // paint colours words by a status.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -259,6 +260,38 @@ func TestBars(t *testing.T) {
 		}
 		if got := strings.Contains(shown, "\x1b[32m"); got != colored {
 			t.Errorf("colored %t: colours %t in %q", colored, got, shown)
+		}
+	}
+}
+
+// However much there is to say beside them, all bars are as long as each other, and no line
+// is longer than the terminal is wide.
+func TestBarsAreAligned(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{40, 60, 80, 100} {
+		var out bytes.Buffer
+		bars := cli.NewBars(&out, width, false)
+		if _, _, err := follow(migration(), cli.WatchOptions{}, bars.Show); err != nil {
+			t.Fatal(err)
+		}
+		bars.Close()
+		frames := strings.Split(out.String(), "\x1b[J")
+		last, longest := frames[len(frames)-1], -1
+		for line := range strings.Lines(last) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns: a line of %d: %q", width, n, line)
+			}
+			bar := strings.Count(line, "█") + strings.Count(line, "░")
+			if bar == 0 {
+				continue
+			}
+			if longest >= 0 && bar != longest || bar < 4 {
+				t.Errorf("%d columns: a bar of %d and one of %d:\n%s", width, longest, bar, last)
+			}
+			longest = bar
+		}
+		if longest < 0 {
+			t.Errorf("%d columns: no bar in %q", width, out.String())
 		}
 	}
 }
