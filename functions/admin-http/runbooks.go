@@ -28,7 +28,7 @@ func (a *api) publishRunbook(c *gin.Context) {
 	switch media, _ := mediaType(c); media {
 	case "application/json":
 		data, ok := body(c, maxRunbookJSON)
-		if !ok || !decodeJSON(c, data, &request) {
+		if !ok || !withoutNull(c, data) || !decodeJSON(c, data, &request) {
 			return
 		}
 		if values := c.MustGet(keyQuery).(url.Values); len(values) > 0 {

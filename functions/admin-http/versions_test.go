@@ -134,6 +134,11 @@ func TestRefusedVersions(t *testing.T) {
 			request{"POST", "/api/runbooks", "admin", jsonMedia, `{"yamlContent":"x","dryRun":"true"}`},
 			400, "invalid", "dryRun is a string",
 		},
+		{
+			"a dry run that is null",
+			request{"POST", "/api/runbooks", "admin", jsonMedia, `{"yamlContent":"x","dryRun":null}`},
+			400, "invalid", "dryRun is null; leave it out",
+		},
 		{"a dry run by a reader", request{"POST", "/api/runbooks?dryRun=true", "reader", "application/yaml", "x"}, 403, "forbidden", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
