@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -70,7 +71,7 @@ answers.`,
 			debug.SetGCPercent(400) // it holds little, and makes and drops much
 			t, err := rehearsal.Run(cmd.Context(), config)
 			if err != nil {
-				return cli.Refused(located(args[0], err))
+				return f.refused(args[0], err)
 			}
 			if err := printTimeline(cmd, t, loc); err != nil {
 				return err
@@ -115,29 +116,49 @@ func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, 
 		}
 	}
 	if c.Runbook, err = os.ReadFile(runbook); err != nil {
-		return c, nil, err
+		return c, nil, cli.Usage(err)
+	}
+	if _, err := os.Stat(f.members); err != nil {
+		return c, nil, cli.Usage(fmt.Errorf("--members: %w", err))
 	}
 	if f.answers != "" {
 		src, err := os.ReadFile(f.answers)
 		if err != nil {
-			return c, nil, err
+			return c, nil, cli.Usage(fmt.Errorf("--answers: %w", err))
 		}
 		if c.Answers, err = rehearsal.ParseAnswers(src, loc); err != nil {
-			return c, nil, cli.Refused(located(f.answers, err))
+			return c, nil, cli.Refused(errors.New("the answers have errors"), located(f.answers, strings.Split(err.Error(), "\n"))...)
 		}
 	}
 	return c, loc, nil
 }
 
-// located puts the file's name before lines that begin with a position in it.
-func located(file string, err error) error {
-	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		if line != "" && line[0] >= '0' && line[0] <= '9' {
-			lines[i] = file + ":" + line
-		}
+// refused tells what cannot be simulated: all that is wrong, and where.
+func (f *simulateFlags) refused(runbook string, err error) error {
+	var wrong *rehearsal.Wrong
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case !errors.As(err, &wrong):
+		return cli.Refused(err)
+	case wrong.Members:
+		return cli.Refused(errors.New(wrong.Comes), located(f.members, wrong.Found)...)
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	return cli.Refused(errors.New(wrong.Comes), located(runbook, wrong.Found)...)
+}
+
+// located puts the file's name before lines that begin with a position in it, or are about
+// all of it.
+func located(file string, lines []string) []string {
+	found := make([]string, len(lines))
+	for i, line := range lines {
+		between := ":"
+		if line == "" || line[0] < '0' || line[0] > '9' {
+			between = ": "
+		}
+		found[i] = file + between + line
+	}
+	return found
 }
 
 // printTimeline prints what came of a simulation.

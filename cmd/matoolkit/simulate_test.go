@@ -103,10 +103,17 @@ func TestWrongUsageOfSimulate(t *testing.T) {
 	held := filepath.Join(rehearsals, "held")
 	runbook, members := filepath.Join(held, "runbook.yaml"), filepath.Join(held, "members.csv")
 	start := "2026-12-01T18:00:00Z"
-	bad := filepath.Join(t.TempDir(), "bad.yaml")
-	if err := os.WriteFile(bad, []byte("answers:\n  - {fails: x}\n"), 0o600); err != nil {
-		t.Fatal(err)
+	written := func(name, content string) string {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
 	}
+	bad := written("bad.yaml", "answers:\n  - {fails: x}\n")
+	open := written("open.yaml", "answers:\n  - {fails: x\n")
+	misspelt := written("misspelt.yaml", "nam: x\n")
+	twice := written("twice.csv", "Mail\neva@x.org\neva@x.org\n")
 	for _, tc := range []struct {
 		args   []string
 		status int
@@ -119,9 +126,14 @@ func TestWrongUsageOfSimulate(t *testing.T) {
 		{[]string{runbook, "--members", members, "--start", start, "--until", "late"}, cli.ExitUsage, `--until: "late" is not a time`},
 		{[]string{runbook, "--members", members, "--start", start, "--time-zone", "Mars"}, cli.ExitUsage, "--time-zone"},
 		{[]string{runbook, "--members", members, "--start", start, "--output", "xml"}, cli.ExitUsage, "--output"},
-		{[]string{"nowhere.yaml", "--members", members, "--start", start}, cli.ExitFailed, "nowhere.yaml"},
+		{[]string{"nowhere.yaml", "--members", members, "--start", start}, cli.ExitUsage, "nowhere.yaml"},
+		{[]string{runbook, "--members", "nowhere.csv", "--start", start}, cli.ExitUsage, "--members: stat nowhere.csv"},
+		{[]string{runbook, "--members", members, "--start", start, "--answers", "nowhere.yaml"}, cli.ExitUsage, "--answers: open nowhere.yaml"},
 		{[]string{members, "--members", members, "--start", start}, cli.ExitRefused, "members.csv:1:1: error"},
-		{[]string{runbook, "--members", runbook, "--start", start}, cli.ExitRefused, "line 1"},
+		{[]string{misspelt, "--members", members, "--start", start}, cli.ExitRefused, "[missing-field]\n" + misspelt + ":1:1: error: nam: unknown field; did you mean \"name\"? [unknown-field]\nmatoolkit: the runbook has errors\n"},
+		{[]string{runbook, "--members", runbook, "--start", start}, cli.ExitRefused, "runbook.yaml:1: error: "},
+		{[]string{runbook, "--members", twice, "--start", start}, cli.ExitRefused, twice + ":3:1: error: column Mail: \"eva@x.org\" is on line 2 and again on line 3 [duplicate-key]\nmatoolkit: the CSV has 1 problem"},
+		{[]string{runbook, "--members", members, "--start", start, "--answers", open}, cli.ExitRefused, "open.yaml:1: not valid YAML: did not find"},
 		{[]string{runbook, "--members", members, "--start", start, "--answers", bad}, cli.ExitRefused, `bad.yaml:2:6: an answer has no field "fails"`},
 	} {
 		if status, out, errs := simulate(t, tc.args...); status != tc.status || out != "" || !strings.Contains(errs, tc.want) {

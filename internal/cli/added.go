@@ -63,5 +63,8 @@ func Plain(cmd *cobra.Command) bool {
 // Failed is the end of a command that has printed what went wrong: status ExitFailed.
 func Failed() error { return &exit{status: ExitFailed} }
 
-// Refused is an error of what a command was given to work on: status ExitRefused.
-func Refused(err error) error { return &exit{status: ExitRefused, text: err.Error()} }
+// Refused is an error of what a command was given to work on: status ExitRefused. What was
+// found there is printed before it, a line each.
+func Refused(err error, found ...string) error {
+	return &exit{status: ExitRefused, text: err.Error(), found: found}
+}

@@ -33,6 +33,7 @@ type exit struct {
 	status int
 	text   string
 	hint   string
+	found  []string // printed before the text, a line each
 }
 
 func (e *exit) Error() string { return e.text }
@@ -53,6 +54,12 @@ func Execute(ctx context.Context, root *cobra.Command) int {
 	}
 	status, text, hint := describe(err)
 	out := root.ErrOrStderr()
+	var e *exit
+	if errors.As(err, &e) {
+		for _, line := range e.found {
+			fmt.Fprintln(out, printable(line))
+		}
+	}
 	if text != "" {
 		fmt.Fprintf(out, "matoolkit: %s\n", printable(text))
 	}

@@ -110,7 +110,13 @@ func ParseAnswers(src []byte, loc *time.Location) (*Answers, error) {
 	case errors.Is(err, io.EOF):
 		return &Answers{}, nil
 	case err != nil:
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		// "yaml: line 3: did not find …": the library was on that line, and tells no column.
+		text := strings.TrimPrefix(err.Error(), "yaml: ")
+		if after, there := strings.CutPrefix(text, "line "); there {
+			line, what, _ := strings.Cut(after, ": ")
+			return nil, fmt.Errorf("%s: not valid YAML: %s", line, what)
+		}
+		return nil, fmt.Errorf("not valid YAML: %s", text)
 	}
 	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more than one document")

@@ -37,7 +37,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		"members:\n  - {member: x}":                           "when they join or leave",
 		"members:\n  - {member: x, joins: T-1x}":              `offset "T-1x"`,
 		"members:\n  - {member: x, leaves: 2026-03-29 02:30}": "does not exist in Europe/Berlin",
-		"answers: [":                                          "line 1",
+		"answers: [":                                          "1: not valid YAML: ",
 		"a: 1\n---\nb: 2":                                     "more than one document",
 		"answers:\n  - {fail: }":                              "a text is expected here",
 	} {

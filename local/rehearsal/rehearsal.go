@@ -73,13 +73,27 @@ type rehearsal struct {
 	warnings []string
 }
 
-// Run rehearses. Errors are of the input: what is wrong with the runbook or the list of
-// members, with places; or of the context. The answers of a rehearsal that does not end
+// Wrong is an input that cannot be rehearsed: with all that is wrong with it, each with its
+// line and column first, and what that comes to.
+type Wrong struct {
+	Members bool // it is in the list of members, and not in the runbook
+	Found   []string
+	Comes   string
+}
+
+func (e *Wrong) Error() string { return strings.Join(e.Found, "\n") + "\n" + e.Comes }
+
+// Run rehearses. Errors are of the input: a [Wrong] where places in the runbook or the list
+// of members are wrong; or of the context. The answers of a rehearsal that does not end
 // well are in the timeline, not an error.
 func Run(ctx context.Context, c Config) (*Timeline, error) {
 	rb, found := runbook.Parse(c.Runbook)
-	if err := found.Err(); err != nil {
-		return nil, err
+	if found.HasErrors() {
+		e := &Wrong{Comes: "the runbook has errors"}
+		for _, d := range found {
+			e.Found = append(e.Found, d.String())
+		}
+		return nil, e
 	}
 	r := &rehearsal{config: c, runbook: rb, begin: c.Start.UTC(), ended: map[gate]time.Time{}, known: map[string]bool{}}
 	if c.Answers == nil {
@@ -96,7 +110,7 @@ func Run(ctx context.Context, c Config) (*Timeline, error) {
 		r.until = r.begin.Add(longest)
 	}
 	if !r.until.After(r.begin) {
-		return nil, fmt.Errorf("the rehearsal begins at %s, and is to end before that, at %s", r.begin.Format(time.RFC3339), r.until.Format(time.RFC3339))
+		return nil, fmt.Errorf("the simulation begins at %s, and is to end before that, at %s", r.begin.Format(time.RFC3339), r.until.Format(time.RFC3339))
 	}
 	r.clock = r.begin
 	server, err := r.open(ctx)
@@ -317,27 +331,27 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// refusal words an error of a use case for people: with all problems, one a line.
+// refusal words an error of a use case for people. The list of members is all that use
+// cases are given that has places: the runbook was looked at before.
 func refusal(err error) error {
 	var e *app.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	text := []string{e.Message}
+	if len(e.Problems) == 0 {
+		return errors.New(e.Error())
+	}
+	w := &Wrong{Members: true, Comes: e.Message}
 	for _, p := range e.Problems {
 		place := ""
-		if p.Line > 0 {
-			place = fmt.Sprintf("line %d: ", p.Line)
+		for _, at := range []int{p.Line, p.Column} {
+			if at > 0 {
+				place += fmt.Sprintf("%d:", at)
+			}
 		}
-		if p.Field != "" {
-			place += p.Field + ": "
-		}
-		text = append(text, place+p.Message)
+		w.Found = append(w.Found, strings.TrimSpace(fmt.Sprintf("%s error: %s [%s]", place, p.Message, p.Code)))
 	}
-	if e.Cause != nil {
-		text = append(text, e.Cause.Error())
-	}
-	return errors.New(strings.Join(text, "\n"))
+	return w
 }
 
 func (r *rehearsal) warn(format string, args ...any) {

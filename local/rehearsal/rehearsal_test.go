@@ -186,10 +186,10 @@ func TestWhatIsWrongIsToldWithItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Config){
-		"2:1: error: phaces":     func(c *Config) { c.Runbook = []byte("name: x\nphaces: []\n") },
-		"line 4: Mail: ":         func(c *Config) { c.Members = bad },
-		"no such file":           func(c *Config) { c.Members = "nowhere.csv" },
-		`no row has the key "x"`: func(c *Config) { c.Answers = &Answers{Members: []Coming{{Member: "x", Joins: &Moment{}}}} },
+		"2:1: error: phaces":      func(c *Config) { c.Runbook = []byte("name: x\nphaces: []\n") },
+		"4:1: error: column Mail": func(c *Config) { c.Members = bad },
+		"no such file":            func(c *Config) { c.Members = "nowhere.csv" },
+		`no row has the key "x"`:  func(c *Config) { c.Answers = &Answers{Members: []Coming{{Member: "x", Joins: &Moment{}}}} },
 	} {
 		c := good
 		change(&c)
