@@ -240,7 +240,9 @@ func stepsCommand(c *console) *cobra.Command {
 		Long: `List the steps of a batch's members, by phase and member. The kind tells of what a
 step is part: of a phase, of init, of what is run on_complete of a phase or on the
 removal of a member, or of a rollback, which is named. With --output json each step
-has its parameters and its result.`,
+has its parameters and its result.
+
+What a member has to do in a phase is listed together, and --limit counts it as one.`,
 		Example: `  matoolkit batch steps 42 --status failed
   matoolkit batch steps 42 --member 7 --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
