@@ -122,6 +122,11 @@ func (f AuditFilter) query() (*filter, error) {
 	if f.By != "" {
 		q.add("c.doc.by = @by", "@by", f.By)
 	}
+	for _, at := range []time.Time{f.From, f.To} {
+		if year := at.UTC().Year(); year < 0 || year > 9999 { // it can be that in UTC only; ids have four digits
+			return nil, fail(CodeInvalid, "a time in the year %d is none that anything was done at", year)
+		}
+	}
 	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
 		return nil, fail(CodeInvalid, "nothing lies from %s on and before %s: the first has to be the earlier one", f.From.Format(time.RFC3339Nano), f.To.Format(time.RFC3339Nano))
 	}

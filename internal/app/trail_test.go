@@ -538,6 +538,12 @@ func TestTrailsAreNarrowed(t *testing.T) {
 	both := app.AuditFilter{From: moment, To: moment}
 	_, err := s.app.Audit(s.ctx, both, app.ListOptions{})
 	s.refused(err, app.CodeInvalid, "the first has to be the earlier one")
+	late, err := time.Parse(time.RFC3339, "9999-12-31T23:00:00-02:00") // the year after in UTC
+	must(s, late, err)
+	_, err = s.app.Audit(s.ctx, app.AuditFilter{From: late}, app.ListOptions{})
+	s.refused(err, app.CodeInvalid, "the year 10000")
+	_, err = s.app.Audit(s.ctx, app.AuditFilter{To: late}, app.ListOptions{})
+	s.refused(err, app.CodeInvalid, "the year 10000")
 	_, err = s.app.MessageAudit(s.ctx, app.AuditFilter{Action: "published"}, app.ListOptions{})
 	s.refused(err, app.CodeInvalid, `there is no action "published"; there are create, `)
 	_, err = s.app.RunbookAudit(s.ctx, "none", app.AuditFilter{}, app.ListOptions{})
