@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, lookup func(string) string, stdout,
 	log := newLog(stdout, stderr, s.logLevel)
 	if err == nil {
 		slog.SetDefault(log)
-		err = serve(ctx, s, log)
+		err = serve(ctx, s, lookup, log)
 	}
 	if err != nil {
 		log.Error("the handler cannot run", "error", err)
@@ -58,14 +58,14 @@ const quiet = time.Second
 
 // serve answers the host from the first moment: everything behind the triggers
 // connects when it is first needed.
-func serve(ctx context.Context, s settings, log *slog.Logger) error {
+func serve(ctx context.Context, s settings, lookup func(string) string, log *slog.Logger) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
 	if err != nil {
 		return err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	w, err := wire(life, s, log)
+	w, err := wire(life, s, lookup, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

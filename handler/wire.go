@@ -19,6 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/invocation"
+	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/trust"
@@ -26,8 +27,9 @@ import (
 
 // wiring is the program put together.
 type wiring struct {
-	handler http.Handler
-	bus     *bus.Azure
+	handler  http.Handler
+	bus      *bus.Azure
+	measured *otlp.Providers
 }
 
 // connections is how many idle connections to one host are kept: as many as
@@ -37,13 +39,17 @@ type wiring struct {
 const connections = 128
 
 // wire puts the program together. It reaches for nothing over the network.
-func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
+func wire(ctx context.Context, s settings, lookup func(string) string, log *slog.Logger) (*wiring, error) {
 	client, err := trust.HTTPClient(s.caFile)
 	if err != nil {
 		return nil, fmt.Errorf("EXTRA_CA_FILE: %w", err)
 	}
 	if transport, ok := client.Transport.(*http.Transport); ok {
 		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 2*connections, connections
+	}
+	measured, err := otlp.Start(ctx, otlp.Config{Service: "matoolkit-handler", Version: app.Version, Getenv: lookup, HTTP: client, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
 	}
 	identity, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
 		ClientOptions: policy.ClientOptions{Transport: client},
@@ -78,12 +84,14 @@ func wire(ctx context.Context, s settings, log *slog.Logger) (*wiring, error) {
 		},
 		Deadline: s.deadline(),
 		Log:      log,
+		Tracer:   measured.Tracer(scope),
+		Meter:    measured.Meter(scope),
 	})
 	api := adminhttp.New(adminhttp.Config{
 		App: a, Verifier: verifier, Log: log,
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,
 	})
-	return &wiring{handler: route(triggers, api), bus: sender}, nil
+	return &wiring{handler: route(triggers, traced(measured, api)), bus: sender, measured: measured}, nil
 }
 
 // route keeps what comes from outside, which the host proxies under its prefix,
@@ -102,4 +110,7 @@ func (w *wiring) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = w.bus.Close(ctx) // every send has been answered by now
+	last, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	w.measured.Close(last)
 }

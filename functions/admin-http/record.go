@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 )
@@ -44,6 +47,7 @@ func (a *api) log(c *gin.Context, start time.Time) {
 		route = "none"
 	}
 	status := c.Writer.Status()
+	describe(trace.SpanFromContext(c.Request.Context()), c.Request.Method, route, status)
 	attrs := []slog.Attr{
 		slog.String("method", c.Request.Method), slog.String("route", route), slog.Int("status", status),
 		slog.Int64("ms", a.Now().Sub(start).Milliseconds()), slog.String("caller", callerOf(c).Name),
@@ -60,6 +64,16 @@ func (a *api) log(c *gin.Context, start time.Time) {
 		level = slog.LevelError
 	}
 	a.Log.LogAttrs(c.Request.Context(), level, "request", attrs...)
+}
+
+// describe tells the span of a request what was asked for, by its route: in its
+// address are the names of people.
+func describe(span trace.Span, method, route string, status int) {
+	span.SetName(method + " " + route)
+	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", status))
+	if status >= 500 {
+		span.SetStatus(codes.Error, "")
+	}
 }
 
 func (a *api) recover(c *gin.Context) {

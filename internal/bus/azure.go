@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
 // Config says where the broker is: a connection string, for the local broker and
@@ -90,7 +92,7 @@ func (a *Azure) Send(ctx context.Context, topic string, messages ...Message) err
 		return err
 	}
 	if len(messages) == 1 {
-		err := sender.SendMessage(ctx, encode(messages[0]), nil)
+		err := sender.SendMessage(ctx, encode(ctx, messages[0]), nil)
 		return a.done(topic, len(messages), err)
 	}
 	return a.sendMany(ctx, topic, sender, messages)
@@ -104,7 +106,7 @@ func (a *Azure) sendMany(ctx context.Context, topic string, sender *azservicebus
 		}
 		n := 0
 		for ; n < len(messages); n++ {
-			err := batch.AddMessage(encode(messages[n]), nil)
+			err := batch.AddMessage(encode(ctx, messages[n]), nil)
 			if errors.Is(err, azservicebus.ErrMessageTooLarge) && n > 0 {
 				break
 			}
@@ -152,9 +154,15 @@ func (a *Azure) sender(topic string) (*azservicebus.Sender, error) {
 	return s, nil
 }
 
-func encode(m Message) *azservicebus.Message {
+// encode gives the message the trace of ctx, where that has one.
+func encode(ctx context.Context, m Message) *azservicebus.Message {
 	contentType := "application/json"
-	out := &azservicebus.Message{MessageID: &m.ID, Body: m.Body, ContentType: &contentType, ApplicationProperties: m.Properties}
+	properties := maps.Clone(m.Properties) // the caller's stay as they are
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	tracecontext.Inject(ctx, properties)
+	out := &azservicebus.Message{MessageID: &m.ID, Body: m.Body, ContentType: &contentType, ApplicationProperties: properties}
 	if !m.At.IsZero() {
 		at := m.At.UTC()
 		out.ScheduledEnqueueTime = &at

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -201,5 +202,31 @@ func TestConfigurationIsCheckedWithoutTellingTheKey(t *testing.T) {
 		if _, err := bus.Dial(c); err == nil || strings.Contains(err.Error(), "very-secret") {
 			t.Errorf("%+v: %v", c.Namespace, err)
 		}
+	}
+}
+
+// What is sent within a trace carries it, and what its sender made of the message
+// stays as it was.
+func TestMessageCarriesTheTrace(t *testing.T) {
+	t.Parallel()
+	b, client, _ := dial(t)
+	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{0x11}, SpanID: trace.SpanID{0x22}, TraceFlags: trace.FlagsSampled,
+	}))
+	properties := map[string]any{message.PropertyWorkerID: "worker-01"}
+	var messages []bus.Message
+	for i := range 3 {
+		messages = append(messages, bus.Message{ID: unique(t, i), Body: []byte(`{}`), Properties: properties})
+	}
+	if err := b.Send(ctx, message.TopicWorkerJobs, messages...); err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range receive(t, client, message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), 3) {
+		if got.ApplicationProperties["traceparent"] != "00-11000000000000000000000000000000-2200000000000000-01" {
+			t.Errorf("%v", got.ApplicationProperties)
+		}
+	}
+	if len(properties) != 1 {
+		t.Errorf("the caller's properties are %v", properties)
 	}
 }

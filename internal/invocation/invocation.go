@@ -17,7 +17,10 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/metric"
+	nometric "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+	notrace "go.opentelemetry.io/otel/trace/noop"
 )
 
 // Headers of the protocol.
@@ -41,6 +44,8 @@ type Server struct {
 	functions map[string]Func
 	deadline  time.Duration
 	log       *slog.Logger
+	tracer    trace.Tracer
+	duration  metric.Float64Histogram
 }
 
 // Config of a Server. Functions are keyed by the name of their folder, in its
@@ -50,6 +55,8 @@ type Config struct {
 	Functions map[string]Func
 	Deadline  time.Duration
 	Log       *slog.Logger // nil: slog.Default
+	Tracer    trace.Tracer // of a span for each invocation; nil: none
+	Meter     metric.Meter // of how long invocations take; nil: none
 }
 
 // NewServer makes a Server.
@@ -57,7 +64,13 @@ func NewServer(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &Server{functions: c.Functions, deadline: c.Deadline, log: c.Log}
+	if c.Tracer == nil {
+		c.Tracer = notrace.Tracer{}
+	}
+	if c.Meter == nil {
+		c.Meter = nometric.Meter{}
+	}
+	return &Server{functions: c.Functions, deadline: c.Deadline, log: c.Log, tracer: c.Tracer, duration: duration(c.Meter)}
 }
 
 // The replies hold a non-empty object and are always application/json: the host
@@ -84,7 +97,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(HeaderInvocationID)
 	log := s.log.With("function", name, "invocation", id)
 	start := time.Now()
-	if err := s.invoke(w, r, name, id, function, log); err != nil {
+	err := s.invoke(w, r, name, id, function, log)
+	s.measure(r.Context(), name, time.Since(start), err)
+	if err != nil {
 		log.Warn("invocation failed", "error", err, "duration", time.Since(start))
 		reply(w, http.StatusInternalServerError, replyFailure)
 		return
@@ -104,7 +119,7 @@ func (s *Server) function(r *http.Request) (string, Func) {
 	return name, s.functions[name]
 }
 
-func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) error {
+func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) (err error) {
 	call, err := read(w, r)
 	if err != nil {
 		return err
@@ -112,7 +127,8 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string,
 	call.Function, call.ID = name, id
 	ctx, cancel := context.WithTimeout(r.Context(), s.deadline)
 	defer cancel()
-	ctx = traced(ctx, r.Header, call)
+	ctx, end := s.begin(ctx, r.Header, call)
+	defer func() { end(err) }()
 	ended := make(chan error, 1)
 	go func() { ended <- guard(ctx, call, function, log) }()
 	select {
@@ -152,21 +168,6 @@ func read(w http.ResponseWriter, r *http.Request) (*Call, error) {
 		return nil, fmt.Errorf("read the envelope: %w", err)
 	}
 	return Decode(buffer.Bytes())
-}
-
-// traced puts the trace that the call belongs to into its context: the host's own
-// where it is being traced, else the one the message carries from its sender.
-func traced(ctx context.Context, header http.Header, call *Call) context.Context {
-	if header.Get("traceparent") != "" {
-		return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
-	}
-	carrier := propagation.MapCarrier{}
-	for _, key := range []string{"traceparent", "tracestate"} {
-		if value, ok := call.Properties[key].(string); ok {
-			carrier[key] = value
-		}
-	}
-	return propagation.TraceContext{}.Extract(ctx, carrier)
 }
 
 func reply(w http.ResponseWriter, status int, body string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -108,14 +112,16 @@ func TestTraceIsPassedOn(t *testing.T) {
 		header http.Header
 		want   string
 	}{
-		"of the host":    {http.Header{"Traceparent": {"00-33333333333333333333333333333333-4444444444444444-01"}}, "33333333333333333333333333333333"},
-		"of the message": {nil, "11111111111111111111111111111111"},
+		"of the message":                 {nil, "11111111111111111111111111111111-2222222222222222"},
+		"of the message, not the host's": {http.Header{"Traceparent": {"00-33333333333333333333333333333333-4444444444444444-01"}}, "11111111111111111111111111111111-2222222222222222"},
+		"of both":                        {http.Header{"Traceparent": {"00-11111111111111111111111111111111-4444444444444444-01"}}, "11111111111111111111111111111111-4444444444444444"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got string
 			w := post(server(time.Second, func(ctx context.Context, call *Call) error {
-				got = trace.SpanContextFromContext(ctx).TraceID().String()
+				at := trace.SpanContextFromContext(ctx)
+				got = at.TraceID().String() + "-" + at.SpanID().String()
 				if call.Function != "on-event" {
 					t.Errorf("the function is %q", call.Function)
 				}
@@ -125,5 +131,33 @@ func TestTraceIsPassedOn(t *testing.T) {
 				t.Errorf("answered %d in trace %s, want %s", w.Code, got, tc.want)
 			}
 		})
+	}
+}
+
+// Each invocation is a span that tells what ran and whether it failed, and nothing
+// of the message; the host's trace is linked where it is another.
+func TestEachInvocationIsASpan(t *testing.T) {
+	t.Parallel()
+	kept := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept))
+	s := NewServer(Config{
+		Functions: map[string]Func{"on-event": func(context.Context, *Call) error { return errors.New("ada@contoso.example is unknown") }},
+		Deadline:  time.Second, Log: slog.New(slog.DiscardHandler), Tracer: provider.Tracer("t"),
+	})
+	envelope := strings.Replace(envelopeJSON, `"Metadata":{`, `"Metadata":{"MessageId":"\"m-1\"","DeliveryCount":"2",`, 1)
+	if w := post(s, "/on-event", envelope, http.Header{"Traceparent": {"00-33333333333333333333333333333333-4444444444444444-01"}}); w.Code != 500 {
+		t.Fatal(w.Code)
+	}
+	spans := kept.GetSpans()
+	if len(spans) != 1 {
+		t.Fatalf("%d spans", len(spans))
+	}
+	span := spans[0]
+	if span.Name != "on-event" || span.SpanKind != trace.SpanKindConsumer || span.Status.Code != codes.Error ||
+		span.Parent.SpanID().String() != "2222222222222222" || len(span.Links) != 1 || span.Links[0].SpanContext.SpanID().String() != "4444444444444444" {
+		t.Errorf("got %+v", span)
+	}
+	if strings.Contains(fmt.Sprint(span), "ada@") {
+		t.Errorf("the span tells of people: %+v", span)
 	}
 }
