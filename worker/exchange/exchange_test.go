@@ -17,6 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/throttle"
@@ -48,6 +49,7 @@ func functions(t *testing.T, url, tenantID string, policy throttle.Policy) *cata
 	t.Helper()
 	client, err := exchange.New(exchange.Config{
 		URL: url, Scope: "https://outlook.office365.com/.default", TenantID: tenantID, Credential: credential{}, Policy: policy,
+		HTTP: &http.Client{Transport: &calls.Transport{Report: func(err error) { t.Error(err) }}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/calls"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/throttle"
@@ -80,6 +82,8 @@ func start(t *testing.T, faults ...tenant.Fault) *world {
 	}
 	client, err := graph.New(graph.Config{
 		URL: server.URL(), Scope: "https://graph.microsoft.com/.default", Credential: w.credential, Policy: pace,
+		HTTP:  &http.Client{Transport: &calls.Transport{Report: func(err error) { t.Error(err) }}},
+		Alert: graph.Alert{From: adaID, To: []string{"admins@contoso.example"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,266 @@
+// Package calls describes the requests that a worker may make of a tenant: paths,
+// query options and bodies of Microsoft Graph, cmdlets and parameters of Exchange
+// Online. Tests of what makes requests hold every one of them to it.
+//
+// The description is written from what Microsoft publishes, not from the code that
+// makes the requests. It is strict: what is not described is a fault. It knows no
+// SDK and no tenant.
+package calls
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+//go:embed calls.yaml
+var text []byte
+
+// Graph is one request of Graph.
+type Graph struct {
+	Request string         // method and path, whose segments in braces are anything
+	Page    string         // of Graph's reference
+	Query   map[string]any // options by name: nil or "" for any value, a list for those of $select, else how the value begins
+	Body    map[string]any // nil: no body
+}
+
+// Cmdlet is one command of Exchange Online.
+type Cmdlet struct {
+	Cmdlet     string
+	Parameters map[string]any
+}
+
+// description is calls.yaml.
+var description struct {
+	Graph    []Graph
+	Exchange []Cmdlet
+}
+
+func init() {
+	if err := yaml.Unmarshal(text, &description); err != nil {
+		panic("calls.yaml: " + err.Error()) // part of the program
+	}
+}
+
+// Described lists the requests of Graph. The caller must not change it.
+func Described() []Graph { return description.Graph }
+
+// Names are all requests and cmdlets, by the names that Check gives them.
+func Names() []string {
+	var names []string
+	for _, g := range description.Graph {
+		names = append(names, g.Request)
+	}
+	for _, x := range description.Exchange {
+		names = append(names, x.Cmdlet)
+	}
+	return names
+}
+
+// Check names the request, of which body is the whole body, and says what is not as
+// described.
+func Check(r *http.Request, body []byte) (name string, err error) {
+	if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
+		return "", fmt.Errorf("%s %s: no bearer token", r.Method, r.URL.Path)
+	}
+	if strings.HasPrefix(r.URL.Path, "/adminapi/") {
+		name, err = checkCommand(r, body)
+	} else {
+		name, err = checkGraph(r, body)
+	}
+	if err != nil {
+		return name, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+	}
+	return name, nil
+}
+
+func checkGraph(r *http.Request, body []byte) (string, error) {
+	i := slices.IndexFunc(description.Graph, func(g Graph) bool { return sameRequest(g.Request, r.Method, r.URL.Path) })
+	if i < 0 {
+		return "", fmt.Errorf("is not described")
+	}
+	g := description.Graph[i]
+	if err := checkQuery(g.Query, r); err != nil {
+		return g.Request, err
+	}
+	if g.Body == nil {
+		if len(body) > 0 {
+			return g.Request, fmt.Errorf("has a body")
+		}
+		return g.Request, nil
+	}
+	return g.Request, checkBody(g.Body, r, body)
+}
+
+func sameRequest(described, method, path string) bool {
+	m, template, _ := strings.Cut(described, " ")
+	want, have := strings.Split(template, "/"), strings.Split(path, "/")
+	if m != method || len(want) != len(have) {
+		return false
+	}
+	for i := range want {
+		if want[i] != have[i] && !(strings.HasPrefix(want[i], "{") && have[i] != "") {
+			return false
+		}
+	}
+	return true
+}
+
+func checkQuery(options map[string]any, r *http.Request) error {
+	given := r.URL.Query()
+	for name := range given {
+		value, ok := lookUp(options, name)
+		if !ok {
+			return fmt.Errorf("query option %s is not described", name)
+		}
+		switch v := value.(type) {
+		case []any:
+			for _, property := range strings.Split(given.Get(name), ",") {
+				if !slices.Contains(v, any(property)) && !slices.Contains(v, any("*")) {
+					return fmt.Errorf("%s: %s is not described", name, property)
+				}
+			}
+		case string:
+			if !strings.HasPrefix(given.Get(name), v) {
+				return fmt.Errorf("%s does not begin with %q", name, v)
+			}
+		}
+	}
+	for name := range options {
+		if required, ok := strings.CutSuffix(name, "!"); ok && !given.Has(required) {
+			return fmt.Errorf("query option %s is missing", required)
+		}
+	}
+	return nil
+}
+
+func checkBody(described map[string]any, r *http.Request, body []byte) error {
+	if t, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); t != "application/json" {
+		return fmt.Errorf("Content-Type is %q", t)
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return fmt.Errorf("the body is not JSON: %w", err)
+	}
+	return check("body", described, value)
+}
+
+// commandHeaders are what every command comes with.
+var commandHeaders = map[string]*regexp.Regexp{
+	"X-Anchormailbox":   regexp.MustCompile(`^(APP:SystemMailbox\{bb558c35-97f1-4cb9-8ff7-d53741dc928c\}@|UPN:).+$`),
+	"X-Responseformat":  regexp.MustCompile(`^json$`),
+	"Prefer":            regexp.MustCompile(`^odata\.maxpagesize=\d+$`),
+	"Client-Request-Id": regexp.MustCompile(`^[0-9a-f-]{36}$`),
+	"Accept-Encoding":   regexp.MustCompile(`^identity$`),
+}
+
+var commandPath = regexp.MustCompile(`^/adminapi/beta/[^/]+/InvokeCommand$`)
+
+func checkCommand(r *http.Request, body []byte) (string, error) {
+	if r.Method != http.MethodPost || !commandPath.MatchString(r.URL.Path) || r.URL.RawQuery != "" {
+		return "", fmt.Errorf("is not described")
+	}
+	for name, pattern := range commandHeaders {
+		if !pattern.MatchString(r.Header.Get(name)) {
+			return "", fmt.Errorf("header %s is %q", name, r.Header.Get(name))
+		}
+	}
+	var command struct{ CmdletInput struct{ CmdletName string } }
+	if err := json.Unmarshal(body, &command); err != nil {
+		return "", err
+	}
+	name := command.CmdletInput.CmdletName
+	i := slices.IndexFunc(description.Exchange, func(x Cmdlet) bool { return x.Cmdlet == name })
+	if i < 0 {
+		return "", fmt.Errorf("cmdlet %q is not described", name)
+	}
+	if r.Header.Get("X-CmdletName") != name {
+		return name, fmt.Errorf("header X-CmdletName is %q", r.Header.Get("X-CmdletName"))
+	}
+	return name, checkBody(map[string]any{
+		"CmdletInput!": map[string]any{"CmdletName!": "string", "Parameters!": description.Exchange[i].Parameters},
+	}, r, body)
+}
+
+func lookUp(described map[string]any, name string) (any, bool) {
+	for _, key := range []string{name, name + "!"} {
+		if value, ok := described[key]; ok {
+			return value, true
+		}
+	}
+	return nil, false
+}
+
+var guid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// check compares a JSON value with its description. Nothing may be null: Graph would
+// clear the property and Exchange Online refuses the command.
+func check(at string, described, value any) error {
+	switch d := described.(type) {
+	case map[string]any:
+		return checkObject(at, d, value)
+	case []any:
+		list, ok := value.([]any)
+		if !ok {
+			return fmt.Errorf("%s is not a list", at)
+		}
+		for i, item := range list {
+			if err := check(fmt.Sprintf("%s[%d]", at, i), d[0], item); err != nil {
+				return err
+			}
+		}
+		return nil
+	case string:
+		return checkScalar(at, d, value)
+	}
+	return fmt.Errorf("%s is described by a %T", at, described)
+}
+
+func checkObject(at string, described map[string]any, value any) error {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s is not an object", at)
+	}
+	for name, v := range object {
+		d, known := lookUp(described, name)
+		if !known {
+			return fmt.Errorf("%s.%s is not described", at, name)
+		}
+		if err := check(at+"."+name, d, v); err != nil {
+			return err
+		}
+	}
+	for name := range described {
+		if required, is := strings.CutSuffix(name, "!"); is && object[required] == nil {
+			return fmt.Errorf("%s.%s is missing", at, required)
+		}
+	}
+	return nil
+}
+
+func checkScalar(at, described string, value any) error {
+	ok := false
+	switch v := value.(type) {
+	case bool:
+		ok = described == "boolean"
+	case string:
+		switch {
+		case described == "string":
+			ok = true
+		case described == "guid":
+			ok = guid.MatchString(v)
+		case strings.Contains(described, "|"):
+			ok = v != "" && slices.Contains(strings.Split(described, "|"), v)
+		}
+	}
+	if !ok {
+		return fmt.Errorf("%s is not %s", at, described)
+	}
+	return nil
+}

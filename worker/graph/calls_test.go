@@ -1,0 +1,74 @@
+package graph_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/microsoft/kiota-abstractions-go/serialization"
+	"github.com/microsoftgraph/msgraph-sdk-go/models"
+	"github.com/microsoftgraph/msgraph-sdk-go/users"
+
+	"github.com/matoolkit/matoolkit/worker/calls"
+)
+
+// resources are the SDK's models of what is in bodies, by the request or by the name of
+// the property. The SDK is generated from Graph's published metadata, so what it does
+// not know Graph does not have.
+var resources = map[string]serialization.Parsable{
+	"POST /v1.0/users":                        models.NewUser(),
+	"PATCH /v1.0/users/{id}":                  models.NewUser(),
+	"POST /v1.0/invitations":                  models.NewInvitation(),
+	"POST /v1.0/groups/{id}/members/$ref":     models.NewReferenceCreate(),
+	"POST /v1.0/users/{id}/sendMail":          users.NewItemSendMailPostRequestBody(),
+	"POST /v1.0/users/{id}/checkMemberGroups": users.NewItemCheckMemberGroupsPostRequestBody(),
+	"passwordProfile":                         models.NewPasswordProfile(),
+	"invitedUser":                             models.NewUser(),
+	"Message":                                 models.NewMessage(),
+	"body":                                    models.NewItemBody(),
+	"toRecipients":                            models.NewRecipient(),
+	"emailAddress":                            models.NewEmailAddress(),
+	"internetMessageHeaders":                  models.NewInternetMessageHeader(),
+	"GET /v1.0/users":                         models.NewUser(),
+	"GET /v1.0/groups/{id}/members":           models.NewUser(),
+}
+
+func TestWhatIsDescribedIsInGraphsMetadata(t *testing.T) {
+	t.Parallel()
+	for _, g := range calls.Described() {
+		if strings.Contains(g.Request, "/beta/") {
+			continue // not in the SDK
+		}
+		if g.Body != nil {
+			holds(t, g.Request, g.Request, g.Body)
+		}
+		selected, _ := g.Query["$select"].([]any)
+		for _, name := range selected {
+			if _, known := resources[g.Request].GetFieldDeserializers()[name.(string)]; !known {
+				t.Errorf("%s: there is no property %s", g.Request, name)
+			}
+		}
+	}
+}
+
+// holds compares the properties of an object, and of those inside of it, with the model
+// of that name.
+func holds(t *testing.T, at, resource string, described map[string]any) {
+	t.Helper()
+	model, known := resources[resource]
+	if !known {
+		t.Errorf("%s: there is no model for %s", at, resource)
+		return
+	}
+	for key, value := range described {
+		name := strings.TrimSuffix(key, "!")
+		if _, known := model.GetFieldDeserializers()[name]; !known {
+			t.Errorf("%s: there is no property %s", at, name)
+		}
+		if list, ok := value.([]any); ok {
+			value = list[0]
+		}
+		if object, ok := value.(map[string]any); ok {
+			holds(t, at+"."+name, name, object)
+		}
+	}
+}
