@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/worker/health"
 )
 
 // Environment variables.
@@ -32,6 +34,9 @@ const (
 	envLogLevel      = "LOG_LEVEL"
 	envNoOp          = "WORKER_NOOP"
 	envCustomDir     = "CUSTOM_FUNCTIONS_DIR"
+	envHealth        = "HEALTH_ADDR"
+	envAlertFrom     = "ALERT_FROM"
+	envAlertTo       = "ALERT_TO"
 )
 
 // ownVariables are never given to custom functions. What says where the broker is
@@ -39,6 +44,10 @@ const (
 var ownVariables = []string{
 	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
 	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLag, envLogLevel, envNoOp, envCustomDir,
+	envAlertFrom, envAlertTo, envHealth,
+	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envIdentityID, envTrial,
+	// By these anybody in the container gets tokens of its managed identity.
+	"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "MSI_SECRET",
 	"APPLICATIONINSIGHTS_CONNECTION_STRING", "OTEL_EXPORTER_OTLP_HEADERS",
 }
 
@@ -57,9 +66,14 @@ type config struct {
 	BusString, BusNamespace string
 
 	TenantID, AppID, AppSecret string
-	AuthorityHost              string // empty means the public cloud's
-	Graph, Exchange            service
-	CAFile                     string
+	// Vault has the client secret or a certificate where AppSecret is empty.
+	Vault         vaultConfig
+	IdentityID    string // client id of a user-assigned managed identity; empty means the system-assigned one
+	AuthorityHost string // empty means the public cloud's
+	// The APIs that are called once before jobs are taken.
+	TryGraph, TryExchange bool
+	Graph, Exchange       service
+	CAFile                string
 
 	MaxParallelism                         int
 	IdleTimeout, ShutdownGrace, JobTimeout time.Duration
@@ -69,6 +83,11 @@ type config struct {
 	LogLevel   slog.Level
 	NoOp       bool
 	CustomDir  string // of custom functions; empty means that there are none
+	Health     string // address of the probes; empty means that there are none
+	// AlertFrom sends the mails of Send-AdminAlert, to AlertTo unless the job says to
+	// whom. Empty: the function fails.
+	AlertFrom string
+	AlertTo   []string
 }
 
 // service is an API of the target tenant and the scope of tokens for it.
@@ -84,12 +103,17 @@ func loadConfig(getenv func(string) string) (config, error) {
 		BusNamespace:  getenv(envBusNamespace),
 		TenantID:      r.required(envTenantID, "the id of the target tenant"),
 		AppID:         r.required(envAppID, "the client id of the app registration in the target tenant"),
-		AppSecret:     r.required(envAppSecret, "the client secret of the app registration"),
+		AppSecret:     getenv(envAppSecret),
+		Vault:         r.vault(getenv(envAppSecret)),
+		IdentityID:    getenv(envIdentityID),
 		AuthorityHost: r.secureURL(envAuthorityHost),
 		Graph:         r.service(envGraphURL, publicGraph),
 		Exchange:      r.service(envExchangeURL, publicExchange),
 		CAFile:        getenv(trust.EnvCAFile),
 		CustomDir:     getenv(envCustomDir),
+		Health:        r.health(envHealth),
+		AlertFrom:     getenv(envAlertFrom),
+		AlertTo:       r.addresses(envAlertTo),
 
 		MaxParallelism: r.number(envParallelism, 2, 1, 1000),
 		IdleTimeout:    r.seconds(envIdle, 300),
@@ -97,6 +121,7 @@ func loadConfig(getenv func(string) string) (config, error) {
 		JobTimeout:     r.seconds(envJobTimeout, 600),
 		LagTimeout:     r.seconds(envLag, 30),
 	}
+	c.TryGraph, c.TryExchange = r.trials()
 	if strings.ContainsAny(c.WorkerID, "/\\?#") {
 		r.fault("%s: %q cannot be part of a subscription's name", envWorkerID, c.WorkerID)
 	}
@@ -149,6 +174,23 @@ func (r *reader) number(name string, otherwise, least, most int) int {
 	return n
 }
 
+// addresses reads mail addresses with commas between them.
+func (r *reader) addresses(name string) []string {
+	var list []string
+	for part := range strings.SplitSeq(r.getenv(name), ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		if parsed, err := mail.ParseAddress(part); err != nil || parsed.Address != part {
+			r.fault("%s: %q is not a mail address; several have commas between them", name, part)
+			continue
+		}
+		list = append(list, part)
+	}
+	return list
+}
+
 func (r *reader) seconds(name string, otherwise int) time.Duration {
 	return time.Duration(r.number(name, otherwise, 0, 7*24*3600)) * time.Second
 }
@@ -171,6 +213,18 @@ func (r *reader) service(name, public string) service {
 		r.fault("%s: %q must be https: only a server on this machine may be called without it", name, v)
 	}
 	return service{URL: v, Scope: v + "/.default"}
+}
+
+// health reads where probes are answered.
+func (r *reader) health(name string) string {
+	v := r.getenv(name)
+	if v == "" {
+		return ""
+	}
+	if err := health.CheckAddress(v); err != nil {
+		r.fault("%s: %v", name, err)
+	}
+	return v
 }
 
 func (r *reader) secureURL(name string) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 // minimal is the least that a worker starts with.
 var minimal = map[string]string{
 	envWorkerID: "worker-01", envBusString: "Endpoint=sb://x;SharedAccessKeyName=k;SharedAccessKey=busk3y",
-	envTenantID: "tenant-1", envAppID: "app-1", envAppSecret: "s3cret",
+	envTenantID: "tenant-1", envAppID: "app-1", envAppSecret: "s3cret", envTrial: "none",
 }
 
 // environment is minimal with changes: an empty value unsets.
@@ -20,6 +21,8 @@ func environment(changes map[string]string) func(string) string {
 	maps.Copy(env, changes)
 	return func(name string) string { return env[name] }
 }
+
+const vaultURL = "https://name.vault.azure.net"
 
 func TestConfigDefaults(t *testing.T) {
 	t.Parallel()
@@ -34,7 +37,7 @@ func TestConfigDefaults(t *testing.T) {
 		Exchange:       service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
 		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute, LagTimeout: 30 * time.Second,
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)
 	}
 }
@@ -59,8 +62,30 @@ func TestConfigReadsEverything(t *testing.T) {
 		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
 		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestConfigReadsWhereTheSecretIs(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		changes map[string]string
+		want    vaultConfig
+	}{
+		{map[string]string{envCertName: "worker"}, vaultConfig{URL: vaultURL, Certificate: "worker", Refresh: time.Hour}},
+		{
+			map[string]string{envCertName: "worker", envCertPassword: "worker-password", envRefresh: "600"},
+			vaultConfig{URL: vaultURL, Certificate: "worker", Password: "worker-password", Refresh: 10 * time.Minute},
+		},
+		{map[string]string{envSecretName: "text"}, vaultConfig{URL: vaultURL, Secret: "text", Refresh: time.Hour}},
+	} {
+		changes := map[string]string{envAppSecret: "", envVaultURL: vaultURL, envIdentityID: "id", envTrial: ""}
+		maps.Copy(changes, tc.changes)
+		got, err := loadConfig(environment(changes))
+		if err != nil || got.Vault != tc.want || got.AppSecret != "" || got.IdentityID != "id" || !got.TryGraph || !got.TryExchange {
+			t.Errorf("%v: got %+v, %v", tc.changes, got, err)
+		}
 	}
 }
 
@@ -75,7 +100,17 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"a worker id that is a path", map[string]string{envWorkerID: "a/b"}, `"a/b" cannot be part of a subscription's name`},
 		{"no tenant", map[string]string{envTenantID: ""}, "TARGET_TENANT_ID is not set"},
 		{"no app", map[string]string{envAppID: ""}, "APP_ID is not set"},
-		{"no secret", map[string]string{envAppSecret: ""}, "APP_SECRET is not set"},
+		{"no secret", map[string]string{envAppSecret: ""}, "nothing to sign in with: set KEY_VAULT_URL and one of CERT_NAME"},
+		{"two secrets", map[string]string{envSecretName: "a"}, "APP_SECRET is set together with"},
+		{"a secret and a vault", map[string]string{envVaultURL: vaultURL}, "APP_SECRET is set together with"},
+		{"a secret and a password", map[string]string{envCertPassword: "a"}, "APP_SECRET is set together with"},
+		{"a vault of nothing", map[string]string{envAppSecret: "", envVaultURL: vaultURL}, "set one of CERT_NAME and APP_SECRET_NAME, the name of what is in the vault"},
+		{"no vault", map[string]string{envAppSecret: "", envCertName: "worker"}, "KEY_VAULT_URL is not set: the vault of worker"},
+		{"two names", map[string]string{envAppSecret: "", envVaultURL: vaultURL, envCertName: "a", envSecretName: "b"}, "set one of CERT_NAME and APP_SECRET_NAME"},
+		{"a password of nothing", map[string]string{envAppSecret: "", envVaultURL: vaultURL, envCertPassword: "a", envSecretName: "b"}, "CERT_NAME is not set"},
+		{"a vault without TLS", map[string]string{envAppSecret: "", envVaultURL: "http://name.vault.azure.net", envCertName: "a"}, "must be https"},
+		{"a vault asked all the time", map[string]string{envRefresh: "5"}, "SECRET_REFRESH_SECONDS: Key Vault is asked at most once a minute"},
+		{"an unknown trial", map[string]string{envTrial: "graph,teams"}, `TRIAL_SIGN_IN: "teams" is none of graph, exchange and none`},
 		{"no broker", map[string]string{envBusString: ""}, "set one of ServiceBusConnection"},
 		{"two brokers", map[string]string{envBusNamespace: "x"}, "set one of ServiceBusConnection"},
 		{"http off this machine", map[string]string{envGraphURL: "http://graph.example"}, "must be https: only a server on this machine"},

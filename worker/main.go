@@ -1,37 +1,38 @@
 // Command worker runs the jobs of one worker id against a Microsoft 365 tenant.
 //
 // Without arguments it takes jobs until it is told to stop or has been idle for
-// a while. "worker functions" lists what it can be asked to do. Everything else
-// is configured by the environment; docs of the variables are with loadConfig.
+// a while. "worker functions" lists what it can be asked to do, and "worker health"
+// asks the one that runs on this machine how it fares. Everything else is configured
+// by the environment; docs of the variables are with loadConfig.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/health"
+	"github.com/matoolkit/matoolkit/worker/telemetry"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
+
+// version is stamped by the build.
+var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
@@ -46,6 +47,7 @@ func command(getenv func(string) string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "worker",
 		Short:         "Run migration jobs against a Microsoft 365 tenant",
+		Version:       version,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -53,7 +55,7 @@ func command(getenv func(string) string) *cobra.Command {
 			return run(cmd.Context(), getenv, cmd.OutOrStdout())
 		},
 	}
-	root.AddCommand(functionsCommand(getenv))
+	root.AddCommand(functionsCommand(getenv), healthCommand(getenv))
 	return root
 }
 
@@ -66,35 +68,71 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	// 2. Logging.
-	log := slog.New(slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel}))
-	// 3. Whom the TLS connections trust.
+	// 2. Whom TLS connections trust, and what is told of the work: the log, telemetry,
+	// probes.
 	web, err := trust.HTTPClient(c.CAFile)
 	if err != nil {
 		return fmt.Errorf("trust: %w", err)
 	}
 	web.Timeout = 100 * time.Second
-	// 4. The identity in the target tenant.
-	tenant, err := tenantCredential(c, web)
+	log := slog.New(slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel}))
+	measured, err := otlp.Start(ctx, otlp.Config{
+		Service: "matoolkit-worker", Version: version, Attributes: map[string]string{"matoolkit.worker_id": c.WorkerID},
+		Getenv: getenv, HTTP: web, Log: log,
+	})
+	if err != nil {
+		return fmt.Errorf("telemetry: %w", err)
+	}
+	defer flush(measured)
+	record, err := telemetry.New(measured)
+	if err != nil {
+		return fmt.Errorf("telemetry: %w", err)
+	}
+	var probes *health.Server
+	if c.Health != "" {
+		if probes, err = health.Listen(c.Health); err != nil {
+			return fmt.Errorf("%s: %w", envHealth, err)
+		}
+		defer probes.Close()
+	}
+	// 3. Azure, where the secret is.
+	vault, err := openVault(c, web)
+	if err != nil {
+		return fmt.Errorf("Azure sign-in: %w", err)
+	}
+	// 4. The secret, and the identity in the target tenant that it makes.
+	tenant, err := signIn(ctx, c, vault, web, log)
 	if err != nil {
 		return fmt.Errorf("target tenant credential: %w", err)
 	}
-	// 5. Graph and Exchange Online.
+	defer tenant.Close()
+	// 5. The broker. It is connected to when jobs are received.
+	client, err := busClient(c, nil)
+	if err != nil {
+		return fmt.Errorf("service bus: %w", err)
+	}
+	defer closeClient(client)
+	// 6. Graph and Exchange Online, tried, and the functions.
 	pace := throttle.Default()
 	pace.Lag = c.LagTimeout
 	g, err := graph.New(graph.Config{
-		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant, HTTP: web, Policy: pace,
+		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant,
+		HTTP: renewing(tenant, record.Client(web, telemetry.Graph)), Policy: watched(pace, record, telemetry.Graph),
+		Alert: graph.Alert{From: c.AlertFrom, To: c.AlertTo},
 	})
 	if err != nil {
 		return err
 	}
 	x, err := exchange.New(exchange.Config{
-		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant, HTTP: web, Policy: pace,
+		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant,
+		HTTP: renewing(tenant, record.Client(web, telemetry.Exchange)), Policy: watched(pace, record, telemetry.Exchange),
 	})
 	if err != nil {
 		return err
 	}
-	// 6. The functions.
+	if err := try(ctx, log, trials(c, g, x)); err != nil {
+		return fmt.Errorf("trial sign-in:\n%w", err)
+	}
 	extra, err := customFunctions(c, getenv)
 	if err != nil {
 		return fmt.Errorf("custom functions:\n%w", err)
@@ -104,24 +142,38 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	if err != nil {
 		return err
 	}
-	// 7. The broker.
-	client, err := busClient(c)
-	if err != nil {
-		return fmt.Errorf("service bus: %w", err)
-	}
-	defer closeClient(client)
+	// 7. What ends the worker: ctx, at a signal, and idleness.
 	loop, err := dispatch.New(client, functions, dispatch.Config{
 		WorkerID: c.WorkerID, MaxParallelism: c.MaxParallelism, JobTimeout: c.JobTimeout,
 		IdleTimeout: c.IdleTimeout, ShutdownGrace: c.ShutdownGrace, Log: log,
+		Observer: record.Jobs(functions),
 	})
 	if err != nil {
 		return fmt.Errorf("service bus: %w", err)
+	}
+	if probes != nil {
+		probes.Watch(loop)
+		log.Info("probes are answered", "Address", probes.Address())
 	}
 	// 8. Jobs.
 	log.Info("taking jobs", "WorkerId", c.WorkerID, "MaxParallelism", c.MaxParallelism,
 		"Functions", len(functions.Functions()), "Graph", c.Graph.URL, "Exchange", c.Exchange.URL)
 	loop.Run(ctx)
 	return nil
+}
+
+// watched is a pace of calls to an API whose failures are recorded.
+func watched(pace throttle.Policy, record *telemetry.Recorder, api string) throttle.Policy {
+	pace.Observe = record.Observe(api)
+	return pace
+}
+
+// flush sends the telemetry of the last jobs. A collector that is away is not waited
+// for any longer: the platform would kill the worker.
+func flush(p *otlp.Providers) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	p.Close(ctx)
 }
 
 // offered is the catalogue of this worker.
@@ -151,47 +203,4 @@ func closeFunctions(functions *custom.Set) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	_ = functions.Close(ctx) // what the kernel cannot end now ends with the container
-}
-
-// tenantCredential is the app registration's. An authority on this machine is
-// not in Microsoft's list of authorities and is not looked up there.
-func tenantCredential(c config, web *http.Client) (azcore.TokenCredential, error) {
-	options := &azidentity.ClientSecretCredentialOptions{}
-	options.Transport = web
-	if c.AuthorityHost != "" {
-		u, err := serverURL(c.AuthorityHost)
-		if err != nil {
-			return nil, err
-		}
-		options.Cloud = cloud.Configuration{ActiveDirectoryAuthorityHost: c.AuthorityHost}
-		options.DisableInstanceDiscovery = onLoopback(u)
-	}
-	return azidentity.NewClientSecretCredential(c.TenantID, c.AppID, c.AppSecret, options)
-}
-
-func busClient(c config) (*azservicebus.Client, error) {
-	// The loop waits out what these do not; a short reach makes its log truthful.
-	options := &azservicebus.ClientOptions{
-		ApplicationID: "matoolkit-worker",
-		RetryOptions:  azservicebus.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 2 * time.Second},
-	}
-	if c.BusString != "" {
-		client, err := azservicebus.NewClientFromConnectionString(c.BusString, options)
-		if err != nil {
-			// The SDK's error may quote the string, and with it the key.
-			return nil, errors.New(envBusString + " is not a connection string of a namespace")
-		}
-		return client, nil
-	}
-	identity, err := azidentity.NewManagedIdentityCredential(nil)
-	if err != nil {
-		return nil, err
-	}
-	return azservicebus.NewClient(c.BusNamespace, identity, options)
-}
-
-func closeClient(client *azservicebus.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
-	_ = client.Close(ctx) // the process ends; the broker notices either way
 }

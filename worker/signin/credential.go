@@ -70,9 +70,10 @@ type Credential struct {
 	config Config
 	source source
 
-	// turn is held by whoever reads the source. lastRead belongs to it.
-	turn     chan struct{}
-	lastRead time.Time
+	// turn is held by whoever reads the source. reread belongs to it: when a refusal
+	// last made it be read.
+	turn   chan struct{}
+	reread time.Time
 
 	mu     sync.Mutex
 	secret secret
@@ -113,7 +114,7 @@ func Open(ctx context.Context, config Config) (*Credential, error) {
 	if _, err := c.identity(first); err != nil {
 		return nil, err
 	}
-	c.secret, c.lastRead = first, config.Now()
+	c.secret = first
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	config.Log.Info("signs in at the target tenant", "With", first.String(), "Expires", first.end())
 	c.warn(first)

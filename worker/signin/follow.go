@@ -50,9 +50,11 @@ func (c *Credential) another(ctx context.Context, refused secret) (secret, bool)
 	if s := c.current(); s.version != refused.version {
 		return s, true
 	}
-	if c.config.Now().Sub(c.lastRead) < atOnce {
+	now := c.config.Now()
+	if !c.reread.IsZero() && now.Sub(c.reread) < atOnce {
 		return secret{}, false
 	}
+	c.reread = now
 	changed, err := c.adopt(ctx)
 	return c.current(), changed && err == nil
 }
@@ -70,7 +72,6 @@ func (c *Credential) release() { <-c.turn }
 
 // adopt reads the source and changes to what it has, on c.turn.
 func (c *Credential) adopt(ctx context.Context) (bool, error) {
-	c.lastRead = c.config.Now()
 	old := c.current()
 	next, err := c.source.read(ctx)
 	if err != nil {

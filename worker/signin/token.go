@@ -16,7 +16,7 @@ type held struct {
 	renew  time.Time // from then on another is wanted
 	until  time.Time // until then this one will do
 	again  time.Time // before that a renewal that failed is not repeated
-	forced time.Time // when this one was got because an API refused the one before
+	forced time.Time // when this one was got because an API refused the one before; zero once one took it
 	flight *flight
 }
 
@@ -142,7 +142,8 @@ func (c *Credential) replace(ctx context.Context, r request, claims, refused str
 
 // instead returns another token in place of one that an API refused. There is none
 // where the token was not given out here, or where the refused one itself was got
-// for that reason a moment ago: then it is not the token that is wrong.
+// for that reason a moment ago and was never taken: then it is not the token that is
+// wrong.
 func (c *Credential) instead(ctx context.Context, refused, claims string) (string, bool) {
 	c.mu.Lock()
 	r, h := c.heldAs(refused)
@@ -155,6 +156,15 @@ func (c *Credential) instead(ctx context.Context, refused, claims string) (strin
 	}
 	token, err := c.replace(ctx, r, claims, refused)
 	return token.Token, err == nil && token.Token != refused
+}
+
+// taken notes that an API took a token.
+func (c *Credential) taken(token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, h := c.heldAs(token); h != nil && h.token.Token == token {
+		h.forced = time.Time{}
+	}
 }
 
 // heldAs finds what is kept for the request that a token was given out for, with c.mu

@@ -35,7 +35,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := t.base.RoundTrip(with(r, body, token))
+	response, err := t.send(r, body, token)
 	if err != nil || response.StatusCode != http.StatusUnauthorized {
 		return response, err
 	}
@@ -45,7 +45,15 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // so that the connection is used again
 	_ = response.Body.Close()
-	return t.base.RoundTrip(with(r, body, another))
+	return t.send(r, body, another)
+}
+
+func (t *transport) send(r *http.Request, body []byte, token string) (*http.Response, error) {
+	response, err := t.base.RoundTrip(with(r, body, token))
+	if err == nil && response.StatusCode != http.StatusUnauthorized {
+		t.credential.taken(token)
+	}
+	return response, err
 }
 
 // read takes the body, which is small: what is sent to a tenant is about one object.

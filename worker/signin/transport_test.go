@@ -100,8 +100,13 @@ func TestARevokedTokenIsReplacedOnce(t *testing.T) {
 	if n := w.requests.count(); n != 2 {
 		t.Errorf("%d requests for tokens, want 2", n)
 	}
-	if w.token(t, credential, graphScope) == token {
+	second := w.token(t, credential, graphScope)
+	if second == token {
 		t.Error("the revoked token is still given out")
+	}
+	a.revoke(second, "")
+	if status := a.post(t, client, second); status != 200 {
+		t.Errorf("a second revocation: answered %d", status)
 	}
 	for _, body := range a.bodies {
 		if body != "the body" {

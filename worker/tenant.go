@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/signin"
+)
+
+// Environment variables of the sign-in. The secret of the app registration comes from
+// one place: from Key Vault, or, where nothing else is configured, from APP_SECRET.
+const (
+	envVaultURL     = "KEY_VAULT_URL"
+	envCertName     = "CERT_NAME"
+	envCertPassword = "CERT_PASSWORD_NAME"
+	envSecretName   = "APP_SECRET_NAME"
+	envRefresh      = "SECRET_REFRESH_SECONDS"
+	envIdentityID   = "AZURE_CLIENT_ID"
+	envTrial        = "TRIAL_SIGN_IN"
+)
+
+// vaultConfig says where in Key Vault the secret is; its zero value that it is not there.
+type vaultConfig struct {
+	URL, Certificate, Password, Secret string
+	Refresh                            time.Duration
+}
+
+// The APIs that a trial can be made with.
+const (
+	trialGraph    = "graph"
+	trialExchange = "exchange"
+)
+
+// vault reads where the secret is, and refuses more and fewer places than one.
+func (r *reader) vault(appSecret string) vaultConfig {
+	v := vaultConfig{
+		URL: r.secureURL(envVaultURL), Certificate: r.getenv(envCertName), Password: r.getenv(envCertPassword),
+		Secret: r.getenv(envSecretName), Refresh: r.seconds(envRefresh, int(signin.DefaultRefresh.Seconds())),
+	}
+	named := v.Certificate != "" || v.Secret != ""
+	switch {
+	case appSecret != "" && (named || v.URL != "" || v.Password != ""):
+		r.fault("%s is set together with %s, %s, %s or %s: unset it, it is for where there is no Key Vault", envAppSecret, envVaultURL, envCertName, envCertPassword, envSecretName)
+	case appSecret != "":
+	case v.Certificate != "" && v.Secret != "":
+		r.fault("set one of %s and %s", envCertName, envSecretName)
+	case !named && v.URL == "":
+		r.fault("nothing to sign in with: set %s and one of %s (a certificate) and %s (a client secret), or, where there is no Key Vault, %s",
+			envVaultURL, envCertName, envSecretName, envAppSecret)
+	case !named:
+		r.fault("%s is set: set one of %s and %s, the name of what is in the vault", envVaultURL, envCertName, envSecretName)
+	case v.URL == "":
+		r.fault("%s is not set: the vault of %s, such as https://name.vault.azure.net", envVaultURL, v.Certificate+v.Secret)
+	case v.Password != "" && v.Certificate == "":
+		r.fault("%s is the name of a certificate's password, and %s is not set", envCertPassword, envCertName)
+	}
+	if v.Refresh < time.Minute {
+		r.fault("%s: Key Vault is asked at most once a minute", envRefresh)
+	}
+	if !named {
+		return vaultConfig{}
+	}
+	return v
+}
+
+// trials reads which APIs are tried before jobs are taken.
+func (r *reader) trials() (graph, exchange bool) {
+	v := r.getenv(envTrial)
+	switch v {
+	case "":
+		return true, true
+	case "none":
+		return false, false
+	}
+	names := strings.Split(v, ",")
+	for _, name := range names {
+		if name != trialGraph && name != trialExchange {
+			r.fault("%s: %q is none of %s, %s and none", envTrial, name, trialGraph, trialExchange)
+		}
+	}
+	return slices.Contains(names, trialGraph), slices.Contains(names, trialExchange)
+}
+
+// openVault reaches Key Vault as the managed identity; nil where it is not used.
+func openVault(c config, web *http.Client) (*signin.Vault, error) {
+	if c.Vault.URL == "" {
+		return nil, nil
+	}
+	identity, err := signin.ManagedIdentity(c.IdentityID)
+	if err != nil {
+		return nil, err
+	}
+	return signin.NewVault(signin.VaultConfig{
+		URL: c.Vault.URL, Certificate: c.Vault.Certificate, Password: c.Vault.Password, Secret: c.Vault.Secret, Identity: identity, HTTP: web,
+	})
+}
+
+// signIn opens the credential of the target tenant.
+func signIn(ctx context.Context, c config, vault *signin.Vault, web *http.Client, log *slog.Logger) (*signin.Credential, error) {
+	local := false
+	if c.AuthorityHost != "" {
+		u, err := serverURL(c.AuthorityHost)
+		if err != nil {
+			return nil, err
+		}
+		local = onLoopback(u)
+	}
+	if vault == nil {
+		log.Warn("the client secret is from the environment: put it into Key Vault in production", "Variable", envAppSecret)
+	}
+	return signin.Open(ctx, signin.Config{
+		TenantID: c.TenantID, AppID: c.AppID, AuthorityHost: c.AuthorityHost, Local: local,
+		Secret: c.AppSecret, Vault: vault, Scope: c.Graph.Scope, Refresh: c.Vault.Refresh, HTTP: web, Log: log,
+	})
+}
+
+// renewing is a client that replaces a token which an API refuses.
+func renewing(tenant *signin.Credential, client *http.Client) *http.Client {
+	renewing := *client
+	renewing.Transport = tenant.Transport(client.Transport)
+	return &renewing
+}
+
+// trials are those that are asked for.
+func trials(c config, g *graph.Client, x *exchange.Client) map[string]func(context.Context) error {
+	trials := map[string]func(context.Context) error{}
+	if c.TryGraph {
+		trials["Microsoft Graph"] = g.Trial
+	}
+	if c.TryExchange {
+		trials["Exchange Online"] = x.Trial
+	}
+	return trials
+}
+
+// trialTime bounds the trial: what does not answer by then is waited for by the jobs.
+const trialTime = 15 * time.Second
+
+// try calls each API once, so that whoever deploys hears of a wrong tenant, secret or
+// consent, and not the first job. What may pass by itself is told and does not hold up.
+func try(ctx context.Context, log *slog.Logger, trials map[string]func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var refusals []error
+	for name, trial := range trials {
+		group.Go(func() {
+			err := trial(ctx)
+			var failure *catalog.Failure
+			switch {
+			case err == nil:
+			case ctx.Err() != nil, errors.As(err, &failure) && failure.Type == catalog.FailureUnreachable:
+				log.Warn("the trial sign-in got no answer: going on, jobs will wait for one", "API", name, "Error", err.Error())
+			default:
+				mu.Lock()
+				defer mu.Unlock()
+				refusals = append(refusals, fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	group.Wait()
+	slices.SortFunc(refusals, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(refusals...)
+}
