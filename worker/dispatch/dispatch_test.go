@@ -304,11 +304,12 @@ func TestJobThatComesAgainWhileItRunsIsNotStartedTwice(t *testing.T) {
 	awaitStart(t, f)
 	awaitStart(t, f) // job 2 runs, so the second delivery of job 1 came before it
 	close(gate)
-	b.receive(t, 3)
-	if calls, _ := f.counts(); calls != 2 {
-		t.Fatalf("%d calls for 2 jobs", calls)
+	results, _ := b.receive(t, 2)
+	if calls, _ := f.counts(); calls != 2 || results[0].JobID == results[1].JobID {
+		t.Fatalf("%d calls for 2 jobs, answered to %s and %s", calls, results[0].JobID, results[1].JobID)
 	}
 	b.jobsLeft(t, 0, nil)
+	b.noMoreResults(t)
 }
 
 func TestJobThatComesAgainLaterIsAnsweredWithoutRunningIt(t *testing.T) {

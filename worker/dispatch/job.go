@@ -44,37 +44,55 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 
 	ctx, observed := l.config.Observer.Received(l.work, delivery(m, job))
 	log = traced(ctx, log)
-	var result message.Result
-	ran := false
+	var o Outcome
+	send, sent := true, func() {}
 	if err != nil {
-		result = failure(job, &catalog.Failure{Type: FailureInvalidJob, Message: err.Error()}, 0)
+		o.Result = failure(job, &catalog.Failure{Type: FailureInvalidJob, Message: err.Error()}, 0)
 	} else {
-		c, first := l.memory.begin(job.ID())
+		c, part := l.memory.begin(job.ID(), sequence(m))
+		o.Ran = part == first && !l.expired(job)
 		switch {
-		case first && l.expired(job):
-			l.memory.finish(job.ID(), c, failure(job, expiry(job), 0))
-		case first:
-			ran = true
-			go l.run(ctx, job, c)
+		case o.Ran:
+			go l.run(ctx, m, job, c)
+		case part == first:
+			c.end(failure(job, expiry(job), 0))
 		default:
 			log.Info("the job has come again", "DeliveryCount", m.DeliveryCount)
 		}
+		ready := c.ended
+		if part == joins {
+			ready = c.sent
+		}
 		select {
-		case <-c.done:
-			result = c.result
+		case <-ready:
 		case <-l.work.Done():
 			observed(Outcome{})
 			return func() { l.abandon(m, log) }
 		}
+		o.Result = c.result
+		send = part == first || part == asks
+		sent = func() { l.memory.keep(job.ID(), c, sequence(m)) }
 	}
 
-	if err := l.results.send(l.work, envelope(ctx, result, m, l.config.WorkerID)); err != nil {
-		observed(Outcome{})
-		return func() { l.abandon(m, log) }
+	if send {
+		if err := l.results.send(l.work, envelope(ctx, o.Result, m, l.config.WorkerID)); err != nil {
+			observed(Outcome{})
+			return func() { l.abandon(m, log) }
+		}
+		l.report(log.With("DurationMs", o.Result.DurationMs), o.Result)
 	}
-	observed(Outcome{Answered: true, Ran: ran, Result: result})
-	l.report(log.With("DurationMs", result.DurationMs), result)
+	sent()
+	o.Answered = true
+	observed(o)
 	return func() { l.complete(m, log) }
+}
+
+// sequence is the number that the broker gave the message.
+func sequence(m *azservicebus.ReceivedMessage) int64 {
+	if m.SequenceNumber == nil {
+		return 0 // which no message has
+	}
+	return *m.SequenceNumber
 }
 
 func (l *Loop) complete(m *azservicebus.ReceivedMessage, log *slog.Logger) {
@@ -124,12 +142,13 @@ func expiry(job message.Job) *catalog.Failure {
 
 // run runs the function and records the result under c, or forgets c when the
 // worker stops, and ctx with it, before there is one.
-func (l *Loop) run(ctx context.Context, job message.Job, c *call) {
+func (l *Loop) run(ctx context.Context, m *azservicebus.ReceivedMessage, job message.Job, c *call) {
 	ctx, cancel := context.WithTimeout(ctx, l.config.JobTimeout)
 	defer cancel()
 	log := traced(ctx, l.logFor(job))
 	ctx = catalog.WithJob(ctx, catalog.Job{
 		ID: job.ID(), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
+		Redelivered: m.DeliveryCount > 1, Enqueued: enqueued(m),
 	})
 	start := time.Now()
 	type outcome struct {
@@ -163,7 +182,7 @@ func (l *Loop) run(ctx context.Context, job message.Job, c *call) {
 	}
 	took := time.Since(start)
 	if o.err == nil {
-		l.memory.finish(job.ID(), c, success(job, o.value, took))
+		c.end(success(job, o.value, took))
 		return
 	}
 	if l.work.Err() != nil { // stopped from outside: no verdict on the job
@@ -176,7 +195,15 @@ func (l *Loop) run(ctx context.Context, job message.Job, c *call) {
 			Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, l.config.JobTimeout),
 		}
 	}
-	l.memory.finish(job.ID(), c, failure(job, o.err, took))
+	c.end(failure(job, o.err, took))
+}
+
+// enqueued is when the broker took the message, zero when it does not say.
+func enqueued(m *azservicebus.ReceivedMessage) time.Time {
+	if m.EnqueuedTime == nil {
+		return time.Time{}
+	}
+	return *m.EnqueuedTime
 }
 
 // errUnanswerable marks jobs that hold nothing to send an answer to.

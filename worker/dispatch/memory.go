@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -12,54 +13,83 @@ import (
 // so that a job that comes again is neither run beside itself nor run anew.
 type memory struct {
 	mu      sync.Mutex
-	running map[string]*call
-	ended   *simplelru.LRU[string, *call]
-	size    int // bytes of the results in ended, about
+	running map[string]*call // until the result is sent
+	kept    *simplelru.LRU[string, *call]
+	size    int // bytes of the results in kept, about
 	limit   int
 }
 
-// call is one run of a job. The result may be read once done is closed.
+// call is one run of a job. The result may be read once ended is closed; sent is
+// closed when the broker has it.
 type call struct {
-	done   chan struct{}
-	result message.Result
+	ended, sent chan struct{}
+	result      message.Result
+	answered    []int64 // messages, by sequence number, that the broker has a result for
 }
+
+func (c *call) end(result message.Result) {
+	c.result = result
+	close(c.ended)
+}
+
+// part is what a delivery has to do with the run of its job.
+type part int
+
+const (
+	first    part = iota // the job must be run for it
+	joins                // the job runs for another, which answers
+	asks                 // the job was answered, but to another message: this one is answered too
+	repeated             // it was answered, and only not settled
+)
 
 func newMemory(limit int) *memory {
 	m := &memory{running: make(map[string]*call), limit: limit}
-	m.ended, _ = simplelru.NewLRU(1<<20, func(_ string, c *call) { m.size -= weight(c.result) })
+	m.kept, _ = simplelru.NewLRU(1<<20, func(_ string, c *call) { m.size -= weight(c.result) })
 	return m
 }
 
-// begin returns the job's run. When it is the first, the caller must run it and
-// call finish or forget.
-func (m *memory) begin(id string) (c *call, first bool) {
+// begin returns the job's run for a delivery of a message. When the delivery is
+// the first, the caller must run the job, end the run and have it kept, or forget it.
+func (m *memory) begin(id string, sequence int64) (*call, part) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c, ok := m.running[id]; ok {
-		return c, false
+		return c, joins
 	}
-	if c, ok := m.ended.Get(id); ok {
-		return c, false
+	if c, ok := m.kept.Get(id); ok {
+		if sequence != 0 && slices.Contains(c.answered, sequence) {
+			return c, repeated
+		}
+		return c, asks
 	}
-	c = &call{done: make(chan struct{})}
+	c := &call{ended: make(chan struct{}), sent: make(chan struct{})}
 	m.running[id] = c
-	return c, true
+	return c, first
 }
 
-// finish records the result and tells those who wait for it. The oldest results
-// are dropped for it when there are too many.
-func (m *memory) finish(id string, c *call, result message.Result) {
-	c.result = result
-	close(c.done)
+// keep notes that a message is answered, remembers the result and tells those who
+// wait for it. The oldest results are dropped for it when there are too many.
+func (m *memory) keep(id string, c *call, sequence int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(c.answered) < mostAnswered {
+		c.answered = append(c.answered, sequence)
+	}
+	if m.running[id] != c {
+		return
+	}
+	close(c.sent)
 	delete(m.running, id)
-	m.ended.Add(id, c)
-	m.size += weight(result)
-	for m.size > m.limit && m.ended.Len() > 0 {
-		m.ended.RemoveOldest()
+	m.kept.Add(id, c)
+	m.size += weight(c.result)
+	for m.size > m.limit && m.kept.Len() > 0 {
+		m.kept.RemoveOldest()
 	}
 }
+
+// mostAnswered bounds the messages that are known of one job: beyond that a
+// repeated one is answered again, which does no harm.
+const mostAnswered = 32
 
 // forget drops a run that ended without a result.
 func (m *memory) forget(id string) {

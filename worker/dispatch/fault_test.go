@@ -1,0 +1,394 @@
+package dispatch_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/clock"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/dispatch"
+)
+
+// deliveries is who watches jobs pass.
+type deliveries struct {
+	came  chan dispatch.Delivery
+	ended chan dispatch.Outcome
+}
+
+func newDeliveries() *deliveries {
+	return &deliveries{make(chan dispatch.Delivery, 1000), make(chan dispatch.Outcome, 1000)}
+}
+
+func (d *deliveries) Received(ctx context.Context, delivery dispatch.Delivery) (context.Context, func(dispatch.Outcome)) {
+	d.came <- delivery
+	return ctx, func(o dispatch.Outcome) { d.ended <- o }
+}
+
+func next[T any](t testing.TB, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("waited in vain for ", what)
+		panic("unreachable")
+	}
+}
+
+// noMoreResults tells that the orchestrator has taken all results.
+func (b *bus) noMoreResults(t testing.TB) {
+	t.Helper()
+	r, err := b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	left, err := r.PeekMessages(t.Context(), 10, nil)
+	if err != nil || len(left) > 0 {
+		t.Fatalf("%d more results: %v", len(left), err)
+	}
+}
+
+// losing starts a bus whose locks all end when lose is called.
+func losing(t *testing.T, change func(*servicebus.Topology)) (b *bus, lose func()) {
+	t.Helper()
+	locks := clock.New(nil)
+	topology := servicebus.DefaultTopology()
+	change(&topology)
+	server, err := servicebus.Start(context.Background(), servicebus.Config{
+		Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0", Locks: locks.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	b = &bus{server: server, client: connect(t, server.ConnectionString())}
+	b.open(t)
+	return b, func() {
+		if err := locks.Advance(time.Hour); err != nil {
+			t.Error(err)
+		}
+		server.Tick()
+	}
+}
+
+// The delivery that comes again joins the run, and the job is answered once.
+func TestAJobWhoseLockIsLostIsFinishedAndAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	f, seen := until(gate), newDeliveries()
+	b, lose := losing(t, withoutDuplicateDetection)
+	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen})
+	b.send(t, job(1))
+	awaitStart(t, f)
+	next(t, "the delivery", seen.came)
+	lose()
+	if again := next(t, "the second delivery", seen.came); again.Count != 2 {
+		t.Errorf("delivery %d", again.Count)
+	}
+	close(gate)
+	if got := b.result(t); got.Status != message.StatusSuccess {
+		t.Errorf("got %+v", got.Error)
+	}
+	b.jobsLeft(t, 0, nil)
+	b.noMoreResults(t)
+	if calls, _ := f.counts(); calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+	for range 2 {
+		if o := next(t, "its end", seen.ended); !o.Answered || o.Result.Status != message.StatusSuccess {
+			t.Errorf("an outcome is %+v", o)
+		}
+	}
+}
+
+// With one slot the job comes again only after it has been answered: the broker
+// has the result, so that there is nothing to do but to settle the job.
+func TestAJobThatComesAgainBecauseItWasNotSettledIsNotAnsweredAgain(t *testing.T) {
+	t.Parallel()
+	b, lose := losing(t, withoutDuplicateDetection)
+	f, seen := &function{run: func(context.Context, string, []byte) (any, error) {
+		lose()
+		return true, nil
+	}}, newDeliveries()
+	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 1, Observer: seen})
+	b.send(t, job(1))
+	b.result(t)
+	for n := range uint32(2) {
+		if d := next(t, "a delivery", seen.came); d.Count != int(n)+1 {
+			t.Errorf("delivery %d", d.Count)
+		}
+		if o := next(t, "its end", seen.ended); !o.Answered || o.Ran != (n == 0) {
+			t.Errorf("delivery %d: %+v", n+1, o)
+		}
+	}
+	b.jobsLeft(t, 0, nil)
+	b.noMoreResults(t)
+	if calls, _ := f.counts(); calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// faults cut the line between a worker and the broker at one point of a job's way.
+var faults = []struct {
+	note string
+	cut  func(t *testing.T, w atWork)
+}{
+	{"before the job comes", func(t *testing.T, w atWork) {
+		w.sever()
+		w.send(t, job(1))
+		close(w.gate)
+	}},
+	{"the job on its way", func(t *testing.T, w atWork) {
+		w.down.hold()
+		w.send(t, job(1))
+		w.jobsLeft(t, 1, nil)
+		w.sever()
+		close(w.gate)
+	}},
+	{"while the job runs", func(t *testing.T, w atWork) {
+		w.send(t, job(1))
+		awaitStart(t, w.f)
+		w.sever()
+		close(w.gate)
+	}},
+	{"the result on its way", func(t *testing.T, w atWork) {
+		w.send(t, job(1))
+		awaitStart(t, w.f)
+		w.up.hold()
+		close(w.gate)
+		w.up.awaitHeld(t)
+		w.noMoreResults(t)
+		w.sever()
+	}},
+	{"the broker's receipt on its way", func(t *testing.T, w atWork) {
+		w.send(t, job(1))
+		awaitStart(t, w.f)
+		w.down.hold()
+		close(w.gate)
+		w.resultComes(t)
+		w.sever()
+	}},
+	{"the completion on its way", func(t *testing.T, w atWork) {
+		w.send(t, job(1))
+		awaitStart(t, w.f)
+		w.down.hold()
+		close(w.gate)
+		w.resultComes(t)
+		w.up.hold()
+		w.down.release()
+		w.up.awaitHeld(t)
+		w.jobsLeft(t, 1, nil)
+		w.sever()
+	}},
+}
+
+// resultComes waits until the broker has a result, and leaves it there.
+func (b *bus) resultComes(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		r, err := b.client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, _ := r.PeekMessages(ctx, 1, nil)
+		_ = r.Close(ctx)
+		if len(there) > 0 {
+			return
+		}
+	}
+	t.Fatal("no result comes")
+}
+
+// atWork is a worker that has done one job, with a line between it and the broker.
+type atWork struct {
+	*bus
+	*line
+	f    *function
+	gate chan struct{} // what the next job waits for
+	lose func()
+}
+
+func startOnLine(t *testing.T) atWork {
+	t.Helper()
+	gate := make(chan struct{})
+	w := atWork{gate: gate, f: &function{started: make(chan string, 100), run: func(ctx context.Context, name string, _ []byte) (any, error) {
+		if name == "First" {
+			return true, nil
+		}
+		select {
+		case <-gate:
+			return true, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}}}
+	w.bus, w.lose = losing(t, func(*servicebus.Topology) {})
+	w.line = newLine(t, w.server.Addr)
+	w.stop, w.stopped = work(t, connect(t, w.line.connectionString()), w.f, dispatch.Config{MaxParallelism: 2, ShutdownGrace: 100 * time.Millisecond})
+	firstJob := job(9)
+	firstJob.FunctionName = "First"
+	w.send(t, firstJob)
+	awaitStart(t, w.f)
+	w.result(t)
+	w.jobsLeft(t, 0, nil)
+	return w
+}
+
+// locksEnd makes what the lost connection held come again, also what the broker
+// gives it before it finds it lost.
+func (w atWork) locksEnd(t *testing.T) {
+	t.Helper()
+	w.lose()
+	ticker, done := time.NewTicker(200*time.Millisecond), make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				w.lose()
+			case <-done:
+				return
+			}
+		}
+	}()
+}
+
+// answeredOnce waits until job 1 is answered with success, once, and nothing is left.
+func (w atWork) answeredOnce(t *testing.T) {
+	t.Helper()
+	if got := w.result(t); got.JobID != job(1).JobID || got.Status != message.StatusSuccess {
+		t.Errorf("got %s: %+v", got.JobID, got.Error)
+	}
+	w.jobsLeft(t, 0, nil)
+	w.noMoreResults(t)
+}
+
+func TestABrokerThatIsAwayAtAnyPointMakesNoJobRunTwice(t *testing.T) {
+	t.Parallel()
+	for _, point := range faults {
+		t.Run(point.note, func(t *testing.T) {
+			t.Parallel()
+			w := startOnLine(t)
+			point.cut(t, w)
+			w.locksEnd(t)
+			w.mend()
+			w.answeredOnce(t)
+			if calls, _ := w.f.counts(); calls != 2 {
+				t.Errorf("%d calls for 2 jobs", calls)
+			}
+		})
+	}
+}
+
+// A worker that is killed leaves its jobs to the next one, which cannot know what
+// has been done: functions are idempotent. The broker drops the second result.
+func TestTheJobsOfAKilledWorkerAreDoneByTheNext(t *testing.T) {
+	t.Parallel()
+	for _, point := range faults {
+		t.Run(point.note, func(t *testing.T) {
+			t.Parallel()
+			w := startOnLine(t)
+			point.cut(t, w) // for good: what the worker does now nobody hears
+			w.locksEnd(t)
+			f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+			work(t, connect(t, w.server.ConnectionString()), f, dispatch.Config{})
+			w.answeredOnce(t)
+			if calls, _ := f.counts(); calls != 1 {
+				t.Errorf("%d calls by the next worker", calls)
+			}
+		})
+	}
+}
+
+// Whatever stage its jobs are at when a worker is told to stop, it stops in time
+// and the next worker has those that are not answered at once, long before a lock
+// would end.
+func TestAWorkerThatIsToldToStopLosesNothingAtAnyStage(t *testing.T) {
+	t.Parallel()
+	ends := make(chan struct{})
+	started := make(chan string, 100)
+	f := &function{run: func(ctx context.Context, name string, _ []byte) (any, error) {
+		started <- name
+		if name == "Long" {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		<-ends
+		return true, nil
+	}}
+	b := start(t, f, options{config: dispatch.Config{MaxParallelism: 4, ShutdownGrace: 300 * time.Millisecond}})
+	jobs := make([]message.Job, 12)
+	for n := range jobs {
+		jobs[n] = job(n + 1)
+		jobs[n].FunctionName = [...]string{"Short", "Long"}[n%2]
+	}
+	b.send(t, jobs...)
+	for range 4 {
+		next(t, "a job to start", started)
+	}
+	b.stop()
+	close(ends) // two end within the grace, two do not, and eight have not begun
+	await(t, "the worker stops", b.stopped)
+	if calls, _ := f.counts(); calls != 4 {
+		t.Errorf("%d jobs were begun, want none after it was told to stop", calls)
+	}
+	rest := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+	work(t, connect(t, b.server.ConnectionString()), rest, dispatch.Config{MaxParallelism: 4})
+	answered := map[string]bool{}
+	results, _ := b.receive(t, 12)
+	for _, r := range results {
+		answered[r.JobID] = r.Status == message.StatusSuccess
+	}
+	b.jobsLeft(t, 0, nil)
+	b.noMoreResults(t)
+	if calls, _ := rest.counts(); calls != 10 || len(answered) != 12 {
+		t.Errorf("the next worker was given %d jobs; %d were answered", calls, len(answered))
+	}
+}
+
+// Workers that come and go, as when the platform scales. What the broker gives a
+// worker in the very moment in which it takes leave is locked until its lock ends;
+// the SDK cannot take its credit back.
+func TestJobsAreDoneOnceByWorkersThatComeAndGo(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	seen := newDeliveries()
+	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+	b, lose := losing(t, withoutDuplicateDetection)
+	begin := func() {
+		b.stop, b.stopped = work(t, connect(t, b.server.ConnectionString()), f,
+			dispatch.Config{MaxParallelism: 3, Observer: seen, ShutdownGrace: patience})
+	}
+	begin()
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for i := range n {
+			b.send(t, job(i+1))
+		}
+	}()
+	for range 10 {
+		for range 5 {
+			if o := next(t, "a job to end", seen.ended); !o.Answered || !o.Ran {
+				t.Errorf("an outcome is %+v", o)
+			}
+		}
+		b.stop()
+		await(t, "the worker stops", b.stopped)
+		lose()
+		begin()
+	}
+	await(t, "all jobs are sent", sent)
+	b.receive(t, n)
+	b.jobsLeft(t, 0, nil)
+	b.noMoreResults(t)
+	if calls, _ := f.counts(); calls != n {
+		t.Errorf("%d calls for %d jobs", calls, n)
+	}
+}
