@@ -192,6 +192,13 @@ func TestRefusedTokens(t *testing.T) {
 		}
 		return "Bearer " + token
 	}
+	user := part(t, good, 1)
+	delete(user, "scp")
+	user["sub"], user["idtyp"] = user["oid"], "user"
+	aboutThemselves, err := server.IssueToken(user)
+	if err != nil {
+		t.Fatal(err)
+	}
 	signed := func(method jwt.SigningMethod, key any, header map[string]any) string {
 		return "Bearer " + sign(t, part(t, good, 1), method, key, header)
 	}
@@ -254,6 +261,7 @@ func TestRefusedTokens(t *testing.T) {
 		"an application without role":    {"Bearer " + noRoleToken, signin.ErrForbidden, "needs the app role Reader or Admin"},
 		"an application of another role": {"Bearer " + otherRoleToken, signin.ErrForbidden, "needs the app role Reader or Admin"},
 		"who signed in to the application (an ID token)": {spoiled("scp", nil), signin.ErrForbidden, "carries no scope"},
+		"a user about themselves, without scope":         {"Bearer " + aboutThemselves, signin.ErrForbidden, "carries no scope"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
