@@ -44,7 +44,7 @@ const (
 var ownVariables = []string{
 	envWorkerID, envBusString, envBusNamespace, envTenantID, envAppID, envAppSecret, envAuthorityHost,
 	envGraphURL, envExchangeURL, envParallelism, envIdle, envGrace, envJobTimeout, envLag, envLogLevel, envNoOp, envCustomDir,
-	envAlertFrom, envAlertTo, envHealth,
+	envAlertFrom, envAlertTo, envHealth, envWrites, envShare,
 	envVaultURL, envCertName, envCertPassword, envSecretName, envRefresh, envIdentityID, envTrial,
 	// By these anybody in the container gets tokens of its managed identity.
 	"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT", "MSI_SECRET",
@@ -74,6 +74,8 @@ type config struct {
 	TryGraph, TryExchange bool
 	Graph, Exchange       service
 	CAFile                string
+
+	Limits limits
 
 	MaxParallelism                         int
 	IdleTimeout, ShutdownGrace, JobTimeout time.Duration
@@ -114,6 +116,8 @@ func loadConfig(getenv func(string) string) (config, error) {
 		Health:        r.health(envHealth),
 		AlertFrom:     getenv(envAlertFrom),
 		AlertTo:       r.addresses(envAlertTo),
+
+		Limits: r.limits(),
 
 		MaxParallelism: r.number(envParallelism, 2, 1, 1000),
 		IdleTimeout:    r.seconds(envIdle, 300),

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/worker/throttle"
 )
 
 // minimal is the least that a worker starts with.
@@ -35,6 +37,7 @@ func TestConfigDefaults(t *testing.T) {
 		TenantID: "tenant-1", AppID: "app-1", AppSecret: "s3cret",
 		Graph:          service{"https://graph.microsoft.com", "https://graph.microsoft.com/.default"},
 		Exchange:       service{"https://outlook.office365.com", "https://outlook.office365.com/.default"},
+		Limits:         limits{throttle.Rate{Calls: 3000, Per: 150 * time.Second}, throttle.Rate{Calls: 150, Per: 5 * time.Second}, 3},
 		MaxParallelism: 2, IdleTimeout: 300 * time.Second, ShutdownGrace: 30 * time.Second, JobTimeout: 10 * time.Minute, LagTimeout: 30 * time.Second,
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -49,6 +52,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
 		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
+		envWrites: "1000", envShare: "50",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +64,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		CAFile: "ca.pem",
 		// On this machine a simulation answers, to tokens for the real one.
 		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
+		Limits:         limits{throttle.Rate{Calls: 500, Per: 150 * time.Second}, throttle.Rate{Calls: 75, Per: 5 * time.Second}, 1},
 		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -111,6 +116,8 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"a vault without TLS", map[string]string{envAppSecret: "", envVaultURL: "http://name.vault.azure.net", envCertName: "a"}, "must be https"},
 		{"a vault asked all the time", map[string]string{envRefresh: "5"}, "SECRET_REFRESH_SECONDS: Key Vault is asked at most once a minute"},
 		{"an unknown trial", map[string]string{envTrial: "graph,teams"}, `TRIAL_SIGN_IN: "teams" is none of graph, exchange and none`},
+		{"no write", map[string]string{envWrites: "0"}, `GRAPH_WRITE_LIMIT: "0" is not a whole number from 1`},
+		{"more than all", map[string]string{envShare: "200"}, `TENANT_SHARE_PERCENT: "200" is not a whole number from 1 to 100`},
 		{"no broker", map[string]string{envBusString: ""}, "set one of ServiceBusConnection"},
 		{"two brokers", map[string]string{envBusNamespace: "x"}, "set one of ServiceBusConnection"},
 		{"http off this machine", map[string]string{envGraphURL: "http://graph.example"}, "must be https: only a server on this machine"},
