@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -152,22 +151,4 @@ func TestNobodyIsTakenUpByHandWhileBeingUndone(t *testing.T) {
 	s.refused(err, app.CodeConflict, "still being taken out")
 	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nP005@X,P\n"))
 	s.refused(err, app.CodeConflict, "p005@x is in batch 1")
-}
-
-func TestRetryOfManyLooksAtAllOfThem(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, false)
-	s.table().exec(fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 1004)
-		INSERT INTO people SELECT printf('p%%04d@x', i), 'Somebody', '%s' FROM n`, dawn.Format(time.RFC3339)))
-	s.script = script{"New": fails(errNo)}
-	s.publish(immediate([]string{"only T-0 New"}, ""))
-	s.automate("found")
-	s.tick()
-	s.pass(6 * time.Minute)
-	s.script = script{"New": fails(errLost)}
-	s.tick()
-	for _, which := range []app.Selection{{Member: 1004}, {}} {
-		_, err := s.app.RetryFailed(s.ctx, ada, 1, which, "again")
-		s.refused(err, app.CodeConflict, "batch 2")
-	}
 }

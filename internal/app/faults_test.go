@@ -96,7 +96,7 @@ func (errDead) Error() string { return "the process was killed" }
 func (errDead) NonRetriable() {}
 
 // whereverItIsCut plays a piece once for each write after which something can be cut
-// short.
+// short, or under the race detector for one in everyCut.
 func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int) (cut bool)) {
 	t.Helper()
 	write := 1
@@ -107,7 +107,7 @@ func whereverItIsCut(t *testing.T, piece func(t *testing.T, s *stage, write int)
 		if !cut {
 			break
 		}
-		write++
+		write += everyCut
 	}
 	if write == 1 {
 		t.Fatal("it was never cut short")

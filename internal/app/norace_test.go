@@ -2,5 +2,7 @@
 
 package app_test
 
-// seedsOfSources is how many seeds of the data source test are run.
-const seedsOfSources = 40
+const (
+	seedsOfSources = 40 // of the test of data sources
+	everyCut       = 1  // of the writes after which something is cut short: all
+)

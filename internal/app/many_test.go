@@ -1,0 +1,31 @@
+//go:build !race
+
+package app_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// A thousand members take half a minute under the race detector, for one line of the
+// use case.
+func TestRetryOfManyLooksAtAllOfThem(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.table().exec(fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 1004)
+		INSERT INTO people SELECT printf('p%%04d@x', i), 'Somebody', '%s' FROM n`, dawn.Format(time.RFC3339)))
+	s.script = script{"New": fails(errNo)}
+	s.publish(immediate([]string{"only T-0 New"}, ""))
+	s.automate("found")
+	s.tick()
+	s.pass(6 * time.Minute)
+	s.script = script{"New": fails(errLost)}
+	s.tick()
+	for _, which := range []app.Selection{{Member: 1004}, {}} {
+		_, err := s.app.RetryFailed(s.ctx, ada, 1, which, "again")
+		s.refused(err, app.CodeConflict, "batch 2")
+	}
+}
