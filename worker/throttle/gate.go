@@ -62,11 +62,12 @@ type Gate struct {
 	turn *semaphore.Weighted
 
 	mu       sync.Mutex
-	until    time.Time // closed until then
-	closed   bool      // nobody has got through since it was closed
-	closings int       // how often it has been closed
-	refused  int       // how often in a row
-	apart    int       // how many calls are still let through one by one
+	until    time.Time     // closed until then
+	closed   bool          // nobody has got through since it was closed
+	closings int           // how often it has been closed
+	refused  int           // how often in a row
+	apart    int           // how many calls are still let through one by one,
+	spread   time.Duration // so far apart at most
 }
 
 // NewGate makes an open gate. The policy gives the delays where the tenant does
@@ -93,11 +94,11 @@ func (e *ClosedError) Error() string {
 // Verdict on the error.
 func (e *ClosedError) Verdict() Verdict { return Verdict{Outcome: Throttled, After: e.After} }
 
-// Calls after a closing that are let through one by one, and how far apart at
-// most, as a part of the policy's Base.
+// Calls after a closing that are let through one by one, and how far apart at most.
+// Together they take no longer than the gate was closed.
 const (
-	apart       = 20
-	apartOfBase = 0.05
+	apart      = 20
+	mostSpread = 100 * time.Millisecond
 )
 
 // pass is one call's way through a gate.
@@ -165,15 +166,16 @@ func (g *Gate) pass(waited time.Time) (*pass, time.Time) {
 // first.
 func (g *Gate) keepApart(ctx, waiting context.Context) error {
 	g.mu.Lock()
-	spread := !g.closed && g.apart > 0
-	if spread {
+	delayed := !g.closed && g.apart > 0
+	if delayed {
 		g.apart--
 	}
+	spread := g.spread
 	g.mu.Unlock()
-	if !spread {
+	if !delayed {
 		return nil
 	}
-	return g.sleep(ctx, waiting, time.Duration(g.pace.random()*apartOfBase*float64(g.pace.Base)))
+	return g.sleep(ctx, waiting, time.Duration(g.pace.random()*float64(spread)))
 }
 
 // draw takes one call out of the bucket.
@@ -247,7 +249,7 @@ func (p *pass) leave(v Verdict, known bool) {
 			// Other processes were perhaps told the same.
 			after = v.After + time.Duration(g.pace.random()*jitter*float64(min(v.After, g.pace.Base)))
 		}
-		g.closed, g.until = true, g.pace.now().Add(after)
+		g.closed, g.until, g.spread = true, g.pace.now().Add(after), min(after/apart, mostSpread)
 		g.closings++
 		g.refused = min(g.refused+1, math.MaxInt16)
 	case v.After > 0:
