@@ -21,6 +21,9 @@ func (a *api) signIn(c *gin.Context) {
 		return
 	}
 	c.Set(keyCaller, identity.Name)
+	if identity.ObjectID != "" {
+		c.Set(keyCallerID, identity.TenantID+"/"+identity.ObjectID)
+	}
 	c.Set(keyAdmin, identity.Admin())
 }
 

@@ -62,7 +62,7 @@ func (b *buckets) take(caller string, now time.Time) (time.Duration, bool) {
 
 // throttle lets a request pass only if its caller has not sent too many.
 func (a *api) throttle(c *gin.Context) {
-	if wait, ok := a.buckets.take(callerOf(c).Name, a.Now()); !ok {
+	if wait, ok := a.buckets.take(callerOf(c).Identity(), a.Now()); !ok {
 		tooMany(c, int(math.Ceil(wait.Seconds())), "%s sends too many requests; %g a second are taken", callerOf(c).Name, float64(a.Rate))
 	}
 }

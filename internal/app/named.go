@@ -48,7 +48,7 @@ func (a *App) named(ctx context.Context, by Caller, partition, content string) (
 
 // request is where a request of this caller's is kept in a partition.
 func (by Caller) request(partition string) store.Key {
-	return store.RequestKey(partition, digest(by.Name, by.Key))
+	return store.RequestKey(partition, digest(by.Identity(), by.Key))
 }
 
 // digest is one of all the parts, each told from the next by its length.

@@ -45,7 +45,7 @@ func newReadCache() readCache {
 func (a *App) noteRead(ctx context.Context, by Caller, r auditRecord) error {
 	fresh := &lastRead{turn: make(chan struct{}, 1)}
 	fresh.turn <- struct{}{}
-	key := readKey{by: by.Name, partition: r.partition(), target: r.Runbook + r.Target, action: r.Action}
+	key := readKey{by: by.Identity(), partition: r.partition(), target: r.Runbook + r.Target, action: r.Action}
 	last, known, _ := a.reads.PeekOrAdd(key, fresh)
 	if !known {
 		last = fresh
