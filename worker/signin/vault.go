@@ -124,7 +124,7 @@ func (v *Vault) certificate(ctx context.Context, s *secret, value, content strin
 	if content == contentPEM || content != contentPFX && strings.Contains(value, "-----BEGIN ") {
 		read = readPEM
 	}
-	certificates, key, err := read(ctx, s, value)
+	certificates, key, err := read(ctx, value)
 	if err != nil {
 		return err
 	}
@@ -135,13 +135,12 @@ func (v *Vault) certificate(ctx context.Context, s *secret, value, content strin
 	return nil
 }
 
-func readPEM(_ context.Context, _ *secret, value string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+func readPEM(_ context.Context, value string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	return parsePEM([]byte(value))
 }
 
-// readPFX opens a PFX with the password that the vault has for it. Another version of
-// the password makes another version of the secret.
-func (v *Vault) readPFX(ctx context.Context, s *secret, value string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+// readPFX opens a PFX with the password that the vault has for it.
+func (v *Vault) readPFX(ctx context.Context, value string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(value), ""))
 	if err != nil {
 		return nil, nil, errors.New("it is neither PEM nor a PFX in base64")
@@ -153,7 +152,6 @@ func (v *Vault) readPFX(ctx context.Context, s *secret, value string) ([]*x509.C
 			return nil, nil, err
 		}
 		password = *found.Value
-		s.version += "+" + found.ID.Version()
 	}
 	certificates, key, err := parsePFX(data, password)
 	switch {
