@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,7 +83,7 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 				envWorkerID: "worker-01", envBusString: broker.ConnectionString(),
 				envTenantID: entra.DefaultTenantID, envAppID: entra.DefaultWorkerClientID, envAppSecret: entra.DefaultWorkerSecret,
 				envAuthorityHost: directory.URL(), "EXTRA_CA_FILE": directory.CAFile(),
-				envGraphURL: target.URL(), envExchangeURL: target.URL(), envIdle: "0", envLogLevel: "debug",
+				envGraphURL: target.URL(), envExchangeURL: target.URL(), envIdle: "0", envLogLevel: "debug", envHealth: "127.0.0.1:0",
 			}[name]
 		}, log)
 	}()
@@ -95,6 +96,11 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 	var user struct{ UserId string }
 	if err := json.Unmarshal(created.Result, &user); err != nil || user.UserId == "" {
 		t.Fatalf("New-EntraUser answered %s %+v", created.Result, created.Error)
+	}
+	for _, question := range [][]string{{"health"}, {"health", "--ready"}} {
+		if out := execute(t, map[string]string{envHealth: probesOf(t, log)}, question...); string(out) != "ok\n" {
+			t.Errorf("%v answers %q", question, out)
+		}
 	}
 	for _, step := range []struct {
 		function string
@@ -251,6 +257,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 	go func() {
 		stopped <- run(ctx, environment(map[string]string{
 			envBusString: "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;",
+			envHealth:    "127.0.0.1:0",
 		}), log)
 	}()
 	deadline := time.Now().Add(10 * time.Second)
@@ -259,6 +266,11 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 			t.Fatalf("the log does not tell of the broker:\n%s", log)
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+	probes := probesOf(t, log)
+	execute(t, map[string]string{envHealth: probes}, "health")
+	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "Service Bus has not answered") {
+		t.Errorf("without its broker the worker is ready: %v", err)
 	}
 	stop()
 	select {
@@ -298,6 +310,38 @@ func TestFunctionsCommandRefusesAnUnknownFormat(t *testing.T) {
 	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), `"xml"; it can be table, json, yaml, csv`) {
 		t.Fatalf("got %v", err)
 	}
+}
+
+func TestHealthCommandTellsWhyNot(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"": "HEALTH_ADDR is not set", ":8080": "HEALTH_ADDR: ", "127.0.0.1:1": "refused",
+	} {
+		if err := refused(map[string]string{envHealth: address}, "health"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", address, err, want)
+		}
+	}
+}
+
+// probesOf is where a worker says that it answers probes.
+func probesOf(t *testing.T, log *safeBuffer) string {
+	t.Helper()
+	for line := range strings.Lines(log.String()) {
+		var said struct{ Msg, Address string }
+		if json.Unmarshal([]byte(line), &said) == nil && said.Msg == "probes are answered" {
+			return said.Address
+		}
+	}
+	t.Fatalf("the worker does not say where it answers probes:\n%s", log)
+	return ""
+}
+
+// refused is the error of a command.
+func refused(env map[string]string, args ...string) error {
+	cmd := command(func(name string) string { return env[name] })
+	cmd.SetOut(io.Discard)
+	cmd.SetArgs(args)
+	return cmd.Execute()
 }
 
 func execute(t *testing.T, env map[string]string, args ...string) []byte {
