@@ -1,0 +1,294 @@
+package matrix_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// Everybody in the tenant at the start.
+const (
+	adaID   = "11111111-0000-4000-8000-000000000001" // a mail user
+	bobID   = "11111111-0000-4000-8000-000000000002" // has a mailbox, is in both groups
+	caraID  = "11111111-0000-4000-8000-000000000003" // no recipient
+	eveID   = "11111111-0000-4000-8000-000000000004" // signs in with an account of another organisation
+	syncID  = "11111111-0000-4000-8000-000000000005" // comes from on-premises
+	groupID = "22222222-0000-4000-8000-000000000001"
+	listID  = "22222222-0000-4000-8000-000000000002" // a distribution list
+	nobody  = "99999999-0000-4000-8000-000000000009"
+
+	exchangeGUID = "33333333-0000-4000-8000-000000000001"
+	archiveGUID  = "33333333-0000-4000-8000-000000000002"
+)
+
+func people() tenant.Seed {
+	user := func(id, name string, more tenant.User) tenant.User {
+		u := tenant.User{
+			"id": id, "userPrincipalName": name + "@contoso.example", "displayName": name, "mailNickname": name, "accountEnabled": true,
+			"department": "Sales", "createdDateTime": "2026-01-01T00:00:00Z",
+		}
+		for k, v := range more {
+			u[k] = v
+		}
+		return u
+	}
+	return tenant.Seed{
+		VerifiedDomains: []string{"contoso.example", "fabrikam.example"},
+		Users: []tenant.User{
+			user(adaID, "ada", nil), user(bobID, "bob", nil), user(caraID, "cara", nil),
+			user(eveID, "eve", tenant.User{"externalUserState": "Accepted", "mail": "eve@old.example", "userType": "Guest"}),
+			user(syncID, "sync", tenant.User{"onPremisesUserPrincipalName": "sync@corp.example"}),
+		},
+		Groups: []tenant.SeedGroup{
+			{Members: []string{bobID}, Properties: map[string]any{
+				"id": groupID, "displayName": "pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
+			}},
+			{Members: []string{bobID}, Properties: map[string]any{
+				"id": listID, "displayName": "list", "mailNickname": "list", "mailEnabled": true, "securityEnabled": false, "mail": "list@contoso.example",
+			}},
+		},
+		Recipients: []tenant.Recipient{
+			{
+				Kind: tenant.MailUser, GUID: "44444444-0000-4000-8000-000000000001", ExternalDirectoryObjectID: adaID, Name: "ada", Alias: "ada",
+				EmailAddresses:       []string{"SMTP:ada@contoso.example", "smtp:a.l@contoso.example", "X500:/o=old/cn=ada"},
+				ExternalEmailAddress: "ada@old.example",
+			},
+			{
+				Kind: tenant.UserMailbox, GUID: "44444444-0000-4000-8000-000000000002", ExternalDirectoryObjectID: bobID, Name: "bob", Alias: "bob",
+				EmailAddresses: []string{"SMTP:bob@contoso.example"},
+			},
+		},
+	}
+}
+
+// row is a function as a job asks for it.
+type row struct {
+	name     string // of its golden file
+	function string
+	params   map[string]any
+	seed     func(*tenant.Seed)
+	// movesPrimary: the tenant moves a primary address along with the external one.
+	movesPrimary bool
+	refusals     []refusal
+}
+
+// refusal is a documented error: the failure's type, and part of what it says. The
+// tenant is as it was afterwards.
+type refusal struct {
+	note   string
+	change map[string]any // of the row's parameters; nil takes one away
+	kind   string
+	says   string
+}
+
+// Types of failures that the tenant's answers have.
+const (
+	notFound       = "Request_ResourceNotFound"
+	badRequest     = "Request_BadRequest"
+	objectNotFound = "Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException"
+	addressTaken   = "Microsoft.Exchange.Configuration.ObjectModel.ProxyAddressExistsException"
+	addressInvalid = "Microsoft.Exchange.Data.DataValidationException"
+	recipientTask  = "Microsoft.Exchange.Management.Tasks.RecipientTaskException"
+)
+
+var (
+	unknownUser      = refusal{"a user who does not exist", map[string]any{"UserId": nobody}, notFound, nobody}
+	unknownRecipient = refusal{"a recipient who does not exist", map[string]any{"Identity": nobody}, objectNotFound, nobody}
+	notAMailUser     = refusal{"a mailbox, not a mail user", map[string]any{"Identity": bobID}, objectNotFound, "couldn't be found"}
+	groupRecipient   = refusal{"a distribution list", map[string]any{"Identity": listID}, catalog.FailureConflict, "only mail users and mailboxes"}
+	malformed        = "isn't a valid SMTP address"
+	mailEnabled      = refusal{"a group that Exchange manages", map[string]any{"GroupId": listID}, badRequest, "mail-enabled security groups"}
+	unknownGroup     = refusal{"a group that does not exist", map[string]any{"GroupId": nobody}, notFound, nobody}
+)
+
+func rows() []row {
+	return []row{
+		{
+			name: "New-EntraUser", function: "New-EntraUser",
+			params: map[string]any{
+				"DisplayName": "Grace Hopper", "UserPrincipalName": "grace@contoso.example", "Mail": "grace@contoso.example",
+				"OtherMails": []string{"grace@old.example"}, "UsageLocation": "US", "Department": "Navy", "EmployeeId": 17,
+			},
+			refusals: []refusal{
+				{"somebody else has the name", map[string]any{"UserPrincipalName": "ada@contoso.example"}, catalog.FailureConflict, "displayName"},
+				{"somebody else has the address", map[string]any{"Mail": "bob@contoso.example"}, badRequest, "proxyAddresses"},
+				{"somebody else has the nickname", map[string]any{"MailNickname": "bob"}, badRequest, "mailNickname"},
+				{"a domain that is not verified", map[string]any{"UserPrincipalName": "g@other.example"}, badRequest, "verified domain"},
+				{"a name that is none", map[string]any{"UserPrincipalName": "grace"}, badRequest, "userPrincipalName"},
+				{"a country that is none", map[string]any{"UsageLocation": "America"}, badRequest, "usageLocation"},
+			},
+		},
+		{
+			name: "Set-EntraUserUPN", function: "Set-EntraUserUPN",
+			params: map[string]any{"UserId": adaID, "NewUserPrincipalName": "ada@fabrikam.example"},
+			refusals: []refusal{
+				unknownUser,
+				{"somebody else has the name", map[string]any{"NewUserPrincipalName": "bob@contoso.example"}, badRequest, "userPrincipalName"},
+				{"a domain that is not verified", map[string]any{"NewUserPrincipalName": "a@other.example"}, badRequest, "verified domain"},
+			},
+		},
+		{
+			name: "Set-EntraUserEnabled", function: "Set-EntraUserEnabled",
+			params:   map[string]any{"UserId": adaID, "Enabled": "false"},
+			refusals: []refusal{unknownUser},
+		},
+		{
+			name: "Remove-EntraUser", function: "Remove-EntraUser",
+			params: map[string]any{"UserId": bobID},
+			refusals: []refusal{
+				{"nobody named", map[string]any{"UserId": nil}, catalog.FailureParameters, "one of UserId and Upn"},
+				{"somebody named twice", map[string]any{"Upn": "bob@contoso.example"}, catalog.FailureParameters, "one of UserId and Upn"},
+			},
+		},
+		{name: "Remove-EntraUser-by-name", function: "Remove-EntraUser", params: map[string]any{"Upn": "bob@contoso.example"}},
+		{
+			name: "Send-AdminAlert", function: "Send-AdminAlert",
+			params: map[string]any{"Subject": "Rollback triggered", "Body": "Ada's move was undone.", "To": []string{"a@contoso.example", "b@contoso.example"}},
+			refusals: []refusal{
+				{"an address that is none", map[string]any{"To": []string{"admins"}}, catalog.FailureParameters, "no mail address"},
+			},
+		},
+		{
+			name: "Send-AdminAlert-to-nobody-in-particular", function: "Send-AdminAlert", params: map[string]any{"Subject": "Rollback triggered"},
+		},
+		{
+			name: "Add-EntraGroupMember", function: "Add-EntraGroupMember",
+			params:   map[string]any{"GroupId": groupID, "UserId": adaID},
+			refusals: []refusal{unknownUser, unknownGroup, mailEnabled},
+		},
+		{
+			name: "Remove-EntraGroupMember", function: "Remove-EntraGroupMember",
+			params:   map[string]any{"GroupId": groupID, "UserId": bobID},
+			refusals: []refusal{unknownUser, unknownGroup, mailEnabled},
+		},
+		{
+			name: "New-EntraB2BInvitation", function: "New-EntraB2BInvitation",
+			params: map[string]any{"UserId": caraID, "InvitedUserEmail": "cara@old.example"},
+			refusals: []refusal{
+				unknownUser,
+				{"a user from on-premises", map[string]any{"UserId": syncID}, catalog.FailureConflict, "on-premises"},
+				{"invited under another address", map[string]any{"UserId": eveID}, catalog.FailureConflict, "another address"},
+				{"an address of somebody else", map[string]any{"InvitedUserEmail": "bob@contoso.example"}, badRequest, "proxyAddresses"},
+				{"an address that is none", map[string]any{"InvitedUserEmail": "cara"}, badRequest, "mail"},
+			},
+		},
+		{
+			name: "Convert-EntraB2BToInternal", function: "Convert-EntraB2BToInternal",
+			params: map[string]any{"UserId": eveID, "UserPrincipalName": "eve@fabrikam.example", "Mail": "eve@fabrikam.example"},
+			refusals: []refusal{
+				unknownUser,
+				{"an internal user of another name", map[string]any{"UserId": adaID}, catalog.FailureConflict, "under the name ada@contoso.example"},
+				{"no name", map[string]any{"UserPrincipalName": nil}, "badRequest", "UPN cannot be empty"},
+				{"a domain that is not verified", map[string]any{"UserPrincipalName": "eve@other.example"}, "badRequest", "valid domain"},
+			},
+		},
+		{
+			name: "Test-EntraAttributeMatch", function: "Test-EntraAttributeMatch",
+			params: map[string]any{"UserId": adaID, "AttributeName": "department", "ExpectedValue": "sales"},
+			refusals: []refusal{
+				unknownUser,
+				{"an attribute that does not exist", map[string]any{"AttributeName": "departement"}, "BadRequest", "departement"},
+			},
+		},
+		{
+			name: "Test-EntraGroupMembership", function: "Test-EntraGroupMembership",
+			params:   map[string]any{"GroupId": groupID, "UserId": bobID},
+			refusals: []refusal{unknownUser},
+		},
+		{
+			name: "Set-EntraProxyAddresses", function: "Set-EntraProxyAddresses",
+			params: map[string]any{"UserId": adaID, "ProxyAddresses": []string{"SMTP:ada.l@contoso.example", "smtp:ada@contoso.example", "countess@contoso.example"}},
+			refusals: []refusal{
+				{"a user who does not exist", map[string]any{"UserId": nobody}, objectNotFound, nobody},
+				{"a user without a recipient", map[string]any{"UserId": caraID}, objectNotFound, caraID},
+				{"two primary addresses", map[string]any{"ProxyAddresses": []string{"SMTP:a@contoso.example", "SMTP:b@contoso.example"}}, catalog.FailureParameters, "two primary"},
+				{"no primary address", map[string]any{"ProxyAddresses": []string{"x@contoso.example"}}, catalog.FailureParameters, "none of ProxyAddresses is primary"},
+				{"an address of somebody else", map[string]any{"ProxyAddresses": []string{"SMTP:bob@contoso.example"}}, addressTaken, "already being used"},
+			},
+		},
+		{
+			name: "Add-ExchangeSecondaryEmail", function: "Add-ExchangeSecondaryEmail",
+			params: map[string]any{"Identity": adaID, "SecondaryEmail": "countess@contoso.example"},
+			refusals: []refusal{
+				unknownRecipient, groupRecipient,
+				{"an address of somebody else", map[string]any{"SecondaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
+				{"an address that is none", map[string]any{"SecondaryEmail": "countess"}, addressInvalid, malformed},
+			},
+		},
+		{
+			name: "Set-ExchangePrimaryEmail", function: "Set-ExchangePrimaryEmail",
+			params: map[string]any{"Identity": adaID, "PrimaryEmail": "ada.lovelace@contoso.example"},
+			refusals: []refusal{
+				unknownRecipient, groupRecipient,
+				{"an address of somebody else", map[string]any{"PrimaryEmail": "bob@contoso.example"}, addressTaken, "already being used"},
+				{"an address that is none", map[string]any{"PrimaryEmail": "ada"}, addressInvalid, malformed},
+			},
+		},
+		{
+			name: "Set-ExchangePrimaryEmail-of-a-mailbox", function: "Set-ExchangePrimaryEmail",
+			params: map[string]any{"Identity": bobID, "PrimaryEmail": "robert@contoso.example"},
+		},
+		{
+			name: "Set-ExchangeExternalAddress", function: "Set-ExchangeExternalAddress",
+			params: map[string]any{"Identity": adaID, "ExternalEmail": "ada@new.example"},
+			refusals: []refusal{
+				unknownRecipient, notAMailUser,
+				{"an address that is none", map[string]any{"ExternalEmail": "ada"}, addressInvalid, malformed},
+			},
+		},
+		{
+			name: "Set-ExchangeExternalAddress-that-moves-the-primary", function: "Set-ExchangeExternalAddress", movesPrimary: true,
+			params: map[string]any{"Identity": adaID, "ExternalEmail": "ada@new.example", "PrimaryEmail": "ada@contoso.example"},
+			seed:   func(s *tenant.Seed) { s.Recipients[0].ExternalEmailAddress = "ada@contoso.example" },
+		},
+		{
+			name: "Set-ExchangeMailUserGuids", function: "Set-ExchangeMailUserGuids",
+			params: map[string]any{"Identity": adaID, "ExchangeGuid": exchangeGUID, "ArchiveGuid": archiveGUID},
+			seed:   func(s *tenant.Seed) { s.Recipients[1].ExchangeGUID = "33333333-0000-4000-8000-000000000009" },
+			refusals: []refusal{
+				unknownRecipient, notAMailUser,
+				{"an id of somebody else", map[string]any{"ExchangeGuid": "33333333-0000-4000-8000-000000000009"}, recipientTask, "ExchangeGuid"},
+			},
+		},
+		{
+			name: "Test-ExchangeAttributeMatch", function: "Test-ExchangeAttributeMatch",
+			params: map[string]any{"Identity": adaID, "AttributeName": "PrimarySmtpAddress", "ExpectedValue": "ADA@contoso.example", "RecipientType": "mailuser"},
+			refusals: []refusal{
+				unknownRecipient,
+				{"an attribute that does not exist", map[string]any{"AttributeName": "Primary"}, catalog.FailureParameters, "Primary"},
+				{"a kind that does not exist", map[string]any{"RecipientType": "Contact"}, catalog.FailureParameters, "MailUser, Mailbox, Recipient"},
+			},
+		},
+		{
+			name: "Test-ExchangeAttributeMatch-of-a-mailbox", function: "Test-ExchangeAttributeMatch",
+			params: map[string]any{"Identity": bobID, "AttributeName": "DisplayName", "ExpectedValue": "bob", "RecipientType": "Mailbox"},
+		},
+		{
+			name: "Test-ExchangeGroupMembership", function: "Test-ExchangeGroupMembership",
+			params: map[string]any{"GroupIdentity": listID, "UserId": bobID},
+			refusals: []refusal{
+				{"a group that does not exist", map[string]any{"GroupIdentity": nobody}, objectNotFound, nobody},
+			},
+		},
+	}
+}
+
+// Every function has a row, and an error of its own documented.
+func TestEveryFunctionIsInTheMatrix(t *testing.T) {
+	t.Parallel()
+	var have []string
+	errors := map[string]int{}
+	for _, r := range rows() {
+		have = append(have, r.function)
+		errors[r.function] += len(r.refusals)
+	}
+	for _, f := range catalog.Standard() {
+		if !slices.Contains(have, f.Name) {
+			t.Errorf("%s has no row", f.Name)
+		} else if errors[f.Name] == 0 {
+			t.Errorf("%s has no documented error", f.Name)
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package matrix_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/calls"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/exchange"
+	"github.com/matoolkit/matoolkit/worker/graph"
+	"github.com/matoolkit/matoolkit/worker/signin"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+const (
+	graphScope    = "https://graph.microsoft.com/.default"
+	exchangeScope = "https://outlook.office365.com/.default"
+)
+
+// directory and credential are those of all worlds: signing in is the same in each.
+var (
+	directory  *entra.Server
+	credential *signin.Credential
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctx := context.Background()
+	config := entra.DefaultConfig()
+	config.Addr = "127.0.0.1:0"
+	var err error
+	if directory, err = entra.Start(ctx, config); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer directory.Close()
+	credential, err = signin.Open(ctx, signin.Config{
+		TenantID: entra.DefaultTenantID, AppID: entra.DefaultWorkerClientID, Secret: entra.DefaultWorkerSecret,
+		AuthorityHost: directory.URL(), Local: true, Scope: graphScope, HTTP: directory.HTTPClient(),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer credential.Close()
+	return m.Run()
+}
+
+// clock is the time of a world. It passes only when somebody waits.
+type clock struct {
+	mu    sync.Mutex
+	now   time.Time
+	slept []time.Duration
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	c.slept = append(c.slept, d)
+	return ctx.Err()
+}
+
+// hook takes the place of sending request n, counted from 1.
+type hook func(n int, r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
+
+// world is a tenant and what a worker needs to act on it.
+type world struct {
+	t      *testing.T
+	tenant *tenant.Server
+	clock  *clock
+	calls  *calls.Transport
+	began  time.Time
+	alert  graph.Alert
+
+	mu      sync.Mutex
+	n       int
+	hook    hook
+	refuse  error           // what every token lacks
+	revoked map[string]bool // tokens
+}
+
+// start makes the world of a row, with a change to the tenant's configuration.
+func start(t *testing.T, r row, change func(*tenant.Config)) *world {
+	t.Helper()
+	w := &world{t: t, clock: &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}, revoked: map[string]bool{}}
+	w.alert = graph.Alert{From: bobID, To: []string{"admins@contoso.example"}}
+	w.began = w.clock.now
+	seed := people()
+	if r.seed != nil {
+		r.seed(&seed)
+	}
+	config := tenant.Config{TenantID: entra.DefaultTenantID, Seed: &seed, Now: w.clock.Now, VerifyToken: w.verify}
+	if change != nil {
+		change(&config)
+	}
+	var err error
+	if w.tenant, err = tenant.Start(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.tenant.Close() })
+	base := &http.Transport{}
+	t.Cleanup(base.CloseIdleConnections)
+	w.calls = &calls.Transport{Base: base, Report: func(err error) { t.Error(err) }}
+	w.faults(r)
+	return w
+}
+
+// faults sets rules beside what the row's tenant does anyway.
+func (w *world) faults(r row, rules ...tenant.Fault) {
+	w.t.Helper()
+	if err := w.tenant.SetFaults(tenant.Faults{Rules: rules, ExternalMovesPrimary: r.movesPrimary}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) verify(token, audience string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		return w.refuse
+	}
+	if w.revoked[token] {
+		return errors.New("the token has expired")
+	}
+	return directory.VerifyToken(token, audience)
+}
+
+// RoundTrip counts requests and lets the hook at them.
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	w.n++
+	n, h := w.n, w.hook
+	w.mu.Unlock()
+	send := func() (*http.Response, error) { return w.calls.RoundTrip(r) }
+	if h == nil {
+		return send()
+	}
+	return h(n, r, send)
+}
+
+func (w *world) requests() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.n
+}
+
+// interrupt has the hook at the requests from now on, counted anew.
+func (w *world) interrupt(h hook) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hook, w.n = h, 0
+}
+
+// worker is a catalogue as a worker has it that was just started.
+func (w *world) worker() *catalog.Catalog {
+	w.t.Helper()
+	pace := throttle.Default()
+	pace.Now, pace.Sleep, pace.Random = w.clock.Now, w.clock.sleep, func() float64 { return 0 }
+	web := &http.Client{Transport: credential.Transport(w)}
+	g, err := graph.New(graph.Config{
+		URL: w.tenant.URL(), Scope: graphScope, Credential: credential, HTTP: web, Policy: pace,
+		Alert: w.alert,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	x, err := exchange.New(exchange.Config{
+		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: credential, HTTP: web, Policy: pace,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c, err := catalog.New(append(g.Functions(), x.Functions()...)...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// deliver runs a row's job on a worker that was just started.
+func (w *world) deliver(ctx context.Context, r row, again bool) (string, error) {
+	w.t.Helper()
+	return w.call(ctx, r.function, r.params, again)
+}
+
+// call answers JSON with what is made by chance replaced.
+func (w *world) call(ctx context.Context, function string, params map[string]any, again bool) (string, error) {
+	w.t.Helper()
+	raw, err := json.Marshal(params)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx = catalog.WithJob(ctx, catalog.Job{ID: "batch-1-step-7-attempt-1", Redelivered: again, Enqueued: w.began})
+	answer, err := w.worker().Call(ctx, function, raw)
+	if err != nil {
+		return "", err
+	}
+	out, err := json.Marshal(answer)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return settled(string(out)), nil
+}
+
+var (
+	anyGUID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+)
+
+// settled replaces ids and times that are others in each run.
+func settled(text string) string {
+	text = anyGUID.ReplaceAllStringFunc(text, func(id string) string {
+		if strings.Contains(id, "-0000-4000-8000-") {
+			return id // of the seed
+		}
+		return "(id)"
+	})
+	return anyTime.ReplaceAllString(text, "(time)")
+}
+
+// state is the tenant's, a line for each value, in order. Mails that are alike in all
+// are one: whoever gets them can see that.
+func (w *world) state() []string {
+	w.t.Helper()
+	raw, err := json.Marshal(w.tenant.State())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var all map[string]any
+	if err := json.Unmarshal([]byte(settled(string(raw))), &all); err != nil {
+		w.t.Fatal(err)
+	}
+	var lines []string
+	for kind, objects := range all {
+		list, _ := objects.([]any)
+		for _, object := range list {
+			of := flat(kind+" "+nameOf(object), object)
+			if kind != "mails" || !slices.Contains(lines, of[0]) {
+				lines = append(lines, of...)
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func nameOf(object any) string {
+	o, _ := object.(map[string]any)
+	if properties, ok := o["properties"].(map[string]any); ok {
+		o = properties
+	}
+	for _, key := range []string{"id", "ExternalDirectoryObjectId", "subject"} {
+		if s, ok := o[key].(string); ok {
+			return s
+		}
+	}
+	return "?"
+}
+
+func flat(at string, value any) []string {
+	object, ok := value.(map[string]any)
+	if !ok {
+		raw, _ := json.Marshal(value)
+		return []string{at + ": " + string(raw)}
+	}
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if v := object[key]; v != nil {
+			lines = append(lines, flat(at+"."+key, v)...)
+		}
+	}
+	return lines
+}
+
+// difference lists what is in only one of two states, or more often in one of them.
+func difference(before, after []string) []string {
+	var gone []string
+	added := slices.Clone(after)
+	for _, line := range before {
+		if i := slices.Index(added, line); i >= 0 {
+			added = slices.Delete(added, i, i+1)
+		} else {
+			gone = append(gone, "- "+line)
+		}
+	}
+	for _, line := range added {
+		gone = append(gone, "+ "+line)
+	}
+	return gone
+}
