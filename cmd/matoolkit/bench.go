@@ -28,7 +28,8 @@ func benchCommand() *cobra.Command {
 		Short: "Measure the whole system on this machine",
 		Long: `bench starts every part as a process of its own, with state on disk, and takes
 batches of no-op steps through them; the scheduler then looks at a data source of many
-people, and many people use the admin API at once. docs/performance.md tells what it prints.`,
+people, many people use the admin API at once, and a worker alone makes users in a
+tenant that throttles it. docs/performance.md tells what it prints.`,
 		Example: `  make bench                                         builds what is needed first
   bin/matoolkit local bench --members 1000
   bin/matoolkit local bench --members 0 --protocol-members 0 --tick-members 0    the load only`,
@@ -52,6 +53,7 @@ people, and many people use the admin API at once. docs/performance.md tells wha
 	cmd.Flags().IntVar(&c.Load.Writers, "writers", 20, "people who write at once under that load")
 	cmd.Flags().IntVar(&c.Load.Members, "load-members", 10000, "members of the batch that they read")
 	cmd.Flags().DurationVar(&c.Load.For, "load-for", 30*time.Second, "how long that load lasts")
+	cmd.Flags().IntVar(&c.WorkerJobs, "worker-jobs", 1000, "jobs that a worker alone is measured with; 0 leaves that out")
 	cmd.Flags().IntVar(&c.Steps, "steps", 5, "steps of each member")
 	return cmd
 }

@@ -29,6 +29,7 @@ type Config struct {
 	Steps                  int    // of each member
 	TickMembers            int    // in the data source of the ticks that are measured; 0: none is
 	Load                   Load   // on the admin API
+	WorkerJobs             int    // that a worker alone is measured with; 0: it is not
 	Token                  func(system.Endpoints) func(context.Context) (string, error)
 	Out                    io.Writer
 }
@@ -72,6 +73,11 @@ func Run(ctx context.Context, c Config) error {
 	}
 	if c.Load.Readers > 0 {
 		if err := MeasureLoad(ctx, c, c.Load); err != nil {
+			return err
+		}
+	}
+	if c.WorkerJobs > 0 {
+		if err := workers(ctx, c); err != nil {
 			return err
 		}
 	}
