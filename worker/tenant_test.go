@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,6 +70,9 @@ type cloud struct {
 	revoked map[string]bool
 	seen    map[string]string // the last token by audience
 	noRole  bool              // the app has no directory role for Exchange
+	calls   int               // of Graph and Exchange
+	expire  int               // the call after which all tokens expire; 0 is none
+	ahead   atomic.Int64      // how far the clock of the tenant and of Entra ID is ahead
 }
 
 // newCloud starts them. roles are the app's permissions by the resource's client id;
@@ -78,6 +82,7 @@ func newCloud(t *testing.T, roles map[string][]string) *cloud {
 	c := &cloud{identity: uuid.NewString(), revoked: map[string]bool{}, seen: map[string]string{}}
 	config := entra.DefaultConfig()
 	config.Addr, config.DataDir = "127.0.0.1:0", t.TempDir()
+	config.Now = func() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 	applications := config.Tenants[0].Applications
 	for i := range applications {
 		if applications[i].ClientID == entra.DefaultWorkerClientID && roles != nil {
@@ -104,6 +109,9 @@ func newCloud(t *testing.T, roles map[string][]string) *cloud {
 	t.Cleanup(func() { _ = c.vault.Close() })
 	if c.target, err = tenant.Start(t.Context(), tenant.Config{
 		TenantID: entra.DefaultTenantID, VerifyToken: c.verify, ProvisionMailUsers: true,
+		Seed: &tenant.Seed{Groups: []tenant.SeedGroup{{Properties: map[string]any{
+			"id": groupID, "displayName": "Pilots", "mailNickname": "pilots", "mailEnabled": false, "securityEnabled": true,
+		}}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +135,9 @@ func (c *cloud) verify(token, audience string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen[audience] = token
+	if c.calls++; c.calls == c.expire {
+		defer c.ahead.Store(int64(2 * time.Hour))
+	}
 	switch {
 	case c.revoked[token]:
 		return errors.New("the token was revoked")
@@ -243,6 +254,53 @@ func TestWorkerWithACertificateThatIsReplaced(t *testing.T) {
 	}
 	if lines := log.String(); strings.Count(lines, "with a new secret") != 1 || strings.Contains(lines, "BEGIN") || strings.Contains(lines, "eyJ") {
 		t.Errorf("the log is\n%s", lines)
+	}
+}
+
+// A job whose first call is answered and whose token has expired by the second.
+func TestATokenThatExpiresInTheMiddleOfAJob(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := newCloud(t, nil)
+	if _, err := c.vault.Set("text", keyvault.Secret{Value: entra.DefaultWorkerSecret}); err != nil {
+		t.Fatal(err)
+	}
+	log := &safeBuffer{}
+	workerCtx, stop := context.WithCancel(ctx)
+	stopped := make(chan error, 1)
+	go func() {
+		stopped <- run(workerCtx, c.environment(map[string]string{envCertName: "", envSecretName: "text"}), log)
+	}()
+	o := newOrchestrator(t, ctx, c.broker.ConnectionString())
+	var user struct{ UserId string }
+	created := o.do(t, ctx, "New-EntraUser", map[string]any{
+		"DisplayName": "Ada Lovelace", "UserPrincipalName": "ada@contoso.example", "Password": "Pa55word-Of-Ada", "Mail": "ada@contoso.example",
+	})
+	if err := json.Unmarshal(created.Result, &user); err != nil || user.UserId == "" {
+		t.Fatalf("New-EntraUser answered %s %+v\n%s", created.Result, created.Error, log)
+	}
+	for function, params := range map[string]map[string]any{
+		"Remove-EntraGroupMember":  {"UserId": user.UserId, "GroupId": groupID}, // who is none, which takes reads to confirm
+		"Set-ExchangePrimaryEmail": {"Identity": user.UserId, "PrimaryEmail": "countess@contoso.example"},
+	} {
+		c.mu.Lock()
+		c.ahead.Store(0)
+		before := c.calls
+		c.expire = before + 1
+		c.mu.Unlock()
+		if got := o.do(t, ctx, function, params); string(got.Result) != "true" {
+			t.Fatalf("%s answered %s %+v\n%s", function, got.Result, got.Error, log)
+		}
+		c.mu.Lock()
+		if c.ahead.Load() == 0 || c.calls < before+3 {
+			t.Errorf("%s made %d calls: the token did not expire between two", function, c.calls-before)
+		}
+		c.mu.Unlock()
+	}
+	stop()
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }
 
