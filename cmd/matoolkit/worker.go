@@ -55,7 +55,8 @@ The exit status is 1 when a check failed.`,
 		Example: `  matoolkit local up --parts servicebus --ephemeral    in one terminal, the worker in another
   eval "$(matoolkit local env --for worker)"
   matoolkit worker verify worker-01 --results-subscription orchestrator
-  matoolkit worker verify worker-02 --function Get-Badge --parameters '{"UserId":"7"}' --required UserId`,
+  matoolkit worker verify worker-02 --function Get-Badge --parameters '{"UserId":"7"}' \
+      --required UserId`,
 		Args: cli.Needs("worker-id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.config.WorkerID = args[0]

@@ -22,7 +22,7 @@ func (a *api) listMessages(c *gin.Context) {
 		return
 	}
 	if o.Topic != "" && !slices.Contains(messageTopics, o.Topic) {
-		invalid(c, "the query parameter topic is %q; it can be one of %v", clip(c.MustGet(keyQuery).(url.Values).Get("topic")), messageTopics)
+		invalid(c, "the query parameter topic is %q; it can be one of %s", clip(c.MustGet(keyQuery).(url.Values).Get("topic")), listed(messageTopics))
 		return
 	}
 	p, err := a.App.Unprocessed(c.Request.Context(), o)

@@ -52,6 +52,15 @@ func query(names ...string) gin.HandlerFunc {
 	}
 }
 
+// listed names what there is to choose from.
+func listed[S ~string](all []S) string {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = string(one)
+	}
+	return strings.Join(names, ", ")
+}
+
 // options reads the query into what the lists take; statuses are those that the
 // list's items can have. It answers and returns false when a value is wrong.
 func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
@@ -62,7 +71,7 @@ func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
 		Topic: lower(values.Get("topic")),
 	}
 	if o.Status != "" && !slices.Contains(statuses, S(o.Status)) {
-		invalid(c, "the query parameter status is %q; it can be one of %v", clip(o.Status), statuses)
+		invalid(c, "the query parameter status is %q; it can be one of %s", clip(o.Status), listed(statuses))
 		return o, false
 	}
 	for name, n := range map[string]struct {

@@ -30,7 +30,7 @@ type Report struct {
 // CodeNotFound, CodeUnavailable; of Write also the writer's.
 func (a *App) Report(ctx context.Context, by Caller, id int, format report.Format) (Report, error) {
 	if !slices.Contains(report.Formats, format) {
-		return Report{}, fail(CodeInvalid, "a report can be one of %v, not %q", report.Formats, format)
+		return Report{}, fail(CodeInvalid, "a report can be %s or %s, not %q", report.CSV, report.HTML, format)
 	}
 	r := &reporting{app: a, format: format, head: report.Batch{AsOf: a.now().UTC()}}
 	if err := r.begin(ctx, id); err != nil {

@@ -196,6 +196,15 @@ func TestExitStatus(t *testing.T) {
 	}
 }
 
+// Words that are chosen from are taken in any case, as the API takes them.
+func TestChoicesInAnyCase(t *testing.T) {
+	t.Parallel()
+	p := fake(t, 200, "application/json", twoBatches)
+	if _, err, status := p.as(0, "batch", "list", "--status", "FAILED"); status != 0 {
+		t.Errorf("status %d: %s", status, err)
+	}
+}
+
 const twoBatches = `{"items":[
 	{"id":2,"runbookName":"moves","runbookVersion":3,"status":"failed","memberCount":7,"detectedAt":"2026-01-02T03:04:05Z","createdBy":"ada\u001b[31m\n@contoso.com"},
 	{"id":1,"runbookName":"moves","runbookVersion":1,"status":"completed","memberCount":12,"detectedAt":"2026-01-02T03:04:05Z","completedAt":"2026-01-03T03:04:05Z"}

@@ -53,8 +53,8 @@ func checkChoice(cmd *cobra.Command, option string) error {
 		return nil
 	}
 	all, _ := complete(cmd, nil, "")
-	if slices.Contains(all, flag.Value.String()) {
-		return nil
+	if slices.ContainsFunc(all, func(word string) bool { return strings.EqualFold(word, flag.Value.String()) }) {
+		return nil // in another case the API says whether it can be meant
 	}
 	fields := slices.DeleteFunc(all, func(word string) bool { return strings.HasPrefix(word, "-") })
 	words := oneOf(fields)
