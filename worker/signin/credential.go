@@ -77,6 +77,7 @@ type Credential struct {
 
 	mu     sync.Mutex
 	secret secret
+	former *secret // the one before, for as long as Entra ID takes it
 	tokens map[request]*held
 
 	ctx   context.Context // of what outlasts the call that needed it
@@ -178,8 +179,9 @@ func (c *Credential) ask(ctx context.Context, s secret, r request, claims string
 	return token, nil
 }
 
-// acquire asks with the current secret, and where Entra ID no longer takes that, with
-// the one that Key Vault has by now.
+// acquire asks with the current secret, and where Entra ID does not take that, with the
+// one that Key Vault has by now, or with the one before: one server of Entra ID may know
+// a new certificate when the next one does not yet.
 func (c *Credential) acquire(ctx context.Context, r request, claims string) (azcore.AccessToken, error) {
 	used := c.current()
 	token, err := c.ask(ctx, used, r, claims)
@@ -189,7 +191,33 @@ func (c *Credential) acquire(ctx context.Context, r request, claims string) (azc
 	if newer, changed := c.another(ctx, used); changed {
 		return c.ask(ctx, newer, r, claims)
 	}
+	former := c.before()
+	if former == nil {
+		return token, err
+	}
+	older, olderErr := c.ask(ctx, *former, r, claims)
+	if olderErr == nil {
+		c.config.Log.Warn("Entra ID does not take the new secret everywhere yet: used the one before", "With", used.String(), "Before", former.String())
+		return older, nil
+	}
+	if secretRefused(olderErr) {
+		c.forget(former)
+	}
 	return token, err
+}
+
+func (c *Credential) before() *secret {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.former
+}
+
+func (c *Credential) forget(former *secret) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.former == former {
+		c.former = nil
+	}
 }
 
 func (c *Credential) current() secret {

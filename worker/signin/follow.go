@@ -104,7 +104,8 @@ func (c *Credential) adopt(ctx context.Context) (bool, error) {
 func (c *Credential) change(next secret, trial request, keep func(*held)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.secret = next
+	old := c.secret
+	c.secret, c.former = next, &old
 	now := c.config.Now()
 	for _, h := range c.tokens {
 		h.renew, h.again = now, time.Time{}

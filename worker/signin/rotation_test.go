@@ -196,6 +196,42 @@ func TestACertificateThatEndedIsReplaced(t *testing.T) {
 	jobs.Wait()
 }
 
+// A server of Entra ID that has not heard of the new certificate yet is no outage.
+func TestTheSecretBeforeIsUsedWhereTheNewOneIsNotKnownYet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, next := current(t), current(t)
+	w.accept(t, nil, old, next)
+	w.set(t, "worker", stored(t, old))
+	credential := w.mustOpen(t, certificate)
+	w.token(t, credential, graphScope)
+	w.set(t, "worker", stored(t, next))
+	if changed, err := credential.Refresh(t.Context()); err != nil || !changed {
+		t.Fatalf("changed: %v, %v", changed, err)
+	}
+	w.accept(t, nil, old)
+	w.token(t, credential, exchangeScope)
+	if !strings.Contains(w.log.String(), "used the one before") {
+		t.Errorf("the log is\n%s", w.log)
+	}
+	// Once the old one is refused as well, it is not tried any more.
+	w.accept(t, nil)
+	for range 2 {
+		w.clock.advance(2 * time.Hour)
+		if err := ask(t.Context(), credential); err == nil || !strings.Contains(err.Error(), "AADSTS700027") {
+			t.Fatalf("got %v", err)
+		}
+	}
+	before := w.requests.count()
+	w.clock.advance(2 * time.Hour)
+	_ = ask(t.Context(), credential)
+	if n := w.requests.count() - before; n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+	w.accept(t, nil, next)
+	w.token(t, credential, graphScope)
+}
+
 func TestASecretThatEndsSoonIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
