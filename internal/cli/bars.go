@@ -66,7 +66,10 @@ func (b *bars) Show(p Progress) {
 func (b *bars) add(phase int) *mpb.Bar {
 	bar := b.container.MustAdd(0, mpb.BarFillerFunc(b.fill),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.label(phase) }, decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string { return " " + b.tail(phase, s.AvailableWidth-shortestBar-3) })))
+		// Colours are added when the width is known: they would be counted into it.
+		mpb.AppendDecorators(decor.Meta(
+			decor.Any(func(s decor.Statistics) string { return " " + b.tail(phase, s.AvailableWidth-shortestBar-3) }),
+			func(words string) string { return b.paint(b.status(phase), words) })))
 	b.byPhase[phase] = bar
 	b.all = append(b.all, bar)
 	return bar
@@ -144,7 +147,13 @@ func (b *bars) tail(id, room int) string {
 	at := b.now.At
 	phase := b.phases[id]
 	b.mu.Unlock()
-	return b.paint(phase.Status, text.Snip(describePhase(phase, at), max(room, 1), "…"))
+	return text.Snip(describePhase(phase, at), max(room, 1), "…")
+}
+
+func (b *bars) status(id int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.phases[id].Status
 }
 
 // paint colours words by a status.
