@@ -3,6 +3,8 @@ package main
 import (
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -153,4 +155,24 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 			t.Errorf("%s is not named in: %v", name, err)
 		}
 	}
+}
+
+// What the worker reads is what its pages tell of.
+func TestSettingsAreDocumented(t *testing.T) {
+	t.Parallel()
+	var pages strings.Builder
+	for _, page := range []string{"worker.md", "worker-settings.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages.Write(text)
+	}
+	read := environment(nil)
+	_, _ = loadConfig(func(name string) string {
+		if !strings.Contains(pages.String(), "`"+name+"`") {
+			t.Errorf("%s is not in docs/worker-settings.md", name)
+		}
+		return read(name)
+	})
 }
