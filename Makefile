@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X github.com/matoolkit/matoolkit/internal/app.Version=$(VERSION)
+LDFLAGS := -s -w -X github.com/matoolkit/matoolkit/internal/app.Version=$(VERSION) -X main.version=$(VERSION)
 
 # Everything that compiles the Graph SDK does so with the same settings: it takes
 # minutes and gigabytes, once.
@@ -21,7 +21,7 @@ GRAPH := ./worker ./worker/graph
 # find there, and takes ten times as long.
 SIMULATION := ./internal/app/simulation ./local/rehearsal
 
-.PHONY: help build stage demo up test soak soak-storm soak-simulation fuzz bench lint
+.PHONY: help build stage image demo up test soak soak-storm soak-simulation fuzz bench lint
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,24 @@ stage: build ## stage the Functions app into dist/, as the host wants it
 	@rm -rf dist && mkdir -p dist
 	@cp host.json bin/handler dist/
 	@for f in functions/*/function.json; do d=dist/$$(basename $$(dirname $$f)); mkdir -p $$d; cp $$f $$d/; done
+
+# The name of the worker's image, and where public authorities' certificates are.
+IMAGE ?= matoolkit-worker
+CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
+
+# Neither a daemon nor a registry is needed: the program is built here, and takes the
+# place of the Dockerfile's first stage. Without podman the image is not tried.
+image: ## build the worker's container image and try it, with buildah and podman instead of Docker
+	@command -v buildah >/dev/null || { echo "make image needs buildah (apt-get install --no-install-recommends buildah podman runc). With Docker: docker build -f worker/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE):$(VERSION) ."; exit 1; }
+	@test -r $(CERTIFICATES) || { echo "make image needs the certificates of public authorities: CERTIFICATES=<a PEM file>; $(CERTIFICATES) cannot be read"; exit 1; }
+	$(PLAIN) GOOS=linux go build -trimpath -ldflags "$(LDFLAGS)" -o bin/image/worker ./worker
+	@cp $(CERTIFICATES) bin/image/ca-certificates.crt
+	buildah bud --quiet --format docker -f worker/Dockerfile --build-context built=bin/image \
+		--build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD 2>/dev/null || echo unknown) -t $(IMAGE):$(VERSION) .
+	@command -v podman >/dev/null || { echo "podman is not there: the image is built, but was not tried"; exit 0; }; \
+		podman --runtime runc run --rm --read-only --read-only-tmpfs=false --cap-drop all --security-opt no-new-privileges --network none \
+			--no-healthcheck --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 $(IMAGE):$(VERSION) --version && \
+		podman image inspect --format '$(IMAGE):$(VERSION) has {{.Size}} bytes' $(IMAGE):$(VERSION)
 
 demo: stage ## run a whole migration batch on this machine, and check the result
 	bin/matoolkit local demo

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/worker/health"
+)
+
+// instruction is one of a Dockerfile, such as USER 65532:65532.
+type instruction struct{ name, rest string }
+
+// stages are the instructions of a Dockerfile, by stage; what is before the first is a
+// stage of its own.
+func stages(t *testing.T) [][]instruction {
+	t.Helper()
+	body, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(string(body), "")
+	all := [][]instruction{nil}
+	for line := range strings.Lines(regexp.MustCompile(`\\\n\s*`).ReplaceAllString(text, "")) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == "" {
+			continue
+		}
+		if name == "FROM" {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], instruction{name, strings.TrimSpace(rest)})
+	}
+	return all
+}
+
+func of(stage []instruction, name string) (all []string) {
+	for _, i := range stage {
+		if i.name == name {
+			all = append(all, i.rest)
+		}
+	}
+	return all
+}
+
+// What runs the image relies on: that the program is all there is in it, that it is
+// nobody special, and that it can be asked how it fares.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	all := stages(t)
+	if len(all) != 3 {
+		t.Fatalf("%d stages", len(all)-1)
+	}
+	image := all[2]
+	for name, want := range map[string][]string{
+		"FROM":       {"scratch"},
+		"COPY":       {"--from=built /ca-certificates.crt /etc/ssl/certs/ca-certificates.crt", "--from=built /worker /worker"},
+		"USER":       {"65532:65532"},
+		"ENTRYPOINT": {`["/worker"]`},
+		"EXPOSE":     {"8080"},
+		"RUN":        nil,
+		"VOLUME":     nil,
+	} {
+		if got := of(image, name); !slices.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	labels := strings.Join(of(image, "LABEL"), " ")
+	for _, label := range []string{"title", "description", "source", "version", "revision"} {
+		if !regexp.MustCompile(`\borg\.opencontainers\.image\.` + label + `="[^"]+"`).MatchString(labels) {
+			t.Errorf("no label %s: %s", label, labels)
+		}
+	}
+	variables := of(image, "ENV")
+	if len(variables) != 1 {
+		t.Fatalf("variables %q", variables)
+	}
+	name, address, _ := strings.Cut(variables[0], "=")
+	if name != envHealth || health.CheckAddress(address) != nil || !strings.HasPrefix(address, "0.0.0.0:") || !strings.HasSuffix(address, ":"+of(image, "EXPOSE")[0]) {
+		t.Errorf("probes from outside are not answered at the port that is told: %s", variables[0])
+	}
+
+	_, check, found := strings.Cut(strings.Join(of(image, "HEALTHCHECK"), ""), " CMD ")
+	var command []string
+	if !found || json.Unmarshal([]byte(check), &command) != nil || len(command) < 2 || command[0] != "/worker" {
+		t.Fatalf("the health check is %q", of(image, "HEALTHCHECK"))
+	}
+	// Nobody listens here: the command must be one, and fail for that reason.
+	if err := refused(map[string]string{envHealth: "127.0.0.1:1"}, command[1:]...); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("the health check answers %v", err)
+	}
+}
+
+// What the first stage copies is enough to build the worker, and all that Docker is
+// given.
+func TestImageIsBuiltFromWhatTheWorkerNeeds(t *testing.T) {
+	t.Parallel()
+	built := stages(t)[1]
+	module, err := os.ReadFile(filepath.Join("..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(module)
+	if got := of(stages(t)[0], "ARG"); len(got) != 1 || got[0] != "GO="+string(version[1]) {
+		t.Errorf("it is built with %q, go.mod asks for %s", got, version[1])
+	}
+	if got := of(built, "COPY"); !slices.Equal(got, []string{"go.mod go.sum ./", "internal ./internal", "worker ./worker"}) {
+		t.Fatalf("copied: %q", got)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ours = "github.com/matoolkit/matoolkit/"
+	for name := range strings.FieldsSeq(string(out)) {
+		if at, own := strings.CutPrefix(name, ours); own && !strings.HasPrefix(at, "internal/") && at != "worker" && !strings.HasPrefix(at, "worker/") {
+			t.Errorf("the worker imports %s, which is not copied", name)
+		}
+	}
+	ignored, err := os.ReadFile(filepath.Join("..", ".dockerignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for line := range strings.Lines(string(ignored)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			kept = append(kept, line)
+		}
+	}
+	if !slices.Equal(kept, []string{"*", "!go.mod", "!go.sum", "!internal", "!worker"}) {
+		t.Errorf("Docker is given %q", kept)
+	}
+}
