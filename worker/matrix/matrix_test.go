@@ -222,6 +222,11 @@ func TestTokenExpiresInTheMiddle(t *testing.T) {
 	each(t, func(t *testing.T, r row, o outcome) {
 		for n := 1; n <= o.requests; n++ {
 			w := start(t, r, nil)
+			var err error
+			if w.signin, err = open(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(w.signin.Close)
 			w.interrupt(func(at int, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 				if at == n {
 					w.mu.Lock()

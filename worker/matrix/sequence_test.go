@@ -242,6 +242,22 @@ func TestNoSecondUserAfterARename(t *testing.T) {
 	}
 }
 
+// What a rollback undoes may not have been done.
+func TestRemovingSomebodyWhoNeverWas(t *testing.T) {
+	t.Parallel()
+	for _, params := range []map[string]any{{"UserId": nobody}, {"Upn": "nobody@contoso.example"}} {
+		w := start(t, row{}, nil)
+		before := w.state()
+		w.does(step{"Remove-EntraUser", params})
+		if d := difference(before, w.state()); len(d) > 0 {
+			t.Errorf("the tenant was changed:\n%s", strings.Join(d, "\n"))
+		}
+		if waited := w.clock.Now().Sub(w.began); waited < 30*time.Second {
+			t.Errorf("%v: only %s passed: the user may not have been visible yet", params, waited)
+		}
+	}
+}
+
 // The job that removed a user by name comes again after somebody else got the name.
 func TestWhoGotTheNameOfSomebodyRemovedIsSpared(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,8 @@ const (
 	exchangeScope = "https://outlook.office365.com/.default"
 )
 
-// directory and credential are those of all worlds: signing in is the same in each.
+// directory is that of all worlds. So is the credential, except where tokens end:
+// one process does not see so many end at once.
 var (
 	directory  *entra.Server
 	credential *signin.Credential
@@ -48,16 +49,19 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer directory.Close()
-	credential, err = signin.Open(ctx, signin.Config{
-		TenantID: entra.DefaultTenantID, AppID: entra.DefaultWorkerClientID, Secret: entra.DefaultWorkerSecret,
-		AuthorityHost: directory.URL(), Local: true, Scope: graphScope, HTTP: directory.HTTPClient(),
-	})
-	if err != nil {
+	if credential, err = open(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer credential.Close()
 	return m.Run()
+}
+
+func open(ctx context.Context) (*signin.Credential, error) {
+	return signin.Open(ctx, signin.Config{
+		TenantID: entra.DefaultTenantID, AppID: entra.DefaultWorkerClientID, Secret: entra.DefaultWorkerSecret,
+		AuthorityHost: directory.URL(), Local: true, Scope: graphScope, HTTP: directory.HTTPClient(),
+	})
 }
 
 // clock is the time of a world. It passes only when somebody waits.
@@ -92,6 +96,7 @@ type world struct {
 	calls  *calls.Transport
 	began  time.Time
 	alert  graph.Alert
+	signin *signin.Credential
 
 	mu      sync.Mutex
 	n       int
@@ -103,7 +108,7 @@ type world struct {
 // start makes the world of a row, with a change to the tenant's configuration.
 func start(t *testing.T, r row, change func(*tenant.Config)) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}, revoked: map[string]bool{}}
+	w := &world{t: t, clock: &clock{now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}, revoked: map[string]bool{}, signin: credential}
 	w.alert = graph.Alert{From: bobID, To: []string{"admins@contoso.example"}}
 	w.began = w.clock.now
 	seed := people()
@@ -177,16 +182,16 @@ func (w *world) worker() *catalog.Catalog {
 	w.t.Helper()
 	pace := throttle.Default()
 	pace.Now, pace.Sleep, pace.Random = w.clock.Now, w.clock.sleep, func() float64 { return 0 }
-	web := &http.Client{Transport: credential.Transport(w)}
+	web := &http.Client{Transport: w.signin.Transport(w)}
 	g, err := graph.New(graph.Config{
-		URL: w.tenant.URL(), Scope: graphScope, Credential: credential, HTTP: web, Policy: pace,
+		URL: w.tenant.URL(), Scope: graphScope, Credential: w.signin, HTTP: web, Policy: pace,
 		Alert: w.alert,
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	x, err := exchange.New(exchange.Config{
-		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: credential, HTTP: web, Policy: pace,
+		URL: w.tenant.URL(), Scope: exchangeScope, TenantID: entra.DefaultTenantID, Credential: w.signin, HTTP: web, Policy: pace,
 	})
 	if err != nil {
 		w.t.Fatal(err)
