@@ -302,6 +302,8 @@ func TestTheJobsOfAKilledWorkerAreDoneByTheNext(t *testing.T) {
 			if calls, _ := f.counts(); calls != 1 {
 				t.Errorf("%d calls by the next worker", calls)
 			}
+			w.stop() // one that has no broker left ends in time as well
+			await(t, "the worker stops", w.stopped)
 		})
 	}
 }

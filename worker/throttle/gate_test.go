@@ -3,8 +3,10 @@ package throttle_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -372,6 +374,77 @@ func TestAnswersToCallsThatWereUnderWay(t *testing.T) {
 			t.Errorf("the next call was made after %s (%v), want 20 s", at, err)
 		}
 	})
+}
+
+// Whatever calls do, each comes to an end, no more are made at once than may be,
+// and the gate is in order afterwards.
+func TestAGateComesThroughAnything(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			up := func(most time.Duration) time.Duration { return time.Duration(random.Int64N(int64(most))) }
+			p := throttle.Default()
+			p.Base, p.Max = time.Second, 10*time.Second
+			narrow := throttle.NewGate(p, throttle.Limits{Rate: throttle.Rate{Calls: 5 + random.IntN(50), Per: 10 * time.Second}})
+			room := 1 + random.IntN(5)
+			wide := throttle.NewGate(p, throttle.Limits{Concurrent: room})
+			var calls sync.WaitGroup
+			var running atomic.Int64
+			for range 60 {
+				pace := p.Through(wide)
+				if random.IntN(2) == 0 {
+					pace = p.Through(narrow, wide)
+				}
+				begin, limit, cancelAfter := up(20*time.Second), 5*time.Second+up(time.Minute), up(2*time.Minute)
+				outcomes := make([]func(context.Context) error, 20)
+				for i := range outcomes {
+					took, after := up(3*time.Second), up(8*time.Second)
+					kind := random.IntN(8)
+					outcomes[i] = func(ctx context.Context) error {
+						if n := running.Add(1); n > int64(room) {
+							t.Errorf("seed %d: %d calls at once, want %d at most", seed, n, room)
+						}
+						defer running.Add(-1)
+						select {
+						case <-time.After(took):
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+						switch kind {
+						case 0:
+							return refusedError{after}
+						case 1:
+							return refusedError{}
+						case 2:
+							return errRefused
+						case 3:
+							panic("a defect")
+						}
+						return nil
+					}
+				}
+				calls.Go(func() {
+					defer func() { _ = recover() }()
+					time.Sleep(begin)
+					ctx, cancel := context.WithTimeout(t.Context(), limit)
+					defer cancel()
+					defer time.AfterFunc(cancelAfter, cancel).Stop()
+					n := -1
+					_, _ = pace.Do(ctx, judge, func(ctx context.Context) error {
+						n++
+						return outcomes[n](ctx)
+					})
+				})
+			}
+			calls.Wait()
+			for _, pace := range []throttle.Policy{p.Through(wide), p.Through(narrow, wide)} {
+				if attempts, err := pace.Do(t.Context(), judge, func(context.Context) error { return nil }); attempts != 1 || err != nil {
+					t.Errorf("seed %d: afterwards %d attempts, %v", seed, attempts, err)
+				}
+			}
+		})
+	}
 }
 
 // withTimeout is a context that is too short to wait.
