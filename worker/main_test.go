@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -74,6 +76,13 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 	}
 	defer broker.Close()
 
+	// A collector that never answers neither slows a job nor keeps the worker for long.
+	deaf, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+
 	log := &safeBuffer{}
 	workerCtx, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)
@@ -83,7 +92,7 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 				envWorkerID: "worker-01", envBusString: broker.ConnectionString(),
 				envTenantID: entra.DefaultTenantID, envAppID: entra.DefaultWorkerClientID, envAppSecret: entra.DefaultWorkerSecret,
 				envAuthorityHost: directory.URL(), "EXTRA_CA_FILE": directory.CAFile(),
-				envGraphURL: target.URL(), envExchangeURL: target.URL(), envIdle: "0", envLogLevel: "debug", envHealth: "127.0.0.1:0",
+				envGraphURL: target.URL(), envExchangeURL: target.URL(), envIdle: "0", envLogLevel: "debug", envHealth: "127.0.0.1:0", otlp.EnvEndpoint: "http://" + deaf.Addr().String(),
 			}[name]
 		}, log)
 	}()
@@ -269,7 +278,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 	}
 	probes := probesOf(t, log)
 	execute(t, map[string]string{envHealth: probes}, "health")
-	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "Service Bus has not answered") {
+	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "the broker has not answered") {
 		t.Errorf("without its broker the worker is ready: %v", err)
 	}
 	stop()

@@ -52,7 +52,7 @@ func (l *Loop) Ready() error {
 	case l.state.began.Load() == 0:
 		return errors.New("starting")
 	case !l.state.linked.Load():
-		return errors.New("Service Bus has not answered yet, or does not any more")
+		return errors.New("the broker has not answered yet, or does not any more")
 	}
 	return nil
 }

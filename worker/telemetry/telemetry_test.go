@@ -63,7 +63,7 @@ func (k *kept) figures(t *testing.T) (all []string) {
 	line := func(name string, set attribute.Set, n any) {
 		words := []string{name}
 		for _, a := range set.ToSlice() {
-			words = append(words, string(a.Key)+"="+a.Value.Emit())
+			words = append(words, string(a.Key)+"="+a.Value.String())
 		}
 		all = append(all, fmt.Sprintf("%s = %v", strings.Join(words, " "), n))
 	}
@@ -90,7 +90,7 @@ func (k *kept) figures(t *testing.T) (all []string) {
 func (k *kept) attributes(i int) map[string]string {
 	all := map[string]string{}
 	for _, a := range k.spans.GetSpans()[i].Attributes {
-		all[string(a.Key)] = a.Value.Emit()
+		all[string(a.Key)] = a.Value.String()
 	}
 	return all
 }
