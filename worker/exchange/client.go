@@ -108,7 +108,7 @@ func (c *Client) invoke(ctx context.Context, cmdlet string, parameters map[strin
 	}
 	f := &catalog.Failure{Type: catalog.FailureUnreachable, Message: cmdlet + ": " + err.Error(), Attempts: attempts}
 	if v := judge(err); v.Outcome == throttle.Throttled {
-		f.Throttled, f.RetryAfter = true, v.After
+		f.Type, f.Throttled, f.RetryAfter = catalog.FailureThrottled, true, v.After
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {

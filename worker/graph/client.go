@@ -148,13 +148,17 @@ func (c *Client) do(ctx context.Context, pace throttle.Policy, call func(ctx con
 	}
 	f := &catalog.Failure{Type: catalog.FailureUnreachable, Message: err.Error(), Attempts: attempts}
 	var stale *staleError
-	if code, text, _ := said(err); code != "" {
+	code, text, _ := said(err)
+	if code != "" {
 		f.Type, f.Message = code, text
 	} else if errors.As(err, &stale) {
 		f.Type = catalog.FailureConflict
 	}
 	if v := judge(err); v.Outcome == throttle.Throttled {
 		f.Throttled, f.RetryAfter = true, v.After
+		if code == "" {
+			f.Type = catalog.FailureThrottled // its turn did not come
+		}
 	}
 	return f
 }

@@ -1,6 +1,8 @@
 package graph_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -108,6 +110,37 @@ func TestNoCallIsMadeInVainWithinTheLimit(t *testing.T) {
 		}
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// A job whose turn would come after its time limit is throttled, and says so at
+// once; the tenant is not asked.
+func TestAJobWhoseTurnComesTooLateIsThrottled(t *testing.T) {
+	t.Parallel()
+	server := newTenant(t)
+	synctest.Test(t, func(t *testing.T) {
+		functions := limitedTenant(t, server, tenant.Fault{Op: "POST /users", After: 1, PerMS: 300_000}, graph.Config{})
+		makeUsers(t, functions, 1)
+		for _, want := range []struct {
+			kind     string
+			attempts int
+			calls    int // refused in all
+		}{{"TooManyRequests", 1, 1}, {catalog.FailureThrottled, 0, 1}} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := functions.Call(ctx, "New-EntraUser", []byte(`{"DisplayName": "Grace", "UserPrincipalName": "grace@contoso.example"}`))
+			var f *catalog.Failure
+			if !errors.As(err, &f) || f.Type != want.kind || !f.Throttled || f.Attempts != want.attempts ||
+				f.RetryAfter < 290*time.Second || f.RetryAfter > 310*time.Second {
+				t.Errorf("got %+v, want %+v", f, want)
+			}
+			if ctx.Err() != nil {
+				t.Error("it took its whole time limit")
+			}
+			if n := server.Requests()["graph POST /users"][http.StatusTooManyRequests]; n != want.calls {
+				t.Errorf("%d calls in vain, want %d", n, want.calls)
+			}
 		}
 	})
 }
