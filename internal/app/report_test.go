@@ -200,7 +200,7 @@ func TestReportThatCannotBeHad(t *testing.T) {
 	_, err := s.app.Report(s.ctx, reader, 99, report.CSV)
 	s.refused(err, app.CodeNotFound, "there is no batch 99")
 	_, err = s.app.Report(s.ctx, reader, b.ID, "pdf")
-	s.refused(err, app.CodeInvalid, "csv html")
+	s.refused(err, app.CodeInvalid, "csv or html")
 	r, err := s.app.Report(s.ctx, reader, b.ID, report.CSV)
 	must(s, r, err)
 	must(s, 0, s.cosmos.Close())
