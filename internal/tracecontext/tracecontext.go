@@ -37,6 +37,10 @@ func Extract(message map[string]any) trace.SpanContext {
 // still write both.
 const diagnosticID = "Diagnostic-Id"
 
+// maxState is how much of a tracestate is passed on, in bytes: what W3C asks for at
+// least. It comes from outside, and a message has room for its body and little else.
+const maxState = 512
+
 // Inject has a message carry the trace of ctx. It changes nothing where ctx has none.
 func Inject(ctx context.Context, message map[string]any) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
@@ -44,6 +48,9 @@ func Inject(ctx context.Context, message map[string]any) {
 	}
 	delete(message, "tracestate") // of another trace
 	propagation.TraceContext{}.Inject(ctx, properties(message))
+	if state, _ := message["tracestate"].(string); len(state) > maxState {
+		delete(message, "tracestate")
+	}
 	if _, old := message[diagnosticID]; old {
 		message[diagnosticID] = message["traceparent"]
 	}
