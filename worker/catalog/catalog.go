@@ -65,7 +65,10 @@ type Function struct {
 	Params      []Param  `json:"params"`
 	Result      []Field  `json:"result,omitempty"` // empty: the answer is true
 	Permissions []string `json:"permissions,omitempty"`
-	Run         RunFunc  `json:"-"`
+	// Repeated says what happens when a job is carried out again: after it was done, or
+	// after a part of it.
+	Repeated string  `json:"repeated,omitempty"`
+	Run      RunFunc `json:"-"`
 }
 
 // With returns the function with what runs when it is called.

@@ -28,17 +28,19 @@ var NewEntraUser = Function{
 		{"UserPrincipalName", "Sign-in name as the tenant has it."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
+	Repeated:    "The user that is there is accepted, if it has all the given properties. Where it was renamed since, the repeated job is refused and makes no second user; this is known by the mailNickname and by when the user was made.",
 }
 
 // SetEntraUserUPN changes a user's sign-in name.
 var SetEntraUserUPN = Function{
 	Name:        "Set-EntraUserUPN",
-	Description: "Changes a user's sign-in name. Nothing is done when the user has it already.",
+	Description: "Changes a user's sign-in name.",
 	Params: []Param{
 		userID,
 		{"NewUserPrincipalName", String, true, "The new sign-in name, in a verified domain of the tenant."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
+	Repeated:    "The name is written again, which changes nothing. It is not read first: a read may be older than what another job has just changed.",
 }
 
 // SetEntraUserEnabled lets a user sign in, or not.
@@ -49,7 +51,8 @@ var SetEntraUserEnabled = Function{
 		userID,
 		{"Enabled", Boolean, true, "Whether the user can sign in."},
 	},
-	Permissions: []string{"User.ReadWrite.All", "User.EnableDisableAccount.All"},
+	Permissions: []string{"User.EnableDisableAccount.All", "User.Read.All"},
+	Repeated:    "Written again, which changes nothing.",
 }
 
 // RemoveEntraUser deletes a user.
@@ -62,6 +65,7 @@ var RemoveEntraUser = Function{
 		{"Upn", String, false, "Sign-in name of the user, for rollbacks of a step that made the user and did not get to tell the id."},
 	},
 	Permissions: []string{"User.ReadWrite.All"},
+	Repeated:    "By object id, a user among the deleted ones is enough; a user who is nowhere is looked for until replication lag can no longer be the reason. By sign-in name, somebody who got the name after the job was sent is spared.",
 }
 
 // SendAdminAlert tells administrators something by mail.
@@ -76,6 +80,7 @@ var SendAdminAlert = Function{
 		{"To", StringList, false, "Addresses to send to. Those of the worker's setting ALERT_TO when not given."},
 	},
 	Permissions: []string{"Mail.Send"},
+	Repeated:    "While the worker remembers the job, no second mail is sent. A worker that was restarted in between, or that got no answer, sends it again: a copy, to be known by its x-matoolkit-job header and its last line. True says that Exchange Online accepted the mail, not that it arrived.",
 }
 
 // AddEntraGroupMember adds a user to a group.
@@ -87,6 +92,7 @@ var AddEntraGroupMember = Function{
 		userID,
 	},
 	Permissions: []string{"GroupMember.ReadWrite.All"},
+	Repeated:    "Graph says that the user is a member, and that is the answer.",
 }
 
 // RemoveEntraGroupMember takes a user out of a group.
@@ -97,7 +103,8 @@ var RemoveEntraGroupMember = Function{
 		{"GroupId", GUID, true, "Object id of the group."},
 		userID,
 	},
-	Permissions: []string{"GroupMember.ReadWrite.All"},
+	Permissions: []string{"GroupMember.ReadWrite.All", "User.Read.All"},
+	Repeated:    "Graph says that there is no such member. That is believed once user, group and the list of members have been read, and asked for again while one of them is not visible.",
 }
 
 // TestEntraAttributeMatch compares an attribute of a user.
@@ -114,6 +121,7 @@ var TestEntraAttributeMatch = Function{
 		{"data", "UserId, AttributeName, Match, and ActualValue as the tenant has it."},
 	},
 	Permissions: []string{"User.Read.All"},
+	Repeated:    "Reads only.",
 }
 
 // TestEntraGroupMembership tells whether a user is in a group.
@@ -129,7 +137,8 @@ var TestEntraGroupMembership = Function{
 		{"complete", "Whether it is as expected."},
 		{"data", "UserId, GroupId, IsMember."},
 	},
-	Permissions: []string{"GroupMember.Read.All"},
+	Permissions: []string{"GroupMember.Read.All", "User.Read.All"},
+	Repeated:    "Reads only. Graph may show a change some time later.",
 }
 
 // NewEntraB2BInvitation lets an internal user sign in with an account of another
@@ -144,6 +153,7 @@ var NewEntraB2BInvitation = Function{
 		{"InviteRedirectUrl", String, false, "Where the user gets to after accepting. https://myapplications.microsoft.com when not given."},
 	},
 	Permissions: []string{"User.Invite.All", "User.ReadWrite.All"},
+	Repeated:    "A user who is invited under the address already is left as is. Between the change of the mail and the invitation the job can be taken up again.",
 }
 
 // ConvertEntraB2BToInternal makes an external user an internal member.
@@ -156,5 +166,6 @@ var ConvertEntraB2BToInternal = Function{
 		{"Password", String, false, "First password, to be changed at the first sign-in. A strong random one, which is not kept anywhere, when a UserPrincipalName is given without one."},
 		{"Mail", String, false, "The new SMTP address."},
 	},
-	Permissions: []string{"User-ConvertToInternal.ReadWrite.All"},
+	Permissions: []string{"User-ConvertToInternal.ReadWrite.All", "User.Read.All"},
+	Repeated:    "A user who is internal already, with the name and the address asked for, is left as is. The password of the first time stays.",
 }

@@ -16,6 +16,7 @@ var SetExchangePrimaryEmail = Function{
 		{"PrimaryEmail", String, true, "The new primary SMTP address, in an accepted domain of the tenant."},
 	},
 	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing. No list of addresses is written, so none is lost to a read that is old; the change is read back, and the former primary address is added where it is missing.",
 }
 
 // AddExchangeSecondaryEmail adds an address to a recipient.
@@ -27,6 +28,7 @@ var AddExchangeSecondaryEmail = Function{
 		{"SecondaryEmail", String, true, "The SMTP address to add."},
 	},
 	Permissions: exchangePermissions,
+	Repeated:    "Nothing is done when a read shows the address. What is added is read back.",
 }
 
 // SetExchangeExternalAddress sets where a mail user's mail goes.
@@ -40,6 +42,7 @@ var SetExchangeExternalAddress = Function{
 		{"PrimaryEmail", String, false, "The address that has to be the primary one afterwards. The present one when not given."},
 	},
 	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing. Where an earlier run was cut off after Exchange had moved the primary address, the job is refused, or with PrimaryEmail sets it back.",
 }
 
 // SetExchangeMailUserGuids prepares a mail user for a mailbox move.
@@ -52,6 +55,7 @@ var SetExchangeMailUserGuids = Function{
 		{"ArchiveGuid", GUID, false, "ArchiveGuid of the source mailbox, when it has an archive."},
 	},
 	Permissions: exchangePermissions,
+	Repeated:    "Written again, which changes nothing, and read back.",
 }
 
 // SetEntraProxyAddresses sets the addresses of a user. They are an attribute of
@@ -65,6 +69,7 @@ var SetEntraProxyAddresses = Function{
 		{"ProxyAddresses", StringList, true, "The addresses. One is the primary one: that which begins with SMTP: in capitals, or else the one that is primary already. The others begin with smtp: or nothing."},
 	},
 	Permissions: exchangePermissions,
+	Repeated:    "First the primary address is written, then the others are added and removed by what reads show, and the whole is read back. A run that was cut off is completed.",
 }
 
 // TestExchangeAttributeMatch compares an attribute of a recipient.
@@ -82,6 +87,7 @@ var TestExchangeAttributeMatch = Function{
 		{"data", "Identity, AttributeName, Match, and ActualValue as the tenant has it."},
 	},
 	Permissions: exchangePermissions,
+	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
 }
 
 // TestExchangeGroupMembership tells whether a recipient is in a group.
@@ -98,4 +104,5 @@ var TestExchangeGroupMembership = Function{
 		{"data", "UserId, GroupIdentity, IsMember."},
 	},
 	Permissions: exchangePermissions,
+	Repeated:    "Reads only. Exchange Online may show a change some minutes later.",
 }
