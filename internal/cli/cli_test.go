@@ -91,6 +91,7 @@ func TestUsage(t *testing.T) {
 		{"runbook diff none.yaml b.yaml", 2, "none.yaml: no such file"},
 		{"runbook lint", 2, "the file is missing"},
 		{"runbook lint none.yaml", 2, "none.yaml: no such file"},
+		{"runbook lint .", 2, ".: read .: is a directory"},
 		{"batch audit", 2, "the id is missing"},
 		{"messages get", 2, "the message is missing"},
 		{"messages replay", 2, "the message is missing: matoolkit messages replay"},
@@ -296,7 +297,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, broken := range []string{"{", `[]`, `{"api-url":7}`, `{"apiUrl":"x"}`} {
 		check(t, os.WriteFile(path, []byte(broken), 0o600))
-		if _, err, status := p.run("config", "show"); status != 1 || !strings.Contains(err, "config.json") {
+		if _, err, status := p.run("config", "show"); status != cli.ExitUsage || !strings.Contains(err, "config.json") {
 			t.Errorf("%s: status %d: %s", broken, status, err)
 		}
 	}

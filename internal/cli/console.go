@@ -232,7 +232,11 @@ func (c *console) readFile(path string, limit int64) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name(path), err)
+		err = fmt.Errorf("%s: %w", name(path), err)
+		if path != "-" { // a folder, which can be opened
+			err = usage(err)
+		}
+		return nil, err
 	}
 	if int64(len(data)) > limit {
 		return nil, &exit{status: ExitRefused, text: fmt.Sprintf("%s is larger than %d bytes", name(path), limit)}

@@ -23,10 +23,12 @@ var minorColumns = []string{
 }
 
 // A sentence keeps so much, in characters, that it mostly says why, before columns give way
-// for it, and every other word so much that it can be told from others.
+// for it, and every other word so much that it can be told from others. Nothing is made
+// shorter than the least.
 const (
 	proseKept = 40
 	wordKept  = 24
+	leastKept = 12
 	gap       = 2 // between two columns
 )
 
@@ -43,13 +45,20 @@ func (s *sheet) fit(width int) bool {
 			left = append(left, name)
 		}
 	}
+	// On a terminal that is narrower still any column goes but the first, as a whole: one
+	// that is cut off at the edge is missed by nobody.
+	for s.width(leastKept, leastKept) > width && len(s.head) > 1 {
+		i := s.last()
+		left = append(left, s.head[i])
+		s.remove(i)
+	}
 	if len(left) > 0 {
 		s.c.notice("Left out for want of room: %s. A wider terminal shows more, and --output json everything.", strings.Join(left, ", "))
 	}
 	for _, step := range []struct {
 		prose bool
 		least int
-	}{{true, proseKept}, {true, 24}, {false, 20}, {true, 12}, {false, 12}} {
+	}{{true, proseKept}, {true, 24}, {false, 20}, {true, leastKept}, {false, leastKept}} {
 		s.shorten(width, step.prose, step.least)
 	}
 	return s.width(math.MaxInt, math.MaxInt) <= width
@@ -70,6 +79,16 @@ func (s *sheet) shorten(width int, ofProse bool, least int) {
 	}
 }
 
+// last is the column on the right that gives way next. How it went and why stay longest.
+func (s *sheet) last() int {
+	for i := len(s.head) - 1; i > 0; i-- {
+		if s.head[i] != "status" && !prose(s.head[i]) {
+			return i
+		}
+	}
+	return len(s.head) - 1
+}
+
 func prose(column string) bool { return slices.Contains(proseColumns, column) }
 
 // width is how wide the table is where sentences, and other words but those of the first
@@ -84,7 +103,7 @@ func (s *sheet) width(ofProse, ofWords int) int {
 		case prose(name):
 			most = ofProse
 		}
-		total += min(s.columnWidth(i), most)
+		total += min(s.columnWidth(i), max(most, text.StringWidthWithoutEscSequences(name)))
 	}
 	return total
 }

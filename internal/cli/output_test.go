@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -128,13 +129,23 @@ func TestFit(t *testing.T) {
 		{steps, "batch steps 1", []string{"STEP", "STATUS", "NOTE"}},
 		{twoBatches, "batch list", []string{"BATCH", "STATUS", "MEMBERS"}},
 	} {
-		for _, width := range []int{200, 100, 80, 60, 20} {
+		var columns []string // of those that are not empty
+		for _, width := range []int{200, 100, 80, 60, 40, 20} {
 			out, err, status := fake(t, 200, "application/json", tt.body).as(width, append(strings.Fields(tt.args), "--no-color")...)
 			fmt.Fprintf(&all, "$ %s # %d columns\n%s-- notices --\n%s\n", tt.args, width, out, err)
 			if status != 0 {
 				t.Fatal(err)
 			}
 			table, _, _ := strings.Cut(out, "\n\n")
+			head, _, _ := strings.Cut(table, "\n")
+			if columns == nil {
+				columns = regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(head), -1)
+			}
+			for _, column := range columns {
+				if !strings.Contains(head, column) && !strings.Contains(err, " "+strings.ToLower(column)) {
+					t.Errorf("%s at %d columns has %q and does not tell where %s is: %q", tt.args, width, head, column, err)
+				}
+			}
 			for line := range strings.Lines(table) {
 				if w := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")); w > width {
 					t.Errorf("%s has %d columns of %d: %s", tt.args, w, width, line)

@@ -65,6 +65,10 @@ func TestReportOfABatch(t *testing.T) {
 		t.Errorf("left are %v, %v", files, err)
 	}
 	do(2, "batch", "report", "1", "--format", "pdf")
+	if _, said := do(2, "batch", "report", "1", "--file", filepath.Join(p.dir, "out", "one.pdf")); !strings.Contains(said, "say with --format") {
+		t.Errorf("said %s", said)
+	}
+	do(0, "batch", "report", "1", "--file", filepath.Join(p.dir, "one.txt"), "--format", "csv")
 	do(2, "batch", "report", "one")
 	do(1, "batch", "report", "1", "--file", filepath.Join(p.dir, "nowhere", "one.csv"))
 }

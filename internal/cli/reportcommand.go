@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,7 +24,7 @@ file.
 As csv it is for a spreadsheet: one row a member, one column a step, and no cell is
 taken for a formula. As html it is one page for people without access to the system:
 the phases with their counts, and the members, those who failed first. Without
---format the name of the file decides, and otherwise it is csv.`,
+--format the name of the file decides: .csv or .html; standard output gets csv.`,
 		Example: `  matoolkit batch report 42 > batch-42.csv
   matoolkit batch report 42 --file batch-42.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -71,15 +70,22 @@ the phases with their counts, and the members, those who failed first. Without
 	return cmd
 }
 
-// reportFormat is the format that was asked for, by name or by that of the file.
+// reportFormat is the format that was asked for, by name or by that of the file. A name
+// that says neither is refused: what is in the file would not be what it is called.
 func reportFormat(format, path string) (report.Format, error) {
 	if format != "" && !slices.Contains(report.Formats, report.Format(format)) {
 		return "", usagef("--format is %q; it can be %s", format, oneOf(report.Formats))
 	}
-	if extension := strings.ToLower(filepath.Ext(path)); extension == ".html" || extension == ".htm" {
-		return report.Format(cmp.Or(format, string(report.HTML))), nil
+	if format != "" {
+		return report.Format(format), nil
 	}
-	return report.Format(cmp.Or(format, string(report.CSV))), nil
+	switch extension := strings.ToLower(filepath.Ext(path)); {
+	case extension == ".html" || extension == ".htm":
+		return report.HTML, nil
+	case extension == ".csv" || path == "":
+		return report.CSV, nil
+	}
+	return "", usagef("%s: its name ends neither in .csv nor in .html; say with --format what to write: %s", path, oneOf(report.Formats))
 }
 
 // saveWhole writes a file that is there when all of it has been written, and not

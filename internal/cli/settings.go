@@ -103,22 +103,22 @@ func (c *console) settings() (Settings, error) {
 }
 
 // readConfig reads the configuration file: a JSON object of settings. There need be
-// none.
+// none. One that cannot be read is wrong usage, as every other wrong setting is.
 func readConfig(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the configuration: %w", err)
+		return nil, usagef("the configuration: %w", err)
 	}
 	values := map[string]string{}
 	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, fmt.Errorf("the configuration file %s is not a JSON object of texts: %w", path, err)
+		return nil, usagef("the configuration file %s is not a JSON object of texts: %w", path, err)
 	}
 	for key := range values {
 		if !known(key) {
-			return nil, fmt.Errorf("the configuration file %s sets %q; there are %s", path, key, keys())
+			return nil, usagef("the configuration file %s sets %q; there are %s", path, key, keys())
 		}
 	}
 	return values, nil
