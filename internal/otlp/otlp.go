@@ -81,8 +81,8 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 	if strings.EqualFold(strings.TrimSpace(config.Getenv(envDisabled)), "true") {
 		return t, nil
 	}
-	traces, err := endpoint(config.Getenv, EnvTracesEndpoint, "/v1/traces", envTracesExporter, envTracesProtocol)
-	metrics, err2 := endpoint(config.Getenv, EnvMetricsEndpoint, "/v1/metrics", envMetricsExporter, envMetricsProtocol)
+	traces, err := t.spoken(endpoint(config.Getenv, EnvTracesEndpoint, "/v1/traces", envTracesExporter, envTracesProtocol))
+	metrics, err2 := t.spoken(endpoint(config.Getenv, EnvMetricsEndpoint, "/v1/metrics", envMetricsExporter, envMetricsProtocol))
 	headers, err3 := headers(config.Getenv(EnvHeaders))
 	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
@@ -121,6 +121,24 @@ func about(ctx context.Context, config Config) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 }
 
+// foreign is the name of a variable that asks for gRPC, which is for a collector that
+// the platform brings along: Container Apps gives such variables to every container
+// once it has an agent. That is no mistake of whoever runs this process, and no reason
+// not to run.
+type foreign string
+
+func (f foreign) Error() string { return string(f) + " is grpc, and only http/protobuf is spoken here" }
+
+// spoken leaves out a signal whose collector speaks gRPC, and logs that.
+func (p *Providers) spoken(endpoint string, err error) (string, error) {
+	var f foreign
+	if !errors.As(err, &f) {
+		return endpoint, err
+	}
+	p.log.Warn("telemetry is off: its collector speaks another protocol", "Reason", f.Error())
+	return "", nil
+}
+
 // endpoint is where one signal goes, empty where it goes nowhere.
 func endpoint(getenv func(string) string, own, path, exporter, protocol string) (string, error) {
 	switch v := strings.TrimSpace(getenv(exporter)); v {
@@ -148,6 +166,8 @@ func endpoint(getenv func(string) string, own, path, exporter, protocol string) 
 		case "":
 			continue
 		case "http/protobuf":
+		case "grpc":
+			return "", foreign(name)
 		default:
 			return "", fmt.Errorf("%s: %q is not spoken here, only http/protobuf", name, v)
 		}

@@ -149,7 +149,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		{otlp.EnvEndpoint, "collector:4318", "OTEL_EXPORTER_OTLP_ENDPOINT is not the URL"},
 		{otlp.EnvEndpoint, "http://user:s3cret@127.0.0.1:4318", "OTEL_EXPORTER_OTLP_ENDPOINT is not the URL"},
 		{otlp.EnvMetricsEndpoint, "ftp://127.0.0.1", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is not the URL"},
-		{"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", `OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not spoken here`},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "thrift", `OTEL_EXPORTER_OTLP_PROTOCOL: "thrift" is not spoken here`},
 		{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/json" is not spoken here`},
 		{"OTEL_TRACES_EXPORTER", "zipkin", `OTEL_TRACES_EXPORTER: "zipkin" is neither otlp nor none`},
 		{otlp.EnvHeaders, "s3cret", "OTEL_EXPORTER_OTLP_HEADERS is not a list"},
@@ -160,6 +160,35 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		_, err := begin(t, environment)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s=%s: %v", tc.name, tc.value, err)
+		}
+	}
+}
+
+// A platform that has a collector for gRPC tells every process of it. Who cannot
+// speak to it runs without.
+func TestCollectorOfThePlatformThatSpeaksGRPCIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	c := collect(t)
+	for name, want := range map[string]int{"OTEL_EXPORTER_OTLP_PROTOCOL": 0, "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": 1} {
+		var log bytes.Buffer
+		environment := map[string]string{otlp.EnvEndpoint: c.URL(), name: "grpc"}
+		p, err := otlp.Start(t.Context(), otlp.Config{
+			Service: "testee", Getenv: func(name string) string { return environment[name] }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, span := p.Tracer("t").Start(t.Context(), "s")
+		span.End()
+		counter, _ := p.Meter("m").Int64Counter("c")
+		counter.Add(t.Context(), 1)
+		before := len(c.Spans())
+		p.Close(t.Context())
+		if got := len(c.Spans()) - before; got != want || len(c.Metrics()) != 0 {
+			t.Errorf("%s: %d spans and %d figures", name, got, len(c.Metrics()))
+		}
+		if !strings.Contains(log.String(), name+" is grpc") {
+			t.Errorf("%s: nobody is told: %s", name, log.String())
 		}
 	}
 }
