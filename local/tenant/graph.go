@@ -61,7 +61,7 @@ func (s *Server) routeGraph(c *call) *reply {
 		c.op, c.arg = r.method+" /"+r.pattern, arg
 		serve := r.serve
 		c.serve = func(c *call) *reply { return serve(s, c) }
-		return nil
+		return s.permitted(c)
 	}
 	if anyMethod {
 		return graphError(http.StatusMethodNotAllowed, "Request_BadRequest", "Specified HTTP method is not allowed for the request target.")

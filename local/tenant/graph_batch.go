@@ -88,7 +88,7 @@ func (s *Server) batchStep(c *call, step batchStep, failed map[string]bool) *rep
 	}
 	sub := &call{
 		method: strings.ToUpper(step.Method), path: strings.Split(strings.Trim(target.Path, "/"), "/"), query: target.Query(),
-		header: header, body: content, beta: c.beta, base: c.base, service: "graph",
+		header: header, body: content, beta: c.beta, base: c.base, service: "graph", token: c.token,
 	}
 	if refusal := s.routeGraph(sub); refusal != nil {
 		return refusal

@@ -49,6 +49,9 @@ type Config struct {
 	// VerifyToken judges a bearer token for one of the two audiences; nil
 	// accepts any token that is not empty.
 	VerifyToken func(token, audience string) error
+	// Roles are the application permissions in a token for Graph, to be compared with
+	// what an operation asks for; nil lets every token do everything.
+	Roles func(token string) []string
 
 	// ProvisionMailUsers makes a mail user of every user that has mail or
 	// otherMails, ProvisionDelay after the write, unless ProvisionExcept holds
@@ -172,6 +175,7 @@ type call struct {
 	body     []byte
 	beta     bool
 	base     string // scheme and host, for links
+	token    string // bearer token
 	arg      map[string]string
 	service  string // "graph" or "exchange"
 	op       string // name for counters and fault rules
@@ -199,7 +203,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &call{
-		method: r.Method, query: r.URL.Query(), header: r.Header, body: body, base: "http://" + r.Host,
+		method: r.Method, query: r.URL.Query(), header: r.Header, body: body, base: "http://" + r.Host, token: bearer(r),
 		beta: segments[0] == "beta",
 	}
 	var refusal *reply

@@ -96,6 +96,7 @@ type world struct {
 	calls  *calls.Transport
 	began  time.Time
 	alert  graph.Alert
+	roles  []string // of the application: those that the function says it needs
 	signin *signin.Credential
 
 	mu      sync.Mutex
@@ -115,7 +116,9 @@ func start(t *testing.T, r row, change func(*tenant.Config)) *world {
 	if r.seed != nil {
 		r.seed(&seed)
 	}
-	config := tenant.Config{TenantID: entra.DefaultTenantID, Seed: &seed, Now: w.clock.Now, VerifyToken: w.verify}
+	config := tenant.Config{
+		TenantID: entra.DefaultTenantID, Seed: &seed, Now: w.clock.Now, VerifyToken: w.verify, Roles: func(string) []string { return w.roles },
+	}
 	if change != nil {
 		change(&config)
 	}
@@ -216,6 +219,7 @@ func (w *world) call(ctx context.Context, function string, params map[string]any
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.roles = permissionsOf(function)
 	ctx = catalog.WithJob(ctx, catalog.Job{ID: "batch-1-step-7-attempt-1", Redelivered: again, Enqueued: w.began})
 	answer, err := w.worker().Call(ctx, function, raw)
 	if err != nil {
@@ -226,6 +230,16 @@ func (w *world) call(ctx context.Context, function string, params map[string]any
 		w.t.Fatal(err)
 	}
 	return settled(string(out)), nil
+}
+
+// permissionsOf are those that the catalogue says a function needs, and no others.
+func permissionsOf(function string) []string {
+	for _, f := range catalog.Standard() {
+		if f.Name == function {
+			return f.Permissions
+		}
+	}
+	return nil
 }
 
 var (

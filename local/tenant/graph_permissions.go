@@ -1,0 +1,74 @@
+package tenant
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// permission is what an operation of Graph asks of an application: one of several
+// sets of roles, all of a set. A role to write is one to read as well. From the tables
+// of Graph's reference, without the Directory roles, which stand for almost all.
+type permission [][]string
+
+var permissions = map[string]permission{
+	"POST /users":                        {{"User.ReadWrite.All"}},
+	"GET /users":                         {{"User.Read.All"}},
+	"GET /users/{user}":                  {{"User.Read.All"}},
+	"PATCH /users/{user}":                {{"User.ReadWrite.All"}},
+	"DELETE /users/{user}":               {{"User.ReadWrite.All"}},
+	"GET /directory/deletedItems/{item}": {{"User.Read.All"}},
+	"POST /users/{user}/sendMail":        {{"Mail.Send"}},
+	"POST /users/{user}/checkMemberGroups": {
+		{"User.Read.All", "GroupMember.Read.All"}, {"User.Read.All", "Group.Read.All"},
+	},
+	"POST /users/{user}/convertExternalToInternalMemberUser": {{"User-ConvertToInternal.ReadWrite.All"}, {"User.ReadWrite.All"}},
+	"POST /groups":                                 {{"Group.ReadWrite.All"}},
+	"GET /groups":                                  {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"GET /groups/{group}":                          {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"DELETE /groups/{group}":                       {{"Group.ReadWrite.All"}},
+	"GET /groups/{group}/members":                  {{"GroupMember.Read.All"}, {"Group.Read.All"}},
+	"POST /groups/{group}/members/$ref":            {{"GroupMember.ReadWrite.All"}, {"Group.ReadWrite.All"}},
+	"DELETE /groups/{group}/members/{member}/$ref": {{"GroupMember.ReadWrite.All"}, {"Group.ReadWrite.All"}},
+	"DELETE /groups/{group}/members/{member}":      {{"User.ReadWrite.All"}},
+	"POST /invitations":                            {{"User.Invite.All"}, {"User.ReadWrite.All"}},
+	"POST /$batch":                                 {{}}, // each step asks for its own
+}
+
+// permitted refuses an application that lacks the roles for a routed call. Without
+// Config.Roles nobody does.
+func (s *Server) permitted(c *call) *reply {
+	if s.cfg.Roles == nil {
+		return nil
+	}
+	sets := permissions[c.op]
+	if c.op == "PATCH /users/{user}" && onlyEnables(c) {
+		sets = append(slices.Clone(sets), []string{"User.EnableDisableAccount.All", "User.Read.All"})
+	}
+	roles := s.cfg.Roles(c.token)
+	for _, set := range sets {
+		if !slices.ContainsFunc(set, func(role string) bool { return !holds(roles, role) }) {
+			return nil
+		}
+	}
+	return graphError(http.StatusForbidden, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.")
+}
+
+func holds(roles []string, role string) bool {
+	return slices.Contains(roles, role) ||
+		strings.HasSuffix(role, ".Read.All") && slices.Contains(roles, strings.TrimSuffix(role, ".Read.All")+".ReadWrite.All")
+}
+
+// onlyEnables tells whether a change is of accountEnabled alone.
+func onlyEnables(c *call) bool {
+	body, refusal := c.object()
+	if refusal != nil {
+		return false
+	}
+	for name := range body {
+		if name != "accountEnabled" && !strings.HasPrefix(name, "@odata.") {
+			return false
+		}
+	}
+	return true
+}
