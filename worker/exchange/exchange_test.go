@@ -313,10 +313,54 @@ func TestChangeThatNeverShowsIsAFailure(t *testing.T) {
 	c := answers(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"value":[{"RecipientType":"MailUser","PrimarySmtpAddress":"old@contoso.example","EmailAddresses":["SMTP:old@contoso.example"]}]}`)
 	})
-	_, err := call(t, c, "Set-ExchangePrimaryEmail", map[string]any{"Identity": "ada", "PrimaryEmail": "new@contoso.example"})
-	var f *catalog.Failure
-	if !errors.As(err, &f) || f.Type != catalog.FailureConflict || f.Attempts != 5 || !strings.Contains(f.Message, "not visible yet") {
-		t.Fatalf("got %+v", err)
+	for function, params := range map[string]map[string]any{
+		"Set-ExchangePrimaryEmail":    {"PrimaryEmail": "new@contoso.example"},
+		"Add-ExchangeSecondaryEmail":  {"SecondaryEmail": "new@contoso.example"},
+		"Set-ExchangeExternalAddress": {"ExternalEmail": "new@old.example"},
+		"Set-ExchangeMailUserGuids":   {"ExchangeGuid": exchangeGUID},
+	} {
+		params["Identity"] = "ada"
+		_, err := call(t, c, function, params)
+		var f *catalog.Failure
+		if !errors.As(err, &f) || f.Type != catalog.FailureConflict || f.Attempts != 5 || !strings.Contains(f.Message, "not visible yet") {
+			t.Errorf("%s: got %+v", function, err)
+		}
+	}
+}
+
+// Nothing published says that the former primary address stays when another one takes
+// its place.
+func TestTheFormerPrimaryAddressIsPutBackWhereItIsLost(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	addresses := []string{"SMTP:old@contoso.example", "X500:/o=old/cn=ada"}
+	c := answers(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var body struct {
+			CmdletInput struct {
+				Parameters struct {
+					WindowsEmailAddress string
+					EmailAddresses      struct{ Add []string }
+				}
+			}
+		}
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		if primary := body.CmdletInput.Parameters.WindowsEmailAddress; primary != "" {
+			addresses[0] = "SMTP:" + primary
+		}
+		addresses = append(addresses, body.CmdletInput.Parameters.EmailAddresses.Add...)
+		_ = json.NewEncoder(w).Encode(map[string]any{"value": []any{map[string]any{
+			"RecipientType": "MailUser", "PrimarySmtpAddress": strings.TrimPrefix(addresses[0], "SMTP:"), "EmailAddresses": addresses,
+		}}})
+	})
+	if _, err := call(t, c, "Set-ExchangePrimaryEmail", map[string]any{"Identity": "ada", "PrimaryEmail": "new@contoso.example"}); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if want := []string{"SMTP:new@contoso.example", "X500:/o=old/cn=ada", "smtp:old@contoso.example"}; !slices.Equal(addresses, want) {
+		t.Errorf("got %v, want %v", addresses, want)
 	}
 }
 
