@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -202,6 +203,24 @@ func TestKilledBetweenTwoRequests(t *testing.T) {
 				answer, err := w.deliver(t.Context(), r, true)
 				w.expect(o, note, answer, err)
 			}
+		}
+	})
+}
+
+// A lock was lost and two workers carry out the same job.
+func TestTwoWorkersAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, r row, o outcome) {
+		w := start(t, r, nil)
+		w.roles = permissionsOf(r.function)
+		workers := []*catalog.Catalog{w.worker(), w.worker(), w.worker()}
+		answers, failures := make([]string, len(workers)), make([]error, len(workers))
+		var group sync.WaitGroup
+		for i, worker := range workers {
+			group.Go(func() { answers[i], failures[i] = w.callOn(t.Context(), worker, r.function, r.params, i > 0) })
+		}
+		group.Wait()
+		for i := range workers {
+			w.expect(o, fmt.Sprintf("worker %d", i), answers[i], failures[i])
 		}
 	})
 }

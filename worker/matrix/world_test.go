@@ -117,7 +117,7 @@ func start(t *testing.T, r row, change func(*tenant.Config)) *world {
 		r.seed(&seed)
 	}
 	config := tenant.Config{
-		TenantID: entra.DefaultTenantID, Seed: &seed, Now: w.clock.Now, VerifyToken: w.verify, Roles: func(string) []string { return w.roles },
+		TenantID: entra.DefaultTenantID, Seed: &seed, Now: w.clock.Now, VerifyToken: w.verify, Roles: w.hasRoles,
 	}
 	if change != nil {
 		change(&config)
@@ -152,6 +152,12 @@ func (w *world) verify(token, audience string) error {
 		return errors.New("the token has expired")
 	}
 	return directory.VerifyToken(token, audience)
+}
+
+func (w *world) hasRoles(string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.roles
 }
 
 // RoundTrip counts requests and lets the hook at them.
@@ -212,24 +218,29 @@ func (w *world) deliver(ctx context.Context, r row, again bool) (string, error) 
 	return w.call(ctx, r.function, r.params, again)
 }
 
-// call answers JSON with what is made by chance replaced.
+// call runs a function on a worker that was just started, with the permissions that it
+// is said to need.
 func (w *world) call(ctx context.Context, function string, params map[string]any, again bool) (string, error) {
 	w.t.Helper()
+	w.mu.Lock()
+	w.roles = permissionsOf(function)
+	w.mu.Unlock()
+	return w.callOn(ctx, w.worker(), function, params, again)
+}
+
+// callOn answers JSON with what is made by chance replaced.
+func (w *world) callOn(ctx context.Context, c *catalog.Catalog, function string, params map[string]any, again bool) (string, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
-		w.t.Fatal(err)
+		return "", err
 	}
-	w.roles = permissionsOf(function)
 	ctx = catalog.WithJob(ctx, catalog.Job{ID: "batch-1-step-7-attempt-1", Redelivered: again, Enqueued: w.began})
-	answer, err := w.worker().Call(ctx, function, raw)
+	answer, err := c.Call(ctx, function, raw)
 	if err != nil {
 		return "", err
 	}
 	out, err := json.Marshal(answer)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return settled(string(out)), nil
+	return settled(string(out)), err
 }
 
 // permissionsOf are those that the catalogue says a function needs, and no others.
