@@ -54,6 +54,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		envAuthorityHost: "https://login.microsoftonline.us", envGraphURL: "https://graph.microsoft.us/",
 		envExchangeURL: "http://127.0.0.1:7073", "EXTRA_CA_FILE": "ca.pem",
 		envParallelism: "64", envIdle: "0", envGrace: "5", envJobTimeout: "60", envLag: "0", envLogLevel: "debug", envNoOp: "1", envCustomDir: "/functions",
+		envAlertFrom: "alerts@contoso.example", envAlertTo: "ada@contoso.example, bob@contoso.example,",
 		envWrites: "1000", envShare: "50",
 	}))
 	if err != nil {
@@ -68,6 +69,7 @@ func TestConfigReadsEverything(t *testing.T) {
 		Exchange:       service{"http://127.0.0.1:7073", "https://outlook.office365.com/.default"},
 		Limits:         limits{throttle.Rate{Calls: 500, Per: 150 * time.Second}, throttle.Rate{Calls: 75, Per: 5 * time.Second}, 1},
 		MaxParallelism: 64, ShutdownGrace: 5 * time.Second, JobTimeout: time.Minute, LogLevel: slog.LevelDebug, NoOp: true, CustomDir: "/functions",
+		AlertFrom: "alerts@contoso.example", AlertTo: []string{"ada@contoso.example", "bob@contoso.example"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got  %+v\nwant %+v", got, want)
@@ -128,6 +130,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		{"no URL", map[string]string{envExchangeURL: "graph.example"}, "is not the URL of a server"},
 		{"authority without TLS", map[string]string{envAuthorityHost: "http://127.0.0.1:7072"}, "must be https"},
 		{"no number", map[string]string{envParallelism: "many"}, `MAX_PARALLELISM: "many" is not a whole number from 1 to 1000`},
+		{"no address", map[string]string{envAlertTo: "ada@contoso.example; bob@contoso.example"}, "ALERT_TO"},
 		{"no parallelism", map[string]string{envParallelism: "0"}, "MAX_PARALLELISM"},
 		{"negative seconds", map[string]string{envIdle: "-1"}, "IDLE_TIMEOUT_SECONDS"},
 		{"no time for jobs", map[string]string{envJobTimeout: "0"}, "a job needs a time limit"},
