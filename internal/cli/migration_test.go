@@ -173,6 +173,12 @@ func TestSignInIsBoundToItsSettings(t *testing.T) {
 	if status != 0 || standing["signedIn"] != true || standing["username"] != entra.DefaultAdminUPN || standing["store"] != "file" {
 		t.Errorf("status %d: %s%s", status, out, err)
 	}
+	for _, command := range []string{"runbook list", "auth login"} {
+		args := append(strings.Fields(command), "--api-scope", "api://other/.default")
+		if out, err, status := p.run(args...); status != cli.ExitNotSignedIn || !strings.Contains(err, "api-scope api://other/.default: AADSTS500011") || !strings.Contains(err, "Check api-scope") {
+			t.Errorf("%s with another scope: status %d: %s%s", command, status, out, err)
+		}
+	}
 	out, err, status = p.run("auth", "status", "-o", "json", "--client-id", entra.DefaultWorkerClientID)
 	if status != 3 || !strings.Contains(out, `"signedIn": false`) || !strings.Contains(out, "another tenant or app registration") {
 		t.Errorf("status %d: %s%s", status, out, err)

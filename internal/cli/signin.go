@@ -54,11 +54,15 @@ var errSignIn = errors.New("a person has to sign in")
 type signIn struct {
 	account
 	credential
+	target target
 }
 
 func (s *signIn) token(ctx context.Context) (string, time.Time, error) {
 	token, until, err := s.credential.token(ctx)
 	if errors.Is(err, errSignIn) {
+		if err := s.target.heard.scope(s.target.scope); err != nil {
+			return "", time.Time{}, err
+		}
 		return "", time.Time{}, &exit{status: ExitNotSignedIn, text: "the sign-in of " + s.Username + " is no longer good", hint: signInHint}
 	}
 	if err != nil {
@@ -83,14 +87,16 @@ func firstLine(err error) string {
 type target struct {
 	authority, tenant, client, scope string
 	web                              *http.Client
+	heard                            *refusals // of web
 	home                             string
 }
 
 func (c *console) target(all Settings, web *http.Client) (target, error) {
 	home, err := c.home()
+	web, heard := hearing(web)
 	t := target{
 		authority: strings.TrimRight(all.Get("authority"), "/"), tenant: all.Get("tenant-id"),
-		client: all.Get("client-id"), scope: all.Get("api-scope"), web: web, home: home,
+		client: all.Get("client-id"), scope: all.Get("api-scope"), web: web, heard: heard, home: home,
 	}
 	for _, need := range []struct{ value, key string }{{t.tenant, "tenant-id"}, {t.client, "client-id"}} {
 		if need.value == "" {
@@ -126,7 +132,7 @@ func (c *console) openSignIn(all Settings, web *http.Client) (*signIn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &signIn{account: a, credential: cred}, nil
+	return &signIn{account: a, credential: cred, target: t}, nil
 }
 
 // signInAnew asks the person and keeps what comes of it.
@@ -156,6 +162,9 @@ func (c *console) signInAnew(ctx context.Context, all Settings) (*signIn, error)
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
+		if err := t.heard.scope(t.scope); err != nil {
+			return nil, err
+		}
 		return nil, &exit{status: ExitNotSignedIn, text: "the sign-in failed: " + firstLine(err)}
 	}
 	a.Store, a.Authority, a.TenantID, a.ClientID = store, t.authority, t.tenant, t.client
@@ -166,7 +175,7 @@ func (c *console) signInAnew(ctx context.Context, all Settings) (*signIn, error)
 	if err != nil {
 		return nil, fmt.Errorf("the sign-in was good but cannot be kept: %w", err)
 	}
-	return &signIn{account: a, credential: cred}, nil
+	return &signIn{account: a, credential: cred, target: t}, nil
 }
 
 func (t target) credential(store string, a account) (credential, error) {

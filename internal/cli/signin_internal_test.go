@@ -28,9 +28,10 @@ func provider(t *testing.T) *entra.Server {
 }
 
 func targetOf(s *entra.Server, home string) target {
+	web, heard := hearing(s.HTTPClient())
 	return target{
 		authority: s.URL(), tenant: entra.DefaultTenantID, client: entra.DefaultCLIClientID, scope: entra.DefaultAdminAPIScope,
-		web: s.HTTPClient(), home: home,
+		web: web, heard: heard, home: home,
 	}
 }
 
@@ -67,6 +68,41 @@ func TestCredentials(t *testing.T) {
 				if err := s.VerifyToken(token, entra.DefaultAdminAPIClientID); err != nil {
 					t.Error(err)
 				}
+			}
+		})
+	}
+}
+
+// A scope of an API that there is not is told as what it is: no sign-in helps there.
+func TestWrongScope(t *testing.T) {
+	t.Parallel()
+	const scope = "api://other/.default"
+	for name, open := range map[string]func(target, account) (credential, error){
+		storeSystem: func(to target, a account) (credential, error) { return newSystemCredential(to, a, azidentity.Cache{}) },
+		storeFile:   func(to target, a account) (credential, error) { return newFileCredential(to, a) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := targetOf(provider(t), t.TempDir())
+			c, err := open(to, account{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := c.login(t.Context(), func(string) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			to.scope = scope
+			if system, ok := c.(*systemCredential); ok {
+				system.target = to // its tokens are kept by it alone
+			} else if c, err = open(to, a); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = (&signIn{account: a, credential: c, target: to}).token(t.Context())
+			var e *exit
+			if !errors.As(err, &e) || e.status != ExitNotSignedIn || !strings.Contains(e.text, scope) ||
+				!strings.Contains(e.text, "AADSTS500011") || !strings.HasPrefix(e.hint, "Check api-scope") {
+				t.Errorf("told %v", err)
 			}
 		})
 	}

@@ -183,6 +183,10 @@ var remedies = map[string]string{
 	"AADSTS90002":  "Check tenant-id: there is no such tenant",
 	"AADSTS700016": "Check client-id and tenant-id: the tenant has no such app registration",
 	"AADSTS500011": "Check api-scope: it has to be api://<client ID of the admin API>/.default",
+	"AADSTS65001":  "Check api-scope. Where it is right, somebody has to consent to it for the app registration of client-id: matoolkit auth login",
+	"AADSTS650053": "Check api-scope: the API has no such permission",
+	"AADSTS650057": "Check api-scope, or give the app registration of client-id the permission to the admin API",
+	"AADSTS70011":  "Check api-scope: it has to be api://<client ID of the admin API>/.default",
 	"AADSTS700027": "Register the certificate with the app registration of client-id",
 	"AADSTS501051": "Assign an app role of the admin API to this identity",
 }
