@@ -182,7 +182,7 @@ func TestMemberRemovedWhileHeldByAPause(t *testing.T) {
 		s.wantSteps(b.ID, 1, "new succeeded, join cancelled, forward pending, close pending")
 		s.resume(b.ID)
 		s.wantCalls(1, "New Forward Close")
-		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed dispatched 1/0/0")
+		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed completed 1/0/0")
 	})
 }
 

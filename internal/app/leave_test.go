@@ -58,7 +58,7 @@ func TestMemberRemovedInAStepItsLateResultIsRecordedAndNothingFollows(t *testing
 		s.advance(b.ID)
 		s.remove(b.ID, 2)
 		s.wantSteps(b.ID, 2, "new cancelled, join cancelled, forward succeeded, close succeeded")
-		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed dispatched 1/0/0")
+		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed completed 1/0/0")
 		s.answers(2, "New", "true", nil)
 		s.wantCalls(2, "New Forward Close")
 		if v := s.step(b.ID, 2, "new"); len(v.Late) != 1 || v.Late[0].At == nil {

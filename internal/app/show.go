@@ -38,6 +38,11 @@ func phaseView(p engine.Phase) PhaseView {
 		Approval: p.Approval, Approved: markView(p.Approved), RequireSuccess: p.RequireSuccess,
 		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
 	}
+	if p.Kind == engine.KindRemoval && p.Open == 0 && !p.Status.Terminal() {
+		// It ends with the batch only, for the next member may leave any time. Until then
+		// nobody is in it.
+		view.Status = string(engine.PhaseCompleted)
+	}
 	if p.OnComplete {
 		view.OnComplete = "pending"
 		if p.Merge != "" {

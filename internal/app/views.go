@@ -91,7 +91,9 @@ type MemberView struct {
 }
 
 // PhaseView is a phase execution with how its members stand. The init sequence
-// is shown as a phase named "init" with Kind "init" and counts of its steps.
+// is shown as a phase named "init" with Kind "init" and counts of its steps. The steps for
+// members who are removed are completed while nobody is in them, and dispatched again
+// with the next member who is removed.
 type PhaseView struct {
 	ID             int        `json:"id"`
 	Name           string     `json:"phaseName"`
