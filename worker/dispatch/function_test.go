@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
@@ -18,5 +19,27 @@ func TestFunctionsAreToldTheirJob(t *testing.T) {
 	b.send(t, job(7))
 	if got := b.result(t); string(got.Result) != `{"BatchID":42,"ID":"batch-42-step-7-attempt-1","Log":true,"Step":7}` {
 		t.Fatalf("got %s %+v", got.Result, got.Error)
+	}
+}
+
+// A job that another worker gave back is known as one that may have been begun.
+func TestFunctionsAreToldThatTheirJobComesAgain(t *testing.T) {
+	t.Parallel()
+	first := until(nil)
+	b := start(t, first, options{config: dispatch.Config{ShutdownGrace: 50 * time.Millisecond}})
+	b.send(t, job(1))
+	awaitStart(t, first)
+	b.stop()
+	await(t, "the worker stops", b.stopped)
+
+	told := make(chan catalog.Job, 1)
+	second := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
+		told <- catalog.JobOf(ctx)
+		return true, nil
+	}}
+	work(t, connect(t, b.server.ConnectionString()), second, dispatch.Config{})
+	b.result(t)
+	if got := <-told; !got.Redelivered || got.Enqueued.IsZero() || time.Since(got.Enqueued) > time.Hour {
+		t.Errorf("got %+v", got)
 	}
 }
