@@ -31,6 +31,13 @@
 // Licences and mailboxes are not simulated by provisioning; mailboxes and
 // distribution groups come from a Seed.
 //
+// # Mail and permissions
+//
+// A user with a mailbox can send mail; it goes nowhere and is listed in State.Mails,
+// a message that is sent twice twice. With Config.Roles an operation of Graph asks for
+// the application permissions that the reference names for it. Exchange knows only
+// whether an application may do all or nothing.
+//
 // # What was compared with real services
 //
 // No live tenant was used. Status codes, error codes and texts follow the
