@@ -142,7 +142,7 @@ func rows() []row {
 				{"somebody named twice", map[string]any{"Upn": "bob@contoso.example"}, catalog.FailureParameters, "one of UserId and Upn"},
 			},
 		},
-		{name: "Remove-EntraUser-by-name", function: "Remove-EntraUser", params: map[string]any{"Upn": "bob@contoso.example"}},
+		{name: "Remove-EntraUser-by-name", function: "Remove-EntraUser", params: map[string]any{"upn": "bob@contoso.example"}},
 		{
 			name: "Send-AdminAlert", function: "Send-AdminAlert",
 			params: map[string]any{"Subject": "Rollback triggered", "Body": "Ada's move was undone.", "To": []string{"a@contoso.example", "b@contoso.example"}},
