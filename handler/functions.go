@@ -5,13 +5,17 @@ import (
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
-// functions are those that every worker has, for runbooks to be checked against.
+// functions are those that every worker of this repository has, for runbooks of workers
+// that have not announced theirs to be checked against.
 func functions() []app.Function {
 	var known []app.Function
 	for _, f := range catalog.Standard() {
 		function := app.Function{Name: f.Name}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, app.Parameter{Name: p.Name, Required: p.Required})
+			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required})
+		}
+		for _, r := range f.Result {
+			function.Result = append(function.Result, app.Field{Name: r.Name})
 		}
 		known = append(known, function)
 	}

@@ -17,10 +17,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/worker/announce"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
@@ -160,8 +163,32 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	// 8. Jobs.
 	log.Info("taking jobs", "WorkerId", c.WorkerID, "MaxParallelism", c.MaxParallelism,
 		"Functions", len(functions.Functions()), "Graph", c.Graph.URL, "Exchange", c.Exchange.URL)
+	announced := tell(ctx, client, announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), Functions: functions.Functions()}, log)
 	loop.Run(ctx)
+	announced()
 	return nil
+}
+
+// tell announces the functions while jobs are done. What it returns ends that.
+func tell(ctx context.Context, client *azservicebus.Client, who announce.Worker, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		sender, err := client.NewSender(message.TopicWorkerResults, nil)
+		if err != nil {
+			log.Error("the functions are not announced", "Error", err)
+			return
+		}
+		who.Send(ctx, sender, log)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = sender.Close(closing) // the connection goes with the client
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // watched is a pace of calls to an API whose failures are recorded.

@@ -144,6 +144,11 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 		t.Errorf("a tenant that throttles without end: got %+v, want 6 attempts and to be tried again after 1 second", e)
 	}
 
+	var told message.Catalog
+	if err := json.Unmarshal(o.receive(t, ctx, message.TypeWorkerCatalog), &told); err != nil || told.WorkerID != "worker-01" || len(told.Functions) != len(catalog.Standard()) {
+		t.Errorf("it announces %+v, %v", told, err)
+	}
+
 	stop()
 	select {
 	case err := <-stopped:
@@ -176,6 +181,7 @@ type orchestrator struct {
 	jobs    *azservicebus.Sender
 	results *azservicebus.Receiver
 	steps   int64
+	catalog []byte // that came, perhaps between results
 }
 
 func newOrchestrator(t *testing.T, ctx context.Context, connection string) *orchestrator {
@@ -220,18 +226,34 @@ func (o *orchestrator) do(t *testing.T, ctx context.Context, function string, pa
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := o.results.ReceiveMessages(ctx, 1, nil)
-	if err != nil || len(got) != 1 {
-		t.Fatalf("%s was not answered: %v", function, err)
-	}
 	var result message.Result
-	if err := json.Unmarshal(got[0].Body, &result); err != nil {
+	if err := json.Unmarshal(o.receive(t, ctx, message.TypeWorkerResult), &result); err != nil {
 		t.Fatal(err)
 	}
 	if result.JobID != job.JobID {
 		t.Fatalf("%s was answered with the result of %s", job.JobID, result.JobID)
 	}
 	return result
+}
+
+// receive gives the body of the next message of a type. A catalogue that comes before a
+// result is kept.
+func (o *orchestrator) receive(t *testing.T, ctx context.Context, kind string) []byte {
+	t.Helper()
+	for kind != message.TypeWorkerCatalog || o.catalog == nil {
+		got, err := o.results.ReceiveMessages(ctx, 1, nil)
+		if err != nil || len(got) != 1 {
+			t.Fatalf("there came no %s: %v", kind, err)
+		}
+		if got[0].ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerCatalog {
+			o.catalog = got[0].Body
+		} else if kind == message.TypeWorkerResult {
+			return got[0].Body
+		} else {
+			t.Fatalf("a result came that nobody asked for: %s", got[0].Body)
+		}
+	}
+	return o.catalog
 }
 
 func TestRunRefusesWhatCannotBecomeRight(t *testing.T) {

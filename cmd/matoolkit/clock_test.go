@@ -74,7 +74,8 @@ func startHost(t *testing.T, c *clock.Clock) string {
 func execute(ctx context.Context, args ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
 	root := cli.NewRoot(cli.Environment{Stdout: &o, Stderr: &e})
-	root.AddCommand(localCommand(), workerCommand(func(string) string { return "" }))
+	root.AddCommand(localCommand())
+	addVerify(root, func(string) string { return "" })
 	root.SetArgs(args)
 	status = cli.Execute(ctx, root)
 	return status, o.String(), e.String()

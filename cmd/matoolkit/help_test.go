@@ -40,9 +40,13 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	root := cli.NewRoot(cli.Environment{})
-	own := []*cobra.Command{localCommand(), workerCommand(func(string) string { return "" })}
-	root.AddCommand(own...)
-	for _, cmd := range own {
+	root.AddCommand(localCommand())
+	addVerify(root, func(string) string { return "" })
+	for _, path := range [][]string{{"local"}, {"worker", "verify"}} {
+		cmd, _, err := root.Find(path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		walk(cmd)
 	}
 }

@@ -17,7 +17,8 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root := cli.NewRoot(cli.OSEnvironment())
-	root.AddCommand(localCommand(), workerCommand(os.Getenv))
+	root.AddCommand(localCommand())
 	addSimulate(root)
+	addVerify(root, os.Getenv)
 	return cli.Execute(ctx, root)
 }

@@ -23,9 +23,13 @@ const (
 	envBusNamespace = "ServiceBusConnection__fullyQualifiedNamespace"
 )
 
-// workerCommand is for those who write workers.
-func workerCommand(getenv func(string) string) *cobra.Command {
-	return cli.Group("worker", "Verify workers", verifyCommand(getenv))
+// addVerify adds the command for those who write workers to those about workers.
+func addVerify(root *cobra.Command, getenv func(string) string) {
+	group, _, err := root.Find([]string{"worker"})
+	if err != nil {
+		panic(err) // the root has it
+	}
+	group.AddCommand(verifyCommand(getenv))
 }
 
 type verifyFlags struct {

@@ -34,7 +34,7 @@ func TestWrongUsageOfVerifyIsToldAsSuch(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
-		root.AddCommand(workerCommand(func(name string) string { return tc.environment[name] }))
+		addVerify(root, func(name string) string { return tc.environment[name] })
 		root.SetArgs(strings.Fields(tc.args))
 		status := cli.Execute(t.Context(), root)
 		if status != cli.ExitUsage || !strings.Contains(errs.String(), tc.want) || strings.Contains(errs.String(), "busk3y") {
@@ -52,7 +52,7 @@ func TestVerifyPrintsWhatItFinds(t *testing.T) {
 	defer broker.Close()
 	var out, errs bytes.Buffer
 	root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
-	root.AddCommand(workerCommand(func(name string) string { return map[string]string{envBus: broker.ConnectionString()}[name] }))
+	addVerify(root, func(name string) string { return map[string]string{envBus: broker.ConnectionString()}[name] })
 	root.SetArgs(strings.Fields("worker verify worker-01 --results-subscription orchestrator --timeout 200ms -o json"))
 	status := cli.Execute(t.Context(), root)
 	var findings []verify.Finding

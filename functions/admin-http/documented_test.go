@@ -156,9 +156,11 @@ func tour(c *contract, r *real) {
 	for _, yaml := range []string{moves, gated, automated, failing} {
 		do("publishRunbook", http.StatusCreated, wanted{media: "application/yaml", body: yaml})
 	}
-	for _, id := range []string{"getHealth", "getDocument", "listRunbooks", "listAudit", "listMessageAudit"} {
+	for _, id := range []string{"getHealth", "getDocument", "listRunbooks", "listWorkers", "listAudit", "listMessageAudit"} {
 		do(id, http.StatusOK, wanted{})
 	}
+	r.announce(badges(time.Now()))
+	do("getWorker", http.StatusOK, of("id", "worker-01"))
 	named := of("name", "failing")
 	for _, id := range []string{"getRunbook", "listVersions", "getTemplate", "getAutomation", "listRunbookAudit"} {
 		do(id, http.StatusOK, named)

@@ -75,6 +75,8 @@ var demands = map[string]level{
 	"POST /api/batches/:id/pause":                  admin,
 	"POST /api/batches/:id/resume":                 admin,
 	"POST /api/batches/:id/retry":                  admin,
+	"GET /api/workers":                             reader,
+	"GET /api/workers/:id":                         reader,
 	"GET /api/messages/unprocessed":                reader,
 	"GET /api/messages/unprocessed/:id":            admin,
 	"POST /api/messages/unprocessed/:id/replay":    admin,

@@ -121,6 +121,7 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"AuditRecord": app.AuditView{}, "AuditPage": app.Page[app.AuditView]{},
 		"Automation": app.AutomationView{}, "RowProblem": app.RowProblem{}, "Preview": app.PreviewView{}, "PreviewGroup": app.PreviewGroup{},
 		"Held": app.HeldSummary{}, "HeldPage": app.HeldView{}, "HeldMember": app.HeldMember{},
+		"Worker": app.WorkerView{}, "WorkerPage": app.Page[app.WorkerView]{}, "Function": app.Function{}, "FunctionParameter": app.Parameter{}, "FunctionField": app.Field{},
 		"UnprocessedMessage": app.UnprocessedView{}, "UnprocessedPage": app.Page[app.UnprocessedView]{},
 	} {
 		var fields []string

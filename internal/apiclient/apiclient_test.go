@@ -103,7 +103,7 @@ type sending struct {
 }
 
 // calls is every call.
-var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls), []sending{
+var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, workerCalls), []sending{
 	{"Health", true, func(ctx context.Context, c *apiclient.Client) error { return c.Health(ctx) }, "GET /api/health"},
 	{"PublishRunbook", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.PublishRunbook(ctx, []byte("name: x"))

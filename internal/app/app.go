@@ -34,8 +34,8 @@ type App struct {
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
-// Functions are the ones that the workers are known to have, which a runbook is
-// checked against when it is published; without any it is not.
+// Functions are those of workers that have not announced theirs, which a runbook is
+// checked against when it is published.
 type Config struct {
 	Store *store.Store
 	Bus   bus.Sender

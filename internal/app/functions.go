@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,75 +12,130 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Function is what a runbook may call: one of the workers' functions, with what it
-// takes. Names are compared in any case, as the workers do.
+// Function is what a runbook may call: one of a worker's functions, with what it takes
+// and answers. Names are compared in any case, as the workers do.
 type Function struct {
-	Name   string
-	Params []Parameter
+	Name        string      `json:"name"`
+	Description string      `json:"description,omitempty"`
+	Params      []Parameter `json:"params"`
+	Result      []Field     `json:"result,omitempty"` // empty: the answer is true
+	Permissions []string    `json:"permissions,omitempty"`
 }
 
-// Parameter is one parameter of a Function.
+// Parameter is one parameter of a Function. Types are those of message.CatalogParameter.
 type Parameter struct {
-	Name     string
-	Required bool
+	Name        string `json:"name"`
+	Type        string `json:"type,omitempty"`
+	Required    bool   `json:"required"`
+	Description string `json:"description,omitempty"`
+}
+
+// Field is a field of the object that a Function answers.
+type Field struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Callable is what is known of what runbooks may call.
+type Callable struct {
+	Standard  []Function            // of a worker that is not among Workers
+	Workers   map[string][]Function // by the worker's id
+	Announced []string              // the ids of all workers that are known, also of those not among Workers
+}
+
+func (c Callable) of(worker string) (functions []Function, announced bool) {
+	if functions, announced = c.Workers[worker]; announced {
+		return functions, true
+	}
+	return c.Standard, false
 }
 
 // The diagnostics of what the workers would refuse. They are warnings: a worker may
-// have functions of its own.
+// have functions of its own, or be replaced before the runbook is used.
 const (
 	codeUnknownFunction  = "unknown-function"
 	codeUnknownParameter = "unknown-parameter"
 	codeMissingParameter = "missing-parameter"
+	codeParameterType    = "parameter-type"
+	codeUnknownField     = "unknown-result-field"
+	codeUnknownWorker    = "unknown-worker"
 )
 
-// CheckFunctions warns of calls in a runbook, parsed from text without errors, that no
-// worker is known to take, so that they are found before it is published and not in a
-// migration, member by member. A function whose name is a template is known only when it
-// is called. Where no functions are known nothing is found.
-func CheckFunctions(text []byte, rb *runbook.Runbook, known []Function) runbook.Diagnostics {
+// CheckFunctions warns of calls in a runbook, parsed from text without errors, that the
+// worker of the step is not known to take, so that they are found before it is published
+// and not in a migration, member by member. A function whose name is a template is known
+// only when it is called, and so are values with templates in them. Where nothing is
+// known of a worker nothing is found.
+func CheckFunctions(text []byte, rb *runbook.Runbook, known Callable) runbook.Diagnostics {
 	var root yaml.Node
-	if len(known) == 0 || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
+	if len(known.Standard) == 0 && len(known.Announced) == 0 || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
 		return nil
 	}
-	c := functionCheck{document: root.Content[0], known: known}
-	c.steps(rb.Init, "init")
-	for i, p := range rb.Phases {
-		c.steps(p.Steps, "phases", i, "steps")
-		c.steps(p.OnComplete, "phases", i, "on_complete")
-	}
-	c.steps(rb.OnMemberRemoved, "on_member_removed")
-	for name, steps := range rb.Rollbacks {
-		c.steps(steps, "rollbacks", name)
-	}
+	c := functionCheck{document: root.Content[0], known: known, strange: map[string]bool{}}
+	eachStep(rb, c.step)
 	slices.SortFunc(c.found, func(a, b runbook.Diagnostic) int {
 		return cmp.Or(a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	return c.found
 }
 
+// eachStep visits all steps of a runbook, each with its place.
+func eachStep(rb *runbook.Runbook, visit func(s runbook.Step, at []any)) {
+	steps := func(list []runbook.Step, path ...any) {
+		for i, s := range list {
+			visit(s, append(slices.Clone(path), i))
+		}
+	}
+	steps(rb.Init, "init")
+	for i, p := range rb.Phases {
+		steps(p.Steps, "phases", i, "steps")
+		steps(p.OnComplete, "phases", i, "on_complete")
+	}
+	steps(rb.OnMemberRemoved, "on_member_removed")
+	for _, name := range slices.Sorted(maps.Keys(rb.Rollbacks)) {
+		steps(rb.Rollbacks[name], "rollbacks", name)
+	}
+}
+
+// workersOf names the workers of a runbook's steps, each once.
+func workersOf(rb *runbook.Runbook) []string {
+	var ids []string
+	eachStep(rb, func(s runbook.Step, _ []any) { ids = append(ids, s.WorkerID) })
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 type functionCheck struct {
 	document *yaml.Node
-	known    []Function
+	known    Callable
+	strange  map[string]bool // workers that are warned of already
 	found    runbook.Diagnostics
 }
 
-func (c *functionCheck) steps(list []runbook.Step, path ...any) {
-	for i, s := range list {
-		at := append(slices.Clone(path), i)
-		if len(runbook.References(s.Function)) > 0 {
-			continue
-		}
-		known := slices.IndexFunc(c.known, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
-		if known < 0 {
-			var names []string
-			for _, f := range c.known {
-				names = append(names, f.Name)
-			}
-			c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, which is none of the workers' own functions; unless a worker has it besides, each call will fail%s", s.Function, meant(s.Function, names)), "function", at...)
-			continue
-		}
-		c.params(c.known[known], s, at)
+func (c *functionCheck) step(s runbook.Step, at []any) {
+	functions, announced := c.known.of(s.WorkerID)
+	if !announced && len(c.known.Announced) > 0 && !c.strange[s.WorkerID] {
+		c.strange[s.WorkerID] = true
+		c.warn(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; its jobs wait until there is one%s", s.WorkerID, meant(s.WorkerID, c.known.Announced)), "worker_id", at...)
 	}
+	if len(functions) == 0 || len(runbook.References(s.Function)) > 0 {
+		return
+	}
+	i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
+	if i >= 0 {
+		c.params(functions[i], s, at)
+		c.outputs(functions[i], s, at)
+		return
+	}
+	names := make([]string, len(functions))
+	for i, f := range functions {
+		names[i] = f.Name
+	}
+	says := "which is none of the workers' own functions; unless a worker has it besides, each call will fail"
+	if announced {
+		says = fmt.Sprintf("which the worker %s does not have: each call will fail", s.WorkerID)
+	}
+	c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, %s%s", s.Function, says, meant(s.Function, names)), "function", at...)
 }
 
 func (c *functionCheck) params(f Function, s runbook.Step, at []any) {
@@ -101,10 +157,39 @@ func (c *functionCheck) params(f Function, s runbook.Step, at []any) {
 			c.warn(codeMissingParameter, fmt.Sprintf("calls %s without its parameter %s: each call will fail", f.Name, p.Name), field, at...)
 		}
 	}
-	for name := range s.Params {
-		if !slices.ContainsFunc(f.Params, func(p Parameter) bool { return strings.EqualFold(p.Name, name) }) {
-			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, meant(name, free)), name, append(slices.Clone(at), "params")...)
+	inside := append(slices.Clone(at), "params")
+	for name, value := range s.Params {
+		i := slices.IndexFunc(f.Params, func(p Parameter) bool { return strings.EqualFold(p.Name, name) })
+		if i < 0 {
+			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, meant(name, free)), name, inside...)
+		} else if wrong := misfit(f.Params[i], value); wrong != "" {
+			c.warn(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
 		}
+	}
+}
+
+// outputs warns of fields that the answer does not have. Of a function that is polled
+// only what is in its data counts, of which nothing is declared.
+func (c *functionCheck) outputs(f Function, s runbook.Step, at []any) {
+	names := make([]string, len(f.Result))
+	for i, r := range f.Result {
+		names[i] = r.Name
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+	}
+	if has("complete") {
+		return
+	}
+	for variable, field := range s.OutputParams {
+		if has(field) {
+			continue
+		}
+		says := fmt.Sprintf("the answer of %s has no field %q%s", f.Name, field, meant(field, names))
+		if len(names) == 0 {
+			says = fmt.Sprintf("%s answers no more than true, and no field %q", f.Name, field)
+		}
+		c.warn(codeUnknownField, says, variable, append(slices.Clone(at), "output_params")...)
 	}
 }
 

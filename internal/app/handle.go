@@ -58,10 +58,13 @@ func (a *App) HandleEvent(ctx context.Context, m Message) error {
 	})
 }
 
-// HandleResult processes a message of the topic worker-results. An error asks for
-// its redelivery.
+// HandleResult processes a message of the topic worker-results: a result, or what a
+// worker says of itself. An error asks for its redelivery.
 func (a *App) HandleResult(ctx context.Context, m Message) error {
 	return a.handle(ctx, message.TopicWorkerResults, m, func(ctx context.Context) error {
+		if strings.EqualFold(m.Type, message.TypeWorkerCatalog) {
+			return decodeThen(ctx, m, func(ctx context.Context, c message.Catalog) error { return a.announced(ctx, m, c) })
+		}
 		return decodeThen(ctx, m, a.result)
 	})
 }

@@ -94,7 +94,11 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 	if bad := tooLong(rb); len(bad) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
-	warnings := slices.Concat(diagnostics, CheckFunctions(yaml, rb, a.callable))
+	known, err := a.catalogs(ctx, workersOf(rb))
+	if err != nil {
+		return RunbookView{}, a.outward(err)
+	}
+	warnings := slices.Concat(diagnostics, CheckFunctions(yaml, rb, known))
 	if o.Strict && len(warnings) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
 	}

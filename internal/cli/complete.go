@@ -76,6 +76,8 @@ func (c *console) complete(cmd *cobra.Command) {
 			return c.ask(cmd, before, typed, stepChoices)
 		case "message":
 			return c.ask(cmd, before, typed, messageChoices)
+		case "worker":
+			return c.ask(cmd, before, typed, workerChoices)
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -247,6 +249,13 @@ func stepChoices(ctx context.Context, api *apiclient.Client, before []string) ([
 func messageChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
 	page, err := api.Unprocessed(ctx, app.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v app.UnprocessedView) (cobra.Completion, bool) { return choice(v.ID, v.Reason) }), err
+}
+
+func workerChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := api.Workers(ctx, app.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v app.WorkerView) (cobra.Completion, bool) {
+		return choice(v.ID, count(v.FunctionCount, "function"))
+	}), err
 }
 
 func settingChoices() []cobra.Completion {

@@ -24,6 +24,7 @@ func TestCompletion(t *testing.T) {
 	s.type_(0, "batch", "create", "moves", s.file("members.csv", "UserId,Mail\nu1,u1@contoso.com\nu2,bad@contoso.com\n"))
 	s.type_(0, "batch", "advance", "1", "--wait")
 	s.type_(0, "batch", "advance", "1", "--wait")
+	system.announce("worker-01")
 
 	var all strings.Builder
 	for _, typed := range [][]string{
@@ -50,6 +51,8 @@ func TestCompletion(t *testing.T) {
 		{"batch", "retry", "1", "--member", ""},
 		{"batch", "skip-step", "1", ""},
 		{"messages", "replay", ""},
+		{"worker", "get", ""},
+		{"runbook", "lint", "--functions", ""}, // a file
 		{"messages", "list", "--topic", ""},
 		{"runbook", "publish", ""}, // a file
 		{"runbook", "diff", ""},

@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/custom"
 )
 
 // finding is a diagnostic with the file it is about.
@@ -18,20 +24,27 @@ type finding struct {
 
 func lintCommand(c *console) *cobra.Command {
 	var strict bool
+	var from string
 	lint := &cobra.Command{
 		Use: "lint <file>...", Short: "Check runbooks without publishing them",
 		Long: `Check runbooks without publishing them. Nothing is sent anywhere.
 
 Steps are checked against the functions that come with the workers of this version: a
 function that is none of them, a parameter that a function does not have, and one that
-it needs and is not given are warnings, for a worker may have functions of its own.
+it needs and is not given are warnings, for a worker may have functions of its own. So
+are values and output_params that do not fit. With --functions they are checked against
+
+  a file        with what worker functions --output json, or matoolkit worker get with the
+                same option, printed: against these functions and no others
+  a directory   of custom functions: against those that its manifests declare as well
 
 Everything that is found is printed as file:line:column. The exit status is 1 when
 there are errors, and with --strict also when there are warnings; otherwise 0. A file
 named - is standard input.`,
 		Example: `  matoolkit runbook lint moves.yaml
   matoolkit runbook lint --strict runbooks/*.yaml
-  matoolkit runbook lint runbooks/*.yaml --output json`,
+  matoolkit runbook lint runbooks/*.yaml --output json
+  matoolkit runbook lint --functions ./functions moves.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("the file is missing: %s", cmd.UseLine())
@@ -39,7 +52,10 @@ named - is standard input.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			functions := workerFunctions()
+			functions, err := c.lintFunctions(from)
+			if err != nil {
+				return err
+			}
 			found := []finding{}
 			failed := false
 			for _, path := range args {
@@ -49,7 +65,7 @@ named - is standard input.`,
 				}
 				rb, diagnostics := runbook.Parse(src)
 				if !diagnostics.HasErrors() {
-					diagnostics = slices.Concat(diagnostics, app.CheckFunctions(src, rb, functions))
+					diagnostics = slices.Concat(diagnostics, app.CheckFunctions(src, rb, app.Callable{Standard: functions}))
 				}
 				failed = failed || diagnostics.HasErrors() || strict && len(diagnostics) > 0
 				for _, d := range diagnostics {
@@ -73,6 +89,10 @@ named - is standard input.`,
 			return nil
 		},
 	}
+	lint.Flags().StringVar(&from, "functions", "", "a file or a directory with the functions that steps may call")
+	completeOption(lint, "functions", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	})
 	lint.Flags().BoolVar(&strict, "strict", false, "fail on warnings too")
 	return lists(lint)
 }
@@ -85,14 +105,61 @@ func (c *console) findingTable(found []finding) *sheet {
 	return t
 }
 
-// workerFunctions are those that every worker of this version has. They are a list in
-// the program: nothing of a worker is run, and nobody is asked.
-func workerFunctions() []app.Function {
+// lintFunctions are those that steps may call.
+func (c *console) lintFunctions(from string) ([]app.Function, error) {
+	if from == "" {
+		return declared(catalog.Standard()), nil
+	}
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
+		set, err := custom.Load(custom.Config{Dir: from}) // without Getenv only manifests are read
+		if err != nil {
+			return nil, &exit{status: ExitRefused, text: fmt.Sprintf("%s:\n%v", from, err)}
+		}
+		return declared(slices.Concat(catalog.Standard(), set.Functions())), nil
+	}
+	text, err := c.readFile(from, message.Limit*10)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := printedFunctions(text)
+	if err != nil {
+		return nil, &exit{status: ExitRefused, text: fmt.Sprintf("%s: %v", name(from), err), hint: "It is a file that worker functions --output json printed."}
+	}
+	return functions, nil
+}
+
+// printedFunctions reads what a command printed as JSON: a list of functions, or a
+// worker that has one. What else they tell of functions may be more than is known here.
+func printedFunctions(text []byte) ([]app.Function, error) {
+	var functions []app.Function
+	if err := json.Unmarshal(text, &functions); err != nil {
+		var worker app.WorkerView
+		if json.Unmarshal(text, &worker) != nil {
+			return nil, fmt.Errorf("it is not the JSON of functions: %w", err)
+		}
+		functions = worker.Functions
+	}
+	if len(functions) == 0 {
+		return nil, errors.New("there are no functions in it")
+	}
+	for i, f := range functions {
+		if f.Name == "" {
+			return nil, fmt.Errorf("function %d has no name", i+1)
+		}
+	}
+	return functions, nil
+}
+
+// declared are functions of a worker as runbooks are checked against them.
+func declared(functions []catalog.Function) []app.Function {
 	var known []app.Function
-	for _, f := range catalog.Standard() {
+	for _, f := range functions {
 		function := app.Function{Name: f.Name}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, app.Parameter{Name: p.Name, Required: p.Required})
+			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required})
+		}
+		for _, r := range f.Result {
+			function.Result = append(function.Result, app.Field{Name: r.Name})
 		}
 		known = append(known, function)
 	}

@@ -2,7 +2,7 @@
 // API: what they take, what they print and how they exit.
 //
 // It knows the API by its client only, and nothing of stores and queues; of workers only
-// the list of their functions.
+// how their functions are declared.
 package cli
 
 import (
@@ -147,7 +147,7 @@ Exit status:
 	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false
 
-	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c), auditCommand(c), completionCommand(c))
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c), workerCommand(c), auditCommand(c), completionCommand(c))
 	c.complete(root)
 	completeOption(root, "output", fixed(formats...))
 	completeOption(root, "auth", fixed(authMethods...))

@@ -43,6 +43,10 @@ const (
 // is for people and for subscriptions with a filter: the orchestrator needs neither.
 const TypeWorkerResult = "worker-result"
 
+// TypeWorkerCatalog is the value of PropertyMessageType on TopicWorkerResults of a
+// message that is no result, but a Catalog. The orchestrator tells them apart by it.
+const TypeWorkerCatalog = "worker-catalog"
+
 // Limit is the largest body, in bytes, that is sent: Service Bus Standard takes
 // 256 KB with properties and headers, some of which is left for those.
 const Limit = 240 << 10

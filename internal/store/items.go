@@ -18,6 +18,7 @@ const (
 	PartitionRunbooks    = "runbooks"
 	PartitionUnprocessed = "unprocessed"
 	PartitionWorkers     = "workers"
+	PartitionCatalogs    = "catalogs"
 )
 
 // BatchPartition holds everything of one batch.
@@ -52,6 +53,9 @@ func TaskKey(batch int, task string) Key {
 
 // WorkerKey is what was last heard of a worker.
 func WorkerKey(worker string) Key { return Key{PartitionWorkers, worker, "worker"} }
+
+// CatalogKey is what a worker said that it can be asked for.
+func CatalogKey(worker string) Key { return Key{PartitionCatalogs, worker, "catalog"} }
 
 // SequenceKey holds the number of the newest batch.
 func SequenceKey() Key { return Key{PartitionBatches, "sequence", "sequence"} }

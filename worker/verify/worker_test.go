@@ -75,6 +75,7 @@ func (w *worker) run(t *testing.T) {
 	})
 	go func() {
 		defer close(stopped)
+		w.announce(ctx, results)
 		for {
 			messages, err := jobs.ReceiveMessages(ctx, 1, nil)
 			if err != nil {
@@ -87,6 +88,15 @@ func (w *worker) run(t *testing.T) {
 			}
 		}
 	}()
+}
+
+// announce tells what it can do, which is no result of anything.
+func (w *worker) announce(ctx context.Context, results *azservicebus.Sender) {
+	id := "hello"
+	_ = results.SendMessage(ctx, &azservicebus.Message{
+		MessageID: &id, Body: []byte(`{"WorkerId":"worker-01","Timestamp":"2026-03-01T12:00:00Z","Functions":[{"Name":"` + w.can + `"}]}`),
+		ApplicationProperties: map[string]any{message.PropertyMessageType: "worker-catalog"},
+	}, nil)
 }
 
 // take does a job, and tells whether the worker lives.

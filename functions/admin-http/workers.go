@@ -1,0 +1,28 @@
+package adminhttp
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func (a *api) listWorkers(c *gin.Context) {
+	o, ok := options[string](c, nil)
+	if !ok {
+		return
+	}
+	p, err := a.App.Workers(c.Request.Context(), o)
+	page(c, p, err)
+}
+
+func (a *api) getWorker(c *gin.Context) {
+	id := c.Param("id")
+	if len(id) > maxName {
+		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no worker %q", clip(id))
+		return
+	}
+	view, err := a.App.Worker(c.Request.Context(), id)
+	respond(c, view, err)
+}

@@ -1,0 +1,278 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// catalogOf is the message of a worker that started at a time, with functions that take
+// and answer nothing.
+func catalogOf(worker string, at time.Time, functions ...string) app.Message {
+	c := message.Catalog{WorkerID: worker, Version: "1.0", Timestamp: at}
+	for _, name := range functions {
+		c.Functions = append(c.Functions, message.CatalogFunction{Name: name})
+	}
+	return announcement(c)
+}
+
+func announcement(c message.Catalog) app.Message {
+	body, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	return app.Message{ID: message.CatalogID(c.WorkerID, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}
+}
+
+func (w *world) announce(messages ...app.Message) {
+	w.t.Helper()
+	for _, m := range messages {
+		if err := w.app.HandleResult(w.ctx, m); err != nil {
+			w.t.Fatal(describe(err))
+		}
+	}
+}
+
+func (w *world) functionsOf(worker string) string {
+	w.t.Helper()
+	view, err := w.app.Worker(w.ctx, worker)
+	if err != nil {
+		w.t.Fatal(describe(err))
+	}
+	var names []string
+	for _, f := range view.Functions {
+		names = append(names, f.Name)
+	}
+	if len(names) != view.FunctionCount {
+		w.t.Errorf("%d functions are counted, of %q", view.FunctionCount, names)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestAWorkerIsKnownByWhatItAnnouncedLast(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	if _, err := s.app.Worker(s.ctx, "worker-01"); app.CodeOf(err) != app.CodeNotFound {
+		t.Fatalf("a worker that nobody heard of: %v", err)
+	}
+	first, second, other := catalogOf("worker-01", dawn, "A"), catalogOf("worker-01", dawn.Add(time.Second), "A", "B"), catalogOf("worker-02", dawn, "C")
+	s.announce(first)
+	seen, err := s.app.Worker(s.ctx, "worker-01")
+	if err != nil || !seen.SeenAt.Equal(dawn) || !seen.StartedAt.Equal(dawn) || seen.Version != "1.0" {
+		t.Errorf("%+v %v", seen, err)
+	}
+	s.pass(time.Hour)
+	s.announce(first) // twice
+	if again, err := s.app.Worker(s.ctx, "worker-01"); err != nil || encoded(again) != encoded(seen) {
+		t.Errorf("%s, after it came again %s, %v", encoded(seen), encoded(again), err)
+	}
+	s.announce(second, other, second, first) // and late
+	if got := s.functionsOf("worker-01"); got != "A B" {
+		t.Errorf("worker-01 has %s", got)
+	}
+	s.announce(catalogOf("worker-01", dawn.Add(time.Minute), "A")) // back to the version before
+	if got := s.functionsOf("worker-01"); got != "A" {
+		t.Errorf("worker-01 has %s", got)
+	}
+	list := func(o app.ListOptions) (app.Page[app.WorkerView], error) { return s.app.Workers(s.ctx, o) }
+	if got := pages(s, app.ListOptions{}, list, func(v app.WorkerView) string {
+		return fmt.Sprintf("%s:%d:%d", v.ID, v.FunctionCount, len(v.Functions))
+	}); got != "worker-01:1:0 worker-02:1:0" {
+		t.Errorf("listed: %s", got)
+	}
+	if kept := s.kept(app.ListOptions{}); len(kept) > 0 {
+		t.Errorf("kept: %+v", kept)
+	}
+}
+
+// A worker whose clock is ahead does not keep its next start from being heard.
+func TestAClockThatIsAheadKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	ahead := catalogOf("worker-01", dawn.Add(1000*time.Hour), "Old")
+	ahead.EnqueuedAt = dawn
+	next := catalogOf("worker-01", dawn.Add(time.Minute), "New")
+	next.EnqueuedAt = dawn.Add(time.Minute)
+	s.announce(ahead, next, ahead)
+	if got := s.functionsOf("worker-01"); got != "New" {
+		t.Errorf("worker-01 has %s", got)
+	}
+}
+
+// Many replicas start at once, and the store loses races and answers late: the last one
+// counts.
+func TestReplicasAnnounceThemselvesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, true)
+	defer s.cosmos.Inject(cosmos.Fault{Status: 449, RetryAfter: time.Millisecond, Count: 3, On: []cosmos.Operation{cosmos.Create, cosmos.Replace, cosmos.Batch}})()
+	var all sync.WaitGroup
+	for i := range 20 {
+		for _, process := range []*app.App{s.app, s.other} {
+			all.Go(func() {
+				m := catalogOf("worker-01", dawn.Add(time.Duration(i)*time.Millisecond), fmt.Sprintf("F%d", i))
+				if err := process.HandleResult(s.ctx, m); err != nil {
+					t.Error(describe(err))
+				}
+			})
+		}
+	}
+	all.Wait()
+	if got := s.functionsOf("worker-01"); got != "F19" {
+		t.Errorf("worker-01 has %s", got)
+	}
+}
+
+func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.announce(catalogOf("worker-01", epoch, "A"))
+	many := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"Name":"F%d"},`, i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	const head = `{"WorkerId":"worker-01","Timestamp":"2026-02-01T00:00:00Z","Functions":`
+	for body, reason := range map[string]string{
+		`{`: "the body is not the JSON",
+		`{"Timestamp":"2026-02-01T00:00:00Z","Functions":[{"Name":"B"}]}`:                  `"" is no id of a worker`,
+		`{"WorkerId":"a/b","Timestamp":"2026-02-01T00:00:00Z","Functions":[{"Name":"B"}]}`: `"a/b" is no id of a worker`,
+		`{"WorkerId":"worker-01","Functions":[{"Name":"B"}]}`:                              "has no Timestamp",
+		`{"WorkerId":"worker-01","Timestamp":"yesterday","Functions":[{"Name":"B"}]}`:      "the body is not the JSON",
+		head + `[]}`:                          "has 0 functions",
+		head + `[` + many(1001) + `]}`:        "has 1001 functions",
+		head + `[{"Name":" "}]}`:              "Functions[0].Name",
+		head + `[{"Name":"B"},{"Name":"b"}]}`: `Functions[1].Name: "b" is there already`,
+		head + `[{"Name":"B","Parameters":[{"Name":"P"},{"Name":"p"}]}]}`:                   `Functions[0].Parameters[1].Name: "p" is there already`,
+		head + `[{"Name":"B","Result":[{"Name":""}]}]}`:                                     "Functions[0].Result[0].Name",
+		head + `[{"Name":"B","Result":[` + many(201) + `]}]}`:                               "more than 200",
+		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are taken",
+	} {
+		before := len(w.kept(app.ListOptions{}))
+		m := app.Message{ID: "bad-" + fmt.Sprint(before), Type: "Worker-Catalog", Body: []byte(body), DeliveryCount: 1}
+		w.announce(m, m)
+		kept := w.kept(app.ListOptions{})
+		i := slices.IndexFunc(kept, func(v app.UnprocessedView) bool { return v.MessageID == m.ID })
+		if len(kept) != before+1 || i < 0 || !strings.Contains(kept[i].Reason, reason) || kept[i].Topic != message.TopicWorkerResults {
+			t.Errorf("%.80s: want %q, kept %+v", body, reason, kept)
+		}
+	}
+	if got := w.functionsOf("worker-01"); got != "A" {
+		t.Errorf("worker-01 has %s", got)
+	}
+}
+
+// The message as the broker carries it, between results.
+func TestAnAnnouncementComesOverTheBroker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	b := w.batch("move", people(2))
+	m := catalogOf("worker-01", time.Now(), "A", "B")
+	sent := bus.Message{ID: m.ID, Body: m.Body, Properties: map[string]any{message.PropertyMessageType: m.Type, message.PropertyWorkerID: "worker-01"}}
+	if err := w.bus.Send(w.ctx, message.TopicWorkerResults, sent, sent); err != nil {
+		t.Fatal(err)
+	}
+	w.run(b.ID, 2, migrate)
+	if got := w.functionsOf("worker-01"); got != "A B" {
+		t.Errorf("worker-01 has %s", got)
+	}
+	if kept := w.kept(app.ListOptions{}); len(kept) > 0 {
+		t.Errorf("kept: %+v", kept)
+	}
+}
+
+const callsOfWorkers = `name: calls
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: only
+    offset: T-0
+    steps:
+      - {name: badge, worker_id: badges, function: New-Badge, params: {UserId: "7", Kind: gold, Tags: [a, 1], Urgent: maybe}, output_params: {Id: BadgeId, Nr: Number}}
+      - {name: plain, worker_id: badges, function: New-User, params: {Upn: "{{Upn}}"}}
+      - {name: good, worker_id: badges, function: new-badge, params: {userId: "{{Id}}", kind: BLUE, tags: '["a"]', urgent: "TRUE"}, output_params: {Other: badgeid}}
+      - {name: empty, worker_id: badges, function: New-Badge, params: {UserId: ""}}
+      - {name: poll, worker_id: badges, function: Test-Badge, poll: {interval: 1m, timeout: 5m}, output_params: {Any: thing}}
+      - {name: mute, worker_id: badges, function: Tell, output_params: {What: answer}}
+      - {name: strange, worker_id: badge, function: New-User}
+      - {name: again, worker_id: badge, function: New-User, params: {Upn: "{{Upn}}"}}
+`
+
+func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []app.Function{
+		{Name: "New-User", Params: []app.Parameter{{Name: "Upn", Required: true}}},
+	}})
+	dry := func() string {
+		t.Helper()
+		view, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), app.PublishOptions{DryRun: true})
+		if err != nil {
+			t.Fatal(describe(err))
+		}
+		var b bytes.Buffer
+		for _, d := range view.Warnings {
+			fmt.Fprintf(&b, "%d:%d %s %s: %s\n", d.Line, d.Column, d.Severity, d.Code, d.Message)
+		}
+		return b.String()
+	}
+	if got := dry(); strings.Contains(got, "unknown-worker") || strings.Count(got, "unless a worker has it besides") != 5 || strings.Count(got, "missing-parameter") != 1 {
+		t.Errorf("while no worker has announced itself:\n%s", got)
+	}
+	w.announce(catalogOf("elsewhere", epoch, "F"))
+	if got := dry(); strings.Count(got, "unknown-worker") != 2 || strings.Count(got, "unless a worker has it besides") != 5 {
+		t.Errorf("while another has:\n%s", got)
+	}
+	w.announce(announcement(message.Catalog{WorkerID: "badges", Timestamp: epoch, Functions: []message.CatalogFunction{
+		{
+			Name: "New-Badge", Result: []message.CatalogField{{Name: "BadgeId"}},
+			Parameters: []message.CatalogParameter{{Name: "UserId", Type: "guid", Required: true}, {Name: "Kind", Type: "blue|red"}, {Name: "Tags", Type: "string list"}, {Name: "Urgent", Type: "boolean"}},
+		},
+		{Name: "Test-Badge", Result: []message.CatalogField{{Name: "complete"}, {Name: "data"}}},
+		{Name: "Tell"},
+	}}))
+	want := `7:72 warning parameter-type: the parameter UserId of New-Badge has to be a GUID: each call will fail
+7:85 warning parameter-type: the parameter Kind of New-Badge has to be one of blue, red: each call will fail
+7:97 warning parameter-type: the parameter Tags of New-Badge has to be a list of texts: each call will fail
+7:111 warning parameter-type: the parameter Urgent of New-Badge has to be true or false: each call will fail
+7:156 warning unknown-result-field: the answer of New-Badge has no field "Number"
+8:42 warning unknown-function: calls "New-User", which the worker badges does not have: each call will fail
+10:72 warning parameter-type: the parameter UserId of New-Badge is required and is empty: each call will fail
+12:73 warning unknown-result-field: Tell answers no more than true, and no field "answer"
+13:25 warning unknown-worker: no worker "badge" has announced itself; its jobs wait until there is one; did you mean "badges"?
+13:43 warning missing-parameter: calls New-User without its parameter Upn: each call will fail
+`
+	if got := dry(); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+	_, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), app.PublishOptions{Strict: true})
+	if app.CodeOf(err) != app.CodeInvalid || len(problemsOf(err)) != 10 {
+		t.Errorf("strict: %v", err)
+	}
+}
+
+// What is known of workers is read when a runbook is published, and at no other time.
+func TestNothingIsPublishedUncheckedWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.announce(catalogOf("w", epoch, "New"))
+	defer w.cosmos.Inject(cosmos.Fault{Status: 503, RetryAfter: time.Millisecond})()
+	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+	defer cancel()
+	if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover), app.PublishOptions{}); app.CodeOf(err) != app.CodeUnavailable {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,51 @@
+package message
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
+
+// Catalog is what a worker tells of itself when it starts: the functions that it can be
+// asked for. Runbooks are checked against it when they are published.
+type Catalog struct {
+	WorkerID string `json:"WorkerId"`
+	Version  string `json:"Version,omitempty"` // of the worker's program, as it calls it
+	// Timestamp is when the worker started, in UTC: of two catalogues of a worker the
+	// later one counts, in whichever order they come.
+	Timestamp time.Time         `json:"Timestamp"`
+	Functions []CatalogFunction `json:"Functions"`
+}
+
+// CatalogFunction is one function of a Catalog. Without Result its answer is true.
+type CatalogFunction struct {
+	Name        string             `json:"Name"`
+	Description string             `json:"Description,omitempty"`
+	Parameters  []CatalogParameter `json:"Parameters,omitempty"`
+	Result      []CatalogField     `json:"Result,omitempty"`
+	Permissions []string           `json:"Permissions,omitempty"`
+}
+
+// CatalogParameter is a parameter of a CatalogFunction. Type is string, boolean, guid,
+// string list, or some words with | between them, one of which it is; of any other type
+// values are not checked.
+type CatalogParameter struct {
+	Name        string `json:"Name"`
+	Type        string `json:"Type,omitempty"`
+	Required    bool   `json:"Required,omitempty"`
+	Description string `json:"Description,omitempty"`
+}
+
+// CatalogField is a field of the object that a CatalogFunction answers.
+type CatalogField struct {
+	Name        string `json:"Name"`
+	Description string `json:"Description,omitempty"`
+}
+
+// CatalogID is the message id of a catalogue with this body. The body has the time of
+// the start in it: what is sent again is dropped by the broker, and a worker that goes
+// back to an earlier version is heard.
+func CatalogID(workerID string, body []byte) string {
+	digest := sha256.Sum256(append([]byte(workerID+"\x00"), body...))
+	return "catalog-" + hex.EncodeToString(digest[:16])
+}

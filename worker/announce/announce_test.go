@@ -1,0 +1,155 @@
+package announce_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/announce"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+var started = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+func read(t *testing.T, body []byte) message.Catalog {
+	t.Helper()
+	var c message.Catalog
+	if err := json.Unmarshal(body, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
+	t.Parallel()
+	w := announce.Worker{ID: "worker-01", Version: "1.2", Started: started, Functions: append(catalog.Standard(), catalog.NoOp)}
+	m, err := w.Message()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.ApplicationProperties["MessageType"] != "worker-catalog" || m.ApplicationProperties["WorkerId"] != "worker-01" || *m.ContentType != "application/json" || len(*m.MessageID) > 128 {
+		t.Errorf("%+v", m)
+	}
+	c := read(t, m.Body)
+	if c.WorkerID != "worker-01" || c.Version != "1.2" || !c.Timestamp.Equal(started) || len(c.Functions) != len(w.Functions) {
+		t.Fatalf("%+v", c)
+	}
+	for i, f := range w.Functions {
+		got := c.Functions[i]
+		if got.Name != f.Name || got.Description != f.Description || len(got.Parameters) != len(f.Params) || len(got.Result) != len(f.Result) || strings.Join(got.Permissions, " ") != strings.Join(f.Permissions, " ") {
+			t.Errorf("%s is told as %+v", f.Name, got)
+			continue
+		}
+		for j, p := range f.Params {
+			if want := (message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: p.Description}); got.Parameters[j] != want {
+				t.Errorf("%s: %+v, want %+v", f.Name, got.Parameters[j], want)
+			}
+		}
+	}
+	again, _ := w.Message()
+	w.Started = started.Add(time.Millisecond)
+	later, _ := w.Message()
+	if *again.MessageID != *m.MessageID || *later.MessageID == *m.MessageID {
+		t.Errorf("the ids are %s, %s again and %s later", *m.MessageID, *again.MessageID, *later.MessageID)
+	}
+}
+
+func TestWhatIsTooLargeIsToldWithoutDescriptions(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long ", message.Limit/5)
+	f := catalog.Function{
+		Name: "Do", Description: long, Result: []catalog.Field{{Name: "R", Description: long}},
+		Params: []catalog.Param{{Name: "P", Type: catalog.String, Required: true, Description: long}},
+	}
+	w := announce.Worker{ID: "w", Started: started, Functions: []catalog.Function{f}}
+	m, err := w.Message()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, m.Body).Functions[0]
+	if got.Description+got.Result[0].Description+got.Parameters[0].Description != "" || got.Parameters[0].Type != "string" || !got.Parameters[0].Required {
+		t.Errorf("%+v", got)
+	}
+	w.Functions[0].Permissions = []string{long}
+	if _, err := w.Message(); err == nil || !strings.Contains(err.Error(), "a message holds") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// flaky is a way to the broker that fails at first, of which the second time the message
+// arrives all the same.
+type flaky struct {
+	*azservicebus.Sender
+	calls int
+}
+
+func (f *flaky) SendMessage(ctx context.Context, m *azservicebus.Message, o *azservicebus.SendMessageOptions) error {
+	f.calls++
+	if f.calls == 2 || f.calls > 3 {
+		if err := f.Sender.SendMessage(ctx, m, o); err != nil {
+			return err
+		}
+	}
+	if f.calls <= 3 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func TestItIsSentUntilItArrivesAndArrivesOnce(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	client, err := azservicebus.NewClientFromConnectionString(broker.ConnectionString(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(context.Background())
+	sender, err := client.NewSender(message.TopicWorkerResults, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := announce.Worker{ID: "worker-01", Started: started, Functions: catalog.Standard()}
+	way := &flaky{Sender: sender}
+	w.Send(ctx, way, slog.New(slog.DiscardHandler))
+	if way.calls != 4 {
+		t.Errorf("sent %d times", way.calls)
+	}
+	last := "the last one"
+	if err := sender.SendMessage(ctx, &azservicebus.Message{MessageID: &last, Body: []byte("{}")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	results, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, &azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for len(ids) == 0 || ids[len(ids)-1] != last {
+		messages, err := results.ReceiveMessages(ctx, 10, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range messages {
+			ids = append(ids, m.MessageID)
+		}
+	}
+	if len(ids) != 2 {
+		t.Errorf("%q arrived", ids)
+	}
+
+	gone, stop := context.WithCancel(ctx)
+	stop()
+	w.Send(gone, &flaky{Sender: sender}, slog.New(slog.DiscardHandler)) // returns
+}
