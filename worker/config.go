@@ -244,11 +244,13 @@ func (r *reader) secureURL(name string) string {
 	return v
 }
 
+// serverURL reads a scheme and a host. Its error does not repeat v: what is wrong with
+// it may be a password or a key in it.
 func serverURL(v string) (*url.URL, error) {
 	u, err := url.Parse(v)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%q is not the URL of a server", v)
+		return nil, errors.New("it is not the URL of a server, such as https://name.example, without a user and a query")
 	}
 	return u, nil
 }

@@ -39,6 +39,9 @@ func TestHelp(t *testing.T) {
 			walk(child)
 		}
 	}
+	if whole := newRoot(cli.Environment{}, func(string) string { return "" }).UsageString(); !strings.Contains(whole, "matoolkit local demo ") || !strings.Contains(whole, "matoolkit local up ") {
+		t.Errorf("nothing tells how to try it here: %s", whole)
+	}
 	root := cli.NewRoot(cli.Environment{})
 	root.AddCommand(localCommand())
 	addVerify(root, func(string) string { return "" })

@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/matoolkit/matoolkit/internal/cli"
 )
 
@@ -16,9 +18,16 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root := cli.NewRoot(cli.OSEnvironment())
+	return cli.Execute(ctx, newRoot(cli.OSEnvironment(), os.Getenv))
+}
+
+// newRoot makes the matoolkit command with the commands of this package.
+func newRoot(env cli.Environment, getenv func(string) string) *cobra.Command {
+	root := cli.NewRoot(env)
+	root.Example = `  matoolkit local demo        a whole migration on this machine, without Azure
+  matoolkit local up          the system on this machine, to try things out`
 	root.AddCommand(localCommand())
 	addSimulate(root)
-	addVerify(root, os.Getenv)
-	return cli.Execute(ctx, root)
+	addVerify(root, getenv)
+	return root
 }

@@ -57,7 +57,7 @@ func TestVerifyPrintsWhatItFinds(t *testing.T) {
 	status := cli.Execute(t.Context(), root)
 	var findings []verify.Finding
 	if err := json.Unmarshal(out.Bytes(), &findings); err != nil || status != cli.ExitFailed || len(findings) != 1 ||
-		findings[0].Outcome != verify.Failed || !strings.Contains(findings[0].Detail, "is worker-01 its id?") {
+		findings[0].Outcome != verify.Failed || !strings.Contains(findings[0].Detail, "is worker-01 its id") {
 		t.Fatalf("status %d, %s%s", status, out.String(), errs.String())
 	}
 }

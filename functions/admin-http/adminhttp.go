@@ -34,7 +34,7 @@ type App interface {
 	Version(ctx context.Context, name string, version int) (app.VersionView, error)
 	Deactivate(ctx context.Context, by app.Caller, name string, version int, why string, tags ...string) (app.VersionView, error)
 	CSVTemplate(ctx context.Context, name string) ([]byte, error)
-	Automation(ctx context.Context, name string) (app.AutomationView, error)
+	Automation(ctx context.Context, by app.Caller, name string) (app.AutomationView, error)
 	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (app.AutomationView, error)
 	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (app.PreviewView, error)
 	CreateBatch(ctx context.Context, by app.Caller, runbookName string, csv []byte) (app.BatchView, error)

@@ -13,7 +13,7 @@ func (a *api) getAutomation(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Automation(c.Request.Context(), name)
+	view, err := a.App.Automation(c.Request.Context(), callerOf(c), name)
 	tagged(c, view, view.ETag, err)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
-func (r *recorder) Automation(_ context.Context, name string) (app.AutomationView, error) {
-	return app.AutomationView{RunbookName: name, ETag: "e1"}, r.note("Automation %q", name)
+func (r *recorder) Automation(_ context.Context, by app.Caller, name string) (app.AutomationView, error) {
+	return app.AutomationView{RunbookName: name, ETag: "e1"}, r.note("Automation %s %q", by.Name, name)
 }
 
 func (r *recorder) SetAutomation(_ context.Context, by app.Caller, name string, enabled bool, tags ...string) (app.AutomationView, error) {
@@ -46,7 +46,7 @@ func automationRoutes() []route {
 		return request{method, "/api/" + path, "", media, body}
 	}
 	return []route{
-		{send("GET", "runbooks/my%20moves/automation", ""), false, 200, `Automation "my moves"`, `"automationEnabled":false`},
+		{send("GET", "runbooks/my%20moves/automation", ""), false, 200, `Automation CALLER "my moves"`, `"automationEnabled":false`},
 		{send("PUT", "runbooks/rb/automation", `{"enabled":true}`), true, 200, `SetAutomation avery@contoso "rb" true []`, `"automationEnabled":true`},
 		{send("PUT", "runbooks/rb/automation", `{"enabled":false}`), true, 200, `SetAutomation avery@contoso "rb" false []`, `"automationEnabled":false`},
 		{send("POST", "runbooks/rb/query/preview", ""), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"sample":[{"Due":null}]`},

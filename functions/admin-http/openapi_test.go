@@ -34,6 +34,7 @@ type document struct {
 		Parameters map[string]parameter
 		Schemas    map[string]struct {
 			Properties map[string]any
+			Required   []string
 			Enum       []string
 		}
 		Headers       map[string]any
@@ -124,16 +125,22 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 		"Worker": app.WorkerView{}, "WorkerPage": app.Page[app.WorkerView]{}, "Function": app.Function{}, "FunctionParameter": app.Parameter{}, "FunctionField": app.Field{},
 		"UnprocessedMessage": app.UnprocessedView{}, "UnprocessedPage": app.Page[app.UnprocessedView]{},
 	} {
-		var fields []string
+		var fields, always []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(view)) {
 			if f.Anonymous { // its fields are among those of the view
 				continue
 			}
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name == "-" { // a header tells it
 				continue
 			}
 			fields = append(fields, name)
+			if !strings.HasPrefix(options, "omit") {
+				always = append(always, name)
+			}
+		}
+		if required := d.Components.Schemas[name].Required; !slices.Equal(required, always) {
+			t.Errorf("%s always has the fields [%s], required: %q", name, strings.Join(always, ", "), required)
 		}
 		slices.Sort(fields)
 		if described := slices.Sorted(maps.Keys(d.Components.Schemas[name].Properties)); !reflect.DeepEqual(described, fields) {

@@ -169,7 +169,7 @@ func TestETags(t *testing.T) {
 		call, tag          string
 	}{
 		{"GET", version, "", nil, `Version "rb" 3`, `"v1"`},
-		{"GET", "/api/runbooks/rb/automation", "", nil, `Automation "rb"`, `"e1"`},
+		{"GET", "/api/runbooks/rb/automation", "", nil, `Automation avery@contoso "rb"`, `"e1"`},
 		{"DELETE", version, "", []string{"*"}, `Deactivate avery@contoso "rb" 3 "" []`, `"v2"`},
 		{"DELETE", version, "", []string{`"v1"`}, `Deactivate avery@contoso "rb" 3 "" ["v1"]`, `"v2"`},
 		{"DELETE", version, "", []string{`"v1" , W/"v0"`, `""`}, `Deactivate avery@contoso "rb" 3 "" ["v1" "W/\"v0\"" ""]`, `"v2"`},

@@ -36,6 +36,7 @@ const (
 	actReadRemovals = "read-removals"
 	actPreviewQuery = "preview-query"
 	actReadMessage  = "read-message"
+	actReadProblems = "read-problems" // the rows of a query's result that were not used
 )
 
 // AuditActions are the actions that an audit trail can have: those of batches, of
@@ -45,7 +46,7 @@ var AuditActions = []string{
 	"add-members", "remove-member", "confirm-removals", "discard-removals",
 	"publish", "deactivate", "enable-automation", "disable-automation",
 	"replay", "discard",
-	actReadMembers, actReadSteps, actReadReport, actReadRemovals, actPreviewQuery, actReadMessage,
+	actReadMembers, actReadSteps, actReadReport, actReadRemovals, actPreviewQuery, actReadMessage, actReadProblems,
 }
 
 // auditTime is the time in a record's id: of fixed length, so that it sorts.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/schedule"
@@ -68,8 +69,10 @@ type RowProblem struct {
 	Message string `json:"message"`
 }
 
-// Automation tells how a runbook's automation stands. Errors: CodeNotFound.
-func (a *App) Automation(ctx context.Context, name string) (AutomationView, error) {
+// Automation tells how a runbook's automation stands. That somebody read it is recorded
+// first where rows that were not used name members. Errors: CodeNotFound,
+// CodeUnavailable.
+func (a *App) Automation(ctx context.Context, by Caller, name string) (AutomationView, error) {
 	head, err := a.head(ctx, name)
 	if err != nil {
 		return AutomationView{}, err
@@ -79,6 +82,9 @@ func (a *App) Automation(ctx context.Context, name string) (AutomationView, erro
 		return AutomationView{}, a.outward(err)
 	}
 	view, err := a.automationView(ctx, head.Doc, setting)
+	if err == nil && slices.ContainsFunc(view.Problems, func(p RowProblem) bool { return p.Key != "" }) {
+		err = a.noteRead(ctx, by, auditRecord{Action: actReadProblems, Runbook: head.Doc.Name})
+	}
 	if err != nil {
 		return AutomationView{}, a.outward(err)
 	}

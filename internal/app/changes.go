@@ -28,7 +28,8 @@ type ChangesView struct {
 // name.
 type ForeseenView struct {
 	BatchID    int      `json:"batchId"`
-	Status     string   `json:"status"`
+	Problem    string   `json:"problem,omitempty"` // why it could not be looked at; nothing else is told then
+	Status     string   `json:"status,omitempty"`
 	Manual     bool     `json:"isManual"`
 	From       int      `json:"fromVersion"`
 	Stays      string   `json:"stays,omitempty"`      // why it stays with that version; nothing else is told then
@@ -73,14 +74,19 @@ func (a *App) changes(ctx context.Context, head runbookHead, version runbookVers
 		if errors.Is(err, store.ErrNotFound) { // it is being made, or never was
 			continue
 		}
-		if err != nil {
-			return nil, err
+		var s engine.Succession
+		if err == nil {
+			s, err = engine.Foresee(&b.Doc, rb, version.published(), a.now())
 		}
-		s, err := engine.Foresee(&b.Doc, rb, version.published(), a.now())
-		if err != nil {
+		switch {
+		case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
 			return nil, err
+		case err != nil: // a batch that is damaged keeps nobody from publishing
+			a.log.Error("batch cannot be looked at", "BatchId", id, "err", err)
+			view.Batches = append(view.Batches, ForeseenView{BatchID: id, Problem: "what is stored of it cannot be read: the log of this service tells why"})
+		default:
+			view.Batches = append(view.Batches, foreseenView(&b.Doc, s))
 		}
-		view.Batches = append(view.Batches, foreseenView(&b.Doc, s))
 	}
 	return view, nil
 }

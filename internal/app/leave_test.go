@@ -28,7 +28,7 @@ func TestMemberRemovedBetweenPhasesTakesPartInNothingMoreAndTheRemovalIsTracked(
 		s.remove(b.ID, 2)
 		s.wantCalls(2, "New Join Forward Close")
 		s.wantSteps(b.ID, 2, "new succeeded, join succeeded, forward succeeded, close succeeded")
-		if v := s.step(b.ID, 2, "forward"); v.Kind != "removal" || string(v.Params) != `{"Name":"Person 2"}` || v.CompletedAt == nil {
+		if v := s.step(b.ID, 2, "forward"); v.Kind != "removal" || v.RunbookVersion != 1 || string(v.Params) != `{"Name":"Person 2"}` || v.CompletedAt == nil {
 			t.Errorf("%+v", v)
 		}
 		s.advance(b.ID)

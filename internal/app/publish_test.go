@@ -89,6 +89,33 @@ func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 	})
 }
 
+// A batch whose record cannot be read is named, and keeps nobody from publishing.
+func TestPublishingBesideABatchThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(twoSteps)
+	broken, good := s.batch("two", people(1)).ID, s.batch("two", people(1)).ID
+	whole, err := store.Read[any](s.ctx, s.store, store.BatchKey(broken))
+	must(s, 0, err)
+	_, err = s.store.Commit(s.ctx, store.Replace(store.BatchKey(broken), "torn", whole.ETag))
+	must(s, 0, err)
+	for _, dry := range []bool{true, false} {
+		c := s.mustPublish(strings.ReplaceAll(twoSteps, "Check", "Check2"), app.PublishOptions{DryRun: dry}).Changes
+		if c.BatchCount != 2 || len(c.Batches) != 2 {
+			t.Fatalf("dry run %t: %s", dry, encoded(c))
+		}
+		if got := c.Batches[0]; got.BatchID != broken || !strings.Contains(got.Problem, "cannot be read") || got.Status != "" {
+			t.Errorf("dry run %t: the broken one: %s", dry, encoded(got))
+		}
+		if got := c.Batches[1]; got.BatchID != good || got.Problem != "" || got.From != 1 {
+			t.Errorf("dry run %t: the other: %s", dry, encoded(got))
+		}
+	}
+	if got, err := s.app.Runbook(s.ctx, "two"); err != nil || got.Version != 2 {
+		t.Errorf("version %d, %v", got.Version, err)
+	}
+}
+
 // drawn is a runbook with some of the phases, in any order, and perhaps init steps.
 func drawn(r *rand.Rand, function string) string {
 	var b strings.Builder

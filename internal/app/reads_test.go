@@ -53,6 +53,29 @@ var looks = []asked{
 		ask:  func(s *stage, by app.Caller) error { _, err := s.app.PreviewQuery(s.ctx, by, "found", 1); return err },
 	},
 	{
+		name: "rows that were not used", line: `read-problems runbook found "" ""  -> `,
+		prep: func(s *stage) {
+			people := s.table()
+			people.put(dawn.Add(day), crowd(10)...)
+			people.put(dawn.Add(2*day), "x", "y", "z")
+			s.publish(found(twoPhases, undone))
+			s.automate("found")
+			s.tick()
+			s.remove(2, 1)
+			people.put(dawn.Add(day), "x")
+			s.tick()
+			people.put(dawn.Add(2*day), "x") // from which an administrator removed them
+			s.tick()
+		},
+		ask: func(s *stage, by app.Caller) error {
+			v, err := s.app.Automation(s.ctx, by, "found")
+			if err == nil && (len(v.Problems) != 1 || v.Problems[0].Key == "") {
+				s.t.Errorf("%+v", v.Problems)
+			}
+			return err
+		},
+	},
+	{
 		name: "message", line: `read-message message "MESSAGE" ""  -> `,
 		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
 		ask: func(s *stage, by app.Caller) error {

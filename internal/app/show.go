@@ -54,7 +54,7 @@ func phaseView(p engine.Phase) PhaseView {
 
 func stepView(r *engine.Run, index int, s engine.Step) StepView {
 	view := StepView{
-		ID: r.StepID(index), Phase: r.PhaseName, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
+		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
 		IsInit: r.Kind == engine.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: s.Params,
 		Status: string(s.Status), JobID: s.JobID, Result: s.Result, Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,

@@ -93,7 +93,7 @@ func (s *stage) automate(runbook string) {
 
 func (s *stage) automation(runbook string) app.AutomationView {
 	s.t.Helper()
-	v, err := s.app.Automation(s.ctx, runbook)
+	v, err := s.app.Automation(s.ctx, ada, runbook)
 	return must(s, v, err)
 }
 

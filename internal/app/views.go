@@ -119,30 +119,31 @@ type PhaseView struct {
 
 // StepView is one step of one member, or one init step (MemberID 0).
 type StepView struct {
-	ID           int64           `json:"id"`
-	Phase        string          `json:"phaseName"`
-	MemberID     int             `json:"memberId"`
-	MemberKey    string          `json:"memberKey,omitempty"`
-	Name         string          `json:"stepName"`
-	Index        int             `json:"stepIndex"`
-	IsInit       bool            `json:"isInitStep"`
-	Kind         string          `json:"kind"`               // phase, init, on_complete or removal
-	Rollback     string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
-	WorkerID     string          `json:"workerId"`
-	Function     string          `json:"functionName"`
-	Params       json.RawMessage `json:"params,omitempty"`
-	Status       string          `json:"status"`
-	JobID        string          `json:"jobId,omitempty"`
-	Result       json.RawMessage `json:"result,omitempty"`
-	Error        string          `json:"errorMessage,omitempty"`
-	DispatchedAt *time.Time      `json:"dispatchedAt,omitempty"`
-	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
-	PollCount    int             `json:"pollCount,omitempty"`
-	RetryCount   int             `json:"retryCount,omitempty"`
-	RetryAfter   *time.Time      `json:"retryAfter,omitempty"`
-	Deadline     *time.Time      `json:"deadline,omitempty"` // when the job in flight must have been answered
-	Resolved     *MarkView       `json:"resolved,omitempty"` // who skipped it or marked it done
-	Late         []LateView      `json:"abandonedJobs,omitempty"`
+	ID             int64           `json:"id"`
+	Phase          string          `json:"phaseName"`
+	RunbookVersion int             `json:"runbookVersion"` // that the step is of
+	MemberID       int             `json:"memberId"`
+	MemberKey      string          `json:"memberKey,omitempty"`
+	Name           string          `json:"stepName"`
+	Index          int             `json:"stepIndex"`
+	IsInit         bool            `json:"isInitStep"`
+	Kind           string          `json:"kind"`               // phase, init, on_complete or removal
+	Rollback       string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
+	WorkerID       string          `json:"workerId"`
+	Function       string          `json:"functionName"`
+	Params         json.RawMessage `json:"params,omitempty"`
+	Status         string          `json:"status"`
+	JobID          string          `json:"jobId,omitempty"`
+	Result         json.RawMessage `json:"result,omitempty"`
+	Error          string          `json:"errorMessage,omitempty"`
+	DispatchedAt   *time.Time      `json:"dispatchedAt,omitempty"`
+	CompletedAt    *time.Time      `json:"completedAt,omitempty"`
+	PollCount      int             `json:"pollCount,omitempty"`
+	RetryCount     int             `json:"retryCount,omitempty"`
+	RetryAfter     *time.Time      `json:"retryAfter,omitempty"`
+	Deadline       *time.Time      `json:"deadline,omitempty"` // when the job in flight must have been answered
+	Resolved       *MarkView       `json:"resolved,omitempty"` // who skipped it or marked it done
+	Late           []LateView      `json:"abandonedJobs,omitempty"`
 }
 
 // AdvanceView is the answer to an advance: what was set going.

@@ -116,7 +116,7 @@ func TestFit(t *testing.T) {
 		members    = `{"items":[
 			{"id":1,"memberKey":"somebody.with.a.long.name@contoso.example","status":"failed","phase":"prepare","failedAt":"2026-01-02T03:04:05Z","failedPhase":"prepare","failedStep":"move-mailbox","error":"the mailbox of 漢字漢字漢字 cannot be moved: there is a hold on it that has to be taken off first, by someone who may"},
 			{"id":2,"memberKey":"b@contoso.example","status":"removed","removedAt":"2026-01-02T03:04:05Z","removedBy":"administrator@contoso.example"}]}`
-		steps = `{"items":[{"id":20000002000,"phaseName":"prepare","kind":"phase","memberKey":"a@contoso.example","stepName":"move-mailbox","functionName":"New-ExchangeMoveRequest","status":"failed","retryCount":3,"completedAt":"2026-01-02T03:04:05Z","errorMessage":"there is a hold on it that has to be taken off first, by someone who may"}]}`
+		steps = `{"items":[{"id":20000002000,"phaseName":"prepare","runbookVersion":2,"kind":"phase","memberKey":"a@contoso.example","stepName":"move-mailbox","functionName":"New-ExchangeMoveRequest","status":"failed","retryCount":3,"completedAt":"2026-01-02T03:04:05Z","errorMessage":"there is a hold on it that has to be taken off first, by someone who may"}]}`
 	)
 	var all strings.Builder
 	for _, tt := range []struct {

@@ -124,7 +124,7 @@ func goingOver(view app.RunbookView) int {
 	}
 	n := view.Changes.BatchCount
 	for _, b := range view.Changes.Batches {
-		if b.Stays != "" {
+		if b.Stays != "" || b.Problem != "" {
 			n--
 		}
 	}
@@ -211,6 +211,9 @@ func changesText(v app.ChangesView) string {
 
 // foreseenText tells what becomes of a batch.
 func foreseenText(f app.ForeseenView) string {
+	if f.Problem != "" {
+		return fmt.Sprintf("batch %d: it could not be looked at: %s", f.BatchID, f.Problem)
+	}
 	var parts []string
 	add := func(what string, phases []string) {
 		if len(phases) > 0 {

@@ -218,7 +218,7 @@ func gated(v app.PhaseView) bool {
 }
 
 func (c *console) stepTable(views ...app.StepView) *sheet {
-	t := c.table("step", "phase", "kind", "member", "name", "function", "status", "retries", "done", "note")
+	t := c.table("step", "phase", "version", "kind", "member", "name", "function", "status", "retries", "done", "note")
 	for _, v := range views {
 		member := v.MemberKey
 		if member == "" && v.MemberID > 0 {
@@ -228,7 +228,7 @@ func (c *console) stepTable(views ...app.StepView) *sheet {
 		if v.Rollback != "" {
 			kind = "rollback " + v.Rollback
 		}
-		t.row(v.ID, v.Phase, kind, member, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
+		t.row(v.ID, v.Phase, v.RunbookVersion, kind, member, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
 	}
 	return t
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // secrets are the texts that no error may hold, the longest first.
@@ -197,11 +199,47 @@ func lowerHex(s string) string { return hex.ReplaceAllStringFunc(s, strings.ToLo
 // inner takes off the marks around a quoted text.
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
+// minAnywhere is the least length, in bytes, from which on a secret is masked wherever it
+// is found. A shorter one is in half of all words: it is masked where it stands by
+// itself, and a word tells nothing of it.
+const minAnywhere = 4
+
 // scrub is text with a mask in the place of each secret. The longest go first, so that
 // no part of one is left by the removal of another.
 func (s secrets) scrub(text string) string {
 	for _, secret := range s {
+		if len(secret) < minAnywhere {
+			text = scrubAlone(text, secret)
+			continue
+		}
 		text = strings.ReplaceAll(text, secret, mask)
 	}
 	return telltale.ReplaceAllString(text, "${1}"+mask)
+}
+
+// scrubAlone masks a secret where it is not part of a longer word.
+func scrubAlone(text, secret string) string {
+	var b strings.Builder
+	before := ' '
+	for text != "" {
+		if rest, ok := strings.CutPrefix(text, secret); ok {
+			first, _ := utf8.DecodeRuneInString(secret)
+			last, _ := utf8.DecodeLastRuneInString(secret)
+			after, _ := utf8.DecodeRuneInString(rest)
+			if !(inWord(before) && inWord(first)) && (rest == "" || !(inWord(last) && inWord(after))) {
+				b.WriteString(mask)
+				text, before = rest, '*'
+				continue
+			}
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		b.WriteString(text[:size])
+		text, before = text[size:], r
+	}
+	return b.String()
+}
+
+// inWord tells of what words are made of.
+func inWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_')
 }

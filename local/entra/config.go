@@ -160,7 +160,10 @@ func DefaultConfig() Config {
 					Name:     "matoolkit worker",
 					Secrets:  []string{DefaultWorkerSecret},
 					Roles: map[string][]string{
-						GraphClientID:    {"User.ReadWrite.All", "GroupMember.ReadWrite.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All"},
+						GraphClientID: {
+							"User.Read.All", "User.ReadWrite.All", "User.EnableDisableAccount.All", "User.Invite.All",
+							"User-ConvertToInternal.ReadWrite.All", "GroupMember.ReadWrite.All", "Mail.Send",
+						},
 						ExchangeClientID: {"Exchange.ManageAsApp"},
 					},
 				},
@@ -188,7 +191,8 @@ func MicrosoftResources() []Application {
 			IdentifierURIs: []string{GraphAudience},
 			Scopes:         []string{"User.Read"},
 			AppRoles: []string{
-				"User.Read.All", "User.ReadWrite.All", "User.Invite.All", "User-ConvertToInternal.ReadWrite.All",
+				"User.Read.All", "User.ReadWrite.All", "User.EnableDisableAccount.All", "User.Invite.All",
+				"User-ConvertToInternal.ReadWrite.All", "Mail.Send",
 				"Group.Read.All", "Group.ReadWrite.All", "GroupMember.Read.All", "GroupMember.ReadWrite.All",
 			},
 		},

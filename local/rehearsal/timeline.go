@@ -278,7 +278,7 @@ func (r *rehearsal) remaining(b *engine.Batch) []string {
 // problems are what the use cases themselves have complained of.
 func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
 	if r.runbook.DataSource.Queried() {
-		a, err := r.app.Automation(ctx, r.runbook.Name)
+		a, err := r.app.Automation(ctx, ada, r.runbook.Name)
 		if err != nil {
 			return err
 		}

@@ -60,6 +60,8 @@ func (s *System) WorkerEnv() map[string]string {
 		"AZURE_AUTHORITY_HOST": "https://" + s.config.Addresses.Entra + "/",
 		"GRAPH_URL":            s.TenantURL(),
 		"EXCHANGE_URL":         s.TenantURL(),
+		"ALERT_FROM":           entra.DefaultAdminUPN,
+		"ALERT_TO":             entra.DefaultAdminUPN,
 		"EXTRA_CA_FILE":        s.caFile,
 		"MAX_PARALLELISM":      "8",
 		"IDLE_TIMEOUT_SECONDS": "0",

@@ -220,7 +220,7 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 
 	t := tenant.Config{
 		Addr: s.config.Addresses.Tenant, TenantID: entra.DefaultTenantID, VerifyToken: s.Entra.VerifyToken,
-		ProvisionMailUsers: true, Logger: s.config.Logger,
+		Roles: s.graphRoles, Seed: alertMailbox(), ProvisionMailUsers: true, Logger: s.config.Logger,
 	}
 	if t.DataDir, err = s.dir("tenant"); err != nil {
 		return err
@@ -231,6 +231,30 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	s.config.Addresses.Tenant = strings.TrimPrefix(s.Tenant.URL(), "http://")
 	s.started("Microsoft 365 tenant", s.Tenant.URL(), s.Tenant.Close)
 	return nil
+}
+
+// graphRoles are the application permissions in a token for Graph. A token that is not
+// good has none.
+func (s *System) graphRoles(token string) []string {
+	claims, err := s.Entra.VerifyClaims(token, entra.GraphAudience)
+	if err != nil {
+		return nil
+	}
+	return claims.Roles
+}
+
+// alertMailbox is the administrator with the mailbox that alerts of workers are sent
+// from and to.
+func alertMailbox() *tenant.Seed {
+	return &tenant.Seed{
+		Users: []tenant.User{{
+			"id": entra.DefaultAdminObjectID, "userPrincipalName": entra.DefaultAdminUPN, "mailNickname": "admin",
+			"displayName": "Avery Admin", "accountEnabled": true,
+		}},
+		Recipients: []tenant.Recipient{{
+			Kind: tenant.UserMailbox, ExternalDirectoryObjectID: entra.DefaultAdminObjectID, EmailAddresses: []string{"SMTP:" + entra.DefaultAdminUPN},
+		}},
+	}
 }
 
 // keepCA puts the CA where other programs find it, for as long as this system

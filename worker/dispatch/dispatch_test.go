@@ -198,6 +198,50 @@ func TestJobThatNobodyCanBeAnsweredAboutIsDeadLettered(t *testing.T) {
 	}
 }
 
+// Service Bus takes no message whose id is longer, and so no result of such a job: it
+// would be sent for ever, and those beside it with it.
+func TestJobWhoseResultCouldNotBeSentIsDeadLettered(t *testing.T) {
+	t.Parallel()
+	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+	b := start(t, f, options{})
+	longest, tooLong := job(1), job(2)
+	longest.JobID = strings.Repeat("j", 128-len("result-batch-42-"))
+	tooLong.JobID = longest.JobID + "j"
+	b.send(t, tooLong, longest)
+	if got := b.result(t); got.JobID != longest.JobID || got.Status != message.StatusSuccess {
+		t.Errorf("got %s: %+v", got.JobID, got.Error)
+	}
+	b.jobsLeft(t, 0, nil)
+	b.noMoreResults(t)
+	dead := b.jobsLeft(t, 1, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
+	if why := dead[0].DeadLetterErrorDescription; why == nil || !strings.Contains(*why, "JobId") {
+		t.Errorf("dead-lettered for %v", why)
+	}
+	if calls, _ := f.counts(); calls != 1 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// A result has room for what the function answers, whatever comes beside the job.
+func TestWhatComesBesideAJobDoesNotTakeTheRoomOfItsResult(t *testing.T) {
+	t.Parallel()
+	answer := map[string]string{"data": strings.Repeat("x", message.Limit-5<<10)}
+	b := start(t, &function{run: func(context.Context, string, []byte) (any, error) { return answer, nil }}, options{})
+	body, err := json.Marshal(job(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.jobs.SendMessage(t.Context(), &azservicebus.Message{Body: body, ApplicationProperties: map[string]any{
+		message.PropertyWorkerID: workerID, "traceparent": "of no trace",
+		"tracestate": "a=" + strings.Repeat("x", 30<<10), "Diagnostic-Id": strings.Repeat("x", 30<<10),
+	}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.result(t); got.Status != message.StatusSuccess {
+		t.Errorf("got %+v", got.Error)
+	}
+}
+
 // The orchestrator has given the step up by then and may have dispatched it anew.
 func TestJobIsNotBegunPastItsExpiry(t *testing.T) {
 	t.Parallel()

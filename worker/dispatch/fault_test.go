@@ -2,12 +2,14 @@ package dispatch_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/local/servicebus/topology"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
 
@@ -100,6 +102,35 @@ func TestAJobWhoseLockIsLostIsFinishedAndAnsweredOnce(t *testing.T) {
 	for range 2 {
 		if o := next(t, "its end", seen.ended); !o.Answered || o.Result.Status != message.StatusSuccess {
 			t.Errorf("an outcome is %+v", o)
+		}
+	}
+}
+
+// Until the broker has the result the worker may die, and the job with it: the delivery
+// that joined the run must not settle it.
+func TestADeliveryThatJoinsARunWaitsUntilItsResultIsSent(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	f, seen := until(gate), newDeliveries()
+	b, lose := losing(t, withoutDuplicateDetection)
+	l := newLine(t, b.server.Addr)
+	stop, stopped := work(t, connect(t, l.connectionString()), f,
+		dispatch.Config{MaxParallelism: 2, Observer: seen, ShutdownGrace: 100 * time.Millisecond})
+	b.send(t, job(1))
+	awaitStart(t, f)
+	next(t, "the delivery", seen.came)
+	lose()
+	next(t, "the second delivery", seen.came)
+	l.up.hold()
+	close(gate)
+	l.up.awaitHeld(t)
+	b.noMoreResults(t)
+	l.sever()
+	stop()
+	await(t, "the worker stops", stopped)
+	for range 2 {
+		if o := next(t, "its end", seen.ended); o.Answered {
+			t.Errorf("without a result the outcome is %+v", o)
 		}
 	}
 }
@@ -352,6 +383,25 @@ func TestAWorkerThatIsToldToStopLosesNothingAtAnyStage(t *testing.T) {
 	if calls, _ := rest.counts(); calls != 10 || len(answered) != 12 {
 		t.Errorf("the next worker was given %d jobs; %d were answered", calls, len(answered))
 	}
+}
+
+// Without a topic for results the broker takes everything but them.
+func TestAJobWhoseResultCannotBeSentIsGivenBack(t *testing.T) {
+	t.Parallel()
+	without := func(t *servicebus.Topology) {
+		t.Topics = slices.DeleteFunc(t.Topics, func(of topology.Topic) bool { return of.Name == message.TopicWorkerResults })
+	}
+	ended := make(chan struct{})
+	f := &function{run: func(context.Context, string, []byte) (any, error) {
+		close(ended)
+		return true, nil
+	}}
+	b := start(t, f, options{topology: without, config: dispatch.Config{ShutdownGrace: 100 * time.Millisecond}})
+	b.send(t, job(1))
+	await(t, "the function ends", ended)
+	b.stop()
+	await(t, "the worker stops", b.stopped)
+	b.jobsLeft(t, 1, nil)
 }
 
 // Workers that come and go, as when the platform scales. What the broker gives a

@@ -209,6 +209,10 @@ func enqueued(m *azservicebus.ReceivedMessage) time.Time {
 // errUnanswerable marks jobs that hold nothing to send an answer to.
 var errUnanswerable = errors.New("no JobId and CorrelationData.StepExecutionId to answer to")
 
+// maxMessageID is how long the id of a message may be in Service Bus
+// (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas).
+const maxMessageID = 128
+
 // readJob reads a job for this worker. With an error that is not errUnanswerable
 // the job has what an answer needs.
 func readJob(body []byte, workerID string) (message.Job, error) {
@@ -221,6 +225,9 @@ func readJob(body []byte, workerID string) (message.Job, error) {
 			return job, fmt.Errorf("%w: %v", errUnanswerable, err)
 		}
 		return job, errUnanswerable
+	}
+	if id := answer(job, 0).ID(); len(id) > maxMessageID {
+		return job, fmt.Errorf("%w: the JobId is too long, its result's message id would have %d characters, more than %d", errUnanswerable, len(id), maxMessageID)
 	}
 	parameters := bytes.TrimSpace(job.Parameters)
 	switch {

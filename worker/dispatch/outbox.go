@@ -142,6 +142,10 @@ func (o *outbox) sendSome(ctx context.Context, letters []*letter) (int, error) {
 // traceProperties carry the trace context from the job to its result.
 var traceProperties = []string{"traceparent", "tracestate", "Diagnostic-Id"}
 
+// maxTraceProperty is how long one may be, in bytes. What is beyond that has no place
+// in a result that has to be sent, whatever came beside its job.
+const maxTraceProperty = 512
+
 // envelope makes the message of a worker's result that answers a delivery of its job.
 // It carries the trace of ctx, or the job's where ctx has none.
 func envelope(ctx context.Context, r message.Result, job *azservicebus.ReceivedMessage, workerID string) *azservicebus.Message {
@@ -161,7 +165,7 @@ func envelope(ctx context.Context, r message.Result, job *azservicebus.ReceivedM
 		},
 	}
 	for _, name := range traceProperties {
-		if v, ok := job.ApplicationProperties[name]; ok {
+		if v, ok := job.ApplicationProperties[name].(string); ok && len(v) <= maxTraceProperty {
 			m.ApplicationProperties[name] = v
 		}
 	}

@@ -85,7 +85,8 @@ func splitDetail(kind, detail string) (string, string) {
 
 // judge says whether a command that failed is worth repeating.
 func judge(err error) throttle.Verdict {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	// A deadline that is over is that of the one request: with the job's nobody asks.
+	if errors.Is(err, context.Canceled) {
 		return throttle.Verdict{}
 	}
 	var judged *catalog.Failure

@@ -170,7 +170,8 @@ func (e *staleError) Error() string { return "the change is not visible yet: " +
 
 // judge says whether a call that failed is worth repeating.
 func judge(err error) throttle.Verdict {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	// A deadline that is over is that of the one request: with the job's nobody asks.
+	if errors.Is(err, context.Canceled) {
 		return throttle.Verdict{}
 	}
 	var closed *throttle.ClosedError

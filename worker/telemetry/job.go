@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -28,16 +29,16 @@ const otherFunction = "other"
 
 // Jobs watches the jobs of a worker that has these functions.
 func (r *Recorder) Jobs(functions *catalog.Catalog) dispatch.Observer {
-	known := map[string]bool{}
+	known := map[string]string{}
 	for _, f := range functions.Functions() {
-		known[f.Name] = true
+		known[strings.ToLower(f.Name)] = f.Name
 	}
 	return &jobs{Recorder: r, known: known}
 }
 
 type jobs struct {
 	*Recorder
-	known map[string]bool // the names that are recorded as they are
+	known map[string]string // the names that are recorded, by themselves in lower case: jobs have them in any
 }
 
 // Received begins the span of a delivery, as a child of whoever sent the job.
@@ -84,8 +85,8 @@ func (j *jobs) Received(ctx context.Context, d dispatch.Delivery) (context.Conte
 }
 
 func (j *jobs) function(name string) string {
-	if j.known[name] {
-		return name
+	if known, ok := j.known[strings.ToLower(name)]; ok {
+		return known
 	}
 	return otherFunction
 }

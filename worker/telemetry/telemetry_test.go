@@ -127,7 +127,7 @@ func TestDeliveriesBecomeSpansAndFigures(t *testing.T) {
 		outcome  dispatch.Outcome
 	}{
 		{delivery(catalog.NoOp.Name, 1), dispatch.Outcome{Answered: true, Ran: true}},
-		{delivery(catalog.NoOp.Name, 2), dispatch.Outcome{Answered: true}},
+		{delivery("no-op", 2), dispatch.Outcome{Answered: true}}, // runbooks name functions in any case
 		{delivery(catalog.NoOp.Name, 1), dispatch.Outcome{Answered: true, Ran: true, Result: message.Result{Error: refused}}},
 		{delivery(catalog.NoOp.Name, 1), dispatch.Outcome{Answered: true, Ran: true, Result: message.Result{Error: throttled}}},
 		{delivery(catalog.NoOp.Name, 1), dispatch.Outcome{}},

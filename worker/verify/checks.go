@@ -47,6 +47,9 @@ func answers(ctx context.Context, v *verifier) (string, error) {
 		if _, strange := v.line.all(); len(strange) > 0 {
 			return "", breachf("%s; but %s", wrong, strange[0])
 		}
+		if v.config.Results == message.SubscriptionOrchestrator {
+			return "", breachf("%s; nothing else was checked. Does it run, is %s its id, and does no orchestrator run, which would take its answers?", wrong, v.config.WorkerID)
+		}
 		return "", breachf("%s; nothing else was checked. Does it run, and is %s its id?", wrong, v.config.WorkerID)
 	}
 	if err != nil {

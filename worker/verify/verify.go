@@ -92,6 +92,14 @@ func Run(ctx context.Context, config Config) ([]Finding, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go v.line.listen(ctx, stop)
+	if config.Results == message.SubscriptionOrchestrator {
+		if err := v.line.alone(ctx); err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return nil, err
+		}
+	}
 
 	for _, c := range checks {
 		detail, err := c.make(ctx, v)

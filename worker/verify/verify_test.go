@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -271,6 +272,41 @@ func TestResultsOfOthersStopIt(t *testing.T) {
 	}
 	if left, err := receiver.PeekMessages(t.Context(), 10, nil); err != nil || len(left) != 1 {
 		t.Fatalf("%d results are left, %v", len(left), err)
+	}
+}
+
+// A subscription that an orchestrator reads as well is refused, before the worker is
+// blamed for what does not come.
+func TestASubscriptionThatSomebodyElseReadsIsRefused(t *testing.T) {
+	t.Parallel()
+	server := broker(t, true)
+	receiver, err := connect(t, server).NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first, ended := make(chan struct{}), make(chan struct{})
+	var begin sync.Once
+	send(t, connect(t, server), `{}`)
+	go func() {
+		defer close(ended)
+		for {
+			taken, err := receiver.ReceiveMessages(ctx, 1, nil)
+			if err != nil {
+				return
+			}
+			begin.Do(func() { close(first) })
+			for _, m := range taken {
+				_ = receiver.CompleteMessage(ctx, m, nil)
+			}
+		}
+	}()
+	<-first
+	findings, err := verify.Run(t.Context(), config(t, server))
+	cancel()
+	<-ended
+	if err == nil || !strings.Contains(err.Error(), "somebody else takes results off the subscription orchestrator") || len(findings) > 0 {
+		t.Fatalf("got %v, %v", findings, err)
 	}
 }
 

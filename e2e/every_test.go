@@ -1,0 +1,112 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/local/demo"
+	"github.com/matoolkit/matoolkit/local/entra"
+	"github.com/matoolkit/matoolkit/local/tenant"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+)
+
+// TestEveryFunction has every function of the worker do something in the system that
+// "local up" starts, by what that grants and sets and nothing else: the tenant asks for
+// the application permissions that Graph asks for, and has a mailbox for alerts.
+func TestEveryFunction(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("testdata", "every.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range catalog.Standard() {
+		if !strings.Contains(string(text), "function: "+f.Name+"\n") {
+			t.Errorf("the runbook has no step of %s", f.Name)
+		}
+	}
+
+	seed, err := json.Marshal(tenant.Seed{
+		VerifiedDomains: []string{"fabrikam.com", "fabrikam.onmicrosoft.com", "mail.fabrikam.com"},
+		Groups: []tenant.SeedGroup{
+			{Properties: map[string]any{
+				"id": migrationGroup, "displayName": "Every", "mailNickname": "every", "mailEnabled": false, "securityEnabled": true,
+			}},
+			{Properties: map[string]any{
+				"displayName": "Everybody", "mailNickname": "everybody", "mail": "everybody@fabrikam.com", "mailEnabled": true, "securityEnabled": false,
+			}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMachineWith(t, seed, environment{}, everything)
+	m.write("members.csv", []byte("UserPrincipalName,Name,Alias\nada@fabrikam.com,Ada Lindqvist,ada\n"))
+	a := newAdminOf(m, "every", file, m.path("members.csv"))
+	state := func() tenant.State {
+		state, err := demo.State(t.Context(), m.endpoints.TenantURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state
+	}
+	done := func(phase string) {
+		t.Helper()
+		err := a.advance()
+		if err == nil {
+			err = a.await(phase, ended)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var steps app.Page[app.StepView]
+		a.ask(&steps, "batch", "steps", a.batch, "--phase", phase)
+		for _, s := range steps.Items {
+			if s.Status != "succeeded" {
+				t.Fatalf("%s is %s: %s", s.Function, s.Status, s.Error)
+			}
+		}
+	}
+
+	done("arrive")
+	at := slices.IndexFunc(state().Recipients, func(r tenant.Recipient) bool { return r.UserPrincipalName == "ada@fabrikam.com" })
+	if at < 0 {
+		t.Fatal("she is no recipient")
+	}
+	var addresses []string
+	for _, address := range state().Recipients[at].EmailAddresses {
+		if strings.HasPrefix(strings.ToLower(address), "smtp:") {
+			addresses = append(addresses, address)
+		}
+	}
+	slices.Sort(addresses)
+	if want := []string{"SMTP:ada@fabrikam.com", "smtp:ada@fabrikam.onmicrosoft.com"}; !slices.Equal(addresses, want) {
+		t.Errorf("her addresses are %v, want %v", addresses, want)
+	}
+
+	done("visit")
+	at = slices.IndexFunc(state().Users, func(u tenant.User) bool { return u.UPN() == "back.ada@fabrikam.com" })
+	if at < 0 {
+		t.Fatalf("she is not back: %v", state().Users)
+	}
+	if state().Users[at]["accountEnabled"] != false {
+		t.Error("she is not barred")
+	}
+
+	done("leave")
+	for _, u := range state().Users {
+		if strings.HasSuffix(u.UPN(), "ada@fabrikam.com") {
+			t.Errorf("%s is still there", u.UPN())
+		}
+	}
+	mails := state().Mails
+	if len(mails) != 1 || mails[0].Subject != "Ada Lindqvist leaves" || fmt.Sprint(mails[0].To) != "["+entra.DefaultAdminUPN+"]" {
+		t.Errorf("the alerts are %+v", mails)
+	}
+}

@@ -1,0 +1,82 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// So many results are sent to see who else reads: of two readers each gets some. They
+// are back at once where nobody else does.
+const (
+	ownResults = 8
+	ownWait    = 5 * time.Second
+)
+
+// alone tells whether what comes on the subscription comes here. Else a worker would be
+// blamed for results that somebody else has taken.
+//
+// Where something is on the subscription already nothing is sent: it is looked at first,
+// and may end the run.
+func (l *line) alone(ctx context.Context) error {
+	if there, err := l.back.PeekMessages(ctx, 1, nil); err != nil || len(there) > 0 {
+		return err
+	}
+	to, err := l.config.Client.NewSender(message.TopicWorkerResults, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = to.Close(context.WithoutCancel(ctx)) }() // the client is closed after it
+	timed, cancel := context.WithTimeout(ctx, ownWait)
+	defer cancel()
+	id := func(i int) string { return fmt.Sprintf("%s-own-%d", l.prefix, i) }
+	for i := range ownResults { // one after the other, so that each can go to either reader
+		body, err := json.Marshal(message.Result{JobID: id(i), Status: message.StatusSuccess})
+		if err != nil {
+			return err
+		}
+		messageID, ttl := id(i), 2*ownWait // what is left over goes by itself
+		if err := to.SendMessage(timed, &azservicebus.Message{Body: body, MessageID: &messageID, TimeToLive: &ttl}, nil); err != nil {
+			return fmt.Errorf("send a result: %w", err)
+		}
+		if !l.comes(timed, id(i)) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return errors.New("somebody else takes results off the subscription " + l.config.Results +
+				" too, as an orchestrator that runs does: stop it, or make a subscription of " + message.TopicWorkerResults + " for this")
+		}
+	}
+	l.forget(id, ownResults)
+	return nil
+}
+
+// comes waits for a result.
+func (l *line) comes(ctx context.Context, id string) bool {
+	for {
+		came, more := l.results(id)
+		if len(came) > 0 {
+			return true
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// forget drops results that no worker gave.
+func (l *line) forget(id func(int) string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range n {
+		delete(l.got, id(i))
+	}
+}
