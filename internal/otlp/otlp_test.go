@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -140,6 +141,26 @@ func TestOneSignalCanGoElsewhere(t *testing.T) {
 	p.Close(t.Context())
 	if len(c.Spans()) != 0 || len(other.Spans()) != 1 || len(c.Headers()) != 0 {
 		t.Errorf("%d and %d spans", len(c.Spans()), len(other.Spans()))
+	}
+}
+
+// The headers hold a key for the collector that was named, and nobody else.
+func TestACollectorThatSendsElsewhereIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	other := collect(t)
+	moved := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL()+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(moved.Close)
+	p, err := begin(t, map[string]string{otlp.EnvEndpoint: moved.URL, otlp.EnvHeaders: "api-key=s3cret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := p.Tracer("t").Start(t.Context(), "s")
+	span.End()
+	p.Close(t.Context())
+	if len(other.Spans()) != 0 || len(other.Headers()) != 0 {
+		t.Errorf("another server was told %d spans and %v", len(other.Spans()), other.Headers())
 	}
 }
 
