@@ -179,8 +179,8 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		environment := map[string]string{otlp.EnvEndpoint: "http://127.0.0.1:1"}
 		environment[tc.name] = tc.value
 		_, err := begin(t, environment)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s=%s: %v", tc.name, tc.value, err)
+		if err == nil || strings.Count(err.Error(), tc.want) != 1 || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s=%s: want %q once, got %v", tc.name, tc.value, tc.want, err)
 		}
 	}
 }
