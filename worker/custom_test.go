@@ -173,7 +173,7 @@ func TestWorkerDoesNotStartWithAManifestThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := badges(t, badgeManifest+"timeout: 11m\n")
 	err := run(t.Context(), environment(map[string]string{envCustomDir: dir, "HR_URL": "x"}), &safeBuffer{})
-	if want := "custom functions:\nbadge.yaml:11:10: the time limit of 11m0s is longer than that of a job, which is 10m0s"; err == nil || err.Error() != want {
+	if want := "custom functions, CUSTOM_FUNCTIONS_DIR:\nbadge.yaml:11:10: the time limit of 11m0s is longer than that of a job, which is 10m0s"; err == nil || err.Error() != want {
 		t.Fatalf("got %v", err)
 	}
 }

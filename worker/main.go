@@ -75,10 +75,11 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	// probes.
 	web, err := trust.HTTPClient(c.CAFile)
 	if err != nil {
-		return fmt.Errorf("trust: %w", err)
+		return fmt.Errorf("%s: %w", trust.EnvCAFile, err)
 	}
 	web.Timeout = 100 * time.Second
-	log := slog.New(slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel}))
+	anonymous := slog.New(slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel}))
+	log := anonymous.With("WorkerId", c.WorkerID)
 	measured, err := otlp.Start(ctx, otlp.Config{
 		Service: "matoolkit-worker", Version: version, Attributes: map[string]string{"matoolkit.worker_id": c.WorkerID},
 		Getenv: getenv, HTTP: web, Log: log,
@@ -140,7 +141,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	}
 	extra, err := customFunctions(c, getenv)
 	if err != nil {
-		return fmt.Errorf("custom functions:\n%w", err)
+		return fmt.Errorf("custom functions, %s:\n%w", envCustomDir, err)
 	}
 	defer closeFunctions(extra)
 	functions, err := offered(g, x, c.NoOp, extra.Functions()...)
@@ -150,7 +151,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	// 7. What ends the worker: ctx, at a signal, and idleness.
 	loop, err := dispatch.New(client, functions, dispatch.Config{
 		WorkerID: c.WorkerID, MaxParallelism: c.MaxParallelism, JobTimeout: c.JobTimeout,
-		IdleTimeout: c.IdleTimeout, ShutdownGrace: c.ShutdownGrace, Log: log,
+		IdleTimeout: c.IdleTimeout, ShutdownGrace: c.ShutdownGrace, Log: anonymous, // to which it adds the id
 		Observer: record.Jobs(functions),
 	})
 	if err != nil {
@@ -161,7 +162,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		log.Info("probes are answered", "Address", probes.Address())
 	}
 	// 8. Jobs.
-	log.Info("taking jobs", "WorkerId", c.WorkerID, "MaxParallelism", c.MaxParallelism,
+	log.Info("taking jobs", "MaxParallelism", c.MaxParallelism,
 		"Functions", len(functions.Functions()), "Graph", c.Graph.URL, "Exchange", c.Exchange.URL)
 	announced := tell(ctx, client, announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), Functions: functions.Functions()}, log)
 	loop.Run(ctx)

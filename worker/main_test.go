@@ -169,6 +169,11 @@ func TestWorkerRunsAPersonsStepsInAnotherTenant(t *testing.T) {
 			t.Errorf("the log has no %s:\n%s", field, lines)
 		}
 	}
+	for line := range strings.Lines(lines) {
+		if strings.Count(line, `"WorkerId":"worker-01"`) != 1 {
+			t.Errorf("a line does not have the worker's id once: %s", line)
+		}
+	}
 }
 
 const (
@@ -264,7 +269,8 @@ func TestRunRefusesWhatCannotBecomeRight(t *testing.T) {
 		want    string
 	}{
 		{"configuration", map[string]string{envWorkerID: ""}, "configuration: WORKER_ID is not set"},
-		{"trust", map[string]string{"EXTRA_CA_FILE": filepath.Join("testdata", "none.pem")}, "trust: "},
+		{"trust", map[string]string{"EXTRA_CA_FILE": filepath.Join("testdata", "none.pem")}, "EXTRA_CA_FILE: "},
+		{"custom functions", map[string]string{envCustomDir: filepath.Join("testdata", "none"), envTrial: "none"}, "custom functions, CUSTOM_FUNCTIONS_DIR:\n"},
 		{"tenant", map[string]string{envTenantID: "no tenant!"}, "target tenant credential: "},
 		{"bus", map[string]string{envBusString: "SharedAccessKey=busk3y"}, "service bus: ServiceBusConnection is not a connection string"},
 	} {

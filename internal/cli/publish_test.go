@@ -99,8 +99,8 @@ func TestPublishAsks(t *testing.T) {
 		question = "Publish version 3 of moves, to which 2 batches go over? [y/N] "
 		none     = `{"againstVersion":2,"runbook":[],"batchCount":0,"batches":[]}`
 		staying  = `{"againstVersion":2,"runbook":[],"batchCount":1,"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"}]}`
-		going    = `{"againstVersion":2,"runbook":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":3,
-			"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"},{"batchId":5,"status":"active","fromVersion":2,"superseded":["move"],"pending":["move"]}]}`
+		going    = `{"againstVersion":2,"runbook":[{"kind":"changed","path":"phases[move].offset","from":"T-1d","to":"T-0"}],"batchCount":4,
+			"batches":[{"batchId":4,"status":"cancelling","fromVersion":2,"stays":"it is being cancelled"},{"batchId":6,"problem":"it cannot be read"},{"batchId":5,"status":"active","fromVersion":2,"superseded":["move"],"pending":["move"]}]}`
 	)
 	for name, tt := range map[string]struct {
 		changes  string
@@ -153,6 +153,9 @@ func TestPublishAsks(t *testing.T) {
 			}
 			if asked := strings.Count(notices.String(), "batch 5 (active, version 2): to come: move; superseded: move"); tt.changes == going && asked != 1 {
 				t.Errorf("what becomes of a batch is told %d times:\n%s", asked, notices.String())
+			}
+			if tt.changes == going && !strings.Contains(notices.String(), "batch 6: it could not be looked at: it cannot be read") {
+				t.Errorf("the batch that could not be looked at is not told:\n%s", notices.String())
 			}
 			if status == 0 != strings.Contains(out.String(), "moves") {
 				t.Errorf("result: %s", out.String())

@@ -84,6 +84,9 @@ func Start(ctx context.Context, config Config) (*Providers, error) {
 	traces, err := t.spoken(endpoint(config.Getenv, EnvTracesEndpoint, "/v1/traces", envTracesExporter, envTracesProtocol))
 	metrics, err2 := t.spoken(endpoint(config.Getenv, EnvMetricsEndpoint, "/v1/metrics", envMetricsExporter, envMetricsProtocol))
 	headers, err3 := headers(config.Getenv(EnvHeaders))
+	if err != nil && err2 != nil && err.Error() == err2.Error() {
+		err2 = nil // one variable is wrong for both
+	}
 	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}

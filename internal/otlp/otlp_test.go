@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -143,6 +144,26 @@ func TestOneSignalCanGoElsewhere(t *testing.T) {
 	}
 }
 
+// The headers hold a key for the collector that was named, and nobody else.
+func TestACollectorThatSendsElsewhereIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	other := collect(t)
+	moved := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL()+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(moved.Close)
+	p, err := begin(t, map[string]string{otlp.EnvEndpoint: moved.URL, otlp.EnvHeaders: "api-key=s3cret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := p.Tracer("t").Start(t.Context(), "s")
+	span.End()
+	p.Close(t.Context())
+	if len(other.Spans()) != 0 || len(other.Headers()) != 0 {
+		t.Errorf("another server was told %d spans and %v", len(other.Spans()), other.Headers())
+	}
+}
+
 func TestWrongSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, value, want string }{
@@ -158,8 +179,8 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		environment := map[string]string{otlp.EnvEndpoint: "http://127.0.0.1:1"}
 		environment[tc.name] = tc.value
 		_, err := begin(t, environment)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s=%s: %v", tc.name, tc.value, err)
+		if err == nil || strings.Count(err.Error(), tc.want) != 1 || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s=%s: want %q once, got %v", tc.name, tc.value, tc.want, err)
 		}
 	}
 }

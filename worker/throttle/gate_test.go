@@ -93,7 +93,8 @@ func TestWhatOneCallIsToldHoldsForAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &limited{opens: time.Now().Add(10 * time.Second), taken: 50 * time.Millisecond}
-		for _, err := range api.through(t.Context(), gated(throttle.Limits{}), 16) {
+		pace := gated(throttle.Limits{})
+		for _, err := range api.through(t.Context(), pace, 16) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -108,6 +109,12 @@ func TestWhatOneCallIsToldHoldsForAll(t *testing.T) {
 		}
 		if spread := back[15].Sub(back[1]); spread < 100*time.Millisecond || spread > 2*time.Second {
 			t.Errorf("the calls came back within %s, want a little apart", spread)
+		}
+		// Then it is over: but for a few more that come apart, calls are made side by side again.
+		api.atOnce = 0
+		api.through(t.Context(), pace, 16)
+		if api.atOnce < 10 {
+			t.Errorf("later %d of 16 calls were made at once", api.atOnce)
 		}
 	})
 }
