@@ -16,7 +16,7 @@ import (
 type WorkerView struct {
 	ID            string     `json:"id"`
 	Version       string     `json:"version,omitempty"`
-	StartedAt     time.Time  `json:"startedAt"` // as the worker says, but not later than its message was sent
+	StartedAt     time.Time  `json:"startedAt"` // as the worker says, where its clock can be believed
 	SeenAt        time.Time  `json:"seenAt"`    // when the announcement came here
 	FunctionCount int        `json:"functionCount"`
 	Functions     []Function `json:"functions,omitempty"`
@@ -31,6 +31,10 @@ const (
 	maxParameters = 200 // of a function; so are its fields
 )
 
+// clockSlack is by how much a worker's clock may be ahead of the broker's before the
+// broker's is believed, whose times can be whole seconds.
+const clockSlack = 5 * time.Minute
+
 // announced keeps what a worker says that it can be asked for. Of several replicas of
 // one worker the one that started last speaks for all; an announcement that comes again,
 // or after a later one, changes nothing.
@@ -39,7 +43,7 @@ func (a *App) announced(ctx context.Context, m Message, c message.Catalog) error
 		return err
 	}
 	at := c.Timestamp.UTC()
-	if !m.EnqueuedAt.IsZero() && m.EnqueuedAt.Before(at) {
+	if !m.EnqueuedAt.IsZero() && at.Sub(m.EnqueuedAt) > clockSlack {
 		at = m.EnqueuedAt.UTC() // a clock that is ahead would keep later ones out
 	}
 	key := store.CatalogKey(c.WorkerID)

@@ -109,6 +109,15 @@ func TestAClockThatIsAheadKeepsNobodyOut(t *testing.T) {
 	if got := s.functionsOf("worker-01"); got != "New" {
 		t.Errorf("worker-01 has %s", got)
 	}
+	// Two starts within what the broker takes for one moment are told apart.
+	for i, name := range []string{"Newer", "Newest"} {
+		m := catalogOf("worker-01", dawn.Add(time.Hour+time.Duration(i+1)*time.Millisecond), name)
+		m.EnqueuedAt = dawn.Add(time.Hour)
+		s.announce(m)
+	}
+	if got := s.functionsOf("worker-01"); got != "Newest" {
+		t.Errorf("worker-01 has %s", got)
+	}
 }
 
 // Many replicas start at once, and the store loses races and answers late: the last one

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
@@ -193,6 +194,7 @@ func (w *workerBed) nothingLeft(ctx context.Context) error {
 			if err = errors.Join(err, r.Close(ctx)); err != nil {
 				return err
 			}
+			left = slices.DeleteFunc(left, isCatalog)
 			if len(left) == 0 {
 				break
 			}
@@ -273,6 +275,7 @@ func (w *workerBed) results(ctx context.Context, n int, each func(message.Result
 		if ended.Err() != nil {
 			return fmt.Errorf("%d results are missing: %w", n, errors.Join(context.Cause(ended), err))
 		}
+		got = slices.DeleteFunc(got, isCatalog)
 		for _, m := range got {
 			var result message.Result
 			if err := json.Unmarshal(m.Body, &result); err != nil {
@@ -283,6 +286,11 @@ func (w *workerBed) results(ctx context.Context, n int, each func(message.Result
 		n -= len(got)
 	}
 	return nil
+}
+
+// isCatalog tells what a worker says of itself when it starts from results.
+func isCatalog(m *azservicebus.ReceivedMessage) bool {
+	return m.ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerCatalog
 }
 
 // close ends everything, and tells what the worker wrote where that may say why it
