@@ -143,7 +143,7 @@ func (w *workerBed) carryOut(ctx context.Context, f *WorkerFigures) error {
 			"DisplayName": fmt.Sprintf("User %d", i+1), "UserPrincipalName": fmt.Sprintf("user%d@contoso.example", i+1),
 		})
 	}
-	before := w.around.Tenant.Requests()
+	before, there := w.around.Tenant.Requests(), len(w.around.Tenant.State().Users)
 	began := time.Now()
 	if err := w.send(ctx, jobs...); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (w *workerBed) carryOut(ctx context.Context, f *WorkerFigures) error {
 			}
 		}
 	}
-	switch users := len(w.around.Tenant.State().Users); {
+	switch users := len(w.around.Tenant.State().Users) - there; {
 	case failed != nil:
 		return failed
 	case len(answers) != len(jobs):
