@@ -162,21 +162,17 @@ func TestConfigSaysAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// What the worker reads is what its pages tell of.
+// What the worker reads is what its page tells of.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
-	var pages strings.Builder
-	for _, page := range []string{"worker.md", "worker-settings.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "docs", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages.Write(text)
+	page, err := os.ReadFile(filepath.Join("..", "docs", "worker.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	read := environment(nil)
 	_, _ = loadConfig(func(name string) string {
-		if !strings.Contains(pages.String(), "`"+name+"`") {
-			t.Errorf("%s is not in docs/worker-settings.md", name)
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("%s is not in docs/worker.md", name)
 		}
 		return read(name)
 	})

@@ -1,7 +1,7 @@
 // Package custom offers functions that come with a deployment instead of with the
 // worker: executables and PowerShell scripts in a directory, each described by a
 // manifest. A function is called by starting its process with a JSON object on
-// standard input; it answers with one on standard output. docs/workers.md is the
+// standard input; it answers with one on standard output. docs/own-workers.md is the
 // contract with those who write them.
 //
 // The package knows neither the bus nor a tenant. What is wrong with a manifest is

@@ -37,7 +37,7 @@ func copied(t *testing.T) directory {
 // The page about workers shows every example as it is.
 func TestDocumentedExamplesAreTheFiles(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/workers.md")
+	page, err := os.ReadFile("../../docs/own-workers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,12 +56,12 @@ func TestDocumentedExamplesAreTheFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if shown[f.Name()] != string(content) {
-			t.Errorf("docs/workers.md does not show %s as it is", f.Name())
+			t.Errorf("docs/own-workers.md does not show %s as it is", f.Name())
 		}
 		delete(shown, f.Name())
 	}
 	for name := range shown {
-		t.Errorf("docs/workers.md shows %s, which is not there", name)
+		t.Errorf("docs/own-workers.md shows %s, which is not there", name)
 	}
 }
 

@@ -184,8 +184,10 @@ func (l *Loop) receive(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, context.DeadlineExceeded):
-			failures = 0 // nothing came, and nothing was wrong
-			if l.idle() {
+			failures = 0 // nothing came, and nothing is known to be wrong
+			if !l.state.linked.Load() {
+				l.touch() // being cut off is not being idle
+			} else if l.idle() {
 				l.log.Info("idle: shutting down", "IdleTimeout", l.config.IdleTimeout.String())
 				return
 			}
@@ -193,7 +195,7 @@ func (l *Loop) receive(ctx context.Context) {
 			// The SDK returns neither messages nor an error after a failure that it
 			// means to recover from; that is a failure to wait for, too.
 			l.state.linked.Store(false)
-			l.touch() // being cut off is not being idle
+			l.touch() // nor is this being idle
 			delay := l.backoff(failures)
 			failures++
 			l.log.Warn("cannot receive jobs: trying again", "Error", text(err), "Delay", delay.String())

@@ -404,6 +404,37 @@ func TestAJobWhoseResultCannotBeSentIsGivenBack(t *testing.T) {
 	b.jobsLeft(t, 1, nil)
 }
 
+// Whether the broker refuses at once or does not answer at all: nobody knows whether
+// there are jobs.
+func TestAWorkerThatIsCutOffIsNotIdle(t *testing.T) {
+	t.Parallel()
+	for note, away := range map[string]func(*line){"refused": (*line).sever, "not answered": func(l *line) { l.up.hold() }} {
+		t.Run(note, func(t *testing.T) {
+			t.Parallel()
+			b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
+			b.client = connect(t, b.server.ConnectionString())
+			b.open(t)
+			l := newLine(t, b.server.Addr)
+			away(l)
+			f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+			_, stopped := work(t, connect(t, l.connectionString()), f, dispatch.Config{IdleTimeout: 200 * time.Millisecond})
+			other := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
+			_, idle := work(t, connect(t, other.ConnectionString()), f, dispatch.Config{IdleTimeout: 600 * time.Millisecond})
+			await(t, "a worker with a broker is idle, later than this one would be", idle)
+			select {
+			case <-stopped:
+				t.Fatal("it takes itself for idle")
+			default:
+			}
+			l.mend()
+			l.up.release()
+			b.send(t, job(1))
+			b.result(t)
+			await(t, "the worker is idle", stopped)
+		})
+	}
+}
+
 // Workers that come and go, as when the platform scales. What the broker gives a
 // worker in the very moment in which it takes leave is locked until its lock ends;
 // the SDK cannot take its credit back.
