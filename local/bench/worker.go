@@ -142,7 +142,7 @@ func (w *workerBed) carryOut(ctx context.Context, f *WorkerFigures) error {
 			"DisplayName": fmt.Sprintf("User %d", i+1), "UserPrincipalName": fmt.Sprintf("user%d@contoso.example", i+1),
 		})
 	}
-	before := w.around.Tenant.Requests()
+	before, there := w.around.Tenant.Requests(), len(w.around.Tenant.State().Users)
 	began := time.Now()
 	if err := w.send(ctx, jobs...); err != nil {
 		return err
@@ -168,13 +168,13 @@ func (w *workerBed) carryOut(ctx context.Context, f *WorkerFigures) error {
 			}
 		}
 	}
-	switch users := len(w.around.Tenant.State().Users); {
+	switch users := len(w.around.Tenant.State().Users) - there; {
 	case failed != nil:
 		return failed
 	case len(answers) != len(jobs):
 		return fmt.Errorf("%d of %d jobs were answered", len(answers), len(jobs))
 	case users != len(jobs), posts[http.StatusCreated] != len(jobs), f.Calls-f.Refused != len(jobs):
-		return fmt.Errorf("for %d jobs there are %d users, made by these requests: %v", len(jobs), users, w.around.Tenant.Requests())
+		return fmt.Errorf("for %d jobs there are %d users more, made by these requests: %v", len(jobs), users, w.around.Tenant.Requests())
 	}
 	return w.nothingLeft(ctx)
 }
