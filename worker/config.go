@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/mail"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -132,6 +133,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if (c.BusString == "") == (c.BusNamespace == "") {
 		r.fault("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBusString, envBusNamespace)
 	}
+	if v := c.BusNamespace; v != "" && !namespaceHost.MatchString(v) {
+		r.fault("%s: it is not the host name of a namespace, such as name.servicebus.windows.net, without sb:// and a key", envBusNamespace)
+	}
 	if c.JobTimeout == 0 {
 		r.fault("%s: a job needs a time limit", envJobTimeout)
 	}
@@ -147,6 +151,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 	}
 	return c, errors.Join(r.faults...)
 }
+
+// namespaceHost is how the broker's host is written: with its domain, without a port.
+var namespaceHost = regexp.MustCompile(`^[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+$`)
 
 // reader collects what is wrong.
 type reader struct {

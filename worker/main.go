@@ -126,7 +126,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		Writes: c.Limits.Writes, Invitations: c.Limits.Invitations,
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("Microsoft Graph: %w", err)
 	}
 	x, err := exchange.New(exchange.Config{
 		URL: c.Exchange.URL, Scope: c.Exchange.Scope, TenantID: c.TenantID, Credential: tenant,
@@ -134,7 +134,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		Concurrency: c.Limits.Commands,
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("Exchange Online: %w", err)
 	}
 	if err := try(ctx, log, trials(c, g, x)); err != nil {
 		return fmt.Errorf("trial sign-in:\n%w", err)

@@ -175,7 +175,7 @@ func (w *workerBed) carryOut(ctx context.Context, f *WorkerFigures) error {
 	case len(answers) != len(jobs):
 		return fmt.Errorf("%d of %d jobs were answered", len(answers), len(jobs))
 	case users != len(jobs), posts[http.StatusCreated] != len(jobs), f.Calls-f.Refused != len(jobs):
-		return fmt.Errorf("for %d jobs there are %d users, made by these requests: %v", len(jobs), users, w.around.Tenant.Requests())
+		return fmt.Errorf("for %d jobs there are %d users more, made by these requests: %v", len(jobs), users, w.around.Tenant.Requests())
 	}
 	return w.nothingLeft(ctx)
 }

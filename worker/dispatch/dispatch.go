@@ -198,7 +198,11 @@ func (l *Loop) receive(ctx context.Context) {
 			l.touch() // nor is this being idle
 			delay := l.backoff(failures)
 			failures++
-			l.log.Warn("cannot receive jobs: trying again", "Error", text(err), "Delay", delay.String())
+			about := []any{"Error", text(err), "Delay", delay.String()}
+			if remedy := l.remedy(err); remedy != "" {
+				about = append(about, "Remedy", remedy)
+			}
+			l.log.Warn("cannot receive jobs: trying again", about...)
 			pause(ctx, delay)
 		}
 	}

@@ -284,6 +284,31 @@ func TestJobIsNotBegunPastItsExpiry(t *testing.T) {
 	}
 }
 
+// A worker that was stopped in the middle of the job has perhaps done it: nobody is told
+// that nothing was done.
+func TestAJobThatComesAgainPastItsExpiryMayHaveBeenBegun(t *testing.T) {
+	t.Parallel()
+	expires := time.Now().Add(time.Hour)
+	f := until(nil)
+	b := start(t, f, options{config: dispatch.Config{ShutdownGrace: time.Millisecond}})
+	j := job(1)
+	j.ExpiresAt = &expires
+	b.send(t, j)
+	awaitStart(t, f)
+	b.stop()
+	await(t, "the worker stops", b.stopped)
+	next := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
+	work(t, connect(t, b.server.ConnectionString()), next, dispatch.Config{Now: func() time.Time { return expires }})
+	got := b.result(t)
+	if got.Error == nil || got.Error.Type != dispatch.FailureExpired ||
+		!strings.Contains(got.Error.Message, "was not begun here") || !strings.Contains(got.Error.Message, "an earlier delivery of it may have been carried out") {
+		t.Errorf("got %+v", got.Error)
+	}
+	if calls, _ := next.counts(); calls != 0 {
+		t.Errorf("%d calls", calls)
+	}
+}
+
 // Whoever asks again after the expiry what became of a job that was begun in time
 // is told so.
 func TestJobThatWasBegunInTimeIsAnsweredPastItsExpiry(t *testing.T) {

@@ -55,7 +55,7 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 		case o.Ran:
 			go l.run(ctx, m, job, c)
 		case part == first:
-			c.end(failure(job, expiry(job), 0))
+			c.end(failure(job, expiry(job, m.DeliveryCount > 1), 0))
 		default:
 			log.Info("the job has come again", "DeliveryCount", m.DeliveryCount)
 		}
@@ -134,10 +134,16 @@ func (l *Loop) expired(job message.Job) bool {
 	return job.ExpiresAt != nil && !l.config.Now().Before(*job.ExpiresAt)
 }
 
-func expiry(job message.Job) *catalog.Failure {
+// expiry says that a job was not begun. One that has come again was perhaps begun by a
+// worker that was killed.
+func expiry(job message.Job, again bool) *catalog.Failure {
+	here, before := "", ""
+	if again {
+		here, before = " here", "; the job has come again, and an earlier delivery of it may have been carried out, wholly or in part"
+	}
 	return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
-		"%s was not begun: the job expired at %s, while it waited in the worker's queue, which was longer than the step's timeout allows",
-		job.FunctionName, job.ExpiresAt.UTC().Format(time.RFC3339))}
+		"%s was not begun%s: the job expired at %s, while it waited in the worker's queue, which was longer than the step's timeout allows%s",
+		job.FunctionName, here, job.ExpiresAt.UTC().Format(time.RFC3339), before)}
 }
 
 // run runs the function and records the result under c, or forgets c when the

@@ -1,0 +1,59 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/dispatch"
+)
+
+// lines are what a log says, line by line.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
+
+// What a broker refuses is asked for again, and the log says what is to be done.
+func TestWhatTheBrokerRefusesIsToldWithItsRemedy(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
+	for _, tc := range []struct{ note, connection, worker, want string }{
+		{"no subscription", server.ConnectionString(), "nobody", "the topic worker-jobs has to have the subscription worker-nobody"},
+		{"another key", strings.Replace(server.ConnectionString(), "c2VjcmV0", "b3RoZXI=", 1), workerID, "the roles Azure Service Bus Data Receiver"},
+		{"nobody there", "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;", workerID, ""},
+	} {
+		t.Run(tc.note, func(t *testing.T) {
+			t.Parallel()
+			said := make(lines, 100)
+			loop, err := dispatch.New(connect(t, tc.connection), until(nil), dispatch.Config{
+				WorkerID: tc.worker, MaxParallelism: 1, Log: slog.New(slog.NewJSONHandler(said, nil)),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			stopped := make(chan struct{})
+			go func() {
+				defer close(stopped)
+				loop.Run(ctx)
+			}()
+			var line struct{ Msg, Remedy string }
+			for line.Msg != "cannot receive jobs: trying again" {
+				if err := json.Unmarshal([]byte(next(t, "a line of the log", said)), &line); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !strings.Contains(line.Remedy, tc.want) || tc.want == "" && line.Remedy != "" {
+				t.Errorf("the remedy is %q, want %q", line.Remedy, tc.want)
+			}
+			stop()
+			await(t, "the worker stops", stopped)
+		})
+	}
+}
