@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
@@ -177,6 +178,9 @@ func expect(all []person, batch string) expectation {
 	recipient := func(display, guid string, addresses ...string) {
 		e.tenant = append(e.tenant, fmt.Sprintf("recipient %s %s %s", display, guid, sorted(addresses)))
 	}
+	// The administrator, from whose mailbox alerts are sent, is there from the start.
+	user("Avery Admin", entra.DefaultAdminUPN)
+	recipient("Avery Admin", "", "SMTP:"+entra.DefaultAdminUPN)
 	user("Storm "+batch, "storm-"+batch+"@fabrikam.onmicrosoft.com")
 	for _, p := range all {
 		e.walk(p)

@@ -6,7 +6,8 @@ var userID = Param{"UserId", GUID, true, "Object id of the user."}
 var NewEntraUser = Function{
 	Name: "New-EntraUser",
 	Description: "Creates a user. When a user of that name exists, it is accepted if it has all the given properties, " +
-		"since then an earlier delivery of the same job made it, and refused otherwise.",
+		"since then an earlier delivery of the job, or an earlier attempt, is taken to have made it, and refused otherwise. " +
+		"Somebody who was there before with all these properties is accepted as well: the more of them a step gives, an EmployeeId above all, the surer it is.",
 	Params: []Param{
 		{"DisplayName", String, true, "Name shown in the address book."},
 		{"UserPrincipalName", String, true, "Sign-in name, in a verified domain of the tenant."},

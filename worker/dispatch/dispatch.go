@@ -142,6 +142,9 @@ func (l *Loop) Run(ctx context.Context) {
 	l.touch()
 	l.receive(ctx)
 	l.state.stopping.Store(true)
+	if n := l.running.Load(); n > 0 {
+		l.log.Info("stopping: waiting for running jobs", "Jobs", n, "Grace", l.config.ShutdownGrace.String())
+	}
 
 	grace := time.AfterFunc(l.config.ShutdownGrace, func() {
 		l.log.Warn("the grace period is over: giving running jobs back", "Jobs", l.running.Load())

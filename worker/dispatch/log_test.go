@@ -57,3 +57,35 @@ func TestWhatTheBrokerRefusesIsToldWithItsRemedy(t *testing.T) {
 		})
 	}
 }
+
+// Who stops a worker hears what it waits for.
+func TestStoppingTellsOfTheJobsThatRun(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	f := until(gate)
+	b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
+	b.client = connect(t, b.server.ConnectionString())
+	b.open(t)
+	said := make(lines, 100)
+	loop, err := dispatch.New(b.client, f, dispatch.Config{
+		WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Log: slog.New(slog.NewJSONHandler(said, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		loop.Run(ctx)
+	}()
+	b.send(t, job(1))
+	awaitStart(t, f)
+	stop()
+	if line := next(t, "a line of the log", said); !strings.Contains(line, "waiting for running jobs") || !strings.Contains(line, `"Jobs":1`) {
+		t.Errorf("it says %s", line)
+	}
+	close(gate)
+	await(t, "the worker stops", stopped)
+}
