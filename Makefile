@@ -12,10 +12,10 @@ BUILD := $(PLAIN) go build -trimpath -ldflags "$(LDFLAGS)"
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 
-# The packages that import msgraph-sdk-go, which takes minutes and gigabytes to
+# The packages whose programs hold msgraph-sdk-go, which takes minutes and gigabytes to
 # compile with the race detector on: they are tested without it. internal/app is tested
 # both ways: of its faults the race detector sees a part.
-GRAPH := ./worker ./worker/graph
+GRAPH := ./worker ./worker/graph ./worker/matrix
 
 # The simulations let one goroutine go on at a time. The race detector has nothing to
 # find there, and takes ten times as long.
@@ -64,7 +64,7 @@ test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) go test -trimpath -vet=off $(GRAPH) $(SIMULATION) ./internal/app
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph)?|internal/app/simulation|local/rehearsal)')
+	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/simulation|local/rehearsal)')
 
 # For how long "make soak" runs, such as SOAK=10m; 0 is until Ctrl-C.
 SOAK ?= 0

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -95,8 +96,12 @@ func New(config Config) (*Client, error) {
 	}
 	root := strings.TrimRight(config.URL, "/")
 	adapter.SetBaseUrl(root + "/v1.0")
+	making.Lock() // the SDK writes to variables of its own while it makes a client
+	defer making.Unlock()
 	return &Client{graph: msgraph.NewGraphServiceClient(adapter), url: root, paces: newPaces(config), alert: config.Alert}, nil
 }
+
+var making sync.Mutex
 
 // httpClient lists the middleware instead of taking the SDK's, which comes in
 // another order in each process and, where Retry is outside of Compression,
