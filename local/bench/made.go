@@ -81,7 +81,9 @@ func asTold(ctx context.Context, api *apiclient.Client, b app.BatchView, id int)
 		return fmt.Errorf("its phase stands at %+v", p)
 	}
 	trail := map[string]int{}
-	err = each(func(o app.ListOptions) (app.Page[app.AuditView], error) { return api.BatchAudit(ctx, id, app.AuditFilter{}, o) }, func(a app.AuditView) error {
+	err = each(func(o app.ListOptions) (app.Page[app.AuditView], error) {
+		return api.BatchAudit(ctx, id, app.AuditFilter{}, o)
+	}, func(a app.AuditView) error {
 		trail[a.Action]++
 		return nil
 	})

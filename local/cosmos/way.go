@@ -1,0 +1,140 @@
+package cosmos
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/document"
+	"github.com/matoolkit/matoolkit/local/cosmos/query"
+)
+
+// way is how documents are come to: by which index, from where, and in which order.
+type way struct {
+	index string // INDEXED BY, or nothing
+	where string
+	args  []any
+	order string
+}
+
+// byID is the way in the order of partition key and id, behind the position that a page
+// ended at. In one partition it leaves out what an index and the ids in WHERE do.
+func (st *store) byID(q *query.Query, pk string, from continuation) way {
+	if pk == "" {
+		return way{where: ` AND (pk, id) > (?, ?)`, args: []any{from.PK, from.ID}, order: `pk, id`}
+	}
+	w := way{where: ` AND pk = ?`, args: []any{pk}, order: `id`}
+	switch order := q.Order(); {
+	case len(order) == 1 && order[0].Descending:
+		w.order = `id DESC`
+		if from.ID != "" {
+			w.where, w.args = w.where+` AND id < ?`, append(w.args, from.ID)
+		}
+	default:
+		w.where, w.args = w.where+` AND id > ?`, append(w.args, from.ID)
+	}
+	values := narrowing(q)
+	if path := prefixPath(q); path != "" {
+		if l := st.sortedFor(values, path); l != nil {
+			w.narrow(l, values)
+			w.beginning(path, q.Prefix(stepsOf(path)))
+		}
+	}
+	if w.index == "" {
+		if l := st.lookupFor(values); l != nil {
+			w.narrow(l, values)
+		}
+	}
+	if id, ok := q.EqualTo([]string{"id"}); ok && id.Kind == document.String {
+		w.where, w.args = w.where+` AND id = ?`, append(w.args, id.Text)
+	} else if prefix := q.Prefix([]string{"id"}); prefix != "" {
+		w.where, w.args = w.where+` AND id >= ?`, append(w.args, prefix)
+		if end := behind(prefix); end != "" {
+			w.where, w.args = w.where+` AND id < ?`, append(w.args, end)
+		}
+	}
+	return w
+}
+
+// sorted is the way in the order of the one path that ORDER BY names, where an index has
+// it: then a page costs what it gives, as it does at the service.
+func (st *store) sorted(q *query.Query, pk string, from continuation) (way, bool) {
+	path := sortPath(q)
+	if pk == "" || path == "" {
+		return way{}, false
+	}
+	values := narrowing(q)
+	l := st.sortedFor(values, path)
+	after, err := parseKeys(from.Keys)
+	if l == nil || err != nil || len(after) > 1 {
+		return way{}, false
+	}
+	descending := q.Order()[0].Descending
+	w := way{where: ` AND pk = ?`, args: []any{pk}, order: rank(path) + `, ` + value(path) + `, id`}
+	if descending { // those of one value are in the order of ids all the same
+		w.order = rank(path) + ` DESC, ` + value(path) + ` DESC, id`
+	}
+	w.narrow(l, values)
+	if prefix := q.Prefix(stepsOf(path)); prefix != "" {
+		w.beginning(path, prefix)
+	}
+	if len(after) == 1 {
+		r, v, ok := place(after[0])
+		if !ok {
+			return way{}, false
+		}
+		key := `(` + rank(path) + `, ` + value(path)
+		if descending {
+			w.where += ` AND ` + key + `) <= (?, ?) AND NOT (` + key + `) = (?, ?) AND id <= ?)`
+			w.args = append(w.args, r, v, r, v, from.ID)
+		} else {
+			w.where += ` AND ` + key + `, id) > (?, ?, ?)`
+			w.args = append(w.args, r, v, from.ID)
+		}
+	}
+	return w, true
+}
+
+// beginning leaves out what does not begin with a prefix at a path.
+func (w *way) beginning(path, prefix string) {
+	w.where += ` AND ` + rank(path) + ` = ? AND ` + value(path) + ` >= ?`
+	w.args = append(w.args, rankOfText, prefix)
+	if end := behind(prefix); end != "" {
+		w.where, w.args = w.where+` AND `+value(path)+` < ?`, append(w.args, end)
+	}
+}
+
+func (w *way) narrow(l *lookup, values map[string]any) {
+	w.index = ` INDEXED BY ` + l.name
+	for _, path := range l.paths {
+		w.where += ` AND ` + extract(path) + ` = ?`
+		w.args = append(w.args, values[path])
+	}
+}
+
+// scan visits the documents that a query may select, in the order of the way, until visit
+// returns false.
+func (st *store) scan(ctx context.Context, c *container, how way, visit func(pk, id string, doc []byte) bool) error {
+	statement := `SELECT pk, id, seq, version, ts, body FROM items` + how.index + ` WHERE container = ?` + how.where + ` ORDER BY ` + how.order
+	// The context is looked at here and not in the driver, which might give up
+	// the connection: in memory, the data would go with it.
+	rows, err := st.reads.QueryContext(context.WithoutCancel(ctx), statement, append([]any{c.number}, how.args...)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var doc []byte
+	for rows.Next() {
+		it := item{container: c}
+		var pk, id string
+		if err := rows.Scan(&pk, &id, &it.seq, &it.version, &it.ts, &it.body); err != nil {
+			return err
+		}
+		doc = it.append(doc[:0])
+		if !visit(pk, id, doc) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return rows.Err()
+}
