@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -102,10 +103,7 @@ func folder(t *testing.T) string {
 // process held comes back within the test.
 func topology(t *testing.T) []byte {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join(root, "local", "servicebus", "topology.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := infra.Topology
 	short := bytes.ReplaceAll(body, []byte(`"LockDuration": "PT1M"`), []byte(`"LockDuration": "PT3S"`))
 	if bytes.Equal(short, body) {
 		t.Fatal("the topology has no locks of a minute")

@@ -8,7 +8,6 @@ package servicebus
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/matoolkit/matoolkit/infra"
 	"github.com/matoolkit/matoolkit/local/servicebus/broker"
 	"github.com/matoolkit/matoolkit/local/servicebus/topology"
 )
@@ -29,12 +29,10 @@ type Topology = topology.Topology
 // place in the file.
 func ParseTopology(config []byte) (Topology, error) { return topology.Parse(config) }
 
-//go:embed topology.json
-var defaultTopology []byte
-
-// DefaultTopology has the topics and subscriptions of the system with one worker.
+// DefaultTopology has the topics and subscriptions of the system with one worker:
+// those that are deployed to Azure.
 func DefaultTopology() Topology {
-	t, err := topology.Parse(defaultTopology)
+	t, err := topology.Parse(infra.Topology)
 	if err != nil {
 		panic("servicebus: embedded topology: " + err.Error()) // a test parses it
 	}

@@ -1,9 +1,10 @@
 package system
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/matoolkit/matoolkit/infra"
 )
 
 func TestEveryWorkerHasASubscription(t *testing.T) {
@@ -27,10 +28,7 @@ func TestEveryWorkerHasASubscription(t *testing.T) {
 
 func TestTopologyOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	own, err := os.ReadFile("../servicebus/topology.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := infra.Topology
 	if _, err := At(Config{Topology: own}).topology(); err != nil {
 		t.Fatal(err)
 	}
