@@ -72,7 +72,12 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 	if w.cosmos, err = cosmos.Start(ctx, cosmos.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.cosmos.Close() })
+	t.Cleanup(func() {
+		if n := w.cosmos.Stats().Unindexed; n > 0 {
+			t.Errorf("%d pages of queries are not served by internal/store/index-policy.json", n)
+		}
+		_ = w.cosmos.Close()
+	})
 	if w.broker, err = servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: now}); err != nil {
 		t.Fatal(err)
 	}

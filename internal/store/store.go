@@ -128,8 +128,13 @@ func (s *Store) Provision(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	policy, err := indexing()
+	if err != nil {
+		return err
+	}
 	_, err = database.CreateContainer(ctx, azcosmos.ContainerProperties{
 		ID:                     s.name,
+		IndexingPolicy:         policy,
 		PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: azcosmos.PartitionKeyKindHash},
 	}, nil)
 	if err = classify(err); errors.Is(err, ErrExists) {

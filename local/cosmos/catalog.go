@@ -29,6 +29,7 @@ type container struct {
 	name       string
 	definition []byte // the members the caller gave, trimmed, without system properties
 	paths      [][]string
+	policy     indexingPolicy
 	self       string // dbs/{rid}/colls/{rid}/
 	version    int64
 	ts         int64
@@ -112,7 +113,8 @@ func (d partitionKeyDefinition) parsePaths() ([][]string, error) {
 // newContainer builds a container from its stored definition.
 func newContainer(d *database, number int64, name string, definition []byte, version, ts int64) (*container, error) {
 	var members struct {
-		PartitionKey partitionKeyDefinition `json:"partitionKey"`
+		PartitionKey   partitionKeyDefinition `json:"partitionKey"`
+		IndexingPolicy indexingPolicy         `json:"indexingPolicy"`
 	}
 	if err := json.Unmarshal(definition, &members); err != nil {
 		return nil, err
@@ -121,7 +123,10 @@ func newContainer(d *database, number int64, name string, definition []byte, ver
 	if err != nil {
 		return nil, err
 	}
-	c := &container{number: number, database: d, name: name, definition: definition, paths: paths, version: version, ts: ts, gone: new(atomic.Bool)}
+	if err := members.IndexingPolicy.check(); err != nil {
+		return nil, err
+	}
+	c := &container{number: number, database: d, name: name, definition: definition, paths: paths, policy: members.IndexingPolicy, version: version, ts: ts, gone: new(atomic.Bool)}
 	c.self = "dbs/" + d.rid() + "/colls/" + c.rid() + "/"
 	return c, nil
 }

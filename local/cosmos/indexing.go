@@ -1,55 +1,96 @@
 package cosmos
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
 )
 
-// indexingPolicy is the part of a container's policy that decides whether a
-// query is served at all. There are no such indexes here; the service has
-// them, and a query that it refuses must fail here too.
+// indexingPolicy is what a container says of its indexes. There are no such indexes
+// here; the service has them, so that what it would refuse for the lack of one is refused
+// here too, and what it would have to read all documents for is charged so and counted.
+//
+// As the public documentation has it: id and _ts are always indexed; ORDER BY is refused
+// on a path that is not, and on several without a composite index; WHERE is not refused,
+// but finds nothing by the index on such a path.
 type indexingPolicy struct {
+	Automatic        *bool
+	IndexingMode     string
 	IncludedPaths    []struct{ Path string }
 	ExcludedPaths    []struct{ Path string }
 	CompositeIndexes [][]struct{ Path, Order string }
 }
 
-func (c *container) indexing() (indexingPolicy, error) {
-	var definition struct{ IndexingPolicy indexingPolicy }
-	err := json.Unmarshal(c.definition, &definition)
-	return definition.IndexingPolicy, err
+// check refuses a policy that the service does.
+func (p indexingPolicy) check() error {
+	if mode := strings.ToLower(p.IndexingMode); mode != "" && mode != "consistent" && mode != "none" {
+		return fmt.Errorf("the indexing mode %q is not supported: consistent and none are", p.IndexingMode)
+	}
+	root := len(p.IncludedPaths)+len(p.ExcludedPaths) == 0
+	var seen []string
+	for _, one := range slices.Concat(p.IncludedPaths, p.ExcludedPaths) {
+		if !strings.HasPrefix(one.Path, "/") || !strings.HasSuffix(one.Path, "/?") && !strings.HasSuffix(one.Path, "/*") {
+			return fmt.Errorf("the indexing path %q does not begin with / and end with /? or /*", one.Path)
+		}
+		if slices.Contains(seen, one.Path) {
+			return fmt.Errorf("the indexing policy has the path %q twice", one.Path)
+		}
+		seen = append(seen, one.Path)
+		root = root || one.Path == "/*"
+	}
+	if !root && p.indexed() {
+		return errors.New("the indexing policy has to include or to exclude the root path /*")
+	}
+	for _, index := range p.CompositeIndexes {
+		if len(index) < 2 {
+			return errors.New("a composite index has two paths or more")
+		}
+		for _, one := range index {
+			if !strings.HasPrefix(one.Path, "/") || strings.HasSuffix(one.Path, "/?") || strings.HasSuffix(one.Path, "/*") {
+				return fmt.Errorf("the path %q of a composite index does not begin with /, or ends with /? or /*", one.Path)
+			}
+			if order := strings.ToLower(one.Order); order != "" && order != "ascending" && order != "descending" {
+				return fmt.Errorf("the order %q of a composite index is neither ascending nor descending", one.Order)
+			}
+		}
+	}
+	return nil
 }
 
-// indexes refuses an ORDER BY that the container's policy does not serve.
-func (c *container) indexes(order []query.Order) error {
-	if len(order) == 0 {
-		return nil
-	}
-	policy, err := c.indexing()
-	if err != nil {
-		return err
-	}
+// indexed says whether anything is.
+func (p indexingPolicy) indexed() bool {
+	return !strings.EqualFold(p.IndexingMode, "none") && (p.Automatic == nil || *p.Automatic)
+}
+
+// sorts refuses an ORDER BY that the policy does not serve.
+func (p indexingPolicy) sorts(order []query.Order) error {
 	if len(order) > 1 {
-		if !policy.hasComposite(order) {
-			return errors.New("ORDER BY with several paths needs a composite index that the container does not have")
+		if !p.hasComposite(order) {
+			return errors.New("the ORDER BY of several paths has no composite index that serves it, in this order or in the reverse one")
 		}
 		return nil
 	}
-	if policy.excludes(order[0].Path) {
-		return fmt.Errorf("ORDER BY /%s: the container's indexing policy excludes the path", strings.Join(order[0].Path, "/"))
+	for _, by := range order {
+		if path := "/" + strings.Join(by.Path, "/") + "/?"; !p.serves(path) {
+			return fmt.Errorf("ORDER BY %s: the container's indexing policy excludes the path", path)
+		}
 	}
 	return nil
+}
+
+// lacks are the paths that WHERE looks at and the policy does not index.
+func (p indexingPolicy) lacks(q *query.Query) []string {
+	return slices.DeleteFunc(q.Filters(), p.serves)
 }
 
 // hasComposite says whether an index has these paths in this order, or in
 // exactly the reverse one.
 func (p indexingPolicy) hasComposite(order []query.Order) bool {
 	for _, index := range p.CompositeIndexes {
-		if len(index) != len(order) {
+		if !p.indexed() || len(index) != len(order) {
 			continue
 		}
 		same, reversed := true, true
@@ -66,10 +107,16 @@ func (p indexingPolicy) hasComposite(order []query.Order) bool {
 	return false
 }
 
-// excludes says whether a path is excluded: the longer pattern wins, and an
-// exact one (/?) over a subtree (/*) of the same length. Without a policy
-// everything is included.
-func (p indexingPolicy) excludes(path []string) bool {
+// serves says whether a path of a value, as query.Filters has it, is indexed: the longer
+// pattern wins, and an exact one (/?) over a subtree (/*) of the same length. Without a
+// policy everything is.
+func (p indexingPolicy) serves(path string) bool {
+	if !p.indexed() {
+		return false
+	}
+	if path == "/id/?" || path == "/_ts/?" {
+		return true
+	}
 	included, excluded := -1, -1
 	for _, pattern := range p.IncludedPaths {
 		included = max(included, precision(pattern.Path, path))
@@ -77,19 +124,19 @@ func (p indexingPolicy) excludes(path []string) bool {
 	for _, pattern := range p.ExcludedPaths {
 		excluded = max(excluded, precision(pattern.Path, path))
 	}
-	return excluded > included
+	return included >= excluded
 }
 
-// precision is how closely a pattern such as /a/b/* or /a/b/? fits a path, or
-// -1 when it does not.
-func precision(pattern string, path []string) int {
-	steps := strings.Split(strings.Trim(pattern, "/"), "/")
+// precision is how closely a pattern such as /a/b/* or /a/b/? fits the path of a value,
+// or -1 when it does not.
+func precision(pattern, path string) int {
+	steps, of := strings.Split(pattern[1:], "/"), strings.Split(path[1:], "/")
 	last := len(steps) - 1
-	if len(path) < last || steps[last] == "?" && len(path) != last {
+	if len(of) <= last || steps[last] == "?" && len(of) != len(steps) {
 		return -1
 	}
 	for i, step := range steps[:last] {
-		if strings.Trim(step, `"`) != path[i] {
+		if strings.Trim(step, `"`) != of[i] {
 			return -1
 		}
 	}

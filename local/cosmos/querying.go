@@ -64,8 +64,18 @@ type page struct {
 	count   int
 	limit   int
 	scanned int
-	kept    int // of those scanned, by WHERE
+	kept    int      // of those scanned, by WHERE
+	lacks   []string // the paths of WHERE that the container's policy does not index
 	next    *continuation
+}
+
+// looked is how many documents the service would have looked at: those that its index
+// gives, or all where WHERE asks what the index does not know.
+func (p *page) looked() int {
+	if len(p.lacks) > 0 {
+		return p.scanned
+	}
+	return p.kept
 }
 
 func (p *page) full() bool { return p.count >= p.limit || len(p.rows) >= pageBytes }
@@ -104,7 +114,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	p := &page{}
+	p := &page{lacks: c.policy.lacks(q)}
 	if p.limit, err = pageLimit(r.Header.Get("X-Ms-Max-Item-Count")); err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
@@ -140,11 +150,12 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 		respondFailure(w, failure(http.StatusServiceUnavailable, "the query could not be carried out"))
 		return
 	}
+	s.stats.searched(p)
 	s.respondPage(w, c, p)
 }
 
 func (s *Server) respondPage(w http.ResponseWriter, c *container, p *page) {
-	charge := chargeQuery + chargeScanned*float64(p.scanned) + chargeRead(len(p.rows)) - 1
+	charge := chargeQuery + chargeScanned*float64(p.looked()) + chargeRead(len(p.rows)) - 1
 	s.stats.charge(charge, 0)
 	header := w.Header()
 	setCharge(w, charge)
@@ -207,7 +218,7 @@ func (c *container) allows(q *query.Query, pk string, crossPartition bool) error
 	if clause := q.CrossPartition(); pk == "" && clause != "" {
 		return fmt.Errorf("the gateway cannot serve %s across partitions", clause)
 	}
-	return c.indexes(q.Order())
+	return c.policy.sorts(q.Order())
 }
 
 // byID says whether ORDER BY asks for the order of ids, in which documents are read anyway.

@@ -16,10 +16,13 @@ type Stats struct {
 	BytesWritten    int64 // of documents
 	RU              float64
 	Commits         int64 // transactions on disk, each with the writes of one group
+	Scanned         int64 // documents that queries looked at
+	Unindexed       int64 // pages of queries that asked for what the indexing policy leaves out
 }
 
 type counters struct {
 	pointReads, queries, singleWrites, batches, batchOperations, bytesWritten atomic.Int64
+	scanned, unindexed                                                        atomic.Int64
 	centiRU                                                                   atomic.Int64
 }
 
@@ -34,6 +37,8 @@ func (s *Server) Stats() Stats {
 		BytesWritten:    s.stats.bytesWritten.Load(),
 		RU:              float64(s.stats.centiRU.Load()) / 100,
 		Commits:         s.store.writer.commits.Load(),
+		Scanned:         s.stats.scanned.Load(),
+		Unindexed:       s.stats.unindexed.Load(),
 	}
 }
 
@@ -41,7 +46,8 @@ func (s *Server) Stats() Stats {
 func (s *Server) ResetStats() {
 	for _, c := range []*atomic.Int64{
 		&s.stats.pointReads, &s.stats.queries, &s.stats.singleWrites, &s.stats.batches,
-		&s.stats.batchOperations, &s.stats.bytesWritten, &s.stats.centiRU, &s.store.writer.commits,
+		&s.stats.batchOperations, &s.stats.bytesWritten, &s.stats.centiRU, &s.stats.scanned, &s.stats.unindexed,
+		&s.store.writer.commits,
 	} {
 		c.Store(0)
 	}
@@ -50,4 +56,12 @@ func (s *Server) ResetStats() {
 func (c *counters) charge(ru float64, wrote int) {
 	c.centiRU.Add(int64(math.Round(ru * 100)))
 	c.bytesWritten.Add(int64(wrote))
+}
+
+// searched counts what a page of a query looked at.
+func (c *counters) searched(p *page) {
+	c.scanned.Add(int64(p.scanned))
+	if len(p.lacks) > 0 {
+		c.unindexed.Add(1)
+	}
 }

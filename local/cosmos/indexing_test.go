@@ -1,0 +1,109 @@
+package cosmos_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+func withPolicy(t *testing.T, c *azcosmos.ContainerClient, want int, policy azcosmos.IndexingPolicy) {
+	t.Helper()
+	container, err := c.Read(context.Background(), nil)
+	wantStatus(t, err, 0)
+	properties := *container.ContainerProperties
+	properties.IndexingPolicy = &policy
+	_, err = c.Replace(context.Background(), properties, nil)
+	wantStatus(t, err, want)
+}
+
+func included(paths ...string) azcosmos.IndexingPolicy {
+	policy := azcosmos.IndexingPolicy{Automatic: true, IndexingMode: azcosmos.IndexingModeConsistent, ExcludedPaths: []azcosmos.ExcludedPath{{Path: "/*"}}}
+	for _, path := range paths {
+		policy.IncludedPaths = append(policy.IncludedPaths, azcosmos.IncludedPath{Path: path})
+	}
+	return policy
+}
+
+// What the policy indexes is charged for what is found; a filter on anything else reads the
+// whole partition and says so, and gives the same rows.
+func TestFilterOnAnExcludedPathIsAScan(t *testing.T) {
+	t.Parallel()
+	server := start(t, cosmos.Config{})
+	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
+	withPolicy(t, c, 0, included("/pk/?", "/type/?", "/doc/n/?", "/doc/list/[]/state/?", "/doc/tags/[]/?"))
+	for i := range 200 {
+		mustCreate(t, c, fmt.Sprintf("i%03d", i), fmt.Sprintf(`"type":"run","doc":{"n":%d,"secret":%d,"list":[{"state":"s%d","other":%d}],"tags":["t%d"]}`, i, i, i, i, i))
+	}
+	for text, indexed := range map[string]bool{
+		"c.doc.n = 7": true,
+		"c.type = 'run' AND c.doc.n IN (7, 1000)":          true,
+		"c.doc.n BETWEEN 7 AND 7":                          true,
+		"c.id = 'i007'":                                    true,
+		"IS_DEFINED(c.doc.n) AND c.doc.n = 7":              true,
+		`ARRAY_CONTAINS(c.doc.list, {"state":"s7"}, true)`: true,
+		`ARRAY_CONTAINS(c.doc.tags, "t7")`:                 true,
+		`ARRAY_CONTAINS(["i007"], c.id)`:                   true,
+
+		"c.doc.secret = 7":                                           false,
+		"c.doc.n = 7 AND c.doc.secret = 7":                           false,
+		"c.doc.n = 7 OR NOT (c.doc.secret != 7)":                     false,
+		"NOT IS_DEFINED(c.doc.absent) AND c.doc.n = 7":               false,
+		`ARRAY_CONTAINS(c.doc.list, {"other":7}, true)`:              false,
+		`ARRAY_CONTAINS(c.doc.list, {"state":"s7","other":7}, true)`: false,
+	} {
+		server.ResetStats()
+		page, err := c.NewQueryItemsPager("SELECT VALUE c.id FROM c WHERE "+text, p1, nil).NextPage(context.Background())
+		if wantStatus(t, err, 0); len(page.Items) != 1 || string(page.Items[0]) != `"i007"` {
+			t.Errorf("%s gives %s", text, page.Items)
+		}
+		if got := server.Stats().Unindexed; got == 0 != indexed {
+			t.Errorf("%s: %d scans are counted", text, got)
+		}
+		if (page.RequestCharge < 3) != indexed {
+			t.Errorf("%s is charged %v", text, page.RequestCharge)
+		}
+	}
+	for path, want := range map[string]int{"n": 0, "secret": http.StatusBadRequest} {
+		queryStatus(t, c, p1, "SELECT * FROM c WHERE c.type = 'run' ORDER BY c.doc."+path, nil, want)
+	}
+	queryStatus(t, c, p1, "SELECT * FROM c ORDER BY c.id", nil, 0)
+	queryStatus(t, c, p1, "SELECT * FROM c ORDER BY c._ts", nil, 0)
+	withPolicy(t, c, 0, azcosmos.IndexingPolicy{IndexingMode: azcosmos.IndexingModeNone})
+	queryStatus(t, c, p1, "SELECT * FROM c ORDER BY c.doc.n", nil, http.StatusBadRequest)
+}
+
+func TestIndexingPolicyIsChecked(t *testing.T) {
+	t.Parallel()
+	c := newContainer(t, newClient(t))
+	composite := func(paths ...string) azcosmos.IndexingPolicy {
+		policy := included("/a/?")
+		var index []azcosmos.CompositeIndex
+		for _, path := range paths {
+			index = append(index, azcosmos.CompositeIndex{Path: path, Order: azcosmos.CompositeIndexAscending})
+		}
+		policy.CompositeIndexes = [][]azcosmos.CompositeIndex{index}
+		return policy
+	}
+	rootless := included("/a/?")
+	rootless.ExcludedPaths = nil
+	lazy := included("/a/?")
+	lazy.IndexingMode = "lazy"
+	for name, policy := range map[string]azcosmos.IndexingPolicy{
+		"no ending":        included("/a"),
+		"no beginning":     included("a/?"),
+		"twice":            included("/a/?", "/a/?"),
+		"in and out":       included("/*"),
+		"no root":          rootless,
+		"unknown mode":     lazy,
+		"composite of one": composite("/a"),
+		"composite of /?":  composite("/a/?", "/b"),
+	} {
+		t.Run(name, func(t *testing.T) { withPolicy(t, c, http.StatusBadRequest, policy) })
+	}
+	withPolicy(t, c, 0, composite("/a", "/b"))
+}
