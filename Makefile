@@ -21,11 +21,14 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 # find there, and takes ten times as long.
 SIMULATION := ./internal/app/simulation ./local/rehearsal
 
-.PHONY: help build stage image demo up test soak soak-storm soak-simulation fuzz bench lint
+.PHONY: help build stage image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
 
+# Lines that begin with ##@ are the headings of the list.
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nFor example: make demo, make test, make fuzz FUZZ=10s, make soak SOAK=10m\n'
 
+##@ Build
 build: ## build the three programs into bin/
 	$(BUILD) -o bin/handler ./handler
 	$(BUILD) -o bin/matoolkit ./cmd/matoolkit
@@ -54,11 +57,15 @@ image: ## build the worker's container image and try it, with buildah and podman
 			--no-healthcheck --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 $(IMAGE):$(VERSION) --version && \
 		podman image inspect --format '$(IMAGE):$(VERSION) has {{.Size}} bytes' $(IMAGE):$(VERSION)
 
+##@ Run on this machine
+
 demo: stage ## run a whole migration batch on this machine, and check the result
 	bin/matoolkit local demo
 
 up: stage ## start Azure and a tenant on this machine, until Ctrl-C
 	bin/matoolkit local up
+
+##@ Check
 
 test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
@@ -77,11 +84,11 @@ soak: ## break things at random until Ctrl-C, or for SOAK=10m; what fails names 
 	@$(MAKE) --no-print-directory -j $(words $(SOAKS)) $(SOAKS)
 
 # Whole systems whose processes are killed during a batch of 500 members.
-soak-storm:
+soak-storm: ## the part of soak that kills processes
 	@$(PLAIN) go test -trimpath -vet=off ./e2e -run '^TestStorm$$' -count 1 -v -timeout 0 -soak $(SOAK) -seed $$(date +%s)
 
 # Random runbooks through the use cases under faults, in one process.
-soak-simulation:
+soak-simulation: ## the part of soak that tries random runbooks
 	@$(PLAIN) go test -trimpath -vet=off ./internal/app/simulation -run '^TestSoak$$' -count 1 -v -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
 
 # For how long "make fuzz" tries each target, such as FUZZ=30s.
@@ -101,6 +108,22 @@ fuzz: ## try every fuzz target for FUZZ=30s, one after the other
 bench: stage ## measure the system; docs/performance.md tells what the figures mean
 	bin/matoolkit local bench
 
-lint: ## vet and formatting
+# The tools are pinned. One that is installed at the same version is not built again.
+GOFUMPT := go run mvdan.cc/gofumpt@v0.12.0
+ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
+GOLANGCI_VERSION = 2.15.0
+GOLANGCI = $(if $(findstring version $(GOLANGCI_VERSION) ,$(shell golangci-lint version 2>/dev/null)),golangci-lint,go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION))
+
+lint: ## formatting, vet, linters and the workflows; the first time the linters are built
+	@unformatted=$$($(GOFUMPT) -l .); test -z "$$unformatted" || { echo "$$unformatted"; echo "not formatted: go run mvdan.cc/gofumpt@v0.12.0 -w ."; exit 1; }
 	$(PLAIN) go vet -trimpath ./...
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run
+	$(ACTIONLINT)
+
+# The worker is looked at as a program: to follow every call through the source of the
+# Graph SDK takes more memory than most machines have. It keeps its symbols for that.
+vuln: ## look for known vulnerabilities that the code reaches; asks vuln.go.dev
+	$(PLAIN) $(GOVULNCHECK) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/worker(/graph|/matrix)?')
+	$(PLAIN) go build -trimpath -o bin/vuln/worker ./worker
+	$(GOVULNCHECK) -mode binary bin/vuln/worker
