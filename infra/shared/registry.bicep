@@ -1,0 +1,104 @@
+// The registry of the worker's image, and who pushes and pulls it.
+
+@description('Name of the registry.')
+@minLength(5)
+@maxLength(50)
+param registryName string
+
+@description('Region of the registry.')
+param location string
+
+@description('Tags of the registry.')
+param tags object
+
+@description('Tier: Basic has 10 GB, Standard 100 GB, Premium 500 GB.')
+@allowed([
+  'Basic'
+  'Standard'
+  'Premium'
+])
+param sku string
+
+@description('Object id of the identity that images are pulled by.')
+param pullPrincipalId string
+
+@description('Object ids of users, groups or service principals that push images.')
+param imagePushers array
+
+@description('Resource id of the workspace that takes the logs.')
+param workspaceId string
+
+var roles = {
+  AcrPull: '7f951dda-4ed3-4680-a7ca-43fe172d538d'
+  AcrPush: '8311e382-0749-4cb8-b61a-304f252e45ec'
+}
+
+// It has a public address in both modes: an image holds no secret, and everybody needs a
+// token and a role. Only Premium could do otherwise.
+resource registry 'Microsoft.ContainerRegistry/registries@2025-04-01' = {
+  name: registryName
+  location: location
+  tags: tags
+  sku: {
+    name: sku
+  }
+  properties: {
+    adminUserEnabled: false
+    anonymousPullEnabled: false
+    publicNetworkAccess: 'Enabled'
+    policies: {
+      // Container Apps asks for its tokens with those of Azure Resource Manager.
+      azureADAuthenticationAsArmPolicy: {
+        status: 'enabled'
+      }
+    }
+  }
+}
+
+resource pull 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(registry.id, pullPrincipalId, roles.AcrPull)
+  scope: registry
+  properties: {
+    principalId: pullPrincipalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.AcrPull)
+  }
+}
+
+resource push 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for principal in imagePushers: {
+    name: guid(registry.id, principal, roles.AcrPush)
+    scope: registry
+    properties: {
+      principalId: principal
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.AcrPush)
+    }
+  }
+]
+
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'log-analytics'
+  scope: registry
+  properties: {
+    workspaceId: workspaceId
+    logs: [
+      {
+        category: 'ContainerRegistryLoginEvents'
+        enabled: true
+      }
+      {
+        category: 'ContainerRegistryRepositoryEvents'
+        enabled: true
+      }
+    ]
+    metrics: [
+      {
+        category: 'AllMetrics'
+        enabled: true
+      }
+    ]
+  }
+}
+
+@description('Host name of the registry, by which images are named.')
+output loginServer string = registry.properties.loginServer

@@ -1,0 +1,131 @@
+// The Service Bus namespace and its topics, which come from the file that the broker on
+// one machine is made from as well.
+//
+// Two things are for good. Duplicate detection is set when a topic is made and cannot be
+// changed afterwards. Standard cannot become Premium in place, so the mode of a
+// deployment, private or public, cannot change either.
+
+@description('Name of the namespace. It must not end in -sb or -mgmt.')
+@minLength(6)
+@maxLength(50)
+param namespaceName string
+
+@description('Region of the namespace.')
+param location string
+
+@description('Tags of the namespace and its private endpoint.')
+param tags object
+
+@description('Premium, to be reached at a private endpoint only; else Standard, at its public address.')
+param privateNetwork bool
+
+@description('Messaging units of Premium: 1, 2, 4, 8 or 16.')
+@allowed([
+  1
+  2
+  4
+  8
+  16
+])
+param capacity int
+
+@description('Resource id of the subnet of private endpoints; empty in the public mode.')
+param privateEndpointSubnetId string
+
+@description('Name of the private endpoint.')
+param privateEndpointName string
+
+@description('Resource id of the workspace that takes the logs.')
+param workspaceId string
+
+var topics = loadJsonContent('../topology.json').UserConfig.Namespaces[0].Topics
+
+var logs = concat(
+  [
+    'OperationalLogs'
+  ],
+  // Of Premium only: who was let in and who was not.
+  privateNetwork
+    ? [
+        'RuntimeAuditLogs'
+        'VNetAndIPFilteringLogs'
+      ]
+    : []
+)
+
+resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
+  name: namespaceName
+  location: location
+  tags: tags
+  sku: privateNetwork
+    ? {
+        name: 'Premium'
+        tier: 'Premium'
+        capacity: capacity
+      }
+    : {
+        name: 'Standard'
+        tier: 'Standard'
+      }
+  properties: {
+    // No shared keys: everybody comes with a token and a role.
+    disableLocalAuth: true
+    minimumTlsVersion: '1.2'
+    publicNetworkAccess: privateNetwork ? 'Disabled' : 'Enabled'
+  }
+}
+
+resource topic 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' = [
+  for item in topics: {
+    parent: bus
+    name: item.Name
+    properties: {
+      defaultMessageTimeToLive: item.Properties.DefaultMessageTimeToLive
+      requiresDuplicateDetection: item.Properties.RequiresDuplicateDetection
+      duplicateDetectionHistoryTimeWindow: item.Properties.DuplicateDetectionHistoryTimeWindow
+      maxSizeInMegabytes: 1024
+      enablePartitioning: false
+      enableBatchedOperations: true
+    }
+  }
+]
+
+module endpoint 'private-endpoint.bicep' = if (privateNetwork) {
+  name: privateEndpointName
+  params: {
+    endpointName: privateEndpointName
+    location: location
+    tags: tags
+    subnetId: privateEndpointSubnetId
+    targetId: bus.id
+    groupId: 'namespace'
+    zoneName: 'privatelink.servicebus.windows.net'
+  }
+}
+
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'log-analytics'
+  scope: bus
+  properties: {
+    workspaceId: workspaceId
+    logAnalyticsDestinationType: 'Dedicated'
+    logs: [
+      for category in logs: {
+        category: category
+        enabled: true
+      }
+    ]
+    metrics: [
+      {
+        category: 'AllMetrics'
+        enabled: true
+      }
+    ]
+  }
+}
+
+@description('Host name by which programs reach the namespace.')
+output hostName string = '${bus.name}.servicebus.windows.net'
+
+@description('Names of the topics.')
+output topicNames array = map(topics, item => item.Name)
