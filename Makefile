@@ -21,9 +21,11 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 # find there, and takes ten times as long.
 SIMULATION := ./internal/app/simulation ./local/rehearsal
 
-.PHONY: help build stage image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
+.PHONY: help build stage package image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
 
-# Lines that begin with ##@ are the headings of the list.
+##@ Help
+# (Lines that begin so are the headings of the list.)
+
 help: ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "%s%s\n", sep, substr($$0, 5); sep = "\n"} /^[A-Za-z0-9_-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nFor example: make demo, make test, make fuzz FUZZ=10s, make soak SOAK=10m\n'
@@ -34,10 +36,28 @@ build: ## build the three programs into bin/
 	$(BUILD) -o bin/matoolkit ./cmd/matoolkit
 	$(BUILD) -o bin/worker ./worker
 
+# What the host wants beside the handler, in the folder given.
+define staged
+cp host.json $(1)/ && for f in functions/*/function.json; do d=$(1)/$$(basename $$(dirname $$f)); mkdir -p $$d && cp $$f $$d/ || exit 1; done
+endef
+
 stage: build ## stage the Functions app into dist/, as the host wants it
 	@rm -rf dist && mkdir -p dist
-	@cp host.json bin/handler dist/
-	@for f in functions/*/function.json; do d=dist/$$(basename $$(dirname $$f)); mkdir -p $$d; cp $$f $$d/; done
+	@cp bin/handler dist/
+	@$(call staged,dist)
+
+# The same commit gives the same files: every time in them is the commit's.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+export SOURCE_DATE_EPOCH
+
+# Azure runs the one for amd64. dist/ is not touched: it is for this machine.
+package: ## make the zip files of the Functions app for Azure, in bin/package/
+	@for arch in amd64 arm64; do \
+		app=bin/package/linux_$$arch; rm -rf $$app && mkdir -p $$app && \
+		$(PLAIN) GOOS=linux GOARCH=$$arch go build -trimpath -ldflags "$(LDFLAGS)" -o $$app/handler ./handler && \
+		( $(call staged,$$app) ) && \
+		$(PLAIN) go run -trimpath ./infra/pack -app $$app -arch $$arch -out bin/package/matoolkit-handler_linux_$$arch.zip || exit 1; \
+	done
 
 # The name of the worker's image, and where public authorities' certificates are.
 IMAGE ?= matoolkit-worker
