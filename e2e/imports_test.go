@@ -63,7 +63,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 		"internal/store":                                                    {"handler", "internal/app", "local/rehearsal", "local/system"},
 		"internal/bus":                                                      {"handler", "internal/app", "local/rehearsal"},
 		"internal/engine":                                                   {"functions/admin-http", "internal/app", "internal/cli", "local/rehearsal"},
-		"local/":                                                            {"cmd/matoolkit", "local/"},
+		"local/":                                                            {"cmd/matoolkit", "infra/pack", "local/"},
 		"handler":                                                           {}, "cmd/": {}, "e2e": {},
 	} {
 		for name, all := range imports {

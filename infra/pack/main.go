@@ -1,0 +1,67 @@
+// Command pack makes the zip file of the Functions app that is deployed to Azure, of a
+// folder in which the app is staged: host.json, handler and <function>/function.json,
+// and nothing else. "make package" stages the folder and calls it.
+//
+// It refuses what would fail only once it is deployed, or would deploy what does not
+// belong there, and changes nothing then.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/matoolkit/matoolkit/infra/archive"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
+
+// run returns the exit status: 0, 1 where the app cannot be packed, 2 for wrong usage.
+func run(args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("pack", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	dir := flags.String("app", "", "the folder in which the app is staged")
+	arch := flags.String("arch", "", "what the handler must be built for: amd64 or arm64, as Go calls them")
+	to := flags.String("out", "", "the zip file to write; its SHA-256 gets beside it, in a file that ends in .sha256")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if *dir == "" || *arch == "" || *to == "" || flags.NArg() > 0 {
+		fmt.Fprintln(stderr, "usage: pack -app DIR -arch amd64|arm64 -out FILE.zip")
+		return 2
+	}
+	if err := pack(*dir, *arch, *to, getenv); err != nil {
+		fmt.Fprintln(stderr, "pack:", err)
+		return 1
+	}
+	info, err := os.Stat(*to)
+	if err != nil {
+		fmt.Fprintln(stderr, "pack:", err)
+		return 1
+	}
+	fmt.Fprintf(stdout, "%s: %d bytes\n", *to, info.Size())
+	return 0
+}
+
+func pack(dir, arch, to string, getenv func(string) string) error {
+	at, err := archive.Time(getenv)
+	if err != nil {
+		return err
+	}
+	entries, err := contents(dir)
+	if err != nil {
+		return err
+	}
+	if err := deployable(dir, arch); err != nil {
+		return err
+	}
+	sum := to + ".sha256"
+	if err := os.Remove(sum); err != nil && !os.IsNotExist(err) { // it is of an earlier file
+		return err
+	}
+	if err := archive.Zip(to, entries, at); err != nil {
+		return err
+	}
+	return archive.Sums(sum, to)
+}
