@@ -30,7 +30,8 @@ type container struct {
 	definition []byte // the members the caller gave, trimmed, without system properties
 	paths      [][]string
 	policy     indexingPolicy
-	self       string // dbs/{rid}/colls/{rid}/
+	index      *indexTree // of the policy
+	self       string     // dbs/{rid}/colls/{rid}/
 	version    int64
 	ts         int64
 	gone       *atomic.Bool // set when it is deleted, for requests that found it before
@@ -126,7 +127,7 @@ func newContainer(d *database, number int64, name string, definition []byte, ver
 	if err := members.IndexingPolicy.check(); err != nil {
 		return nil, err
 	}
-	c := &container{number: number, database: d, name: name, definition: definition, paths: paths, policy: members.IndexingPolicy, version: version, ts: ts, gone: new(atomic.Bool)}
+	c := &container{number: number, database: d, name: name, definition: definition, paths: paths, policy: members.IndexingPolicy, index: members.IndexingPolicy.tree(), version: version, ts: ts, gone: new(atomic.Bool)}
 	c.self = "dbs/" + d.rid() + "/colls/" + c.rid() + "/"
 	return c, nil
 }

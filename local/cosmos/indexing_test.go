@@ -107,3 +107,30 @@ func TestIndexingPolicyIsChecked(t *testing.T) {
 	}
 	withPolicy(t, c, 0, composite("/a", "/b"))
 }
+
+// Microsoft's example of a document in about 1 KB, whose creation costs about 15 RU with
+// everything indexed.
+const cereal = `"description":"Cereals ready-to-eat","tags":[{"name":"cereals"},{"name":"kellogg"},{"name":"crispix"}],"version":1,` +
+	`"commonName":"Includes USDA","manufacturerName":"Kellogg","isFromSurvey":false,"foodGroup":"Breakfast","nutrients":[` +
+	`{"id":"262","description":"Caffeine","nutritionValue":0,"units":"mg"},{"id":"307","description":"Sodium","nutritionValue":611,"units":"mg"},` +
+	`{"id":"309","description":"Zinc","nutritionValue":5.2,"units":"mg"}],"servings":[{"amount":1,"description":"cup","weightInGrams":29}]`
+
+func TestWriteIsChargedForWhatItsContainerIndexes(t *testing.T) {
+	t.Parallel()
+	c := newContainer(t, newClient(t))
+	for i, tt := range []struct {
+		policy azcosmos.IndexingPolicy
+		want   float64 // without the partition key's value, which the example does not have
+	}{
+		{azcosmos.IndexingPolicy{Automatic: true, IncludedPaths: []azcosmos.IncludedPath{{Path: "/*"}}, ExcludedPaths: []azcosmos.ExcludedPath{{Path: "/pk/?"}}}, 15},
+		{included("/version/?", "/nutrients/[]/id/?", "/absent/?", "/servings/?"), 5 + 4*0.4},
+		{included("/nutrients/*", "/tags/[]/name/?"), 5 + 15*0.4},
+		{azcosmos.IndexingPolicy{IndexingMode: azcosmos.IndexingModeNone}, 5},
+	} {
+		withPolicy(t, c, 0, tt.policy)
+		created := mustCreate(t, c, fmt.Sprint("cereal", i), cereal)
+		if d := float64(created.RequestCharge) - tt.want; d*d > 0.001 {
+			t.Errorf("policy %d: the document is created for %v RU, want %v", i, created.RequestCharge, tt.want)
+		}
+	}
+}

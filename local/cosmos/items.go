@@ -176,12 +176,12 @@ func (s *Server) serveRead(w http.ResponseWriter, r *http.Request, c *container,
 		respondFailure(w, failure(http.StatusServiceUnavailable, "the item could not be read"))
 		return
 	case !found:
-		s.stats.charge(chargeFailed, 0)
+		s.stats.chargeRead(chargeFailed)
 		respondFailure(w, notFound)
 		return
 	}
 	o := outcome{status: http.StatusOK, item: it, charge: chargeRead(len(it.body))}
-	s.stats.charge(o.charge, 0)
+	s.stats.chargeRead(o.charge)
 	if tag := r.Header.Get("If-None-Match"); tag != "" && it.matches(tag) {
 		o.status = http.StatusNotModified
 		respondItem(w, o, false)

@@ -156,7 +156,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 
 func (s *Server) respondPage(w http.ResponseWriter, c *container, p *page) {
 	charge := chargeQuery + chargeScanned*float64(p.looked()) + chargeRead(len(p.rows)) - 1
-	s.stats.charge(charge, 0)
+	s.stats.chargeRead(charge)
 	header := w.Header()
 	setCharge(w, charge)
 	header["X-Ms-Item-Count"] = []string{itoa(p.count)}

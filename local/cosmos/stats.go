@@ -15,15 +15,17 @@ type Stats struct {
 	BatchOperations int64
 	BytesWritten    int64 // of documents
 	RU              float64
-	Commits         int64 // transactions on disk, each with the writes of one group
-	Scanned         int64 // documents that queries looked at
-	Unindexed       int64 // pages of queries that asked for what the indexing policy leaves out
+	ReadRU          float64 // of RU, what reads and queries cost: twice that, under Strong or Bounded Staleness
+	Stored          int64   // bytes of the documents that are there
+	Commits         int64   // transactions on disk, each with the writes of one group
+	Scanned         int64   // documents that queries looked at
+	Unindexed       int64   // pages of queries that asked for what the indexing policy leaves out
 }
 
 type counters struct {
 	pointReads, queries, singleWrites, batches, batchOperations, bytesWritten atomic.Int64
 	scanned, unindexed                                                        atomic.Int64
-	centiRU                                                                   atomic.Int64
+	centiRU, centiReadRU                                                      atomic.Int64
 }
 
 // Stats returns the counts.
@@ -36,6 +38,8 @@ func (s *Server) Stats() Stats {
 		BatchOperations: s.stats.batchOperations.Load(),
 		BytesWritten:    s.stats.bytesWritten.Load(),
 		RU:              float64(s.stats.centiRU.Load()) / 100,
+		ReadRU:          float64(s.stats.centiReadRU.Load()) / 100,
+		Stored:          s.store.stored(),
 		Commits:         s.store.writer.commits.Load(),
 		Scanned:         s.stats.scanned.Load(),
 		Unindexed:       s.stats.unindexed.Load(),
@@ -46,7 +50,7 @@ func (s *Server) Stats() Stats {
 func (s *Server) ResetStats() {
 	for _, c := range []*atomic.Int64{
 		&s.stats.pointReads, &s.stats.queries, &s.stats.singleWrites, &s.stats.batches,
-		&s.stats.batchOperations, &s.stats.bytesWritten, &s.stats.centiRU, &s.stats.scanned, &s.stats.unindexed,
+		&s.stats.batchOperations, &s.stats.bytesWritten, &s.stats.centiRU, &s.stats.centiReadRU, &s.stats.scanned, &s.stats.unindexed,
 		&s.store.writer.commits,
 	} {
 		c.Store(0)
@@ -56,6 +60,20 @@ func (s *Server) ResetStats() {
 func (c *counters) charge(ru float64, wrote int) {
 	c.centiRU.Add(int64(math.Round(ru * 100)))
 	c.bytesWritten.Add(int64(wrote))
+}
+
+// chargeRead is charge of what only reads.
+func (c *counters) chargeRead(ru float64) {
+	c.charge(ru, 0)
+	c.centiReadRU.Add(int64(math.Round(ru * 100)))
+}
+
+// stored is what all documents measure; 0 where the store cannot tell any more.
+func (st *store) stored() (bytes int64) {
+	if st.reads.QueryRow(`SELECT ifnull(sum(length(body)), 0) FROM items`).Scan(&bytes) != nil {
+		return 0
+	}
+	return bytes
 }
 
 // searched counts what a page of a query looked at.

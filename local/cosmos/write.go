@@ -81,7 +81,7 @@ func (g *group) create(w write) outcome {
 		return conflict
 	}
 	it := item{container: w.c, seq: version, version: version, ts: g.ts, body: w.body}
-	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)), wrote: len(w.body)}
+	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)) + w.c.chargeIndex(w.body), wrote: len(w.body)}
 }
 
 func (g *group) replace(w write) outcome {
@@ -102,7 +102,7 @@ func (g *group) replace(w write) outcome {
 	case err != nil:
 		return g.abandon(err)
 	}
-	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)), wrote: len(w.body)}
+	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)) + w.c.chargeIndex(w.body), wrote: len(w.body)}
 }
 
 func (g *group) delete(w write) outcome {
@@ -113,7 +113,7 @@ func (g *group) delete(w write) outcome {
 	if _, err := g.statement(deleteItem).Exec(it.seq); err != nil {
 		return g.abandon(err)
 	}
-	return outcome{status: http.StatusNoContent, charge: chargeCreate(len(it.body))}
+	return outcome{status: http.StatusNoContent, charge: chargeCreate(len(it.body)) + w.c.chargeIndex(it.body)}
 }
 
 func (g *group) patch(w write) outcome {

@@ -224,6 +224,8 @@ type EntityStats struct {
 	Messages                                               int // there now, in any state; of a topic: scheduled
 	Sent                                                   int64
 	Delivered, Completed, Abandoned, DeadLettered, Expired int64
+	Renewed                                                int64 // locks
+	Peeked                                                 int64 // requests to peek
 }
 
 // Stats returns the counters.

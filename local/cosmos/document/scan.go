@@ -132,6 +132,20 @@ func Lookup(value []byte, path []string) ([]byte, bool) {
 	return value, true
 }
 
+// EachElement calls visit for every element of a checked array, in order. The slices
+// point into the array.
+func EachElement(array []byte, visit func(value []byte)) {
+	i := skipSpace(array, skipSpace(array, 0)+1)
+	for i < len(array) && array[i] != ']' {
+		start := i
+		i = skipValue(array, i)
+		visit(array[start:i])
+		if i = skipSpace(array, i); i < len(array) && array[i] == ',' {
+			i = skipSpace(array, i+1)
+		}
+	}
+}
+
 func element(array []byte, index int) []byte {
 	i := skipSpace(array, skipSpace(array, 0)+1)
 	for at := 0; i < len(array) && array[i] != ']'; at++ {

@@ -71,6 +71,8 @@ type Stats struct {
 	Messages                                               int // there now, in any state; of a topic: scheduled
 	Sent                                                   int64
 	Delivered, Completed, Abandoned, DeadLettered, Expired int64
+	Renewed                                                int64 // locks
+	Peeked                                                 int64 // requests to peek
 }
 
 func newQueue(e *Entity, path string, d topology.Delivery) *Queue {

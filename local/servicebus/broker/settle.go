@@ -89,6 +89,7 @@ func (q *Queue) Renew(tokens []Token) ([]time.Time, error) {
 		until[i] = q.e.b.locks().Add(q.options.LockDuration)
 		q.hold(en, until[i])
 	}
+	q.stats.Renewed += int64(len(entries))
 	return until, nil
 }
 
@@ -96,6 +97,7 @@ func (q *Queue) Renew(tokens []Token) ([]time.Time, error) {
 func (q *Queue) Peek(from int64, n int) [][]byte {
 	q.e.mu.Lock()
 	defer q.e.mu.Unlock()
+	q.stats.Peeked++
 	var out [][]byte
 	for en := q.head; en != nil && len(out) < n; en = en.next {
 		if en.seq >= from {

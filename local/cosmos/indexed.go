@@ -1,0 +1,102 @@
+package cosmos
+
+import (
+	"strings"
+
+	"github.com/matoolkit/matoolkit/local/cosmos/document"
+)
+
+// indexTree is an indexing policy as a document is walked by it.
+type indexTree struct {
+	children map[string]*indexTree // by name; the elements of a list are at []
+	value    verdict               // of /?: what is here, where it is no object and no list
+	below    verdict               // of /*: what is here and below
+}
+
+// verdict says whether a pattern includes or excludes; most places have none.
+type verdict int8
+
+const (
+	included verdict = 1
+	excluded verdict = -1
+)
+
+func (p indexingPolicy) tree() *indexTree {
+	root := &indexTree{}
+	if !p.indexed() {
+		return root
+	}
+	if len(p.IncludedPaths)+len(p.ExcludedPaths) == 0 {
+		root.below = included
+	}
+	for _, one := range p.IncludedPaths {
+		root.add(one.Path, included)
+	}
+	for _, one := range p.ExcludedPaths {
+		root.add(one.Path, excluded)
+	}
+	return root
+}
+
+func (t *indexTree) add(pattern string, v verdict) {
+	steps := strings.Split(pattern[1:], "/")
+	last := len(steps) - 1
+	for _, step := range steps[:last] {
+		step = strings.Trim(step, `"`)
+		next := t.children[step]
+		if next == nil {
+			if next = (&indexTree{}); t.children == nil {
+				t.children = map[string]*indexTree{}
+			}
+			t.children[step] = next
+		}
+		t = next
+	}
+	if steps[last] == "?" {
+		t.value = v
+	} else {
+		t.below = v
+	}
+}
+
+// values counts the values of a document that the policy has in its index. below is what
+// holds for a place that no pattern names.
+func (t *indexTree) values(text []byte, below verdict) int {
+	value := below
+	if t != nil {
+		if t.below != 0 {
+			below, value = t.below, t.below
+		}
+		if t.value != 0 {
+			value = t.value
+		}
+		if below != included && value != included && len(t.children) == 0 {
+			return 0
+		}
+	} else if below != included {
+		return 0
+	}
+	n := 0
+	switch text[0] {
+	case '{':
+		document.EachMember(text, func(m document.Member) bool {
+			n += t.child(m.Name).values(m.Value, below)
+			return true
+		})
+	case '[':
+		elements := t.child("[]")
+		document.EachElement(text, func(e []byte) { n += elements.values(e, below) })
+	default:
+		if value == included {
+			n = 1
+		}
+	}
+	return n
+}
+
+func (t *indexTree) child(name string) *indexTree {
+	if t == nil {
+		return nil
+	}
+	return t.children[name]
+}
