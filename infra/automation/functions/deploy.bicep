@@ -1,0 +1,338 @@
+// Stage 2, the Functions app: scheduler, orchestrator and admin API in one process, its
+// storage account, Cosmos DB, its Service Bus subscriptions, its identity and its rights,
+// and the alerts. What stage 1 made is found by its names.
+//
+// Whoever deploys this needs the right to assign roles in the resource group.
+
+@description('What every name begins with.')
+@minLength(2)
+@maxLength(11)
+param name string = 'matoolkit'
+
+@description('Which environment it is, such as dev or prod; the second part of every name.')
+@minLength(2)
+@maxLength(8)
+param environmentName string
+
+@description('Region of everything here.')
+param location string = resourceGroup().location
+
+@description('Tags of everything here.')
+param tags object = {}
+
+@description('Closed to the public: everything is reached by private endpoints in the network that stage 1 made in this mode. Storage and Cosmos DB can change between the modes, Service Bus cannot.')
+param privateNetwork bool
+
+@description('Private mode: addresses or ranges, in CIDR notation, that a deployment may come from. Empty: from within the network only.')
+param deployerAddresses array = []
+
+@description('Addresses or ranges, in CIDR notation, that may call the API at its public address. Empty: nobody in private mode, everybody else.')
+param apiAllowedAddresses array = []
+
+@description('Three zones instead of one, for the app, its storage and Cosmos DB. Not every region has that for all three, and it cannot be changed later. Groups with instances that always wait then need two of them.')
+param zoneRedundant bool = false
+
+@description('Memory of one instance of the app in MB, and by it its share of processors.')
+@allowed([
+  512
+  2048
+  4096
+])
+param instanceMemoryMB int = 2048
+
+@description('The most instances: for the API, the timer and each of the two subscriptions, which have instances of their own.')
+@minValue(40)
+@maxValue(1000)
+param maximumInstanceCount int = 40
+
+@description('How many API requests one instance takes at once, before another is started.')
+@minValue(1)
+@maxValue(1000)
+param httpConcurrency int = 50
+
+@description('Instances that always wait for API requests. Without one, the first request after a pause waits for a start. Each is paid by the hour.')
+@minValue(0)
+@maxValue(20)
+param alwaysReadyApi int = 0
+
+@description('Instances that always wait for the timer.')
+@minValue(0)
+@maxValue(20)
+param alwaysReadyTimer int = 0
+
+@description('Instances that always wait for messages of orchestrator-events.')
+@minValue(0)
+@maxValue(20)
+param alwaysReadyEvents int = 0
+
+@description('Instances that always wait for messages of worker-results.')
+@minValue(0)
+@maxValue(20)
+param alwaysReadyResults int = 0
+
+@description('Let the platform read how many messages wait, so that it starts instances faster. It does that as the app, which then could also change its two subscriptions: Data Owner there, instead of Data Receiver.')
+param scaleByMessageCount bool = false
+
+@description('How Cosmos DB is paid: serverless, by request and up to 5,000 RU/s; or autoscale. It cannot be changed later.')
+@allowed([
+  'serverless'
+  'autoscale'
+])
+param cosmosCapacity string = 'serverless'
+
+@description('The most RU/s of autoscale, in steps of 1,000; a tenth of it is always paid.')
+@minValue(1000)
+@maxValue(1000000)
+param cosmosMaximumThroughput int = 4000
+
+@description('How far back Cosmos DB can be restored to any moment. 7 days cost nothing, 30 are paid by the amount of data.')
+@allowed([
+  'Continuous7Days'
+  'Continuous30Days'
+])
+param cosmosBackup string = 'Continuous7Days'
+
+@description('Tenants whose users may call the API.')
+@minLength(1)
+param entraTenantIds array = [
+  tenant().tenantId
+]
+
+@description('Application id of the API\'s registration in Entra ID.')
+@minLength(36)
+@maxLength(36)
+param entraClientId string
+
+@description('Audience of its tokens.')
+@minLength(1)
+param entraAudience string = 'api://${entraClientId}'
+
+@description('Connection strings of data sources: name of the setting, as runbooks give it, to name of the secret in the Key Vault. The secrets have to be there.')
+param dataSourceSecrets object = {}
+
+@description('An OpenTelemetry collector that the host and the handler send traces and figures to as well, such as https://collector.example.com; empty for none.')
+param otlpEndpoint string = ''
+
+@description('Name of the Key Vault secret with the headers that the collector asks for, as name=value; empty for none.')
+param otlpHeadersSecretName string = ''
+
+@description('The least that the handler logs.')
+@allowed([
+  'debug'
+  'info'
+  'warn'
+  'error'
+])
+param logLevel string = 'info'
+
+@description('Further settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets: those are dataSourceSecrets.')
+param handlerSettings object = {}
+
+@description('Further tags of the app alone: by azd-service-name, azd finds where to deploy to.')
+param appTags object = {}
+
+var base = '${name}-${environmentName}'
+
+var roles = {
+  monitoringMetricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
+}
+
+// Headers are a key to the collector, so they come from the vault as well.
+var secretSettings = union(
+  dataSourceSecrets,
+  empty(otlpHeadersSecretName)
+    ? {}
+    : {
+        OTEL_EXPORTER_OTLP_HEADERS: otlpHeadersSecretName
+      }
+)
+
+// All HTTP functions share a group of instances; each other function has its own.
+var alwaysReady = filter(
+  [
+    {
+      name: 'http'
+      instanceCount: alwaysReadyApi
+    }
+    {
+      name: 'function:scheduler-timer'
+      instanceCount: alwaysReadyTimer
+    }
+    {
+      name: 'function:orchestrator-events'
+      instanceCount: alwaysReadyEvents
+    }
+    {
+      name: 'function:worker-results'
+      instanceCount: alwaysReadyResults
+    }
+  ],
+  group => group.instanceCount > 0
+)
+
+var subnetIds = {
+  functions: privateNetwork
+    ? resourceId('Microsoft.Network/virtualNetworks/subnets', '${base}-vnet', 'snet-functions')
+    : ''
+  privateEndpoints: privateNetwork
+    ? resourceId('Microsoft.Network/virtualNetworks/subnets', '${base}-vnet', 'snet-private-endpoints')
+    : ''
+}
+
+resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' existing = {
+  name: '${base}-log'
+}
+
+resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
+  name: '${base}-appi'
+}
+
+resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
+  name: '${base}-kv'
+}
+
+// Made before the app, so that its rights are there when it first starts.
+resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+  name: '${base}-func-id'
+  location: location
+  tags: tags
+}
+
+// In spite of its name the role is for logs and traces too. Application Insights takes
+// nothing without a token.
+resource sendTelemetry 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(insights.id, identity.id, roles.monitoringMetricsPublisher)
+  scope: insights
+  properties: {
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.monitoringMetricsPublisher)
+    principalId: identity.properties.principalId
+    principalType: 'ServicePrincipal'
+  }
+}
+
+module storage 'storage.bicep' = {
+  name: '${base}-func-storage'
+  params: {
+    accountName: '${name}${environmentName}st'
+    location: location
+    tags: tags
+    zoneRedundant: zoneRedundant
+    privateNetwork: privateNetwork
+    deployerAddresses: deployerAddresses
+    privateEndpointSubnetId: subnetIds.privateEndpoints
+    privateEndpointPrefix: '${base}-pe-st'
+    identityId: identity.id
+    principalId: identity.properties.principalId
+    workspaceId: workspace.id
+  }
+}
+
+module cosmos 'cosmos.bicep' = {
+  name: '${base}-func-cosmos'
+  params: {
+    accountName: '${base}-cosmos'
+    location: location
+    tags: tags
+    capacity: cosmosCapacity
+    maximumThroughput: cosmosMaximumThroughput
+    backup: cosmosBackup
+    zoneRedundant: zoneRedundant
+    privateNetwork: privateNetwork
+    privateEndpointSubnetId: subnetIds.privateEndpoints
+    privateEndpointName: '${base}-pe-cosmos'
+    identityId: identity.id
+    principalId: identity.properties.principalId
+    workspaceId: workspace.id
+  }
+}
+
+module subscriptions 'subscriptions.bicep' = {
+  name: '${base}-func-subscriptions'
+  params: {
+    namespaceName: '${base}-bus'
+    identityId: identity.id
+    principalId: identity.properties.principalId
+    scaleByMessageCount: scaleByMessageCount
+  }
+}
+
+module secrets 'secrets.bicep' = if (!empty(secretSettings)) {
+  name: '${base}-func-secrets'
+  params: {
+    vaultName: vault.name
+    // Two settings may name one secret.
+    secretNames: union(map(items(secretSettings), item => item.value), [])
+    identityId: identity.id
+    principalId: identity.properties.principalId
+  }
+}
+
+module app 'app.bicep' = {
+  name: '${base}-func-app'
+  params: {
+    planName: '${base}-plan'
+    appName: '${base}-func'
+    location: location
+    tags: tags
+    appTags: appTags
+    zoneRedundant: zoneRedundant
+    instanceMemoryMB: instanceMemoryMB
+    maximumInstanceCount: maximumInstanceCount
+    httpConcurrency: httpConcurrency
+    alwaysReady: alwaysReady
+    privateNetwork: privateNetwork
+    apiAllowedAddresses: apiAllowedAddresses
+    deployerAddresses: deployerAddresses
+    functionsSubnetId: subnetIds.functions
+    privateEndpointSubnetId: subnetIds.privateEndpoints
+    privateEndpointName: '${base}-pe-api'
+    identityId: identity.id
+    identityClientId: identity.properties.clientId
+    storageAccountName: storage.outputs.accountName
+    deploymentContainerUrl: storage.outputs.deploymentContainerUrl
+    serviceBusHostName: '${base}-bus.servicebus.windows.net'
+    cosmosEndpoint: cosmos.outputs.endpoint
+    cosmosDatabase: cosmos.outputs.databaseName
+    cosmosContainer: cosmos.outputs.containerName
+    insightsConnectionString: insights.properties.ConnectionString
+    entraTenantIds: entraTenantIds
+    entraClientId: entraClientId
+    entraAudience: entraAudience
+    vaultUri: vault.properties.vaultUri
+    secretSettings: secretSettings
+    logLevel: logLevel
+    otlpEndpoint: otlpEndpoint
+    handlerSettings: handlerSettings
+    workspaceId: workspace.id
+  }
+  // Else the host could start before it may take messages, and look broken for minutes.
+  dependsOn: [
+    sendTelemetry
+    subscriptions
+    secrets
+  ]
+}
+
+@description('Name of the Functions app, to deploy the package to.')
+output functionAppName string = app.outputs.appName
+
+@description('Address of the API, for the command line\'s configuration.')
+output apiUrl string = app.outputs.apiUrl
+
+@description('Name of the Cosmos DB account.')
+output cosmosAccountName string = cosmos.outputs.accountName
+
+@description('Address of the Cosmos DB account.')
+output cosmosEndpoint string = cosmos.outputs.endpoint
+
+@description('Name of the storage account.')
+output storageAccountName string = storage.outputs.accountName
+
+@description('Name of the container, of that account, that packages are deployed to.')
+output deploymentContainer string = storage.outputs.deploymentContainer
+
+@description('Name of the app\'s identity.')
+output identityName string = identity.name
+
+@description('Client id of the app\'s identity, by which databases that are data sources know it.')
+output identityClientId string = identity.properties.clientId

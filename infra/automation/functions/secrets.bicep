@@ -1,0 +1,42 @@
+// Which secrets of the Key Vault the Functions app may read: each one by itself. The vault
+// also holds the certificate that workers change the tenant with, which is not the app's.
+
+@description('Name of the Key Vault.')
+param vaultName string
+
+@description('Names of the secrets. They have to be there.')
+@minLength(1)
+param secretNames array
+
+@description('Resource id of the app\'s identity.')
+param identityId string
+
+@description('Object id of the app\'s identity.')
+param principalId string
+
+var roles = {
+  keyVaultSecretsUser: '4633458b-17de-408a-b874-0445c86b69e6'
+}
+
+resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
+  name: vaultName
+}
+
+resource secrets 'Microsoft.KeyVault/vaults/secrets@2024-11-01' existing = [
+  for secret in secretNames: {
+    parent: vault
+    name: secret
+  }
+]
+
+resource access 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (secret, i) in secretNames: {
+    name: guid(secrets[i].id, identityId, roles.keyVaultSecretsUser)
+    scope: secrets[i]
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.keyVaultSecretsUser)
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+    }
+  }
+]

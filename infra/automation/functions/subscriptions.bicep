@@ -1,0 +1,101 @@
+// What the Functions app has to do with Service Bus: its subscriptions of the topics that
+// stage 1 made, the right to take from them and the right to send.
+
+@description('Name of the namespace.')
+param namespaceName string
+
+@description('Resource id of the app\'s identity.')
+param identityId string
+
+@description('Object id of the app\'s identity.')
+param principalId string
+
+@description('Whether the app may read how many messages wait, and change its two subscriptions with it.')
+param scaleByMessageCount bool
+
+var roles = {
+  serviceBusDataOwner: '090c5cfd-751d-490a-894a-3ce6f1109419'
+  serviceBusDataReceiver: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0'
+  serviceBusDataSender: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39'
+}
+
+var subscriptionName = 'orchestrator'
+var topics = loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics
+
+// The topics that the app takes from, each with its subscription.
+var consumed = map(
+  filter(topics, topic => contains(map(topic.Subscriptions, one => one.Name), subscriptionName)),
+  topic => {
+    topic: topic.Name
+    subscription: filter(topic.Subscriptions, one => one.Name == subscriptionName)[0]
+  }
+)
+
+resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+  name: namespaceName
+}
+
+resource consumedTopics 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = [
+  for item in consumed: {
+    parent: bus
+    name: item.topic
+  }
+]
+
+resource subscriptions 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2024-01-01' = [
+  for (item, i) in consumed: {
+    parent: consumedTopics[i]
+    name: item.subscription.Name
+    properties: {
+      lockDuration: item.subscription.Properties.LockDuration
+      maxDeliveryCount: item.subscription.Properties.MaxDeliveryCount
+      defaultMessageTimeToLive: item.subscription.Properties.DefaultMessageTimeToLive
+      deadLetteringOnMessageExpiration: item.subscription.Properties.DeadLetteringOnMessageExpiration
+      requiresSession: false
+      enableBatchedOperations: true
+    }
+  }
+]
+
+// For a trigger on a subscription the role has to hold for the subscription: one for the
+// topic alone is an error. With Data Owner the platform reads how many messages wait, and
+// starts as many instances as those need; with Data Receiver it only sees that one waits,
+// and for how long, and starts instances one by one.
+resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (item, i) in consumed: {
+    name: guid(subscriptions[i].id, identityId, scaleByMessageCount ? roles.serviceBusDataOwner : roles.serviceBusDataReceiver)
+    scope: subscriptions[i]
+    properties: {
+      roleDefinitionId: subscriptionResourceId(
+        'Microsoft.Authorization/roleDefinitions',
+        scaleByMessageCount ? roles.serviceBusDataOwner : roles.serviceBusDataReceiver
+      )
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+    }
+  }
+]
+
+// All topics: events to itself, jobs to workers, and to worker-results what an
+// administrator has it send again.
+resource sentTopics 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = [
+  for topic in topics: {
+    parent: bus
+    name: topic.Name
+  }
+]
+
+resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (topic, i) in topics: {
+    name: guid(sentTopics[i].id, identityId, roles.serviceBusDataSender)
+    scope: sentTopics[i]
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.serviceBusDataSender)
+      principalId: principalId
+      principalType: 'ServicePrincipal'
+    }
+  }
+]
+
+@description('The subscriptions that the app takes from, as topic/subscription.')
+output subscriptions array = map(consumed, item => '${item.topic}/${item.subscription.Name}')
