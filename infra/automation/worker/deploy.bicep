@@ -1,0 +1,363 @@
+// Second stage, worker: one worker with its subscription, identities and roles, in what
+// the first stage made. Another worker is another deployment of this with another
+// workerId and a deployment name of its own.
+//
+// Without an image everything but the container app is made, and an app that is there is
+// left as it is. So infrastructure is deployed before there is an image, and later
+// without touching what runs; who deploys programs gives the image.
+
+targetScope = 'resourceGroup'
+
+@description('Prefix of all names, as in the first stage.')
+@minLength(2)
+@maxLength(11)
+param name string = 'matoolkit'
+
+@description('Which of several deployments this is, as in the first stage.')
+@minLength(2)
+@maxLength(8)
+param environmentName string
+
+@description('Region of the worker, as in the first stage.')
+param location string = resourceGroup().location
+
+@description('Tags of everything, besides application and environment.')
+param tags object = {}
+
+@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens.')
+@minLength(1)
+@maxLength(11)
+param workerId string = 'worker-01'
+
+@description('Image of the worker with its tag or digest, within the registry of the first stage, such as matoolkit-worker:v1.2.3. Empty: the container app is left as it is, or not made.')
+param workerImage string = ''
+
+@description('Id of the target tenant.')
+@minLength(36)
+@maxLength(36)
+param targetTenantId string
+
+@description('Client id of the app registration in the target tenant.')
+@minLength(36)
+@maxLength(36)
+param appId string
+
+@description('What the worker signs in to the target tenant with.')
+@allowed([
+  'certificate'
+  'secret'
+])
+param credentialKind string = 'certificate'
+
+@description('Name of the certificate, or of the client secret, in the vault.')
+@minLength(1)
+@maxLength(127)
+param credentialName string = 'worker'
+
+@description('Name of the secret with the password of the PFX, where the certificate was put into the vault as a secret; empty: it has none.')
+param certificatePasswordName string = ''
+
+@description('How often the vault is asked for a new version, in seconds.')
+@minValue(60)
+@maxValue(604800)
+param secretRefreshSeconds int = 3600
+
+@description('Which APIs are tried at the start: graph, exchange, both with a comma between them, or none.')
+@allowed([
+  'graph,exchange'
+  'graph'
+  'exchange'
+  'none'
+])
+param trialSignIn string = 'graph,exchange'
+
+@description('Jobs that run at once in one replica; 8 to 16 is good for one tenant.')
+@minValue(1)
+@maxValue(1000)
+param maxParallelism int = 8
+
+@description('Replicas that are there without any job: 0 costs nothing and takes some seconds longer to begin.')
+@minValue(0)
+@maxValue(10)
+param minReplicas int = 0
+
+@description('Replicas at most. They share what the tenant allows; with more than three, Exchange is called more often than it allows.')
+@minValue(1)
+@maxValue(30)
+param maxReplicas int = 1
+
+@description('How much of the tenant\'s limits this worker may use, all replicas together, in percent; less than 100 where another worker signs in as the same application.')
+@minValue(1)
+@maxValue(100)
+param tenantSharePercent int = 100
+
+@description('Writes that the tenant allows the application in 150 seconds.')
+@minValue(1)
+@maxValue(1000000)
+param graphWriteLimit int = 3000
+
+@description('For one run of a job, in seconds.')
+@minValue(1)
+@maxValue(604800)
+param jobTimeoutSeconds int = 600
+
+@description('For how long a call waits for what the tenant does not show yet, in seconds; 0: not at all.')
+@minValue(0)
+@maxValue(604800)
+param lagTimeoutSeconds int = 30
+
+@description('For running jobs when a replica is told to stop, in seconds; then they are given back.')
+@minValue(0)
+@maxValue(580)
+param shutdownGraceSeconds int = 30
+
+@description('Mailbox that Send-AdminAlert sends from; empty: the function fails.')
+param alertFrom string = ''
+
+@description('To whom Send-AdminAlert sends when the job does not say, with commas between addresses.')
+param alertTo string = ''
+
+@description('Least level of what is logged.')
+@allowed([
+  'debug'
+  'info'
+  'warn'
+  'error'
+])
+param logLevel string = 'info'
+
+@description('Address of an OpenTelemetry collector (OTLP/HTTP), such as http://collector:4318; empty: no traces and figures.')
+param otlpEndpoint string = ''
+
+@description('Name of the secret in the vault with the headers for the collector; empty: none.')
+param otlpHeadersSecretName string = ''
+
+@description('Further settings of the worker, name and value, such as GRAPH_URL of another cloud or CUSTOM_FUNCTIONS_DIR of an image with functions of its own. No secrets.')
+param extraSettings object = {}
+
+@description('Processor cores of a replica; it has twice as many GiB of memory.')
+@allowed([
+  '0.25'
+  '0.5'
+  '1'
+  '2'
+])
+param cpu string = '0.25'
+
+@description('Id (a GUID) of the role by which the scaler counts messages; empty: Azure Service Bus Data Owner, which is sure to be enough. A role of one\'s own needs Microsoft.ServiceBus/namespaces/topics/subscriptions/read.')
+param scaleRoleId string = ''
+
+var roles = {
+  'Azure Service Bus Data Owner': '090c5cfd-751d-490a-894a-3ce6f1109419'
+}
+var base = '${name}-${environmentName}'
+var allTags = union(
+  {
+    application: name
+    environment: environmentName
+    worker: workerId
+  },
+  tags
+)
+var busName = '${base}-bus'
+var memory = {
+  '0.25': '0.5Gi'
+  '0.5': '1Gi'
+  '1': '2Gi'
+  '2': '4Gi'
+}
+
+resource registry 'Microsoft.ContainerRegistry/registries@2025-04-01' existing = {
+  name: '${name}${environmentName}acr'
+}
+
+resource pullIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' existing = {
+  name: '${base}-pull-id'
+}
+
+module workerIdentity '../../shared/identity.bicep' = {
+  name: '${base}-${workerId}-id'
+  params: {
+    identityName: '${base}-${workerId}-id'
+    location: location
+    tags: allTags
+  }
+}
+
+module scaleIdentity '../../shared/identity.bicep' = {
+  name: '${base}-${workerId}-scale-id'
+  params: {
+    identityName: '${base}-${workerId}-scale-id'
+    location: location
+    tags: allTags
+  }
+}
+
+module bus 'bus.bicep' = {
+  name: '${base}-${workerId}-bus'
+  params: {
+    namespaceName: busName
+    workerId: workerId
+    workerPrincipalId: workerIdentity.outputs.principalId
+    scalePrincipalId: scaleIdentity.outputs.principalId
+    scaleRoleId: empty(scaleRoleId) ? roles['Azure Service Bus Data Owner'] : scaleRoleId
+  }
+}
+
+module vault 'vault.bicep' = {
+  name: '${base}-${workerId}-vault'
+  params: {
+    vaultName: '${base}-kv'
+    workerPrincipalId: workerIdentity.outputs.principalId
+  }
+}
+
+// The app comes after its roles. They take some minutes to have effect all the same: a
+// worker that is started before ends with an error that says so, and is started again.
+module app 'app.bicep' = if (!empty(workerImage)) {
+  name: '${base}-${workerId}'
+  params: {
+    appName: '${base}-${workerId}'
+    location: location
+    tags: allTags
+    containerEnvironmentName: '${base}-cae'
+    image: '${registry.properties.loginServer}/${workerImage}'
+    registryServer: registry.properties.loginServer
+    pullIdentityId: pullIdentity.id
+    scaleIdentityId: scaleIdentity.outputs.id
+    workerIdentityId: workerIdentity.outputs.id
+    namespaceName: busName
+    subscriptionName: bus.outputs.subscriptionName
+    jobsPerReplica: maxParallelism
+    minReplicas: minReplicas
+    maxReplicas: maxReplicas
+    cpu: cpu
+    memory: memory[cpu]
+    // Beyond the worker's own grace: for telling what became of its jobs. The platform
+    // allows 600 seconds.
+    terminationGracePeriodSeconds: shutdownGraceSeconds + 20
+    otlpHeadersSecretUri: empty(otlpHeadersSecretName) ? '' : '${vault.outputs.vaultUri}/secrets/${otlpHeadersSecretName}'
+    settings: concat(
+      [
+        {
+          name: 'WORKER_ID'
+          value: workerId
+        }
+        {
+          name: 'ServiceBusConnection__fullyQualifiedNamespace'
+          value: '${busName}.servicebus.windows.net'
+        }
+        {
+          name: 'AZURE_CLIENT_ID'
+          value: workerIdentity.outputs.clientId
+        }
+        {
+          name: 'TARGET_TENANT_ID'
+          value: targetTenantId
+        }
+        {
+          name: 'APP_ID'
+          value: appId
+        }
+        {
+          name: 'KEY_VAULT_URL'
+          value: vault.outputs.vaultUri
+        }
+        {
+          name: 'CERT_NAME'
+          value: credentialKind == 'certificate' ? credentialName : ''
+        }
+        {
+          name: 'CERT_PASSWORD_NAME'
+          value: credentialKind == 'certificate' ? certificatePasswordName : ''
+        }
+        {
+          name: 'APP_SECRET_NAME'
+          value: credentialKind == 'secret' ? credentialName : ''
+        }
+        {
+          name: 'SECRET_REFRESH_SECONDS'
+          value: string(secretRefreshSeconds)
+        }
+        {
+          name: 'TRIAL_SIGN_IN'
+          value: trialSignIn
+        }
+        {
+          name: 'MAX_PARALLELISM'
+          value: string(maxParallelism)
+        }
+        {
+          name: 'JOB_TIMEOUT_SECONDS'
+          value: string(jobTimeoutSeconds)
+        }
+        {
+          name: 'LAG_TIMEOUT_SECONDS'
+          value: string(lagTimeoutSeconds)
+        }
+        {
+          name: 'GRAPH_WRITE_LIMIT'
+          value: string(graphWriteLimit)
+        }
+        {
+          // Replicas do not know of each other: each gets the part that is left to it when
+          // all of them are there.
+          name: 'TENANT_SHARE_PERCENT'
+          value: string(max(1, tenantSharePercent / maxReplicas))
+        }
+        {
+          // Never: the scaler takes an idle replica away. The platform would start a
+          // worker again that ended by itself.
+          name: 'IDLE_TIMEOUT_SECONDS'
+          value: '0'
+        }
+        {
+          name: 'SHUTDOWN_GRACE_SECONDS'
+          value: string(shutdownGraceSeconds)
+        }
+        {
+          name: 'ALERT_FROM'
+          value: alertFrom
+        }
+        {
+          name: 'ALERT_TO'
+          value: alertTo
+        }
+        {
+          name: 'HEALTH_ADDR'
+          value: '0.0.0.0:8080'
+        }
+        {
+          name: 'LOG_LEVEL'
+          value: logLevel
+        }
+        {
+          name: 'OTEL_EXPORTER_OTLP_ENDPOINT'
+          value: otlpEndpoint
+        }
+      ],
+      map(
+        items(extraSettings),
+        setting => {
+          name: setting.key
+          value: setting.value
+        }
+      )
+    )
+  }
+}
+
+@description('Name of the worker\'s container app, whether or not it is there yet.')
+output workerAppName string = '${base}-${workerId}'
+
+@description('Name of the worker\'s subscription of worker-jobs.')
+output subscriptionName string = bus.outputs.subscriptionName
+
+@description('Name of the worker\'s identity.')
+output workerIdentityName string = '${base}-${workerId}-id'
+
+@description('Object id of the worker\'s identity.')
+output workerPrincipalId string = workerIdentity.outputs.principalId
+
+@description('Host name of the registry, by which images are named.')
+output registryLoginServer string = registry.properties.loginServer
