@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/e2e/pages"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -23,7 +24,7 @@ func TestWalkthrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := scripted(string(body))
+	lines := scripted(t, string(body))
 	const starting = 6
 	if want := []string{
 		"make build stage",
@@ -102,14 +103,16 @@ func TestWalkthrough(t *testing.T) {
 }
 
 // scripted are the lines of a document's sh blocks.
-func scripted(document string) []string {
+func scripted(t *testing.T, document string) []string {
+	t.Helper()
+	page, err := pages.Parse("README.md", document)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var all []string
-	for _, block := range fences.FindAllStringSubmatch(document, -1) {
-		if !strings.HasPrefix(block[0], "```sh\n") {
-			continue
-		}
-		for line := range strings.Lines(block[1]) {
-			all = append(all, strings.TrimSpace(line))
+	for _, b := range page.Blocks {
+		if b.Language == "sh" {
+			all = append(all, strings.Split(strings.TrimSpace(b.Text), "\n")...)
 		}
 	}
 	return all
