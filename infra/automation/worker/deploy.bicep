@@ -29,7 +29,7 @@ param tags object = {}
 @maxLength(11)
 param workerId string = 'worker-01'
 
-@description('Image of the worker with its tag or digest, within the registry of the first stage, such as matoolkit-worker:v1.2.3. Empty: the container app is left as it is, or not made.')
+@description('Image of the worker in the registry of the first stage, with its tag or digest, such as matoolkitdevacr.azurecr.io/matoolkit-worker:v1.2.3. Empty: the container app is left as it is, or not made.')
 param workerImage string = ''
 
 @description('Id of the target tenant.')
@@ -221,7 +221,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     location: location
     tags: allTags
     containerEnvironmentName: '${base}-cae'
-    image: '${registry.properties.loginServer}/${workerImage}'
+    image: workerImage
     registryServer: registry.properties.loginServer
     pullIdentityId: pullIdentity.id
     scaleIdentityId: scaleIdentity.outputs.id

@@ -1,0 +1,132 @@
+// Both stages in one deployment, for the Azure Developer CLI (azure.yaml) and for whoever
+// tries the system out. Who runs it for others deploys the stages one by one, with their
+// own parameter files: then infrastructure, secrets and programs have their own times.
+
+targetScope = 'resourceGroup'
+
+@description('Prefix of all names: lower-case letters and digits, first a letter.')
+@minLength(2)
+@maxLength(11)
+param name string = 'matoolkit'
+
+@description('Which of several deployments this is: lower-case letters and digits.')
+@minLength(2)
+@maxLength(8)
+param environmentName string
+
+@description('Region of everything.')
+param location string = resourceGroup().location
+
+@description('Tags of everything, besides application and environment.')
+param tags object = {}
+
+@description('True: a virtual network with private endpoints and Service Bus Premium. False: public addresses, roles only. It cannot be changed afterwards.')
+param privateNetwork bool = false
+
+@description('Private mode: addresses that deployments and secrets may come from: IPv4, single or as CIDR ranges up to /30.')
+param deployerAddresses array = []
+
+@description('Addresses that may call the API at its public address, in CIDR notation. Empty: nobody in the private mode, everybody else.')
+param apiAllowedAddresses array = []
+
+@description('Object id of who deploys: may put certificates and secrets into the vault and push images. Empty: nobody is given these rights.')
+param deployerPrincipalId string = ''
+
+@description('Application id of the API\'s registration in Entra ID.')
+@minLength(36)
+@maxLength(36)
+param entraClientId string
+
+@description('Id of the target tenant.')
+@minLength(36)
+@maxLength(36)
+param targetTenantId string
+
+@description('Client id of the app registration in the target tenant.')
+@minLength(36)
+@maxLength(36)
+param appId string
+
+@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens.')
+@minLength(1)
+@maxLength(11)
+param workerId string = 'worker-01'
+
+@description('Image of the worker with its registry and tag. Empty, as it is the first time: there is no worker yet, or the one that is there is left as it is.')
+param workerImage string = ''
+
+var base = '${name}-${environmentName}'
+var deployers = empty(deployerPrincipalId)
+  ? []
+  : [
+      deployerPrincipalId
+    ]
+
+module shared 'shared/deploy.bicep' = {
+  name: '${base}-shared'
+  params: {
+    name: name
+    environmentName: environmentName
+    location: location
+    tags: tags
+    privateNetwork: privateNetwork
+    deployerAddresses: deployerAddresses
+    vaultOfficers: deployers
+    imagePushers: deployers
+  }
+}
+
+// The second stage finds what the first made by name, so nothing but this tells the order.
+module functions 'automation/functions/deploy.bicep' = {
+  name: '${base}-functions'
+  params: {
+    name: name
+    environmentName: environmentName
+    location: location
+    tags: tags
+    privateNetwork: privateNetwork
+    deployerAddresses: deployerAddresses
+    apiAllowedAddresses: apiAllowedAddresses
+    entraClientId: entraClientId
+  }
+  dependsOn: [
+    shared
+  ]
+}
+
+module worker 'automation/worker/deploy.bicep' = {
+  name: '${base}-worker'
+  params: {
+    name: name
+    environmentName: environmentName
+    location: location
+    tags: tags
+    workerId: workerId
+    workerImage: workerImage
+    targetTenantId: targetTenantId
+    appId: appId
+  }
+  dependsOn: [
+    shared
+  ]
+}
+
+// The Azure Developer CLI keeps outputs as variables of its environment, hence the names.
+
+@description('Name of the Functions app.')
+output FUNCTION_APP_NAME string = functions.outputs.functionAppName
+
+@description('Address of the admin API.')
+output API_URL string = functions.outputs.apiUrl
+
+@description('Name of the vault.')
+output KEY_VAULT_NAME string = shared.outputs.keyVaultName
+
+@description('Name of the container registry.')
+output REGISTRY_NAME string = shared.outputs.registryName
+
+@description('Host name of the container registry.')
+output REGISTRY_LOGIN_SERVER string = shared.outputs.registryLoginServer
+
+@description('Name of the worker\'s container app, whether or not it is there yet.')
+output WORKER_APP_NAME string = worker.outputs.workerAppName
