@@ -24,7 +24,7 @@ param location string = resourceGroup().location
 @description('Tags of everything, besides application and environment.')
 param tags object = {}
 
-@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens.')
+@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens; not func or pull, and not ending in -scale, which other identities are named by.')
 @minLength(1)
 @maxLength(11)
 param workerId string = 'worker-01'

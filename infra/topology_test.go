@@ -1,0 +1,84 @@
+package infra_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/infra"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+type delivery struct {
+	LockDuration, DefaultMessageTimeToLive string
+	MaxDeliveryCount                       int
+	DeadLetteringOnMessageExpiration       *bool
+}
+
+type subscription struct {
+	Name       string
+	Properties delivery
+	Rules      []struct {
+		Name       string
+		Properties struct {
+			FilterType string
+			SqlFilter  struct{ SqlExpression string }
+		}
+	}
+}
+
+type topic struct {
+	Name       string
+	Properties struct {
+		DefaultMessageTimeToLive, DuplicateDetectionHistoryTimeWindow string
+		RequiresDuplicateDetection                                    *bool
+	}
+	Subscriptions []subscription
+}
+
+// Bicep reads these places of the file. What the broker on one machine has defaults for
+// has to be said there, and the one worker's subscription is the pattern of all workers'.
+func TestTopologySaysWhatBicepReads(t *testing.T) {
+	t.Parallel()
+	var file struct {
+		UserConfig struct {
+			Namespaces []struct{ Topics []topic }
+		}
+	}
+	if err := json.Unmarshal(infra.Topology, &file); err != nil {
+		t.Fatalf("Bicep takes no comments in JSON: %v", err)
+	}
+	if n := len(file.UserConfig.Namespaces); n != 1 {
+		t.Fatalf("%d namespaces", n)
+	}
+	topics := file.UserConfig.Namespaces[0].Topics
+	for _, topic := range topics {
+		if p := topic.Properties; p.DefaultMessageTimeToLive == "" || p.DuplicateDetectionHistoryTimeWindow == "" || p.RequiresDuplicateDetection == nil {
+			t.Errorf("topic %s: not all is said: %+v", topic.Name, p)
+		}
+		for _, s := range topic.Subscriptions {
+			if p := s.Properties; p.LockDuration == "" || p.DefaultMessageTimeToLive == "" || p.MaxDeliveryCount == 0 || p.DeadLetteringOnMessageExpiration == nil {
+				t.Errorf("%s/%s: not all is said: %+v", topic.Name, s.Name, p)
+			}
+		}
+	}
+	at := slices.IndexFunc(topics, func(topic topic) bool { return topic.Name == message.TopicWorkerJobs })
+	if at < 0 || len(topics[at].Subscriptions) != 1 {
+		t.Fatalf("%s has to have one subscription", message.TopicWorkerJobs)
+	}
+	const id = "worker-01"
+	pattern := topics[at].Subscriptions[0]
+	if pattern.Name != message.WorkerSubscription(id) {
+		t.Errorf("it is called %s", pattern.Name)
+	}
+	if len(pattern.Rules) != 1 {
+		t.Fatalf("%d rules", len(pattern.Rules))
+	}
+	// Azure takes the rule that a new subscription has away when another comes, but not
+	// when one of its own name does.
+	if rule := pattern.Rules[0]; rule.Name == "" || rule.Name == "$Default" || rule.Properties.FilterType != "Sql" ||
+		strings.ReplaceAll(rule.Properties.SqlFilter.SqlExpression, id, "eu") != message.PropertyWorkerID+" = 'eu'" {
+		t.Errorf("rule %+v", rule)
+	}
+}
