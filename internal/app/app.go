@@ -29,6 +29,7 @@ type App struct {
 	gates    *gateCache
 	callable []Function
 	sources  *datasource.Reader
+	waiting  bus.Watcher
 	answers  answerCache
 	reads    readCache
 }
@@ -44,6 +45,7 @@ type Config struct {
 
 	Functions []Function
 	Sources   *datasource.Reader // nil: no runbook's query can be run
+	Waiting   bus.Watcher        // nil: nobody looks at how long messages wait
 }
 
 // New makes an App.
@@ -57,7 +59,7 @@ func New(c Config) *App {
 	if c.Sources == nil {
 		c.Sources = &datasource.Reader{}
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), reads: newReadCache(), callable: c.Functions, sources: c.Sources}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), reads: newReadCache(), callable: c.Functions, sources: c.Sources, waiting: c.Waiting}
 }
 
 // Message is a message as a trigger delivers it.

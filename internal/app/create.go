@@ -259,6 +259,11 @@ func size(data map[string]json.RawMessage) int {
 // a retry may have opened it again.
 func (a *App) list(ctx context.Context, b *engine.Batch) error {
 	for {
+		if b.Status == engine.BatchFailed {
+			if err := a.tellFailed(ctx, b); err != nil {
+				return err
+			}
+		}
 		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b)}))
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
 			continue

@@ -67,7 +67,7 @@ func (s *stage) killed(write int, do func(ctx context.Context, a *app.App) error
 		},
 	})
 	defer remove()
-	err = do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()}))
+	err = do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, Log: s.log, Sources: s.sources()}))
 	if died := ctx.Err() != nil; !died || err == nil {
 		must(s, 0, err)
 		return false

@@ -136,7 +136,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 			return err
 		}
 		if c.Held != nil {
-			s.app.log.Warn("removals are held", "BatchId", id, "members", e.Members, "of", e.Of, "reason", e.Reason)
+			s.app.log.Warn("removals are held", eventKey, EventRemovalsHeld, "BatchId", id, "Members", e.Members, "Of", e.Of, "reason", e.Reason)
 		}
 		return s.app.list(ctx, next)
 	}

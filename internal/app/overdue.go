@@ -12,12 +12,20 @@ import (
 // sweepPage announces again the polls and retries whose time has passed without
 // their message, and the deadlines that pass before the next tick for their moment: a
 // page of them, and asks for the next. The task of the message ends the ids of those
-// that are sent again, which the broker must not take for the first.
+// that are sent again, which the broker must not take for the first. What is stuck is
+// told.
 func (a *App) sweepPage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+	found := &stuck{now: a.now().UTC()}
+	defer func() { found.tell(a, b, m.Page) }()
+	return false, a.sweepRuns(ctx, b, m, found)
+}
+
+// sweepRuns is sweepPage for whoever tells what is stuck.
+func (a *App) sweepRuns(ctx context.Context, b *engine.Batch, m message.BatchWork, found *stuck) error {
 	if b.Status.Terminal() {
-		return false, nil
+		return nil
 	}
-	now := a.now().UTC()
+	now := found.now
 	// Times are compared as text. Among times with and without a fraction that is
 	// right to the second, which the grace is far longer than.
 	bounds := []store.Param{
@@ -27,13 +35,14 @@ func (a *App) sweepPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	runs, after, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
 		"SELECT * FROM c WHERE c.type = 'run' AND (c.doc.wakeAt < @late OR c.doc.deadlineAt < @soon)", bounds, engine.PageSize, m.After)
 	if err != nil {
-		return false, err
+		return err
 	}
 	var o outbox
 	for _, run := range runs {
 		if err := o.overdue(&run.Doc, now, m.Task); err != nil {
-			return false, err
+			return err
 		}
+		found.run(&run.Doc)
 	}
 	if len(o.events) > 0 {
 		a.log.Info("what was overdue is announced again", "BatchId", b.ID, "messages", len(o.events))
@@ -43,7 +52,11 @@ func (a *App) sweepPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		next.Page, next.After = m.Page+1, after
 		o.events = append(o.events, event(workID(next), message.TypeBatchWork, next, time.Time{}))
 	}
-	return false, a.send(ctx, &o)
+	if err := a.send(ctx, &o); err != nil {
+		return err
+	}
+	found.workers(ctx, a)
+	return nil
 }
 
 // overdue adds what a run waits for: a deadline for its moment, anything else at once.

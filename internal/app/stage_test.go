@@ -26,10 +26,11 @@ import (
 // test lets it pass, and messages wait at the broker until the test lets them come.
 type stage struct {
 	*world
-	hard  bool       // messages come twice, late and in any order, to two processes
-	other *app.App   // the second process
-	clock *fakeClock // of both, and of the broker
-	meter *meter     // of what each message costs; nil for none
+	hard  bool         // messages come twice, late and in any order, to two processes
+	other *app.App     // the second process
+	clock *fakeClock   // of both, and of the broker
+	meter *meter       // of what each message costs; nil for none
+	log   *slog.Logger // of processes that are made in the course of the test
 
 	script script                              // what the worker answers; true where it says nothing
 	park   func(kind string, body string) bool // events that are kept back, for now
@@ -83,8 +84,8 @@ func newStage(t testing.TB, hard bool) *stage {
 	clock := &fakeClock{}
 	clock.ns.Store(dawn.UnixNano())
 	seed := uint64(time.Now().UnixNano())
-	s := &stage{world: newWorldAt(t, clock.Now), hard: hard, clock: clock, said: map[string]func() (string, error){}, rng: rand.New(rand.NewPCG(seed, 0))}
-	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	s := &stage{world: newWorldAt(t, clock.Now), hard: hard, clock: clock, log: slog.New(slog.DiscardHandler), said: map[string]func() (string, error){}, rng: rand.New(rand.NewPCG(seed, 0))}
+	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: s.log, Sources: s.sources()})
 	t.Cleanup(func() {
 		if t.Failed() && hard {
 			t.Logf("the order of messages was drawn from seed %d", seed)

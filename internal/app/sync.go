@@ -110,7 +110,7 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 		last.Held = s.held
 	}
 	if err != nil {
-		a.log.Error("runbook not brought into line with its data source", "runbook", name, "error", err)
+		a.log.Error("runbook not brought into line with its data source", eventKey, EventRunbookNotSynced, "RunbookName", name, "error", err)
 		last.LastError, last.LastErrorAt = a.told(err), &began
 	} else {
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began

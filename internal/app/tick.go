@@ -31,16 +31,17 @@ const grace = 2 * time.Minute
 // and what was due and never came about is announced again. The runbooks' batches are
 // brought into line with what their queries give. A batch or a runbook that fails is
 // reported and does not keep the others from their turn.
-func (a *App) Tick(ctx context.Context) error {
-	batches, err := store.All[entry](ctx, a.store, store.PartitionBatches,
+func (a *App) Tick(ctx context.Context) (err error) {
+	var batches []store.Item[entry]
+	defer func() { a.log.Info("tick", eventKey, EventTick, "Batches", len(batches), "Failed", err != nil) }()
+	a.tellOldest(ctx)
+	batches, err = store.All[entry](ctx, a.store, store.PartitionBatches,
 		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling'))")
 	if err != nil {
 		return err
 	}
 	swept := a.sweepAll(ctx, batches)
-	compared := a.syncAll(ctx, batches) // last, for a data source may take its time
-	a.log.Info("tick", "batches", len(batches), "failed", swept != nil || compared != nil)
-	return errors.Join(swept, compared)
+	return errors.Join(swept, a.syncAll(ctx, batches)) // last, for a data source may take its time
 }
 
 // abandoned is after how long a batch is given up that is listed as in the making and
@@ -101,6 +102,7 @@ func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time) er
 		}
 	}
 	s := a.sweepOf(&b.Doc, now)
+	defer func() { s.found.tell(a, &b.Doc, 0) }()
 	for _, part := range []func(context.Context) error{s.phases, s.control, s.runs, s.members} {
 		if err := part(ctx); err != nil {
 			return err
@@ -115,12 +117,13 @@ type sweep struct {
 	batch *engine.Batch
 	now   time.Time
 	again string // what the ids of messages that are sent again end with
+	found *stuck
 }
 
 // sweepOf makes a sweep. A message that is sent again needs an id that the broker does
 // not remember.
 func (a *App) sweepOf(b *engine.Batch, now time.Time) *sweep {
-	return &sweep{app: a, batch: b, now: now, again: fmt.Sprintf("tick-%d", now.Unix()/int64(TickInterval/time.Second))}
+	return &sweep{app: a, batch: b, now: now, again: fmt.Sprintf("tick-%d", now.Unix()/int64(TickInterval/time.Second)), found: &stuck{now: now}}
 }
 
 // announceDue announces what falls due before the next tick in a batch that has just
@@ -158,6 +161,7 @@ func (s *sweep) phases(ctx context.Context) error {
 	if s.batch.Gate() != engine.Open || s.batch.Filling {
 		return nil
 	}
+	s.found.phase(s.batch)
 	var o outbox
 	s.upcoming(&o)
 	for _, p := range s.batch.Phases {
@@ -169,7 +173,12 @@ func (s *sweep) phases(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if made == nil || s.now.Sub(made.MadeAt) > grace {
+			walkedAt := *p.DispatchedAt
+			if made != nil {
+				walkedAt = made.MadeAt
+			}
+			if s.now.Sub(walkedAt) > grace {
+				s.found.since(walkedAt)
 				o.events = append(o.events, announcement(s.batch, p, 1, s.again, time.Time{}))
 			}
 		case p.Status == engine.PhaseDispatched && p.Walked && p.ShardsClosed >= p.Shards && p.Kind == engine.KindPhase:
@@ -240,8 +249,7 @@ func (s *sweep) control(ctx context.Context) error {
 // runs takes up what is overdue. After an outage that can be very much: all but a
 // page of it is left to messages.
 func (s *sweep) runs(ctx context.Context) error {
-	_, err := s.app.sweepPage(ctx, s.batch, message.BatchWork{BatchID: s.batch.ID, Work: message.WorkSweep, Task: s.again})
-	return err
+	return s.app.sweepRuns(ctx, s.batch, message.BatchWork{BatchID: s.batch.ID, Work: message.WorkSweep, Task: s.again}, s.found)
 }
 
 // members announces again those whose joining or leaving was not taken up.

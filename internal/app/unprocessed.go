@@ -61,7 +61,7 @@ func (a *App) keep(ctx context.Context, topic string, m Message, reason string) 
 			continue // it is looked at again
 		}
 		if err == nil && kept {
-			a.log.Error("message cannot be processed; kept", "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
+			a.log.Error("message cannot be processed; kept", eventKey, EventMessageUnprocessed, "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
 		}
 		return err
 	}

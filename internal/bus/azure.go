@@ -72,11 +72,47 @@ func (a *Azure) Sent() int64 { return a.sent.Load() }
 // Ping tells whether the broker answers, by a look at a subscription that takes
 // nothing from it.
 func (a *Azure) Ping(ctx context.Context) error {
-	receiver, err := a.client.NewReceiverForSubscription(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, nil)
+	return a.peek(ctx, message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, func(r *azservicebus.Receiver) error {
+		_, err := r.PeekMessages(ctx, 1, nil)
+		return err
+	})
+}
+
+// peeked is how many messages one look brings: their bodies come along, which can be
+// 256 KB each.
+const peeked = 10
+
+// Oldest looks page by page until it finds a message that waits: in a subscription
+// nothing else is to be expected, for what is scheduled waits at the topic.
+func (a *Azure) Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error) {
+	err = a.peek(ctx, topic, subscription, func(r *azservicebus.Receiver) error {
+		for !found {
+			page, err := r.PeekMessages(ctx, peeked, nil) // each goes on behind the one before
+			if err != nil || len(page) == 0 {
+				return err
+			}
+			for _, m := range page {
+				if m.State != azservicebus.MessageStateActive || m.EnqueuedTime == nil {
+					continue
+				}
+				if !found || m.EnqueuedTime.Before(at) {
+					at, found = *m.EnqueuedTime, true
+				}
+			}
+		}
+		return nil
+	})
+	return at, found, err
+}
+
+// peek looks at a subscription over a link that is there for as long as look takes, and
+// that asks for no message.
+func (a *Azure) peek(ctx context.Context, topic, subscription string, look func(*azservicebus.Receiver) error) error {
+	receiver, err := a.client.NewReceiverForSubscription(topic, subscription, nil)
 	if err != nil {
 		return unavailable(err)
 	}
-	_, err = receiver.PeekMessages(ctx, 1, nil)
+	err = look(receiver)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err = errors.Join(err, receiver.Close(closing)); err != nil {

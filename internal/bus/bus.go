@@ -33,3 +33,12 @@ type Sender interface {
 	// Ping tells whether the broker answers.
 	Ping(ctx context.Context) error
 }
+
+// Watcher looks at what waits in subscriptions. It is safe for concurrent use.
+type Watcher interface {
+	// Oldest tells when the message came to a subscription that is there longest, and
+	// whether there is any. One that is being processed counts, one that is scheduled
+	// for later does not. Nothing is taken, locked or counted as delivered. It takes the
+	// right to receive. Errors: ErrUnavailable.
+	Oldest(ctx context.Context, topic, subscription string) (at time.Time, any bool, err error)
+}

@@ -138,7 +138,7 @@ func TestSameMessageSentTwiceArrivesOnce(t *testing.T) {
 func TestScheduledMessageArrivesWhenItIsDue(t *testing.T) {
 	t.Parallel()
 	b, client, _ := dial(t)
-	at := time.Now().Add(500 * time.Millisecond)
+	at := time.Now().Add(500 * time.Millisecond).Truncate(time.Millisecond) // as messages carry it
 	late, now := bus.Message{ID: unique(t, 1), Body: []byte("{}"), At: at}, bus.Message{ID: unique(t, 2), Body: []byte("{}")}
 	if err := b.Send(t.Context(), message.TopicOrchestratorEvents, late, now); err != nil {
 		t.Fatal(err)
@@ -234,5 +234,71 @@ func TestMessageCarriesTheTrace(t *testing.T) {
 	}
 	if len(properties) != 1 {
 		t.Errorf("the caller's properties are %v", properties)
+	}
+}
+
+// Whoever looks at what waits sees the oldest message, be it locked or not, and takes
+// nothing: not what is there, nor of the number of times that it may be delivered.
+func TestOldestMessageIsSeenAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	b, client, _ := dial(t)
+	look := func() (time.Time, bool) {
+		t.Helper()
+		at, found, err := b.Oldest(t.Context(), message.TopicWorkerResults, message.SubscriptionOrchestrator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at, found
+	}
+	if at, found := look(); found {
+		t.Fatalf("of nothing the oldest is of %s", at)
+	}
+	later := bus.Message{ID: unique(t, 0), Body: []byte("{}"), At: time.Now().Add(time.Hour)}
+	if err := b.Send(t.Context(), message.TopicWorkerResults, later); err != nil {
+		t.Fatal(err)
+	}
+	if at, found := look(); found {
+		t.Fatalf("what is scheduled is taken to wait since %s", at)
+	}
+	const n = 25 // more than one look brings
+	for i := range n {
+		if err := b.Send(t.Context(), message.TopicWorkerResults, bus.Message{ID: unique(t, 1+i), Body: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, found := look()
+	if !found {
+		t.Fatal("nothing is seen")
+	}
+	receiver, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer receiver.Close(context.Background())
+	var locked []*azservicebus.ReceivedMessage
+	for len(locked) < n {
+		got, err := receiver.ReceiveMessages(t.Context(), n-len(locked), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		locked = append(locked, got...)
+	}
+	oldest := slices.MinFunc(locked, func(a, b *azservicebus.ReceivedMessage) int { return cmp.Compare(*a.SequenceNumber, *b.SequenceNumber) })
+	if at, found := look(); !found || !at.Equal(first) || !at.Equal(*oldest.EnqueuedTime) {
+		t.Errorf("the oldest is of %s (%v), then %s; it came at %s", first, found, at, oldest.EnqueuedTime)
+	}
+	for _, m := range locked {
+		if m.DeliveryCount != 1 {
+			t.Errorf("a message was delivered %d times", m.DeliveryCount)
+		}
+		if err := receiver.CompleteMessage(t.Context(), m, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at, found := look(); found {
+		t.Errorf("what is done is taken to wait since %s", at)
+	}
+	if _, _, err := b.Oldest(t.Context(), message.TopicWorkerResults, "nobody"); !errors.Is(err, bus.ErrUnavailable) {
+		t.Errorf("a subscription that is not there: %v", err)
 	}
 }

@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// What an operator may have to be woken for is told in the log, by lines whose attribute
+// Event has one of these values. The alerts in infra/automation/alerts find them by it;
+// docs/telemetry.md tells of each line what else it has, and when it can come twice.
+const (
+	EventTick               = "tick"                // a tick has ended: without these nothing is made up for
+	EventOldestMessage      = "oldest-message"      // how long messages wait for this app
+	EventBatchFailed        = "batch-failed"        // a batch has ended failed
+	EventStuckSteps         = "stuck-steps"         // what did not come about by itself
+	EventMessageUnprocessed = "message-unprocessed" // a message is kept for an administrator
+	EventRemovalsHeld       = "removals-held"       // people wait for an administrator's word to leave
+	EventRunbookNotSynced   = "runbook-not-synced"  // a runbook's batches do not follow its data source
+)
+
+// Events are all of them.
+var Events = []string{
+	EventTick, EventOldestMessage, EventBatchFailed, EventStuckSteps, EventMessageUnprocessed, EventRemovalsHeld, EventRunbookNotSynced,
+}
+
+// eventKey is the attribute that has the event.
+const eventKey = "Event"
+
+// lookTime is how long a tick may take to look at one of the subscriptions.
+const lookTime = 5 * time.Second
+
+// tellOldest tells of each subscription of this app for how long its oldest message has
+// waited. That it cannot be told is no reason for a tick to fail.
+func (a *App) tellOldest(ctx context.Context) {
+	if a.waiting == nil {
+		return
+	}
+	for _, topic := range []string{message.TopicOrchestratorEvents, message.TopicWorkerResults} {
+		looking, cancel := context.WithTimeout(ctx, lookTime)
+		at, found, err := a.waiting.Oldest(looking, topic, message.SubscriptionOrchestrator)
+		cancel()
+		if err != nil {
+			a.log.Warn("it cannot be told how long messages wait", "Topic", topic, "Subscription", message.SubscriptionOrchestrator, "error", err)
+			continue
+		}
+		age := time.Duration(0)
+		if found {
+			age = max(0, a.now().Sub(at))
+		}
+		a.log.Info("the oldest message", eventKey, EventOldestMessage, "Topic", topic, "Subscription", message.SubscriptionOrchestrator, "AgeSeconds", seconds(age))
+	}
+}
+
+// tellFailed tells that a batch has failed, unless its line in the list tells so already.
+// That line is written afterwards: whoever is killed in between leaves it to whoever does
+// the same again, or to the next tick, so that it is told twice rather than never.
+func (a *App) tellFailed(ctx context.Context, b *engine.Batch) error {
+	listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(b.ID)))
+	if err != nil || listed.Doc.Status == string(engine.BatchFailed) {
+		return err
+	}
+	a.log.Warn("a batch has failed", eventKey, EventBatchFailed, "BatchId", b.ID, "RunbookName", b.Runbook, "RunbookVersion", b.Version, "reason", b.Error)
+	return nil
+}
+
+// stuck is what a look at a batch finds that did not come about by itself.
+type stuck struct {
+	now     time.Time
+	count   int
+	late    time.Duration // of what is late longest
+	waiting map[string][]time.Time
+	silent  []string // workers that answer nothing
+}
+
+// silentAfter is for how long a worker may answer nothing while jobs wait for it.
+const silentAfter = TickInterval
+
+// since counts something that should have come about at a time.
+func (s *stuck) since(at time.Time) {
+	s.count++
+	s.late = max(s.late, s.now.Sub(at))
+}
+
+// phase counts a phase that could have begun at the tick before, as the batch stands.
+func (s *stuck) phase(b *engine.Batch) {
+	for _, e := range engine.NextDue(b, s.now.Add(-TickInterval-grace)) {
+		if e, ok := e.(engine.Announce); ok {
+			if p, ok := b.Phase(e.Phase); ok && p.DueAt != nil {
+				s.since(*p.DueAt)
+			}
+		}
+	}
+}
+
+// run counts a run whose poll, retry or deadline has passed without its message. One
+// that waits for a job is remembered, for it depends on the worker: see workers.
+func (s *stuck) run(run *engine.Run) {
+	switch {
+	case run.Status.Terminal():
+	case run.DeadlineAt == nil:
+		if run.WakeAt != nil && s.now.Sub(*run.WakeAt) > grace {
+			s.since(*run.WakeAt)
+		}
+	case s.now.Sub(*run.DeadlineAt) > grace:
+		s.since(*run.DeadlineAt)
+	default:
+		if step := run.Steps[run.Current]; step.DispatchedAt != nil && s.now.Sub(*step.DispatchedAt) >= silentAfter {
+			if s.waiting == nil {
+				s.waiting = map[string][]time.Time{}
+			}
+			s.waiting[step.WorkerID] = append(s.waiting[step.WorkerID], *step.DispatchedAt)
+		}
+	}
+}
+
+// workers counts the jobs whose worker has answered nothing for silentAfter. The sweep
+// has only those that are near their deadline, so that this costs nothing as long as
+// jobs are answered in good time, and one read for each worker where they are not. What
+// cannot be read is left to the next tick: nothing else waits for it.
+func (s *stuck) workers(ctx context.Context, a *App) {
+	for _, id := range slices.Sorted(maps.Keys(s.waiting)) {
+		last, err := orNone(store.Read[heard](ctx, a.store, store.WorkerKey(id)))
+		if err != nil {
+			a.log.Warn("it cannot be told whether a worker answers", "worker", id, "error", err)
+			continue
+		}
+		silent := false
+		for _, sent := range s.waiting[id] {
+			if from := later(sent, last.Doc.AnsweredAt); s.now.Sub(from) >= silentAfter {
+				s.since(from)
+				silent = true
+			}
+		}
+		if silent {
+			s.silent = append(s.silent, id)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// tell tells what was found, if anything. Of a batch with much that is late each page
+// of it has its line.
+func (s *stuck) tell(a *App, b *engine.Batch, page int) {
+	if s.count == 0 {
+		return
+	}
+	a.log.Warn("steps are stuck", eventKey, EventStuckSteps, "BatchId", b.ID, "RunbookName", b.Runbook,
+		"Count", s.count, "OldestSeconds", seconds(s.late), "SilentWorkers", s.silent, "Page", page)
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
