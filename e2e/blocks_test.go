@@ -15,6 +15,7 @@ package e2e_test
 //	                        one folder and against one local system: run_test.go. Each line
 //	                        ends with status 0, or N where its comment says "exits N".
 //	                        In console blocks what is printed is as shown, but for digits.
+//	<!-- run: curl, jq -->  carried out where these programs are on the machine.
 //	<!-- needs Azure -->    as without a mark, but not held to known programs: az, azd, func,
 //	                        gh. Wherever one of these stands the mark is needed.
 //	```sh path/of/a/file    the block is lines of that file, which has tests of its own.
