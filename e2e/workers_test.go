@@ -45,7 +45,7 @@ phases:
 		a.ask(&view, "runbook", "publish", m.path("badges.yaml"), "--dry-run")
 		var codes []string
 		for _, d := range view.Warnings {
-			codes = append(codes, string(d.Code))
+			codes = append(codes, d.Code)
 		}
 		return strings.Join(codes, " ")
 	}

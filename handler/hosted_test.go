@@ -66,7 +66,7 @@ func TestUnderTheHost(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = response.Body.Close()
-			if response.StatusCode != 404 && response.StatusCode != 405 && response.StatusCode != 401 {
+			if response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusUnauthorized {
 				t.Errorf("%s from outside is answered %d", path, response.StatusCode)
 			}
 		}

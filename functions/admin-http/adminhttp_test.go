@@ -429,7 +429,7 @@ func TestTraceOfTheCallerIsKept(t *testing.T) {
 	f := newFixture()
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	for header, want := range map[string]bool{"00-" + trace + "-00f067aa0ba902b7-01": true, "00-" + trace: false, trace + "\nx": false} {
-		req := httptest.NewRequest("GET", "/api/batches", nil)
+		req := httptest.NewRequest(http.MethodGet, "/api/batches", nil)
 		req.Header.Set("traceparent", header)
 		w := httptest.NewRecorder()
 		f.handler.ServeHTTP(w, req)

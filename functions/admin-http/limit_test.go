@@ -100,7 +100,7 @@ func TestTooManyUploadsAtOnce(t *testing.T) {
 	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), MaxBody: 200 << 20})
 	media, body := form(t, "file", "Key\n1\n")
 	upload := func(body io.Reader, length int64) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("POST", "/api/batches/7/members", body)
+		r := httptest.NewRequest(http.MethodPost, "/api/batches/7/members", body)
 		r.ContentLength = length
 		r.Header.Set("Authorization", "Bearer admin")
 		r.Header.Set("Content-Type", media)

@@ -59,7 +59,7 @@ func TestReportThatFailsOnTheWayIsBrokenOff(t *testing.T) {
 	check(t, err)
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if answer.StatusCode != 200 || string(body) != "the first, " || err == nil {
+	if answer.StatusCode != http.StatusOK || string(body) != "the first, " || err == nil {
 		t.Errorf("%d %q, and then %v", answer.StatusCode, body, err)
 	}
 	<-logged

@@ -81,7 +81,7 @@ func TestWorkersOverTheRealSystem(t *testing.T) {
 	r.call(request{"POST", "/api/runbooks?dryRun=true", admin, "application/yaml", runbook}, 200, &view)
 	codes := map[string]int{}
 	for _, d := range view.Warnings {
-		codes[string(d.Code)]++
+		codes[d.Code]++
 	}
 	if len(codes) != 2 || codes["missing-parameter"] != 1 || codes["unknown-parameter"] != 1 {
 		t.Errorf("warnings %v", view.Warnings)

@@ -158,7 +158,7 @@ func messageHandled(action, id string, was facts, u Unprocessed) auditRecord {
 }
 
 func (a *App) keptMessage(ctx context.Context, id string) (store.Item[Unprocessed], error) {
-	err := error(store.ErrNotFound)
+	err := store.ErrNotFound
 	var item store.Item[Unprocessed]
 	if unprocessedID.MatchString(id) { // or it is no id that the store could have
 		item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))

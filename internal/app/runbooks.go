@@ -324,7 +324,7 @@ func versionView(v runbookVersion, rb *runbook.Runbook, active bool) RunbookView
 func problems(ds runbook.Diagnostics) []Problem {
 	var out []Problem
 	for _, d := range ds {
-		out = append(out, Problem{Severity: string(d.Severity), Line: d.Line, Column: d.Column, Field: d.Path, Code: string(d.Code), Message: d.Message})
+		out = append(out, Problem{Severity: string(d.Severity), Line: d.Line, Column: d.Column, Field: d.Path, Code: d.Code, Message: d.Message})
 	}
 	return out
 }

@@ -221,7 +221,7 @@ func (c *console) status(word string) string {
 
 // readFile reads a file named on the command line, or Stdin for "-".
 func (c *console) readFile(path string, limit int64) ([]byte, error) {
-	var r io.Reader = c.env.Stdin
+	r := c.env.Stdin
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {

@@ -145,7 +145,7 @@ func save(path string, data []byte, force bool) error {
 	if force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, flags, 0o644)
+	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // it is to be given to those who fill it in
 	if os.IsExist(err) {
 		return &exit{status: ExitRefused, text: path + " exists", hint: "Write over it with --force."}
 	}

@@ -30,7 +30,7 @@ var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	// The page allows itself this style and nothing else: no script, no picture, no
 	// address to load from or to send to.
-	"style":  func() template.CSS { return template.CSS(pageStyle) },
+	"style":  func() template.CSS { return template.CSS(pageStyle) }, //nolint:gosec // a constant of ours
 	"policy": func() string { return policy },
 }).Parse(pageText))
 

@@ -15,7 +15,7 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 	wanted := columns(p.rb)
 	formats := map[string]string{}
 	for _, m := range p.rb.DataSource.MultiValued {
-		formats[m.Name] = string(m.Format)
+		formats[m.Name] = m.Format
 	}
 	if err := csvtext.Separated(names); err != nil && len(wanted) > 1 {
 		p.add(Problem{Line: 1, Code: CodeDelimiter}, "%v", err)

@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
-	"pgregory.net/rapid"
 )
 
 // world is a runbook's batches in memory, to which plans are applied as they say.

@@ -28,7 +28,7 @@ type crowd struct {
 	ended                      int // batches of one member each that ended before, of each runbook
 }
 
-func (c crowd) rows() int { return c.members + c.ended }
+func (w crowd) rows() int { return w.members + w.ended }
 
 // look is one tick that is measured, and what changes in the data source before it.
 type look struct {
@@ -124,7 +124,7 @@ func (w crowd) write(ctx context.Context, db *sql.DB, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after the commit there is nothing to undo
+	defer tx.Rollback()
 	if _, err := tx.ExecContext(ctx, "CREATE TABLE people (Number INTEGER, Runbook TEXT, Upn TEXT, Name TEXT, Start TEXT)"); err != nil {
 		return err
 	}

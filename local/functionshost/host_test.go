@@ -103,7 +103,7 @@ func TestAnInvocationOnTheWire(t *testing.T) {
 	if err := s.Invoke(t.Context(), "tick", []byte(`{"Data":{},"Metadata":{}}`)); err != nil {
 		t.Fatal(err)
 	}
-	if got.Method != "POST" || got.URL.String() != "/tick" || got.Header.Get("Fake-Chunked") != "true" || string(body) != `{"Data":{},"Metadata":{}}` {
+	if got.Method != http.MethodPost || got.URL.String() != "/tick" || got.Header.Get("Fake-Chunked") != "true" || string(body) != `{"Data":{},"Metadata":{}}` {
 		t.Errorf("%s %s, chunked %q, %s", got.Method, got.URL, got.Header.Get("Fake-Chunked"), body)
 	}
 	for name, pattern := range map[string]string{

@@ -89,7 +89,7 @@ func TestHTTPIsProxiedAsItCame(t *testing.T) {
 	}
 
 	ctx, leave := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "GET", s.URL()+"/api/stream", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/api/stream", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

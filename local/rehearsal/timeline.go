@@ -411,7 +411,7 @@ func Span(d time.Duration) string {
 	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
 		if n := d / unit.d; n > 0 {
 			out += fmt.Sprintf("%d%s", n, unit.name)
-			d -= n * unit.d
+			d %= unit.d
 		}
 	}
 	return out

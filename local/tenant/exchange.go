@@ -219,7 +219,7 @@ func (c *call) pageOf() (size, skip int) {
 		}
 	}
 	if token, present := c.option("skiptoken"); present {
-		fmt.Sscanf(token, "%d", &skip)
+		_, _ = fmt.Sscanf(token, "%d", &skip) // what is no number is the beginning
 		skip = max(skip, 0)
 	}
 	return size, skip

@@ -76,7 +76,7 @@ func (s *Server) serveLocal(w http.ResponseWriter, r *http.Request, path []strin
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		if body != nil {
-			json.NewEncoder(w).Encode(body)
+			_ = json.NewEncoder(w).Encode(body)
 		}
 	}
 	fail := func(status int, err error) { respond(status, map[string]string{"error": err.Error()}) }

@@ -237,7 +237,7 @@ func TestAMigratedPersonIsOneObjectInBothServices(t *testing.T) {
 
 func postJSON(t *testing.T, url, body string) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

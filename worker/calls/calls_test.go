@@ -72,7 +72,7 @@ func TestWhatIsNotDescribedIsAFault(t *testing.T) {
 		{"a cmdlet", command("{}"), `{"CmdletInput":{"CmdletName":"Remove-MailUser","Parameters":{"Identity":"a"}}}`, `"Remove-MailUser" is not described`},
 		{"a parameter", command("{}"), `{"CmdletInput":{"CmdletName":"Set-MailUser","Parameters":{"Identity":"a","PrimarySmtpAddress":"b"}}}`, "PrimarySmtpAddress is not described"},
 		{"a whole list of addresses", command("{}"), `{"CmdletInput":{"CmdletName":"Set-MailUser","Parameters":{"Identity":"a","EmailAddresses":["SMTP:a"]}}}`, "EmailAddresses is not an object"},
-		{"no token", httptest.NewRequest("GET", "/v1.0/users/u?$select=id", nil), "", "no bearer token"},
+		{"no token", httptest.NewRequest(http.MethodGet, "/v1.0/users/u?$select=id", nil), "", "no bearer token"},
 	} {
 		if _, err := calls.Check(tc.r, []byte(tc.body)); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: got %v, want %q", tc.note, err, tc.says)

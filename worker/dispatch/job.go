@@ -228,7 +228,7 @@ func readJob(body []byte, workerID string) (message.Job, error) {
 	// others, of a bad date those before it.
 	if job.JobID == "" || job.CorrelationData.StepExecutionID == 0 {
 		if err != nil {
-			return job, fmt.Errorf("%w: %v", errUnanswerable, err)
+			return job, fmt.Errorf("%w: %w", errUnanswerable, err)
 		}
 		return job, errUnanswerable
 	}
@@ -238,7 +238,7 @@ func readJob(body []byte, workerID string) (message.Job, error) {
 	parameters := bytes.TrimSpace(job.Parameters)
 	switch {
 	case err != nil:
-		return job, fmt.Errorf("the job cannot be read: %v", err)
+		return job, fmt.Errorf("the job cannot be read: %w", err)
 	case job.FunctionName == "":
 		return job, errors.New("the job names no function")
 	case job.WorkerID != "" && !strings.EqualFold(job.WorkerID, workerID):

@@ -241,7 +241,7 @@ func TestRequest(t *testing.T) {
 	if _, err := call(t, c, "Set-ExchangeMailUserGuids", map[string]any{"Identity": "ada", "ExchangeGuid": exchangeGUID}); err != nil {
 		t.Fatal(err)
 	}
-	if got.Method != "POST" || got.URL.Path != "/adminapi/beta/tenant-1/InvokeCommand" {
+	if got.Method != http.MethodPost || got.URL.Path != "/adminapi/beta/tenant-1/InvokeCommand" {
 		t.Errorf("got %s %s", got.Method, got.URL)
 	}
 	for name, want := range map[string]string{

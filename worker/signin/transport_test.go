@@ -148,7 +148,7 @@ func TestATokenFromElsewhereIsNotReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _ = response.Body.Close(); response.StatusCode != 200 {
+	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
 		t.Errorf("without a token: %d", response.StatusCode)
 	}
 }

@@ -55,7 +55,7 @@ func (j *jobs) Received(ctx context.Context, d dispatch.Delivery) (context.Conte
 		attribute.String("messaging.system", "servicebus"),
 		attribute.String("messaging.destination.name", message.TopicWorkerJobs),
 		attribute.Int64("matoolkit.batch_id", int64(d.Job.CorrelationData.BatchID)),
-		attribute.Int64("matoolkit.step_execution_id", int64(d.Job.CorrelationData.StepExecutionID)),
+		attribute.Int64("matoolkit.step_execution_id", d.Job.CorrelationData.StepExecutionID),
 		attribute.String("matoolkit.job_id", d.Job.JobID),
 		attribute.Int("matoolkit.delivery_count", d.Count),
 	))

@@ -223,7 +223,7 @@ func TestCallsBecomeSpansAndFigures(t *testing.T) {
 			return err
 		}
 		defer response.Body.Close()
-		if response.StatusCode != 200 {
+		if response.StatusCode != http.StatusOK {
 			return errors.New(response.Status)
 		}
 		return nil

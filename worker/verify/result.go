@@ -28,7 +28,7 @@ func readResult(m *azservicebus.ReceivedMessage) (result, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(m.Body, &fields); err != nil {
-		return r, fmt.Errorf("the message %s on %s is not a JSON object: %v", m.MessageID, message.TopicWorkerResults, err)
+		return r, fmt.Errorf("the message %s on %s is not a JSON object: %w", m.MessageID, message.TopicWorkerResults, err)
 	}
 	for name, value := range fields {
 		r.fields[strings.ToLower(name)] = value

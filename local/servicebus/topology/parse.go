@@ -10,9 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/local/servicebus/filter"
 	"github.com/sosodev/duration"
 	"github.com/tailscale/hujson"
+
+	"github.com/matoolkit/matoolkit/local/servicebus/filter"
 )
 
 // Parse reads a Config.json, in which comments and trailing commas are allowed.
