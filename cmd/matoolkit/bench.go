@@ -29,10 +29,11 @@ func benchCommand() *cobra.Command {
 		Long: `bench starts every part as a process of its own, with state on disk, and takes
 batches of no-op steps through them; the scheduler then looks at a data source of many
 people, many people use the admin API at once, and a worker alone makes users in a
-tenant that throttles it. docs/performance.md tells what it prints.`,
+tenant that throttles it. docs/performance.md tells what it prints, docs/costs.md what
+comes of its section of costs.`,
 		Example: `  make bench                                         builds what is needed first
   bin/matoolkit local bench --members 1000
-  bin/matoolkit local bench --members 0 --protocol-members 0 --tick-members 0    the load only`,
+  bin/matoolkit local bench --members 0 --protocol-members 0 --cost-members 0 --tick-members 0    the load only`,
 		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -48,6 +49,7 @@ tenant that throttles it. docs/performance.md tells what it prints.`,
 	cmd.Flags().StringVar(&c.App, "app", "dist", "the staged Functions app")
 	cmd.Flags().IntSliceVar(&c.Members, "members", []int{100, 1000, 10000}, "the sizes of batch to measure; 0 leaves them out")
 	cmd.Flags().IntVar(&c.ProtocolMembers, "protocol-members", 500, "members of the batches that retry, poll, rollback and removal are measured with; 0 leaves them out")
+	cmd.Flags().IntVar(&c.CostMembers, "cost-members", 1000, "members of the batches that what Azure bills is counted with; 0 leaves them out")
 	cmd.Flags().IntVar(&c.TickMembers, "tick-members", 10000, "rows of the data source that ticks of the scheduler are measured with; 0 leaves them out")
 	cmd.Flags().IntVar(&c.Load.Readers, "readers", 200, "people who read at once from the admin API under load; 0 leaves the load out")
 	cmd.Flags().IntVar(&c.Load.Writers, "writers", 20, "people who write at once under that load")

@@ -27,6 +27,7 @@ type Config struct {
 	Members                []int  // one run for each size of batch; 0 is none
 	ProtocolMembers        int    // of the batch that each protocol is measured with; 0: none is
 	Steps                  int    // of each member
+	CostMembers            int    // of the batches that what Azure bills is counted with; 0: it is not
 	TickMembers            int    // in the data source of the ticks that are measured; 0: none is
 	Load                   Load   // on the admin API
 	WorkerJobs             int    // that a worker alone is measured with; 0: it is not
@@ -66,6 +67,11 @@ func Run(ctx context.Context, c Config) error {
 			return err
 		}
 	}
+	if c.CostMembers > 0 {
+		if err := costs(ctx, c); err != nil {
+			return err
+		}
+	}
 	if c.TickMembers > 0 {
 		if err := ticks(ctx, c); err != nil {
 			return err
@@ -96,6 +102,7 @@ type result struct {
 	elapsed time.Duration
 	usage   []usage
 	stats   counted
+	logged  int64 // bytes that the host, with the handler, and the worker wrote to their logs
 }
 
 type counted struct{ Stats }
@@ -146,6 +153,7 @@ type bed struct {
 	Config
 	dir       string
 	settings  []string // options of the host
+	telling   bool     // the worker logs as much as it does by itself
 	people    bool     // many people call: this process signs them in
 	identity  *system.System
 	endpoints system.Endpoints
@@ -157,8 +165,11 @@ func measure(ctx context.Context, c Config, l load) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	b := &bed{Config: c, dir: dir}
+	b := &bed{Config: c, dir: dir, telling: l.logs}
 	defer func() { err = errors.Join(err, b.stop(), os.RemoveAll(dir)) }()
+	if b.telling {
+		b.settings = []string{"--verbose"}
+	}
 	if err := b.start(ctx); err != nil {
 		return r, errors.Join(err, b.logs())
 	}
@@ -166,6 +177,9 @@ func measure(ctx context.Context, c Config, l load) (r result, err error) {
 		return r, errors.Join(err, b.logs())
 	}
 	if err := b.stop(); err != nil {
+		return r, err
+	}
+	if r.logged, err = b.logged(); err != nil {
 		return r, err
 	}
 	r.stats, err = b.counts()
@@ -221,7 +235,10 @@ func (b *bed) start(ctx context.Context) error {
 		addresses = b.endpoints.Addresses
 	}
 	env := b.endpoints.Worker
-	env["WORKER_NOOP"], env["MAX_PARALLELISM"], env["LOG_LEVEL"] = "1", "64", "warn"
+	env["WORKER_NOOP"], env["MAX_PARALLELISM"] = "1", "64"
+	if !b.telling {
+		env["LOG_LEVEL"] = "warn"
+	}
 	_, err := b.spawn("worker", env, b.Worker)
 	return err
 }
@@ -270,6 +287,7 @@ type load struct {
 	drive func(ctx context.Context, api *apiclient.Client, batch int) error
 	// succeed is how many members must succeed in the first phase.
 	succeed int
+	logs    bool // they are measured: the worker's too
 }
 
 // straight is a batch whose members go through one phase of steps that succeed.
