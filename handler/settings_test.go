@@ -10,8 +10,20 @@ import (
 	"time"
 )
 
+// inAzure are the settings as the infrastructure makes them: some are the host's, some
+// are read by SDKs.
 func inAzure() map[string]string {
 	return map[string]string{
+		"AzureWebJobsStorage__accountName":          "matoolkitprodst",
+		"AzureWebJobsStorage__credential":           "managedidentity",
+		"AzureWebJobsStorage__clientId":             "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b03",
+		"ServiceBusConnection__credential":          "managedidentity",
+		"ServiceBusConnection__clientId":            "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b03",
+		"AZURE_CLIENT_ID":                           "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b03",
+		"APPLICATIONINSIGHTS_CONNECTION_STRING":     "InstrumentationKey=7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b04",
+		"APPLICATIONINSIGHTS_AUTHENTICATION_STRING": "Authorization=AAD;ClientId=7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b03",
+		"WEBSITE_HOSTNAME":                          "matoolkit-prod-func.azurewebsites.net",
+
 		"FUNCTIONS_CUSTOMHANDLER_PORT":                  "1234",
 		"ServiceBusConnection__fullyQualifiedNamespace": "ns.servicebus.windows.net",
 		"COSMOS_ENDPOINT":                               "https://account.documents.azure.com:443/",

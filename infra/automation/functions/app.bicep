@@ -122,13 +122,13 @@ param logLevel string
 param otlpEndpoint string
 
 @description('Further settings of the handler. Those that are set here anyway stay as they are.')
-param handlerSettings object
+param extraSettings object
 
 @description('Resource id of the workspace that takes the logs.')
 param workspaceId string
 
 var settings = union(
-  handlerSettings,
+  extraSettings,
   // The app fetches them with keyVaultReferenceIdentity, anew within a day of a change.
   toObject(
     items(secretSettings),

@@ -1,32 +1,34 @@
-// Stage 2, the Functions app: scheduler, orchestrator and admin API in one process, its
+// Second stage, Functions app: scheduler, orchestrator and admin API in one process, its
 // storage account, Cosmos DB, its Service Bus subscriptions, its identity and its rights,
-// and the alerts. What stage 1 made is found by its names.
+// and the alerts. What the first stage made is found by its names.
 //
 // Whoever deploys this needs the right to assign roles in the resource group.
 
-@description('What every name begins with.')
+targetScope = 'resourceGroup'
+
+@description('Prefix of all names, as in the first stage.')
 @minLength(2)
 @maxLength(11)
 param name string = 'matoolkit'
 
-@description('Which environment it is, such as dev or prod; the second part of every name.')
+@description('Which of several deployments this is, as in the first stage.')
 @minLength(2)
 @maxLength(8)
 param environmentName string
 
-@description('Region of everything here.')
+@description('Region of everything, as in the first stage.')
 param location string = resourceGroup().location
 
-@description('Tags of everything here.')
+@description('Tags of everything, besides application and environment.')
 param tags object = {}
 
-@description('Closed to the public: everything is reached by private endpoints in the network that stage 1 made in this mode. Storage and Cosmos DB can change between the modes, Service Bus cannot.')
+@description('True: everything is reached by private endpoints in the network of the first stage, and from outside only what is allowed below. False: public addresses, roles only. As in the first stage.')
 param privateNetwork bool
 
-@description('Private mode: addresses or ranges, in CIDR notation, that a deployment may come from. Empty: from within the network only.')
+@description('Addresses from which the package may be deployed in the private mode: IPv4, single or as CIDR ranges up to /30. Empty: only from within the network.')
 param deployerAddresses array = []
 
-@description('Addresses or ranges, in CIDR notation, that may call the API at its public address. Empty: nobody in private mode, everybody else.')
+@description('Addresses that may call the API at its public address: IPv4, single or as CIDR ranges. Empty: none in the private mode, all in the public one.')
 param apiAllowedAddresses array = []
 
 @description('Three zones instead of one, for the app, its storage and Cosmos DB. Not every region has that for all three, and it cannot be changed later. Groups with instances that always wait then need two of them.')
@@ -126,12 +128,28 @@ param otlpHeadersSecretName string = ''
 param logLevel string = 'info'
 
 @description('Further settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets: those are dataSourceSecrets.')
-param handlerSettings object = {}
+param extraSettings object = {}
+
+@description('E-mail addresses that are told of alerts.')
+param alertEmails array = []
+
+@description('Resource ids of action groups that are there already and are told as well, such as of who is on call.')
+param alertActionGroupIds array = []
+
+@description('False: the alerts are there, and nobody is told. Until a package is deployed, one is due: nothing is heard of the scheduler.')
+param alertsEnabled bool = true
 
 @description('Further tags of the app alone: by azd-service-name, azd finds where to deploy to.')
 param appTags object = {}
 
 var base = '${name}-${environmentName}'
+var allTags = union(
+  {
+    application: name
+    environment: environmentName
+  },
+  tags
+)
 
 var roles = {
   monitoringMetricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
@@ -187,6 +205,10 @@ resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
   name: '${base}-appi'
 }
 
+resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
+  name: '${base}-bus'
+}
+
 resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
   name: '${base}-kv'
 }
@@ -195,7 +217,7 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
 resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
   name: '${base}-func-id'
   location: location
-  tags: tags
+  tags: allTags
 }
 
 // In spite of its name the role is for logs and traces too. Application Insights takes
@@ -215,7 +237,7 @@ module storage 'storage.bicep' = {
   params: {
     accountName: '${name}${environmentName}st'
     location: location
-    tags: tags
+    tags: allTags
     zoneRedundant: zoneRedundant
     privateNetwork: privateNetwork
     deployerAddresses: deployerAddresses
@@ -232,7 +254,7 @@ module cosmos 'cosmos.bicep' = {
   params: {
     accountName: '${base}-cosmos'
     location: location
-    tags: tags
+    tags: allTags
     capacity: cosmosCapacity
     maximumThroughput: cosmosMaximumThroughput
     backup: cosmosBackup
@@ -249,7 +271,7 @@ module cosmos 'cosmos.bicep' = {
 module subscriptions 'subscriptions.bicep' = {
   name: '${base}-func-subscriptions'
   params: {
-    namespaceName: '${base}-bus'
+    namespaceName: bus.name
     identityId: identity.id
     principalId: identity.properties.principalId
     scaleByMessageCount: scaleByMessageCount
@@ -273,7 +295,7 @@ module app 'app.bicep' = {
     planName: '${base}-plan'
     appName: '${base}-func'
     location: location
-    tags: tags
+    tags: allTags
     appTags: appTags
     zoneRedundant: zoneRedundant
     instanceMemoryMB: instanceMemoryMB
@@ -290,7 +312,7 @@ module app 'app.bicep' = {
     identityClientId: identity.properties.clientId
     storageAccountName: storage.outputs.accountName
     deploymentContainerUrl: storage.outputs.deploymentContainerUrl
-    serviceBusHostName: '${base}-bus.servicebus.windows.net'
+    serviceBusHostName: '${bus.name}.servicebus.windows.net'
     cosmosEndpoint: cosmos.outputs.endpoint
     cosmosDatabase: cosmos.outputs.databaseName
     cosmosContainer: cosmos.outputs.containerName
@@ -302,7 +324,7 @@ module app 'app.bicep' = {
     secretSettings: secretSettings
     logLevel: logLevel
     otlpEndpoint: otlpEndpoint
-    handlerSettings: handlerSettings
+    extraSettings: extraSettings
     workspaceId: workspace.id
   }
   // Else the host could start before it may take messages, and look broken for minutes.
@@ -310,6 +332,25 @@ module app 'app.bicep' = {
     sendTelemetry
     subscriptions
     secrets
+  ]
+}
+
+module alerts '../alerts/alerts.bicep' = {
+  name: '${base}-func-alerts'
+  params: {
+    base: base
+    location: location
+    tags: allTags
+    workspaceId: workspace.id
+    serviceBusNamespaceId: bus.id
+    serviceBusPremium: privateNetwork
+    cosmosAccountId: cosmos.outputs.accountId
+    alertEmails: alertEmails
+    actionGroupIds: alertActionGroupIds
+    enabled: alertsEnabled
+  }
+  dependsOn: [
+    app
   ]
 }
 

@@ -1,5 +1,5 @@
 // What the Functions app has to do with Service Bus: its subscriptions of the topics that
-// stage 1 made, the right to take from them and the right to send.
+// the first stage made, the right to take from them and the right to send.
 
 @description('Name of the namespace.')
 param namespaceName string

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+	"github.com/matoolkit/matoolkit/local/entra"
+)
+
+// TestByItsIdentity runs the handler as it is in Azure, where the platform gives it an
+// address for tokens, the infrastructure the id of its identity, and nobody a key: the
+// app has user-assigned identities only, so that who does not say which gets no token.
+// Service Bus stays as on one machine, as its SDK takes a token over TLS only.
+func TestByItsIdentity(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+
+	// Cosmos asks for tokens of its own address, here 127.0.0.1.
+	const audience = "https://127.0.0.1"
+	config := entra.DefaultConfig()
+	config.Addr = "127.0.0.1:0"
+	config.Tenants[0].Applications = append(config.Tenants[0].Applications, entra.Application{
+		ClientID: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1bf1", Name: "Cosmos DB here", IdentifierURIs: []string{audience}, TokenVersion: 1,
+	})
+	directory, err := entra.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = directory.Close() })
+	account, err := cosmos.Start(t.Context(), cosmos.Config{VerifyToken: func(token string) error {
+		claims, err := directory.VerifyClaims(token, audience)
+		if err == nil && claims.ClientID != entra.DefaultWorkerClientID {
+			err = fmt.Errorf("%s has no role here", claims.ClientID)
+		}
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = account.Close() })
+	stored, err := store.Open(store.Config{Endpoint: account.URL(), Key: account.Key(), Database: "matoolkit", Container: "matoolkit"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stored.Provision(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := directory.ServerCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var front *httptest.Server
+	front = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			account.ServeHTTP(w, r)
+			return
+		}
+		// The account tells where it is, which for the handler is here.
+		answer := httptest.NewRecorder()
+		account.ServeHTTP(answer, r)
+		maps.Copy(w.Header(), answer.Header())
+		w.Header().Del("Content-Length")
+		w.WriteHeader(answer.Code)
+		_, _ = io.WriteString(w, strings.ReplaceAll(answer.Body.String(), account.URL(), front.URL)) // to a client that may have gone
+	}))
+	front.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	platform := httptest.NewServer(directory.ManagedIdentity("a header", "", entra.DefaultWorkerClientID))
+	t.Cleanup(platform.Close)
+	caFile := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(caFile, directory.CAPEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	settings := s.settings()
+	delete(settings, "COSMOS_KEY")
+	settings["COSMOS_ENDPOINT"] = front.URL + "/"
+	settings["AzureAd__Instance"] = directory.URL() + "/"
+	settings["EXTRA_CA_FILE"] = caFile
+	settings["IDENTITY_ENDPOINT"], settings["IDENTITY_HEADER"] = platform.URL, "a header"
+	token, err := directory.IssueUserToken(entra.DefaultAdminUPN, entra.DefaultAdminAPIScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]int{entra.DefaultWorkerClientID: 200, "": 503} {
+		if id != "" {
+			settings["AZURE_CLIENT_ID"] = id
+		} else {
+			delete(settings, "AZURE_CLIENT_ID")
+		}
+		p := start(t, settings)
+		p.ready()
+		if status, _, body := get(t, p.url+"/api/runbooks", token); status != want || want == 200 && !strings.Contains(body, "items") {
+			t.Errorf("as %q: %d %s", id, status, body)
+		}
+	}
+}
