@@ -55,6 +55,9 @@ param workerId string = 'worker-01'
 @description('Image of the worker with its registry and tag. Empty, as it is the first time: there is no worker yet, or the one that is there is left as it is.')
 param workerImage string = ''
 
+@description('E-mail addresses that alerts go to.')
+param alertEmails array = []
+
 var base = '${name}-${environmentName}'
 var deployers = empty(deployerPrincipalId)
   ? []
@@ -88,6 +91,7 @@ module functions 'automation/functions/deploy.bicep' = {
     deployerAddresses: deployerAddresses
     apiAllowedAddresses: apiAllowedAddresses
     entraClientId: entraClientId
+    alertEmails: alertEmails
   }
   dependsOn: [
     shared
