@@ -33,7 +33,8 @@ tenant that throttles it. docs/performance.md tells what it prints, docs/costs.m
 comes of its section of costs.`,
 		Example: `  make bench                                         builds what is needed first
   bin/matoolkit local bench --members 1000
-  bin/matoolkit local bench --members 0 --protocol-members 0 --cost-members 0 --tick-members 0    the load only`,
+  bin/matoolkit local bench --members 0 --protocol-members 0 --readers 0 --worker-jobs 0 \
+      --tick-members 0                               what Azure bills, and nothing else`,
 		Args: cli.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
