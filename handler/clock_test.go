@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -75,6 +76,11 @@ func TestWithAMovedClock(t *testing.T) {
 	ask(t, http.MethodPost, s.Host.URL()+"/_local/functions/"+timerFunction, "", "application/json", "{}", &ran)
 	if !strings.Contains(lines.String(), `"msg":"tick"`) || ran.Function != timerFunction {
 		t.Errorf("answered %+v before the tick has ended", ran)
+	}
+	for _, topic := range []string{"orchestrator-events", "worker-results"} { // also by a clock that was moved
+		if want := fmt.Sprintf(`"Event":"oldest-message","Topic":%q,"Subscription":"orchestrator","AgeSeconds":0}`, topic); !strings.Contains(lines.String(), want) {
+			t.Errorf("the tick does not tell %s", want)
+		}
 	}
 
 	if err := s.Close(); err != nil {
