@@ -21,7 +21,7 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 # find there, and takes ten times as long.
 SIMULATION := ./internal/app/simulation ./local/rehearsal
 
-.PHONY: help build stage package image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
+.PHONY: help build stage package release image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
 
 ##@ Help
 # (Lines that begin so are the headings of the list.)
@@ -58,6 +58,10 @@ package: ## make the zip files of the Functions app for Azure, in bin/package/
 		( $(call staged,$$app) ) && \
 		$(PLAIN) go run -trimpath ./infra/pack -app $$app -arch $$arch -out bin/package/matoolkit-handler_linux_$$arch.zip || exit 1; \
 	done
+
+release: ## make the archives of the command line for each system, with checksums and bills of materials, in bin/release/
+	@rm -rf bin/release
+	$(PLAIN) go run -trimpath ./infra/release -version "$(VERSION)" -out bin/release
 
 # The name of the worker's image, and where public authorities' certificates are.
 IMAGE ?= matoolkit-worker

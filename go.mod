@@ -12,6 +12,7 @@ require (
 	github.com/Azure/go-amqp v1.7.0
 	github.com/AzureAD/microsoft-authentication-extensions-for-go/cache v0.1.1
 	github.com/AzureAD/microsoft-authentication-library-for-go v1.10.1
+	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/MicahParks/jwkset v0.11.3
 	github.com/MicahParks/keyfunc/v3 v3.9.0
 	github.com/aymanbagabas/go-udiff v0.4.1

@@ -37,7 +37,7 @@ type Entry struct {
 // Zip writes entries into the zip file to. Each is marked as made on Unix, so that
 // whoever unpacks it takes the mode.
 func Zip(to string, entries []Entry, at time.Time) error {
-	return whole(to, func(out io.Writer) error {
+	return Whole(to, func(out io.Writer) error {
 		w := zip.NewWriter(out)
 		for _, e := range sorted(entries) {
 			h := &zip.FileHeader{Name: e.Name, Method: zip.Deflate, Modified: at.UTC()}
@@ -56,7 +56,7 @@ func Zip(to string, entries []Entry, at time.Time) error {
 
 // TarGz writes entries into the compressed tar file to, owned by root.
 func TarGz(to string, entries []Entry, at time.Time) error {
-	return whole(to, func(out io.Writer) error {
+	return Whole(to, func(out io.Writer) error {
 		packed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
 		if err != nil {
 			return err
@@ -97,8 +97,9 @@ func add(to io.Writer, file string, size int64) error {
 	return err
 }
 
-// whole writes a file beside to and renames it.
-func whole(to string, write func(io.Writer) error) error {
+// Whole writes the file to, with all that write gives or not at all: it is written
+// beside it and renamed. Missing folders are made.
+func Whole(to string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func whole(to string, write func(io.Writer) error) error {
 // Sums writes the SHA-256 of files into the file to, one per line, as "sha256sum -c"
 // reads them from the folder that the files are in.
 func Sums(to string, files ...string) error {
-	return whole(to, func(out io.Writer) error {
+	return Whole(to, func(out io.Writer) error {
 		for _, file := range slices.Sorted(slices.Values(files)) {
 			h := sha256.New()
 			if err := add(h, file, -1); err != nil {

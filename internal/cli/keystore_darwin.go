@@ -1,11 +1,20 @@
+//go:build cgo
+
 package cli
 
 import (
 	"context"
 	"errors"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity/cache"
 	"github.com/AzureAD/microsoft-authentication-extensions-for-go/cache/accessor"
 )
+
+const noKeyStore = "This machine has no key store"
+
+// keyStore is where the system keeps secrets: the Keychain.
+func keyStore() (azidentity.Cache, error) { return cache.New(&cache.Options{Name: cacheName}) }
 
 // emptyKeyStore takes out of the Keychain what azidentity has put there. azidentity has
 // no way of its own; the names are those that it gives (azidentity/cache, cache_darwin.go).

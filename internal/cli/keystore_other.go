@@ -8,7 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity/cache"
 )
+
+const noKeyStore = "This machine has no key store"
+
+// keyStore is where the system keeps secrets: the kernel's keyring on Linux, DPAPI on
+// Windows.
+func keyStore() (azidentity.Cache, error) { return cache.New(&cache.Options{Name: cacheName}) }
 
 // emptyKeyStore removes what azidentity keeps by the system's key store: files that are
 // encrypted with a key in the kernel's keyring or by DPAPI. azidentity has no way of its

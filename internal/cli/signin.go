@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity/cache"
 )
 
 // Where a sign-in is kept. The system's key store (Keychain, DPAPI, the kernel's
@@ -148,9 +147,9 @@ func (c *console) signInAnew(ctx context.Context, all Settings) (*signIn, error)
 	store := all.Get("token-store")
 	if store == storeAuto {
 		store = storeSystem
-		if _, err := cache.New(&cache.Options{Name: cacheName}); err != nil {
+		if _, err := keyStore(); err != nil {
 			store = storeFile
-			c.notice("This machine has no key store; the sign-in is kept in the file %s, which only you can read.", t.tokenFile())
+			c.notice(noKeyStore+"; the sign-in is kept in the file %s, which only you can read.", t.tokenFile())
 		}
 	}
 	cred, err := t.credential(store, account{})
@@ -182,7 +181,7 @@ func (t target) credential(store string, a account) (credential, error) {
 	if store == storeFile {
 		return newFileCredential(t, a)
 	}
-	keys, err := cache.New(&cache.Options{Name: cacheName})
+	keys, err := keyStore()
 	if err != nil {
 		return nil, &exit{
 			status: ExitNotSignedIn, text: "the system's key store cannot be used: " + firstLine(err),

@@ -13,6 +13,8 @@ type usage struct {
 	peak, written int64
 }
 
-func (b *bed) usage() ([]usage, error) {
-	return nil, errors.New("the measurement reads each process's figures from the kernel, as only Linux gives them")
-}
+var errNoFigures = errors.New("the measurement reads each process's figures from the kernel, as only Linux gives them")
+
+func (b *bed) usage() ([]usage, error) { return nil, errNoFigures }
+
+func processUsage(string, int) (usage, error) { return usage{}, errNoFigures }

@@ -1,0 +1,36 @@
+//go:build darwin && !cgo
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+)
+
+// What is built on another system, as the released programs are, has no way to the
+// Keychain: that takes Apple's own libraries, which are linked on a Mac only. The text
+// takes the place of "This machine has no key store".
+const noKeyStore = "This build of matoolkit cannot use the Keychain, one that is built on a Mac with cgo can"
+
+// keyStore fails: azidentity/cache does not even compile without the Keychain.
+func keyStore() (azidentity.Cache, error) {
+	return azidentity.Cache{}, errors.New("this build of matoolkit cannot use the Keychain; build it on a Mac, with cgo")
+}
+
+// emptyKeyStore takes out of the Keychain what another build of matoolkit has put there,
+// with the tool of macOS (see keystore_darwin.go for the names).
+func (c *console) emptyKeyStore(ctx context.Context) error {
+	const notThere = 44 // errSecItemNotFound, of which an exit status holds eight bits
+	var failures []error
+	for _, name := range []string{cacheName, cacheName + ".cae"} {
+		out, err := exec.CommandContext(ctx, "/usr/bin/security", "delete-generic-password", "-s", name, "-a", "MSALCache").CombinedOutput()
+		if ended := new(exec.ExitError); err != nil && !(errors.As(err, &ended) && ended.ExitCode() == notThere) {
+			failures = append(failures, fmt.Errorf("take %s out of the Keychain: %w: %s", name, err, out))
+		}
+	}
+	return errors.Join(failures...)
+}
