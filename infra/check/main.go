@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,26 +18,39 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 const usage = `Checks the Bicep files and parameter files below a directory (infra by default)
 against each other and against Azure's resource types.
 
-  check [directory]
+  check [directory]                     tell what is wrong
+  check -declarations [directory]       print what every file declares, as JSON
+  check -azmcp program [directory]      tell also where the snapshot of the types differs from azmcp
+  check -azmcp program -write [dir]     bring the snapshot to what azmcp says of the types that are used
 
-The exit status is 1 if something was found, 2 if something could not be read.
+The exit status is 1 if something was found, 2 if something could not be done.
+
 `
 
 // run gives the exit status: 0, 1 for findings, 2 for what could not be done.
-func run(arguments []string, out, problems io.Writer) int {
+func run(ctx context.Context, arguments []string, out, problems io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(problems)
 	flags.Usage = func() { fmt.Fprint(problems, usage); flags.PrintDefaults() }
+	declared := flags.Bool("declarations", false, "print what every file declares, as JSON")
+	azmcp := flags.String("azmcp", "", "the `program` that describes Azure's types, from @azure/mcp")
+	write := flags.Bool("write", false, "write the snapshot of the types")
 	switch err := flags.Parse(arguments); {
-	case err == flag.ErrHelp:
+	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
+		return 2
+	case flags.NArg() > 1:
+		fmt.Fprintf(problems, "check: one directory is checked, not %d\n", flags.NArg())
+		return 2
+	case *write && *azmcp == "":
+		fmt.Fprintln(problems, "check: -write needs -azmcp")
 		return 2
 	}
 	dir := "infra"
@@ -43,10 +58,33 @@ func run(arguments []string, out, problems io.Writer) int {
 		dir = flags.Arg(0)
 	}
 	report, err := check(dir)
-	if err != nil {
+	if err == nil && *declared {
+		err = printDeclarations(report, out)
+	}
+	types, different := filepath.Join(dir, "bicep", "types"), 0
+	switch {
+	case err != nil || *azmcp == "":
+	case *write:
+		err = writeTypes(ctx, *azmcp, types, report.ResourceTypes(), out)
+	default:
+		different, err = compareTypes(ctx, *azmcp, types, report.ResourceTypes(), out)
+	}
+	switch {
+	case err != nil:
 		fmt.Fprintln(problems, "check:", err)
 		return 2
+	case *declared || *write:
+		return 0
 	}
+	summary(report, out)
+	if len(report.Findings)+different > 0 {
+		return 1
+	}
+	return 0
+}
+
+// summary writes the findings and a summary.
+func summary(report *bicep.Report, out io.Writer) {
 	for _, finding := range report.Findings {
 		fmt.Fprintln(out, finding)
 	}
@@ -60,10 +98,6 @@ func run(arguments []string, out, problems io.Writer) int {
 	for _, file := range slices.Sorted(maps.Keys(report.GivenWhenDeployed)) {
 		fmt.Fprintf(out, "%s: to be given when it is deployed: %s\n", file, strings.Join(report.GivenWhenDeployed[file], ", "))
 	}
-	if len(report.Findings) > 0 {
-		return 1
-	}
-	return 0
 }
 
 // check reads a directory. What its files load may be anywhere in the repository, so

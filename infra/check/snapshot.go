@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -234,21 +233,3 @@ func written(snapshot *bicep.Snapshot) []byte {
 
 // fileOf is the name of a snapshot's file.
 func fileOf(resource string) string { return strings.ReplaceAll(resource, "/", "_") + ".json" }
-
-// listed are the resource types of azmcp that the snapshot is to hold: those that it
-// holds without a source of their own, and those that are used.
-func listed(have map[string]*bicep.Snapshot, used []string) []string {
-	all := map[string]bool{}
-	for _, snapshot := range have {
-		if snapshot.Source == "" {
-			all[snapshot.Type] = true
-		}
-	}
-	for _, reference := range used {
-		resource, _, _ := strings.Cut(reference, "@")
-		if snapshot := have[resource]; snapshot == nil || snapshot.Source == "" {
-			all[resource] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
-}
