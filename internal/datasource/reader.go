@@ -90,8 +90,15 @@ func (r *Reader) variable(field, name string) (string, error) {
 	if value == "" {
 		return "", fmt.Errorf("the environment variable %s, which data_source.%s names, is not set or empty; set it in the settings of the application that runs the scheduler", name, field)
 	}
+	if strings.HasPrefix(value, unresolved) {
+		return "", fmt.Errorf("the environment variable %s, which data_source.%s names, is a Key Vault reference that Azure could not resolve; see whether the secret is there, and whether the application's identity may read it", name, field)
+	}
 	return value, nil
 }
+
+// unresolved is how a setting begins that refers to a secret of a Key Vault. Azure
+// gives the program the secret; where it cannot read it, the reference as it stands.
+const unresolved = "@Microsoft.KeyVault("
 
 func (r *Reader) limits() Limits {
 	l := r.Limits

@@ -160,6 +160,8 @@ func fails(t *testing.T, ctx context.Context, r *datasource.Reader, rb *runbook.
 func TestReadNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	fails(t, t.Context(), reader(" \n"), people(), "environment variable PEOPLE", "data_source.connection", "not set")
+	fails(t, t.Context(), reader("@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/people)"), people(),
+		"environment variable PEOPLE", "data_source.connection", "could not resolve")
 
 	rb := people()
 	rb.DataSource.Connection = ""
