@@ -18,11 +18,8 @@ param appName string
 @description('Region of the plan and the app.')
 param location string
 
-@description('Tags of the plan and the private endpoint, and of the app beside its own.')
+@description('Tags of the plan, the app and the private endpoint.')
 param tags object
-
-@description('Further tags of the app: by azd-service-name, azd finds where to deploy to.')
-param appTags object
 
 @description('Instances in three zones.')
 param zoneRedundant bool
@@ -187,7 +184,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
 resource app 'Microsoft.Web/sites@2024-11-01' = {
   name: appName
   location: location
-  tags: union(tags, appTags)
+  tags: tags
   kind: 'functionapp,linux'
   identity: {
     type: 'UserAssigned'
@@ -273,10 +270,17 @@ resource noFtpPassword 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2
   properties: {
     allow: false
   }
+  // The app refuses a change while another one is made.
+  dependsOn: [
+    noDeploymentPassword
+  ]
 }
 
 module endpoint '../../shared/private-endpoint.bicep' = if (privateNetwork) {
   name: privateEndpointName
+  dependsOn: [
+    noFtpPassword
+  ]
   params: {
     endpointName: privateEndpointName
     location: location

@@ -147,10 +147,18 @@ resource access 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-0
     principalId: principalId
     scope: '${account.id}/dbs/${database.name}'
   }
+  // The account refuses a change while another one is made: container, role and endpoint
+  // are made one after another.
+  dependsOn: [
+    container
+  ]
 }
 
 module endpoint '../../shared/private-endpoint.bicep' = if (privateNetwork) {
   name: privateEndpointName
+  dependsOn: [
+    access
+  ]
   params: {
     endpointName: privateEndpointName
     location: location

@@ -139,9 +139,6 @@ param alertActionGroupIds array = []
 @description('False: the alerts are there, and nobody is told. Until a package is deployed, one is due: nothing is heard of the scheduler.')
 param alertsEnabled bool = true
 
-@description('Further tags of the app alone: by azd-service-name, azd finds where to deploy to.')
-param appTags object = {}
-
 var base = '${name}-${environmentName}'
 var allTags = union(
   {
@@ -296,7 +293,6 @@ module app 'app.bicep' = {
     appName: '${base}-func'
     location: location
     tags: allTags
-    appTags: appTags
     zoneRedundant: zoneRedundant
     instanceMemoryMB: instanceMemoryMB
     maximumInstanceCount: maximumInstanceCount

@@ -127,9 +127,15 @@ resource hostAccess 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
+// One after another, and after the container: the account refuses a change while another
+// one is made.
+@batchSize(1)
 module endpoints '../../shared/private-endpoint.bicep' = [
   for part in parts: if (privateNetwork) {
     name: '${privateEndpointPrefix}-${part}'
+    dependsOn: [
+      deployments
+    ]
     params: {
       endpointName: '${privateEndpointPrefix}-${part}'
       location: location
