@@ -72,7 +72,7 @@ param alwaysReadyEvents int = 0
 @maxValue(20)
 param alwaysReadyResults int = 0
 
-@description('Let the platform read how many messages wait, so that it starts instances faster. It does that as the app, which then could also change its two subscriptions: Data Owner there, instead of Data Receiver.')
+@description('Let the platform read how many messages wait, so that it starts instances faster. It does that as the app, which then could also change its two subscriptions: Data Owner there, instead of Data Receiver. A deployment takes no role away: who sets it back to false does that by hand.')
 param scaleByMessageCount bool = false
 
 @description('How Cosmos DB is paid: serverless, by request and up to 5,000 RU/s; or autoscale. It cannot be changed later.')
@@ -109,7 +109,7 @@ param entraClientId string
 @minLength(1)
 param entraAudience string = 'api://${entraClientId}'
 
-@description('Connection strings of data sources: name of the setting, as runbooks give it, to name of the secret in the Key Vault. The secrets have to be there.')
+@description('Connection strings of data sources: name of the setting, as runbooks give it, to name of the secret in the Key Vault. The secrets have to be there. A deployment takes no right away: for a secret that is left out later, that is done by hand.')
 param dataSourceSecrets object = {}
 
 @description('An OpenTelemetry collector that the host and the handler send traces and figures to as well, such as https://collector.example.com; empty for none.')
