@@ -21,7 +21,7 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 # find there, and takes ten times as long.
 SIMULATION := ./internal/app/simulation ./local/rehearsal
 
-.PHONY: help build stage package release image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
+.PHONY: help build stage func package release image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
 
 ##@ Help
 # (Lines that begin so are the headings of the list.)
@@ -45,6 +45,16 @@ stage: build ## stage the Functions app into dist/, as the host wants it
 	@rm -rf dist && mkdir -p dist
 	@cp bin/handler dist/
 	@$(call staged,dist)
+
+# Settings of one's own stand in local.settings.json, which is not part of the repository.
+func: stage ## stage the Functions app for Azure's own tool, with the settings that "func start" reads
+	@base=local.settings.json; test -f $$base || base=local.settings.json.example; \
+		umask 077; bin/matoolkit local env --for func --base $$base >dist/local.settings.json.new && \
+		mv dist/local.settings.json.new dist/local.settings.json
+	@printf '%s\n' 'dist/ is staged. Each of these in a terminal of its own:' \
+		'  npx azurite@3.37.0 --skipApiVersionCheck --location .data/azurite    for the lease and the schedule of the timer' \
+		'  bin/matoolkit local up --parts servicebus,cosmos,identity            everything but the Functions host' \
+		'  cd dist && func start                                               Azure Functions Core Tools 4, at http://127.0.0.1:7071/api'
 
 # The same commit gives the same files: every time in them is the commit's.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
@@ -151,3 +161,23 @@ vuln: ## look for known vulnerabilities that the code reaches; asks vuln.go.dev
 	$(PLAIN) $(GOVULNCHECK) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/worker(/graph|/matrix)?')
 	$(PLAIN) go build -trimpath -o bin/vuln/worker ./worker
 	$(GOVULNCHECK) -mode binary bin/vuln/worker
+
+# Node parses the files once more and describes Azure's types: the second opinion. The Go
+# part needs nothing and runs in "make test" as well.
+TREESITTER := infra/check/treesitter
+AZMCP := $(TREESITTER)/node_modules/@azure/mcp-linux-x64/dist/azmcp
+INFRA_CHECK := $(PLAIN) go run -trimpath ./infra/check
+
+# azmcp is made for Linux on amd64; elsewhere the types are not compared.
+infra-check: infra-tools ## check the Bicep files and parameters, with Node's second opinion
+	$(INFRA_CHECK) $$(test -x $(AZMCP) && echo -azmcp $(AZMCP)) infra
+	@$(INFRA_CHECK) -declarations infra | node $(TREESITTER)/verify.js .
+
+infra-types: infra-tools ## bring the snapshot of Azure's resource types up to date
+	@test -x $(AZMCP) || { echo "azmcp is not there: it is made for Linux on amd64 only"; exit 1; }
+	$(INFRA_CHECK) -azmcp $(AZMCP) -write infra
+
+.PHONY: infra-tools infra-check infra-types
+infra-tools: ## fetch what infra-check and infra-types need of Node
+	@command -v npm >/dev/null || { echo "Node 20 and npm are missing: https://nodejs.org, or apt-get install nodejs npm. Without them: go run ./infra/check infra"; exit 1; }
+	@npm ci --prefix $(TREESITTER) --ignore-scripts --no-audit --no-fund --loglevel=error
