@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -32,29 +33,34 @@ var Events = []string{
 // eventKey is the attribute that has the event.
 const eventKey = "Event"
 
-// lookTime is how long a tick may take to look at one of the subscriptions.
+// lookTime is how long a tick may take to look at the subscriptions.
 const lookTime = 5 * time.Second
 
 // tellOldest tells of each subscription of this app for how long its oldest message has
-// waited. That it cannot be told is no reason for a tick to fail.
+// waited. That it cannot be told is no reason for a tick to fail, nor to wait.
 func (a *App) tellOldest(ctx context.Context) {
 	if a.waiting == nil {
 		return
 	}
+	looking, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	var all sync.WaitGroup
 	for _, topic := range []string{message.TopicOrchestratorEvents, message.TopicWorkerResults} {
-		looking, cancel := context.WithTimeout(ctx, lookTime)
-		at, found, err := a.waiting.Oldest(looking, topic, message.SubscriptionOrchestrator)
-		cancel()
-		if err != nil {
-			a.log.Warn("it cannot be told how long messages wait", "Topic", topic, "Subscription", message.SubscriptionOrchestrator, "error", err)
-			continue
-		}
-		age := time.Duration(0)
-		if found {
-			age = max(0, a.now().Sub(at))
-		}
-		a.log.Info("the oldest message", eventKey, EventOldestMessage, "Topic", topic, "Subscription", message.SubscriptionOrchestrator, "AgeSeconds", seconds(age))
+		all.Go(func() {
+			log := a.log.With("Topic", topic, "Subscription", message.SubscriptionOrchestrator)
+			at, found, err := a.waiting.Oldest(looking, topic, message.SubscriptionOrchestrator)
+			if err != nil {
+				log.Warn("it cannot be told how long messages wait", "error", err)
+				return
+			}
+			age := time.Duration(0)
+			if found {
+				age = max(0, a.now().Sub(at))
+			}
+			log.Info("the oldest message", eventKey, EventOldestMessage, "AgeSeconds", seconds(age))
+		})
 	}
+	all.Wait()
 }
 
 // tellFailed tells that a batch has failed, unless its line in the list tells so already.
