@@ -118,12 +118,10 @@ param otlpEndpoint string = ''
 @description('Name of the Key Vault secret with the headers that the collector asks for, as name=value; empty for none.')
 param otlpHeadersSecretName string = ''
 
-@description('The least that the handler logs.')
+@description('The least that the handler logs. Alerts look for lines of the level info, so that it cannot be less.')
 @allowed([
   'debug'
   'info'
-  'warn'
-  'error'
 ])
 param logLevel string = 'info'
 
