@@ -523,3 +523,40 @@ func TestAlertsAndDocumentKnowTheSameEventsAsTheProgram(t *testing.T) {
 		}
 	}
 }
+
+// The document's table of alerts is of those that there are, with their severities.
+func TestDocumentTellsOfEveryAlert(t *testing.T) {
+	t.Parallel()
+	read := func(path string, pattern string) (found []string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("..", "..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			found = append(found, m[1]+" "+m[2])
+		}
+		slices.Sort(found)
+		return found
+	}
+	made := read("infra/automation/alerts/alerts.bicep", `key: '([a-z-]+)'\s+description: '[^']+'\s+severity: (\d)`)
+	told := read("docs/telemetry.md", "(?m)^\\| `([a-z-]+)` \\| (\\d) \\|")
+	if len(made) < 10 || !slices.Equal(made, told) {
+		t.Errorf("made: %q\ntold: %q", made, told)
+	}
+	defaults := read("infra/automation/alerts/alerts.bicep", `(?m)^param (\w+) (?:int|string) = '?(?:PT)?(\d+)`)
+	if len(defaults) < 9 {
+		t.Fatalf("%q", defaults)
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "telemetry.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range defaults {
+		name, value, _ := strings.Cut(d, " ")
+		row := regexp.MustCompile("(?m)^\\|.*`" + name + "` \\|$").FindString(strings.ReplaceAll(string(text), ",000", "000"))
+		if !regexp.MustCompile(`\b` + value + `\b`).MatchString(row) {
+			t.Errorf("the parameter %s is %s by default; the document says: %s", name, value, row)
+		}
+	}
+}
