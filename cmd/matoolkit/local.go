@@ -51,7 +51,7 @@ func completed(group *cobra.Command) {
 		c.ValidArgsFunction = cobra.NoFileCompletions
 		for option, choices := range map[string][]cobra.Completion{
 			"parts": {string(system.ServiceBus), string(system.Cosmos), string(system.Identity), string(system.Host)},
-			"for":   {"cli", "worker", "handler"},
+			"for":   {"cli", "worker", "handler", "func"},
 		} {
 			if c.Flags().Lookup(option) == nil {
 				continue
@@ -236,25 +236,44 @@ func awaitHost(ctx context.Context, address string) error {
 }
 
 func envCommand() *cobra.Command {
-	var dataDir, program string
+	var dataDir, program, endpoints, base string
 	var wait bool
 	c := &cobra.Command{
 		Use:   "env",
 		Short: "Print the environment for a program that uses the local system",
 		Example: `  eval "$(matoolkit local env)"             then use matoolkit against it
-  eval "$(matoolkit local env --for worker)" && bin/worker`,
+  eval "$(matoolkit local env --for worker)" && bin/worker
+  matoolkit local env --for func --base local.settings.json.example > dist/local.settings.json`,
 		Args: cli.Needs(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			e := system.At(system.Config{DataDir: dataDir}).Endpoints()
-			sets := map[string]map[string]string{"cli": e.CLI, "worker": e.Worker, "handler": e.Handler}
+			if endpoints != "" {
+				if e, err = system.ReadEndpoints(endpoints); err != nil {
+					return fmt.Errorf("--endpoints: %w", err)
+				}
+			}
+			sets := map[string]map[string]string{"cli": e.CLI, "worker": e.Worker, "handler": e.Handler, "func": e.Handler}
 			env, ok := sets[program]
-			if !ok {
-				return cli.Usage(fmt.Errorf("--for: there is no environment for %q; there are cli, worker and handler", program))
+			switch {
+			case !ok:
+				return cli.Usage(fmt.Errorf("--for: there is no environment for %q; there are cli, worker, handler and func", program))
+			case base != "" && program != "func":
+				return cli.Usage(errors.New("--base is for --for func"))
+			}
+			var file []byte
+			if program == "func" {
+				if file, err = funcSettings(base, env); err != nil {
+					return cli.Usage(err)
+				}
 			}
 			if wait {
 				if err := awaitHost(cmd.Context(), e.Addresses.Host); err != nil {
 					return err
 				}
+			}
+			if program == "func" {
+				_, err = cmd.OutOrStdout().Write(file)
+				return err
 			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {
 				fmt.Fprintf(cmd.OutOrStdout(), "export %s='%s'\n", name, strings.ReplaceAll(env[name], "'", `'\''`))
@@ -264,6 +283,9 @@ func envCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&dataDir, "data-dir", ".data", "the state folder of the running system")
 	c.Flags().BoolVar(&wait, "wait", false, "wait until the system is ready, at most 30 s")
-	c.Flags().StringVar(&program, "for", "cli", "cli, worker or handler")
+	c.Flags().StringVar(&program, "for", "cli", "cli, worker, handler, or func: the local.settings.json of the handler, for Azure's \"func start\"")
+	c.Flags().StringVar(&base, "base", "", "of func: the local.settings.json to fill in")
+	c.Flags().StringVar(&endpoints, "endpoints", "", "the file that local up --endpoints wrote, where the system is not at the documented ports")
+	c.MarkFlagsMutuallyExclusive("endpoints", "data-dir")
 	return c
 }
