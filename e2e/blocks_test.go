@@ -28,7 +28,7 @@ package e2e_test
 //	            <!-- found: code, code --> is an example of what is wrong, with exactly these.
 //	json        <!-- is: what --> says what it is, which is one of those in messages below; it
 //	            is read strictly: no field more than there are.
-//	bicep       what is opened is closed.
+//	bicep       the parser of infra/bicep reads it: statements, or the properties of an object.
 //	dockerfile  its instructions are instructions.
 //	mermaid     the lines are lines of such a diagram: mermaid_test.go.
 //	http        header lines, with a request or a status line before them or without.
@@ -59,6 +59,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/e2e/pages"
+	"github.com/matoolkit/matoolkit/infra/bicep"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/local/rehearsal"
@@ -319,13 +320,16 @@ func jsonRead(b pages.Block, what string) error {
 	return nil
 }
 
-// bicepRead sees that what is opened is closed, outside of strings.
+var bicepStatement = regexp.MustCompile(`(?m)^(targetScope|param|var|resource|module|output|@\w+)\b`)
+
+// bicepRead has the parser of the infrastructure read a file, or the properties of an object.
 func bicepRead(b pages.Block) error {
-	bare := regexp.MustCompile(`'[^'\n]*'|//[^\n]*`).ReplaceAllString(b.Text, "")
-	for _, pair := range []string{"{}", "[]", "()"} {
-		if left, right := strings.Count(bare, pair[:1]), strings.Count(bare, pair[1:]); left != right {
-			return fmt.Errorf("%d of %s and %d of %s", left, pair[:1], right, pair[1:])
-		}
+	source := b.Text
+	if !bicepStatement.MatchString(source) {
+		source = "var shown = {\n" + source + "}\n"
+	}
+	if _, found := bicep.Parse(b.Page, source); len(found) > 0 {
+		return fmt.Errorf("it is no Bicep: %v", found)
 	}
 	return nil
 }
@@ -468,7 +472,7 @@ func TestBadBlocksAreFound(t *testing.T) {
 		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\",}\n```\n":                            "no JSON",
 		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\", \"Urgent\": true}\n```\n":           "Urgent",
 		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\"}\n```\n":                             "",
-		"```bicep\nprobes: [\n  { type: 'Liveness'\n]\n```\n":                                "of {",
+		"```bicep\nprobes: [\n  { type: 'Liveness'\n]\n```\n":                                "no Bicep",
 		"```dockerfile\nFROM scratch\nCOPPY a b\n```\n":                                      "no instruction",
 		"```mermaid\nflowchart LR\n  a -> b\n```\n":                                          "no link",
 		"```http\nPOST /api/batches\nIdempotency-Key: 7\n```\n":                              "",

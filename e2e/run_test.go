@@ -19,15 +19,21 @@ import (
 	"github.com/matoolkit/matoolkit/e2e/pages"
 )
 
-// stories are the pages whose blocks with the mark <!-- run --> are carried out, and what
-// has to be there beforehand for the names and numbers that the page uses; nil: nothing.
-// A page has one folder, in which the examples are, and one local system, which is started
-// when a block starts it, or its story does.
-var stories = map[string]func(*runner){
-	"README.md":                              nil,
-	"docs/local.md":                          (*runner).begins,
-	"docs/simulate.md":                       nil,
-	"examples/scheduled-migration/README.md": nil, // by TestWalkthrough, which waits between the lines
+// stories are the pages whose blocks with the mark <!-- run --> are carried out. A page has
+// one folder, in which the examples are, and one local system, which is started when a
+// block starts it, or its story does.
+var stories = map[string]story{
+	"README.md":                              {},
+	"docs/local.md":                          {begin: (*runner).begins},
+	"docs/operating.md":                      {begin: (*runner).operates, before: operating},
+	"docs/simulate.md":                       {},
+	"examples/scheduled-migration/README.md": {}, // by TestWalkthrough, which waits between the lines
+}
+
+// story is what has to be there for the names and numbers that a page uses.
+type story struct {
+	begin  func(*runner)
+	before map[string]func(*runner) // before a block, by the block's first command
 }
 
 // TestRunBlocks gives the run blocks of the documents to a shell, page by page.
@@ -35,7 +41,7 @@ func TestRunBlocks(t *testing.T) {
 	t.Parallel()
 	for _, page := range documents(t) {
 		blocks := slices.DeleteFunc(slices.Clone(page.Blocks), func(b pages.Block) bool { word, _ := b.Marked(); return word != "run" })
-		before, told := stories[page.Name]
+		tale, told := stories[page.Name]
 		switch {
 		case told && len(blocks) == 0:
 			t.Errorf("%s has a story, and no block that is to be run", page.Name)
@@ -45,15 +51,27 @@ func TestRunBlocks(t *testing.T) {
 			t.Run(page.Name, func(t *testing.T) {
 				t.Parallel()
 				r := newRunner(t)
-				if before != nil {
-					before(r)
+				if tale.begin != nil {
+					tale.begin(r)
 				}
+				prepared := 0
 				for _, b := range blocks {
 					if missing := absent(b); missing != "" {
 						t.Logf("%s: not run: %s is not on this machine", b.Where(), missing)
 						continue
 					}
+					commands, err := b.Commands()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if prepare := tale.before[commands[0].String()]; prepare != nil {
+						prepare(r)
+						prepared++
+					}
 					r.block(b)
+				}
+				if prepared < len(tale.before) {
+					t.Errorf("of the %d blocks that are prepared for only %d are there", len(tale.before), prepared)
 				}
 			})
 		}
@@ -77,6 +95,9 @@ type runner struct {
 	t    *testing.T
 	home string // the folder in which commands are given
 	env  map[string]string
+
+	names  []string          // of the page, each with what stands for it here
+	settle func(line string) // waits until what a line has set going is over, as a reader does
 }
 
 func newRunner(t *testing.T) *runner {
@@ -160,18 +181,32 @@ func (r *runner) block(b pages.Block) {
 					status, _ = strconv.Atoi(m[1])
 				}
 			}
-			if b.Language == "console" {
-				give() // the answers follow the commands
+			if b.Language == "console" || r.settle != nil {
+				give()
+			}
+			if b.Language == "console" { // the answers follow the commands
 				fmt.Fprintf(&script, "echo %s\n", quote("$ "+line))
 			}
 			fmt.Fprintf(&script, "was=0\n%s || was=$?\n[ $was -eq %d ] || { echo \"line %d: status $was, want %d\" >&2; exit 1; }\n",
-				line, status, b.Line+int(s.Pos().Line()), status)
+				r.here(line), status, b.Line+int(s.Pos().Line()), status)
+			if r.settle != nil {
+				give()
+				r.settle(line)
+			}
 		}
 	}
 	give()
 	if b.Language == "console" && shape(printed) != shape(b.Text) {
 		r.t.Errorf("%s: got\n%s\nwant, but for digits,\n%s", b.Where(), printed, b.Text)
 	}
+}
+
+// asks are the commands that ask before they do something, which needs a terminal.
+var asks = regexp.MustCompile(`\bmatoolkit (?:batch (?:cancel|remove-member|confirm-removals)|runbook (?:delete|publish)|messages discard)\b`)
+
+// here is a line with the names and numbers that there are here, and with a yes.
+func (r *runner) here(line string) string {
+	return asks.ReplaceAllString(strings.NewReplacer(r.names...).Replace(line), "$0 --yes")
 }
 
 // starts starts the system with the options that count.
