@@ -6,7 +6,8 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 )
 
-// indexTree is an indexing policy as a document is walked by it.
+// indexTree is an indexing policy as a document is walked by it: the longer pattern wins,
+// and /? over /* of the same length.
 type indexTree struct {
 	children map[string]*indexTree // by name; the elements of a list are at []
 	value    verdict               // of /?: what is here, where it is no object and no list
@@ -57,6 +58,26 @@ func (t *indexTree) add(pattern string, v verdict) {
 	} else {
 		t.below = v
 	}
+}
+
+// serves says whether a path of a value, as query.Filters has it, is in the index.
+func (t *indexTree) serves(path string) bool {
+	if path == "/id/?" || path == "/_ts/?" {
+		return t.below != 0 // where anything is indexed, these are
+	}
+	var below verdict
+	for step := range strings.SplitSeq(path[1:], "/") {
+		if t.below != 0 {
+			below = t.below
+		}
+		if step == "?" && t.value != 0 {
+			below = t.value
+		}
+		if t = t.children[step]; t == nil {
+			break
+		}
+	}
+	return below == included
 }
 
 // values counts the values of a document that the policy has in its index. below is what

@@ -65,25 +65,25 @@ func (p indexingPolicy) indexed() bool {
 	return !strings.EqualFold(p.IndexingMode, "none") && (p.Automatic == nil || *p.Automatic)
 }
 
-// sorts refuses an ORDER BY that the policy does not serve.
-func (p indexingPolicy) sorts(order []query.Order) error {
+// sorts refuses an ORDER BY that the container's policy does not serve.
+func (c *container) sorts(order []query.Order) error {
 	if len(order) > 1 {
-		if !p.hasComposite(order) {
+		if !c.policy.hasComposite(order) {
 			return errors.New("the ORDER BY of several paths has no composite index that serves it, in this order or in the reverse one")
 		}
 		return nil
 	}
 	for _, by := range order {
-		if path := "/" + strings.Join(by.Path, "/") + "/?"; !p.serves(path) {
+		if path := "/" + strings.Join(by.Path, "/") + "/?"; !c.index.serves(path) {
 			return fmt.Errorf("ORDER BY %s: the container's indexing policy excludes the path", path)
 		}
 	}
 	return nil
 }
 
-// lacks are the paths that WHERE looks at and the policy does not index.
-func (p indexingPolicy) lacks(q *query.Query) []string {
-	return slices.DeleteFunc(q.Filters(), p.serves)
+// lacks are the paths that WHERE looks at and the container's policy does not index.
+func (c *container) lacks(q *query.Query) []string {
+	return slices.DeleteFunc(q.Filters(), c.index.serves)
 }
 
 // hasComposite says whether an index has these paths in this order, or in
@@ -105,43 +105,4 @@ func (p indexingPolicy) hasComposite(order []query.Order) bool {
 		}
 	}
 	return false
-}
-
-// serves says whether a path of a value, as query.Filters has it, is indexed: the longer
-// pattern wins, and an exact one (/?) over a subtree (/*) of the same length. Without a
-// policy everything is.
-func (p indexingPolicy) serves(path string) bool {
-	if !p.indexed() {
-		return false
-	}
-	if path == "/id/?" || path == "/_ts/?" {
-		return true
-	}
-	included, excluded := -1, -1
-	for _, pattern := range p.IncludedPaths {
-		included = max(included, precision(pattern.Path, path))
-	}
-	for _, pattern := range p.ExcludedPaths {
-		excluded = max(excluded, precision(pattern.Path, path))
-	}
-	return included >= excluded
-}
-
-// precision is how closely a pattern such as /a/b/* or /a/b/? fits the path of a value,
-// or -1 when it does not.
-func precision(pattern, path string) int {
-	steps, of := strings.Split(pattern[1:], "/"), strings.Split(path[1:], "/")
-	last := len(steps) - 1
-	if len(of) <= last || steps[last] == "?" && len(of) != len(steps) {
-		return -1
-	}
-	for i, step := range steps[:last] {
-		if strings.Trim(step, `"`) != of[i] {
-			return -1
-		}
-	}
-	if steps[last] == "?" {
-		return 2*last + 1
-	}
-	return 2 * last
 }

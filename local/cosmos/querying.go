@@ -114,7 +114,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	p := &page{lacks: c.policy.lacks(q)}
+	p := &page{lacks: c.lacks(q)}
 	if p.limit, err = pageLimit(r.Header.Get("X-Ms-Max-Item-Count")); err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
@@ -218,7 +218,7 @@ func (c *container) allows(q *query.Query, pk string, crossPartition bool) error
 	if clause := q.CrossPartition(); pk == "" && clause != "" {
 		return fmt.Errorf("the gateway cannot serve %s across partitions", clause)
 	}
-	return c.policy.sorts(q.Order())
+	return c.sorts(q.Order())
 }
 
 // byID says whether ORDER BY asks for the order of ids, in which documents are read anyway.

@@ -14,8 +14,9 @@ type write struct {
 	pk      string
 	id      string
 	ifMatch string
-	body    []byte // of a create, replace or upsert
-	patch   *patch // of a patch
+	body    []byte  // of a create, replace or upsert
+	indexed float64 // RU that the body costs for the container's indexes
+	patch   *patch  // of a patch
 }
 
 // outcome is what became of one operation.
@@ -81,7 +82,7 @@ func (g *group) create(w write) outcome {
 		return conflict
 	}
 	it := item{container: w.c, seq: version, version: version, ts: g.ts, body: w.body}
-	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)) + w.c.chargeIndex(w.body), wrote: len(w.body)}
+	return outcome{status: http.StatusCreated, item: it, charge: chargeCreate(len(w.body)) + w.indexed, wrote: len(w.body)}
 }
 
 func (g *group) replace(w write) outcome {
@@ -102,7 +103,7 @@ func (g *group) replace(w write) outcome {
 	case err != nil:
 		return g.abandon(err)
 	}
-	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)) + w.c.chargeIndex(w.body), wrote: len(w.body)}
+	return outcome{status: http.StatusOK, item: it, charge: chargeReplace(len(w.body)) + w.indexed, wrote: len(w.body)}
 }
 
 func (g *group) delete(w write) outcome {
@@ -125,7 +126,7 @@ func (g *group) patch(w write) outcome {
 	if !o.ok() {
 		return o
 	}
-	return g.replace(write{c: w.c, pk: w.pk, id: w.id, body: body})
+	return g.replace(write{c: w.c, pk: w.pk, id: w.id, body: body, indexed: w.c.chargeIndex(body)})
 }
 
 func (g *group) read(w write) outcome {
@@ -152,8 +153,16 @@ func (g *group) load(w write) (item, outcome) {
 	return it, outcome{status: http.StatusOK}
 }
 
+// price works out what the indexes cost, before the writer's turn comes.
+func (w *write) price() {
+	if w.body != nil {
+		w.indexed = w.c.chargeIndex(w.body)
+	}
+}
+
 // write carries out one write through the writer.
 func (st *store) write(w write) outcome {
+	w.price()
 	var o outcome
 	st.writer.do(&job{
 		apply:  func(g *group) { o = g.apply(w) },
@@ -165,6 +174,9 @@ func (st *store) write(w write) outcome {
 // batch carries out writes of one partition, all or none. When one fails, it
 // keeps its own status and all others have 424.
 func (st *store) batch(writes []write) ([]outcome, bool) {
+	for i := range writes {
+		writes[i].price()
+	}
 	outcomes := make([]outcome, len(writes))
 	success := true
 	fail := func(culprit int, o outcome) {
