@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/otlp"
 )
 
@@ -31,4 +35,33 @@ func traced(measured *otlp.Providers, api http.Handler) http.Handler {
 		w3c.Inject(ctx, propagation.HeaderCarrier(r.Header))
 		api.ServeHTTP(w, r)
 	})
+}
+
+// watched looks at what waits at the broker and measures what it sees. It is a histogram
+// with a value for each look: the last value of a gauge would be told on by a process whose
+// timer has moved to another.
+type watched struct {
+	bus.Watcher
+	now func() time.Time
+	age metric.Float64Histogram
+}
+
+func newWatched(w bus.Watcher, now func() time.Time, meter metric.Meter) (*watched, error) {
+	age, err := meter.Float64Histogram("matoolkit.oldest_message.age", metric.WithUnit("s"),
+		metric.WithDescription("For how long the oldest message of a topic has waited for this app, at each tick"),
+		metric.WithExplicitBucketBoundaries(0, 1, 5, 15, 30, 60, 120, 300, 600, 900, 1800, 3600))
+	return &watched{Watcher: w, now: now, age: age}, err
+}
+
+// Oldest asks whom it watches by.
+func (w *watched) Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error) {
+	if at, found, err = w.Watcher.Oldest(ctx, topic, subscription); err != nil {
+		return at, found, err
+	}
+	age := time.Duration(0)
+	if found {
+		age = max(0, w.now().Sub(at))
+	}
+	w.age.Record(ctx, age.Seconds(), metric.WithAttributes(attribute.String("matoolkit.topic", topic)))
+	return at, found, nil
 }

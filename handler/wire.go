@@ -74,8 +74,12 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, err
 	}
+	waiting, err := newWatched(sender, s.now, measured.Meter(scope))
+	if err != nil {
+		return nil, err
+	}
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
-	a := app.New(app.Config{Store: stored, Bus: sender, Waiting: sender, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client)})
+	a := app.New(app.Config{Store: stored, Bus: sender, Waiting: waiting, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client)})
 	triggers := invocation.NewServer(invocation.Config{
 		Functions: map[string]invocation.Func{
 			schedulertimer.Name:     schedulertimer.New(a),

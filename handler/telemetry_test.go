@@ -1,0 +1,64 @@
+package main
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	topics "github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/collector"
+)
+
+func TestFigureOfTheOldestMessageIsOfEachTickAndTopic(t *testing.T) {
+	t.Parallel()
+	system := newSystem(t)
+	c, err := collector.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	sender, err := bus.Dial(bus.Config{ConnectionString: system.bus.ConnectionString()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sender.Close(t.Context())
+	if err := sender.Send(t.Context(), topics.TopicWorkerResults, bus.Message{ID: "waits", Body: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	came := time.Now()
+	settings := system.settings()
+	settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL()
+	p := start(t, settings)
+	p.ready()
+	for range 2 {
+		if status := p.call(timerFunction, `{"Data":{"timer":{"IsPastDue":false}},"Metadata":{}}`); status != 200 {
+			t.Fatalf("the tick is answered %d", status)
+		}
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil { // what was measured is sent at the end
+		t.Fatal(err)
+	}
+	<-p.ended
+	most := time.Since(came).Seconds() + 1 // the broker's time has milliseconds
+	seen := map[string]bool{}
+	for _, resource := range c.Metrics() {
+		for _, scope := range resource.GetScopeMetrics() {
+			for _, m := range scope.GetMetrics() {
+				if m.GetName() != "matoolkit.oldest_message.age" {
+					continue
+				}
+				for _, point := range m.GetHistogram().GetDataPoints() {
+					topic := point.GetAttributes()[0].GetValue().GetStringValue()
+					seen[topic] = true
+					if waits := point.GetMax() > 0; point.GetCount() != 2 || waits != (topic == topics.TopicWorkerResults) || point.GetMax() > most {
+						t.Errorf("%s: %v", topic, point)
+					}
+				}
+			}
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("there are figures of %v", seen)
+	}
+}
