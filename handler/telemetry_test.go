@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func TestFigureOfTheOldestMessageIsOfEachTickAndTopic(t *testing.T) {
 	p := start(t, settings)
 	p.ready()
 	for range 2 {
-		if status := p.call(timerFunction, `{"Data":{"timer":{"IsPastDue":false}},"Metadata":{}}`); status != 200 {
+		if status := p.call(timerFunction, `{"Data":{"timer":{"IsPastDue":false}},"Metadata":{}}`); status != http.StatusOK {
 			t.Fatalf("the tick is answered %d", status)
 		}
 	}
