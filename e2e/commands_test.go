@@ -20,7 +20,7 @@ func TestCommandsInDocuments(t *testing.T) {
 	t.Parallel()
 	targets := makeTargets(t)
 	for _, page := range documents(t) {
-		shown, err := page.Commands("make", "worker")
+		shown, err := page.Commands("make", "worker", "go")
 		if err != nil {
 			t.Error(err)
 		}
@@ -32,10 +32,53 @@ func TestCommandsInDocuments(t *testing.T) {
 			case "worker":
 				fault = understood(c)
 			}
+			for _, word := range c.Words[1:] {
+				if fault == nil {
+					fault = there(strings.TrimPrefix(word, "./"))
+				}
+			}
 			if fault != nil {
 				t.Errorf("%s: %q: %v", c.Where, c, fault)
 			}
 		}
+	}
+}
+
+var (
+	inTheRepository = regexp.MustCompile(`^(?:\.github|cmd|docs|e2e|examples|functions|handler|infra|internal|local|worker)/[\w./*-]*$`)
+	quotedPath      = regexp.MustCompile("`([^`\n ]+/[^`\n ]*)`")
+)
+
+// there tells when a word names a file or a folder of the repository, and there is none.
+func there(word string) error {
+	if !inTheRepository.MatchString(word) || strings.Contains(word, "...") {
+		return nil
+	}
+	found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(word)))
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("there is no %s", word)
+	}
+	return err
+}
+
+// TestPathsInDocuments looks for the files and folders that the text of a document quotes.
+func TestPathsInDocuments(t *testing.T) {
+	t.Parallel()
+	quoted := 0
+	for _, page := range documents(t) {
+		for i, line := range strings.Split(page.Prose, "\n") {
+			for _, m := range quotedPath.FindAllStringSubmatch(line, -1) {
+				if inTheRepository.MatchString(m[1]) {
+					quoted++
+				}
+				if err := there(m[1]); err != nil {
+					t.Errorf("%s:%d: %v", page.Name, i+1, err)
+				}
+			}
+		}
+	}
+	if quoted < 50 {
+		t.Errorf("the documents quote %d paths; are they found?", quoted)
 	}
 }
 

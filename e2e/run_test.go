@@ -26,6 +26,7 @@ var stories = map[string]story{
 	"README.md":                              {},
 	"docs/local.md":                          {begin: (*runner).begins},
 	"docs/operating.md":                      {begin: (*runner).operates, before: operating},
+	"docs/settings.md":                       {},
 	"docs/simulate.md":                       {},
 	"examples/scheduled-migration/README.md": {}, // by TestWalkthrough, which waits between the lines
 }
@@ -239,7 +240,8 @@ func (r *runner) script(where, script string) string {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(r.t.Context(), "sh", "-c", script)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.home, &out, &errs
-	cmd.Env = os.Environ()
+	// What whoever runs the tests has set up is not what the page begins with.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MATOOLKIT_") })
 	for name, value := range r.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
