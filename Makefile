@@ -21,7 +21,7 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 # find there, and takes ten times as long.
 SIMULATION := ./internal/app/simulation ./local/rehearsal
 
-.PHONY: help build stage func package release image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
+.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
 
 ##@ Help
 # (Lines that begin so are the headings of the list.)
@@ -72,6 +72,9 @@ package: ## make the zip files of the Functions app for Azure, in bin/package/
 release: ## make the archives of the command line for each system, with checksums and bills of materials, in bin/release/
 	@rm -rf bin/release
 	$(PLAIN) go run -trimpath ./infra/release -version "$(VERSION)" -out bin/release
+
+clean: ## take away what was built: bin/ and dist/
+	rm -rf bin dist
 
 # The name of the worker's image, and where public authorities' certificates are.
 IMAGE ?= matoolkit-worker
