@@ -49,6 +49,18 @@ param workerSubnet string = '10.0.4.0/23'
 @description('Subnet of the private endpoints, in CIDR notation.')
 param privateEndpointSubnet string = '10.0.10.0/24'
 
+@description('A NAT gateway with a public address of its own, by which the app and the workers leave the network, in the private mode. False: they leave as the platform has it, by addresses that change, or not at all; one that was made before is no longer used, and is deleted by hand.')
+param natGateway bool = true
+
+@description('Availability zone of the NAT gateway; empty: Azure chooses one. It cannot be changed afterwards.')
+@allowed([
+  ''
+  '1'
+  '2'
+  '3'
+])
+param natGatewayZone string = ''
+
 @description('Messaging units of Service Bus Premium, in the private mode.')
 @allowed([
   1
@@ -108,6 +120,17 @@ module monitoring 'monitoring.bicep' = {
   }
 }
 
+module nat 'nat.bicep' = if (privateNetwork && natGateway) {
+  name: '${base}-nat'
+  params: {
+    gatewayName: '${base}-nat'
+    addressName: '${base}-nat-ip'
+    location: location
+    tags: allTags
+    zone: natGatewayZone
+  }
+}
+
 module network 'network.bicep' = if (privateNetwork) {
   name: '${base}-network'
   params: {
@@ -118,6 +141,7 @@ module network 'network.bicep' = if (privateNetwork) {
     functionsSubnet: functionsSubnet
     workerSubnet: workerSubnet
     privateEndpointSubnet: privateEndpointSubnet
+    natGatewayId: privateNetwork && natGateway ? nat!.outputs.gatewayId : ''
   }
 }
 
@@ -237,6 +261,9 @@ output containerEnvironmentName string = '${base}-cae'
 
 @description('Name of the virtual network; empty in the public mode.')
 output virtualNetworkName string = privateNetwork ? '${base}-vnet' : ''
+
+@description('Address that the app and the workers are seen with from outside, for data sources that let in by address; empty without a NAT gateway.')
+output outboundAddress string = privateNetwork && natGateway ? nat!.outputs.address : ''
 
 @description('Resource id of the subnet of the Functions app; empty in the public mode.')
 output functionsSubnetId string = privateNetwork ? network!.outputs.functionsSubnetId : ''

@@ -1,7 +1,8 @@
 // The virtual network of a private deployment. Nothing of it is made in the public mode.
 //
 // The subnets are part of the network's own definition: as resources of their own they
-// would be taken away and made again by every deployment of the network.
+// would be taken away and made again by every deployment of the network. So what is given to
+// a subnet by hand, such as a route table or a security group, goes with the next deployment.
 
 @description('Name of the virtual network.')
 param virtualNetworkName string
@@ -25,6 +26,9 @@ param workerSubnet string
 @description('Range of the private endpoints, in CIDR notation.')
 param privateEndpointSubnet string
 
+@description('Resource id of the NAT gateway that the app and the workers leave by; empty: none.')
+param natGatewayId string
+
 // Flex Consumption and Container Apps both run on the latter's platform and have their
 // subnets delegated to it. One subnet cannot serve both.
 var delegations = [
@@ -35,6 +39,12 @@ var delegations = [
     }
   }
 ]
+
+var natGateway = empty(natGatewayId)
+  ? null
+  : {
+      id: natGatewayId
+    }
 
 resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
   name: virtualNetworkName
@@ -50,6 +60,7 @@ resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
         properties: {
           addressPrefix: functionsSubnet
           delegations: delegations
+          natGateway: natGateway
         }
       }
       {
@@ -57,6 +68,7 @@ resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
         properties: {
           addressPrefix: workerSubnet
           delegations: delegations
+          natGateway: natGateway
         }
       }
       {
