@@ -21,6 +21,10 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 # find there, and takes ten times as long.
 SIMULATION := ./internal/app/simulation ./local/rehearsal
 
+# These compress programs of some 30 MB, one after the other: with the race detector on it
+# takes minutes, and there is nothing for it to find.
+PACKING := ./infra/archive ./infra/pack ./infra/release
+
 .PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
 
 ##@ Help
@@ -106,9 +110,9 @@ up: stage ## start Azure and a tenant on this machine, until Ctrl-C
 
 test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
-	$(PLAIN) go test -trimpath -vet=off $(GRAPH) $(SIMULATION) ./internal/app
+	$(PLAIN) go test -trimpath -vet=off $(GRAPH) $(SIMULATION) $(PACKING) ./internal/app
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/simulation|local/rehearsal)')
+	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/simulation|local/rehearsal|infra/(archive|pack|release))')
 
 # For how long "make soak" runs, such as SOAK=10m; 0 is until Ctrl-C.
 SOAK ?= 0
