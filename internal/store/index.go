@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
@@ -22,4 +23,23 @@ func indexing() (*azcosmos.IndexingPolicy, error) {
 		return nil, fmt.Errorf("store: index-policy.json: %w", err)
 	}
 	return policy, nil
+}
+
+// same says whether a container has all that a policy has, in whatever order; the service
+// adds paths of its own to those that are excluded.
+func same(has, wanted *azcosmos.IndexingPolicy) bool {
+	if has == nil || has.IndexingMode != wanted.IndexingMode || len(has.IncludedPaths) != len(wanted.IncludedPaths) {
+		return false
+	}
+	for _, path := range wanted.IncludedPaths {
+		if !slices.Contains(has.IncludedPaths, path) {
+			return false
+		}
+	}
+	for _, path := range wanted.ExcludedPaths {
+		if !slices.Contains(has.ExcludedPaths, path) {
+			return false
+		}
+	}
+	return true
 }

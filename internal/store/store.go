@@ -117,8 +117,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	return classify(err)
 }
 
-// Provision makes the database and the container where they do not exist. In
-// Azure the infrastructure does that, and the handler has no right to.
+// Provision makes the database and the container where they do not exist, and has the
+// container index what this version asks for. In Azure the infrastructure does that, and
+// the handler has no right to.
 func (s *Store) Provision(ctx context.Context) error {
 	_, err := s.client.CreateDatabase(ctx, azcosmos.DatabaseProperties{ID: s.database}, nil)
 	if err = classify(err); err != nil && !errors.Is(err, ErrExists) {
@@ -137,10 +138,18 @@ func (s *Store) Provision(ctx context.Context) error {
 		IndexingPolicy:         policy,
 		PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: azcosmos.PartitionKeyKindHash},
 	}, nil)
-	if err = classify(err); errors.Is(err, ErrExists) {
-		return nil
+	if err = classify(err); !errors.Is(err, ErrExists) {
+		return err
 	}
-	return err
+	there, err := s.container.Read(ctx, nil)
+	if err != nil {
+		return classify(err)
+	}
+	if properties := *there.ContainerProperties; !same(properties.IndexingPolicy, policy) {
+		properties.IndexingPolicy = policy
+		_, err = s.container.Replace(ctx, properties, nil)
+	}
+	return classify(err)
 }
 
 // Counts tells what has been asked of the service so far.

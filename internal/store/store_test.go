@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -351,5 +353,65 @@ func TestOutagesAreUnavailable(t *testing.T) {
 	defer cancel()
 	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("no server: %v", err)
+	}
+}
+
+// A container that was made with another policy gets this version's, and keeps its items.
+func TestProvisionBringsTheIndexUpToDate(t *testing.T) {
+	t.Parallel()
+	server, err := cosmos.Start(t.Context(), cosmos.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	key, err := azcosmos.NewKeyCredential(cosmos.DefaultKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := azcosmos.NewClientWithKey(server.URL(), key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CreateDatabase(t.Context(), azcosmos.DatabaseProperties{ID: "d"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	database, err := client.NewDatabase("d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := database.CreateContainer(t.Context(), azcosmos.ContainerProperties{
+		ID: "c", PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: azcosmos.PartitionKeyKindHash},
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(store.Config{Endpoint: server.URL(), Key: cosmos.DefaultKey, Database: "d", Container: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := place(t)("a")
+	must(t, s, store.Create(k, thing{N: 1}))
+	container, err := client.NewContainer("d", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tags []string
+	for range 2 {
+		if err := s.Provision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		there, err := container.Read(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if policy := there.ContainerProperties.IndexingPolicy; policy == nil || len(policy.IncludedPaths) < 20 || policy.ExcludedPaths[0].Path != "/*" {
+			t.Fatalf("%+v", policy)
+		}
+		tags = append(tags, string(there.ETag))
+	}
+	if tags[0] != tags[1] {
+		t.Error("the container is changed where nothing has to be")
+	}
+	if got := read(t, s, k); got.Doc.N != 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -80,6 +80,17 @@ func (t *indexTree) serves(path string) bool {
 	return below == included
 }
 
+// names says whether a pattern names a path of a value itself, and not what is above it.
+func (t *indexTree) names(path string) bool {
+	steps := strings.Split(path[1:], "/")
+	for _, step := range steps[:len(steps)-1] {
+		if t = t.children[step]; t == nil {
+			return false
+		}
+	}
+	return t.value == included
+}
+
 // values counts the values of a document that the policy has in its index. below is what
 // holds for a place that no pattern names.
 func (t *indexTree) values(text []byte, below verdict) int {

@@ -15,7 +15,8 @@ import (
 //
 // As the public documentation has it: id and _ts are always indexed; ORDER BY is refused
 // on a path that is not, and on several without a composite index; WHERE is not refused,
-// but finds nothing by the index on such a path.
+// but finds nothing by the index on such a path. ORDER BY leaves out the documents that do
+// not have the path, unless a pattern of the policy names it by itself.
 type indexingPolicy struct {
 	Automatic        *bool
 	IndexingMode     string
@@ -79,6 +80,15 @@ func (c *container) sorts(order []query.Order) error {
 		}
 	}
 	return nil
+}
+
+// leavesOut says whether an ORDER BY gives only the documents that have its path.
+func (c *container) leavesOut(order []query.Order) bool {
+	if len(order) != 1 {
+		return false
+	}
+	path := "/" + strings.Join(order[0].Path, "/") + "/?"
+	return path != "/id/?" && path != "/_ts/?" && !c.index.names(path)
 }
 
 // lacks are the paths that WHERE looks at and the container's policy does not index.

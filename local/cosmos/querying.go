@@ -65,6 +65,7 @@ type page struct {
 	limit   int
 	scanned int
 	kept    int      // of those scanned, by WHERE
+	having  bool     // the path that it is sorted by: documents without it are left out
 	lacks   []string // the paths of WHERE that the container's policy does not index
 	next    *continuation
 }
@@ -76,6 +77,11 @@ func (p *page) looked() int {
 		return p.scanned
 	}
 	return p.kept
+}
+
+// selects says whether a document is one of the query's.
+func (p *page) selects(q *query.Query, doc []byte) bool {
+	return q.Matches(doc) && !(p.having && q.SortKeys(doc)[0].Kind == document.Undefined)
 }
 
 func (p *page) full() bool { return p.count >= p.limit || len(p.rows) >= pageBytes }
@@ -114,7 +120,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
 	}
-	p := &page{lacks: c.lacks(q)}
+	p := &page{lacks: c.lacks(q), having: c.leavesOut(q.Order())}
 	if p.limit, err = pageLimit(r.Header.Get("X-Ms-Max-Item-Count")); err != nil {
 		respondFailure(w, failure(http.StatusBadRequest, err.Error()))
 		return
@@ -139,7 +145,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request, c *container
 	default:
 		err = s.store.streamed(ctx, q, c, p, from, s.store.byID(q, pk, from))
 	}
-	if err == nil && pk != "" {
+	if err == nil && pk != "" && len(p.lacks) == 0 {
 		err = s.store.learn(q, p.scanned, p.kept)
 	}
 	if ctx.Err() != nil {
@@ -245,7 +251,7 @@ func (st *store) streamed(ctx context.Context, q *query.Query, c *container, p *
 		if len(q.Order()) > 0 && !byID(q) {
 			at.Keys = encodeKeys(q.SortKeys(doc))
 		}
-		if !q.Matches(doc) {
+		if !p.selects(q, doc) {
 			return true
 		}
 		p.kept++
@@ -306,7 +312,7 @@ func (st *store) ordered(ctx context.Context, q *query.Query, c *container, pk s
 	last := sorted{keys: after, id: at.ID}
 	err = st.scan(ctx, c, st.byID(q, pk, continuation{}), func(_, id string, doc []byte) bool {
 		p.scanned++
-		if !q.Matches(doc) {
+		if !p.selects(q, doc) {
 			return true
 		}
 		p.kept++
