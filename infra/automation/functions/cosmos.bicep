@@ -43,9 +43,6 @@ param privateEndpointSubnetId string
 @description('Name of the private endpoint.')
 param privateEndpointName string
 
-@description('Resource id of the app\'s identity.')
-param identityId string
-
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -141,7 +138,7 @@ resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/container
 // changes no container. The database is all there is: nothing else is open by this.
 resource access 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = {
   parent: account
-  name: guid(account.id, identityId, roles.cosmosBuiltInDataContributor)
+  name: guid(account.id, principalId, roles.cosmosBuiltInDataContributor)
   properties: {
     roleDefinitionId: '${account.id}/sqlRoleDefinitions/${roles.cosmosBuiltInDataContributor}'
     principalId: principalId

@@ -146,10 +146,6 @@ var allTags = union(
   tags
 )
 
-var roles = {
-  monitoringMetricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
-}
-
 // Headers are a key to the collector, so they come from the vault as well.
 var secretSettings = union(
   dataSourceSecrets,
@@ -196,10 +192,6 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' existin
   name: '${base}-log'
 }
 
-resource insights 'Microsoft.Insights/components@2020-02-02' existing = {
-  name: '${base}-appi'
-}
-
 resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
   name: '${base}-bus'
 }
@@ -209,21 +201,20 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
 }
 
 // Made before the app, so that its rights are there when it first starts.
-resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+module identity '../../shared/identity.bicep' = {
   name: '${base}-func-id'
-  location: location
-  tags: allTags
+  params: {
+    identityName: '${base}-func-id'
+    location: location
+    tags: allTags
+  }
 }
 
-// In spite of its name the role is for logs and traces too. Application Insights takes
-// nothing without a token.
-resource sendTelemetry 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(insights.id, identity.id, roles.monitoringMetricsPublisher)
-  scope: insights
-  properties: {
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.monitoringMetricsPublisher)
-    principalId: identity.properties.principalId
-    principalType: 'ServicePrincipal'
+module telemetry 'telemetry.bicep' = {
+  name: '${base}-func-telemetry'
+  params: {
+    insightsName: '${base}-appi'
+    principalId: identity.outputs.principalId
   }
 }
 
@@ -238,8 +229,7 @@ module storage 'storage.bicep' = {
     deployerAddresses: deployerAddresses
     privateEndpointSubnetId: subnetIds.privateEndpoints
     privateEndpointPrefix: '${base}-pe-st'
-    identityId: identity.id
-    principalId: identity.properties.principalId
+    principalId: identity.outputs.principalId
     workspaceId: workspace.id
   }
 }
@@ -257,8 +247,7 @@ module cosmos 'cosmos.bicep' = {
     privateNetwork: privateNetwork
     privateEndpointSubnetId: subnetIds.privateEndpoints
     privateEndpointName: '${base}-pe-cosmos'
-    identityId: identity.id
-    principalId: identity.properties.principalId
+    principalId: identity.outputs.principalId
     workspaceId: workspace.id
   }
 }
@@ -267,8 +256,7 @@ module subscriptions 'subscriptions.bicep' = {
   name: '${base}-func-subscriptions'
   params: {
     namespaceName: bus.name
-    identityId: identity.id
-    principalId: identity.properties.principalId
+    principalId: identity.outputs.principalId
     scaleByMessageCount: scaleByMessageCount
   }
 }
@@ -279,8 +267,7 @@ module secrets 'secrets.bicep' = if (!empty(secretSettings)) {
     vaultName: vault.name
     // Two settings may name one secret.
     secretNames: union(map(items(secretSettings), item => item.value), [])
-    identityId: identity.id
-    principalId: identity.properties.principalId
+    principalId: identity.outputs.principalId
   }
 }
 
@@ -302,15 +289,15 @@ module app 'app.bicep' = {
     functionsSubnetId: subnetIds.functions
     privateEndpointSubnetId: subnetIds.privateEndpoints
     privateEndpointName: '${base}-pe-api'
-    identityId: identity.id
-    identityClientId: identity.properties.clientId
+    identityId: identity.outputs.id
+    identityClientId: identity.outputs.clientId
     storageAccountName: storage.outputs.accountName
     deploymentContainerUrl: storage.outputs.deploymentContainerUrl
     serviceBusHostName: '${bus.name}.servicebus.windows.net'
     cosmosEndpoint: cosmos.outputs.endpoint
     cosmosDatabase: cosmos.outputs.databaseName
     cosmosContainer: cosmos.outputs.containerName
-    insightsConnectionString: insights.properties.ConnectionString
+    insightsConnectionString: telemetry.outputs.connectionString
     entraTenantIds: entraTenantIds
     entraClientId: entraClientId
     entraAudience: entraAudience
@@ -323,7 +310,6 @@ module app 'app.bicep' = {
   }
   // Else the host could start before it may take messages, and look broken for minutes.
   dependsOn: [
-    sendTelemetry
     subscriptions
     secrets
   ]
@@ -367,7 +353,7 @@ output storageAccountName string = storage.outputs.accountName
 output deploymentContainer string = storage.outputs.deploymentContainer
 
 @description('Name of the app\'s identity.')
-output identityName string = identity.name
+output identityName string = '${base}-func-id'
 
 @description('Client id of the app\'s identity, by which databases that are data sources know it.')
-output identityClientId string = identity.properties.clientId
+output identityClientId string = identity.outputs.clientId

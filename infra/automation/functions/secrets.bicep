@@ -8,9 +8,6 @@ param vaultName string
 @minLength(1)
 param secretNames array
 
-@description('Resource id of the app\'s identity.')
-param identityId string
-
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -31,7 +28,7 @@ resource secrets 'Microsoft.KeyVault/vaults/secrets@2024-11-01' existing = [
 
 resource access 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (secret, i) in secretNames: {
-    name: guid(secrets[i].id, identityId, roles.keyVaultSecretsUser)
+    name: guid(secrets[i].id, principalId, roles.keyVaultSecretsUser)
     scope: secrets[i]
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.keyVaultSecretsUser)

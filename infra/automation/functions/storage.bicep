@@ -30,9 +30,6 @@ param privateEndpointSubnetId string
 @description('Name of the private endpoints, without what part of the account each leads to.')
 param privateEndpointPrefix string
 
-@description('Resource id of the app\'s identity.')
-param identityId string
-
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -117,7 +114,7 @@ resource deployments 'Microsoft.Storage/storageAccounts/blobServices/containers@
 
 resource hostAccess 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for role in hostRoles: {
-    name: guid(account.id, identityId, role)
+    name: guid(account.id, principalId, role)
     scope: account
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role)

@@ -4,9 +4,6 @@
 @description('Name of the namespace.')
 param namespaceName string
 
-@description('Resource id of the app\'s identity.')
-param identityId string
-
 @description('Object id of the app\'s identity.')
 param principalId string
 
@@ -63,7 +60,7 @@ resource subscriptions 'Microsoft.ServiceBus/namespaces/topics/subscriptions@202
 // and for how long, and starts instances one by one.
 resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (item, i) in consumed: {
-    name: guid(subscriptions[i].id, identityId, scaleByMessageCount ? roles.serviceBusDataOwner : roles.serviceBusDataReceiver)
+    name: guid(subscriptions[i].id, principalId, scaleByMessageCount ? roles.serviceBusDataOwner : roles.serviceBusDataReceiver)
     scope: subscriptions[i]
     properties: {
       roleDefinitionId: subscriptionResourceId(
@@ -87,7 +84,7 @@ resource sentTopics 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing
 
 resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (topic, i) in topics: {
-    name: guid(sentTopics[i].id, identityId, roles.serviceBusDataSender)
+    name: guid(sentTopics[i].id, principalId, roles.serviceBusDataSender)
     scope: sentTopics[i]
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.serviceBusDataSender)
