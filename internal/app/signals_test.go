@@ -241,6 +241,27 @@ func TestWorkerThatFallsSilentIsToldSinceItsLastAnswer(t *testing.T) {
 	s.wantStuck(j, "batch 1 of one: 2 for 360s, silent [worker-01]")
 }
 
+// What the sweep reads anyway does: only of a worker whose jobs are near their deadline is
+// it looked up when it answered last, once, however many jobs there are.
+func TestTickReadsOneThingMoreForAWorkerWhoseJobsAreNearTheirDeadline(t *testing.T) {
+	t.Parallel()
+	for _, members := range []int{1, 40} {
+		s := newStage(t, false)
+		newMeter(s)
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep("")) // 30 minutes
+		s.advance(s.batch("one", people(members)).ID)
+		s.pass(20 * time.Minute)
+		want := s.costOfATick()
+		s.pass(6 * time.Minute)
+		want[0]++                 // when the worker answered last
+		want[3] += int64(members) // the deadlines, for their moment
+		if got := s.costOfATick(); got != want {
+			t.Errorf("%d members: it cost %s, want %s", members, got, want)
+		}
+	}
+}
+
 func TestStepsWhoseMessageWasLostAreTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
