@@ -12,8 +12,9 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
 )
 
-// The service indexes every path, so a query that selects a few items of a
-// large partition is cheap there. Here an index is made when a query first
+// The service has an index of every path that the container's policy includes, so a
+// query that selects a few items of a large partition by those is cheap there. Here an
+// index is made when such a query first
 // shows that it is needed: it looked at many documents of a partition, kept
 // few, and compares paths with constants. The index only narrows what is
 // looked at; WHERE decides on each document all the same.
