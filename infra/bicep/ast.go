@@ -236,6 +236,33 @@ func Walk(expression Expression, visit func(Expression) bool) {
 	}
 }
 
+// Walk visits every expression of a file, in the order of its lists: see the function of
+// that name.
+func (f *File) Walk(visit func(Expression) bool) {
+	head := func(l *Loop, condition Expression, body *Object) {
+		if l != nil {
+			Walk(l.List, visit)
+		}
+		Walk(condition, visit)
+		Walk(body, visit)
+	}
+	for _, d := range f.Parameters {
+		Walk(d.Default, visit)
+	}
+	for _, d := range f.Variables {
+		Walk(d.Value, visit)
+	}
+	for _, d := range f.Resources {
+		head(d.Loop, d.Condition, d.Body)
+	}
+	for _, d := range f.Modules {
+		head(d.Loop, d.Condition, d.Body)
+	}
+	for _, d := range f.Outputs {
+		Walk(d.Value, visit)
+	}
+}
+
 // children are the operands of a node, without absent ones.
 func children(expression Expression) []Expression {
 	switch e := expression.(type) {

@@ -134,7 +134,7 @@ func (u *unit) named(d *Resource, known *locals) {
 	case parent != nil && slashes > 0:
 		u.find(name.At(), "name", "the name of a resource with a parent has no /")
 	case parent == nil && slashes != depth && (whole || slashes > depth):
-		u.find(name.At(), "name", "the name of %s without a parent has %d times /, as it begins with those of its parents", d.Type, depth)
+		u.find(name.At(), "name", "%s has no parent: its name begins with those of its parents, and holds / as many times as there are parents: %d", d.Type, depth)
 	}
 }
 

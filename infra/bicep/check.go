@@ -197,7 +197,7 @@ func (u *unit) output(d *Output) {
 	u.decorated("output", d.Decorators)
 	u.described("output", d.Name, d.Decorators)
 	u.expression(d.Value, nil, asValue)
-	u.assign(d.Value, &Type{Kind: Kind(d.Type.Text)}, nil)
+	u.assign(d.Value, declaredAs(d.Type.Text), nil)
 }
 
 // unused reports parameters, variables and existing resources that nothing refers to.

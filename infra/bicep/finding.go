@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Position is a place in a file. Lines and columns count from 1; a column is a
@@ -43,9 +44,13 @@ func sorted(findings []Finding) []Finding {
 func nearest(name string, known []string) string {
 	known = slices.Clone(known)
 	slices.Sort(known)
-	best, distance := "", len(name)/3+2
+	best, distance := "", len(name)/3+1
 	for _, candidate := range known {
-		if d := edits(name, candidate); d < distance {
+		d := edits(name, candidate)
+		if len(name) > 3 && strings.HasPrefix(candidate, name) {
+			d = 1
+		}
+		if d < distance {
 			best, distance = candidate, d
 		}
 	}

@@ -131,9 +131,7 @@ func (u *unit) typeOfModule(d *Module) *Type {
 	}
 	outputs := &Type{Kind: KindObject, Name: "outputs of " + d.Text, Properties: map[string]*Field{}}
 	for _, output := range target.Outputs {
-		t := &Type{Kind: Kind(output.Type.Text)}
-		t.open = t.Kind == KindObject
-		outputs.Properties[output.Text] = &Field{Type: t}
+		outputs.Properties[output.Text] = &Field{Type: declaredAs(output.Type.Text)}
 	}
 	return &Type{Kind: KindObject, Name: "module " + d.Text, Properties: map[string]*Field{
 		"name": {Type: someString}, "outputs": {Type: outputs},

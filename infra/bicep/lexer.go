@@ -51,7 +51,7 @@ func lex(path, source string) ([]token, string, []Finding) {
 	for l.rest != "" {
 		l.next()
 	}
-	l.add(endOfFile, "end of file", l.Position)
+	l.add(endOfFile, "end of the file", l.Position)
 	for i := range l.findings {
 		l.findings[i].File = path
 	}

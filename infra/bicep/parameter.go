@@ -49,10 +49,7 @@ func (u *unit) limit(d *Parameter, decorator *Decorator) {
 
 // declared is the type of a parameter with its limits.
 func (d *Parameter) declared() *Type {
-	t := &Type{Kind: Kind(d.Type.Text)}
-	if t.Kind == KindObject {
-		t.open = true
-	}
+	t := declaredAs(d.Type.Text)
 	for _, decorator := range d.Decorators {
 		if len(decorator.Arguments) != 1 {
 			continue
@@ -74,6 +71,12 @@ func (d *Parameter) declared() *Type {
 		}
 	}
 	return t
+}
+
+// declaredAs is the type that a parameter or output is declared with: of an object
+// nothing more is said.
+func declaredAs(kind string) *Type {
+	return &Type{Kind: Kind(kind), open: Kind(kind) == KindObject}
 }
 
 // allow takes the values of @allowed.
