@@ -82,6 +82,29 @@ func TestPathsInDocuments(t *testing.T) {
 	}
 }
 
+// TestTargetsAreInDocuments holds the documents against the Makefile: each target that
+// its help lists is told of.
+func TestTargetsAreInDocuments(t *testing.T) {
+	t.Parallel()
+	told := map[string]bool{}
+	for _, page := range documents(t) {
+		shown, err := page.Commands("make")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, c := range shown {
+			for _, target := range c.Words[1:] {
+				told[target] = told[target] || c.Program() == "make"
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(makefile(t), -1) {
+		if !told[m[1]] {
+			t.Errorf("no document shows `make %s`", m[1])
+		}
+	}
+}
+
 func makefile(t *testing.T) string {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join(root, "Makefile"))

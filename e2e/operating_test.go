@@ -11,6 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -49,12 +50,12 @@ var operating = map[string]func(*runner){
 	},
 	"matoolkit batch get 42": func(r *runner) {
 		id := r.batch(7, 3)
-		r.advance(id, 2)
+		r.advance(id, 1)
 		r.must("batch", "approve", id, "cutover")
 		r.advance(id, 1)
 	},
 	"matoolkit batch pause 42 --reason the tenant is throttling":          func(r *runner) { r.batch(3) },
-	"matoolkit batch phases 42":                                           func(r *runner) { r.advance(r.batch(3), 2) },
+	"matoolkit batch phases 42":                                           func(r *runner) { r.advance(r.batch(3), 1) },
 	"matoolkit batch retry 42":                                            (*runner).fails,
 	"matoolkit batch add-members 42 latecomers.csv":                       func(r *runner) { r.batch(7); r.file("latecomers.csv", r.people(99, 2)) },
 	"matoolkit runbook diff moves moves.yaml":                             func(r *runner) { r.file("moves.yaml", fmt.Sprintf(moves, "Moves people, once more.")) },
@@ -126,8 +127,10 @@ func (r *runner) batch(n int, failing ...int) string {
 func (r *runner) advance(id string, phases int) {
 	r.t.Helper()
 	for range phases {
-		_, _, err := r.give("batch", "advance", id, "--wait")
-		r.t.Logf("batch %s is advanced: %v", id, err) // a status of 1 tells of members who failed
+		// A status of 1 tells of members who failed.
+		if _, status, err := r.give("batch", "advance", id, "--wait"); status != cli.ExitOK && status != cli.ExitFailed {
+			r.t.Fatal(err)
+		}
 	}
 }
 
