@@ -75,7 +75,7 @@ func golden(t *testing.T, name, got string) {
 func TestLocalCommandsAreCompleted(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"local env --for ":      "cli worker handler",
+		"local env --for ":      "cli worker handler func",
 		"local up --parts ":     "servicebus cosmos identity host",
 		"local up ":             "",
 		"local clock ":          "",

@@ -57,10 +57,7 @@ func Zip(to string, entries []Entry, at time.Time) error {
 // TarGz writes entries into the compressed tar file to, owned by root.
 func TarGz(to string, entries []Entry, at time.Time) error {
 	return Whole(to, func(out io.Writer) error {
-		packed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
+		packed := gzip.NewWriter(out)
 		w := tar.NewWriter(packed)
 		for _, e := range sorted(entries) {
 			info, err := os.Stat(e.File)
