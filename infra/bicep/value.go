@@ -13,7 +13,8 @@ import (
 // Values works out what expressions of a file come to, so that a test can compare what
 // is deployed with what the programs expect. A value is a string, an int64, a bool, nil,
 // []any or map[string]any. The language's functions that infra/ does not need here are
-// not there: they are an error, as is everything that only Azure knows.
+// not there: they are an error, as is everything that only Azure knows. environment() is
+// the public cloud.
 type Values struct {
 	File *File
 	// FS is what loadJsonContent reads from; File.Path is a path in it.
@@ -237,7 +238,7 @@ func (v Values) ofCall(e *Call, local *valueScope) any {
 		return unknown(e, "%s() asks Azure", e.Text)
 	}
 	if e.Text == "environment" {
-		return v.Given["environment()"]
+		return publicCloud
 	}
 	if e.Text == "loadJsonContent" {
 		return v.load(e)
@@ -280,6 +281,13 @@ func (v Values) ofCall(e *Call, local *valueScope) any {
 		return object
 	}
 	return list
+}
+
+// publicCloud is what environment() tells in Azure's public cloud, as far as infra/ reads
+// it.
+var publicCloud = map[string]any{
+	"authentication": map[string]any{"loginEndpoint": "https://login.microsoftonline.com/"},
+	"suffixes":       map[string]any{"acrLoginServer": ".azurecr.io", "keyvaultDns": ".vault.azure.net", "storage": "core.windows.net"},
 }
 
 func (v Values) load(e *Call) any {
@@ -335,6 +343,12 @@ func simple(e *Call, arguments []any) any {
 		return length64(arguments[0])
 	case "string":
 		return text(0)
+	case "any":
+		return arguments[0]
+	case "endsWith":
+		return strings.HasSuffix(text(0), text(1))
+	case "fail":
+		return unknown(e, "%s", text(0))
 	case "toLower":
 		return strings.ToLower(text(0))
 	case "replace":
