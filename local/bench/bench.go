@@ -111,7 +111,7 @@ func (c counted) sent() int64 {
 	var n int64
 	for name, e := range c.ServiceBus.Entities {
 		if !strings.Contains(name, "/") {
-			n += int64(e.Sent)
+			n += e.Sent
 		}
 	}
 	return n

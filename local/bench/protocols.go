@@ -37,7 +37,7 @@ func protocols(ctx context.Context, c Config) error {
 			p.name, p.load.members, int(events), fmt.Sprintf("%.1f", r.elapsed.Seconds()), fmt.Sprintf("%.2f", r.cpu().Seconds()*1000/events),
 			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.PointReads)/events),
 			fmt.Sprintf("%.2f", float64(r.stats.Cosmos.SingleWrites+r.stats.Cosmos.Batches)/events),
-			fmt.Sprintf("%.2f", float64(r.stats.sent()-int64(results))/events),
+			fmt.Sprintf("%.2f", float64(r.stats.sent()-results)/events),
 		})
 	}
 	fmt.Fprintln(c.Out)

@@ -209,9 +209,9 @@ func (st *store) learn(q *query.Query, scanned, selected int) error {
 			return func() {}, nil
 		}
 		l.name = fmt.Sprintf("lookup%d", len(*st.lookups.Load())+1)
-		columns := make([]string, len(l.paths))
-		for i, path := range l.paths {
-			columns[i] = extract(path)
+		var columns []string
+		for _, path := range l.paths {
+			columns = append(columns, extract(path))
 		}
 		stored := slices.Clone(l.paths)
 		if l.sorted != "" {
