@@ -6,8 +6,8 @@
 // endpoints. Entra ID, Microsoft Graph, Exchange Online, the registry, Azure Monitor and data
 // sources are.
 //
-// StandardV2, the kind that outlives a zone, is not known to serve subnets that are delegated
-// like these. So this is Standard, which works in one zone.
+// This is the kind Standard, which works in one zone: StandardV2, which outlives a zone,
+// cannot be attached to subnets that are delegated to Container Apps.
 
 @description('Name of the gateway.')
 param gatewayName string

@@ -17,7 +17,8 @@ var roles = {
 }
 
 var subscriptionName = 'orchestrator'
-var topics = loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics
+// Without any the compiler takes each topic of the file for a type of its own.
+var topics = any(loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics)
 
 // The topics that the app takes from, each with its subscription.
 var consumed = map(

@@ -22,8 +22,9 @@ var roles = {
 }
 
 // The subscription of the one worker in the file is the pattern of all: only the id is
-// another.
-var topics = loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics
+// another. Without any the compiler takes each topic for a type of its own, and those of
+// the other subscriptions have no rules.
+var topics = any(loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics)
 var pattern = filter(topics, topic => topic.Name == 'worker-jobs')[0].Subscriptions[0]
 
 resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {

@@ -24,7 +24,7 @@ param location string = resourceGroup().location
 @description('Tags of everything, besides application and environment.')
 param tags object = {}
 
-@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens; not func or pull, and not ending in -scale, which other identities are named by.')
+@description('Id of the worker, by which runbooks name it: lower-case letters, digits and hyphens; not func or pull, and not ending in -scale, which other identities are named by: that is refused.')
 @minLength(1)
 @maxLength(11)
 param workerId string = 'worker-01'
@@ -56,6 +56,13 @@ param credentialName string = 'worker'
 
 @description('Name of the secret with the password of the PFX, where the certificate was put into the vault as a secret; empty: it has none.')
 param certificatePasswordName string = ''
+
+@description('What the worker may read of the vault: its own secrets, each by its name (secrets), which have to be there when it is deployed with an image; or all that is there, also what is put in later (vault).')
+@allowed([
+  'secrets'
+  'vault'
+])
+param vaultAccess string = 'secrets'
 
 @description('How often the vault is asked for a new version, in seconds.')
 @minValue(60)
@@ -151,15 +158,42 @@ var roles = {
   'Azure Service Bus Data Owner': '090c5cfd-751d-490a-894a-3ce6f1109419'
 }
 var base = '${name}-${environmentName}'
+
+// A worker of such a name would share an identity with somebody else.
+var reserved = contains(
+  [
+    'func'
+    'pull'
+  ],
+  workerId
+) || endsWith(workerId, '-scale')
+var id = reserved ? fail('workerId: func, pull and what ends in -scale are names of other identities') : workerId
+
 var allTags = union(
   {
     application: name
     environment: environmentName
-    worker: workerId
+    worker: id
   },
   tags
 )
 var busName = '${base}-bus'
+var vaultUri = 'https://${base}-kv${environment().suffixes.keyvaultDns}'
+
+// A client secret has no password.
+var passwordName = credentialKind == 'certificate' ? certificatePasswordName : ''
+var secretNames = filter(
+  union(
+    [
+      credentialName
+    ],
+    [
+      passwordName
+      otlpHeadersSecretName
+    ]
+  ),
+  secret => !empty(secret)
+)
 var memory = {
   '0.25': '0.5Gi'
   '0.5': '1Gi'
@@ -176,38 +210,41 @@ resource pullIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-
 }
 
 module workerIdentity '../../shared/identity.bicep' = {
-  name: '${base}-${workerId}-id'
+  name: '${base}-${id}-id'
   params: {
-    identityName: '${base}-${workerId}-id'
+    identityName: '${base}-${id}-id'
     location: location
     tags: allTags
   }
 }
 
 module scaleIdentity '../../shared/identity.bicep' = {
-  name: '${base}-${workerId}-scale-id'
+  name: '${base}-${id}-scale-id'
   params: {
-    identityName: '${base}-${workerId}-scale-id'
+    identityName: '${base}-${id}-scale-id'
     location: location
     tags: allTags
   }
 }
 
 module bus 'bus.bicep' = {
-  name: '${base}-${workerId}-bus'
+  name: '${base}-${id}-bus'
   params: {
     namespaceName: busName
-    workerId: workerId
+    workerId: id
     workerPrincipalId: workerIdentity.outputs.principalId
     scalePrincipalId: scaleIdentity.outputs.principalId
     scaleRoleId: empty(scaleRoleId) ? roles['Azure Service Bus Data Owner'] : scaleRoleId
   }
 }
 
-module vault 'vault.bicep' = {
-  name: '${base}-${workerId}-vault'
+// Not before there is an image: by then the secrets are in the vault, as infrastructure is
+// deployed before there are any.
+module vault 'vault.bicep' = if (!empty(workerImage)) {
+  name: '${base}-${id}-vault'
   params: {
     vaultName: '${base}-kv'
+    secretNames: vaultAccess == 'vault' ? [] : secretNames
     workerPrincipalId: workerIdentity.outputs.principalId
   }
 }
@@ -215,9 +252,9 @@ module vault 'vault.bicep' = {
 // The app comes after its roles. They take some minutes to have effect all the same: a
 // worker that is started before ends with an error that says so, and is started again.
 module app 'app.bicep' = if (!empty(workerImage)) {
-  name: '${base}-${workerId}'
+  name: '${base}-${id}'
   params: {
-    appName: '${base}-${workerId}'
+    appName: '${base}-${id}'
     location: location
     tags: allTags
     containerEnvironmentName: '${base}-cae'
@@ -236,12 +273,12 @@ module app 'app.bicep' = if (!empty(workerImage)) {
     // Beyond the worker's own grace: for telling what became of its jobs. The platform
     // allows 600 seconds.
     terminationGracePeriodSeconds: shutdownGraceSeconds + 20
-    otlpHeadersSecretUri: empty(otlpHeadersSecretName) ? '' : '${vault.outputs.vaultUri}/secrets/${otlpHeadersSecretName}'
+    otlpHeadersSecretUri: empty(otlpHeadersSecretName) ? '' : '${vaultUri}/secrets/${otlpHeadersSecretName}'
     settings: concat(
       [
         {
           name: 'WORKER_ID'
-          value: workerId
+          value: id
         }
         {
           name: 'ServiceBusConnection__fullyQualifiedNamespace'
@@ -261,7 +298,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         }
         {
           name: 'KEY_VAULT_URL'
-          value: vault.outputs.vaultUri
+          value: vaultUri
         }
         {
           name: 'CERT_NAME'
@@ -269,7 +306,7 @@ module app 'app.bicep' = if (!empty(workerImage)) {
         }
         {
           name: 'CERT_PASSWORD_NAME'
-          value: credentialKind == 'certificate' ? certificatePasswordName : ''
+          value: passwordName
         }
         {
           name: 'APP_SECRET_NAME'
@@ -345,16 +382,19 @@ module app 'app.bicep' = if (!empty(workerImage)) {
       )
     )
   }
+  dependsOn: [
+    vault
+  ]
 }
 
 @description('Name of the worker\'s container app, whether or not it is there yet.')
-output workerAppName string = '${base}-${workerId}'
+output workerAppName string = '${base}-${id}'
 
 @description('Name of the worker\'s subscription of worker-jobs.')
 output subscriptionName string = bus.outputs.subscriptionName
 
 @description('Name of the worker\'s identity.')
-output workerIdentityName string = '${base}-${workerId}-id'
+output workerIdentityName string = '${base}-${id}-id'
 
 @description('Object id of the worker\'s identity.')
 output workerPrincipalId string = workerIdentity.outputs.principalId

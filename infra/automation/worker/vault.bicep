@@ -1,8 +1,14 @@
-// The worker reads the vault: the certificate or secret that it signs in to the target
-// tenant with. A certificate's private key is read as a secret.
+// What the worker reads of the vault: the certificate or secret that it signs in to the
+// target tenant with, and little else. A certificate's private key is read as a secret.
+//
+// The vault also holds the secrets of data sources, which are not the worker's. So each
+// secret is opened by itself.
 
 @description('Name of the vault, in this resource group.')
 param vaultName string
+
+@description('Names of the secrets; empty: the whole vault.')
+param secretNames array
 
 @description('Object id of the worker\'s identity.')
 param workerPrincipalId string
@@ -15,7 +21,26 @@ resource vault 'Microsoft.KeyVault/vaults@2024-11-01' existing = {
   name: vaultName
 }
 
-resource read 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+resource secrets 'Microsoft.KeyVault/vaults/secrets@2024-11-01' existing = [
+  for secret in secretNames: {
+    parent: vault
+    name: secret
+  }
+]
+
+resource readSecret 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (secret, i) in secretNames: {
+    name: guid(secrets[i].id, workerPrincipalId, roles['Key Vault Secrets User'])
+    scope: secrets[i]
+    properties: {
+      principalId: workerPrincipalId
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Key Vault Secrets User'])
+    }
+  }
+]
+
+resource readVault 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (empty(secretNames)) {
   name: guid(vault.id, workerPrincipalId, roles['Key Vault Secrets User'])
   scope: vault
   properties: {
@@ -24,6 +49,3 @@ resource read 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Key Vault Secrets User'])
   }
 }
-
-@description('Address of the vault, without a slash at its end.')
-output vaultUri string = 'https://${vault.name}${environment().suffixes.keyvaultDns}'
