@@ -25,7 +25,7 @@ SIMULATION := ./internal/app/simulation ./local/rehearsal
 # takes minutes, and there is nothing for it to find.
 PACKING := ./infra/archive ./infra/pack ./infra/release
 
-.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation fuzz bench lint vuln
+.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation fuzz bench lint portable vuln
 
 ##@ Help
 # (Lines that begin so are the headings of the list.)
@@ -161,6 +161,12 @@ lint: ## formatting, vet, linters and the workflows; the first time the linters 
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) GOFLAGS=-trimpath $(GOLANGCI) run
 	$(ACTIONLINT)
+
+# The command line, and all of it that runs on one machine: what is released for them.
+portable: ## compile and vet for macOS and Windows what runs there, without running it
+	@for os in darwin windows; do \
+		echo "== $$os"; $(PLAIN) GOOS=$$os go vet -trimpath ./cmd/... ./internal/cli ./local/... || exit 1; \
+	done
 
 # The worker is looked at as a program: to follow every call through the source of the
 # Graph SDK takes more memory than most machines have. It keeps its symbols for that.
