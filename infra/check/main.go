@@ -107,6 +107,9 @@ func check(dir string) (*bicep.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
+	}
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -116,7 +119,11 @@ func check(dir string) (*bicep.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bicep.Check(os.DirFS(root), filepath.ToSlash(below), types)
+	report, err := bicep.Check(os.DirFS(root), filepath.ToSlash(below), types)
+	if err == nil && len(report.Files) == 0 {
+		err = fmt.Errorf("%s holds no .bicep file", dir)
+	}
+	return report, err
 }
 
 // repository is the nearest directory above one that holds go.mod, or itself.
