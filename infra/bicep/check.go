@@ -167,6 +167,10 @@ func (u *unit) check() {
 		u.within(d.Name, func() {
 			u.decorated("var", d.Decorators)
 			u.expression(d.Value, nil, asValue)
+			if loop, is := d.Value.(*For); is {
+				u.early(loop.List, "the list of a loop")
+				u.early(loop.Body, "a loop in a variable")
+			}
 		})
 	}
 	for _, d := range u.Resources {

@@ -29,6 +29,8 @@ type locals struct {
 	name  string
 	typ   *Type
 	outer *locals
+	// lambda is a name that a lambda declares, not a loop.
+	lambda bool
 }
 
 func (l *locals) find(name string) *locals {
@@ -44,7 +46,11 @@ func (l *locals) with(name string, t *Type) *locals {
 	if name == "" {
 		return l
 	}
-	return &locals{name, t, l}
+	return &locals{name: name, typ: t, outer: l}
+}
+
+func (l *locals) withLambda(name string, t *Type) *locals {
+	return &locals{name: name, typ: t, outer: l, lambda: true}
 }
 
 // loop enters the variables of a loop, after its list was looked at.
@@ -86,6 +92,7 @@ func (u *unit) expression(e Expression, known *locals, at place) {
 		u.typeOf(e, known)
 		u.member(e, known)
 	case *Index:
+		u.chosen(e, known)
 		u.expression(e.On, known, inner(at))
 		u.expression(e.Index, known, inner(at))
 	default:
@@ -105,6 +112,23 @@ func inner(at place) place {
 		return asNested
 	}
 	return inside
+}
+
+// chosen reports that a lambda chooses one of a loop's resources, which a template cannot
+// say.
+func (u *unit) chosen(e *Index, known *locals) {
+	s := u.deployed(e.On)
+	if s == nil {
+		return
+	}
+	Walk(e.Index, func(index Expression) bool {
+		if name, is := index.(*Reference); is {
+			if local := known.find(name.Text); local != nil && local.lambda {
+				u.find(name.Position, "lambda", "which of %s is meant cannot depend on %s, a name of a lambda: use a loop", s.Text, name.Text)
+			}
+		}
+		return true
+	})
 }
 
 func (u *unit) object(o *Object, known *locals, at place) {
@@ -212,7 +236,7 @@ func (u *unit) lambda(e *Call, lambda *Lambda, known *locals) *locals {
 		case "toObject", "groupBy", "sort":
 			t = item
 		}
-		known = known.with(name.Text, t)
+		known = known.withLambda(name.Text, t)
 	}
 	return known
 }
