@@ -134,8 +134,55 @@ param alertEmails array = []
 @description('Resource ids of action groups that are there already and are told as well, such as of who is on call.')
 param alertActionGroupIds array = []
 
-@description('False: the alerts are there, and nobody is told. Until a package is deployed, one is due: nothing is heard of the scheduler.')
+@description('False: the alerts are there, and nobody is told. Before a package is deployed one of them goes off, within half an hour: nothing is heard of the scheduler. It resolves itself when the scheduler ticks.')
 param alertsEnabled bool = true
+
+@description('By how many seconds something may be late. What was lost is made up for within seven minutes; what is later was not. Workers that answer nothing are told of anyway.')
+@minValue(60)
+param stuckStepsSeconds int = 600
+
+@description('For how long, in seconds, a message may wait for the handler. One that waits out an outage of Cosmos DB does so for nearly eight minutes.')
+@minValue(60)
+param oldestMessageSeconds int = 900
+
+@description('For how long nothing may be heard of the scheduler, which ticks every five minutes.')
+@allowed([
+  'PT15M'
+  'PT30M'
+  'PT1H'
+])
+param missingTicksWindow string = 'PT15M'
+
+@description('How many ticks of 15 minutes may fail, of three.')
+@minValue(0)
+@maxValue(2)
+param failingTicks int = 1
+
+@description('How many comparisons of a runbook with its data source may fail in half an hour, of six.')
+@minValue(0)
+@maxValue(5)
+param failingSyncs int = 2
+
+@description('How many dead letters a topic may have.')
+@minValue(0)
+param deadLetters int = 0
+
+@description('How many requests Service Bus may refuse in 15 minutes because there are too many.')
+@minValue(0)
+param serviceBusThrottledRequests int = 100
+
+@description('How much of its processors a Premium namespace may use over 15 minutes, in percent.')
+@minValue(1)
+@maxValue(100)
+param serviceBusCpuPercent int = 80
+
+@description('How many requests Cosmos DB may refuse in 15 minutes because they ask for too much. Some are as it should be: they are sent again.')
+@minValue(0)
+param cosmosThrottledRequests int = 1000
+
+@description('How many lines of trouble with starting or scaling workers there may be in 15 minutes.')
+@minValue(0)
+param workerTroubles int = 5
 
 var base = '${name}-${environmentName}'
 var allTags = union(
@@ -328,6 +375,16 @@ module alerts '../alerts/alerts.bicep' = {
     alertEmails: alertEmails
     actionGroupIds: alertActionGroupIds
     enabled: alertsEnabled
+    stuckStepsSeconds: stuckStepsSeconds
+    oldestMessageSeconds: oldestMessageSeconds
+    missingTicksWindow: missingTicksWindow
+    failingTicks: failingTicks
+    failingSyncs: failingSyncs
+    deadLetters: deadLetters
+    serviceBusThrottledRequests: serviceBusThrottledRequests
+    serviceBusCpuPercent: serviceBusCpuPercent
+    cosmosThrottledRequests: cosmosThrottledRequests
+    workerTroubles: workerTroubles
   }
   dependsOn: [
     app
