@@ -56,28 +56,14 @@ func TestExitStatus(t *testing.T) {
 
 const account = "\nresource account 'Microsoft.Storage/storageAccounts@2025-01-01' existing = {\n  name: a\n}\n\n@description('d')\noutput id string = account.id\n"
 
-// answer has the forms that azmcp answers with.
-const answer = `{"results": {"BicepSchemaResult": [
-	{"$type": "Resource", "name": "Provider/things@2024-01-01", "writableScopes": "ResourceGroup", "bodyType": {"$type": "Object", "name": "Provider/things", "properties": [
-		{"name": "name", "type": "string", "flags": "Required, DeployTimeConstant", "modifiers": "minLength: 1, maxLength: 5, pattern: ^[a-z]{1,5}$", "description": "of somebody"},
-		{"name": "apiVersion", "type": "2024-01-01", "flags": "ReadOnly"},
-		{"name": "kind", "type": "One | Two | string"},
-		{"name": "kinds", "type": "One | Two[]"},
-		{"name": "policy", "type": "Policy"},
-		{"name": "state", "type": "State", "flags": "ReadOnly"}
-	]}},
-	{"$type": "DiscriminatedObject", "name": "Policy", "discriminator": "type", "baseProperties": [{"name": "days", "type": "int"}], "elements": [
-		{"$type": "Object", "name": "PeriodicPolicy", "properties": [{"name": "type", "type": "Periodic", "flags": "Required"}]}
-	]},
-	{"$type": "Object", "name": "State", "properties": [{"name": "deep", "type": "Deep[]"}]},
-	{"$type": "Object", "name": "Deep", "properties": [{"name": "deeper", "type": "any"}]},
-	{"$type": "Object", "name": "Unused", "properties": [], "additionalPropertiesType": "string"}
-]}}`
-
 // The snapshot keeps the facts, and no sentences.
 func TestSnapshotOfWhatAzmcpSays(t *testing.T) {
 	t.Parallel()
-	snapshot, err := snapshotOf([]byte(answer))
+	answer, err := os.ReadFile("testdata/answer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := snapshotOf(answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,5 +126,43 @@ func TestSnapshotHoldsWhatIsUsed(t *testing.T) {
 		if err := json.Unmarshal(text, &again); err != nil || !bytes.Equal(written(&again), text) {
 			t.Errorf("%s is not written the same again: %v", resource, err)
 		}
+	}
+}
+
+// A program that answers as azmcp does: the snapshot is written, compared, and found to
+// differ once it is changed.
+func TestSnapshotIsComparedWithAzmcp(t *testing.T) {
+	t.Parallel()
+	dir := directory(t, "resource thing 'Provider/things@2024-01-01' = {\n  name: 'a'\n}\n")
+	azmcp, types := "testdata/azmcp", filepath.Join(dir, "bicep", "types")
+	if err := os.MkdirAll(types, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(types, "Provider_things.json")
+	try := func(want string, arguments ...string) {
+		t.Helper()
+		var out, problems bytes.Buffer
+		run(t.Context(), append([]string{"-azmcp", azmcp}, append(arguments, dir)...), &out, &problems)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("said %q and %q, not %q", out.String(), problems.String(), want)
+		}
+	}
+	try("Provider/things is used, and not in the snapshot")
+	try("1 types of azmcp are in", "-write")
+	try("0 of 1 types differ from azmcp")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(text, []byte("maxLength: 5"), []byte("maxLength: 6"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	try("it is not what azmcp says of Provider/things")
+	if err := os.WriteFile(filepath.Join(dir, "main.bicep"), []byte(right), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	try("no longer used: Provider/things", "-write")
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("what is not used stays: %v", err)
 	}
 }
