@@ -24,6 +24,7 @@ import (
 // block starts it, or its story does.
 var stories = map[string]story{
 	"README.md":                              {},
+	"docs/getting-started.md":                {begin: (*runner).firstHour},
 	"docs/local.md":                          {begin: (*runner).begins},
 	"docs/operating.md":                      {begin: (*runner).operates, before: operating},
 	"docs/settings.md":                       {},
