@@ -227,9 +227,29 @@ func (u *unit) deployed(e Expression) *symbol {
 	return nil
 }
 
+// absent reports what is read of a resource or module that a condition may leave out:
+// only what is known without it is there then. Where it is sure to be there, ! says so.
+func (u *unit) absent(e *Member) {
+	reference, is := e.On.(*Reference)
+	if !is || e.Safe || slices.Contains([]string{"id", "name", "type", "apiVersion"}, e.Member.Text) {
+		return
+	}
+	s := u.deployed(reference)
+	if s == nil {
+		return
+	}
+	resource, _ := s.declaration.(*Resource)
+	module, _ := s.declaration.(*Module)
+	if resource != nil && resource.Condition != nil || module != nil && module.Condition != nil {
+		u.find(e.Member.Position, "may-be-absent", "%s has a condition and may be left out: write %s.?%s, or %s!.%s where it is sure to be there",
+			s.Text, s.Text, e.Member.Text, s.Text, e.Member.Text)
+	}
+}
+
 // member checks that a property that is read is there.
 func (u *unit) member(e *Member, known *locals) {
 	on := u.typeOf(e.On, known)
+	u.absent(e)
 	switch on.kind() {
 	case KindAny, KindNull:
 		return
