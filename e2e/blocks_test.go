@@ -40,6 +40,11 @@ package e2e_test
 //	            <!-- output --> is an illustration.
 //
 // Any other language, and none, is refused.
+//
+// Of the text around the blocks, other tests see to it that commands in `quotes` are ones that
+// there are, and so are paths and links; that each command, target of make and environment
+// variable is told of somewhere; and that docs/parameters.md and docs/functions.md, which are
+// written by tests, are up to date.
 
 import (
 	"bufio"
