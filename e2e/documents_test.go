@@ -45,6 +45,23 @@ func TestLinksOfDocuments(t *testing.T) {
 	}
 }
 
+// TestEveryPageIsInTheIndex looks for each page of docs in the README's list of documents.
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	t.Parallel()
+	index := ""
+	for _, page := range documents(t) {
+		if page.Name == "README.md" {
+			_, index, _ = strings.Cut(page.Prose, "\n## Documents\n")
+			index, _, _ = strings.Cut(index, "\n## ")
+		}
+	}
+	for _, page := range documents(t) {
+		if filepath.Dir(page.Name) == "docs" && !strings.Contains(index, "]("+page.Name+")") {
+			t.Errorf("README.md does not list %s", page.Name)
+		}
+	}
+}
+
 // anchors are the headings of a page, as GitHub makes anchors of them.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}

@@ -322,9 +322,12 @@ func rounds(t *testing.T, file *bicep.File, given map[string]any, loop *bicep.Lo
 			t.Fatalf("%s: a loop goes through what is no list", file.Path)
 		}
 		all = nil
-		for _, item := range items {
+		for i, item := range items {
 			inner := maps.Clone(given)
 			inner[loop.Item.Text] = item
+			if loop.Index.Text != "" {
+				inner[loop.Index.Text] = int64(i)
+			}
 			all = append(all, bicep.Values{File: file, FS: values.FS, Given: inner})
 		}
 	}
