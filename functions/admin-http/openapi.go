@@ -9,6 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // source describes the API (OpenAPI 3.1). It is written as YAML, for people, and served
@@ -17,13 +19,19 @@ import (
 //go:embed openapi.yaml
 var source []byte
 
-// document is source as JSON.
+// documentVersion is the field of the document's info that says which version of the
+// handler answers, for whoever has just deployed one. It is told to those who have signed
+// in, as all of the document is.
+const documentVersion = "x-handler-version"
+
+// document is source as JSON, with the handler's version.
 var document = sync.OnceValue(func() []byte {
-	var d any
+	var d map[string]any
 	err := yaml.Unmarshal(source, &d)
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
 	}
+	d["info"].(map[string]any)[documentVersion] = app.Version
 	data, err := json.Marshal(d)
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))

@@ -193,8 +193,13 @@ func TestDocumentIsServed(t *testing.T) {
 	again, err := json.Marshal(written)
 	check(t, err)
 	check(t, json.Unmarshal(again, &written))
+	info := served.(map[string]any)["info"].(map[string]any)
+	if info["x-handler-version"] != app.Version {
+		t.Errorf("the handler's version is told as %v", info["x-handler-version"])
+	}
+	delete(info, "x-handler-version")
 	if !reflect.DeepEqual(written, served) {
-		t.Error("what is served is not what openapi.yaml says")
+		t.Error("beside the handler's version, what is served is not what openapi.yaml says")
 	}
 	if w := newFixture().send(request{"GET", "/api/openapi.json", "", "", ""}); w.Code != 401 {
 		t.Errorf("status %d without a token", w.Code)
