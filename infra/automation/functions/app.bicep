@@ -6,6 +6,9 @@
 // its subnet, and vnetRouteAllEnabled is refused. There is no healthCheckPath: its calls
 // would keep an instance awake for the API and tell nothing of those for the timer and the
 // messages, which are others. Nor is there CORS: no browser calls the API.
+//
+// What is set at the app by hand, also its settings, is lost with the next deployment of this:
+// all of it is a parameter. The package stays: it is a blob.
 
 @description('Name of the plan.')
 param planName string

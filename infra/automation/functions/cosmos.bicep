@@ -1,5 +1,7 @@
 // Cosmos DB, where everything that the handler knows is kept: one account, one database,
 // one container. See docs/decisions/0003, 0004 and 0029.
+//
+// A throughput that was changed by hand is set back by the next deployment.
 
 @description('Name of the account.')
 @minLength(3)
@@ -12,7 +14,7 @@ param location string
 @description('Tags of the account and its private endpoint.')
 param tags object
 
-@description('How throughput is paid: serverless, by request and up to 5,000 RU/s; or autoscale, between a tenth of a maximum and that maximum.')
+@description('How throughput is paid: serverless, by request and with 5,000 RU/s to begin with; or autoscale, between a tenth of a maximum and that maximum.')
 @allowed([
   'serverless'
   'autoscale'

@@ -75,7 +75,7 @@ param alwaysReadyResults int = 0
 @description('Let the platform read how many messages wait, so that it starts instances faster. It does that as the app, which then could also change its two subscriptions: Data Owner there, instead of Data Receiver. A deployment takes no role away: who sets it back to false does that by hand.')
 param scaleByMessageCount bool = false
 
-@description('How Cosmos DB is paid: serverless, by request and up to 5,000 RU/s; or autoscale. It cannot be changed later.')
+@description('How Cosmos DB is paid: serverless, by request and with 5,000 RU/s to begin with; or autoscale. It cannot be changed later.')
 @allowed([
   'serverless'
   'autoscale'

@@ -151,7 +151,7 @@ param extraSettings object = {}
 ])
 param cpu string = '0.25'
 
-@description('Id (a GUID) of the role by which the scaler counts messages; empty: Azure Service Bus Data Owner, which is sure to be enough. A role of one\'s own needs Microsoft.ServiceBus/namespaces/topics/subscriptions/read.')
+@description('Id (a GUID) of the role by which the scaler counts messages; empty: Azure Service Bus Data Owner, which is sure to be enough. For the same request of Functions, Microsoft names Microsoft.ServiceBus/namespaces/*/read as enough, which Reader has (acdd72a7-3385-48ef-bd42-f606fba81ae7) and which opens no message; with the scaler that was not tried.')
 param scaleRoleId string = ''
 
 var roles = {
