@@ -42,6 +42,21 @@ resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
   }
 }
 
+// Who asked what of the logs.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'log-analytics'
+  scope: workspace
+  properties: {
+    workspaceId: workspace.id
+    logs: [
+      {
+        category: 'Audit'
+        enabled: true
+      }
+    ]
+  }
+}
+
 resource insights 'Microsoft.Insights/components@2020-02-02' = {
   name: insightsName
   location: location
