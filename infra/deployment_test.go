@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/e2e/pages"
 	"github.com/matoolkit/matoolkit/infra/bicep"
+	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
 // The stages, by the folder that each is in, as docs/deployment.md calls them.
@@ -233,6 +234,41 @@ func TestGuideHasTheVariablesOfTheWorkflows(t *testing.T) {
 	for _, m := range regexp.MustCompile("set_variable ([A-Z_]+)|`([A-Z]+_[A-Z_]+)`").FindAllStringSubmatch(section, -1) {
 		if name := m[1] + m[2]; read[name] == "" {
 			t.Errorf("the guide has the variable %s, which no workflow reads", name)
+		}
+	}
+}
+
+// TestGuideGivesTheWorkerItsPermissions holds what the guide consents to, to what the worker's
+// functions need: all of it, and nothing that no function needs.
+func TestGuideGivesTheWorkerItsPermissions(t *testing.T) {
+	t.Parallel()
+	page, _ := guide(t)
+	var given []string
+	for _, b := range page.Blocks {
+		text := strings.ReplaceAll(b.Text, "\\\n", " ")
+		for _, m := range regexp.MustCompile(`(?m)^permissions 0000000\S+ (.*)$`).FindAllStringSubmatch(text, -1) {
+			given = append(given, strings.Fields(m[1])...)
+		}
+	}
+	needed := map[string]bool{}
+	for _, f := range catalog.Standard() {
+		for _, p := range f.Permissions {
+			if strings.HasPrefix(p, "directory role ") {
+				p = "role=31392ffb-586c-42d1-9346-e59415a2cc4e # " + strings.TrimPrefix(p, "directory role ")
+				if !slices.ContainsFunc(page.Blocks, func(b pages.Block) bool { return strings.Contains(b.Text, p+"\n") }) {
+					t.Errorf("%s needs the role of %q", f.Name, p)
+				}
+				continue
+			}
+			needed[p] = true
+			if !slices.Contains(given, p) && !slices.Contains(given, strings.Replace(p, ".Read.", ".ReadWrite.", 1)) {
+				t.Errorf("%s needs %s, which the guide does not give", f.Name, p)
+			}
+		}
+	}
+	for _, p := range given {
+		if !needed[p] {
+			t.Errorf("the guide gives %s, which no function needs", p)
 		}
 	}
 }
