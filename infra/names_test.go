@@ -3,6 +3,7 @@ package infra_test
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -153,5 +154,58 @@ func TestAlertsHaveTheDefaultsOfTheirModule(t *testing.T) {
 	}
 	if n < 10 {
 		t.Errorf("only %d are given", n)
+	}
+}
+
+// The second stage finds what the first has made by its names, of the same type.
+func TestSecondStageFindsWhatTheFirstMakes(t *testing.T) {
+	t.Parallel()
+	given := map[string]any{
+		"name": "matoolkit", "environmentName": "prod", "workerId": "worker-01", "workerImage": "image", "privateNetwork": true,
+	}
+	first := made(t, "shared", true)
+	found := 0
+	for _, folder := range []string{"automation/functions", "automation/worker"} {
+		file := parsed(t, filepath.Join(folder, "deploy.bicep"))
+		for _, r := range file.Resources {
+			if !r.Existing {
+				continue
+			}
+			found++
+			name := fmt.Sprint(must(t, bicep.Values{File: file, Given: given}, r.Body.Value("name")))
+			if first[name] != r.Type {
+				t.Errorf("%s looks for the %s %q; the first stage makes: %q", folder, r.Type, name, first[name])
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d are looked for", found)
+	}
+	// Subnets and what modules look for go by text.
+	network, err := os.ReadFile("shared/network.bicep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, pattern := range map[string]string{
+		"automation/functions/deploy.bicep": `'\$\{base\}(-vnet)', '([a-z-]+)'`,
+		"automation/worker/deploy.bicep":    `containerEnvironmentName: '\$\{base\}(-cae)'|vaultName: '\$\{base\}(-kv)'|busName = '\$\{base\}(-bus)'`,
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1)
+		if len(all) < 2 {
+			t.Errorf("%s: %q is found %d times", file, pattern, len(all))
+		}
+		for _, m := range all {
+			if strings.Contains(pattern, "vnet") {
+				if first["matoolkit-prod"+m[1]] == "" || !strings.Contains(string(network), "name: '"+m[2]+"'") {
+					t.Errorf("%s looks for %s, which is not made", file, m[0])
+				}
+			} else if suffix := strings.Join(m[1:], ""); first["matoolkit-prod"+suffix] == "" {
+				t.Errorf("%s looks for %s, which is not made", file, m[0])
+			}
+		}
 	}
 }
