@@ -52,6 +52,40 @@ func TestWhoMayImportWhom(t *testing.T) {
 		}
 	}
 
+	// What decides knows itself and YAML; it asks neither a clock of its own, nor chance, nor
+	// the world.
+	pure := []string{"internal/engine", "internal/runbook", "internal/schedule"}
+	for _, name := range pure {
+		for _, dep := range deps[name] {
+			root, _, _ := strings.Cut(dep, "/")
+			if strings.Contains(root, ".") && dep != "gopkg.in/yaml.v3" && !slices.Contains(pure, strings.TrimPrefix(dep, modulePath)) {
+				t.Errorf("%s holds %s", name, dep)
+			}
+		}
+		for _, outside := range []string{"os", "net", "net/http", "io/fs", "log", "log/slog", "crypto/rand", "math/rand", "math/rand/v2"} {
+			if slices.Contains(imports[name], outside) {
+				t.Errorf("%s imports %s", name, outside)
+			}
+		}
+	}
+
+	// Adapters do not know each other, nor who uses them.
+	adapters := []string{"internal/store", "internal/bus", "internal/datasource/"}
+	for name, all := range imports {
+		for _, adapter := range adapters {
+			if !under(name, adapter) {
+				continue
+			}
+			for _, imported := range all {
+				for _, other := range append(slices.Clone(adapters), "internal/app", "internal/engine", "functions/") {
+					if other != adapter && under(imported, other) {
+						t.Errorf("%s imports %s", name, imported)
+					}
+				}
+			}
+		}
+	}
+
 	// Who alone may import something.
 	for only, importers := range map[string][]string{
 		"github.com/microsoftgraph/":                                        {"worker/graph"},
