@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // journal is what processes log, as the handler writes it: lines of JSON.
@@ -241,6 +244,45 @@ func TestWorkerThatFallsSilentIsToldSinceItsLastAnswer(t *testing.T) {
 	s.wantStuck(j, "batch 1 of one: 2 for 360s, silent [worker-01]")
 }
 
+// Of steps that are late by more and by less the longest is told, whichever is looked at
+// first.
+func TestOldestOfWhatIsStuckIsTold(t *testing.T) {
+	t.Parallel()
+	for _, later := range []int{1, 2} {
+		s := newStage(t, false)
+		j := s.listen()
+		s.publish(oneStep("}\n      - {name: then, worker_id: worker-01, function: Then"))
+		s.script = script{"Do": fails(errLost), "Then": fails(errLost)}
+		s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+		s.advance(s.batch("one", people(2)).ID)
+		s.pass(2 * time.Minute)
+		s.answers(later, "Do", "true", nil)
+		s.pass(38 * time.Minute) // each step has 30
+		s.wantStuck(j, "batch 1 of one: 2 for 600s, silent <nil>")
+	}
+}
+
+// A worker of which nothing can be read does not keep others from being told of.
+func TestWorkerThatCannotBeReadIsPassedOver(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	j := s.listen()
+	s.publish(oneStep("}\n      - {name: then, worker_id: worker-02, function: Then"))
+	s.script = script{"Do": fails(errLost)}
+	s.advance(s.batch("one", people(2)).ID)
+	s.pass(2 * time.Minute)
+	s.answers(1, "Do", "true", nil)
+	s.pass(26 * time.Minute)
+	defer s.cosmos.Inject(cosmos.Fault{
+		On: []cosmos.Operation{cosmos.Read}, Status: http.StatusBadRequest,
+		Match: func(r cosmos.Request) bool { return r.ID == store.WorkerKey("worker-01").ID },
+	})()
+	s.wantStuck(j, "batch 1 of one: 1 for 1560s, silent [worker-02]")
+	if !strings.Contains(j.lines.String(), "it cannot be told whether a worker answers") {
+		t.Error("that worker-01 cannot be read is not told")
+	}
+}
+
 // What the sweep reads anyway does: only of a worker whose jobs are near their deadline is
 // it looked up when it answered last, once, however many jobs there are.
 func TestTickReadsOneThingMoreForAWorkerWhoseJobsAreNearTheirDeadline(t *testing.T) {
@@ -265,14 +307,14 @@ func TestTickReadsOneThingMoreForAWorkerWhoseJobsAreNearTheirDeadline(t *testing
 func TestStepsWhoseMessageWasLostAreTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		step, lost string
-		script     worker
-		after      time.Duration
-		want       string
+		step, lost   string
+		script       worker
+		early, after time.Duration // when it is late by less than is taken for a loss, and by more
+		want         string
 	}{
-		"poll":     {", poll: {interval: 10m, timeout: 1h}", message.TypePollCheck, always(unfinished), 13 * time.Minute, "2 for 180s, silent []"},
-		"retry":    {", retry: {max_retries: 1, interval: 5m}", message.TypeRetryCheck, fails(errNo), 9 * time.Minute, "2 for 240s, silent []"},
-		"deadline": {", timeout: 3m", message.TypeDeadlineCheck, fails(errLost), 8 * time.Minute, "2 for 300s, silent []"},
+		"poll":     {", poll: {interval: 10m, timeout: 1h}", message.TypePollCheck, always(unfinished), 11 * time.Minute, 13 * time.Minute, "2 for 180s, silent []"},
+		"retry":    {", retry: {max_retries: 1, interval: 5m}", message.TypeRetryCheck, fails(errNo), 6 * time.Minute, 9 * time.Minute, "2 for 240s, silent []"},
+		"deadline": {", timeout: 3m", message.TypeDeadlineCheck, fails(errLost), 4 * time.Minute, 8 * time.Minute, "2 for 300s, silent []"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -283,7 +325,9 @@ func TestStepsWhoseMessageWasLostAreTold(t *testing.T) {
 			b := s.batch("one", people(2))
 			s.park = func(kind, _ string) bool { return kind == c.lost }
 			s.advance(b.ID)
-			s.pass(c.after)
+			s.pass(c.early)
+			s.wantStuck(j)
+			s.pass(c.after - c.early)
 			if len(s.parked) == 0 {
 				t.Fatal("nothing was lost")
 			}
@@ -400,6 +444,8 @@ func TestTickTellsHowLongTheOldestMessageHasWaited(t *testing.T) {
 	if lines := j.of(t, app.EventMessageUnprocessed); len(lines) != 2 || lines[0]["Event"] != app.EventMessageUnprocessed || lines[0]["reason"] == "" {
 		t.Errorf("what cannot be processed is told as %v", lines)
 	}
+	send(message.TopicWorkerResults, "third", time.Time{})
+	s.clock.ns.Add(int64(-10 * time.Second)) // the broker's may be ahead
 	if got, want := ages(), "orchestrator-events/orchestrator 0; worker-results/orchestrator 0"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
