@@ -230,12 +230,9 @@ func (u *unit) deployed(e Expression) *symbol {
 // absent reports what is read of a resource or module that a condition may leave out:
 // only what is known without it is there then. Where it is sure to be there, ! says so.
 func (u *unit) absent(e *Member) {
-	reference, is := e.On.(*Reference)
-	if !is || e.Safe || slices.Contains([]string{"id", "name", "type", "apiVersion"}, e.Member.Text) {
-		return
-	}
-	s := u.deployed(reference)
-	if s == nil {
+	_, sure := e.On.(*NotNull)
+	s := u.deployed(e.On)
+	if s == nil || sure || e.Safe || slices.Contains([]string{"id", "name", "type", "apiVersion"}, e.Member.Text) {
 		return
 	}
 	resource, _ := s.declaration.(*Resource)

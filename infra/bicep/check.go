@@ -88,7 +88,7 @@ func (p *program) read(name string) error {
 	}
 	file, findings := Parse(name, string(source))
 	p.findings = append(p.findings, findings...)
-	u := &unit{program: p, File: file, broken: len(findings) > 0, symbols: map[string]*symbol{}}
+	u := &unit{program: p, File: file, broken: len(findings) > 0, symbols: map[string]*symbol{}, told: map[Expression]*Type{}}
 	u.enter()
 	p.units[name] = u
 	return nil
@@ -102,6 +102,8 @@ type unit struct {
 	// nothing is said of names that are unknown or unused.
 	broken  bool
 	symbols map[string]*symbol
+	// told are the types of expressions, as typeOf found them.
+	told map[Expression]*Type
 	// user is the symbol whose declaration is looked at, for dependencies.
 	user *symbol
 }

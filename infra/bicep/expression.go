@@ -9,9 +9,7 @@ import (
 func (p *parser) expression() Expression {
 	p.depth++
 	defer func() { p.depth-- }()
-	if p.depth > deepest {
-		p.fail(p.peek().Position, "expressions are nested more than %d deep", deepest)
-	}
+	p.bounded(p.depth)
 	condition := p.binary(0)
 	p.breakBefore("?")
 	if !p.is("?") {
@@ -23,6 +21,14 @@ func (p *parser) expression() Expression {
 	p.expect(":", "between the two values of ?")
 	t.Otherwise = p.expression()
 	return t
+}
+
+// bounded gives up an expression whose tree is too deep for the stack: what is nested,
+// and chains such as a.b.c or a + b + c.
+func (p *parser) bounded(depth int) {
+	if depth > deepest {
+		p.fail(p.peek().Position, "expressions are nested more than %d deep", deepest)
+	}
 }
 
 // breakBefore passes a line break over if an operator follows.
@@ -44,11 +50,12 @@ var precedences = map[string]int{
 // binary reads operators that bind more tightly than a precedence, from left to right.
 func (p *parser) binary(precedence int) Expression {
 	left := p.unary()
-	for {
+	for n := 0; ; n++ {
 		t := p.peek()
 		if t.kind != operator || precedences[t.text] <= precedence {
 			return left
 		}
+		p.bounded(n)
 		p.read()
 		left = &Binary{Position: left.At(), Operator: t.text, Left: left, Right: p.binary(precedences[t.text])}
 	}
@@ -58,9 +65,7 @@ func (p *parser) unary() Expression {
 	if t := p.peek(); p.is("!", "-") {
 		p.depth++
 		defer func() { p.depth-- }()
-		if p.depth > deepest {
-			p.fail(t.Position, "expressions are nested more than %d deep", deepest)
-		}
+		p.bounded(p.depth)
 		p.read()
 		return &Unary{Position: t.Position, Operator: t.text, Operand: p.unary()}
 	}
@@ -70,7 +75,8 @@ func (p *parser) unary() Expression {
 // member reads what follows an operand: properties, items, calls and !.
 func (p *parser) member() Expression {
 	operand := p.primary()
-	for {
+	for n := 0; ; n++ {
+		p.bounded(n)
 		switch {
 		case p.acceptOperator("."):
 			safe := p.acceptOperator("?")
@@ -127,6 +133,9 @@ func (p *parser) integer() Expression {
 	value, err := strconv.ParseInt(t.text, 10, 64)
 	if err != nil {
 		p.fail(t.Position, "%s is too large", t.text)
+	}
+	if p.is(".") && p.after().kind == number {
+		p.fail(t.Position, "there are no fractions in Bicep: a number is whole, and json('0.5') is a value for Azure")
 	}
 	return &Integer{t.Position, value}
 }
@@ -215,21 +224,25 @@ func (p *parser) parenthesizedOrLambda() Expression {
 	return p.lambda(at, p.names(")"))
 }
 
-// closing is where the parenthesis that the current token opens is closed.
+// closing is where the parenthesis that the current token opens is closed. All of them
+// are looked for at once.
 func (p *parser) closing() int {
-	depth := 0
-	for i, t := range p.tokens {
-		if t.kind != operator {
-			continue
-		}
-		switch t.text {
-		case "(":
-			depth++
-		case ")":
-			if depth--; depth == 0 {
-				return i
+	if p.closings == nil {
+		p.closings = map[Position]int{}
+		var open []Position
+		for i, t := range p.tokens {
+			switch {
+			case t.kind != operator:
+			case t.text == "(":
+				open = append(open, t.Position)
+			case t.text == ")" && len(open) > 0:
+				p.closings[open[len(open)-1]] = len(p.tokens) - i
+				open = open[:len(open)-1]
 			}
 		}
+	}
+	if left, closed := p.closings[p.peek().Position]; closed {
+		return len(p.tokens) - left
 	}
 	return len(p.tokens)
 }
@@ -242,7 +255,11 @@ func (p *parser) names(closing string) []Name {
 		if len(all) > 0 {
 			p.expect(",", "between names")
 		}
-		all = append(all, p.name("a name"))
+		name := p.name("a name")
+		if slices.ContainsFunc(all, func(other Name) bool { return other.Text == name.Text }) {
+			p.fail(name.Position, "%s is there twice", name.Text)
+		}
+		all = append(all, name)
 	}
 	p.read()
 	return all

@@ -29,6 +29,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(strings.Repeat("var a = (", 300))
 	f.Add("var a = " + strings.Repeat("-", 1000))
 	f.Add("var a = '" + strings.Repeat("${'", 300))
+	f.Add("\ufeffvar a = b" + strings.Repeat(".c", 300))
+	f.Add("var a = " + strings.Repeat("map(", 50) + "[1]" + strings.Repeat(", x => x)", 50))
 	known := types(f)
 	f.Fuzz(func(t *testing.T, source string) {
 		file, findings := bicep.Parse("main.bicep", source)

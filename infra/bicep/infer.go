@@ -9,8 +9,18 @@ import (
 )
 
 // typeOf is what can be told of the value of an expression; nil if nothing. It reports
-// nothing.
+// nothing. Each expression stands in one place, and so has one type, which is kept:
+// otherwise calls in calls would be looked at again and again.
 func (u *unit) typeOf(e Expression, known *locals) *Type {
+	if t, told := u.told[e]; told {
+		return t
+	}
+	t := u.tell(e, known)
+	u.told[e] = t
+	return t
+}
+
+func (u *unit) tell(e Expression, known *locals) *Type {
 	switch e := e.(type) {
 	case *String:
 		if text, literal := e.Literal(); literal {

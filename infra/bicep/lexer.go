@@ -47,7 +47,8 @@ var operators = []string{"...", "=>", "==", "!=", "<=", ">=", "=~", "!~", "&&", 
 
 // lex gives all tokens, with one for the end of the file.
 func lex(path, source string) ([]token, string, []Finding) {
-	l := &lexer{rest: source, Position: Position{1, 1}}
+	// Some editors mark a file of UTF-8 at its beginning, which Bicep takes.
+	l := &lexer{rest: strings.TrimPrefix(source, "\ufeff"), Position: Position{1, 1}}
 	for l.rest != "" {
 		l.next()
 	}
@@ -127,9 +128,13 @@ func (l *lexer) operator(at Position) {
 	case strings.IndexByte("@{}[]().,:?!+-*/%=<>^", c) < 0:
 		r, size := utf8.DecodeRuneInString(l.rest)
 		l.take(size)
-		if r == '"' {
-			l.fail(at, "strings are written with single quotes")
-		} else {
+		switch r {
+		case '"', '‘', '’', '“', '”':
+			l.fail(at, "strings are written with straight single quotes")
+		case '#':
+			l.take(length(l.rest, func(c byte) bool { return c != '\n' && c != '\r' }))
+			l.fail(at, "lines that begin with # are not used here: a comment begins with //, and a warning is not turned off")
+		default:
 			l.fail(at, "character %q belongs to nothing in Bicep", r)
 		}
 		return

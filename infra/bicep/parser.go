@@ -23,9 +23,12 @@ func Parse(path, source string) (*File, []Finding) {
 }
 
 type parser struct {
-	file     *File
-	tokens   []token
-	depth    int
+	file   *File
+	tokens []token
+	depth  int
+	// closings are, by the place of a parenthesis, how many tokens are left where it is
+	// closed.
+	closings map[Position]int
 	findings []Finding
 }
 

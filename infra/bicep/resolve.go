@@ -93,6 +93,7 @@ func (u *unit) expression(e Expression, known *locals, at place) {
 		u.member(e, known)
 	case *Index:
 		u.chosen(e, known)
+		u.indexed(e, known)
 		u.expression(e.On, known, inner(at))
 		u.expression(e.Index, known, inner(at))
 	default:
@@ -201,6 +202,9 @@ func (u *unit) call(e *Call, known *locals, at place) {
 	case onlyInDefaults[e.Text] && at != asDefault:
 		u.find(e.Position, "function", "%s gives something else each time: it is possible in the default of a parameter only", e.Text)
 	}
+	if is && e.On == nil || where == "sys." || where == "az." {
+		u.argumentKinds(e, known)
+	}
 	for i, argument := range e.Arguments {
 		lambda, is := argument.(*Lambda)
 		bounds, takes := lambdas[e.Text][i]
@@ -254,6 +258,7 @@ func (u *unit) operands(e Expression, known *locals) {
 	case *Ternary:
 		want(e.Condition, KindBool, "the condition of ?")
 	case *Binary:
+		u.comparison(e, known)
 		switch e.Operator {
 		case "&&", "||":
 			want(e.Left, KindBool, e.Operator)
@@ -261,6 +266,9 @@ func (u *unit) operands(e Expression, known *locals) {
 		case "+", "-", "*", "/", "%":
 			want(e.Left, KindInt, e.Operator)
 			want(e.Right, KindInt, e.Operator)
+			if n, is := integer(e.Right); is && n == 0 && (e.Operator == "/" || e.Operator == "%") {
+				u.find(e.Right.At(), "value", "nothing can be divided by 0")
+			}
 		case "=~", "!~":
 			want(e.Left, KindString, e.Operator)
 			want(e.Right, KindString, e.Operator)
@@ -271,5 +279,50 @@ func (u *unit) operands(e Expression, known *locals) {
 				u.find(insert.At(), "kind", "%s is inserted into a string: use string() if that is meant", t)
 			}
 		}
+	}
+}
+
+// comparison checks that what is compared can be compared, and can be equal.
+func (u *unit) comparison(e *Binary, known *locals) {
+	a, b := u.typeOf(e.Left, known), u.typeOf(e.Right, known)
+	if a.kind() == KindAny || b.kind() == KindAny {
+		return
+	}
+	switch e.Operator {
+	case "<", "<=", ">", ">=":
+		if a.Kind != b.Kind || a.Kind != KindInt && a.Kind != KindString {
+			u.find(e.Right.At(), "kind", "%s compares two numbers or two strings, not %s and %s", e.Operator, a, b)
+		}
+	case "==", "!=":
+		switch {
+		case a.Kind == KindNull || b.Kind == KindNull:
+		case a.Kind != b.Kind:
+			u.find(e.Right.At(), "kind", "%s and %s are never equal", a, b)
+		case a.Kind == KindString && a.Values != nil && b.Values != nil && !slices.ContainsFunc(a.Values, func(text string) bool { return slices.Contains(b.Values, text) }):
+			u.find(e.Right.At(), "value", "%s is never equal to %s%s", list(quoteAll(b.Values)), list(quoteAll(a.Values)), didYouMean(b.Values[0], a.Values))
+		}
+	}
+}
+
+// indexed checks that what an item is taken of has items, and that the index is of the
+// right kind.
+func (u *unit) indexed(e *Index, known *locals) {
+	on, index := u.typeOf(e.On, known), u.typeOf(e.Index, known)
+	wanted := map[Kind]Kind{KindArray: KindInt, KindObject: KindString}[on.kind()]
+	switch {
+	case on.kind() == KindAny || on.Kind == KindNull:
+		return
+	case wanted == "":
+		u.find(e.Index.At(), "kind", "an item is taken of an array or object, not of %s", on)
+		return
+	case index.kind() != KindAny && index.Kind != wanted:
+		u.find(e.Index.At(), "kind", "the index of %s is %s, not %s", indefinite(on.Kind), indefinite(wanted), index)
+		return
+	}
+	if n, is := integer(e.Index); is && n < 0 {
+		u.find(e.Index.At(), "value", "the first item has the index 0")
+	}
+	if name, literal := Literal(e.Index); literal {
+		u.member(&Member{Position: e.Position, On: e.On, Member: Name{e.Index.At(), name}, Safe: e.Safe}, known)
 	}
 }
