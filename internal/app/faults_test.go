@@ -46,6 +46,12 @@ func (w *world) process(ahead time.Duration) (*app.App, *gate) {
 // write: nothing that would follow is done. It tells whether it came to that.
 func (s *stage) killed(write int, do func(ctx context.Context, a *app.App) error) bool {
 	s.t.Helper()
+	return s.killedOn(s.bus, write, do)
+}
+
+// killedOn is killed, with a way of its own to send messages.
+func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Context, a *app.App) error) bool {
+	s.t.Helper()
 	ctx, kill := context.WithCancel(s.ctx)
 	defer kill()
 	line := &lifeline{direct: direct{s.cosmos}}
@@ -53,7 +59,7 @@ func (s *stage) killed(write int, do func(ctx context.Context, a *app.App) error
 	config.HTTPClient = line
 	db, err := store.Open(config)
 	must(s, 0, err)
-	bus := &gate{Sender: s.bus}
+	bus := &gate{Sender: sender}
 	var writes atomic.Int64
 	remove := s.cosmos.Inject(cosmos.Fault{
 		On: []cosmos.Operation{cosmos.Batch, cosmos.Create, cosmos.Replace, cosmos.Upsert, cosmos.Patch},

@@ -1,0 +1,164 @@
+package app_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// letter is a message that has been sent and has not been processed.
+type letter struct {
+	Topic      string            `json:"topic"`
+	ID         string            `json:"id"`
+	Properties map[string]string `json:"properties"`
+	At         time.Time         `json:"at"` // when it comes, or came
+	Body       json.RawMessage   `json:"body"`
+}
+
+// typed is the type that SentTypes knows the letter's body by.
+func (l letter) typed() string {
+	if l.Topic == message.TopicWorkerJobs {
+		return "job"
+	}
+	return l.Properties[message.PropertyMessageType]
+}
+
+// queue takes the broker's place where a state is made: its messages can be written
+// down, and come one after the other in an order that is always the same.
+type queue struct {
+	now     func() time.Time
+	letters []letter
+	seen    map[string]time.Time
+}
+
+var _ bus.Sender = (*queue)(nil)
+
+func (q *queue) Ping(context.Context) error { return nil }
+
+// Send takes messages, but for those that came already within ten minutes.
+func (q *queue) Send(_ context.Context, topic string, messages ...bus.Message) error {
+	for _, m := range messages {
+		key := topic + "/" + m.ID
+		if at, known := q.seen[key]; known && q.now().Sub(at) < 10*time.Minute {
+			continue
+		}
+		q.seen[key] = q.now()
+		l := letter{Topic: topic, ID: m.ID, Properties: map[string]string{}, At: q.now(), Body: m.Body}
+		if m.At.After(l.At) {
+			l.At = m.At.UTC()
+		}
+		for name, v := range m.Properties {
+			l.Properties[name] = v.(string)
+		}
+		q.letters = append(q.letters, l)
+	}
+	return nil
+}
+
+// next takes the message of these topics that is there longest; no topics are all.
+func (q *queue) next(topics ...string) (letter, bool) {
+	slices.SortStableFunc(q.letters, func(a, b letter) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
+	i := slices.IndexFunc(q.letters, func(l letter) bool {
+		return !l.At.After(q.now()) && (len(topics) == 0 || slices.Contains(topics, l.Topic))
+	})
+	if i < 0 {
+		return letter{}, false
+	}
+	l := q.letters[i]
+	q.letters = slices.Delete(q.letters, i, i+1)
+	return l, true
+}
+
+// making is a stage whose messages are in a queue.
+type making struct {
+	*stage
+	queue     *queue
+	late      bool        // the version that comes later has taken over
+	abandoned message.Job // one that is never answered, but late
+	people    string      // what the data source has
+	repeat    []repeated
+}
+
+// deliver lets the messages of these topics come, and those that follow from them.
+func (m *making) deliver(topics ...string) {
+	m.t.Helper()
+	for {
+		l, ok := m.queue.next(topics...)
+		if !ok {
+			return
+		}
+		properties := map[string]any{}
+		for name, v := range l.Properties {
+			properties[name] = v
+		}
+		given := app.Message{ID: l.ID, Type: l.Properties[message.PropertyMessageType], Body: l.Body, Properties: properties, DeliveryCount: 1, EnqueuedAt: l.At}
+		var err error
+		switch l.Topic {
+		case message.TopicOrchestratorEvents:
+			err = m.app.HandleEvent(m.ctx, given)
+		case message.TopicWorkerResults:
+			err = m.app.HandleResult(m.ctx, given)
+		default:
+			err = m.answered(l)
+		}
+		if err != nil {
+			m.t.Fatalf("%s %s: %v", l.Topic, l.ID, describe(err))
+		}
+	}
+}
+
+// answered has the worker take a job.
+func (m *making) answered(l letter) error {
+	var j message.Job
+	if err := json.Unmarshal(l.Body, &j); err != nil {
+		return err
+	}
+	result, err := moverOf(m.late)(j)
+	if errors.Is(err, errLost) {
+		if j.FunctionName == "Join" && m.abandoned.JobID == "" {
+			m.abandoned = j
+		}
+		return nil
+	}
+	return m.answer(j, result, err)
+}
+
+func (m *making) answer(j message.Job, result string, failed error) error {
+	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, ResultType: message.ResultObject, DurationMs: 1500, Timestamp: m.clock.Now(), CorrelationData: j.CorrelationData}
+	if failed != nil {
+		r.Status, r.ResultType, r.Error = message.StatusFailure, "", &message.JobError{Message: failed.Error(), Type: "Test", Attempts: 1}
+	} else {
+		r.Result = json.RawMessage(result)
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerResult}})
+}
+
+// pass lets time pass, with a tick every five minutes.
+func (m *making) pass(d time.Duration) {
+	m.t.Helper()
+	for end := m.clock.Now().Add(d); m.clock.Now().Before(end); {
+		step := min(app.TickInterval, end.Sub(m.clock.Now()))
+		m.clock.ns.Add(int64(step))
+		m.deliver()
+		m.tick()
+	}
+}
+
+func (m *making) tick() {
+	m.t.Helper()
+	if err := m.app.Tick(m.ctx); err != nil {
+		m.t.Fatal(describe(err))
+	}
+	m.deliver()
+}

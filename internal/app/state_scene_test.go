@@ -1,0 +1,402 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// moves is advanced by hand. What becomes of each member is in their column Way.
+const moves = `
+name: moves
+description: Mailboxes, by hand.
+data_source: {type: csv, primary_key: Upn}
+retry: {max_retries: 1, interval: 10m, backoff: exponential, max_interval: 2h, jitter: 10%}
+init:
+  - {name: group, worker_id: worker-01, function: Group, params: {Batch: "{{_batch_id}}"}, timeout: 20h}
+phases:
+  - name: prepare
+    offset: T-1d
+    steps:
+      - {name: new, worker_id: worker-01, function: New, params: {Upn: "{{Upn}}", Way: "{{Way}}"}, output_params: {UserId: id}, on_failure: undo}
+      - {name: join, worker_id: worker-01, function: Join, params: {User: "{{UserId}}", Way: "{{Way}}"}, timeout: 34m, retry: {max_retries: 2, interval: 15m}}
+      - {name: copy, worker_id: worker-01, function: Copy, params: {User: "{{UserId}}", Way: "{{Way}}"}, poll: {interval: 10m, timeout: 60m}, output_params: {Size: size}}
+    on_complete:
+      - {name: tell, worker_id: worker-01, function: Tell, params: {Good: "{{_phase_succeeded}}", Bad: "{{_phase_failed}}", Batch: "{{_batch_id}}"}}
+  - name: switch
+    offset: T-0
+    approval: required
+    require_success: 50%
+    steps:
+      - {name: check, worker_id: worker-01, function: Check, params: {User: "{{UserId}}", Size: "{{Size}}"}}
+on_member_removed:
+  - {name: leave, worker_id: worker-01, function: Leave, params: {Upn: "{{Upn}}", Way: "{{Way}}"}, timeout: 20h}
+rollbacks:
+  undo:
+    - {name: stop, worker_id: worker-01, function: Stop, params: {Upn: "{{Upn}}", Way: "{{Way}}"}, timeout: 20h}
+    - {name: delete, worker_id: worker-01, function: Delete, params: {Upn: "{{Upn}}"}}
+`
+
+// waves finds its members in a file, and is quiet from seven in the evening, UTC.
+const waves = `
+name: waves
+data_source: {type: csv, connection: PEOPLE, primary_key: Upn, batch_time_column: Start, time_zone: UTC, removal_guard: 20%}
+quiet_hours:
+  time_zone: Europe/Berlin
+  windows: [{days: [sun, mon], from: "20:00", to: "23:30"}]
+phases:
+  - name: early
+    offset: T-2d
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}", Way: "{{Way}}"}, timeout: 20h}]
+  - name: middle
+    offset: T-47h
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
+  - name: late
+    offset: T-0
+    approval: required
+    steps: [{name: done, worker_id: worker-01, function: Done, params: {Upn: "{{Upn}}"}}]
+on_member_removed:
+  - {name: leave, worker_id: worker-01, function: Leave, params: {Upn: "{{Upn}}"}}
+`
+
+// moverOf is a worker that does to a member what their Way says: stuck:New is never
+// heard of, flaky:New fails, until a later version takes over; broken:New fails for ever;
+// slow copies until then, endless for ever. What it answers depends on nothing but
+// the job.
+func moverOf(late bool) worker {
+	return func(j message.Job) (string, error) {
+		var p struct{ Upn, User, Way, Batch any }
+		if err := json.Unmarshal(j.Parameters, &p); err != nil {
+			return "", err
+		}
+		way := fmt.Sprint(p.Way, " ")
+		switch is := func(what string) bool { return strings.Contains(way, what+":"+j.FunctionName+" ") }; {
+		case is("broken"):
+			return "", errors.New("it is broken")
+		case is("flaky") && !late:
+			return "", errors.New("not today")
+		case !late && (is("stuck") || j.FunctionName == "Group" && fmt.Sprint(p.Batch) == stuckInit || j.FunctionName == "Tell" && fmt.Sprint(p.Batch) == stuckTell):
+			return "", errLost
+		}
+		switch j.FunctionName {
+		case "New":
+			return fmt.Sprintf(`{"id":"id of %v"}`, p.Upn), nil
+		case "Copy":
+			if strings.Contains(way, "endless") || strings.Contains(way, "slow") && !late {
+				return unfinished, nil
+			}
+			return `{"complete":true,"data":{"size":7}}`, nil
+		}
+		return "true", nil
+	}
+}
+
+// stuckInit is the batch whose init steps are never heard of, stuckTell that whose steps
+// at the end of a phase are not.
+const (
+	stuckInit = "4"
+	stuckTell = "6"
+)
+
+// ways is a CSV with a member for each way.
+func ways(prefix string, ways ...string) string {
+	text := "Upn,Way\n"
+	for i, way := range ways {
+		text += fmt.Sprintf("%s%d@x,%s\n", prefix, i+1, way)
+	}
+	return text
+}
+
+// repeated is a request that its caller lost sight of half-way, and asks for again.
+type repeated struct {
+	By      string `json:"by"`
+	Key     string `json:"key"`
+	Runbook string `json:"runbook,omitempty"` // a batch of it is made
+	Batch   int    `json:"batch,omitempty"`   // to which people are added
+	CSV     string `json:"csv"`
+}
+
+func (r repeated) ask(ctx context.Context, a *app.App) (err error) {
+	by := app.Caller{Name: r.By, Key: r.Key}
+	if r.Batch != 0 {
+		_, err = a.AddMembers(ctx, by, r.Batch, []byte(r.CSV))
+		return err
+	}
+	_, err = a.CreateBatch(ctx, by, r.Runbook, []byte(r.CSV))
+	return err
+}
+
+// wavesCSV are the people of waves as they are at a time: in the evening of the first
+// day some are gone and one has moved, on the next there are more.
+func wavesCSV(at time.Time) string {
+	text := "Upn,Start,Way\n"
+	evening := at.After(dawn)
+	group := func(name string, start time.Duration, of, later int, ways ...string) {
+		if evening {
+			of = later
+		}
+		for i := range of {
+			way := "fine"
+			if i < len(ways) {
+				way = ways[i]
+			}
+			text += fmt.Sprintf("%s%d@x,%s,%s\n", name, i+1, dawn.Add(start).Format(time.RFC3339), way)
+		}
+	}
+	group("ann", 2*day+time.Hour, 3, 3, "fine", "stuck:Do", "broken:Do")
+	group("bob", 2*day+10*time.Hour+15*time.Minute, 2, 2)
+	group("eve", 5*day, 5, 2)
+	group("joe", 6*day, 5, 2)
+	group("kim", 7*day, 5, 2)
+	group("lea", 8*day, 10, 8) // just so few leave that nobody asks
+	if evening {
+		text += fmt.Sprintf("eve3@x,%s,fine\n", dawn.Add(8*day).Format(time.RFC3339))
+	}
+	if at.Sub(dawn) >= day {
+		group("new", 9*day, 55, 55)
+	}
+	return text
+}
+
+// newMaking is a system at dawn, on the first of March 2026.
+func newMaking(t *testing.T) *making {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	clock := &fakeClock{}
+	clock.ns.Store(dawn.UnixNano())
+	w := &world{t: t, ctx: ctx, env: map[string]string{}}
+	m := &making{stage: &stage{world: w, clock: clock, log: slog.New(slog.DiscardHandler)}, queue: &queue{now: clock.Now, seen: map[string]time.Time{}}}
+	var err error
+	w.cosmos, err = cosmos.Open(cosmos.Config{Now: clock.Now})
+	must(m.stage, 0, err)
+	t.Cleanup(func() { _ = w.cosmos.Close() })
+	config := w.storeConfig()
+	config.HTTPClient = direct{w.cosmos}
+	w.store, err = store.Open(config)
+	must(m.stage, 0, err)
+	must(m.stage, 0, w.store.Provision(ctx))
+	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, Log: m.log, Sources: w.sources()})
+	return m
+}
+
+// source has the runbook waves find these people from now on.
+func (m *making) source(csv string) {
+	m.t.Helper()
+	m.people = csv
+	file := filepath.Join(m.t.TempDir(), "people.csv")
+	must(m.stage, 0, os.WriteFile(file, []byte(csv), 0o600))
+	m.env["PEOPLE"] = file
+}
+
+func (m *making) advance(id int) {
+	m.t.Helper()
+	_, err := m.app.Advance(m.ctx, ada, id)
+	must(m.stage, 0, err)
+}
+
+// onward advances a batch, and lets all come that follows.
+func (m *making) onward(id int) {
+	m.t.Helper()
+	m.advance(id)
+	m.deliver()
+}
+
+// perform brings the system into the middle of things: there is something of every kind
+// and in every status. It ends at half past seven in the evening.
+func (m *making) perform() {
+	m.t.Helper()
+	s := m.stage
+	m.publish(moves)
+	m.source(wavesCSV(dawn))
+	m.publish(waves)
+	m.automate("waves")
+	m.announces(dawn, "New", "Join", "Copy")
+	full := m.batch("moves", ways("full", "fine", "stuck:Join", "broken:New stuck:Stop", "broken:New", "endless", "stuck:Leave", "broken:Join", "broken:Join", "stuck:Join")).ID
+	ended := m.batch("moves", ways("ended", "fine", "broken:New")).ID
+	failed := m.batch("moves", ways("failed", "broken:New", "broken:Join")).ID
+	stuck := m.batch("moves", ways("stuck", "fine")).ID // stuckInit
+	stopped := m.batch("moves", ways("stopped", "fine", "stuck:Join")).ID
+	told := m.batch("moves", ways("told", "fine")).ID // stuckTell
+	broken := m.batch("moves", ways("broken", "broken:New")).ID
+	for _, id := range []int{full, ended, failed, stuck, stopped, told, broken} {
+		m.onward(id)
+	}
+	for _, id := range []int{ended, failed, stopped, broken} {
+		m.onward(id)
+	}
+	m.pass(2 * time.Hour)
+	for _, id := range []int{ended, broken} {
+		_, err := m.app.Approve(m.ctx, ada, id, "switch", "the board agrees")
+		must(s, 0, err)
+		m.onward(id)
+	}
+	_, err := m.app.Cancel(m.ctx, ada, stopped, "a test")
+	must(s, 0, err)
+	m.pass(6 * time.Hour) // 17:00
+
+	m.publishNew(strings.Replace(moves, "name: check,", "name: look,", 1), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+	mistaken := strings.Replace(moves, "name: moves", "name: mistaken", 1)
+	m.publish(mistaken)
+	_, err = m.app.Deactivate(m.ctx, ada, "mistaken", 1, "the wrong name")
+	must(s, 0, err)
+	m.pass(time.Hour) // 18:00
+	m.onward(full)    // init, once more
+	m.onward(full)
+	fresh := m.batch("moves", ways("fresh", "fine", "fine")).ID
+	last := m.batch("moves", ways("last", "fine", "flaky:Join", "slow", "fine", "flaky:New", "stuck:Join")).ID
+	held := m.batch("moves", ways("held", "fine", "slow", "flaky:Join")).ID
+	stopping := m.batch("moves", ways("stopping", "stuck:Join", "fine", "flaky:New")).ID
+	resumed := m.batch("moves", ways("resumed", "fine")).ID
+	for _, id := range []int{last, held, stopping, resumed, told} {
+		m.onward(id)
+	}
+	m.pass(time.Hour + 10*time.Minute) // 19:10
+	m.resolve(full)
+	m.source(wavesCSV(dawn.Add(10 * time.Hour)))
+	m.pass(10 * time.Minute) // 19:20
+	m.publishNew(strings.Replace(moves, "name: check,", "name: look again,", 1), app.PublishOptions{})
+	m.tick()
+	m.upgradeComes(full, failed, fresh, told, last, held, stopping, resumed)
+}
+
+// resolve has an administrator help two members on, and the worker answer a job that
+// was given up.
+func (m *making) resolve(full int) {
+	m.t.Helper()
+	s := m.stage
+	for _, v := range []struct {
+		member int
+		do     func(step int64) error
+	}{
+		{7, func(step int64) error {
+			_, err := m.app.SkipStep(m.ctx, ada, full, step, "done by hand")
+			return err
+		}},
+		{8, func(step int64) error {
+			_, err := m.app.MarkStepDone(m.ctx, ada, full, step, json.RawMessage(`{"by":"hand"}`), "done by hand")
+			return err
+		}},
+	} {
+		must(s, 0, v.do(s.step(full, v.member, "join").ID))
+	}
+	must(s, 0, m.answer(m.abandoned, "true", nil))
+	m.deliver()
+}
+
+// upgradeComes is what goes on at the moment of the upgrade. What is sent last is still
+// on its way then.
+func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, resumed int) {
+	m.t.Helper()
+	s := m.stage
+	for _, id := range []string{"odd-1", "odd-2"} {
+		must(s, 0, m.app.HandleEvent(m.ctx, app.Message{ID: id, Type: "odd", Body: []byte(`{"odd":true}`), Properties: map[string]any{message.PropertyMessageType: "odd"}, DeliveryCount: 1, EnqueuedAt: m.clock.Now()}))
+	}
+	m.onward(told)
+	m.onward(last)
+	for _, id := range []int{held, resumed} {
+		m.advance(id)
+		m.deliver(message.TopicOrchestratorEvents)
+		_, err := m.app.Pause(m.ctx, ada, id, "the network is down")
+		must(s, 0, err)
+	}
+	m.deliver(message.TopicWorkerJobs, message.TopicWorkerResults)
+	m.onward(stopping)
+	m.clock.ns.Add(int64(90 * time.Second))
+	_, err := m.app.RemoveMember(m.ctx, ada, full, 6, "left the company")
+	must(s, 0, err)
+	jobs, due := m.batch("moves", ways("jobs", "fine", "fine", "fine")).ID, m.batch("moves", ways("due", "fine")).ID
+	m.onward(jobs)
+	m.onward(due)
+	m.advance(jobs)
+	m.deliver(message.TopicOrchestratorEvents)
+	job, _ := m.queue.next(message.TopicWorkerJobs)
+	must(s, 0, m.answered(job))
+
+	m.advance(due)
+	_, err = m.app.Approve(m.ctx, ada, last, "switch", "the board agrees")
+	must(s, 0, err)
+	_, err = m.app.Resume(m.ctx, ada, resumed, "the network is back")
+	must(s, 0, err)
+	_, err = m.app.Cancel(m.ctx, ada, stopping, "enough")
+	must(s, 0, err)
+	_, err = m.app.RetryFailed(m.ctx, ada, failed, app.Selection{}, "the licence is there")
+	must(s, 0, err)
+	_, err = m.app.RemoveMember(m.ctx, ada, last, 4, "left the company")
+	must(s, 0, err)
+	_, err = m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine")))
+	must(s, 0, err)
+	_, err = m.app.Replay(m.ctx, ada, s.kept(app.ListOptions{})[0].ID, "once more")
+	must(s, 0, err)
+	m.settleHeld("joe", m.app.ConfirmRemovals)
+	m.settleHeld("kim", m.app.DiscardRemovals)
+	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
+	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
+	m.repeat = []repeated{
+		{By: "grace", Key: "add-1", Batch: fresh, CSV: ways("added", slices.Repeat([]string{"fine"}, 60)...)},
+		{By: "grace", Key: "make-1", Runbook: "moves", CSV: ways("half", "fine", "fine")},
+	}
+	for i, r := range m.repeat {
+		m.die(i+1, func(ctx context.Context, a *app.App) error { return r.ask(ctx, a) })
+	}
+	m.clock.ns.Add(int64(4 * time.Minute))
+	m.source(wavesCSV(dawn.Add(day)))
+	m.die(dyingTick, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+}
+
+// dyingTick is the write after which the last tick dies: some of those who are new are
+// members by then.
+const dyingTick = 9
+
+// settleHeld decides on the removals that are held in somebody's wave.
+func (m *making) settleHeld(name string, decide func(context.Context, app.Caller, int, string, string) (app.BatchView, error)) {
+	m.t.Helper()
+	b := m.wave(name)
+	view, err := m.app.HeldRemovals(m.ctx, ada, b, app.ListOptions{})
+	must(m.stage, 0, err)
+	_, err = decide(m.ctx, ada, b, view.Revision, "asked the source's owner")
+	must(m.stage, 0, err)
+}
+
+// die has a process do something, and die after its n-th write.
+func (m *making) die(write int, do func(context.Context, *app.App) error) {
+	m.t.Helper()
+	if !m.killedOn(m.queue, write, do) {
+		m.t.Fatal("it was not cut short")
+	}
+}
+
+// wave is the batch of waves in which somebody is.
+func (m *making) wave(name string) int {
+	m.t.Helper()
+	page, err := m.app.Batches(m.ctx, app.ListOptions{Limit: 1000, Runbook: "waves"})
+	must(m.stage, 0, err)
+	for _, b := range page.Items {
+		if _, there := m.members(b.ID)[name+"1@x"]; there {
+			return b.ID
+		}
+	}
+	m.t.Fatalf("%s is in no batch", name)
+	return 0
+}
+
+// announces has the worker announce itself.
+func (m *making) announces(at time.Time, functions ...string) {
+	m.t.Helper()
+	a := catalogOf("worker-01", at, functions...)
+	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{ID: a.ID, Body: a.Body, Properties: map[string]any{message.PropertyMessageType: a.Type}}))
+}

@@ -1,0 +1,166 @@
+package app_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+const whatToDo = `
+What is stored, and what is on its way, is read by the versions that come after. See docs/decisions/0032-upgrades.md.
+ - A field is never renamed or removed, nor does it become another kind of thing: a new field is added beside it.
+ - A new field is absent in what was stored before. Its zero value has to mean that.
+ - Then write the state of this version anew, and commit what changed in ` + states + "/" + currentState + `:
+     go test ./internal/app -run TestState -update
+   The scene in state_scene_test.go should come to use the new field.
+ - Say so in CHANGELOG.md, under "Upgrade": the version before refuses what has the new field.`
+
+// TestShapeOfWhatIsKept fails where a field is added to what is stored or sent, until the
+// state of this version is written anew, and where one is gone or is another, always.
+func TestShapeOfWhatIsKept(t *testing.T) {
+	t.Parallel()
+	now := shapes()
+	for _, version := range folders(t) {
+		text, err := os.ReadFile(filepath.Join(states, version, "shape.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := strings.Split(strings.TrimSpace(string(text)), "\n")
+		for _, line := range was {
+			if !slices.Contains(now, line) {
+				t.Errorf("version %s has %s; this one does not%s", version, line, whatToDo)
+			}
+		}
+		for _, line := range now {
+			if version == currentState && !slices.Contains(was, line) {
+				t.Errorf("%s is new%s", line, whatToDo)
+			}
+		}
+	}
+}
+
+// TestStateLosesNothing: each document and message of each version is read, and written
+// again, with all that it has.
+func TestStateLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, version := range folders(t) {
+		k := readState(t, version)
+		for _, d := range k.Documents {
+			losesNothing(t, version+": "+d.PK+"/"+d.ID, app.StoredTypes[d.Type], d.Doc)
+		}
+		for _, l := range k.Messages {
+			if l.typed() != "odd" {
+				losesNothing(t, version+": "+l.ID, app.SentTypes[l.typed()], l.Body)
+			}
+		}
+	}
+}
+
+// TestStateHasSomethingOfEverything: the state of this version has each type of document
+// and message, and each status.
+func TestStateHasSomethingOfEverything(t *testing.T) {
+	t.Parallel()
+	k := readState(t, currentState)
+	there := map[string]bool{}
+	for _, l := range k.Messages {
+		there["message "+l.typed()] = true
+	}
+	for _, d := range k.Documents {
+		there["document "+d.Type] = true
+		var doc any
+		if err := json.Unmarshal(d.Doc, &doc); err != nil {
+			t.Fatal(err)
+		}
+		whatIs(doc, d.Type, there)
+	}
+	var want []string
+	for name := range app.StoredTypes {
+		want = append(want, "document "+name)
+	}
+	for name := range app.SentTypes {
+		want = append(want, "message "+name)
+	}
+	for _, s := range engine.BatchStatuses {
+		want = append(want, "batch.status "+string(s))
+	}
+	for _, s := range engine.MemberStatuses {
+		want = append(want, "member.status "+string(s))
+	}
+	for _, s := range engine.StepStatuses {
+		want = append(want, "run.steps.status "+string(s))
+	}
+	for _, s := range []engine.RunStatus{engine.RunWaiting, engine.RunRunning, engine.RunRollingBack, engine.RunSucceeded, engine.RunFailed, engine.RunCancelled} {
+		want = append(want, "run.status "+string(s))
+	}
+	for _, s := range []engine.PhaseStatus{engine.PhasePending, engine.PhaseDispatched, engine.PhaseCompleted, engine.PhaseFailed, engine.PhaseSkipped, engine.PhaseSuperseded, engine.PhaseCancelled} {
+		want = append(want, "batch.phases.status "+string(s))
+	}
+	for _, s := range []engine.PhaseKind{engine.KindPhase, engine.KindInit, engine.KindRemoval, engine.KindOnComplete} {
+		want = append(want, "run.kind "+string(s))
+	}
+	want = append(want,
+		"batch.paused", "batch.cancelled", "batch.filling", "batch.held.confirmed", "batch.kept", "batch.joining", "batch.quiet", "batch.phases.reason", "batch.phases.approved", "batch.phases.merge running",
+		"member.leaving", "member.queue", "hold.moves", "hold.kept", "entry.creating", "request.next", "request.batchId", "sync.holder",
+		"run.heldAt", "run.wakeAt", "run.deadlineAt", "run.steps.retryAfter", "run.steps.abandoned.lateAt", "run.steps.resolved")
+	for _, w := range want {
+		if !there[w] {
+			t.Errorf("there is no %s", w)
+		}
+	}
+}
+
+// whatIs tells of all that is in a document, where it is, and of texts what they say.
+func whatIs(v any, path string, there map[string]bool) {
+	switch v := v.(type) {
+	case nil:
+		return
+	case map[string]any:
+		for name, of := range v {
+			whatIs(of, path+"."+name, there)
+		}
+	case []any:
+		for _, of := range v {
+			whatIs(of, path, there)
+		}
+	case string:
+		there[path+" "+v] = true
+	}
+	there[path] = true
+}
+
+// TestEveryTypeOfDocumentIsKnown compares the types that the store's keys have with those
+// whose shape is held.
+func TestEveryTypeOfDocumentIsKnown(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "store", "items.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		if kind, ok := lit.Elts[len(lit.Elts)-1].(*ast.BasicLit); ok && len(lit.Elts) == 3 {
+			name, _ := strconv.Unquote(kind.Value)
+			named[name] = true
+		}
+		return true
+	})
+	got, want := slices.Sorted(maps.Keys(app.StoredTypes)), slices.Sorted(maps.Keys(named))
+	if !slices.Equal(got, want) {
+		t.Errorf("the shape of these is held: %v; package store has %v", got, want)
+	}
+}

@@ -1,0 +1,418 @@
+package app_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Each version has a folder in testdata/state with a system in the middle of things, as
+// the store and the broker of that version had it. Later versions take it over and bring
+// it to its end. The folders of versions that are released are never written again.
+//
+// currentState is the folder of the version that is being made. Whoever begins with the
+// next version after a release gives it that version's name, and writes the folder with
+//
+//	go test ./internal/app -run TestState -update
+const (
+	states       = "testdata/state"
+	currentState = "0.1"
+)
+
+var update = flag.Bool("update", false, "write the state of this version into "+states+"/"+currentState)
+
+// kept is a state as it is kept in a folder: documents.jsonl, messages.jsonl, people.csv
+// and the two files of JSON below.
+type kept struct {
+	Documents []document
+	Messages  []letter
+	People    string
+	System    system
+	End       map[int]ending // by batch
+}
+
+// system is what else there is to know.
+type system struct {
+	At     time.Time  `json:"at"`
+	Repeat []repeated `json:"repeat"`
+}
+
+// document is an item of the store, without what the store adds to it.
+type document struct {
+	PK   string          `json:"pk"`
+	ID   string          `json:"id"`
+	Type string          `json:"type"`
+	Doc  json.RawMessage `json:"doc"`
+}
+
+// ending is what has become of a batch.
+type ending struct {
+	Status  string              `json:"status"`
+	Error   string              `json:"error,omitempty"`
+	Phases  []string            `json:"phases"`
+	Members map[string]string   `json:"members"`
+	Steps   map[string][]string `json:"steps"` // by member; those of the batch have no name
+}
+
+// folders are the versions of which there is a state.
+func folders(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(states)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	if !slices.Contains(out, currentState) {
+		t.Fatalf("%s has no folder %s: write it with -update", states, currentState)
+	}
+	return out
+}
+
+func readState(t *testing.T, version string) kept {
+	t.Helper()
+	read := func(name string) []byte {
+		text, err := os.ReadFile(filepath.Join(states, version, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	k := kept{People: string(read("people.csv"))}
+	for name, into := range map[string]any{"system.json": &k.System, "end.json": &k.End} {
+		if err := json.Unmarshal(read(name), into); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	k.Documents, k.Messages = decodeLines[document](t, read("documents.jsonl")), decodeLines[letter](t, read("messages.jsonl"))
+	return k
+}
+
+func decodeLines[T any](t *testing.T, text []byte) []T {
+	t.Helper()
+	var out []T
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var v T
+		switch err := d.Decode(&v); {
+		case errors.Is(err, io.EOF):
+			return out
+		case err != nil:
+			t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+}
+
+func lines[T any](values []T) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	for _, v := range values {
+		if err := e.Encode(v); err != nil {
+			panic(err) // it was made of JSON
+		}
+	}
+	return out.Bytes()
+}
+
+func indented(v any) []byte {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		panic(err) // texts, numbers and times
+	}
+	return append(text, '\n')
+}
+
+// documents are all items of the store, by place.
+func (w *world) documents() []document {
+	w.t.Helper()
+	var all []document
+	continuation := ""
+	for {
+		items, next, err := store.QueryEverywhere[json.RawMessage](w.ctx, w.store, "SELECT * FROM c", nil, 1000, continuation)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, i := range items {
+			all = append(all, document{i.PK, i.ID, i.Type, i.Doc})
+		}
+		if continuation = next; next == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b document) int { return cmp.Or(cmp.Compare(a.PK, b.PK), cmp.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// TestStateIsWritten writes the state of this version, where that is asked for. What is to
+// become of it is what becomes of it in the very system that it was written in.
+func TestStateIsWritten(t *testing.T) {
+	if !*update {
+		return
+	}
+	cryptotest.SetGlobalRandom(t, 1) // but for the order in which ids are drawn, the same comes of it each time
+	m := newMaking(t)
+	m.perform()
+	k := kept{Documents: m.documents(), Messages: slices.Clone(m.queue.letters), People: m.people, System: system{m.clock.Now(), m.repeat}}
+	m.late = true
+	m.carryOn(m.repeat, func(d time.Duration) { m.clock.ns.Add(int64(d)); m.deliver(); m.tick() })
+	k.End = m.endings()
+	for name, text := range map[string][]byte{
+		"documents.jsonl": lines(k.Documents), "messages.jsonl": lines(k.Messages), "people.csv": []byte(k.People),
+		"system.json": indented(k.System), "end.json": indented(k.End), "shape.txt": []byte(strings.Join(shapes(), "\n") + "\n"),
+	} {
+		folder := filepath.Join(states, currentState)
+		must(m.stage, 0, os.MkdirAll(folder, 0o755))
+		must(m.stage, 0, os.WriteFile(filepath.Join(folder, name), text, 0o644))
+	}
+}
+
+// TestStateIsTakenOver: what a version has left behind, this one brings to its end.
+func TestStateIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for _, version := range folders(t) {
+		k := readState(t, version)
+		for _, hard := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, each message twice %t", version, hard), func(t *testing.T) {
+				t.Parallel()
+				s := k.stage(t, hard)
+				s.settle()
+				s.carryOn(k.System.Repeat, func(d time.Duration) { s.pass(d); s.tick() })
+				ends := s.endings()
+				for id, want := range k.End {
+					if got := string(indented(ends[id])); got != string(indented(want)) {
+						t.Errorf("batch %d ends as\n%s\nwant\n%s", id, got, indented(want))
+					}
+				}
+				if len(ends) != len(k.End) {
+					t.Errorf("%d batches, want %d", len(ends), len(k.End))
+				}
+				for _, d := range s.documents() {
+					losesNothing(t, d.PK+"/"+d.ID, app.StoredTypes[d.Type], d.Doc)
+				}
+			})
+		}
+	}
+}
+
+// stage is a system of this version that finds the state.
+func (k kept) stage(t *testing.T, hard bool) *stage {
+	t.Helper()
+	s := newStage(t, hard)
+	s.clock.ns.Store(k.System.At.UnixNano())
+	s.broker.Tick()
+	file := filepath.Join(t.TempDir(), "people.csv")
+	must(s, 0, os.WriteFile(file, []byte(k.People), 0o600))
+	s.env["PEOPLE"] = file
+	for _, d := range k.Documents {
+		s.commit(store.Create(store.Key{PK: d.PK, ID: d.ID, Type: d.Type}, d.Doc))
+	}
+	for _, l := range k.Messages {
+		m := bus.Message{ID: l.ID, Body: l.Body, Properties: map[string]any{}, At: l.At}
+		for name, v := range l.Properties {
+			m.Properties[name] = v
+		}
+		if !l.At.After(k.System.At) {
+			m.At = time.Time{}
+		}
+		must(s, 0, s.bus.Send(s.ctx, l.Topic, m))
+	}
+	s.script = script{}
+	for _, function := range []string{"Group", "New", "Join", "Copy", "Tell", "Check", "Leave", "Stop", "Delete", "Do", "Done"} {
+		s.script[function] = moverOf(true)
+	}
+	return s
+}
+
+// carryOn is what callers and administrators do after the upgrade, until all batches have
+// ended.
+func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
+	s.t.Helper()
+	for _, r := range repeat {
+		must(s, 0, r.ask(s.ctx, s.app))
+	}
+	for round := 0; s.carryOnOnce() > 0; round++ {
+		if round == 80 {
+			s.t.Fatal("after 17 days there are batches that have not ended")
+		}
+		if round < 12 {
+			pass(10 * time.Minute)
+		} else {
+			pass(6 * time.Hour)
+		}
+	}
+	for _, u := range s.kept(app.ListOptions{Status: string(app.UnprocessedOpen)}) {
+		if u.Type != "odd" {
+			s.t.Errorf("%s could not be processed: %s", u.MessageID, u.Reason)
+		}
+	}
+}
+
+// carryOnOnce does for each batch what waits for somebody, and tells how many there are
+// that have not ended.
+func (s *stage) carryOnOnce() (open int) {
+	s.t.Helper()
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, 0, err)
+	for _, b := range page.Items {
+		if b.CompletedAt != nil {
+			continue
+		}
+		open++
+		if b.Paused != nil {
+			_, err := s.app.Resume(s.ctx, ada, b.ID, "")
+			must(s, 0, err)
+		}
+		if b.Held != nil && b.Held.Confirmed == nil {
+			held, err := s.app.HeldRemovals(s.ctx, ada, b.ID, app.ListOptions{})
+			must(s, 0, err)
+			_, err = s.app.ConfirmRemovals(s.ctx, ada, b.ID, held.Revision, "")
+			must(s, 0, err)
+		}
+		for _, p := range s.phases(b.ID) {
+			if p.Status == "pending" && p.Approval && p.Approved == nil {
+				_, err := s.app.Approve(s.ctx, ada, b.ID, p.Name, "")
+				s.unlessConflict(err)
+			}
+		}
+		if b.IsManual {
+			_, err := s.app.Advance(s.ctx, ada, b.ID)
+			s.unlessConflict(err)
+		}
+	}
+	return open
+}
+
+// unlessConflict is for what the state does not allow yet.
+func (s *stage) unlessConflict(err error) {
+	s.t.Helper()
+	if err != nil && app.CodeOf(err) != app.CodeConflict {
+		s.t.Fatal(describe(err))
+	}
+}
+
+// endings are what has become of all batches.
+func (s *stage) endings() map[int]ending {
+	s.t.Helper()
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, 0, err)
+	all := map[int]ending{}
+	for _, b := range page.Items {
+		s.recount(b)
+		e := ending{Status: b.Status, Error: b.Error, Members: map[string]string{}, Steps: map[string][]string{}}
+		for _, p := range s.phases(b.ID) {
+			e.Phases = append(e.Phases, fmt.Sprintf("%s of version %d %s %d/%d/%d", p.Name, p.RunbookVersion, p.Status, p.Succeeded, p.Failed, p.Cancelled))
+		}
+		keys := map[int]string{}
+		for key, m := range s.members(b.ID) {
+			e.Members[key], keys[m.ID] = strings.TrimSuffix(m.Status+": "+m.Error, ": "), key
+		}
+		steps := s.allSteps(b.ID)
+		for _, v := range steps {
+			e.Steps[keys[v.MemberID]] = append(e.Steps[keys[v.MemberID]], v.Phase+": "+v.Name+" "+v.Status)
+		}
+		all[b.ID] = e
+	}
+	return all
+}
+
+// allSteps are a batch's, in the order of their ids.
+func (s *stage) allSteps(id int) []app.StepView {
+	s.t.Helper()
+	var all []app.StepView
+	o := app.ListOptions{Limit: 1000}
+	for {
+		page, err := s.app.Steps(s.ctx, reader, id, o)
+		must(s, 0, err)
+		all = append(all, page.Items...)
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b app.StepView) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// losesNothing sees that what is read from JSON, and written again, is all there.
+func losesNothing(t *testing.T, what string, as reflect.Type, text []byte) {
+	t.Helper()
+	if as == nil {
+		t.Errorf("%s is of a type that is not known", what)
+		return
+	}
+	v := reflect.New(as)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v.Interface()); err != nil {
+		t.Errorf("%s: %v\n%s", what, err, text)
+		return
+	}
+	again, err := json.Marshal(v.Interface())
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	var was, is any
+	for from, into := range map[string]*any{string(text): &was, string(again): &is} {
+		d := json.NewDecoder(strings.NewReader(from))
+		d.UseNumber()
+		if err := d.Decode(into); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	if lost := missing(was, is, ""); lost != "" {
+		t.Errorf("%s loses %s when it is written again:\n%s\n%s", what, lost, text, again)
+	}
+}
+
+// missing tells the first place of a value that is not, or is another, in a second one.
+func missing(was, is any, path string) string {
+	switch was := was.(type) {
+	case map[string]any:
+		there, _ := is.(map[string]any)
+		for name, v := range was {
+			if _, ok := there[name]; !ok {
+				return path + "." + name
+			}
+			if lost := missing(v, there[name], path+"."+name); lost != "" {
+				return lost
+			}
+		}
+	case []any:
+		there, _ := is.([]any)
+		if len(there) != len(was) {
+			return path + "[]"
+		}
+		for i, v := range was {
+			if lost := missing(v, there[i], fmt.Sprintf("%s[%d]", path, i)); lost != "" {
+				return lost
+			}
+		}
+	default:
+		if !reflect.DeepEqual(was, is) {
+			return path
+		}
+	}
+	return ""
+}
+
+func shapes() []string {
+	return slices.Concat(app.Shape("document", app.StoredTypes), app.Shape("message", app.SentTypes))
+}

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// StoredTypes are what the documents of each type (store.Key.Type) are read and
+// written as.
+var StoredTypes = map[string]reflect.Type{
+	"audit":       reflect.TypeFor[auditRecord](),
+	"automation":  reflect.TypeFor[automation](),
+	"batch":       reflect.TypeFor[engine.Batch](),
+	"catalog":     reflect.TypeFor[WorkerView](),
+	"entry":       reflect.TypeFor[entry](),
+	"hold":        reflect.TypeFor[hold](),
+	"member":      reflect.TypeFor[engine.Member](),
+	"request":     reflect.TypeFor[request](),
+	"run":         reflect.TypeFor[engine.Run](),
+	"runbook":     reflect.TypeFor[runbookHead](),
+	"sequence":    reflect.TypeFor[sequence](),
+	"shard":       reflect.TypeFor[engine.Shard](),
+	"slot":        reflect.TypeFor[slot](),
+	"sync":        reflect.TypeFor[synced](),
+	"task":        reflect.TypeFor[task](),
+	"unprocessed": reflect.TypeFor[Unprocessed](),
+	"version":     reflect.TypeFor[runbookVersion](),
+	"worker":      reflect.TypeFor[heard](),
+}
+
+// SentTypes are the bodies of the messages of each type. A job has none.
+var SentTypes = map[string]reflect.Type{
+	message.TypeBatchInit:     reflect.TypeFor[message.BatchInit](),
+	message.TypePhaseDue:      reflect.TypeFor[message.PhaseDue](),
+	message.TypeMemberAdded:   reflect.TypeFor[message.MemberEvent](),
+	message.TypeMemberRemoved: reflect.TypeFor[message.MemberEvent](),
+	message.TypePollCheck:     reflect.TypeFor[message.StepCheck](),
+	message.TypeRetryCheck:    reflect.TypeFor[message.StepCheck](),
+	message.TypeDeadlineCheck: reflect.TypeFor[message.DeadlineCheck](),
+	message.TypeBatchWork:     reflect.TypeFor[message.BatchWork](),
+	message.TypeWorkerResult:  reflect.TypeFor[message.Result](),
+	message.TypeWorkerCatalog: reflect.TypeFor[message.Catalog](),
+	"job":                     reflect.TypeFor[message.Job](),
+}
+
+// Shape lists the fields of the given types as they stand in JSON, one on each line:
+// what it is a field of, where it is, and what stands there.
+func Shape(what string, types map[string]reflect.Type) []string {
+	var lines []string
+	for name, t := range types {
+		shapeOf(t, func(path, kind string) { lines = append(lines, fmt.Sprintf("%s %s%s %s", what, name, path, kind)) })
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func shapeOf(t reflect.Type, tell func(path, kind string)) {
+	for t.Kind() == reflect.Pointer { // null or absent is a value of every field
+		t = t.Elem()
+	}
+	text := reflect.TypeFor[encoding.TextMarshaler]()
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		tell("", "any JSON")
+	case t.Implements(text) || reflect.PointerTo(t).Implements(text): // times, and what writes itself
+		tell("", "text of a "+t.String())
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()):
+		tell("", "JSON of a "+t.String())
+	case t.Kind() == reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous && name == "", !f.IsExported(), name == "-":
+				continue
+			case name == "":
+				name = f.Name
+			}
+			shapeOf(f.Type, func(path, kind string) { tell("."+name+path, kind) })
+		}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		tell("", "base64")
+	case t.Kind() == reflect.Slice:
+		shapeOf(t.Elem(), func(path, kind string) { tell("[]"+path, kind) })
+	case t.Kind() == reflect.Map:
+		shapeOf(t.Elem(), func(path, kind string) { tell("{"+kindOf(t.Key())+"}"+path, kind) })
+	case t == reflect.TypeFor[any]():
+		tell("", "any JSON")
+	default:
+		tell("", kindOf(t))
+	}
+}
+
+// kindOf is what a value is in JSON. How wide a number is in Go, and what a text's type
+// is called, is nothing that is stored.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return "whole number"
+	case reflect.Float64:
+		return "number"
+	}
+	panic("no field of this kind is stored so far: " + t.String())
+}
