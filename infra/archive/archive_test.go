@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,9 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 		if err := write(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+	if info, err := os.Stat(to); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
+		t.Errorf("the file is %v, %v; all may read it, whatever the umask", info, err)
 	}
 	text, err := os.ReadFile(to)
 	left, listed := os.ReadDir(filepath.Dir(to))

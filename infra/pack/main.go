@@ -56,12 +56,8 @@ func pack(dir, arch, to string, getenv func(string) string) error {
 	if err := deployable(dir, arch); err != nil {
 		return err
 	}
-	sum := to + ".sha256"
-	if err := os.Remove(sum); err != nil && !os.IsNotExist(err) { // it is of an earlier file
-		return err
-	}
 	if err := archive.Zip(to, entries, at); err != nil {
 		return err
 	}
-	return archive.Sums(sum, to)
+	return archive.Sums(to+".sha256", to) // the sum of an earlier file does not fit until then
 }

@@ -54,6 +54,7 @@ func release(repo, version, to string, targets []string, getenv func(string) str
 	if !versionForm.MatchString(version) {
 		return fmt.Errorf("the version %q has something else than letters, digits, dots, + and -", version)
 	}
+	to = filepath.Clean(to) // or what is beside it would be in it, where a slash ends it
 	r := maker{repo: repo, version: version, stdout: stdout}
 	if r.at, err = archive.Time(getenv); err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestRelease(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	to := filepath.Join(t.TempDir(), "out", "release")
 	var said bytes.Buffer
-	if status := run([]string{"-repo", "../..", "-version", version, "-out", to, "-targets", here}, environment, io.Discard, &said); status != 0 {
+	if status := run([]string{"-repo", "../..", "-version", version, "-out", to + "/", "-targets", here}, environment, io.Discard, &said); status != 0 {
 		t.Fatal(said.String())
 	}
 	name := "matoolkit_" + version + "_" + runtime.GOOS + "_" + runtime.GOARCH
@@ -47,6 +47,9 @@ func TestRelease(t *testing.T) {
 		t.Fatal("this test reads tar files")
 	}
 	checkSums(t, to, name+".cdx.json", name+".tar.gz")
+	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the folder is %v, %v", info, err)
+	}
 	files := untar(t, filepath.Join(to, name+".tar.gz"))
 	checkContents(t, files, "matoolkit")
 
@@ -138,6 +141,13 @@ func checkMaterials(t *testing.T, file, program string) {
 	var got []string
 	for _, c := range *bom.Components {
 		got = append(got, c.PackageURL)
+	}
+	built := map[string]string{}
+	for _, s := range info.Settings {
+		built[s.Key] = s.Value
+	}
+	if built["-trimpath"] != "true" || built["CGO_ENABLED"] != "0" || built["vcs"] != "" {
+		t.Errorf("another machine, or another checkout, would build another program: %v", built)
 	}
 	sum := sha256.Sum256(read(t, program))
 	self := bom.Metadata.Component
