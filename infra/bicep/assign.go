@@ -35,6 +35,14 @@ func (u *unit) assign(e Expression, wanted *Type, known *locals) {
 		u.assign(e.Then, wanted, known)
 		u.assign(e.Otherwise, wanted, known)
 		return
+	case *Call:
+		if wanted.Kind == KindObject && e.Text == "union" && e.On == nil {
+			part := wanted.part()
+			for _, argument := range e.Arguments {
+				u.assign(argument, part, known)
+			}
+			return
+		}
 	case *Reference:
 		if u.assignVariable(e, wanted, known) {
 			return
@@ -145,6 +153,21 @@ func (u *unit) assignProperties(o *Object, wanted *Type, known *locals, apart []
 		slices.Sort(missing)
 		u.find(o.At(), "missing-property", "%s needs %s", wanted.called(), list(missing))
 	}
+}
+
+// part is the type of a part of an object: the others may hold what is required.
+func (t *Type) part() *Type {
+	part := *t
+	if t.Variants != nil {
+		return someObject
+	}
+	part.Properties = map[string]*Field{}
+	for name, field := range t.Properties {
+		optional := *field
+		optional.Required = false
+		part.Properties[name] = &optional
+	}
+	return &part
 }
 
 // withNull is the type of a property; one that is not required takes null as well, which

@@ -8,9 +8,10 @@ import (
 // resource checks a resource against Azure's type of it.
 func (u *unit) resource(d *Resource) {
 	u.decorated("resource", d.Decorators)
+	u.batched(d.Decorators, d.Loop)
 	known := u.head(d.Loop, d.Condition)
-	u.expression(d.Body, known, asProperty)
 	u.references(d.Body)
+	u.expression(d.Body, known, asProperty)
 	resource := u.typeFound(d)
 	if resource == nil {
 		return
@@ -122,18 +123,27 @@ func (u *unit) named(d *Resource, known *locals) {
 		}
 		depth = 0
 	}
-	name, literal := d.Body.Value("name").(*String)
-	if !literal {
+	value := d.Body.Value("name")
+	if reference, is := value.(*Reference); is && u.symbols[reference.Text] != nil {
+		if variable, is := u.symbols[reference.Text].declaration.(*Variable); is {
+			value = variable.Value
+		}
+	}
+	name, is := value.(*String)
+	if !is {
+		if value != nil && depth > 0 {
+			u.find(value.At(), "name", "%s has no parent: give it one, or write the names of its parents before its own, with /", d.Type)
+		}
 		return
 	}
 	slashes := 0
 	for _, segment := range name.Segments {
 		slashes += strings.Count(segment, "/")
 	}
-	switch _, whole := name.Literal(); {
+	switch {
 	case parent != nil && slashes > 0:
 		u.find(name.At(), "name", "the name of a resource with a parent has no /")
-	case parent == nil && slashes != depth && (whole || slashes > depth):
+	case parent == nil && slashes != depth:
 		u.find(name.At(), "name", "%s has no parent: its name begins with those of its parents, and holds / as many times as there are parents: %d", d.Type, depth)
 	}
 }
@@ -156,8 +166,9 @@ func (u *unit) existing(d *Resource, resource *ResourceType, known *locals) {
 	}
 }
 
-// references checks dependsOn.
+// references checks dependsOn, and leaves parent and scope to deployable.
 func (u *unit) references(body *Object) {
+	u.placedIn[body.Value("parent")], u.placedIn[body.Value("scope")] = true, true
 	property := body.Property("dependsOn")
 	if property == nil {
 		return
@@ -168,6 +179,7 @@ func (u *unit) references(body *Object) {
 		return
 	}
 	for _, item := range array.Items {
+		u.placedIn[item] = true
 		if u.deployed(item) == nil {
 			u.find(item.At(), "reference", "dependsOn is an array of resources and modules")
 		}

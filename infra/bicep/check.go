@@ -58,11 +58,11 @@ func Check(fsys fs.FS, dir string, types *Types) (*Report, error) {
 		return nil, fmt.Errorf("check %s: %w", dir, err)
 	}
 	report := &Report{ParameterFiles: parameterFiles}
-	for _, name := range slices.Sorted(maps.Keys(p.units)) {
-		unit := p.units[name]
+	for _, unit := range p.ordered() {
 		report.Files = append(report.Files, unit.File)
 		unit.check()
 	}
+	p.moduleCycles()
 	for _, name := range parameterFiles {
 		p.parameterFile(name)
 	}
@@ -80,6 +80,15 @@ type program struct {
 	findings []Finding
 }
 
+// ordered are the files by path.
+func (p *program) ordered() []*unit {
+	var all []*unit
+	for _, name := range slices.Sorted(maps.Keys(p.units)) {
+		all = append(all, p.units[name])
+	}
+	return all
+}
+
 // read parses a file and enters its symbols.
 func (p *program) read(name string) error {
 	source, err := fs.ReadFile(p.fsys, name)
@@ -88,7 +97,7 @@ func (p *program) read(name string) error {
 	}
 	file, findings := Parse(name, string(source))
 	p.findings = append(p.findings, findings...)
-	u := &unit{program: p, File: file, broken: len(findings) > 0, symbols: map[string]*symbol{}, told: map[Expression]*Type{}}
+	u := &unit{program: p, File: file, broken: len(findings) > 0, symbols: map[string]*symbol{}, told: map[Expression]*Type{}, placedIn: map[Expression]bool{}}
 	u.enter()
 	p.units[name] = u
 	return nil
@@ -104,6 +113,9 @@ type unit struct {
 	symbols map[string]*symbol
 	// told are the types of expressions, as typeOf found them.
 	told map[Expression]*Type
+	// placedIn are references that may be to all of a loop's resources: what stands
+	// around them says which one is meant, or takes all.
+	placedIn map[Expression]bool
 	// user is the symbol whose declaration is looked at, for dependencies.
 	user *symbol
 }
@@ -118,6 +130,17 @@ type symbol struct {
 	// typ is what typeOf found for a variable; typing is set while it looks.
 	typ           *Type
 	typed, typing bool
+}
+
+// loop is what a resource or module is made in, or nil.
+func (s *symbol) loop() *Loop {
+	switch d := s.declaration.(type) {
+	case *Resource:
+		return d.Loop
+	case *Module:
+		return d.Loop
+	}
+	return nil
 }
 
 func (u *unit) find(at Position, code, format string, values ...any) {
@@ -184,6 +207,8 @@ func (u *unit) check() {
 	for _, d := range u.Outputs {
 		u.output(d)
 	}
+	u.twice()
+	u.asked()
 	if !u.broken {
 		u.unused()
 	}
@@ -204,6 +229,9 @@ func (u *unit) output(d *Output) {
 	u.described("output", d.Name, d.Decorators)
 	u.expression(d.Value, nil, asValue)
 	u.assign(d.Value, declaredAs(d.Type.Text), nil)
+	if d.Type.Text != "int" && d.Type.Text != "bool" {
+		u.kept(d.Value, "output "+d.Text, d.Decorators)
+	}
 }
 
 // unused reports parameters, variables and existing resources that nothing refers to.

@@ -114,14 +114,36 @@ func TestEveryRuleHasACase(t *testing.T) {
 	}
 }
 
-// What stands in testdata/right uses the whole language, and nothing is wrong with it.
+// What stands in testdata/right.txt uses the whole language in one deployment, and the
+// files of testdata/right-alone.txt each use one thing that looks as if it were wrong.
 func TestWhatIsRightIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"testdata/right.txt", "testdata/right-alone.txt"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := check(t, archive(string(text))); found != "" {
+			t.Errorf("%s:\n%s", name, found)
+		}
+	}
+}
+
+// Line ends of Windows, tabs and the mark that some editors put at the beginning are
+// nothing wrong.
+func TestEditorsOfOtherSystems(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/right.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := check(t, archive(string(text))); found != "" {
+	files := archive(string(text))
+	for name, file := range files {
+		if filepath.Ext(name) == ".bicep" {
+			file.Data = []byte("\ufeff" + strings.NewReplacer("\n", "\r\n", "  ", "\t").Replace(string(file.Data)))
+		}
+	}
+	if found := check(t, files); found != "" {
 		t.Error(found)
 	}
 }

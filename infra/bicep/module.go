@@ -10,9 +10,10 @@ import (
 // module checks what a file is given against the parameters that it declares.
 func (u *unit) module(d *Module) {
 	u.decorated("module", d.Decorators)
+	u.batched(d.Decorators, d.Loop)
 	known := u.head(d.Loop, d.Condition)
-	u.expression(d.Body, known, asProperty)
 	u.references(d.Body)
+	u.expression(d.Body, known, asProperty)
 	for _, property := range d.Body.Properties {
 		if !slices.Contains([]string{"name", "params", "scope", "dependsOn"}, property.Text) {
 			u.find(property.Position, "unknown-property", "a module has no property %s: there are name, params, scope and dependsOn%s", property.Text,
@@ -92,6 +93,7 @@ func (u *unit) arguments(d *Module, target *unit, known *locals) {
 				continue
 			}
 			u.assign(property.Value, parameter.declared(), known)
+			u.kept(property.Value, "parameter "+parameter.Text+" of "+d.Source, parameter.Decorators)
 		}
 	}
 	var missing []string

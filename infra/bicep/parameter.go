@@ -1,5 +1,7 @@
 package bicep
 
+import "slices"
+
 // parameter checks a declaration of a parameter.
 func (u *unit) parameter(d *Parameter) {
 	u.decorated("param", d.Decorators)
@@ -8,11 +10,13 @@ func (u *unit) parameter(d *Parameter) {
 	for _, decorator := range d.Decorators {
 		u.limit(d, decorator)
 	}
+	u.bounds(d, declared)
 	if d.Default == nil {
 		return
 	}
 	u.expression(d.Default, nil, asDefault)
 	u.assign(d.Default, declared, nil)
+	u.secureDefault(d)
 }
 
 // limit checks that a decorator suits the type of its parameter.
@@ -41,8 +45,36 @@ func (u *unit) limit(d *Parameter, decorator *Decorator) {
 			u.find(decorator.Arguments[0].At(), "decorator", "the argument of @allowed is an array of values")
 			return
 		}
-		for _, item := range values.Items {
+		for i, item := range values.Items {
 			u.assign(item, &Type{Kind: kind}, nil)
+			if slices.ContainsFunc(values.Items[:i], func(earlier Expression) bool { return same(earlier) == same(item) }) {
+				u.find(item.At(), "duplicate", "this value is allowed already")
+			}
+		}
+	}
+}
+
+// bounds checks that the limits of a parameter leave something.
+func (u *unit) bounds(d *Parameter, t *Type) {
+	switch {
+	case t.MinLength != nil && *t.MinLength < 0 || t.MaxLength != nil && *t.MaxLength < 0:
+		u.find(d.Position, "decorator", "no length is below 0")
+	case t.MinLength != nil && t.MaxLength != nil && *t.MinLength > *t.MaxLength, t.Min != nil && t.Max != nil && *t.Min > *t.Max:
+		u.find(d.Position, "decorator", "the least that is allowed is more than the most: no value of %s is allowed", d.Text)
+	}
+}
+
+// batched checks @batchSize, which is for what is made in a loop.
+func (u *unit) batched(decorators []*Decorator, l *Loop) {
+	for _, d := range decorators {
+		if d.Text != "batchSize" || len(d.Arguments) != 1 {
+			continue
+		}
+		if n, is := integer(d.Arguments[0]); !is || n < 1 {
+			u.find(d.Arguments[0].At(), "decorator", "the argument of @batchSize is a whole number from 1")
+		}
+		if l == nil {
+			u.find(d.Position, "decorator", "@batchSize goes with a loop")
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -50,6 +51,12 @@ func (p *program) parameterFile(name string) {
 		c.find("", "parameters", "%v", err)
 		return
 	}
+	if _, err := decoder.Token(); err != io.EOF {
+		c.find("", "parameters", "something follows the parameters")
+	}
+	for _, name := range twiceInJSON(data) {
+		c.find(name, "duplicate", "%s is there twice", name)
+	}
 	if !strings.Contains(content.Schema, "deploymentParameters.json") {
 		c.find("", "parameters", "$schema does not name deploymentParameters.json")
 	}
@@ -69,8 +76,15 @@ func (p *program) parameterFile(name string) {
 			c.find(given, "unknown-param", "%s has no parameter %s%s", target.Path, given, nearest(given, slices.Collect(maps.Keys(declared))))
 			continue
 		}
-		if value := content.Parameters[given]; value.Reference == nil {
+		value := content.Parameters[given]
+		switch vault, _ := value.Reference["keyVault"].(map[string]any); {
+		case value.Reference == nil:
 			c.value(given, value.Value, parameter.declared())
+			c.secret(given, value.Value, parameter)
+		case value.Value != nil:
+			c.find(given, "param-value", "parameter %s has either a value or a reference", given)
+		case vault["id"] == nil || value.Reference["secretName"] == nil:
+			c.find(given, "param-value", "the reference of parameter %s holds keyVault with an id, and secretName", given)
 		}
 	}
 	given := &givenParameters{file: c, to: target, names: map[string]bool{}}
@@ -138,10 +152,18 @@ func (c *parameterFile) find(parameter, code, format string, values ...any) {
 // value checks a JSON value. A text that azd replaces may become anything: it is read
 // as JSON after that where the parameter is not a string.
 func (c *parameterFile) value(name string, value any, wanted *Type) {
-	if text, is := value.(string); is && azdVariable.MatchString(text) {
+	why := ""
+	if text, is := value.(string); is && strings.Contains(text, "${") {
+		switch rest := azdVariable.ReplaceAllString(text, ""); {
+		case strings.Contains(rest, "${"):
+			c.find(name, "param-value", "parameter %s: a variable is written ${NAME} or ${NAME=default}", name)
+		case rest != "" && wanted.Kind != KindString:
+			c.find(name, "param-value", "parameter %s is %s: the variable has to be all of it", name, wanted)
+		case strings.Count(path.Base(c.name), ".") != 2:
+			c.find(name, "param-value", "parameter %s: only azd replaces variables, and it reads main.parameters.json", name)
+		}
 		return
 	}
-	why := ""
 	switch value := value.(type) {
 	case string:
 		why = fits(&Type{Kind: KindString, Values: []string{value}}, wanted)
@@ -173,4 +195,49 @@ func (c *parameterFile) value(name string, value any, wanted *Type) {
 	if why != "" {
 		c.find(name, "param-value", "parameter %s: %s", name, why)
 	}
+}
+
+// secret checks that no secret stands in the file.
+func (c *parameterFile) secret(name string, value any, parameter *Parameter) {
+	text, is := value.(string)
+	if !secure(parameter.Decorators) || value == nil || is && (text == "" || azdVariable.MatchString(text)) {
+		return
+	}
+	c.find(name, "secret", "%s is @secure: a secret does not stand in a file, but a reference to a vault", name)
+}
+
+// twiceInJSON are the names that an object of JSON has twice, of which readers take one or
+// the other.
+func twiceInJSON(data []byte) []string {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	var twice []string
+	var value func() bool
+	value = func() bool {
+		token, err := decoder.Token()
+		open, is := token.(json.Delim)
+		if err != nil || !is {
+			return err == nil
+		}
+		seen := map[string]bool{}
+		for decoder.More() {
+			if open == '{' {
+				token, err := decoder.Token()
+				name, _ := token.(string)
+				if err != nil {
+					return false
+				}
+				if seen[name] {
+					twice = append(twice, name)
+				}
+				seen[name] = true
+			}
+			if !value() {
+				return false
+			}
+		}
+		_, err = decoder.Token()
+		return err == nil
+	}
+	value()
+	return twice
 }

@@ -98,6 +98,14 @@ func (p *parser) name(what string) Name {
 	return Name{t.Position, t.text}
 }
 
+// declared reads the name that a declaration gives.
+func (p *parser) declared(what string) Name {
+	if t := p.peek(); t.kind == identifier && slices.Contains([]string{"true", "false", "null"}, t.text) {
+		p.fail(t.Position, "%s is a value: nothing can be called so", t.text)
+	}
+	return p.name(what)
+}
+
 func (t token) String() string {
 	switch t.kind {
 	case stringWhole, stringStart:
@@ -176,18 +184,18 @@ func (p *parser) declaration(decorators []*Decorator) {
 	case "targetScope":
 		p.targetScope(decorators)
 	case "param":
-		parameter := &Parameter{Decorators: decorators, Name: p.name("the name of a parameter"), Type: p.kind()}
+		parameter := &Parameter{Decorators: decorators, Name: p.declared("the name of a parameter"), Type: p.kind()}
 		if p.acceptOperator("=") {
 			parameter.Default = p.expression()
 		}
 		p.file.Parameters = append(p.file.Parameters, parameter)
 	case "var":
-		variable := &Variable{Decorators: decorators, Name: p.name("the name of a variable")}
+		variable := &Variable{Decorators: decorators, Name: p.declared("the name of a variable")}
 		p.expect("=", "after the name of a variable")
 		variable.Value = p.expression()
 		p.file.Variables = append(p.file.Variables, variable)
 	case "output":
-		output := &Output{Decorators: decorators, Name: p.name("the name of an output"), Type: p.kind()}
+		output := &Output{Decorators: decorators, Name: p.declared("the name of an output"), Type: p.kind()}
 		p.expect("=", "after the type of an output")
 		output.Value = p.expression()
 		p.file.Outputs = append(p.file.Outputs, output)
@@ -231,7 +239,7 @@ func (p *parser) literal(what string) string {
 }
 
 func (p *parser) resource(decorators []*Decorator) {
-	r := &Resource{Decorators: decorators, Name: p.name("the name of a resource"), Reference: p.peek().Position}
+	r := &Resource{Decorators: decorators, Name: p.declared("the name of a resource"), Reference: p.peek().Position}
 	reference := p.literal("the type of a resource")
 	var versioned bool
 	r.Type, r.APIVersion, versioned = strings.Cut(reference, "@")
@@ -248,7 +256,7 @@ func (p *parser) resource(decorators []*Decorator) {
 }
 
 func (p *parser) module(decorators []*Decorator) {
-	m := &Module{Decorators: decorators, Name: p.name("the name of a module"), Reference: p.peek().Position}
+	m := &Module{Decorators: decorators, Name: p.declared("the name of a module"), Reference: p.peek().Position}
 	m.Source = p.literal("the path of a module")
 	p.expect("=", "after the path of a module")
 	m.Loop, m.Condition, m.Body = p.body()

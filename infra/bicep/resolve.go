@@ -88,10 +88,12 @@ func (u *unit) expression(e Expression, known *locals, at place) {
 	case *Object:
 		u.object(e, known, at)
 	case *Member:
+		u.placedIn[e.On] = true
 		u.expression(e.On, known, inner(at))
 		u.typeOf(e, known)
 		u.member(e, known)
 	case *Index:
+		u.placedIn[e.On] = true
 		u.chosen(e, known)
 		u.indexed(e, known)
 		u.expression(e.On, known, inner(at))
@@ -152,6 +154,9 @@ func (u *unit) object(o *Object, known *locals, at place) {
 func (u *unit) reference(e *Reference, known *locals, at place) {
 	if known.find(e.Text) != nil {
 		return
+	}
+	if s := u.deployed(e); s != nil && !u.placedIn[e] && s.loop() != nil {
+		u.find(e.Position, "kind", "%s is made in a loop: say which one, as in %s[0]", e.Text, e.Text)
 	}
 	s := u.symbols[e.Text]
 	if s == nil {
