@@ -8,17 +8,23 @@ package e2e_test
 //
 // Commands: ```sh, and ```console for commands after "$ " with what they print.
 //
-//	(no mark)               a shell reads it. Its programs are known ones. Of matoolkit and
-//	                        worker each command and option is there, and takes so many
-//	                        arguments; make has the targets.
 //	<!-- run -->            carried out, with all run blocks of the page one after the other in
 //	                        one folder and against one local system: run_test.go. Each line
 //	                        ends with status 0, or N where its comment says "exits N".
 //	                        In console blocks what is printed is as shown, but for digits.
 //	<!-- run: curl, jq -->  carried out where these programs are on the machine.
-//	<!-- needs Azure -->    as without a mark, but not held to known programs: az, azd, func,
-//	                        gh. Wherever one of these stands the mark is needed.
+//	<!-- run by: TestDemo in e2e, .github/workflows/ci.yml -->
+//	                        carried out elsewhere, for what takes long or needs more than the
+//	                        tests have. The comment of such a test quotes the command, a
+//	                        workflow has it for a step; values behind "=" may be others.
+//	<!-- needs Azure -->    carried out by nobody. Wherever az, azd, func or gh stands this mark
+//	                        is needed.
 //	```sh path/of/a/file    the block is lines of that file, which has tests of its own.
+//	(no mark)               is refused.
+//
+// A shell reads all of them. But for those that need Azure their programs are known ones. Of
+// matoolkit and worker each command and option is there, and takes so many arguments; make has
+// the targets.
 //
 // Files: what stands after the language names the file of the repository that the block
 // is, or is lines of: ```yaml azure.yaml. Any language.
@@ -73,9 +79,9 @@ import (
 // The classes of blocks.
 const (
 	classRun      = "run"
+	classRunBy    = "run by"   // another test, or a workflow
 	classRead     = "read"     // by what reads it in earnest
 	classCompared = "compared" // with the file that it is
-	classChecked  = "checked"  // commands, options and arguments are there
 	classAzure    = "needs Azure"
 	classOutput   = "output"
 )
@@ -127,7 +133,7 @@ func documents(t *testing.T) []pages.Page {
 func judge(b pages.Block) (class string, err error) {
 	word, rest := b.Marked()
 	allowed := map[string][]string{
-		"sh": {"run", classAzure}, "console": {"run", classAzure}, "kusto": {classAzure}, "sql": {classAzure},
+		"sh": {classRun, classRunBy, classAzure}, "console": {classRun, classRunBy, classAzure}, "kusto": {classAzure}, "sql": {classAzure},
 		"yaml": {"found"}, "json": {"is"}, "text": {"output"},
 	}[b.Language]
 	if b.Mark != "" && !slices.Contains(allowed, word) {
@@ -138,7 +144,7 @@ func judge(b pages.Block) (class string, err error) {
 	}
 	switch b.Language {
 	case "sh", "console":
-		return commands(b, word)
+		return commands(b, word, rest)
 	case "yaml":
 		return classRead, yamlRead(b, rest)
 	case "json":
@@ -193,7 +199,7 @@ var (
 
 // commands checks a block of commands. That matoolkit knows them is for the tests of
 // cmd/matoolkit, which have the program's own tree of commands.
-func commands(b pages.Block, word string) (class string, err error) {
+func commands(b pages.Block, word, rest string) (class string, err error) {
 	all, err := b.Commands()
 	if err != nil {
 		return "", err
@@ -214,12 +220,12 @@ func commands(b pages.Block, word string) (class string, err error) {
 		}
 	}
 	switch word {
-	case "run":
-		return classRun, nil
-	case classAzure:
-		return classAzure, nil
+	case "":
+		return "", fmt.Errorf("nothing runs it: put <!-- run --> on the line before it, and a story into e2e/run_test.go; or <!-- run by: a test in its folder -->, or <!-- %s -->", classAzure)
+	case classRunBy:
+		return word, runElsewhere(all, rest)
 	}
-	return classChecked, nil
+	return word, nil
 }
 
 // The fields by which a block shows what it is a part of.
@@ -440,53 +446,61 @@ func output(b pages.Block, of string) error {
 func TestBadBlocksAreFound(t *testing.T) {
 	t.Parallel()
 	for document, want := range map[string]string{
-		"```sh\nmake demo\n```\n":                                   "",
-		"```console\n$ matoolkit local tick\nran\n```\n":            "",
-		"<!-- needs Azure -->\n```sh\naz login\n```\n":              "",
-		"<!-- run -->\n```sh\nmatoolkit runbook lint x.yaml\n```\n": "",
-		"```sh\naz login\n```\n":                                    "needs Azure",
-		"```sh\ncurl https://x.vault.azure.net\n```\n":              "needs Azure",
-		"```sh\necho \"$(az account show)\"\n```\n":                 "needs Azure",
-		"```sh\nfrobnicate\n```\n":                                  "no program",
-		"```sh\nif true; then\n```\n":                               "no shell script",
-		"<!-- needs Azure -->\n```sh\naz login \"\n```\n":           "no shell script",
-		"```sh\n# nothing\n```\n":                                   "no commands",
-		"```console\nmatoolkit says\n```\n":                         "no commands",
-		"<!-- needs azure -->\n```sh\nmake demo\n```\n":             "means nothing",
-		"<!-- run -->\n```yaml\nname: x\n```\n":                     "means nothing",
-		"```\nmake demo\n```\n":                                     "cannot be checked",
-		"```cobol\nSTOP RUN.\n```\n":                                "cannot be checked",
-		"```text\nhello\n```\n":                                     "output",
-		"<!-- output -->\n```text\nhello\n```\n":                    "",
-		"<!-- output: matoolkit batch list -->\n```text\nNO  SUCH  HEADINGS\n1  2  3\n```\n": "has the headings",
-		"```yaml\nphases:\n  - name: p\n```\n":                                               "missing-field",
-		"<!-- found: missing-field -->\n```yaml\nphases:\n  - name: p\n```\n":                "",
-		"<!-- found: syntax -->\n```yaml\nretry: {max_retries: 0}\n```\n":                    "want",
-		"```yaml\nretry: {max_retries: 2, interval: 1m, patience: 3}\n```\n":                 "unknown-field",
-		"```yaml\noffset: T-4h\napproval: required\n```\n":                                   "",
-		"```yaml\noffset: tomorrow\n```\n":                                                   "bad-offset",
-		"```yaml\npoll:\n  interval: 1m\n  timeout: 1h\n```\n":                               "",
-		"```yaml\npoll:\n  interval: 1m\n```\n":                                              "missing-field",
-		"```yaml\nanswers:\n  - {function: F, polls: 2}\n```\n":                              "",
-		"```yaml\nanswers:\n  - {function: F, pols: 2}\n```\n":                               "pols",
-		"```yaml\non: [push]\n```\n":                                                         "name the file",
-		"```yaml examples/user-migration/runbook.yaml\nname: another\n```\n":                 "not lines",
-		"```yaml examples/user-migration/runbook.yaml\nname: user-migration\n```\n":          "",
-		"```yaml nowhere.yaml\nname: x\n```\n":                                               "names a file",
-		"```json\n{}\n```\n":                                                                 "<!-- is: what -->",
-		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\",}\n```\n":                            "no JSON",
-		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\", \"Urgent\": true}\n```\n":           "Urgent",
-		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\"}\n```\n":                             "",
-		"```bicep\nprobes: [\n  { type: 'Liveness'\n]\n```\n":                                "no Bicep",
-		"```dockerfile\nFROM scratch\nCOPPY a b\n```\n":                                      "no instruction",
-		"```mermaid\nflowchart LR\n  a -> b\n```\n":                                          "no link",
-		"```http\nPOST /api/batches\nIdempotency-Key: 7\n```\n":                              "",
-		"```http\nnot a header\n```\n":                                                       "no header",
-		"```csv\nMail,Alias\na@x.org\n```\n":                                                 "wrong number of fields",
-		"```env\nWORKER_ID=worker-01\n```\n":                                                 "",
-		"```env\nWORKER_NAME=worker-01\n```\n":                                               "no program reads",
-		"```kusto\nAppTraces | take 1\n```\n":                                                "needs Azure",
-		"<!-- needs Azure -->\n```kusto\nAppTraces | take 1\n```\n":                          "",
+		"```sh\nmake demo\n```\n":                                                                                 "nothing runs it",
+		"```console\n$ matoolkit local tick\nran\n```\n":                                                          "nothing runs it",
+		"<!-- run -->\n```console\n$ matoolkit local tick\nran\n```\n":                                            "",
+		"<!-- run by: TestDemo in e2e -->\n```sh\nmake demo\n```\n":                                               "",
+		"<!-- run by: TestDemo in e2e, .github/workflows/ci.yml -->\n```sh\nmake demo\nmake fuzz FUZZ=30s\n```\n": "",
+		"<!-- run by: TestDemo in e2e -->\n```sh\nmake demo\nmake lint\n```\n":                                    "none of them runs make lint",
+		"<!-- run by: .github/workflows/ci.yml -->\n```sh\nmake fuzz\n```\n":                                      "none of them runs make fuzz",
+		"<!-- run by: TestNothing in e2e -->\n```sh\nmake demo\n```\n":                                            "no test TestNothing",
+		"<!-- run by: Makefile -->\n```sh\nmake demo\n```\n":                                                      "neither a test",
+		"<!-- run by -->\n```sh\nmake demo\n```\n":                                                                "neither a test",
+		"<!-- needs Azure -->\n```sh\naz login\n```\n":                                                            "",
+		"<!-- run -->\n```sh\nmatoolkit runbook lint x.yaml\n```\n":                                               "",
+		"```sh\naz login\n```\n":                                                                                  "needs Azure",
+		"```sh\ncurl https://x.vault.azure.net\n```\n":                                                            "needs Azure",
+		"```sh\necho \"$(az account show)\"\n```\n":                                                               "needs Azure",
+		"```sh\nfrobnicate\n```\n":                                                                                "no program",
+		"```sh\nif true; then\n```\n":                                                                             "no shell script",
+		"<!-- needs Azure -->\n```sh\naz login \"\n```\n":                                                         "no shell script",
+		"```sh\n# nothing\n```\n":                                                                                 "no commands",
+		"```console\nmatoolkit says\n```\n":                                                                       "no commands",
+		"<!-- needs azure -->\n```sh\nmake demo\n```\n":                                                           "means nothing",
+		"<!-- run -->\n```yaml\nname: x\n```\n":                                                                   "means nothing",
+		"```\nmake demo\n```\n":                                                                                   "cannot be checked",
+		"```cobol\nSTOP RUN.\n```\n":                                                                              "cannot be checked",
+		"```text\nhello\n```\n":                                                                                   "output",
+		"<!-- output -->\n```text\nhello\n```\n":                                                                  "",
+		"<!-- output: matoolkit batch list -->\n```text\nNO  SUCH  HEADINGS\n1  2  3\n```\n":                      "has the headings",
+		"```yaml\nphases:\n  - name: p\n```\n":                                                                    "missing-field",
+		"<!-- found: missing-field -->\n```yaml\nphases:\n  - name: p\n```\n":                                     "",
+		"<!-- found: syntax -->\n```yaml\nretry: {max_retries: 0}\n```\n":                                         "want",
+		"```yaml\nretry: {max_retries: 2, interval: 1m, patience: 3}\n```\n":                                      "unknown-field",
+		"```yaml\noffset: T-4h\napproval: required\n```\n":                                                        "",
+		"```yaml\noffset: tomorrow\n```\n":                                                                        "bad-offset",
+		"```yaml\npoll:\n  interval: 1m\n  timeout: 1h\n```\n":                                                    "",
+		"```yaml\npoll:\n  interval: 1m\n```\n":                                                                   "missing-field",
+		"```yaml\nanswers:\n  - {function: F, polls: 2}\n```\n":                                                   "",
+		"```yaml\nanswers:\n  - {function: F, pols: 2}\n```\n":                                                    "pols",
+		"```yaml\non: [push]\n```\n":                                                                              "name the file",
+		"```yaml examples/user-migration/runbook.yaml\nname: another\n```\n":                                      "not lines",
+		"```yaml examples/user-migration/runbook.yaml\nname: user-migration\n```\n":                               "",
+		"```yaml nowhere.yaml\nname: x\n```\n":                                                                    "names a file",
+		"```json\n{}\n```\n":                                                                                      "<!-- is: what -->",
+		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\",}\n```\n":                                                 "no JSON",
+		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\", \"Urgent\": true}\n```\n":                                "Urgent",
+		"<!-- is: a job -->\n```json\n{\"JobId\": \"1\"}\n```\n":                                                  "",
+		"```bicep\nprobes: [\n  { type: 'Liveness'\n]\n```\n":                                                     "no Bicep",
+		"```dockerfile\nFROM scratch\nCOPPY a b\n```\n":                                                           "no instruction",
+		"```mermaid\nflowchart LR\n  a -> b\n```\n":                                                               "no link",
+		"```http\nPOST /api/batches\nIdempotency-Key: 7\n```\n":                                                   "",
+		"```http\nnot a header\n```\n":                                                                            "no header",
+		"```csv\nMail,Alias\na@x.org\n```\n":                                                                      "wrong number of fields",
+		"```env\nWORKER_ID=worker-01\n```\n":                                                                      "",
+		"```env\nWORKER_NAME=worker-01\n```\n":                                                                    "no program reads",
+		"```kusto\nAppTraces | take 1\n```\n":                                                                     "needs Azure",
+		"<!-- needs Azure -->\n```kusto\nAppTraces | take 1\n```\n":                                               "",
 	} {
 		page, err := pages.Parse("page", document)
 		if err != nil || len(page.Blocks) != 1 || len(page.Stray) > 0 {

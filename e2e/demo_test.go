@@ -1,31 +1,26 @@
 package e2e_test
 
 import (
-	"bytes"
+	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/matoolkit/matoolkit/internal/cli"
-	"github.com/matoolkit/matoolkit/local/demo"
 )
 
-// TestDemo runs what "make demo" runs.
+// TestDemo gives "make demo", which finds the programs built.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	err := demo.Run(t.Context(), demo.Config{
-		Matoolkit: program("matoolkit"), Worker: program("worker"), App: dist, Example: example,
-		Console: cli.Environment{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }},
-	})
+	demo := exec.CommandContext(t.Context(), "make", "--no-print-directory", "-o", "stage", "demo")
+	demo.Dir = newRunner(t).home
+	out, err := demo.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
 		"Batch 1 has 25 members.", "batch 1 is completed",
 		"23 users exist under their new names", "2 members failed for the reasons that the example says.",
 	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the demo does not say %q:\n%s", want, out.String())
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the demo does not say %q:\n%s", want, out)
 		}
 	}
 }

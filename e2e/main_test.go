@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -25,6 +26,7 @@ var (
 	keep = flag.String("keep", "", "keep the state and the logs of each scenario in this folder")
 )
 
+// TestMain has "make build" and "make stage" make what the tests run.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// The scenarios mostly wait for each other's clocks: more of them than there are
@@ -42,7 +44,7 @@ func run(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		cleanUpWhenStopped(dir)
-		err = build(dir)
+		err = build(filepath.Join(dir, "clone"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
@@ -64,38 +66,32 @@ func cleanUpWhenStopped(dir string) {
 	}()
 }
 
-// build builds the programs as the Makefile does, which shares their cache, and
-// stages the Functions app.
+// build runs "make stage", which runs "make build": in a folder that has what a clone has,
+// by links, so that bin/ and dist/ of the repository stay as they are.
 func build(dir string) (err error) {
 	if root, err = filepath.Abs(".."); err != nil {
 		return err
 	}
 	bin, dist, example = filepath.Join(dir, "bin"), filepath.Join(dir, "dist"), filepath.Join(root, "examples", "user-migration")
-	for program, into := range map[string]string{"./handler": dist, "./cmd/matoolkit": bin, "./worker": bin} {
-		cmd := exec.Command("go", "build", "-trimpath", "-o", into+string(filepath.Separator), program)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", program, err, out)
-		}
+	if err = os.Mkdir(dir, 0o700); err == nil {
+		err = clone(dir)
 	}
-	staged, err := filepath.Glob(filepath.Join(root, "functions", "*", "function.json"))
 	if err != nil {
 		return err
 	}
-	for _, file := range append(staged, filepath.Join(root, "host.json")) {
-		name := filepath.Base(file)
-		if name == "function.json" {
-			name = filepath.Join(filepath.Base(filepath.Dir(file)), name)
-		}
-		body, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(dist, name)
-		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, body, 0o600); err != nil {
+	cmd := exec.Command("make", "--no-print-directory", "build", "stage")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("make build stage: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// clone links what make works with, and what the documents name, into a folder.
+func clone(dir string) error {
+	for _, name := range strings.Fields(`Makefile go.mod go.sum cmd examples functions handler host.json infra internal local
+		local.settings.json.example worker`) {
+		if err := os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ var (
 	listedTargets = regexp.MustCompile(`(?m)^  make (\S+) +\S`)
 )
 
-// TestHelpOfMake has make list its targets, and finds each that is none of a file, under a
+// TestHelpOfMake has "make help" list the targets, and finds each that is none of a file, under a
 // heading.
 func TestHelpOfMake(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -27,8 +28,12 @@ var stories = map[string]story{
 	"docs/getting-started.md":                {begin: (*runner).firstHour},
 	"docs/local.md":                          {begin: (*runner).begins},
 	"docs/operating.md":                      {begin: (*runner).operates, before: operating},
+	"docs/operations.md":                     {begin: (*runner).operates, before: operations},
+	"docs/own-workers.md":                    {begin: (*runner).ownWorker},
+	"docs/packaging.md":                      {},
 	"docs/settings.md":                       {},
 	"docs/simulate.md":                       {},
+	"docs/worker.md":                         {begin: (*runner).localSystem},
 	"examples/scheduled-migration/README.md": {}, // by TestWalkthrough, which waits between the lines
 }
 
@@ -98,6 +103,8 @@ type runner struct {
 	home string // the folder in which commands are given
 	env  map[string]string
 
+	terminals // that a page has had opened
+
 	names  []string          // of the page, each with what stands for it here
 	settle func(line string) // waits until what a line has set going is over, as a reader does
 }
@@ -106,10 +113,12 @@ func newRunner(t *testing.T) *runner {
 	t.Helper()
 	r := &runner{t: t, home: t.TempDir(), env: map[string]string{"NO_COLOR": "1", "PATH": bin + string(filepath.ListSeparator) + os.Getenv("PATH")}}
 	r.env["HOME"] = r.home
-	for name, target := range map[string]string{"bin": bin, "examples": filepath.Join(root, "examples")} {
-		if err := os.Symlink(target, filepath.Join(r.home, name)); err != nil {
-			t.Fatal(err)
-		}
+	err := clone(r.home)
+	for _, built := range []string{bin, dist} {
+		err = errors.Join(err, os.Symlink(built, filepath.Join(r.home, filepath.Base(built))))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return r
 }
@@ -135,12 +144,14 @@ func (r *runner) system(seedFile string, env environment) {
 	r.env["MATOOLKIT_TOKEN_STORE"] = "file"
 }
 
-// What a line does that the machine of this test stands for: it knows the ports.
+// What a line does that the machine of this test stands for: it knows the ports. A system
+// of some parts only is started as it is written: terminals_test.go.
 var (
 	starting = regexp.MustCompile(`^(?:bin/)?matoolkit local up\b(.*)$`)
 	entering = regexp.MustCompile(`^eval "\$\((?:bin/)?matoolkit local env(?: --wait)?(?: --data-dir \S+)?\)"$`)
 	working  = regexp.MustCompile(`^\(eval "\$\((?:bin/)?matoolkit local env --for worker(?: --data-dir \S+)?\)" && (?:bin/)?worker\)$`)
 	building = regexp.MustCompile(`^make (?:build|stage|build stage)$`)
+	making   = regexp.MustCompile(`^make `)
 	exits    = regexp.MustCompile(`\bexits (\d+)\b`)
 )
 
@@ -167,6 +178,12 @@ func (r *runner) block(b pages.Block) {
 		line := strings.TrimSpace(strings.TrimSuffix(source[s.Pos().Offset():s.End().Offset()], "&"))
 		switch {
 		case building.MatchString(line): // as TestMain has done
+		case r.saga == nil && r.opens(line, s.Background):
+			give()
+			r.terminal(b, line)
+		case r.saga == nil && adopted.MatchString(line):
+			give()
+			r.adopts(b, line)
 		case s.Background && starting.MatchString(line):
 			give()
 			r.starts(b, starting.FindStringSubmatch(line)[1])
@@ -206,9 +223,15 @@ func (r *runner) block(b pages.Block) {
 // asks are the commands that ask before they do something, which needs a terminal.
 var asks = regexp.MustCompile(`\bmatoolkit (?:batch (?:cancel|remove-member|confirm-removals)|runbook (?:delete|publish)|messages discard)\b`)
 
-// here is a line with the names and numbers that there are here, and with a yes.
+// here is a line with the names, numbers and ports that there are here, with a yes, and
+// with programs that are built.
 func (r *runner) here(line string) string {
-	return asks.ReplaceAllString(strings.NewReplacer(r.names...).Replace(line), "$0 --yes")
+	line = asks.ReplaceAllString(strings.NewReplacer(r.names...).Replace(line), "$0 --yes")
+	line = making.ReplaceAllString(line, "make --no-print-directory -o build ")
+	if r.known != "" && !strings.Contains(line, "--endpoints ") {
+		line = strings.ReplaceAll(line, "matoolkit local env", "matoolkit local env --endpoints "+r.known)
+	}
+	return line
 }
 
 // starts starts the system with the options that count.
@@ -239,7 +262,7 @@ func (r *runner) starts(b pages.Block, options string) {
 func (r *runner) script(where, script string) string {
 	r.t.Helper()
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(r.t.Context(), "sh", "-c", script)
+	cmd := exec.CommandContext(r.t.Context(), "sh", "-c", r.begun()+script)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.home, &out, &errs
 	// What whoever runs the tests has set up is not what the page begins with.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MATOOLKIT_") })
