@@ -82,8 +82,8 @@ func (a *Azure) Ping(ctx context.Context) error {
 // 256 KB each.
 const peeked = 10
 
-// Oldest looks page by page until it finds a message that waits: in a subscription
-// nothing else is to be expected, for what is scheduled waits at the topic.
+// Oldest looks page by page until it finds a message that waits. What is scheduled waits
+// at the topic, and nobody here sets messages aside: one page is what it takes.
 func (a *Azure) Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error) {
 	err = a.peek(ctx, topic, subscription, func(r *azservicebus.Receiver) error {
 		for !found {

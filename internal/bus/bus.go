@@ -38,7 +38,7 @@ type Sender interface {
 type Watcher interface {
 	// Oldest tells when the message came to a subscription that is there longest, and
 	// whether there is any. One that is being processed counts, one that is scheduled
-	// for later does not. Nothing is taken, locked or counted as delivered. It takes the
+	// for later or was set aside (deferred) does not. Nothing is taken, locked or counted as delivered. It takes the
 	// right to receive. Errors: ErrUnavailable.
-	Oldest(ctx context.Context, topic, subscription string) (at time.Time, any bool, err error)
+	Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error)
 }

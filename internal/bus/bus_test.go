@@ -291,12 +291,38 @@ func TestOldestMessageIsSeenAndLeftAlone(t *testing.T) {
 		if m.DeliveryCount != 1 {
 			t.Errorf("a message was delivered %d times", m.DeliveryCount)
 		}
-		if err := receiver.CompleteMessage(t.Context(), m, nil); err != nil {
+		if err := receiver.DeferMessage(t.Context(), m, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if at, found := look(); found {
+		t.Errorf("what is set aside is taken to wait since %s", at)
+	}
+	if err := b.Send(t.Context(), message.TopicWorkerResults, bus.Message{ID: unique(t, 1+n), Body: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	at, found := look() // behind all those
+	last, err := receiver.ReceiveMessages(t.Context(), 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !found || !at.Equal(*last[0].EnqueuedTime) {
+		t.Errorf("the oldest is of %s (%v); it came at %s", at, found, last[0].EnqueuedTime)
+	}
+	if err := receiver.CompleteMessage(t.Context(), last[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	if at, found := look(); found {
 		t.Errorf("what is done is taken to wait since %s", at)
+	}
+	for _, m := range locked { // a namespace that is there for longer is left as it was
+		aside, err := receiver.ReceiveDeferredMessages(t.Context(), []int64{*m.SequenceNumber}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := receiver.CompleteMessage(t.Context(), aside[0], nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, _, err := b.Oldest(t.Context(), message.TopicWorkerResults, "nobody"); !errors.Is(err, bus.ErrUnavailable) {
 		t.Errorf("a subscription that is not there: %v", err)
