@@ -1,0 +1,121 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// TestForgetting goes by "To forget the people of a batch" of docs/security.md, with the
+// query that stands there: nobody is named any more in the batch's partition, and
+// the batch, whose rows are still in the data source, is not made anew.
+func TestForgetting(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := regexp.MustCompile(`SELECT c\.id, c\.type FROM c WHERE c\.pk = 'batch:42' AND (c\.type IN \([^)]*\))\n`).FindStringSubmatch(string(page))
+	if query == nil {
+		t.Fatal("docs/security.md has no such query any more")
+	}
+	s := newStage(t, false)
+	people := s.table()
+	people.put(dawn.Add(day), "ann", "bob")
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	s.pass(day)
+	s.tick()
+	s.wantBatches("1 02 09:00 completed: ann bob")
+	if !strings.Contains(s.everything(1), "ann") {
+		t.Fatal("nobody was there to be forgotten")
+	}
+
+	s.erase(1, query[1])
+	if left := s.everything(1); strings.Contains(left, "ann") || strings.Contains(left, "bob") {
+		t.Errorf("somebody is still named: %s", left)
+	}
+	calls := len(s.jobs)
+	s.tick()
+	s.pass(day)
+	s.tick()
+	s.wantStatus(1, "completed")
+	if len(s.jobs) != calls {
+		t.Errorf("%d jobs were sent again", len(s.jobs)-calls)
+	}
+}
+
+// TestForgettingABatchAsAWhole is what that page warns of: where its item is gone before
+// a tick has seen that the batch ended, everything is done again.
+func TestForgettingABatchAsAWhole(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	people := s.table()
+	people.put(dawn.Add(time.Minute), "ann", "bob")
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	s.pass(time.Minute)
+	s.wantBatches("1 01 09:01 completed: ann bob")
+	calls := len(s.jobs)
+	s.erase(1, "c.type IN ('batch', 'member', 'run', 'shard')")
+	s.pass(11 * time.Minute) // until then the broker drops what it has heard
+	s.tick()
+	if len(s.jobs) == calls {
+		t.Errorf("nothing is done again, so docs/security.md need not warn of it: %s", s.everything(1))
+	}
+}
+
+// everything is all that the store has of a batch, as text.
+func (s *stage) everything(batch int) string {
+	s.t.Helper()
+	items, err := store.All[json.RawMessage](s.ctx, s.store, store.BatchPartition(batch), "SELECT * FROM c")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, item := range items {
+		text.WriteString(item.ID + string(item.Doc) + "\n")
+	}
+	return text.String()
+}
+
+// erase deletes items of a batch.
+func (s *stage) erase(batch int, where string) {
+	s.t.Helper()
+	items, err := store.All[json.RawMessage](s.ctx, s.store, store.BatchPartition(batch), "SELECT * FROM c WHERE "+where)
+	if err != nil || len(items) == 0 {
+		s.t.Fatalf("%d items, %v", len(items), err)
+	}
+	for _, item := range items {
+		if _, err := s.store.Commit(s.ctx, store.Delete(store.Key{PK: store.BatchPartition(batch), ID: item.ID}, item.ETag)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// TestNumbersGoOnFromWhereTheyAreSet is what "Restore" of docs/operations.md relies on: the
+// newest batch's number can be raised by hand, in the item and field that it names.
+func TestNumbersGoOnFromWhereTheyAreSet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.publish(mover)
+	w.batch("move", people(1))
+	kept, err := store.Read[map[string]any](w.ctx, w.store, store.Key{PK: "batches", ID: "sequence", Type: "sequence"})
+	if err != nil || kept.Doc["last"] != 1.0 {
+		t.Fatalf("%+v, %v", kept, err)
+	}
+	kept.Doc["last"] = 500
+	if _, err := w.store.Commit(w.ctx, store.Replace(store.SequenceKey(), kept.Doc, kept.ETag)); err != nil {
+		t.Fatal(err)
+	}
+	if b := w.batch("move", people(1)); b.ID != 501 {
+		t.Errorf("the next batch is %d", b.ID)
+	}
+}
