@@ -173,3 +173,69 @@ func TestWriteIsChargedForWhatItsContainerIndexes(t *testing.T) {
 		}
 	}
 }
+
+// Every kind of write is charged for the values that the index gets or loses, and what the
+// server counts is what it charged: of that, reads and queries apart, since under a
+// stronger consistency they cost twice.
+func TestEachKindOfWriteIsChargedForItsIndex(t *testing.T) {
+	t.Parallel()
+	server := start(t, cosmos.Config{})
+	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
+	ctx := context.Background()
+	two, none := doc("a", `"n":[1, 2],"m":3`), doc("a", `"m":3`)
+	var patch azcosmos.PatchOperations
+	patch.AppendSet("/n", []int{7, 8})
+	charge := func(r azcosmos.ItemResponse, err error) float64 {
+		t.Helper()
+		wantStatus(t, err, 0)
+		return float64(r.RequestCharge)
+	}
+	batched := func(body []byte) float64 {
+		t.Helper()
+		batch := c.NewTransactionalBatch(p1)
+		batch.UpsertItem(body, nil)
+		r, err := c.ExecuteTransactionalBatch(ctx, batch, nil)
+		wantStatus(t, err, 0)
+		return float64(r.RequestCharge)
+	}
+	// The same writes with and without an index; each gives what it cost.
+	writes := []func() float64{
+		func() float64 { return charge(c.CreateItem(ctx, p1, two, nil)) },
+		func() float64 { return charge(c.ReplaceItem(ctx, p1, "a", two, nil)) },
+		func() float64 { return charge(c.UpsertItem(ctx, p1, none, nil)) },
+		func() float64 { return charge(c.PatchItem(ctx, p1, "a", patch, nil)) },
+		func() float64 { return batched(two) },
+		func() float64 { return charge(c.DeleteItem(ctx, p1, "a", nil)) },
+	}
+	names, values := []string{"create", "replace", "upsert", "patch", "batch", "delete"}, []float64{2, 2, 0, 2, 2, 2}
+	withPolicy(t, c, 0, included())
+	plain := make([]float64, len(writes))
+	for i, write := range writes {
+		plain[i] = write()
+	}
+	withPolicy(t, c, 0, included("/n/[]/?"))
+	server.ResetStats()
+	total := 0.0
+	for i, write := range writes {
+		got := write()
+		total += got
+		if d := got - plain[i] - 0.4*values[i]; d*d > 0.001 {
+			t.Errorf("%s: %v RU, without an index %v; the index has %v values", names[i], got, plain[i], values[i])
+		}
+	}
+	if s := server.Stats(); s.ReadRU != 0 || s.Stored != 0 || (s.RU-total)*(s.RU-total) > 0.001 {
+		t.Errorf("%v RU were charged, %+v counted", total, s)
+	}
+	total += charge(c.CreateItem(ctx, p1, two, nil))
+	read := charge(c.ReadItem(ctx, p1, "a", nil))
+	page, err := c.NewQueryItemsPager("SELECT * FROM c", p1, nil).NextPage(ctx)
+	wantStatus(t, err, 0)
+	read += float64(page.RequestCharge)
+	s := server.Stats()
+	if total += read; (s.ReadRU-read)*(s.ReadRU-read) > 0.001 || (s.RU-total)*(s.RU-total) > 0.001 {
+		t.Errorf("%v RU were charged, %v of them for reads; %+v counted", total, read, s)
+	}
+	if s.Stored < int64(len(two))-2 || s.Stored > int64(len(two))+200 { // with what the service adds
+		t.Errorf("%d bytes are stored of a document of %d", s.Stored, len(two))
+	}
+}

@@ -50,6 +50,19 @@ func TestEachMemberLocatesMembers(t *testing.T) {
 	}
 }
 
+func TestEachElementLocatesElements(t *testing.T) {
+	t.Parallel()
+	for array, want := range map[string]string{
+		`[]`: "", "[ \n ]": "", `[1]`: "1;", ` [ 1 , "a,]" ,[2, 3], {"b": [4]} , null ] `: `1;"a,]";[2, 3];{"b": [4]};null;`,
+	} {
+		got := ""
+		EachElement([]byte(array), func(value []byte) { got += string(value) + ";" })
+		if got != want {
+			t.Errorf("%s: got %s", array, got)
+		}
+	}
+}
+
 func TestNumbersKeepTheirText(t *testing.T) {
 	t.Parallel()
 	const text = `{"a":9007199254740993,"b":1.10,"c":[1E2,-0]}`
