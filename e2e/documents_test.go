@@ -1,9 +1,11 @@
 package e2e_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,6 +13,7 @@ import (
 var (
 	pageLinks    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	pageHeadings = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	decisionRow  = regexp.MustCompile(`(?m)^(\| \d+ \| \[.*\]\(.*\) \|) [^|]{20,} \|$`)
 	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -59,6 +62,34 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 		if filepath.Dir(page.Name) == "docs" && !strings.Contains(index, "]("+page.Name+")") {
 			t.Errorf("README.md does not list %s", page.Name)
 		}
+	}
+}
+
+// TestEveryDecisionIsInTheIndex holds the table of the decisions to their pages: it has all
+// of them under their numbers, which have no gaps, and under their headings, with a line.
+func TestEveryDecisionIsInTheIndex(t *testing.T) {
+	t.Parallel()
+	index, want := "", []string(nil)
+	for _, page := range documents(t) {
+		file, decision := strings.CutPrefix(page.Name, "docs/decisions/")
+		switch {
+		case !decision:
+		case file == "README.md":
+			index = page.Prose
+		default:
+			heading, _, _ := strings.Cut(page.Prose, "\n")
+			want = append(want, fmt.Sprintf("| %04d | [%s](%s) |", len(want)+1, strings.TrimPrefix(heading, "# "), file))
+			if number := fmt.Sprintf("%04d-", len(want)); !strings.HasPrefix(file, number) {
+				t.Errorf("%s: its name does not begin with the next number, %s", page.Name, number)
+			}
+		}
+	}
+	var got []string
+	for _, row := range decisionRow.FindAllStringSubmatch(index, -1) {
+		got = append(got, row[1])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/decisions/README.md has\n%s\nwant, each with a line behind it,\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
