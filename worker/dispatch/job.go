@@ -49,7 +49,7 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 	if err != nil {
 		o.Result = failure(job, &catalog.Failure{Type: FailureInvalidJob, Message: err.Error()}, 0)
 	} else {
-		c, part := l.memory.begin(job.ID(), sequence(m))
+		c, part := l.memory.begin(identity(job), sequence(m))
 		o.Ran = part == first && !l.expired(job)
 		switch {
 		case o.Ran:
@@ -71,7 +71,7 @@ func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
 		}
 		o.Result = c.result
 		send = part == first || part == asks
-		sent = func() { l.memory.keep(job.ID(), c, sequence(m)) }
+		sent = func() { l.memory.keep(identity(job), c, sequence(m)) }
 	}
 
 	if send {
@@ -192,7 +192,7 @@ func (l *Loop) run(ctx context.Context, m *azservicebus.ReceivedMessage, job mes
 		return
 	}
 	if l.work.Err() != nil { // stopped from outside: no verdict on the job
-		l.memory.forget(job.ID())
+		l.memory.forget(identity(job))
 		return
 	}
 	if ctx.Err() != nil {

@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -17,6 +19,22 @@ type memory struct {
 	kept    *simplelru.LRU[string, *call]
 	size    int // bytes of the results in kept, about
 	limit   int
+}
+
+// identity is what a job is known by here: its id and what it asks for. A store that was set
+// back to an earlier moment, or begun anew, gives ids a second time, and what was found
+// for one person must not be the answer for another. Parameters are compared as values:
+// what went through a store can be written otherwise.
+func identity(job message.Job) string {
+	parameters := []byte(job.Parameters)
+	var value any
+	if json.Unmarshal(parameters, &value) == nil {
+		if same, err := json.Marshal(value); err == nil {
+			parameters = same
+		}
+	}
+	digest := sha256.Sum256(parameters)
+	return job.ID() + " " + job.FunctionName + " " + string(digest[:])
 }
 
 // call is one run of a job. The result may be read once ended is closed; sent is
