@@ -273,6 +273,28 @@ func TestTransfersWaitForTheSessionWindow(t *testing.T) {
 	}
 }
 
+// The counters have all that Service Bus bills.
+func TestOperationsAreCounted(t *testing.T) {
+	t.Parallel()
+	e := newLocal(t, "")
+	e.send("plain", message("a"), message("b"), message("c"), message("d"))
+	r := e.receiver("plain", nil)
+	a, b, c := e.one(r, "a"), e.one(r, "b"), e.one(r, "c")
+	for range 2 {
+		e.must(r.RenewMessageLock(e.ctx, a, nil))
+		_, err := r.PeekMessages(e.ctx, 2, nil)
+		e.must(err)
+	}
+	e.must(r.CompleteMessage(e.ctx, a, nil))
+	e.must(r.DeadLetterMessage(e.ctx, b, nil))
+	e.must(r.AbandonMessage(e.ctx, c, nil))
+	e.one(r, "c")
+	want := servicebus.EntityStats{Messages: 2, Sent: 4, Delivered: 4, Completed: 1, Abandoned: 1, DeadLettered: 1, Renewed: 2, Peeked: 2}
+	if got := e.server.Stats().Entities["plain"]; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 func TestServerListensOnLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	if _, err := servicebus.Start(context.Background(), servicebus.Config{Addr: "0.0.0.0:0", Key: testKey}); err == nil {
