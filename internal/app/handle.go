@@ -125,6 +125,8 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 		return a.putBack(ctx, topic, m, putBack, last)
 	case errors.Is(last, engine.ErrNotYet) && ctx.Err() == nil:
 		return a.putBack(ctx, topic, m, notYet, last)
+	case errors.Is(last, store.ErrLater) && ctx.Err() == nil: // the later version takes it up, once it is back or everywhere
+		return a.putBack(ctx, topic, m, putBack, last)
 	case m.DeliveryCount >= lastDelivery && ctx.Err() == nil:
 		return a.keep(ctx, topic, m, fmt.Sprintf("it failed at each of %d deliveries, the last time with: %v", m.DeliveryCount, last))
 	}
@@ -222,6 +224,8 @@ func (a *App) outward(err error) error {
 		return &Error{Code: CodeUnavailable, Message: "the system's store or broker cannot be reached; try again in a moment", Cause: err}
 	case errors.Is(err, store.ErrChanged): // 449 on what is made anew, which nobody can have changed
 		return &Error{Code: CodeUnavailable, Message: "something else was written at the same moment; nothing was changed, try again", Cause: err}
+	case errors.Is(err, store.ErrLater):
+		return &Error{Code: CodeUnavailable, Message: "a later version of the handler has written this, and the version that answers would lose what it does not know of it; nothing was changed. During an upgrade, try again in a moment; where the handler was set back, deploy the later version again", Cause: err}
 	case errors.Is(err, store.ErrContinuation):
 		return &Error{Code: CodeInvalid, Message: "the continuation token is not one of this list; pass on what the page before gave, with the same filters, or none for the first page", Cause: err}
 	case errors.Is(err, store.ErrTooLarge):

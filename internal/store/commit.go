@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
@@ -56,7 +56,8 @@ func Set(path string, value any) Change { return Change{path: path, set: value} 
 func Create(k Key, doc any) Op { return Op{kind: opCreate, key: k, item: doc} }
 
 // Replace stores the next version of an item that is still at the given ETag. It
-// fails with ErrChanged where it is not, with ErrNotFound where there is none.
+// fails with ErrChanged where it is not, with ErrNotFound where there is none, and with
+// ErrLater where the item has fields that it would lose.
 func Replace(k Key, doc any, etag string) Op {
 	return Op{kind: opReplace, key: k, item: doc, etag: etag}
 }
@@ -65,12 +66,13 @@ func Replace(k Key, doc any, etag string) Op {
 func Upsert(k Key, doc any) Op { return Op{kind: opUpsert, key: k, item: doc} }
 
 // Patch changes at most ten fields of an item: one that is still at the given
-// ETag, or whatever its version where the ETag is empty. It fails as Replace does.
+// ETag, or whatever its version where the ETag is empty. It fails as Replace does, but
+// never with ErrLater: all other fields stay.
 func Patch(k Key, etag string, changes ...Change) Op {
 	return Op{kind: opPatch, key: k, etag: etag, patch: changes}
 }
 
-// Delete removes an item that is still at the given ETag. It fails as Replace does.
+// Delete removes an item that is still at the given ETag. It fails as Patch does.
 func Delete(k Key, etag string) Op { return Op{kind: opDelete, key: k, etag: etag} }
 
 // Get reads an item within the same transaction, after the operations before it.
@@ -95,7 +97,7 @@ func Decode[T any](o Outcome, i int) (Item[T], error) {
 
 // Commit carries out all operations or none. All are of one partition.
 //
-// Errors: ErrExists, ErrChanged, ErrNotFound, ErrTooLarge as the operations say;
+// Errors: ErrExists, ErrChanged, ErrNotFound, ErrTooLarge, ErrLater as the operations say;
 // ErrUnavailable where the outcome is not known: the operations may have been
 // carried out, so the caller repeats its whole decision, which sees what is there.
 func (s *Store) Commit(ctx context.Context, ops ...Op) (Outcome, error) {
@@ -160,19 +162,19 @@ func (s *Store) single(ctx context.Context, pk string, op Op) (etag string, err 
 	case opCreate:
 		response, err = s.container.CreateItem(ctx, partition(pk), body, nil)
 	case opReplace:
-		etag := azcore.ETag(op.etag)
+		etag := service(op.etag)
 		response, err = s.container.ReplaceItem(ctx, partition(pk), op.key.ID, body, &azcosmos.ItemOptions{IfMatchEtag: &etag})
 	case opUpsert:
 		response, err = s.container.UpsertItem(ctx, partition(pk), body, nil)
 	case opPatch:
 		options := &azcosmos.ItemOptions{}
 		if op.etag != "" {
-			etag := azcore.ETag(op.etag)
+			etag := service(op.etag)
 			options.IfMatchEtag = &etag
 		}
 		response, err = s.container.PatchItem(ctx, partition(pk), op.key.ID, op.changes(), options)
 	case opDelete:
-		etag := azcore.ETag(op.etag)
+		etag := service(op.etag)
 		response, err = s.container.DeleteItem(ctx, partition(pk), op.key.ID, &azcosmos.ItemOptions{IfMatchEtag: &etag})
 	default:
 		return "", errors.New("store: a read alone is not a commit")
@@ -192,21 +194,21 @@ func (op Op) appendTo(batch *azcosmos.TransactionalBatch) error {
 	case opCreate:
 		batch.CreateItem(body, nil)
 	case opReplace:
-		etag := azcore.ETag(op.etag)
+		etag := service(op.etag)
 		batch.ReplaceItem(op.key.ID, body, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
 	case opUpsert:
 		batch.UpsertItem(body, nil)
 	case opPatch:
 		options := &azcosmos.TransactionalBatchItemOptions{}
 		if op.etag != "" {
-			etag := azcore.ETag(op.etag)
+			etag := service(op.etag)
 			options.IfMatchETag = &etag
 		}
 		batch.PatchItem(op.key.ID, op.changes(), options)
 	case opRead:
 		batch.ReadItem(op.key.ID, nil)
 	case opDelete:
-		etag := azcore.ETag(op.etag)
+		etag := service(op.etag)
 		batch.DeleteItem(op.key.ID, &azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
 	}
 	return nil
@@ -221,6 +223,9 @@ func (op Op) body() ([]byte, error) {
 	}
 	if op.kind == opReplace && op.etag == "" {
 		return nil, fmt.Errorf("store: %s would be replaced without an ETag", op.key)
+	}
+	if told := strings.Split(op.etag, later); op.kind == opReplace && len(told) > 1 {
+		return nil, fmt.Errorf("%s: %w: %s", op.key, ErrLater, told[1])
 	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

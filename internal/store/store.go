@@ -12,6 +12,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +21,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +39,8 @@ var (
 	// ErrContinuation is of a Query that is to go on where none was.
 	ErrContinuation = errors.New("store: the continuation is not one of this query")
 	ErrUnavailable  = errors.New("store: the store cannot be reached, is overloaded or denies access")
+	// ErrLater is of a Replace of an item that has more than was read of it.
+	ErrLater = errors.New("store: the item was written by a later version of this program, whose work would be lost")
 )
 
 // Config says where the state is. Key is for the local server and the emulator;
@@ -158,6 +163,9 @@ func (s *Store) Counts() Counts {
 }
 
 // Item is a stored value with its place and its version.
+//
+// An item may have fields that T lacks: a later version of the program wrote it. It can
+// be read, patched and deleted, but a Replace with its ETag fails with ErrLater.
 type Item[T any] struct {
 	ID   string `json:"id"`
 	PK   string `json:"pk"`
@@ -177,14 +185,37 @@ func Read[T any](ctx context.Context, s *Store, k Key) (Item[T], error) {
 }
 
 func decode[T any](body []byte, etag string) (Item[T], error) {
-	var item Item[T]
-	if err := json.Unmarshal(body, &item); err != nil {
+	var stored Item[json.RawMessage]
+	if err := json.Unmarshal(body, &stored); err != nil {
+		return Item[T]{}, fmt.Errorf("store: an item cannot be read: %w", err)
+	}
+	item := Item[T]{ID: stored.ID, PK: stored.PK, Type: stored.Type, ETag: cmp.Or(etag, stored.ETag)}
+	if stored.Doc == nil {
+		return item, nil
+	}
+	strict := json.NewDecoder(bytes.NewReader(stored.Doc))
+	strict.DisallowUnknownFields()
+	unknown := strict.Decode(&item.Doc)
+	if unknown == nil {
+		return item, nil
+	}
+	item.Doc = *new(T)
+	if err := json.Unmarshal(stored.Doc, &item.Doc); err != nil {
 		return item, fmt.Errorf("store: an item cannot be read: %w", err)
 	}
-	if etag != "" {
-		item.ETag = etag
+	if item.ETag != "" { // without one, nothing is replaced
+		item.ETag = later + strings.TrimPrefix(unknown.Error(), "json: ") + later + item.ETag
 	}
 	return item, nil
+}
+
+// later stands in the ETag of an item that has fields unknown here, around what is said
+// of the first of them. An ETag of the service has no such character.
+const later = "\x00"
+
+// service takes an ETag to what the service knows it by.
+func service(etag string) azcore.ETag {
+	return azcore.ETag(etag[strings.LastIndex(etag, later)+1:])
 }
 
 func partition(pk string) azcosmos.PartitionKey { return azcosmos.NewPartitionKeyString(pk) }

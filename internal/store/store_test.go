@@ -116,6 +116,56 @@ func TestReplaceIsGuardedByTheETag(t *testing.T) {
 	}
 }
 
+// tomorrows is a thing as a later version has it.
+type tomorrows struct {
+	thing
+	Colour string `json:"colour"`
+}
+
+func TestWhatALaterVersionWroteIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	k, other := place(t)("a"), place(t)("b")
+	other.PK = k.PK
+	must(t, s, store.Create(k, tomorrows{thing{N: 1}, "red"}), store.Create(other, thing{N: 1}))
+	item := read(t, s, k)
+	if item.Doc.N != 1 {
+		t.Fatalf("%+v", item)
+	}
+	listed, err := store.All[thing](t.Context(), s, k.PK, "SELECT * FROM c WHERE c.id = 'a'")
+	if err != nil || len(listed) != 1 {
+		t.Fatalf("%v %v", listed, err)
+	}
+	outcome := must(t, s, store.Patch(other, "", store.Increment("/n", 1)), store.Get(k))
+	got, err := store.Decode[thing](outcome, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, etag := range map[string]string{"read": item.ETag, "listed": listed[0].ETag, "got in a commit": got.ETag} {
+		for _, ops := range [][]store.Op{
+			{store.Replace(k, thing{N: 2}, etag)},
+			{store.Replace(other, thing{N: 5}, read(t, s, other).ETag), store.Replace(k, thing{N: 2}, etag)},
+		} {
+			if _, err := s.Commit(t.Context(), ops...); !errors.Is(err, store.ErrLater) || !strings.Contains(err.Error(), k.String()) || !strings.Contains(err.Error(), `"colour"`) {
+				t.Errorf("%s, %d operations: %v", way, len(ops), err)
+			}
+		}
+	}
+	if n := read(t, s, other).Doc.N; n != 2 {
+		t.Errorf("the other operation was carried out: %d", n)
+	}
+	must(t, s, store.Patch(k, item.ETag, store.Increment("/n", 1)))
+	now, err := store.Read[tomorrows](t.Context(), s, k)
+	if err != nil || now.Doc != (tomorrows{thing{N: 2}, "red"}) {
+		t.Fatalf("%+v %v", now, err)
+	}
+	must(t, s, store.Replace(k, tomorrows{thing{N: 3}, "blue"}, now.ETag)) // the later version itself
+	if _, err := s.Commit(t.Context(), store.Delete(k, item.ETag)); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("deleted at an old ETag: %v", err)
+	}
+	must(t, s, store.Delete(k, read(t, s, k).ETag))
+}
+
 func TestDeleteIsGuardedByTheETag(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)

@@ -1,0 +1,85 @@
+package app_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// novelty is a field that only a later version knows.
+const novelty = "novelty"
+
+// rewrite changes a document beside the processes.
+func (s *stage) rewrite(k store.Key, change func(doc map[string]any)) {
+	s.t.Helper()
+	item, err := store.Read[map[string]any](s.ctx, s.store, k)
+	must(s, 0, err)
+	change(item.Doc)
+	s.commit(store.Replace(k, item.Doc, item.ETag))
+}
+
+func (s *stage) later(k store.Key) {
+	s.t.Helper()
+	s.rewrite(k, func(doc map[string]any) { doc[novelty] = "yes" })
+}
+
+// known has a document as this version knows it.
+func (s *stage) known(k store.Key) {
+	s.t.Helper()
+	s.rewrite(k, func(doc map[string]any) {
+		if doc[novelty] != "yes" {
+			s.t.Errorf("%s has lost what a later version wrote: %v", k, doc)
+		}
+		delete(doc, novelty)
+	})
+}
+
+// A handler that was set back finds documents with fields that it does not know. It
+// changes nothing of them, messages wait for the later version, all else goes on.
+func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
+	t.Parallel()
+	for name, key := range map[string]func(batch int) store.Key{
+		"run":   func(batch int) store.Key { return store.RunKey(batch, 1, 1) },
+		"shard": func(batch int) store.Key { return store.ShardKey(batch, 1, 1) },
+		"batch": store.BatchKey,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"Join": fails(errLost)}
+				s.publish(twoSteps)
+				b, other := s.batch("two", people(1)), s.batch("two", "Upn,Name\nother@x,Other\n")
+				s.advance(b.ID)
+				first := s.jobs[len(s.jobs)-1]
+				s.advance(other.ID)
+				s.later(key(b.ID))
+				s.answersJob(first, "true", nil)
+				s.answers(1, "Join", "true", nil)
+				s.wantPhases(other.ID, "first completed 1/0/0, second pending 0/0/0")
+				for range 20 { // more often than the broker would deliver a message
+					s.pass(31 * time.Second)
+				}
+				s.wantPhases(b.ID, "first dispatched 0/0/0+1, second pending 0/0/0", "first dispatched 1/0/0, second pending 0/0/0")
+				_, err := s.app.Pause(s.ctx, ada, b.ID, "")
+				if name == "batch" {
+					s.refused(err, app.CodeUnavailable, "a later version of the handler has written this")
+				} else {
+					must(s, 0, err)
+					s.resume(b.ID)
+				}
+				s.known(key(b.ID))
+				for range 3 {
+					s.pass(31 * time.Second)
+				}
+				s.wantPhases(b.ID, "first completed 1/0/0, second pending 0/0/0")
+				s.advance(b.ID)
+				s.wantStatus(b.ID, "completed")
+				if kept := s.kept(app.ListOptions{}); len(kept) > 0 {
+					t.Errorf("kept: %+v", kept)
+				}
+			})
+		})
+	}
+}
