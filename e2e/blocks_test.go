@@ -17,8 +17,8 @@ package e2e_test
 //	                        carried out elsewhere, for what takes long or needs more than the
 //	                        tests have. The comment of such a test quotes the command, a
 //	                        workflow has it for a step; values behind "=" may be others.
-//	<!-- needs Azure -->    carried out by nobody. Wherever az, azd, func or gh stands this mark
-//	                        is needed.
+//	<!-- needs Azure -->    carried out by nobody: where az, azd, func or gh stands, or an address
+//	                        in Azure, and nowhere else.
 //	```sh path/of/a/file    the block is lines of that file, which has tests of its own.
 //	(no mark)               is refused.
 //
@@ -194,6 +194,9 @@ var (
 		awk base64 buildah cat cd chmod cosign cp curl docker echo eval export grep head jq kill ls mkdir mv my-worker
 		podman printf rm sed sha256sum shasum sort tail tar test tr true unzip wait xargs zip`)
 	azurePrograms = strings.Fields(`az azd azcopy func gh sqlcmd`)
+	// stage is a function of docs/deployment.md that calls az; a worker in a container is given
+	// the settings of one in Azure; these ways of signing in are Azure's.
+	azureCommands = regexp.MustCompile(`^stage |^podman run .*--env-file worker\.env|--auth (?:azure-cli|managed-identity)$`)
 	azureHosts    = regexp.MustCompile(`\.azure\.(com|net)|\.azurewebsites\.net|\.windows\.net|login\.microsoftonline\.com|graph\.microsoft\.com`)
 )
 
@@ -207,10 +210,12 @@ func commands(b pages.Block, word, rest string) (class string, err error) {
 	if len(all) == 0 {
 		return "", errors.New("the block has no commands; what a command prints is ```text, and the commands of ```console have \"$ \" before them")
 	}
+	nowhereElse := false
 	for _, c := range all {
 		program := c.Program()
-		azure := slices.Contains(azurePrograms, program) || program == "curl" && azureHosts.MatchString(c.String()) ||
+		azure := azureCommands.MatchString(c.String()) || slices.Contains(azurePrograms, program) || program == "curl" && azureHosts.MatchString(c.String()) ||
 			program == "docker" && len(c.Words) > 1 && (c.Words[1] == "push" || c.Words[1] == "login")
+		nowhereElse = nowhereElse || azure || azureHosts.MatchString(c.String())
 		switch {
 		case word == classAzure:
 		case azure:
@@ -224,6 +229,10 @@ func commands(b pages.Block, word, rest string) (class string, err error) {
 		return "", fmt.Errorf("nothing runs it: put <!-- run --> on the line before it, and a story into e2e/run_test.go; or <!-- run by: a test in its folder -->, or <!-- %s -->", classAzure)
 	case classRunBy:
 		return word, runElsewhere(all, rest)
+	case classAzure:
+		if !nowhereElse {
+			return "", fmt.Errorf("none of its commands needs Azure: put <!-- %s --> on the line before it, or tell in azureCommands what does", classRun)
+		}
 	}
 	return word, nil
 }
@@ -458,6 +467,8 @@ func TestBadBlocksAreFound(t *testing.T) {
 		"<!-- run by -->\n```sh\nmake demo\n```\n":                                                                "neither a test",
 		"<!-- needs Azure -->\n```sh\naz login\n```\n":                                                            "",
 		"<!-- run -->\n```sh\nmatoolkit runbook lint x.yaml\n```\n":                                               "",
+		"<!-- needs Azure -->\n```sh\nmatoolkit batch list\n```\n":                                                "none of its commands needs Azure",
+		"<!-- needs Azure -->\n```sh\nmatoolkit batch list --auth azure-cli\n```\n":                               "",
 		"```sh\naz login\n```\n":                                                                                  "needs Azure",
 		"```sh\ncurl https://x.vault.azure.net\n```\n":                                                            "needs Azure",
 		"```sh\necho \"$(az account show)\"\n```\n":                                                               "needs Azure",

@@ -11,7 +11,7 @@ import (
 // operations is what has gone wrong before the blocks of docs/operations.md, for a system
 // that is that of docs/operating.md.
 var operations = map[string]func(*runner){
-	"matoolkit batch list":   func(r *runner) { r.announced(func(app.WorkerView) bool { return true }) },
+	"matoolkit batch list":   func(r *runner) { r.announced(anyWorker) },
 	"matoolkit batch get 42": (*runner).fails,
 	"matoolkit batch retry 42 --error no result --reason the worker was down": func(r *runner) {
 		r.names = append(r.names, "no result", "asked for a failure")

@@ -25,6 +25,7 @@ import (
 // block starts it, or its story does.
 var stories = map[string]story{
 	"README.md":                              {},
+	"docs/deployment.md":                     {begin: (*runner).deployed},
 	"docs/getting-started.md":                {begin: (*runner).firstHour},
 	"docs/local.md":                          {begin: (*runner).begins},
 	"docs/operating.md":                      {begin: (*runner).operates, before: operating},

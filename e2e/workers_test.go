@@ -21,7 +21,7 @@ func TestAWorkerTellsWhatItCanBeAskedFor(t *testing.T) {
 	}
 	m := newMachineWith(t, []byte("{}"), environment{}, everything)
 	a := signIn(m)
-	first := a.announced(func(app.WorkerView) bool { return true })
+	first := a.announced(anyWorker)
 	if first.FunctionCount < 18 || first.ID != "worker-01" {
 		t.Errorf("%+v", first)
 	}
@@ -85,6 +85,8 @@ phases:
 		t.Errorf("warnings of a worker with the custom function: %s", got)
 	}
 }
+
+func anyWorker(app.WorkerView) bool { return true }
 
 // announced waits until the worker is known as it has to be, and gives it with its
 // functions.
