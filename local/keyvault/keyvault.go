@@ -8,7 +8,8 @@
 // the challenge that answers a request without a token, a token for another resource
 // or none that verifies, roles, versions, disabled and unknown secrets. It was not
 // compared with the live service. Secrets are set with Set and not over HTTP; every
-// address but GET /secrets/{name} and GET /secrets/{name}/{version} is refused.
+// address but GET /secrets/{name}, GET /secrets/{name}/{version} and GET
+// /secrets/{name}/versions is refused.
 package keyvault
 
 import (

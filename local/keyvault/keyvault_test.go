@@ -3,6 +3,7 @@ package keyvault_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -104,6 +105,23 @@ func TestVersions(t *testing.T) {
 	}
 	if f.vault.Reads() != 4 {
 		t.Errorf("%d reads, want 4: requests without a token are none", f.vault.Reads())
+	}
+	third, err := f.vault.Set("worker", keyvault.Secret{Value: "three", Disabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for pager := client.NewListSecretPropertiesVersionsPager("worker", nil); pager.More(); {
+		page, err := pager.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range page.Value {
+			listed[p.ID.Version()] = *p.Attributes.Enabled
+		}
+	}
+	if want := map[string]bool{first: true, second: true, third: false}; !maps.Equal(listed, want) {
+		t.Errorf("versions: got %v, want %v", listed, want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -72,6 +73,10 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "BadParameter", "", "The request URI contains an invalid name: "+name)
 		return
 	}
+	if id == "versions" {
+		s.list(w, name)
+		return
+	}
 	v, found := s.find(name, id)
 	switch {
 	case !found:
@@ -82,6 +87,21 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 	default:
 		write(w, http.StatusOK, s.bundle(v))
 	}
+}
+
+// list tells of all versions of a secret, disabled ones as well, without their values. It
+// is one page, where the real service gives 25 at a time.
+func (s *Server) list(w http.ResponseWriter, name string) {
+	s.mu.Lock()
+	versions := slices.Clone(s.secrets[strings.ToLower(name)])
+	s.mu.Unlock()
+	all := []map[string]any{}
+	for _, v := range versions {
+		one := s.bundle(v)
+		delete(one, "value")
+		all = append(all, one)
+	}
+	write(w, http.StatusOK, map[string]any{"value": all, "nextLink": nil})
 }
 
 // find is a version by its id, or the newest one.
@@ -102,7 +122,7 @@ func (s *Server) find(name, id string) (version, bool) {
 
 func (s *Server) bundle(v version) map[string]any {
 	attributes := map[string]any{
-		"enabled": true, "created": v.made.Unix(), "updated": v.made.Unix(), "recoveryLevel": "Recoverable+Purgeable", "recoverableDays": 90,
+		"enabled": !v.Disabled, "created": v.made.Unix(), "updated": v.made.Unix(), "recoveryLevel": "Recoverable+Purgeable", "recoverableDays": 90,
 	}
 	for name, at := range map[string]time.Time{"nbf": v.NotBefore, "exp": v.Expires} {
 		if !at.IsZero() {

@@ -5,7 +5,8 @@
 // A Credential gives the tokens of the target tenant. It renews them before they
 // expire, replaces one that an API refuses, and follows its secret: a new version in
 // Key Vault is tried at Entra ID and, once that takes it, used for all further tokens,
-// without a restart and without a job that notices.
+// without a restart and without a job that notices. One that begins with a version that
+// Entra ID refuses uses the version before it.
 //
 // It knows neither Graph nor Exchange, only scopes.
 package signin
@@ -78,6 +79,7 @@ type Credential struct {
 	mu     sync.Mutex
 	secret secret
 	former *secret // the one before, for as long as Entra ID takes it
+	looked bool    // for the one before, which a process that has just begun does not know
 	tokens map[request]*held
 
 	ctx   context.Context // of what outlasts the call that needed it
@@ -181,7 +183,7 @@ func (c *Credential) ask(ctx context.Context, s secret, r request, claims string
 
 // acquire asks with the current secret, and where Entra ID does not take that, with the
 // one that Key Vault has by now, or with the one before: one server of Entra ID may know
-// a new certificate when the next one does not yet.
+// a new certificate when the next one does not yet, and none does before it is registered.
 func (c *Credential) acquire(ctx context.Context, r request, claims string) (azcore.AccessToken, error) {
 	used := c.current()
 	token, err := c.ask(ctx, used, r, claims)
@@ -191,7 +193,7 @@ func (c *Credential) acquire(ctx context.Context, r request, claims string) (azc
 	if newer, changed := c.another(ctx, used); changed {
 		return c.ask(ctx, newer, r, claims)
 	}
-	former := c.before()
+	former := c.before(ctx, used)
 	if former == nil {
 		return token, err
 	}
@@ -206,9 +208,34 @@ func (c *Credential) acquire(ctx context.Context, r request, claims string) (azc
 	return token, err
 }
 
-func (c *Credential) before() *secret {
+// before is the secret before the current one: the one that this process has used until
+// then or, where it began with the current one, what Key Vault had before that. Workers
+// start at any time, also between the making of a new certificate and its registration.
+func (c *Credential) before(ctx context.Context, current secret) *secret {
+	if c.take(ctx) != nil {
+		return nil
+	}
+	defer c.release()
+	c.mu.Lock()
+	former, look := c.former, c.former == nil && !c.looked
+	c.looked = true
+	c.mu.Unlock()
+	if !look {
+		return former
+	}
+	older, err := c.source.before(ctx, current.version)
+	if err == nil {
+		err = older.usable(c.config.Now())
+	}
+	if err != nil {
+		if !errors.Is(err, errFirst) {
+			c.config.Log.Warn("the secret before the one that Entra ID refuses cannot be used", "With", current.String(), "Error", err.Error())
+		}
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.former = &older
 	return c.former
 }
 

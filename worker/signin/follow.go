@@ -105,7 +105,7 @@ func (c *Credential) change(next secret, trial request, keep func(*held)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.secret
-	c.secret, c.former = next, &old
+	c.secret, c.former, c.looked = next, &old, true
 	now := c.config.Now()
 	for _, h := range c.tokens {
 		h.renew, h.again = now, time.Time{}

@@ -2,6 +2,7 @@ package signin_test
 
 import (
 	"context"
+	"crypto/x509"
 	"strings"
 	"sync"
 	"testing"
@@ -164,8 +165,8 @@ func TestARefusedSecretIsNotReadAgainAllTheTime(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if n := w.vault.Reads() - reads; n != 1 {
-		t.Errorf("the vault was read %d times, want once", n)
+	if n := w.vault.Reads() - reads; n != 2 {
+		t.Errorf("the vault was read %d times, want once for a new version and once for the one before", n)
 	}
 	w.set(t, "worker", keyvault.Secret{Value: "new"})
 	w.clock.advance(time.Minute)
@@ -230,6 +231,61 @@ func TestTheSecretBeforeIsUsedWhereTheNewOneIsNotKnownYet(t *testing.T) {
 	}
 	w.accept(t, nil, next)
 	w.token(t, credential, graphScope)
+}
+
+// A worker starts at any time, also when the vault has renewed the certificate by itself
+// and nobody has registered the new one.
+func TestAWorkerThatStartsWithACertificateThatIsNotRegisteredUsesTheOneBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, old, next := current(t), current(t), current(t)
+	w.accept(t, nil, old)
+	put := func(made *x509.Certificate, disabled bool) {
+		s := stored(t, made)
+		s.Disabled = disabled
+		w.set(t, "worker", s)
+		w.clock.advance(time.Minute)
+	}
+	put(first, false)
+	put(old, false)
+	put(current(t), true) // of no use: it is passed over
+	put(next, false)
+	credential := w.mustOpen(t, certificate)
+	var asked sync.WaitGroup // Graph and Exchange are tried at the same time
+	for _, scope := range []string{graphScope, exchangeScope} {
+		asked.Go(func() { w.token(t, credential, scope) })
+	}
+	asked.Wait()
+	if !strings.Contains(w.log.String(), "used the one before") {
+		t.Errorf("the log is\n%s", w.log)
+	}
+	// Once the new one is registered it is used, and the old one can go.
+	w.accept(t, nil, next)
+	w.clock.advance(2 * time.Hour)
+	before := w.requests.count()
+	w.token(t, credential, graphScope)
+	if n := w.requests.count() - before; n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// Where neither is registered, that is said, and the vault is not asked again and again.
+func TestAWorkerThatStartsWithoutAnyRegisteredCertificateSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(t, nil)
+	w.set(t, "worker", stored(t, current(t)))
+	w.clock.advance(time.Minute)
+	w.set(t, "worker", stored(t, current(t)))
+	credential := w.mustOpen(t, certificate)
+	for range 3 {
+		if err := ask(t.Context(), credential); err == nil || !strings.Contains(err.Error(), "AADSTS700027") {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if n := w.requests.count(); n != 4 {
+		t.Errorf("%d requests, want one for each and one with the certificate before", n)
+	}
 }
 
 func TestASecretThatEndsSoonIsWarnedOf(t *testing.T) {

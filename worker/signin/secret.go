@@ -23,12 +23,19 @@ type secret struct {
 // source is where the secret is.
 type source interface {
 	read(ctx context.Context) (secret, error)
+	// before reads the version that was the current one before this; errFirst where
+	// there is none.
+	before(ctx context.Context, version string) (secret, error)
 }
+
+var errFirst = errors.New("there is no version before it")
 
 // fixed is a client secret that was given.
 type fixed string
 
 func (f fixed) read(context.Context) (secret, error) { return secret{text: string(f)}, nil }
+
+func (f fixed) before(context.Context, string) (secret, error) { return secret{}, errFirst }
 
 // String names the secret without telling it. The thumbprint is as Entra ID shows it.
 func (s secret) String() string {

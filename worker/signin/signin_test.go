@@ -192,7 +192,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.vault, err = keyvault.Start(t.Context(), keyvault.Config{
 		Certificate: certificate, Authority: w.directory.URL(), TenantID: vaultTenant, VerifyToken: w.directory.VerifyToken,
-		Allowed: func(token string) bool { return w.allowed == nil || w.allowed(token) },
+		Allowed: func(token string) bool { return w.allowed == nil || w.allowed(token) }, Now: w.clock.Now,
 	})
 	if err != nil {
 		t.Fatal(err)

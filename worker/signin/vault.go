@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -83,8 +84,39 @@ func NewVault(config VaultConfig) (*Vault, error) {
 }
 
 func (v *Vault) read(ctx context.Context) (secret, error) {
+	return v.version(ctx, v.config.Certificate+v.config.Secret, "")
+}
+
+// before reads the newest of the enabled versions that were made before one.
+func (v *Vault) before(ctx context.Context, version string) (secret, error) {
 	name := v.config.Certificate + v.config.Secret
-	found, err := v.get(ctx, name)
+	made := map[string]time.Time{}
+	for pager := v.client.NewListSecretPropertiesVersionsPager(name, nil); pager.More(); {
+		page, err := pager.NextPage(ctx)
+		if err != nil {
+			return secret{}, fmt.Errorf("key vault %s: the versions of %s: %w", v.config.URL, name, vaultTrouble(err))
+		}
+		for _, p := range page.Value {
+			if a := p.Attributes; p.ID != nil && a != nil && a.Created != nil && (p.ID.Version() == version || a.Enabled != nil && *a.Enabled) {
+				made[p.ID.Version()] = *a.Created
+			}
+		}
+	}
+	newest := ""
+	for id, at := range made {
+		if at.Before(made[version]) && (newest == "" || at.After(made[newest])) {
+			newest = id
+		}
+	}
+	if newest == "" {
+		return secret{}, errFirst
+	}
+	return v.version(ctx, name, newest)
+}
+
+// version reads one version, or the current one where it is empty.
+func (v *Vault) version(ctx context.Context, name, version string) (secret, error) {
+	found, err := v.get(ctx, name, version)
 	if err != nil {
 		return secret{}, err
 	}
@@ -147,7 +179,7 @@ func (v *Vault) readPFX(ctx context.Context, value string) ([]*x509.Certificate,
 	}
 	password := ""
 	if v.config.Password != "" {
-		found, err := v.get(ctx, v.config.Password)
+		found, err := v.get(ctx, v.config.Password, "")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -163,8 +195,8 @@ func (v *Vault) readPFX(ctx context.Context, value string) ([]*x509.Certificate,
 	return certificates, key, err
 }
 
-func (v *Vault) get(ctx context.Context, name string) (azsecrets.GetSecretResponse, error) {
-	found, err := v.client.GetSecret(ctx, name, "", nil)
+func (v *Vault) get(ctx context.Context, name, version string) (azsecrets.GetSecretResponse, error) {
+	found, err := v.client.GetSecret(ctx, name, version, nil)
 	if err != nil {
 		return found, fmt.Errorf("key vault %s: %s: %w", v.config.URL, name, vaultTrouble(err))
 	}
