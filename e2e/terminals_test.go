@@ -107,6 +107,9 @@ func (r *runner) shut() {
 // adopts takes the environment that a line makes into all that follow.
 func (r *runner) adopts(b pages.Block, line string) {
 	r.t.Helper()
+	if r.known == "" {
+		r.t.Fatalf("%s: %s: no line has started the system, and neither does the page's story", b.Where(), line)
+	}
 	r.script(b.Where(), r.here(line)+" && export -p > "+enteredFile)
 	r.entered = true
 }
