@@ -1,10 +1,12 @@
 package app_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -82,4 +84,32 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a later version tells beside what this one knows is passed over: a message is not
+// written again.
+func TestMessagesOfALaterVersionAreUnderstood(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": fails(errLost)}
+	s.publish(twoSteps)
+	b := s.batch("two", people(1))
+	s.advance(b.ID)
+	j := s.jobs[0]
+	more := func(v any) []byte {
+		text, err := json.Marshal(v)
+		must(s, 0, err)
+		return append([]byte(`{"Novelty":{"of":["a","later"]},`), text[1:]...)
+	}
+	must(s, 0, s.app.HandleResult(s.ctx, app.Message{
+		ID: "later-1", Type: message.TypeWorkerResult, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),
+		Body: more(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData}),
+	}))
+	s.settle()
+	s.wantSteps(b.ID, 1, "new succeeded, join succeeded")
+	must(s, 0, s.app.HandleEvent(s.ctx, app.Message{
+		ID: "later-2", Type: message.TypePhaseDue, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),
+		Body: more(message.PhaseDue{BatchID: b.ID, RunbookName: "two", RunbookVersion: 1, PhaseName: "first", PhaseExecutionID: 1, Page: 1}),
+	}))
+	s.verify()
 }

@@ -143,7 +143,7 @@ func (r repeated) ask(ctx context.Context, a *app.App) (err error) {
 // wavesCSV are the people of waves as they are at a time: in the evening of the first
 // day some are gone and one has moved, on the next there are more.
 func wavesCSV(at time.Time) string {
-	text := "Upn,Start,Way\n"
+	text := "Upn,Start,Way\nodd@x,some day,fine\n" // which is no time
 	evening := at.After(dawn)
 	group := func(name string, start time.Duration, of, later int, ways ...string) {
 		if evening {
@@ -319,13 +319,15 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.clock.ns.Add(int64(90 * time.Second))
 	_, err := m.app.RemoveMember(m.ctx, ada, full, 6, "left the company")
 	must(s, 0, err)
-	jobs, due := m.batch("moves", ways("jobs", "fine", "fine", "fine")).ID, m.batch("moves", ways("due", "fine")).ID
+	jobs, due := m.batch("moves", ways("jobs", "fine", "flaky:New", "fine")).ID, m.batch("moves", ways("due", "fine")).ID
 	m.onward(jobs)
 	m.onward(due)
 	m.advance(jobs)
 	m.deliver(message.TopicOrchestratorEvents)
-	job, _ := m.queue.next(message.TopicWorkerJobs)
-	must(s, 0, m.answered(job))
+	for range 2 { // one well, one not
+		job, _ := m.queue.next(message.TopicWorkerJobs)
+		must(s, 0, m.answered(job))
+	}
 
 	m.advance(due)
 	_, err = m.app.Approve(m.ctx, ada, last, "switch", "the board agrees")
@@ -334,7 +336,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(s, 0, err)
 	_, err = m.app.Cancel(m.ctx, ada, stopping, "enough")
 	must(s, 0, err)
-	_, err = m.app.RetryFailed(m.ctx, ada, failed, app.Selection{}, "the licence is there")
+	_, err = m.app.RetryFailed(m.ctx, ada, failed, app.Selection{Phase: "prepare"}, "the licence is there")
 	must(s, 0, err)
 	_, err = m.app.RemoveMember(m.ctx, ada, last, 4, "left the company")
 	must(s, 0, err)
@@ -347,7 +349,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
 	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
 	m.repeat = []repeated{
-		{By: "grace", Key: "add-1", Batch: fresh, CSV: ways("added", slices.Repeat([]string{"fine"}, 60)...)},
+		{By: "grace", Key: "add-1", Batch: fresh, CSV: ways("added", slices.Repeat([]string{"fine"}, 60)...) + "fresh1@x,fine\n"},
 		{By: "grace", Key: "make-1", Runbook: "moves", CSV: ways("half", "fine", "fine")},
 	}
 	for i, r := range m.repeat {
@@ -397,6 +399,17 @@ func (m *making) wave(name string) int {
 // announces has the worker announce itself.
 func (m *making) announces(at time.Time, functions ...string) {
 	m.t.Helper()
-	a := catalogOf("worker-01", at, functions...)
-	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{ID: a.ID, Body: a.Body, Properties: map[string]any{message.PropertyMessageType: a.Type}}))
+	c := message.Catalog{WorkerID: "worker-01", Version: "0.1", Timestamp: at}
+	for _, name := range functions {
+		c.Functions = append(c.Functions, message.CatalogFunction{
+			Name: name, Description: "Does it.", Permissions: []string{"User.ReadWrite.All"},
+			Parameters: []message.CatalogParameter{{Name: "Upn", Type: "string", Required: true, Description: "Whose."}, {Name: "Way", Type: "string"}},
+			Result:     []message.CatalogField{{Name: "id", Description: "Of what was made."}},
+		})
+	}
+	body, err := json.Marshal(c)
+	must(m.stage, 0, err)
+	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
+		ID: message.CatalogID(c.WorkerID, body), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerCatalog},
+	}))
 }
