@@ -158,7 +158,7 @@ func (r *runner) ownWorker() {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			r.t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o700); err != nil { //nolint:gosec // programs, of a test
+		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
 			r.t.Fatal(err)
 		}
 	}
