@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,29 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A tick leaves such a batch alone, says which and why, and sees to the others.
+func TestATickGoesOnBesideWhatALaterVersionWrote(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(twoSteps)
+	b, other := s.batch("two", people(1)), s.batch("two", "Upn,Name\nother@x,Other\n")
+	s.later(store.BatchKey(b.ID))
+	s.publishNew(second(twoSteps), app.PublishOptions{})
+	err := s.app.Tick(s.ctx)
+	if !errors.Is(err, store.ErrLater) || !strings.Contains(err.Error(), "batch:1/batch: ") || !strings.Contains(err.Error(), novelty) {
+		t.Errorf("%v", err)
+	}
+	if got, of := s.batchOf(b.ID).RunbookVersion, s.batchOf(other.ID).RunbookVersion; got != 1 || of != 2 {
+		t.Errorf("the batches are at versions %d and %d of their runbook", got, of)
+	}
+	s.known(store.BatchKey(b.ID))
+	s.tick()
+	if got := s.batchOf(b.ID).RunbookVersion; got != 2 {
+		t.Errorf("then it is at version %d", got)
+	}
+	s.verify()
 }
 
 // What a later version tells beside what this one knows is passed over: a message is not

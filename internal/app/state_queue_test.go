@@ -5,12 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // letter is a message that has been sent and has not been processed.
@@ -161,4 +167,53 @@ func (m *making) tick() {
 		m.t.Fatal(describe(err))
 	}
 	m.deliver()
+}
+
+// newMaking is a system at dawn, on the first of March 2026.
+func newMaking(t *testing.T) *making {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	clock := &fakeClock{}
+	clock.ns.Store(dawn.UnixNano())
+	w := &world{t: t, ctx: ctx, env: map[string]string{}}
+	m := &making{stage: &stage{world: w, clock: clock, log: slog.New(slog.DiscardHandler)}, queue: &queue{now: clock.Now, seen: map[string]time.Time{}}}
+	var err error
+	w.cosmos, err = cosmos.Open(cosmos.Config{Now: clock.Now})
+	must(m.stage, 0, err)
+	t.Cleanup(func() { _ = w.cosmos.Close() })
+	config := w.storeConfig()
+	config.HTTPClient = direct{w.cosmos}
+	w.store, err = store.Open(config)
+	must(m.stage, 0, err)
+	must(m.stage, 0, w.store.Provision(ctx))
+	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, Log: m.log, Sources: w.sources()})
+	return m
+}
+
+// source has the runbook waves find these people from now on.
+func (m *making) source(csv string) {
+	m.t.Helper()
+	m.people = csv
+	file := filepath.Join(m.t.TempDir(), "people.csv")
+	must(m.stage, 0, os.WriteFile(file, []byte(csv), 0o600))
+	m.env["PEOPLE"] = file
+}
+
+// announces has the worker announce itself.
+func (m *making) announces(at time.Time, functions ...string) {
+	m.t.Helper()
+	c := message.Catalog{WorkerID: "worker-01", Version: "0.1", Timestamp: at}
+	for _, name := range functions {
+		c.Functions = append(c.Functions, message.CatalogFunction{
+			Name: name, Description: "Does it.", Permissions: []string{"User.ReadWrite.All"},
+			Parameters: []message.CatalogParameter{{Name: "Upn", Type: "string", Required: true, Description: "Whose."}, {Name: "Way", Type: "string"}},
+			Result:     []message.CatalogField{{Name: "id", Description: "Of what was made."}},
+		})
+	}
+	body, err := json.Marshal(c)
+	must(m.stage, 0, err)
+	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
+		ID: message.CatalogID(c.WorkerID, body), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerCatalog},
+	}))
 }

@@ -1,13 +1,16 @@
 package app_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,4 +166,66 @@ func TestEveryTypeOfDocumentIsKnown(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the shape of these is held: %v; package store has %v", got, want)
 	}
+}
+
+// losesNothing sees that what is read from JSON, and written again, is all there.
+func losesNothing(t *testing.T, what string, as reflect.Type, text []byte) {
+	t.Helper()
+	if as == nil {
+		t.Errorf("%s is of a type that is not known", what)
+		return
+	}
+	v := reflect.New(as)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v.Interface()); err != nil {
+		t.Errorf("%s: %v\n%s", what, err, text)
+		return
+	}
+	again, err := json.Marshal(v.Interface())
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	var was, is any
+	for from, into := range map[string]*any{string(text): &was, string(again): &is} {
+		d := json.NewDecoder(strings.NewReader(from))
+		d.UseNumber()
+		if err := d.Decode(into); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	if lost := missing(was, is, ""); lost != "" {
+		t.Errorf("%s loses %s when it is written again:\n%s\n%s", what, lost, text, again)
+	}
+}
+
+// missing tells the first place of a value that is not, or is another, in a second one.
+func missing(was, is any, path string) string {
+	switch was := was.(type) {
+	case map[string]any:
+		there, _ := is.(map[string]any)
+		for name, v := range was {
+			if _, ok := there[name]; !ok && v != nil { // null is what is absent
+				return path + "." + name
+			}
+			if lost := missing(v, there[name], path+"."+name); lost != "" {
+				return lost
+			}
+		}
+	case []any:
+		there, _ := is.([]any)
+		if len(there) != len(was) {
+			return path + "[]"
+		}
+		for i, v := range was {
+			if lost := missing(v, there[i], fmt.Sprintf("%s[%d]", path, i)); lost != "" {
+				return lost
+			}
+		}
+	default:
+		if !reflect.DeepEqual(was, is) {
+			return path
+		}
+	}
+	return ""
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -59,15 +58,6 @@ type document struct {
 	ID   string          `json:"id"`
 	Type string          `json:"type"`
 	Doc  json.RawMessage `json:"doc"`
-}
-
-// ending is what has become of a batch.
-type ending struct {
-	Status  string              `json:"status"`
-	Error   string              `json:"error,omitempty"`
-	Phases  []string            `json:"phases"`
-	Members map[string]string   `json:"members"`
-	Steps   map[string][]string `json:"steps"` // by member; those of the batch have no name
 }
 
 // folders are the versions of which there is a state.
@@ -249,177 +239,7 @@ func (k kept) stage(t *testing.T, hard bool) *stage {
 	return s
 }
 
-// carryOn is what callers and administrators do after the upgrade, until all batches have
-// ended.
-func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
-	s.t.Helper()
-	for _, r := range repeat {
-		must(s, 0, r.ask(s.ctx, s.app))
-	}
-	for round := 0; s.carryOnOnce() > 0; round++ {
-		if round == 30 {
-			s.t.Fatal("after three weeks there are batches that have not ended")
-		}
-		if round < 8 {
-			pass(15 * time.Minute)
-		} else {
-			pass(day)
-		}
-	}
-	for _, u := range s.kept(app.ListOptions{Status: string(app.UnprocessedOpen)}) {
-		if u.Type != "odd" {
-			s.t.Errorf("%s could not be processed: %s", u.MessageID, u.Reason)
-		}
-	}
-}
-
-// carryOnOnce does for each batch what waits for somebody, and tells how many there are
-// that have not ended.
-func (s *stage) carryOnOnce() (open int) {
-	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
-	must(s, 0, err)
-	for _, b := range page.Items {
-		if b.CompletedAt != nil {
-			continue
-		}
-		open++
-		if b.Paused != nil {
-			_, err := s.app.Resume(s.ctx, ada, b.ID, "")
-			must(s, 0, err)
-		}
-		if b.Held != nil && b.Held.Confirmed == nil {
-			held, err := s.app.HeldRemovals(s.ctx, ada, b.ID, app.ListOptions{})
-			must(s, 0, err)
-			_, err = s.app.ConfirmRemovals(s.ctx, ada, b.ID, held.Revision, "")
-			must(s, 0, err)
-		}
-		for _, p := range s.phases(b.ID) {
-			if p.Status == "pending" && p.Approval && p.Approved == nil {
-				_, err := s.app.Approve(s.ctx, ada, b.ID, p.Name, "")
-				s.unlessConflict(err)
-			}
-		}
-		if b.IsManual {
-			_, err := s.app.Advance(s.ctx, ada, b.ID)
-			s.unlessConflict(err)
-		}
-	}
-	return open
-}
-
-// unlessConflict is for what the state does not allow yet.
-func (s *stage) unlessConflict(err error) {
-	s.t.Helper()
-	if err != nil && app.CodeOf(err) != app.CodeConflict {
-		s.t.Fatal(describe(err))
-	}
-}
-
-// endings are what has become of all batches.
-func (s *stage) endings() map[int]ending {
-	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
-	must(s, 0, err)
-	all := map[int]ending{}
-	for _, b := range page.Items {
-		s.recount(b)
-		e := ending{Status: b.Status, Error: b.Error, Members: map[string]string{}, Steps: map[string][]string{}}
-		for _, p := range s.phases(b.ID) {
-			e.Phases = append(e.Phases, fmt.Sprintf("%s of version %d %s %d/%d/%d", p.Name, p.RunbookVersion, p.Status, p.Succeeded, p.Failed, p.Cancelled))
-		}
-		keys := map[int]string{}
-		for key, m := range s.members(b.ID) {
-			e.Members[key], keys[m.ID] = strings.TrimSuffix(m.Status+": "+m.Error, ": "), key
-		}
-		steps := s.allSteps(b.ID)
-		for _, v := range steps {
-			e.Steps[keys[v.MemberID]] = append(e.Steps[keys[v.MemberID]], v.Phase+": "+v.Name+" "+v.Status)
-		}
-		all[b.ID] = e
-	}
-	return all
-}
-
-// allSteps are a batch's, in the order of their ids.
-func (s *stage) allSteps(id int) []app.StepView {
-	s.t.Helper()
-	var all []app.StepView
-	o := app.ListOptions{Limit: 1000}
-	for {
-		page, err := s.app.Steps(s.ctx, reader, id, o)
-		must(s, 0, err)
-		all = append(all, page.Items...)
-		if o.Continuation = page.Continuation; o.Continuation == "" {
-			break
-		}
-	}
-	slices.SortFunc(all, func(a, b app.StepView) int { return cmp.Compare(a.ID, b.ID) })
-	return all
-}
-
-// losesNothing sees that what is read from JSON, and written again, is all there.
-func losesNothing(t *testing.T, what string, as reflect.Type, text []byte) {
-	t.Helper()
-	if as == nil {
-		t.Errorf("%s is of a type that is not known", what)
-		return
-	}
-	v := reflect.New(as)
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v.Interface()); err != nil {
-		t.Errorf("%s: %v\n%s", what, err, text)
-		return
-	}
-	again, err := json.Marshal(v.Interface())
-	if err != nil {
-		t.Errorf("%s: %v", what, err)
-	}
-	var was, is any
-	for from, into := range map[string]*any{string(text): &was, string(again): &is} {
-		d := json.NewDecoder(strings.NewReader(from))
-		d.UseNumber()
-		if err := d.Decode(into); err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
-	if lost := missing(was, is, ""); lost != "" {
-		t.Errorf("%s loses %s when it is written again:\n%s\n%s", what, lost, text, again)
-	}
-}
-
-// missing tells the first place of a value that is not, or is another, in a second one.
-func missing(was, is any, path string) string {
-	switch was := was.(type) {
-	case map[string]any:
-		there, _ := is.(map[string]any)
-		for name, v := range was {
-			if _, ok := there[name]; !ok && v != nil { // null is what is absent
-				return path + "." + name
-			}
-			if lost := missing(v, there[name], path+"."+name); lost != "" {
-				return lost
-			}
-		}
-	case []any:
-		there, _ := is.([]any)
-		if len(there) != len(was) {
-			return path + "[]"
-		}
-		for i, v := range was {
-			if lost := missing(v, there[i], fmt.Sprintf("%s[%d]", path, i)); lost != "" {
-				return lost
-			}
-		}
-	default:
-		if !reflect.DeepEqual(was, is) {
-			return path
-		}
-	}
-	return ""
-}
-
+// shapes are the fields of all that this version stores and sends.
 func shapes() []string {
 	return slices.Concat(app.Shape("document", app.StoredTypes), app.Shape("message", app.SentTypes))
 }

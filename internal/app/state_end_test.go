@@ -1,0 +1,129 @@
+package app_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// ending is what has become of a batch.
+type ending struct {
+	Status  string              `json:"status"`
+	Error   string              `json:"error,omitempty"`
+	Phases  []string            `json:"phases"`
+	Members map[string]string   `json:"members"`
+	Steps   map[string][]string `json:"steps"` // by member; those of the batch have no name
+}
+
+// carryOn is what callers and administrators do after the upgrade, until all batches have
+// ended.
+func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
+	s.t.Helper()
+	for _, r := range repeat {
+		must(s, 0, r.ask(s.ctx, s.app))
+	}
+	for round := 0; s.carryOnOnce() > 0; round++ {
+		if round == 30 {
+			s.t.Fatal("after three weeks there are batches that have not ended")
+		}
+		if round < 8 {
+			pass(15 * time.Minute)
+		} else {
+			pass(day)
+		}
+	}
+	for _, u := range s.kept(app.ListOptions{Status: string(app.UnprocessedOpen)}) {
+		if u.Type != "odd" {
+			s.t.Errorf("%s could not be processed: %s", u.MessageID, u.Reason)
+		}
+	}
+}
+
+// carryOnOnce does for each batch what waits for somebody, and tells how many there are
+// that have not ended.
+func (s *stage) carryOnOnce() (open int) {
+	s.t.Helper()
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, 0, err)
+	for _, b := range page.Items {
+		if b.CompletedAt != nil {
+			continue
+		}
+		open++
+		if b.Paused != nil {
+			_, err := s.app.Resume(s.ctx, ada, b.ID, "")
+			must(s, 0, err)
+		}
+		if b.Held != nil && b.Held.Confirmed == nil {
+			held, err := s.app.HeldRemovals(s.ctx, ada, b.ID, app.ListOptions{})
+			must(s, 0, err)
+			_, err = s.app.ConfirmRemovals(s.ctx, ada, b.ID, held.Revision, "")
+			must(s, 0, err)
+		}
+		for _, p := range s.phases(b.ID) {
+			if p.Status == "pending" && p.Approval && p.Approved == nil {
+				_, err := s.app.Approve(s.ctx, ada, b.ID, p.Name, "")
+				s.unlessConflict(err)
+			}
+		}
+		if b.IsManual {
+			_, err := s.app.Advance(s.ctx, ada, b.ID)
+			s.unlessConflict(err)
+		}
+	}
+	return open
+}
+
+// unlessConflict is for what the state does not allow yet.
+func (s *stage) unlessConflict(err error) {
+	s.t.Helper()
+	if err != nil && app.CodeOf(err) != app.CodeConflict {
+		s.t.Fatal(describe(err))
+	}
+}
+
+// endings are what has become of all batches.
+func (s *stage) endings() map[int]ending {
+	s.t.Helper()
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, 0, err)
+	all := map[int]ending{}
+	for _, b := range page.Items {
+		s.recount(b)
+		e := ending{Status: b.Status, Error: b.Error, Members: map[string]string{}, Steps: map[string][]string{}}
+		for _, p := range s.phases(b.ID) {
+			e.Phases = append(e.Phases, fmt.Sprintf("%s of version %d %s %d/%d/%d", p.Name, p.RunbookVersion, p.Status, p.Succeeded, p.Failed, p.Cancelled))
+		}
+		keys := map[int]string{}
+		for key, m := range s.members(b.ID) {
+			e.Members[key], keys[m.ID] = strings.TrimSuffix(m.Status+": "+m.Error, ": "), key
+		}
+		steps := s.allSteps(b.ID)
+		for _, v := range steps {
+			e.Steps[keys[v.MemberID]] = append(e.Steps[keys[v.MemberID]], v.Phase+": "+v.Name+" "+v.Status)
+		}
+		all[b.ID] = e
+	}
+	return all
+}
+
+// allSteps are a batch's, in the order of their ids.
+func (s *stage) allSteps(id int) []app.StepView {
+	s.t.Helper()
+	var all []app.StepView
+	o := app.ListOptions{Limit: 1000}
+	for {
+		page, err := s.app.Steps(s.ctx, reader, id, o)
+		must(s, 0, err)
+		all = append(all, page.Items...)
+		if o.Continuation = page.Continuation; o.Continuation == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b app.StepView) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
