@@ -225,19 +225,6 @@ func (d *drift) worker() {
 			"filterType": "SqlFilter", "sqlFilter": map[string]any{"sqlExpression": message.PropertyWorkerID + " = '" + id + "'"},
 		})
 	}
-	app, err := deployed(d.files, "infra/automation/worker/app.bicep", nil)
-	if !d.must(err) {
-		return
-	}
-	for _, r := range app.File.Resources {
-		bicep.Walk(r.Body, func(e bicep.Expression) bool {
-			if object, is := e.(*bicep.Object); is && object.Property("topicName") != nil {
-				scaled, _ := bicep.Literal(object.Value("topicName"))
-				d.same("app.bicep: the scaler's topic", scaled, message.TopicWorkerJobs)
-			}
-			return true
-		})
-	}
 }
 
 // groups compares the names of groups of instances with the functions there are.
@@ -268,55 +255,6 @@ func (d *drift) groups() {
 	d.same("deploy.bicep: groups of instances", sortedTexts(has...), slices.Compact(wanted))
 }
 
-// roles are Azure's own roles, and one of Cosmos DB's, which are the same everywhere.
-// Source: the reference of Azure's built-in roles.
-var roles = map[string]string{
-	"acrpull":                      "7f951dda-4ed3-4680-a7ca-43fe172d538d",
-	"acrpush":                      "8311e382-0749-4cb8-b61a-304f252e45ec",
-	"azureservicebusdataowner":     "090c5cfd-751d-490a-894a-3ce6f1109419",
-	"azureservicebusdatareceiver":  "4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0",
-	"azureservicebusdatasender":    "69a216fc-b8fb-44d8-bc22-1f3c2cd27a39",
-	"cosmosbuiltindatacontributor": "00000000-0000-0000-0000-000000000002",
-	"keyvaultcertificatesofficer":  "a4417e6f-fecd-4de8-b567-7b0420556985",
-	"keyvaultsecretsofficer":       "b86a8fe4-44ce-4948-aee5-eccb2c155cd7",
-	"keyvaultsecretsuser":          "4633458b-17de-408a-b874-0445c86b69e6",
-	"monitoringmetricspublisher":   "3913510d-42f4-4e42-8a64-420c390055eb",
-	"storageblobdataowner":         "b7e6dc6d-f1e8-4753-8033-0f276bb0955b",
-	"storagetabledatacontributor":  "0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3",
-	"servicebusdataowner":          "090c5cfd-751d-490a-894a-3ce6f1109419",
-	"servicebusdatareceiver":       "4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0",
-	"servicebusdatasender":         "69a216fc-b8fb-44d8-bc22-1f3c2cd27a39",
-}
-
-// rights compares the ids of roles with their names, and finds ids that stand elsewhere.
-func (d *drift) rights() {
-	for name, source := range d.files {
-		if path.Ext(name) != ".bicep" {
-			continue
-		}
-		file, _ := bicep.Parse(name, string(source.Data))
-		listed := map[bicep.Position]bool{}
-		for _, variable := range file.Variables {
-			object, is := variable.Value.(*bicep.Object)
-			if variable.Text != "roles" || !is {
-				continue
-			}
-			for _, property := range object.Properties {
-				id, _ := bicep.Literal(property.Value)
-				listed[property.Value.At()] = true
-				role := strings.ToLower(strings.ReplaceAll(property.Text, " ", ""))
-				d.same(name+": role "+property.Text, id, roles[role])
-			}
-		}
-		file.Walk(func(e bicep.Expression) bool {
-			if text, literal := bicep.Literal(e); literal && len(text) == 36 && strings.Count(text, "-") == 4 && !listed[e.At()] {
-				d.say("%s:%d: the id %s stands outside of the roles", name, e.At().Line, text)
-			}
-			return true
-		})
-	}
-}
-
 // database compares names that stand in Bicep with those that the handler is told.
 func (d *drift) database() {
 	v, err := deployed(d.files, "infra/automation/functions/cosmos.bicep", map[string]any{"capacity": "serverless"})
@@ -335,10 +273,8 @@ func (d *drift) database() {
 		}
 		of := value.(map[string]any)["resource"].(map[string]any)
 		d.same("cosmos.bicep: id of the "+symbol, of["id"], name)
-		if symbol == "container" {
-			d.same("cosmos.bicep: partition key", of["partitionKey"].(map[string]any)["paths"], []string{"/pk"})
-		}
 	}
+	d.container(v)
 }
 
 func sortedTexts(texts ...string) []string {
@@ -350,10 +286,13 @@ func sortedTexts(texts ...string) []string {
 func compare(files fstest.MapFS) []string {
 	d := &drift{files: files}
 	d.bus()
+	d.entities()
 	d.worker()
+	d.scaler()
 	d.groups()
 	d.rights()
 	d.database()
+	d.packaged()
 	return d.found
 }
 
@@ -385,6 +324,19 @@ func TestDriftIsFound(t *testing.T) {
 		"another role's id":                 {"infra/automation/worker/vault.bicep", "4633458b", "4633458c", "role Key Vault Secrets User"},
 		"an id outside of the roles":        {"infra/automation/worker/vault.bicep", "roles['Key Vault Secrets User'])\n  }", "'4633458b-17de-408a-b874-0445c86b69e6')\n  }", "stands outside of the roles"},
 		"the container's key":               {"infra/automation/functions/cosmos.bicep", `'/pk'`, `'/id'`, "partition key"},
+		"the broker takes duplicates":       {"infra/topology.json", `"RequiresDuplicateDetection": true`, `"RequiresDuplicateDetection": false`, "no duplicate detection"},
+		"Bicep's topic takes duplicates":    {"infra/shared/servicebus.bicep", "item.Properties.RequiresDuplicateDetection", "false", "duplicate detection of worker-jobs"},
+		"messages end earlier in Azure":     {"infra/shared/servicebus.bicep", "item.Properties.DefaultMessageTimeToLive", "'P1D'", "time to live of worker-jobs"},
+		"a subscription with sessions":      {"infra/automation/functions/subscriptions.bicep", "requiresSession: false", "requiresSession: true", "sessions"},
+		"messages end in a subscription":    {"infra/automation/functions/subscriptions.bicep", "item.subscription.Properties.DefaultMessageTimeToLive", "'P1D'", "orchestrator: time to live"},
+		"a job is delivered once":           {"infra/automation/worker/bus.bicep", "pattern.Properties.MaxDeliveryCount", "1", "deliveries"},
+		"a job is locked for longer":        {"infra/automation/worker/bus.bicep", "pattern.Properties.LockDuration", "'PT5M'", "lock"},
+		"the scaler's subscription":         {"infra/automation/worker/app.bicep", "subscriptionName: subscriptionName", "subscriptionName: namespaceName", "the scaler's topic"},
+		"the scaler is given another":       {"infra/automation/worker/deploy.bicep", "subscriptionName: bus.outputs.subscriptionName", "subscriptionName: 'worker-x'", "the scaler's topic"},
+		"an index policy of its own":        {"infra/automation/functions/cosmos.bicep", "loadJsonContent('../../../internal/store/index-policy.json')", "{}", "index policy"},
+		"documents expire":                  {"infra/automation/functions/cosmos.bicep", "      partitionKey: {", "      defaultTtl: 60\n      partitionKey: {", "documents expire"},
+		"another consistency":               {"infra/automation/functions/cosmos.bicep", "'Strong'", "'Session'", "consistency"},
+		"the package's container":           {"infra/automation/functions/deploy.bicep", "deploymentContainerUrl: storage.outputs.deploymentContainerUrl", "deploymentContainerUrl: storage.outputs.deploymentContainer", "where the package is"},
 		"the container's two names":         {"infra/automation/functions/cosmos.bicep", "resource: {\n      id: 'matoolkit'\n      partitionKey", "resource: {\n      id: 'other'\n      partitionKey", "id of the container"},
 		"a file that is not Bicep any more": {"infra/automation/worker/bus.bicep", "var topics =", "var topics", "syntax"},
 	} {
