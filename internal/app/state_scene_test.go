@@ -160,7 +160,7 @@ func wavesCSV(at time.Time) string {
 		text += fmt.Sprintf("eve3@x,%s,fine\n", dawn.Add(8*day).Format(time.RFC3339))
 	}
 	if at.Sub(dawn) >= day {
-		group("new", 9*day, 55, 55)
+		group("new", 9*day, 10, 10)
 	}
 	return text
 }
@@ -311,7 +311,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
 	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
 	m.repeat = []repeated{
-		{By: "grace", Key: "add-1", Batch: fresh, CSV: ways("added", slices.Repeat([]string{"fine"}, 60)...) + "fresh1@x,fine\n"},
+		{By: "grace", Key: "add-1", Batch: fresh, CSV: ways("added", slices.Repeat([]string{"fine"}, 50)...) + "fresh1@x,fine\n"},
 		{By: "grace", Key: "make-1", Runbook: "moves", CSV: ways("half", "fine", "fine")},
 	}
 	for i, r := range m.repeat {
@@ -324,7 +324,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 
 // dyingTick is the write after which the last tick dies: some of those who are new are
 // members by then.
-const dyingTick = 9
+const dyingTick = 7
 
 // settleHeld decides on the removals that are held in somebody's wave.
 func (m *making) settleHeld(name string, decide func(context.Context, app.Caller, int, string, string) (app.BatchView, error)) {
