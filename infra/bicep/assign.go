@@ -36,11 +36,13 @@ func (u *unit) assign(e Expression, wanted *Type, known *locals) {
 		u.assign(e.Otherwise, wanted, known)
 		return
 	case *Call:
-		if wanted.Kind == KindObject && e.Text == "union" && e.On == nil {
-			part := wanted.part()
-			for _, argument := range e.Arguments {
-				u.assign(argument, part, known)
-			}
+		if u.assignCall(e, wanted, known) {
+			return
+		}
+	case *Binary:
+		if e.Operator == "??" {
+			u.assign(e.Left, wanted.orNull(), known)
+			u.assign(e.Right, wanted, known)
 			return
 		}
 	case *Reference:
@@ -72,13 +74,37 @@ func (u *unit) assignVariable(e *Reference, wanted *Type, known *locals) bool {
 		return false
 	}
 	switch variable.Value.(type) {
-	case *Object, *Array, *For, *Ternary:
+	case *Object, *Array, *For, *Ternary, *Call:
 		s.typing = true
 		u.assign(variable.Value, wanted, nil)
 		s.typing = false
 		return true
 	}
 	return false
+}
+
+// assignCall looks at what a function puts together. It answers false if the function is
+// another one.
+func (u *unit) assignCall(e *Call, wanted *Type, known *locals) bool {
+	part := &Type{Kind: KindArray, Item: wanted.Item}
+	switch {
+	case e.On != nil || len(e.Arguments) == 0:
+		return false
+	case e.Text == "union" && wanted.Kind == KindObject:
+		part = wanted.part()
+	case e.Text == "map" && wanted.Kind == KindArray && len(e.Arguments) == 2:
+		lambda, is := e.Arguments[1].(*Lambda)
+		if is && len(lambda.Parameters) <= 2 {
+			u.assign(lambda.Body, wanted.Item, u.lambda(e, lambda, known))
+		}
+		return is
+	case e.Text != "union" && e.Text != "concat" || wanted.Kind != KindArray:
+		return false
+	}
+	for _, argument := range e.Arguments {
+		u.assign(argument, part, known)
+	}
+	return true
 }
 
 // assignObject holds the properties that are written against those of a type.
@@ -173,12 +199,19 @@ func (t *Type) part() *Type {
 // withNull is the type of a property; one that is not required takes null as well, which
 // leaves it out.
 func withNull(field *Field) *Type {
-	if field.Type == nil || field.Required {
+	if field.Required {
 		return field.Type
 	}
-	t := *field.Type
-	t.optional = true
-	return &t
+	return field.Type.orNull()
+}
+
+func (t *Type) orNull() *Type {
+	if t == nil {
+		return nil
+	}
+	null := *t
+	null.optional = true
+	return &null
 }
 
 // called is the name of an object type for a message.

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
+	"reflect"
 	"strings"
 )
 
@@ -14,7 +13,7 @@ import (
 // is deployed with what the programs expect. A value is a string, an int64, a bool, nil,
 // []any or map[string]any. The language's functions that infra/ does not need here are
 // not there: they are an error, as is everything that only Azure knows. environment() is
-// the public cloud.
+// the public cloud. The file has to be one in which Check finds nothing.
 type Values struct {
 	File *File
 	// FS is what loadJsonContent reads from; File.Path is a path in it.
@@ -188,9 +187,9 @@ func (v Values) ofBinary(e *Binary, local *valueScope) any {
 		}
 		return v.of(e.Right, local)
 	case "==":
-		return fmt.Sprint(left) == fmt.Sprint(v.of(e.Right, local))
+		return reflect.DeepEqual(left, v.of(e.Right, local))
 	case "!=":
-		return fmt.Sprint(left) != fmt.Sprint(v.of(e.Right, local))
+		return !reflect.DeepEqual(left, v.of(e.Right, local))
 	}
 	a, b := number64(e.Left, left), number64(e.Right, v.of(e.Right, local))
 	switch e.Operator {
@@ -296,21 +295,28 @@ func (v Values) load(e *Call) any {
 	if err != nil {
 		return unknown(e.Arguments[0], "%v", err)
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	return parsed(e.Arguments[0], string(data))
+}
+
+// parsed is the value of a text of JSON.
+func parsed(e Expression, text string) any {
+	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return unknown(e.Arguments[0], "%s: %v", name, err)
+		return unknown(e, "this is not JSON: %v", err)
 	}
 	return whole64(value)
 }
 
-// whole64 turns the numbers of JSON into those of Bicep.
+// whole64 turns the numbers of JSON into those of Bicep. A fraction, which Bicep does not
+// calculate with, stays what it is.
 func whole64(value any) any {
 	switch value := value.(type) {
 	case json.Number:
-		n, _ := value.Int64()
-		return n
+		if n, err := value.Int64(); err == nil {
+			return n
+		}
 	case []any:
 		for i, item := range value {
 			value[i] = whole64(item)
@@ -321,102 +327,4 @@ func whole64(value any) any {
 		}
 	}
 	return value
-}
-
-// simple works out functions of values only.
-func simple(e *Call, arguments []any) any {
-	text := func(i int) string { return fmt.Sprint(arguments[i]) }
-	switch e.Text {
-	case "concat":
-		all := []any{}
-		for i := range arguments {
-			all = append(all, array(e.Arguments[i], arguments[i])...)
-		}
-		return all
-	case "union":
-		return unionOf(e, arguments)
-	case "contains":
-		return contains(arguments[0], arguments[1])
-	case "empty":
-		return arguments[0] == nil || arguments[0] == "" || length64(arguments[0]) == 0
-	case "length":
-		return length64(arguments[0])
-	case "string":
-		return text(0)
-	case "any":
-		return arguments[0]
-	case "endsWith":
-		return strings.HasSuffix(text(0), text(1))
-	case "fail":
-		return unknown(e, "%s", text(0))
-	case "toLower":
-		return strings.ToLower(text(0))
-	case "replace":
-		return strings.ReplaceAll(text(0), text(1), text(2))
-	case "json":
-		return arguments[0]
-	case "min":
-		return min(number64(e.Arguments[0], arguments[0]), number64(e.Arguments[1], arguments[1]))
-	case "max":
-		return max(number64(e.Arguments[0], arguments[0]), number64(e.Arguments[1], arguments[1]))
-	case "join":
-		var words []string
-		for _, word := range array(e.Arguments[0], arguments[0]) {
-			words = append(words, fmt.Sprint(word))
-		}
-		return strings.Join(words, text(1))
-	case "items":
-		object, _ := arguments[0].(map[string]any)
-		all := []any{}
-		for _, name := range slices.Sorted(maps.Keys(object)) {
-			all = append(all, map[string]any{"key": name, "value": object[name]})
-		}
-		return all
-	}
-	return unknown(e, "%s() is not worked out", e.Text)
-}
-
-func unionOf(e *Call, arguments []any) any {
-	if _, is := arguments[0].(map[string]any); !is {
-		all := []any{}
-		for i := range arguments {
-			for _, item := range array(e.Arguments[i], arguments[i]) {
-				if !contains(all, item) {
-					all = append(all, item)
-				}
-			}
-		}
-		return all
-	}
-	all := map[string]any{}
-	for _, argument := range arguments {
-		object, _ := argument.(map[string]any)
-		maps.Copy(all, object)
-	}
-	return all
-}
-
-func contains(in, what any) bool {
-	switch in := in.(type) {
-	case string:
-		return strings.Contains(in, fmt.Sprint(what))
-	case map[string]any:
-		_, is := in[fmt.Sprint(what)]
-		return is
-	case []any:
-		return slices.ContainsFunc(in, func(item any) bool { return fmt.Sprint(item) == fmt.Sprint(what) })
-	}
-	return false
-}
-
-func length64(value any) int64 {
-	switch value := value.(type) {
-	case string:
-		return int64(len([]rune(value)))
-	case []any:
-		return int64(len(value))
-	case map[string]any:
-		return int64(len(value))
-	}
-	return 0
 }
