@@ -51,6 +51,11 @@ func Check(fsys fs.FS, dir string, types *Types) (*Report, error) {
 			return p.read(name)
 		case isParameterFile(entry.Name()):
 			parameterFiles = append(parameterFiles, name)
+		case overlooked(entry.Name()):
+			p.findings = append(p.findings, Finding{
+				File: name, Position: Position{1, 1}, Code: "file",
+				Message: "this file is not read: there are name.bicep, and name.parameters.json or name.parameters.environment.json beside it",
+			})
 		}
 		return nil
 	})
@@ -69,6 +74,13 @@ func Check(fsys fs.FS, dir string, types *Types) (*Report, error) {
 	report.GivenWhenDeployed = p.ungiven()
 	report.Findings = sorted(p.findings)
 	return report, nil
+}
+
+// overlooked are files that look as if they were meant for a deployment, but have a name
+// by which nobody finds them.
+func overlooked(name string) bool {
+	name = strings.ToLower(name)
+	return path.Ext(name) == ".bicep" || path.Ext(name) == ".bicepparam" || path.Ext(name) == ".json" && strings.Contains(name, ".param")
 }
 
 // program is everything that is checked together.

@@ -7,6 +7,12 @@ import (
 	"strings"
 )
 
+// deploymentName is what a module's name becomes, which bounds it.
+func deploymentName() *Type {
+	most := 64
+	return &Type{Kind: KindString, Limits: Limits{MaxLength: &most}}
+}
+
 // module checks what a file is given against the parameters that it declares.
 func (u *unit) module(d *Module) {
 	u.decorated("module", d.Decorators)
@@ -22,7 +28,7 @@ func (u *unit) module(d *Module) {
 	}
 	if name := d.Body.Property("name"); name != nil {
 		u.early(name.Value, "name")
-		u.assign(name.Value, someString, known)
+		u.assign(name.Value, deploymentName(), known)
 	}
 	target := u.target(d)
 	if target == nil || target.broken {
@@ -61,6 +67,9 @@ func (u *unit) scoped(d *Module, target *unit) {
 		return
 	}
 	u.early(scope.Value, "scope")
+	if t := u.typeOf(scope.Value, nil); t.kind() != KindAny && t.kind() != KindObject {
+		u.find(scope.Value.At(), "scope", "scope is resourceGroup('name') or the like, not %s", t)
+	}
 	if call, is := scope.Value.(*Call); is && functions[call.Text].gives.kind() == KindObject && call.Text != target.TargetScope {
 		u.find(scope.Value.At(), "scope", "%s is deployed to %s, not to %s", d.Source, target.TargetScope, call.Text)
 	}

@@ -3,6 +3,7 @@ package bicep
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -48,7 +49,11 @@ func (p *program) parameterFile(name string) {
 	decoder.DisallowUnknownFields()
 	decoder.UseNumber()
 	if err := decoder.Decode(&content); err != nil {
-		c.find("", "parameters", "%v", err)
+		why := err.Error()
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+			why = "a parameter is written {\"value\": …} or {\"reference\": …}, not as " + kind.Value
+		}
+		c.find("", "parameters", "%s", why)
 		return
 	}
 	if _, err := decoder.Token(); err != io.EOF {

@@ -26,6 +26,8 @@ type parser struct {
 	file   *File
 	tokens []token
 	depth  int
+	// scoped is set once targetScope was read.
+	scoped bool
 	// closings are, by the place of a parenthesis, how many tokens are left where it is
 	// closed.
 	closings map[Position]int
@@ -212,6 +214,10 @@ func (p *parser) targetScope(decorators []*Decorator) {
 	}
 	p.expect("=", "after targetScope")
 	at := p.peek().Position
+	if p.scoped {
+		p.fail(at, "targetScope is there twice")
+	}
+	p.scoped = true
 	p.file.TargetScope = p.literal("the scope")
 	if scopes := []string{"resourceGroup", "subscription", "managementGroup", "tenant"}; !slices.Contains(scopes, p.file.TargetScope) {
 		p.fail(at, "there is no scope %s%s", p.file.TargetScope, nearest(p.file.TargetScope, scopes))
