@@ -64,13 +64,14 @@ func: stage ## stage the Functions app for Azure's own tool, with the settings t
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 export SOURCE_DATE_EPOCH
 
-# Azure runs the one for amd64. dist/ is not touched: it is for this machine.
-package: ## make the zip files of the Functions app for Azure, in bin/package/
-	@for arch in amd64 arm64; do \
-		app=bin/package/linux_$$arch; rm -rf $$app && mkdir -p $$app && \
-		$(PLAIN) GOOS=linux GOARCH=$$arch go build -trimpath -ldflags "$(LDFLAGS)" -o $$app/handler ./handler && \
-		( $(call staged,$$app) ) && \
-		$(PLAIN) go run -trimpath ./infra/pack -app $$app -arch $$arch -out bin/package/matoolkit-handler_linux_$$arch.zip || exit 1; \
+# Azure runs the one for amd64. It is made last, so that dist/ then is what its zip holds;
+# "make stage" makes it one for this machine again.
+package: ## stage the Functions app for Azure into dist/, and make its zip files, in bin/package/
+	@mkdir -p bin/package && for arch in arm64 amd64; do \
+		rm -rf dist && mkdir dist && \
+		$(PLAIN) GOOS=linux GOARCH=$$arch go build -trimpath -ldflags "$(LDFLAGS)" -o dist/handler ./handler && \
+		( $(call staged,dist) ) && \
+		$(PLAIN) go run -trimpath ./infra/pack -app dist -arch $$arch -out bin/package/matoolkit-handler_linux_$$arch.zip || exit 1; \
 	done
 
 release: ## make the archives of the command line for each system, with checksums and bills of materials, in bin/release/
