@@ -147,7 +147,7 @@ func TestWhatTheProgramDoesNotUnderstandIsFound(t *testing.T) {
 // TestCommandsAreRead tells what counts as a command.
 func TestCommandsAreRead(t *testing.T) {
 	t.Parallel()
-	document := "Give `matoolkit auth login`, not `other`, or `matoolkit worker verify <worker-id> …`.\n" +
+	document := "Give `matoolkit auth login`, not `other`, or `matoolkit worker verify <worker-id> …`; `bin/matoolkit local env`.\n" +
 		"```sh\nmake demo && bin/matoolkit local env   # now\n(eval \"$(bin/matoolkit local env --for worker)\" && bin/worker) &\n" +
 		"matoolkit batch cancel 42 \\\n  --reason \"the merger is off\"\n```\n" +
 		"```console\n$ matoolkit local tick\nmatoolkit says so\n```\n"
@@ -167,7 +167,7 @@ func TestCommandsAreRead(t *testing.T) {
 		"page:3 make|demo", "page:3 bin/matoolkit|local|env",
 		"page:4 eval|$(bin/matoolkit local env --for worker)", "page:4 bin/matoolkit|local|env|--for|worker", "page:4 bin/worker",
 		"page:5 matoolkit|batch|cancel|42|--reason|the merger is off", "page:9 matoolkit|local|tick",
-		"page:1 matoolkit|auth|login", "page:1 matoolkit|worker|verify|X|X",
+		"page:1 matoolkit|auth|login", "page:1 matoolkit|worker|verify|X|X", "page:1 bin/matoolkit|local|env",
 	}; !slices.Equal(got, want) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}

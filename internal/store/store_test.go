@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -444,8 +445,8 @@ func TestProvisionBringsTheIndexUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tags []string
-	for range 2 {
+	provisioned := func() *azcosmos.ContainerProperties {
+		t.Helper()
 		if err := s.Provision(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -453,13 +454,28 @@ func TestProvisionBringsTheIndexUpToDate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if policy := there.ContainerProperties.IndexingPolicy; policy == nil || len(policy.IncludedPaths) < 20 || policy.ExcludedPaths[0].Path != "/*" {
-			t.Fatalf("%+v", policy)
-		}
-		tags = append(tags, string(there.ETag))
+		return there.ContainerProperties
 	}
-	if tags[0] != tags[1] {
+	first := provisioned()
+	if policy := first.IndexingPolicy; policy == nil || len(policy.IncludedPaths) < 20 || policy.ExcludedPaths[0].Path != "/*" {
+		t.Fatalf("%+v", policy)
+	}
+	if again := provisioned(); *again.ETag != *first.ETag {
 		t.Error("the container is changed where nothing has to be")
+	}
+	// Another version's has a path more, or another one instead.
+	for _, without := range []string{"", first.IndexingPolicy.IncludedPaths[7].Path} {
+		other := *first.IndexingPolicy
+		other.IncludedPaths = append([]azcosmos.IncludedPath{{Path: "/doc/other/?"}}, other.IncludedPaths...)
+		other.IncludedPaths = slices.DeleteFunc(other.IncludedPaths, func(p azcosmos.IncludedPath) bool { return p.Path == without })
+		properties := *first
+		properties.IndexingPolicy = &other
+		if _, err := container.Replace(t.Context(), properties, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := provisioned().IndexingPolicy; !slices.Equal(got.IncludedPaths, first.IndexingPolicy.IncludedPaths) {
+			t.Errorf("the policy is still of another version: %+v", got.IncludedPaths)
+		}
 	}
 	if got := read(t, s, k); got.Doc.N != 1 {
 		t.Errorf("%+v", got)
