@@ -218,19 +218,14 @@ func send(t *testing.T, connection, topic string) {
 
 func TestThePackageIsReproducible(t *testing.T) {
 	t.Parallel()
-	first, second, other := filepath.Join(t.TempDir(), "a.zip"), filepath.Join(t.TempDir(), "a.zip"), filepath.Join(t.TempDir(), "a.zip")
-	const at = "1767323045"
-	for file, environment := range map[string][]string{first: {"SOURCE_DATE_EPOCH", at}, second: {"SOURCE_DATE_EPOCH", at}, other: nil} {
-		if status, said := packed(staged(t), runtime.GOARCH, file, environment...); status != 0 {
+	first, second := filepath.Join(t.TempDir(), "a.zip"), filepath.Join(t.TempDir(), "a.zip")
+	for _, file := range []string{first, second} {
+		if status, said := packed(staged(t), runtime.GOARCH, file, "SOURCE_DATE_EPOCH", "1767323045"); status != 0 {
 			t.Fatal(said)
 		}
 	}
-	a, b, c := read(t, first), read(t, second), read(t, other)
-	if a != b {
+	if read(t, first) != read(t, second) {
 		t.Error("the same files at the same time make two packages")
-	}
-	if a == c {
-		t.Error("the time makes no difference")
 	}
 	if sum := read(t, first+".sha256"); sum != read(t, second+".sha256") || !strings.HasSuffix(sum, "  a.zip\n") || len(sum) != 64+len("  a.zip\n") {
 		t.Errorf("the sum is %q", sum)
