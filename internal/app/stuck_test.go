@@ -230,3 +230,36 @@ func TestAllThatIsStuckIsToldPageByPage(t *testing.T) {
 		t.Errorf("%v", lines)
 	}
 }
+
+// What waits because an administrator has paused the batch is not stuck, nor is it when the
+// batch goes on.
+func TestPausedBatchIsNotStuck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		step   string
+		script worker
+	}{
+		"poll":  {", poll: {interval: 10m, timeout: 2h}", always(unfinished)},
+		"retry": {", retry: {max_retries: 3, interval: 10m}", fails(errNo)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			j := s.listen()
+			s.publish(oneStep(c.step))
+			s.script = script{"Do": c.script}
+			b := s.batch("one", people(2))
+			s.advance(b.ID)
+			s.pass(time.Minute)
+			s.pause(b.ID)
+			for range 8 {
+				s.pass(5 * time.Minute)
+				s.wantStuck(j)
+			}
+			s.resume(b.ID)
+			s.wantStuck(j)
+			s.pass(5 * time.Minute)
+			s.wantStuck(j)
+		})
+	}
+}
