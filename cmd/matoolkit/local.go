@@ -193,6 +193,7 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 		state = "no state is kept"
 	}
 	fmt.Fprintf(out, "ready in %d ms; %s; Ctrl-C stops\n", time.Since(began).Milliseconds(), state)
+	fmt.Fprint(out, next(f, s.Endpoints().Addresses))
 	if f.endpoints != "" {
 		if err := system.WriteEndpoints(f.endpoints, s.Endpoints()); err != nil {
 			return err
@@ -205,6 +206,23 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 		}
 	}
 	return s.Close()
+}
+
+// next tells a newcomer how the system is used from other terminals. Where the addresses
+// are others than the documented ones, or there is no host, they know their way already.
+func next(f *upFlags, a system.Addresses) string {
+	if a != system.DefaultAddresses() || len(f.parts) > 0 || f.ephemeral {
+		return ""
+	}
+	dir := ""
+	if f.config.DataDir != ".data" {
+		dir = " --data-dir " + quoted(f.config.DataDir)
+	}
+	return fmt.Sprintf(`In a second terminal, a worker, without which no step is done:
+  eval "$(bin/matoolkit local env --for worker%[1]s)" && bin/worker
+In a third, sign in, and go on from there:
+  eval "$(bin/matoolkit local env%[1]s)" && bin/matoolkit auth login
+`, dir)
 }
 
 func seed(ctx context.Context, s *system.System, file string) error {
@@ -234,6 +252,9 @@ func awaitHost(ctx context.Context, address string) error {
 		}
 	}
 }
+
+// quoted is a text as a shell takes it for one word.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func envCommand() *cobra.Command {
 	var dataDir, program, endpoints, base string
@@ -275,8 +296,15 @@ func envCommand() *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(file)
 				return err
 			}
+			// What else would be told is that a file of a certificate is missing, by whatever
+			// is started next.
+			if file := e.CLI["MATOOLKIT_CA_FILE"]; endpoints == "" && file != "" {
+				if _, err := os.Stat(file); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "No system has its state in %s: give the --data-dir that local up has, and --wait where it is still to start.\n", dataDir)
+				}
+			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {
-				fmt.Fprintf(cmd.OutOrStdout(), "export %s='%s'\n", name, strings.ReplaceAll(env[name], "'", `'\''`))
+				fmt.Fprintf(cmd.OutOrStdout(), "export %s=%s\n", name, quoted(env[name]))
 			}
 			return nil
 		},

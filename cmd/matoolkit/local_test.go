@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/local/system"
 )
 
 func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
@@ -47,5 +50,51 @@ func TestSettingsAreTakenAsTheyAre(t *testing.T) {
 	}
 	if _, err := settings([]string{"=secret"}); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestUpTellsWhatComesNext(t *testing.T) {
+	t.Parallel()
+	documented := system.DefaultAddresses()
+	for _, tt := range []struct {
+		name      string
+		flags     upFlags
+		addresses system.Addresses
+		want      []string
+	}{
+		{"as it is", upFlags{config: system.Config{DataDir: ".data"}}, documented, []string{`"$(bin/matoolkit local env)"`, `local env --for worker)"`}},
+		{"state elsewhere", upFlags{config: system.Config{DataDir: "it's here"}}, documented, []string{`local env --data-dir 'it'\''s here')"`}},
+		{"other ports", upFlags{config: system.Config{DataDir: ".data"}}, system.FreeAddresses(), nil},
+		{"one part", upFlags{parts: []string{"cosmos"}}, documented, nil},
+		{"no state", upFlags{ephemeral: true}, documented, nil},
+	} {
+		got := next(&tt.flags, tt.addresses)
+		if (got == "") != (tt.want == nil) {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in %q", tt.name, want, got)
+			}
+		}
+	}
+}
+
+// The environment of a system that is not there yet is no error: it may still be started.
+func TestEnvTellsThatNoSystemHasItsStateThere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if status, out, said := env(t, "--data-dir", dir); status != 0 || !strings.Contains(out, "MATOOLKIT_API_URL") || !strings.Contains(said, "No system has its state in "+dir) {
+		t.Errorf("%d, %q, %q", status, out, said)
+	}
+	err := os.MkdirAll(filepath.Join(dir, "entra"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "entra", "ca.pem"), nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _, said := env(t, "--data-dir", dir); status != 0 || said != "" {
+		t.Errorf("%d, %q", status, said)
 	}
 }

@@ -125,7 +125,12 @@ func (b *bars) head() string {
 		return "looking"
 	}
 	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, batchStatus(p.Batch)+starts(p)))
-	switch hint := hint(p); {
+	hint := hint(p)
+	// What is to be given next is what must not be cut off at the edge.
+	if text.StringWidth(line)+text.StringWidth(hint)+len("  ()") > b.width {
+		hint = strings.TrimPrefix(hint, idleHint)
+	}
+	switch {
 	case p.Lost != nil:
 		line += "  (the API cannot be reached, watching on)"
 	case p.Batch.Error != "":

@@ -113,6 +113,7 @@ func TestUsage(t *testing.T) {
 		{"batch members 1 --sort=-key", 2, `--sort is "-key"; it can be id, memberKey, status or addedAt, with - in front the other way round`},
 		{"messages list --topic worker-jobs --api-url=http://127.0.0.1:1", 2, `--topic is "worker-jobs"; it can be orchestrator-events or worker-results`},
 		{"batch list --api-url=", 2, "config set api-url"},
+		{"batch list --api-url=", 2, `For the system on this machine: eval "$(matoolkit local env)"`},
 		{"batch list --ca-file none.pem", 2, "none.pem"},
 		{"auth login --client-id=", 2, "config set tenant-id"},
 	} {

@@ -13,13 +13,13 @@ import (
 // somebody has to do, and long words and sentences are shortened.
 
 // proseColumns hold sentences, of which the beginning tells much.
-var proseColumns = []string{"note", "error", "reason", "message", "description", "value", "target", "deactivated"}
+var proseColumns = []string{"note", "error", "reason", "message", "description", "value", "target", "deactivated", "what"}
 
 // minorColumns give way in this order: who and when before what.
 var minorColumns = []string{
 	"by", "variable", "since", "kept", "published", "created", "rerun init", "overdue", "version", "began", "took", "completed", "done", "added",
 	"removed", "kind", "function", "type", "replays", "retries", "store", "tenant", "topic", "description", "due", "start", "last run",
-	"waiting", "cancelled", "refresh",
+	"waiting", "cancelled", "refresh", "offset",
 }
 
 // A sentence keeps so much, in characters, that it mostly says why, before columns give way

@@ -101,28 +101,31 @@ func (l *lines) print(p Progress, format string, args ...any) {
 	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), printable(fmt.Sprintf(format, args...)))
 }
 
+// idleHint is how every hint begins.
+const idleHint = "nothing runs; "
+
 // hint tells what a batch waits for that stands still.
 func hint(p Progress) string {
 	switch {
 	case terminal(p.Batch) || !idle(p):
 		return ""
 	case p.Batch.Paused != nil:
-		return fmt.Sprintf("nothing runs; go on: matoolkit batch resume %d", p.Batch.ID)
+		return fmt.Sprintf(idleHint+"go on: matoolkit batch resume %d", p.Batch.ID)
 	case p.Batch.Filling:
-		return "nothing runs; its members are being written"
+		return idleHint + "its members are being written"
 	}
 	for _, phase := range p.Phases {
 		switch {
 		case phase.Status != string(engine.PhasePending):
 			continue
 		case gated(phase) && (p.Batch.IsManual || phase.Reason != ""):
-			return fmt.Sprintf("nothing runs; %s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, shellWord(phase.Name))
+			return fmt.Sprintf(idleHint+"%s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, shellWord(phase.Name))
 		case p.Batch.IsManual:
-			return fmt.Sprintf("nothing runs; %s is next: matoolkit batch advance %d", phase.Name, p.Batch.ID)
+			return fmt.Sprintf(idleHint+"%s is next: matoolkit batch advance %d", phase.Name, p.Batch.ID)
 		case phase.Reason != "":
-			return fmt.Sprintf("nothing runs; %s is next and waits: %s", phase.Name, phase.Reason)
+			return fmt.Sprintf(idleHint+"%s is next and waits: %s", phase.Name, phase.Reason)
 		case phase.DueAt != nil && phase.DueAt.After(p.At):
-			return fmt.Sprintf("nothing runs; %s is next, due on %s", phase.Name, stamp(*phase.DueAt))
+			return fmt.Sprintf(idleHint+"%s is next, due on %s", phase.Name, stamp(*phase.DueAt))
 		}
 		return ""
 	}
@@ -172,7 +175,8 @@ func settled(p app.PhaseView) int { return p.Succeeded + p.Failed + p.Cancelled 
 // describePhase words how the members of a phase stand.
 func describePhase(p app.PhaseView, now time.Time) string {
 	parts := []string{p.Status}
-	if p.Members > 0 {
+	// Of a phase that nobody has begun all that there is to count are those who wait.
+	if p.Members > 0 && (p.Status != string(engine.PhasePending) || settled(p)+p.Running > 0) {
 		parts = append(parts, fmt.Sprintf("%d/%d", settled(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded))
 	}
 	for _, count := range []struct {

@@ -70,7 +70,10 @@ func TestReportOfABatch(t *testing.T) {
 	}
 	do(0, "batch", "report", "1", "--file", filepath.Join(p.dir, "one.txt"), "--format", "csv")
 	do(2, "batch", "report", "one")
-	do(1, "batch", "report", "1", "--file", filepath.Join(p.dir, "nowhere", "one.csv"))
+	// What cannot be written is told by the name that was given.
+	if _, said := do(1, "batch", "report", "1", "--file", filepath.Join(p.dir, "nowhere", "one.csv")); !strings.Contains(said, "nowhere/one.csv: ") {
+		t.Errorf("said %s", said)
+	}
 }
 
 func TestReportThatTakesLongTellsHowFarItIs(t *testing.T) {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,6 +98,10 @@ func saveWhole(path string, force bool, write func(io.Writer) error) error {
 		return exists
 	}
 	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	var failed *fs.PathError
+	if errors.As(err, &failed) { // the name that was made up tells nobody anything
+		return &fs.PathError{Op: "create", Path: path, Err: failed.Err}
+	}
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,9 @@ type Session struct {
 	Client   *apiclient.Client
 }
 
+// localHint is for whoever opened another terminal and forgot the environment.
+const localHint = `For the system on this machine: eval "$(matoolkit local env)"`
+
 // session opens the API that the settings name, as the person who signed in or as what
 // the setting auth names.
 func (c *console) session() (*Session, error) {
@@ -23,7 +26,7 @@ func (c *console) session() (*Session, error) {
 		return nil, err
 	}
 	if all.Get("api-url") == "" {
-		return nil, &exit{status: ExitUsage, text: "the address of the admin API is not set", hint: "Set it with: matoolkit config set api-url <address>"}
+		return nil, &exit{status: ExitUsage, text: "the address of the admin API is not set", hint: "Set it with: matoolkit config set api-url <address>\n" + localHint}
 	}
 	web, err := c.web(all)
 	if err != nil {

@@ -99,7 +99,7 @@ func (c *console) target(all Settings, web *http.Client) (target, error) {
 	}
 	for _, need := range []struct{ value, key string }{{t.tenant, "tenant-id"}, {t.client, "client-id"}} {
 		if need.value == "" {
-			return t, &exit{status: ExitUsage, text: need.key + " is not set", hint: "Set it with: matoolkit config set " + need.key + " <value>"}
+			return t, &exit{status: ExitUsage, text: need.key + " is not set", hint: "Set it with: matoolkit config set " + need.key + " <value>\n" + localHint}
 		}
 	}
 	return t, err

@@ -160,7 +160,11 @@ func (c *console) memberTable(views ...app.MemberView) *sheet {
 		if v.RemovedAt != nil && by == "" {
 			by = "the data source"
 		}
-		t.row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, v.Error)
+		reason := v.Error
+		if c.format == formatTable { // beside its own columns, which take the room that the cause needs
+			reason = strings.TrimPrefix(reason, fmt.Sprintf("phase %s: step %q: ", v.FailedIn, v.FailedStep))
+		}
+		t.row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, reason)
 	}
 	return t
 }

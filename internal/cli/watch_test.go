@@ -298,3 +298,20 @@ func TestBarsAreAligned(t *testing.T) {
 		}
 	}
 }
+
+// On a narrow terminal the command that comes next is the last thing to be cut off.
+func TestWatchKeepsWhatIsToBeGivenNext(t *testing.T) {
+	t.Parallel()
+	var drawn bytes.Buffer
+	bars := cli.NewBars(&drawn, 80, false)
+	bars.Show(cli.Progress{
+		Batch:  app.BatchView{ID: 42, RunbookName: "first-hour", Status: "active", IsManual: true, CurrentPhase: "prepare"},
+		Phases: []app.PhaseView{{ID: 1, Name: "prepare", Status: "completed"}, {ID: 2, Name: "cut-over", Status: "pending", Members: 3, Waiting: 3}},
+	})
+	bars.Close()
+	for _, want := range []string{"(cut-over is next: matoolkit batch advance 42)", "pending, 3 waiting"} {
+		if !strings.Contains(drawn.String(), want) {
+			t.Errorf("no %q in %q", want, drawn.String())
+		}
+	}
+}

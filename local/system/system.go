@@ -132,7 +132,7 @@ func At(c Config) *System {
 // explain says what to do about the failure that newcomers meet.
 func explain(err error) error {
 	if strings.Contains(err.Error(), "address already in use") {
-		return fmt.Errorf("%w; is another matoolkit running? choose other addresses, or --free-ports", err)
+		return fmt.Errorf("%w; is another matoolkit running? stop it, or choose other addresses or --free-ports", err)
 	}
 	return err
 }
