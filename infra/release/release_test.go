@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -184,6 +185,32 @@ func TestWhatIsNotReleased(t *testing.T) {
 	}
 	if status := run(nil, environment, io.Discard, &said); status != 2 {
 		t.Errorf("wrong usage gives %d", status)
+	}
+}
+
+// What may not be passed on, or cannot be named, stops a release.
+func TestModuleWithoutLicenceOrSumIsNotReleased(t *testing.T) {
+	t.Parallel()
+	repo := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":   "module example.com/x\n\ngo 1.24\n\nrequire example.com/y v1.0.0\n\nreplace example.com/y => ./y\n",
+		"y/go.mod": "module example.com/y\n",
+	} {
+		file := filepath.Join(repo, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := maker{repo: repo, version: version, at: at}
+	info := &debug.BuildInfo{GoVersion: runtime.Version(), Deps: []*debug.Module{{Path: "example.com/y", Version: "v1.0.0", Replace: &debug.Module{Path: "./y"}}}}
+	if err := m.notices(info, io.Discard); err == nil || !strings.Contains(err.Error(), "example.com/y has no file with its licence") {
+		t.Errorf("got %v", err)
+	}
+	if err := m.materials(info, filepath.Join(repo, "go.mod"), io.Discard); err == nil || !strings.Contains(err.Error(), "no checksum") {
+		t.Errorf("got %v", err)
 	}
 }
 
