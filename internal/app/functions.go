@@ -116,7 +116,7 @@ func (c *functionCheck) step(s runbook.Step, at []any) {
 	functions, announced := c.known.of(s.WorkerID)
 	if !announced && len(c.known.Announced) > 0 && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
-		c.warn(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; its jobs wait until there is one%s", s.WorkerID, meant(s.WorkerID, c.known.Announced)), "worker_id", at...)
+		c.warn(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts%s", s.WorkerID, meant(s.WorkerID, c.known.Announced)), "worker_id", at...)
 	}
 	if len(functions) == 0 || len(runbook.References(s.Function)) > 0 {
 		return

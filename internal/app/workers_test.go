@@ -261,7 +261,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 8:42 warning unknown-function: calls "New-User", which the worker badges does not have: each call will fail
 10:72 warning parameter-type: the parameter UserId of New-Badge is required and is empty: each call will fail
 12:73 warning unknown-result-field: Tell answers no more than true, and no field "answer"
-13:25 warning unknown-worker: no worker "badge" has announced itself; its jobs wait until there is one; did you mean "badges"?
+13:25 warning unknown-worker: no worker "badge" has announced itself; until one does, its jobs run into their timeouts; did you mean "badges"?
 13:43 warning missing-parameter: calls New-User without its parameter Upn: each call will fail
 `
 	if got := dry(); got != want {
