@@ -216,7 +216,7 @@ func next(f *upFlags, a system.Addresses) string {
 	}
 	dir := ""
 	if f.config.DataDir != ".data" {
-		dir = " --data-dir " + quoted(f.config.DataDir)
+		dir = " --data-dir " + word(f.config.DataDir)
 	}
 	return fmt.Sprintf(`In a second terminal, a worker, without which no step is done:
   eval "$(bin/matoolkit local env --for worker%[1]s)" && bin/worker
@@ -251,6 +251,14 @@ func awaitHost(ctx context.Context, address string) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// word is a path as a shell takes it for one word, without quotes where it needs none.
+func word(path string) string {
+	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" {
+		return path
+	}
+	return quoted(path)
 }
 
 // quoted is a text as a shell takes it for one word.

@@ -64,6 +64,7 @@ func TestUpTellsWhatComesNext(t *testing.T) {
 	}{
 		{"as it is", upFlags{config: system.Config{DataDir: ".data"}}, documented, []string{`"$(bin/matoolkit local env)"`, `local env --for worker)"`}},
 		{"state elsewhere", upFlags{config: system.Config{DataDir: "it's here"}}, documented, []string{`local env --data-dir 'it'\''s here')"`}},
+		{"state in a folder of its own", upFlags{config: system.Config{DataDir: ".data/first-hour"}}, documented, []string{`local env --data-dir .data/first-hour)"`}},
 		{"other ports", upFlags{config: system.Config{DataDir: ".data"}}, system.FreeAddresses(), nil},
 		{"one part", upFlags{parts: []string{"cosmos"}}, documented, nil},
 		{"no state", upFlags{ephemeral: true}, documented, nil},

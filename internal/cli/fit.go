@@ -53,7 +53,7 @@ func (s *sheet) fit(width int) bool {
 		s.remove(i)
 	}
 	if len(left) > 0 {
-		s.c.notice("Left out for want of room: %s. A wider terminal shows more, and --output json everything.", strings.Join(left, ", "))
+		s.c.notice("Left out for want of room: %s. Everything: --output json.", strings.Join(left, ", "))
 	}
 	for _, step := range []struct {
 		prose bool
