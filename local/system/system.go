@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,8 +132,9 @@ func At(c Config) *System {
 
 // explain says what to do about the failure that newcomers meet.
 func explain(err error) error {
-	if strings.Contains(err.Error(), "address already in use") {
-		return fmt.Errorf("%w; is another matoolkit running? stop it, or choose other addresses or --free-ports", err)
+	var taken *net.OpError
+	if errors.As(err, &taken) && strings.Contains(taken.Error(), "address already in use") {
+		return fmt.Errorf("%w; is another matoolkit running? stop it, or choose other addresses or --free-ports", taken)
 	}
 	return err
 }
