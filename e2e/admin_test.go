@@ -78,11 +78,23 @@ func (a *admin) ask(into any, args ...string) {
 	}
 }
 
-// advance sets the next phase going. Where an outage comes in between, it asks
-// again, as a person would, until the answer is yes or that the phase runs by now.
+// advance sets the next phase going. Where an outage comes in between, it looks first
+// whether that came about, as a person would: to ask again unseen could set the phase
+// after it going as well.
 func (a *admin) advance() error {
-	var last error
+	next, last := "", error(nil)
 	for end := time.Now().Add(a.patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		pending, err := a.pending()
+		if err != nil {
+			last = err
+			continue
+		}
+		if next == "" {
+			next = pending
+		}
+		if pending != next {
+			return nil
+		}
 		_, status, err := a.give("batch", "advance", a.batch)
 		if status == cli.ExitOK || status == cli.ExitRefused && last != nil {
 			return nil
@@ -95,22 +107,40 @@ func (a *admin) advance() error {
 	return last
 }
 
+// pending is the first phase that has not begun; empty when all have.
+func (a *admin) pending() (string, error) {
+	phases, err := a.phases()
+	for _, p := range phases {
+		if p.Status == "pending" {
+			return p.Name, err
+		}
+	}
+	return "", err
+}
+
 // phase tells how a phase stands, or why nobody can tell.
 func (a *admin) phase(name string) (app.PhaseView, error) {
-	out, _, err := a.give("batch", "phases", a.batch, "--output", "json")
+	phases, err := a.phases()
 	if err != nil {
 		return app.PhaseView{}, err
 	}
-	var phases app.Page[app.PhaseView]
-	if err := json.Unmarshal([]byte(out), &phases); err != nil {
-		return app.PhaseView{}, err
-	}
-	for _, p := range phases.Items {
+	for _, p := range phases {
 		if p.Name == name {
 			return p, nil
 		}
 	}
 	return app.PhaseView{}, fmt.Errorf("the batch has no phase %q", name)
+}
+
+// phases tells how all of them stand, init first.
+func (a *admin) phases() ([]app.PhaseView, error) {
+	out, _, err := a.give("batch", "phases", a.batch, "--output", "json")
+	if err != nil {
+		return nil, err
+	}
+	var phases app.Page[app.PhaseView]
+	err = json.Unmarshal([]byte(out), &phases)
+	return phases.Items, err
 }
 
 // await waits until a phase is as asked for. An outage is waited out.
