@@ -20,6 +20,7 @@ type admin struct {
 	t        *testing.T
 	env      map[string]string
 	batch    string
+	advances int           // how many phases of the batch were set going
 	patience time.Duration // with an outage, and with a phase
 	every    time.Duration // between two looks at a phase
 }
@@ -78,21 +79,22 @@ func (a *admin) ask(into any, args ...string) {
 	}
 }
 
-// advance sets the next phase going. Where an outage comes in between, it looks first
-// whether that came about, as a person would: to ask again unseen could set the phase
-// after it going as well.
+// advance sets the next phase going. Where an outage comes in between, it asks again, as
+// a person would, until the answer is yes or that the phase runs by now: what an advance
+// has to send, and died before it had, is sent by the next one. It looks before it asks,
+// for once the phase has ended an advance would set the one after it going; where that
+// happens all the same, the next call finds its work done.
 func (a *admin) advance() error {
-	next, last := "", error(nil)
+	a.advances++
+	var last error
 	for end := time.Now().Add(a.patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		pending, err := a.pending()
+		phases, err := a.phases()
 		if err != nil {
 			last = err
 			continue
 		}
-		if next == "" {
-			next = pending
-		}
-		if pending != next {
+		phase := phases[min(a.advances, len(phases))-1]
+		if phase.Status != "pending" && (last == nil || ended(phase)) {
 			return nil
 		}
 		_, status, err := a.give("batch", "advance", a.batch)
@@ -105,17 +107,6 @@ func (a *admin) advance() error {
 		a.t.Log("advancing again after:", err)
 	}
 	return last
-}
-
-// pending is the first phase that has not begun; empty when all have.
-func (a *admin) pending() (string, error) {
-	phases, err := a.phases()
-	for _, p := range phases {
-		if p.Status == "pending" {
-			return p.Name, err
-		}
-	}
-	return "", err
 }
 
 // phase tells how a phase stands, or why nobody can tell.
