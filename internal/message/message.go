@@ -18,6 +18,7 @@ const (
 	TopicOrchestratorEvents  = "orchestrator-events"
 	TopicWorkerJobs          = "worker-jobs"
 	TopicWorkerResults       = "worker-results"
+	TopicWorkerControl       = "worker-control"
 	SubscriptionOrchestrator = "orchestrator"
 )
 
@@ -47,12 +48,17 @@ const TypeWorkerResult = "worker-result"
 // message that is no result, but a Catalog. The orchestrator tells them apart by it.
 const TypeWorkerCatalog = "worker-catalog"
 
+// TypeWorkerHeartbeat is the value of PropertyMessageType on TopicWorkerResults of a
+// Heartbeat.
+const TypeWorkerHeartbeat = "worker-heartbeat"
+
 // Limit is the largest body, in bytes, that is sent: Service Bus Standard takes
 // 256 KB with properties and headers, some of which is left for those.
 const Limit = 240 << 10
 
 // WorkerSubscription names the subscription of TopicWorkerJobs that holds the
-// jobs of one worker, filtered by PropertyWorkerID.
+// jobs of one worker, filtered by PropertyWorkerID, and the one of
+// TopicWorkerControl that its replicas read, which has no filter.
 func WorkerSubscription(workerID string) string { return "worker-" + workerID }
 
 // BatchInit asks for a batch's init steps to be started.
@@ -145,8 +151,17 @@ type Job struct {
 	FunctionName    string          `json:"FunctionName"`
 	Parameters      json.RawMessage `json:"Parameters"` // always a JSON object
 	CorrelationData Correlation     `json:"CorrelationData"`
-	// ExpiresAt is the moment, in UTC, past which the job must not be begun: the
-	// orchestrator has given the step up. Nil means never.
+	// EffectID is the idempotency key of what the job does: unlike JobID it is the same
+	// for each retry and poll of a step, and changes only when a member goes through
+	// the step once more (batch/step/round).
+	EffectID string `json:"EffectId,omitempty"`
+	// DispatchedAt is when the orchestrator dispatched the job, in UTC. A heartbeat
+	// repeats it in TakenThrough.
+	DispatchedAt *time.Time `json:"DispatchedAt,omitempty"`
+	// Epoch is the batch's control epoch at dispatch; see Control.
+	Epoch int `json:"Epoch,omitempty"`
+	// ExpiresAt is the moment, in UTC, past which the job must neither be begun nor run:
+	// the orchestrator gives the step up then. Nil means never.
 	ExpiresAt *time.Time `json:"ExpiresAt,omitempty"`
 }
 
@@ -187,6 +202,10 @@ func (r Result) ID() string {
 // ErrorJobExpired is the type of the error of a job that its worker came to after
 // its ExpiresAt, and did not begin.
 const ErrorJobExpired = "JobExpired"
+
+// ErrorJobRevoked is the type of the error of a job that its worker did not begin
+// because a Control revoked it: its batch was paused or cancelled.
+const ErrorJobRevoked = "JobRevoked"
 
 // JobError says why a job failed.
 type JobError struct {
