@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Control revokes the jobs of a batch that were dispatched before it was paused or
-// cancelled. It is sent to TopicWorkerControl. Every replica of every worker peeks its
-// worker's subscription there (nobody receives from it; messages leave it by their time
-// to live) and does not begin a job whose Epoch is below RevokedBelow: it answers such
-// a job with ErrorJobRevoked. A replica that has not been able to peek for
-// ControlMaxAge begins no job at all.
+// Control revokes the jobs of a batch that was paused or cancelled. It is sent to
+// TopicWorkerControl. Every replica of every worker peeks its worker's subscription
+// there (nobody receives from it; messages leave it by their time to live) and does not
+// begin a job of the batch whose DispatchedAt is RevokedThrough or earlier: it answers
+// such a job with ErrorJobRevoked. Of several controls of a batch the latest
+// RevokedThrough counts. A replica that has not been able to peek for ControlMaxAge
+// begins no job at all.
 type Control struct {
-	BatchID      int       `json:"BatchId"`
-	RevokedBelow int       `json:"RevokedBelow"` // only ever grows
-	At           time.Time `json:"At"`           // UTC
+	BatchID        int       `json:"BatchId"`
+	RevokedThrough time.Time `json:"RevokedThrough"` // UTC
 }
 
 // ControlPollInterval is how often a replica peeks for controls, and ControlMaxAge how
@@ -25,4 +25,11 @@ const (
 )
 
 // ID is the control's Service Bus message id.
-func (c Control) ID() string { return fmt.Sprintf("control-batch-%d-%d", c.BatchID, c.RevokedBelow) }
+func (c Control) ID() string {
+	return fmt.Sprintf("control-batch-%d-%d", c.BatchID, c.RevokedThrough.UnixMilli())
+}
+
+// Revokes reports whether the control revokes a job of its batch.
+func (c Control) Revokes(job Job) bool {
+	return job.DispatchedAt != nil && !job.DispatchedAt.After(c.RevokedThrough)
+}

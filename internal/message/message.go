@@ -156,10 +156,8 @@ type Job struct {
 	// the step once more (batch/step/round).
 	EffectID string `json:"EffectId,omitempty"`
 	// DispatchedAt is when the orchestrator dispatched the job, in UTC. A heartbeat
-	// repeats it in TakenThrough.
+	// repeats it in TakenThrough, and a Control revokes by it.
 	DispatchedAt *time.Time `json:"DispatchedAt,omitempty"`
-	// Epoch is the batch's control epoch at dispatch; see Control.
-	Epoch int `json:"Epoch,omitempty"`
 	// ExpiresAt is the moment, in UTC, past which the job must neither be begun nor run:
 	// the orchestrator gives the step up then. Nil means never.
 	ExpiresAt *time.Time `json:"ExpiresAt,omitempty"`
