@@ -168,3 +168,31 @@ func FuzzTemplate(f *testing.F) {
 		}
 	})
 }
+
+// Each template of a one-line text is reported at its place in the text.
+func FuzzTemplatePositions(f *testing.F) {
+	for _, seed := range []string{"{{a}}", "é{{a}} {{b}}", "it's {{a}}''{{b}}", "{{{{ {{a}} }}}} {{{b}}}", `\{{a}}"{{b}}`, "{{a}} {{", "a}}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		src := "'" + strings.ReplaceAll(value, "'", "''") + "'"
+		p := &parser{}
+		n := p.load([]byte(src))
+		if n == nil || n.Value != value { // YAML does not have the text, or folds it
+			return
+		}
+		var s draftStep
+		p.template(n, "", &s)
+		runes := []rune(src)
+		for _, u := range s.uses {
+			if column := u.pos.column; u.pos.line != 1 || column > len(runes) || !strings.HasPrefix(string(runes[column-1:]), "{{") {
+				t.Errorf("%q: {{%s}} is reported at %v", value, u.variable, u.pos)
+			}
+		}
+		for _, d := range p.found {
+			if d.Line != 1 || d.Column < 1 || d.Column > len(runes) {
+				t.Errorf("%q: %v", value, d)
+			}
+		}
+	})
+}

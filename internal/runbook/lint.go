@@ -265,6 +265,7 @@ func (l *linter) special(u use, onComplete bool) bool {
 		return false
 	}
 	switch {
+	case l.p.stopped: // nothing is reported
 	case slices.Contains(batchVariables, u.variable):
 	case !slices.Contains(phaseVariables, u.variable):
 		hint := ""

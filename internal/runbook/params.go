@@ -94,37 +94,63 @@ func (p *parser) template(n *yaml.Node, path string, s *draftStep) bool {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
+	places := p.locate(n)
 	segments, err := parseTemplate(n.Value)
 	if err != nil {
 		var bad *TemplateError
 		errors.As(err, &bad)
-		p.errorf(within(n, bad.Offset), path, CodeBadTemplate, "%s", bad.Message)
+		p.errorf(places.at(bad.Offset), path, CodeBadTemplate, "%s", bad.Message)
 		return false
 	}
 	for _, seg := range segments {
 		if seg.variable {
-			s.uses = append(s.uses, use{seg.text, path, within(n, seg.offset), len(segments) > 1})
+			s.uses = append(s.uses, use{seg.text, path, places.at(seg.offset), len(segments) > 1})
 		}
 	}
 	return true
 }
 
-// within is the position of a byte of a scalar's value. It is exact on one plain
-// line; where YAML folds, unescapes or indents, it is the start of the scalar.
-func within(n *yaml.Node, offset int) position {
-	pos := at(n)
-	before := n.Value[:offset]
-	switch {
-	case strings.Contains(n.Value, "\n"), n.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0, n.Anchor != "":
-		return pos
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		if strings.ContainsAny(before, "\"\\\t") {
-			return pos
-		}
-		pos.column++
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		pos.column += 1 + strings.Count(before, "'")
+// locator finds the positions of bytes of a scalar's value. A position is exact on one
+// plain line; where YAML folds, unescapes or indents, it is the start of the scalar.
+//
+// A locator reads the value once, whatever the number of positions: a scalar can hold
+// tens of thousands of templates.
+type locator struct {
+	p      *parser
+	value  string
+	style  yaml.Style
+	start  position // of the scalar
+	pos    position // of the byte at offset
+	offset int
+	exact  bool
+}
+
+func (p *parser) locate(n *yaml.Node) *locator {
+	l := &locator{p: p, value: n.Value, style: n.Style & (yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle), start: at(n), pos: at(n)}
+	l.exact = !strings.Contains(n.Value, "\n") && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0 && n.Anchor == ""
+	if l.style != 0 {
+		l.pos.column++ // the quote
 	}
-	pos.column += utf8.RuneCountInString(before)
-	return pos
+	return l
+}
+
+// at is the position of a byte. The offset is not before the one of the last call.
+func (l *locator) at(offset int) position {
+	between := l.value[l.offset:offset]
+	l.offset = offset
+	if !l.exact {
+		return l.start
+	}
+	l.p.located += len(between)
+	switch l.style {
+	case yaml.DoubleQuotedStyle:
+		if strings.ContainsAny(between, "\"\\\t") {
+			l.exact = false
+			return l.start
+		}
+	case yaml.SingleQuotedStyle:
+		l.pos.column += strings.Count(between, "'")
+	}
+	l.pos.column += utf8.RuneCountInString(between)
+	return l.pos
 }

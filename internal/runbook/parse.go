@@ -48,6 +48,7 @@ func Parse(src []byte) (*Runbook, Diagnostics) {
 type parser struct {
 	found   Diagnostics
 	visited int
+	located int  // bytes of text read to find the positions of templates
 	stopped bool // no more is looked at, nor reported
 }
 

@@ -47,7 +47,7 @@ func (e *UnresolvedError) Error() string {
 // number or a bool. Keys are not templates. The error is an *UnresolvedError
 // that lists every place at fault, or wraps a *TemplateError.
 func ResolveParams(params map[string]any, vars Variables) (map[string]any, error) {
-	r := resolver{vars: vars}
+	r := resolver{vars: vars, reasons: map[string]string{}}
 	resolved, _ := r.value(params, "").(map[string]any)
 	if err := r.err(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func ResolveParams(params map[string]any, vars Variables) (map[string]any, error
 // ResolveString replaces the templates in a text that must end up as text, such
 // as a function's name.
 func ResolveString(tmpl string, vars Variables) (string, error) {
-	r := resolver{vars: vars}
+	r := resolver{vars: vars, reasons: map[string]string{}}
 	s := r.text(tmpl, "")
 	if err := r.err(); err != nil {
 		return "", err
@@ -73,8 +73,14 @@ func ResolveString(tmpl string, vars Variables) (string, error) {
 type resolver struct {
 	vars    Variables
 	missing []Unresolved
-	faults  []error // malformed templates
+	faults  []error           // malformed templates
+	names   []string          // of vars, sorted; nil until the first unknown variable
+	reasons map[string]string // of unknown variables, by name
 }
+
+// maxSuggestions is the number of unknown variables for which a resolver looks for a
+// similar name. A text can hold tens of thousands of them, and vars have hundreds of names.
+const maxSuggestions = 20
 
 func (r *resolver) err() error {
 	if r.faults != nil {
@@ -142,13 +148,28 @@ func (r *resolver) text(tmpl, path string) string {
 func (r *resolver) lookup(name, path string) any {
 	value, ok := r.vars[name]
 	if !ok {
-		reason := "is not known"
-		if near := Nearest(name, slices.Sorted(maps.Keys(r.vars))); near != "" {
-			reason += fmt.Sprintf("; did you mean {{%s}}?", near)
-		}
-		r.missing = append(r.missing, Unresolved{name, path, reason})
+		r.missing = append(r.missing, Unresolved{name, path, r.unknown(name)})
 	}
 	return value
+}
+
+// unknown is the reason why an unknown variable has no value.
+func (r *resolver) unknown(name string) string {
+	reason, ok := r.reasons[name]
+	if ok {
+		return reason
+	}
+	reason = "is not known"
+	if len(r.reasons) < maxSuggestions {
+		if r.names == nil {
+			r.names = slices.Sorted(maps.Keys(r.vars))
+		}
+		if near := Nearest(name, r.names); near != "" {
+			reason += fmt.Sprintf("; did you mean {{%s}}?", near)
+		}
+	}
+	r.reasons[name] = reason
+	return reason
 }
 
 // scalarText writes a value amid text, or says why it cannot be.
