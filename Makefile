@@ -25,7 +25,7 @@ SIMULATION := ./internal/app/simulation ./local/rehearsal
 # takes minutes, and there is nothing for it to find.
 PACKING := ./infra/archive ./infra/pack ./infra/release
 
-.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation fuzz bench lint portable vuln
+.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation soak-sources fuzz bench lint portable vuln
 
 ##@ Help
 # (Lines that begin so are the headings of the list.)
@@ -120,7 +120,7 @@ SOAK ?= 0
 
 # What "make soak" runs side by side: each goes on with new seeds, tells how each
 # one came out and at what rate, and ends with a failure that names its seed.
-SOAKS := soak-storm soak-simulation
+SOAKS := soak-storm soak-simulation soak-sources
 
 soak: ## break things at random until Ctrl-C, or for SOAK=10m; what fails names its seed
 	@$(MAKE) --no-print-directory -j $(words $(SOAKS)) $(SOAKS)
@@ -132,6 +132,10 @@ soak-storm: ## the part of soak that kills processes
 # Random runbooks through the use cases under faults, in one process.
 soak-simulation: ## the part of soak that tries random runbooks
 	@$(PLAIN) go test -trimpath -vet=off ./internal/app/simulation -run '^TestSoak$$' -count 1 -v -timeout 0 -simulation.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
+
+# Batches that follow a data source which changes at random, in one process.
+soak-sources: ## the part of soak that tries random data sources
+	@$(PLAIN) go test -trimpath -vet=off ./internal/app -run '^TestSoakSources$$' -count 1 -v -timeout 0 -sources.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
 
 # For how long "make fuzz" tries each target, such as FUZZ=30s.
 FUZZ ?= 30s

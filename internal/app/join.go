@@ -173,6 +173,9 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
 	for i, row := range rows {
 		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now}
+		if row.Hash == "" {
+			m.AddedBy = by.Name
+		}
 		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 	}
 	if !b.Doc.Filling || by.Name != scheduler { // or it is part of the batch's creation

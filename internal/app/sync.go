@@ -286,6 +286,7 @@ type memberLine struct {
 	Hash      string              `json:"hash"`
 	Status    engine.MemberStatus `json:"status"`
 	RemovedBy string              `json:"removedBy"`
+	AddedBy   string              `json:"addedBy"`
 	OpenPhase int                 `json:"openPhase"`
 	Leaving   bool                `json:"leaving"`
 }
@@ -356,27 +357,38 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 	}
 	members, err := store.Select[memberLine](ctx, s.app.store, store.BatchPartition(id),
 		"SELECT c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy, "+
-			"c.doc.openPhase AS openPhase, c.doc.leaving AS leaving FROM c WHERE c.type = 'member' AND "+
-			"(c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy) OR "+stillLeaving+")")
+			"c.doc.addedBy AS addedBy, c.doc.openPhase AS openPhase, c.doc.leaving AS leaving FROM c WHERE c.type = 'member' AND "+
+			"(c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy) OR IS_DEFINED(c.doc.addedBy) OR "+stillLeaving+")")
 	if err != nil {
 		return err
 	}
-	batch := schedule.Batch{ID: id, Manual: !follows(&b.Doc), Filling: b.Doc.Filling, Members: make([]schedule.Member, len(members))}
+	batch := schedule.Batch{ID: id, Manual: !follows(&b.Doc), Filling: b.Doc.Filling}
 	if b.Doc.StartTime != nil {
 		batch.Start = b.Doc.StartTime.UTC()
 	}
 	if b.Doc.Held != nil {
 		batch.HeldOf = b.Doc.Held.Of
 	}
-	for i, m := range members {
+	addedAgain := map[string]int{} // lower-case key → the last member whom an administrator added
+	for _, m := range members {
+		if key := strings.ToLower(m.Key); m.AddedBy != "" {
+			addedAgain[key] = max(addedAgain[key], m.ID)
+		}
+	}
+	for _, m := range members {
 		removed := m.Status == engine.MemberRemoved
-		batch.Members[i] = schedule.Member{
+		// A removal by hand ends when an administrator adds the person again.
+		byHand := removed && m.RemovedBy != "" && addedAgain[strings.ToLower(m.Key)] <= m.ID
+		leaving := removed && (m.OpenPhase > 0 || m.Leaving)
+		if removed && !byHand && !leaving {
+			continue
+		}
+		batch.Members = append(batch.Members, schedule.Member{
 			ID: m.ID, Key: m.Key, Hash: m.Hash,
-			Failed: m.Status == engine.MemberFailed, RemovedByHand: removed && m.RemovedBy != "",
-			Leaving: removed && (m.OpenPhase > 0 || m.Leaving),
+			Failed: m.Status == engine.MemberFailed, RemovedByHand: byHand, Leaving: leaving,
 			// Whom an administrator added is not the source's to remove.
 			Kept: kept[m.ID] || m.Hash == "",
-		}
+		})
 	}
 	situation.Batches = append(situation.Batches, batch)
 	return nil

@@ -418,6 +418,40 @@ func TestWhomAnAdministratorRemovedOrAddedIsNotTheSourcesToChange(t *testing.T) 
 	})
 }
 
+// A removal by hand is over when an administrator adds the person again: whom the source
+// takes out afterwards comes back with the row.
+func TestWhomAnAdministratorAddedAgainComesBackAfterAHold(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		people := s.table()
+		people.put(dawn.Add(3*day), "ann")
+		s.publish(found(twoPhases, ""))
+		s.automate("found")
+		s.tick()
+		v, err := s.app.RemoveMember(s.ctx, ada, 1, 1, "")
+		must(s, v, err)
+		s.settle()
+		added, err := s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nANN@x,Ann\n"))
+		must(s, added, err)
+		s.settle()
+		v, err = s.app.RemoveMember(s.ctx, ada, 1, 2, "")
+		must(s, v, err)
+		s.settle()
+		s.tick()
+		s.wantBatches("1 04 09:00 active: -ann -ANN") // removed by hand once more: they stay out
+		added, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann@x,Ann\n"))
+		must(s, added, err)
+		s.settle()
+		s.tick() // the source has them, so it may take them out
+		people.drop("ann")
+		s.tick()
+		s.confirm(1)
+		people.put(dawn.Add(3*day), "ann")
+		s.tick()
+		s.wantBatches("1 04 09:00 active: -ann -ANN -ann ann")
+	})
+}
+
 func TestTicksAtTheSameTimeDoNoHarm(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

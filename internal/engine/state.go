@@ -129,6 +129,7 @@ type Member struct {
 	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"` // what output_params took from results
 	Status     MemberStatus               `json:"status"`
 	AddedAt    time.Time                  `json:"addedAt"`
+	AddedBy    string                     `json:"addedBy,omitempty"` // the administrator who added the member to a batch under way
 	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
 	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who did; empty where the source no longer had them
