@@ -149,7 +149,12 @@ func expiry(job message.Job, again bool) *catalog.Failure {
 // run runs the function and records the result under c, or forgets c when the
 // worker stops, and ctx with it, before there is one.
 func (l *Loop) run(ctx context.Context, m *azservicebus.ReceivedMessage, job message.Job, c *call) {
-	ctx, cancel := context.WithTimeout(ctx, l.config.JobTimeout)
+	limit, late := l.limit(job)
+	if limit <= 0 { // it expired between its delivery and here
+		c.end(failure(job, expiry(job, m.DeliveryCount > 1), 0))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	log := traced(ctx, l.logFor(job))
 	ctx = catalog.WithJob(ctx, catalog.Job{
@@ -157,51 +162,93 @@ func (l *Loop) run(ctx context.Context, m *azservicebus.ReceivedMessage, job mes
 		Redelivered: m.DeliveryCount > 1, Enqueued: enqueued(m),
 	})
 	start := time.Now()
-	type outcome struct {
-		value any
-		err   error
-	}
 	answered := make(chan outcome, 1)
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				log.Error("the function panicked", "Panic", fmt.Sprint(r), "Stack", string(debug.Stack()))
-				answered <- outcome{err: &catalog.Failure{
-					Type: FailurePanic, Message: fmt.Sprintf("%s failed by a defect: %v", job.FunctionName, r),
-				}}
-			}
-		}()
-		value, err := l.functions.Call(ctx, job.FunctionName, job.Parameters)
-		answered <- outcome{value, err}
-	}()
+	go l.call(ctx, job, log, answered)
 
-	var o outcome
+	o, ok := l.awaitOutcome(ctx, answered)
+	took := time.Since(start)
+	switch {
+	case ok && o.err == nil:
+		c.end(success(job, o.value, took))
+	case l.work.Err() != nil: // stopped from outside: no verdict on the job
+		l.memory.forget(identity(job))
+	case ctx.Err() != nil:
+		if !ok {
+			log.Error("the function goes on although its context has ended", "After", unwind.String())
+		}
+		c.end(failure(job, late, took))
+	default:
+		c.end(failure(job, o.err, took))
+	}
+}
+
+// limit is how long the job's function may run: the worker's time limit, or what is left
+// until the job expires where that is less. With it comes the failure of a job that
+// takes longer. What is left is taken from the clock that jobs expire by, once; from
+// then on real time counts, as for every context, so that a clock that is set while the
+// function runs neither ends it nor lets it go on.
+func (l *Loop) limit(job message.Job) (time.Duration, *catalog.Failure) {
+	if job.ExpiresAt != nil {
+		if left := job.ExpiresAt.Sub(l.config.Now()); left < l.config.JobTimeout {
+			return left, &catalog.Failure{Type: FailureTimeout, Message: fmt.Sprintf(
+				"%s did not finish before the step's timeout: the job expired at %s and was stopped; what it had done by then stays done",
+				job.FunctionName, job.ExpiresAt.UTC().Format(time.RFC3339))}
+		}
+	}
+	return l.config.JobTimeout, &catalog.Failure{
+		Type:    FailureTimeout,
+		Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, l.config.JobTimeout),
+	}
+}
+
+// outcome is how a function ended.
+type outcome struct {
+	value any
+	err   error
+}
+
+// call calls the function.
+func (l *Loop) call(ctx context.Context, job message.Job, log *slog.Logger, answered chan<- outcome) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.Error("the function panicked", "Panic", fmt.Sprint(r), "Stack", string(debug.Stack()))
+			answered <- outcome{err: &catalog.Failure{
+				Type: FailurePanic, Message: fmt.Sprintf("%s failed by a defect: %v", job.FunctionName, r),
+			}}
+		}
+	}()
+	value, err := l.functions.Call(ctx, job.FunctionName, job.Parameters)
+	answered <- outcome{value, err}
+}
+
+// unwind is how long a function whose context has ended may take to return. The result
+// waits for it: it tells what the function did in the end, and when it is there nothing
+// of the job goes on. Killing the processes of a custom function is what takes longest.
+const unwind = 3 * time.Second
+
+// awaitOutcome waits until the function returns; ok is false when it does not, although
+// its context has ended.
+func (l *Loop) awaitOutcome(ctx context.Context, answered <-chan outcome) (o outcome, ok bool) {
 	select {
 	case o = <-answered:
+		return o, true
 	case <-ctx.Done():
+	}
+	timer := time.NewTimer(unwind)
+	defer timer.Stop()
+	select {
+	case o = <-answered:
+		return o, true
+	case <-timer.C:
+	case <-l.work.Done():
 		// Answers that came at the same moment count.
 		select {
 		case o = <-answered:
+			return o, true
 		default:
-			o.err = ctx.Err()
 		}
 	}
-	took := time.Since(start)
-	if o.err == nil {
-		c.end(success(job, o.value, took))
-		return
-	}
-	if l.work.Err() != nil { // stopped from outside: no verdict on the job
-		l.memory.forget(identity(job))
-		return
-	}
-	if ctx.Err() != nil {
-		o.err = &catalog.Failure{
-			Type:    FailureTimeout,
-			Message: fmt.Sprintf("%s did not finish within %s", job.FunctionName, l.config.JobTimeout),
-		}
-	}
-	c.end(failure(job, o.err, took))
+	return outcome{}, false
 }
 
 // enqueued is when the broker took the message, zero when it does not say.

@@ -1,0 +1,171 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/dispatch"
+	"github.com/matoolkit/matoolkit/worker/throttle"
+)
+
+// tenant counts the calls that reach it.
+func tenant(t *testing.T) (url string, calls *atomic.Int64) {
+	t.Helper()
+	calls = &atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+	t.Cleanup(server.Close)
+	return server.URL, calls
+}
+
+// change is a call that changes something in the tenant.
+func change(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	return err
+}
+
+// The orchestrator gives a step up when its job expires: what the job did after that
+// would be done for nobody, or twice.
+func TestAJobEndsAtItsExpiry(t *testing.T) {
+	t.Parallel()
+	fixed := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	for note, now := range map[string]func() time.Time{
+		"by the clock":                 time.Now,
+		"by another clock":             func() time.Time { return fixed },
+		"by one that has moved beyond": movingClock(fixed, fixed.Add(time.Hour)),
+	} {
+		t.Run(note, func(t *testing.T) {
+			t.Parallel()
+			url, calls := tenant(t)
+			ended := make(chan error, 1)
+			f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
+				<-ctx.Done()
+				ended <- change(ctx, url)
+				return nil, ctx.Err()
+			}}
+			b := start(t, f, options{config: dispatch.Config{Now: now}})
+			j := job(1)
+			expires := fixed.Add(400 * time.Millisecond)
+			if note == "by the clock" {
+				expires = time.Now().Add(400 * time.Millisecond)
+			}
+			j.ExpiresAt = &expires
+			b.send(t, j)
+			got := b.result(t)
+			if got.Status != message.StatusFailure || got.Error == nil || got.Error.Type != dispatch.FailureTimeout {
+				t.Fatalf("got %+v with %+v", got, got.Error)
+			}
+			for _, want := range []string{"Do did not finish before the step's timeout", expires.UTC().Format(time.RFC3339), "job expired", "stopped"} {
+				if !strings.Contains(got.Error.Message, want) {
+					t.Errorf("%q does not say %q", got.Error.Message, want)
+				}
+			}
+			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) || calls.Load() != 0 {
+				t.Errorf("%d calls to the tenant after the expiry: %v", calls.Load(), err)
+			}
+		})
+	}
+}
+
+// movingClock says first until the function runs, and then later.
+func movingClock(first, later time.Time) func() time.Time {
+	var asked atomic.Int64
+	return func() time.Time {
+		if asked.Add(1) <= 2 { // when the job comes, and when its function is called
+			return first
+		}
+		return later
+	}
+}
+
+// The time limit of the worker holds where it is the earlier one.
+func TestTheWorkersTimeLimitHoldsBeforeTheExpiry(t *testing.T) {
+	t.Parallel()
+	b := start(t, until(nil), options{config: dispatch.Config{JobTimeout: 100 * time.Millisecond}})
+	j := job(1)
+	expires := time.Now().Add(time.Hour)
+	j.ExpiresAt = &expires
+	b.send(t, j)
+	if got := b.result(t); got.Error == nil || got.Error.Type != dispatch.FailureTimeout || got.Error.Message != "Do did not finish within 100ms" {
+		t.Fatalf("got %+v", got.Error)
+	}
+}
+
+// The result tells what the function did in the end, not that its time was over.
+func TestAFunctionThatSucceedsAtTheLastMomentSucceeds(t *testing.T) {
+	t.Parallel()
+	f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
+		<-ctx.Done()
+		return true, nil
+	}}
+	b := start(t, f, options{})
+	j := job(1)
+	expires := time.Now().Add(300 * time.Millisecond)
+	j.ExpiresAt = &expires
+	b.send(t, j)
+	if got := b.result(t); got.Status != message.StatusSuccess {
+		t.Fatalf("got %+v", got.Error)
+	}
+}
+
+// A call that waits for its turn at a tenant that throttles does not wait beyond the
+// job's expiry, and is not made after it.
+func TestAJobDoesNotWaitAtTheGateBeyondItsExpiry(t *testing.T) {
+	t.Parallel()
+	url, calls := tenant(t)
+	gate := throttle.NewGate(throttle.Default(), throttle.Limits{Concurrent: 1})
+	pace := throttle.Default().Through(gate)
+	judge := func(err error) throttle.Verdict {
+		var closed *throttle.ClosedError
+		if errors.As(err, &closed) {
+			return closed.Verdict()
+		}
+		return throttle.Verdict{Outcome: throttle.Final}
+	}
+	inside, leave, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(left)
+		_, _ = pace.Do(context.Background(), judge, func(context.Context) error {
+			close(inside)
+			<-leave
+			return nil
+		})
+	}()
+	<-inside
+	f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
+		attempts, err := pace.Do(ctx, judge, func(ctx context.Context) error { return change(ctx, url) })
+		if err != nil {
+			v := judge(err)
+			return nil, &catalog.Failure{Type: "Throttled", Message: err.Error(), Throttled: v.Outcome == throttle.Throttled, Attempts: attempts, RetryAfter: v.After}
+		}
+		return true, nil
+	}}
+	b := start(t, f, options{})
+	j := job(1)
+	expires := time.Now().Add(500 * time.Millisecond)
+	j.ExpiresAt = &expires
+	b.send(t, j)
+	got := b.result(t)
+	if got.Error == nil || !got.Error.IsThrottled || got.Timestamp.After(expires.Add(100*time.Millisecond)) {
+		t.Errorf("got %+v at %s, and the job expired at %s", got.Error, got.Timestamp, expires)
+	}
+	close(leave)
+	<-left
+	if n := calls.Load(); n != 0 {
+		t.Errorf("%d calls to the tenant", n)
+	}
+}
