@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -143,11 +144,25 @@ func TestDrain(t *testing.T) {
 		t.Errorf("the call in flight is answered %d", got)
 	}
 	<-p.ended
-	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit status %d", code)
+	if code := p.cmd.ProcessState.ExitCode(); code != 200 {
+		t.Errorf("exit status %d; every host starts another handler after 200 only", code)
 	}
 	if p.stderr.String() != "" && strings.Contains(p.stderr.String(), "cannot run") {
 		t.Errorf("stderr: %s", p.stderr.String())
+	}
+}
+
+// A person who ends the handler at a terminal has a shell, to which 200 is a failure.
+func TestAnInterruptEndsWithSuccess(t *testing.T) {
+	t.Parallel()
+	p := start(t, nowhere())
+	p.ready()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit status %d", code)
 	}
 }
 

@@ -22,13 +22,36 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() { cancel(signalled{<-signals}) }()
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
+// exitRestart is the exit status after SIGTERM. Every version of the Functions host
+// starts another handler after it and does not count it as a crash. A host of 2024
+// takes 0 for final: it starts no other handler, and each message that it takes loses
+// all of its deliveries.
+const exitRestart = 200
+
+// signalled is the cause of a context that a signal ended.
+type signalled struct{ os.Signal }
+
+func (s signalled) Error() string { return s.String() }
+
+// exitStatus is the exit status after a drain. SIGTERM comes from the platform, which
+// needs another handler. An interrupt comes from a person at a terminal, whose host, if
+// there is one, ends by the same key: to the shell that is success.
+func exitStatus(cause error) int {
+	if s := (signalled{}); errors.As(cause, &s) && s.Signal == syscall.SIGTERM {
+		return exitRestart
+	}
+	return 0
+}
+
 // run serves until ctx ends and everything that runs is done. It returns the exit
-// status: 0 after a drain, 1 where it could not serve, 2 for wrong arguments.
+// status: that of exitStatus after a drain, 1 if it cannot serve, 2 for wrong arguments.
 func run(ctx context.Context, args []string, lookup func(string) string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) == 1 && args[0] == "--version":
@@ -48,7 +71,7 @@ func run(ctx context.Context, args []string, lookup func(string) string, stdout,
 		log.Error("the handler cannot run", "error", err)
 		return 1
 	}
-	return 0
+	return exitStatus(context.Cause(ctx))
 }
 
 // quiet is how long nothing may arrive before a draining handler ends. The host

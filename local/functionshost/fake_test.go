@@ -46,6 +46,9 @@ func fakeHandler() {
 		fmt.Fprintln(os.Stderr, os.Getenv("FAKE_REFUSES")+" is refused")
 		os.Exit(3)
 	}
+	if _, err := os.Stat(os.Getenv("FAKE_BROKEN")); err == nil {
+		os.Exit(3)
+	}
 	report, err := url.Parse(os.Getenv("FAKE_REPORT"))
 	if err != nil {
 		panic(err)
@@ -66,8 +69,12 @@ func fakeHandler() {
 		}
 		switch r.URL.Path {
 		case "/exit":
-			code, _ := strconv.Atoi(r.Header.Get("Fake-Code"))
-			os.Exit(max(code, 7))
+			body, _ := io.ReadAll(r.Body)
+			code, err := strconv.Atoi(string(body))
+			if err != nil {
+				code = 7
+			}
+			os.Exit(code)
 		case "/environment":
 			_ = json.NewEncoder(w).Encode(os.Environ())
 			return

@@ -45,6 +45,10 @@ func (s *Server) handler() http.Handler {
 			return
 		}
 		rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
+		if s.supervisor.stopped() {
+			refuse(w, http.StatusServiceUnavailable, "the host has stopped and is being started again")
+			return
+		}
 		if ok && (rest == "" || rest[0] == '/') {
 			for _, f := range s.app.functions {
 				if f.http != nil && f.http.allows(r.Method) && f.http.route.matches(rest) {
@@ -79,8 +83,7 @@ func (t proxied) RoundTrip(r *http.Request) (*http.Response, error) {
 	wait := 50 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		response, err := t.once(r)
-		var dial *net.OpError
-		if err == nil || attempt == attempts || !errors.As(err, &dial) || dial.Op != "dial" {
+		if err == nil || attempt == attempts || !errors.Is(err, errAway) && !notConnected(err) {
 			return response, err
 		}
 		select {
@@ -90,6 +93,11 @@ func (t proxied) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		wait = min(2*wait, 250*time.Millisecond)
 	}
+}
+
+func notConnected(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
 func (t proxied) once(r *http.Request) (*http.Response, error) {
@@ -121,7 +129,10 @@ func (s *Server) admin() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /admin/host/status", func(w http.ResponseWriter, r *http.Request) {
 		state := "Running"
-		if s.HandlerPID() == 0 {
+		switch {
+		case s.supervisor.stopped():
+			state = "Offline"
+		case s.HandlerPID() == 0:
 			state = "Initializing"
 		}
 		answer(w, http.StatusOK, map[string]any{

@@ -122,7 +122,7 @@ func TestAProxiedRequestFindsTheNextProcess(t *testing.T) {
 	})}
 	defer next.proxy.CloseIdleConnections()
 	s := &Server{supervisor: &supervisor{current: ended, changed: make(chan struct{})}}
-	time.AfterFunc(20*time.Millisecond, func() { s.supervisor.set(next) })
+	time.AfterFunc(20*time.Millisecond, func() { s.supervisor.set(next, starting) })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/api/x", io.NopCloser(strings.NewReader("the body")))
 	if err != nil {
 		t.Fatal(err)

@@ -20,15 +20,16 @@ import (
 
 // process is one run of the handler's executable.
 type process struct {
-	pid    int
-	url    string          // http://127.0.0.1:port
-	client *http.Client    // for invocations and probes
-	proxy  *http.Transport // for proxied requests
-	cmd    *exec.Cmd
-	lines  *lines
-	calls  int           // that run; the supervisor's mu guards it
-	done   chan struct{} // closed when it has exited
-	exit   error         // why; read after done
+	pid     int
+	url     string          // http://127.0.0.1:port
+	client  *http.Client    // for invocations and probes
+	proxy   *http.Transport // for proxied requests
+	cmd     *exec.Cmd
+	started time.Time
+	lines   *lines
+	calls   int           // that run; the supervisor's mu guards it
+	done    chan struct{} // closed when it has exited
+	exit    error         // why; read after done
 }
 
 // command says how the handler is started.
@@ -53,9 +54,10 @@ func (c command) start(ctx context.Context, lines *lines, connections int) (*pro
 		return nil, err
 	}
 	p := &process{
-		url:   "http://127.0.0.1:" + strconv.Itoa(port),
-		lines: lines,
-		done:  make(chan struct{}),
+		started: time.Now(),
+		url:     "http://127.0.0.1:" + strconv.Itoa(port),
+		lines:   lines,
+		done:    make(chan struct{}),
 		client: &http.Client{
 			Transport: &http.Transport{
 				MaxIdleConnsPerHost: connections,
@@ -168,14 +170,16 @@ func (p *process) reason() string {
 	return reason
 }
 
-// failed tells whether an exited process counts as crashed: exit 0, 200 and 143,
-// the end that SIGTERM makes, do not.
-func (p *process) failed() bool {
+// status is the exit status of a process that has ended, -1 after a signal.
+func (p *process) status() int {
 	var exit *exec.ExitError
-	if !errors.As(p.exit, &exit) {
-		return p.exit != nil
+	switch {
+	case p.exit == nil:
+		return 0
+	case errors.As(p.exit, &exit):
+		return exit.ExitCode()
 	}
-	return exit.ExitCode() != 200 && exit.ExitCode() != 143 && exit.String() != "signal: terminated"
+	return -1
 }
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() }

@@ -17,7 +17,7 @@ type renewal struct {
 // replace has the handler replaced: no call begins, those that run end, change is
 // called, and the next process answers when replace returns. Where change fails, or
 // ctx ends before it is called, the process that was there goes on. Where only the
-// next process cannot be started, it is tried as after a crash.
+// next process cannot be started, that is a crash.
 func (s *supervisor) replace(ctx context.Context, change func() error) error {
 	r := renewal{ctx: ctx, change: change, done: make(chan error, 1)}
 	select {
@@ -30,13 +30,13 @@ func (s *supervisor) replace(ctx context.Context, change func() error) error {
 
 // renew gives the process that runs from now on, nil where there is none.
 func (s *supervisor) renew(life context.Context, p *process, r renewal) (*process, error) {
-	s.set(nil)
+	s.set(nil, starting)
 	err := s.idle(life, r.ctx, p)
 	if err == nil {
 		err = r.change()
 	}
 	if err != nil {
-		s.set(p)
+		s.set(p, starting)
 		return p, err
 	}
 	next, err := s.command.start(life, s.lines, s.connections)
@@ -46,7 +46,7 @@ func (s *supervisor) renew(life context.Context, p *process, r renewal) (*proces
 		return nil, errNotStarted{err}
 	}
 	s.log.Info("the handler was replaced", "pid", next.pid, "before", p.pid)
-	s.set(next)
+	s.set(next, starting)
 	return next, nil
 }
 

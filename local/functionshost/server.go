@@ -2,6 +2,12 @@
 // starts the real executable of a custom handler and drives it over the host's
 // protocol, with the app's timer, Service Bus and HTTP triggers.
 //
+// When the handler ends it does what a host of 2024 was seen to do. After exit status 0
+// it starts no other handler, and each call fails at once, so that a message loses its
+// deliveries within milliseconds. After 200 it starts another. Any other end is a crash:
+// the first two of 30 minutes are followed by another handler at once, the third stops
+// the host, which the platform, that is this package, starts again after Config.Restart.
+//
 // It knows the host's side of the protocol and nothing of what the app does. It
 // honours what it is told or refuses to start; it never guesses. Its behaviour
 // follows the source and captures of the Azure host and was not compared with a
@@ -40,6 +46,7 @@ type Config struct {
 	Clock    *clock.Clock      // of the timers and the handler; nil: the real time, which cannot be moved
 	Logger   *slog.Logger      // what the host itself says; nil: slog.Default
 	Output   io.Writer         // the handler's lines, each behind its level; nil: Logger
+	Restart  time.Duration     // until the platform starts the host again that has stopped; 0 means five seconds
 }
 
 // Server is a running host. It is safe for concurrent use.
@@ -51,6 +58,7 @@ type Server struct {
 	movable    bool
 	log        *slog.Logger
 	lines      *lines
+	restart    time.Duration
 	supervisor *supervisor
 	timers     map[string]*timerTrigger
 
@@ -82,6 +90,9 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if c.Restart == 0 {
+		c.Restart = 5 * time.Second
+	}
 	dir, err := filepath.Abs(c.AppDir)
 	if err != nil {
 		return nil, fmt.Errorf("functions host: %w", err)
@@ -95,7 +106,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("functions host: %q is no loopback address with a port", c.Addr)
 	}
 	s := &Server{
-		app: app, settings: c.Settings, dataDir: c.DataDir, clock: c.Clock, movable: movable, log: c.Logger, started: time.Now(),
+		app: app, settings: c.Settings, dataDir: c.DataDir, clock: c.Clock, movable: movable, log: c.Logger, restart: c.Restart, started: time.Now(),
 		lines:  &lines{out: c.Output, log: c.Logger},
 		timers: map[string]*timerTrigger{},
 	}
@@ -122,7 +133,7 @@ func (s *Server) start(ctx context.Context, dir string) error {
 		path: under(dir, handler.Description.DefaultExecutablePath), dir: under(dir, handler.Description.WorkingDirectory),
 		arguments: handler.Description.Arguments, settings: s.settings, appDir: dir,
 		clock: s.clock, timeout: time.Duration(handler.InitializationTimeout),
-	}, s.lines, s.log, 64+len(s.app.functions)*s.app.host.Extensions.ServiceBus.MaxConcurrentCalls)
+	}, s.lines, s.log, 64+len(s.app.functions)*s.app.host.Extensions.ServiceBus.MaxConcurrentCalls, s.restart)
 	p, err := s.supervisor.command.start(ctx, s.lines, s.supervisor.connections)
 	if err != nil {
 		return err

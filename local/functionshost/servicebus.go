@@ -127,8 +127,8 @@ func (t *serviceBusTrigger) receive(running, life context.Context) error {
 		})
 	}()
 	for {
-		// Without a handler that answers, messages are better left where they are.
-		if _, err := t.server.supervisor.ready(running); err != nil {
+		// A host that runs takes messages whether or not its handler does.
+		if err := t.server.supervisor.runs(running); err != nil {
 			return err
 		}
 		free, err := t.acquire(running)

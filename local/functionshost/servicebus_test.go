@@ -47,6 +47,7 @@ func broker(t testing.TB, addr string, lock time.Duration) *servicebus.Server {
 	for i := range topology.Topics {
 		for j := range topology.Topics[i].Subscriptions {
 			topology.Topics[i].Subscriptions[j].LockDuration = lock
+			topology.Topics[i].Subscriptions[j].MaxDeliveryCount = 10
 		}
 	}
 	var b *servicebus.Server

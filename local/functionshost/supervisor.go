@@ -2,97 +2,223 @@ package functionshost
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
 
-// supervisor keeps exactly one handler process running.
+// supervisor runs at most one handler process and starts the next one as the Functions
+// host of 2024 does: see next.
 type supervisor struct {
 	command     command
 	lines       *lines
 	log         *slog.Logger
 	connections int
+	restart     time.Duration // until the platform starts a host that has stopped
 	renewals    chan renewal
 	retired     sync.WaitGroup // processes that were replaced and have not ended
 
 	mu      sync.Mutex
-	current *process      // nil while there is none that is ready
-	changed chan struct{} // closed when current changes, and when one that is not current has no calls any more
+	current *process // nil while there is none that is ready
+	phase   phase
+	failed  int           // starts that failed
+	changed chan struct{} // closed when one of these changes, and when a process that is not current has no calls any more
 }
 
-func newSupervisor(c command, l *lines, log *slog.Logger, connections int) *supervisor {
-	return &supervisor{command: c, lines: l, log: log, connections: connections, renewals: make(chan renewal), changed: make(chan struct{})}
+// phase is what the host does while no handler is ready.
+type phase int
+
+const (
+	starting phase = iota // it starts one: calls wait for the end of that start
+	away                  // it starts none any more: calls fail at once
+	stopped               // it has stopped, until the platform starts it again: it takes no messages
+)
+
+// errAway is the error of a call for which there is no handler. The host gives the
+// message of such a call back at once, which costs it one delivery after the other.
+var errAway = errors.New("there is no handler")
+
+func newSupervisor(c command, l *lines, log *slog.Logger, connections int, restart time.Duration) *supervisor {
+	return &supervisor{command: c, lines: l, log: log, connections: connections, restart: restart, renewals: make(chan renewal), changed: make(chan struct{})}
 }
 
-// Restarts wait this long at first, twice as long each time, and so on up to the
-// limit; a process that lived for a minute starts the count again.
+// A handler that ends without being counted as crashed is started again at once; if it
+// ends again within a minute after this long, twice as long each time, up to the limit.
 const (
 	firstBackOff = 100 * time.Millisecond
 	lastBackOff  = 5 * time.Second
 	livedLong    = time.Minute
 )
 
-// run starts the handler again whenever it ends, until ctx does; p is the process
-// that was started first.
+// The host stops at this many crashes within this time.
+const (
+	crashesToStop = 3
+	crashWindow   = 30 * time.Minute
+)
+
+// ending is what the end of a handler's process means to the host.
+type ending int
+
+const (
+	crashed   ending = iota // it is counted, and another process started
+	restarted               // another process is started
+	final                   // no other process is started
+)
+
+// ends judges an exit status. -1 is a signal.
+func ends(status int) ending {
+	switch status {
+	case 0:
+		return final
+	case 200:
+		return restarted
+	}
+	return crashed
+}
+
+// run starts the handler again when it ends, until ctx does; p is the process that was
+// started first.
 func (s *supervisor) run(ctx context.Context, p *process) {
 	defer s.retired.Wait()
-	backOff, started := firstBackOff, time.Now()
-	s.set(p)
+	s.set(p, starting)
+	var h history
 	for {
 		select {
 		case <-ctx.Done():
-			s.set(nil)
-			p.kill()
-			<-p.done
+			s.set(nil, starting)
+			if p != nil {
+				p.kill()
+				<-p.done
+			}
 			return
 		case r := <-s.renewals:
+			if p == nil {
+				r.done <- errAway
+				continue
+			}
 			var err error
 			p, err = s.renew(ctx, p, r)
 			r.done <- err
 			if p != nil {
 				continue
 			}
-		case <-p.done:
-			s.set(nil)
+			s.failedStart()
+		case <-p.ending():
 			if ctx.Err() != nil {
+				s.set(nil, starting)
 				return
 			}
-			s.tellEnd(p)
-			p = nil
-		}
-		if time.Since(started) > livedLong {
-			backOff = firstBackOff
-		}
-		for ; p == nil; backOff = min(2*backOff, lastBackOff) {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(backOff):
+			switch ends(p.status()) {
+			case final:
+				s.log.Error("the handler ended with exit status 0; the Azure host of 2024 starts no other after that, nor does this one: each message that is received loses its deliveries, until this host is started again", "pid", p.pid)
+				s.set(nil, away)
+				p = nil
+				continue
+			case restarted:
+				s.log.Warn("the handler ended and is started again", "pid", p.pid)
+				s.set(nil, starting)
+				if !wait(ctx, h.pause(p)) {
+					return
+				}
+			case crashed:
+				s.set(nil, starting)
+				if !s.crash(ctx, &h, p.pid, p.reason()) {
+					return
+				}
 			}
-			var err error
-			if p, err = s.command.start(ctx, s.lines, s.connections); err != nil && ctx.Err() == nil {
-				s.log.Error("the handler cannot be started", "error", err)
-			}
+		}
+		if p = s.next(ctx, &h); p == nil {
+			return
 		}
 		s.log.Info("the handler runs again", "pid", p.pid)
-		started = time.Now()
-		s.set(p)
+		s.set(p, starting)
 	}
 }
 
-func (s *supervisor) tellEnd(p *process) {
-	if p.failed() {
-		s.log.Error("the handler crashed; three times in 30 minutes make the Azure host shut down", "pid", p.pid, "error", p.reason())
-	} else {
-		s.log.Warn("the handler ended", "pid", p.pid)
+// next starts a process until one answers; nil where ctx has ended. A start that fails
+// is a crash, and fails the calls that waited for it.
+func (s *supervisor) next(ctx context.Context, h *history) *process {
+	for {
+		p, err := s.command.start(ctx, s.lines, s.connections)
+		if err == nil {
+			return p
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		s.failedStart()
+		if !s.crash(ctx, h, 0, err.Error()) {
+			return nil
+		}
 	}
 }
 
-func (s *supervisor) set(p *process) {
+// crash counts a crash. At the last one that it may count the host stops, and crash
+// returns when the platform has started it again; false where ctx has ended.
+func (s *supervisor) crash(ctx context.Context, h *history, pid int, reason string) bool {
+	stops := h.crash(time.Now())
+	s.log.Error("the handler crashed; three times in 30 minutes stop the host", "pid", pid, "error", reason)
+	if !stops {
+		return ctx.Err() == nil
+	}
+	s.log.Error("the host stops; it is started again as the platform does", "after", s.restart.String())
+	s.set(nil, stopped)
+	if !wait(ctx, s.restart) {
+		return false
+	}
+	*h = history{}
+	s.set(nil, starting)
+	return true
+}
+
+// history is what a host remembers of the handler's processes.
+type history struct {
+	crashes []time.Time
+	backOff time.Duration
+}
+
+// crash counts a crash and tells whether the host stops.
+func (h *history) crash(at time.Time) bool {
+	h.crashes = append(slices.DeleteFunc(h.crashes, func(t time.Time) bool { return at.Sub(t) >= crashWindow }), at)
+	return len(h.crashes) >= crashesToStop
+}
+
+// pause is how long to wait before a process that ended uncounted is followed by the next.
+func (h *history) pause(p *process) time.Duration {
+	if time.Since(p.started) >= livedLong {
+		h.backOff = 0
+		return 0
+	}
+	last := h.backOff
+	h.backOff = min(max(2*h.backOff, firstBackOff), lastBackOff)
+	return last
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func (s *supervisor) failedStart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = p
+	s.failed++
+	s.announce()
+}
+
+// set says which process is ready; where none is, what the host does instead.
+func (s *supervisor) set(p *process, otherwise phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current, s.phase = p, otherwise
 	s.announce()
 }
 
@@ -111,20 +237,46 @@ func (s *supervisor) ready(ctx context.Context) (*process, error) {
 	return p, err
 }
 
-// acquire waits for a process that answers and counts a call to it, until release.
+// acquire counts a call to the process that is ready, until release. While one is being
+// started it waits for that. The error is errAway where none is, or the start failed.
 func (s *supervisor) acquire(ctx context.Context) (*process, error) {
+	failed := -1
 	for {
 		s.mu.Lock()
-		p, changed := s.current, s.changed
+		p, phase, changed := s.current, s.phase, s.changed
+		if failed < 0 {
+			failed = s.failed
+		}
+		gone := s.failed != failed && phase != stopped || phase == away
 		if p != nil && !p.ended() {
 			p.calls++
 			s.mu.Unlock()
 			return p, nil
 		}
 		s.mu.Unlock()
+		if gone {
+			return nil, errAway
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// runs waits until the host runs, be it without a handler: only then it takes messages.
+func (s *supervisor) runs(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		phase, changed := s.phase, s.changed
+		s.mu.Unlock()
+		if phase != stopped {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-changed:
 		}
 	}
@@ -154,6 +306,14 @@ func (p *process) awaitEnd(ctx context.Context) {
 	}
 }
 
+// ending is closed when the process has ended; of no process it never is.
+func (p *process) ending() <-chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.done
+}
+
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -161,6 +321,12 @@ func (p *process) ended() bool {
 	default:
 		return false
 	}
+}
+
+func (s *supervisor) stopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase == stopped
 }
 
 func (s *supervisor) pid() int {
