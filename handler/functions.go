@@ -12,7 +12,7 @@ func functions() []app.Function {
 	for _, f := range catalog.Standard() {
 		function := app.Function{Name: f.Name}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required})
+			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
 		}
 		for _, r := range f.Result {
 			function.Result = append(function.Result, app.Field{Name: r.Name})

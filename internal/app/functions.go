@@ -28,6 +28,7 @@ type Parameter struct {
 	Type        string `json:"type,omitempty"`
 	Required    bool   `json:"required"`
 	Description string `json:"description,omitempty"`
+	Secret      bool   `json:"secret,omitempty"` // its value is stored encrypted and never shown
 }
 
 // Field is a field of the object that a Function answers.

@@ -156,7 +156,7 @@ func declared(functions []catalog.Function) []app.Function {
 	for _, f := range functions {
 		function := app.Function{Name: f.Name}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required})
+			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
 		}
 		for _, r := range f.Result {
 			function.Result = append(function.Result, app.Field{Name: r.Name})

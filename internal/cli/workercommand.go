@@ -84,6 +84,9 @@ func (c *console) functionTable(functions []app.Function) *sheet {
 			if p.Required {
 				mark = "*"
 			}
+			if p.Secret {
+				mark += " (secret)"
+			}
 			params = append(params, strings.TrimSpace(fmt.Sprintf("%s%s %s", p.Name, mark, p.Type)))
 		}
 		for _, r := range f.Result {

@@ -28,12 +28,14 @@ type CatalogFunction struct {
 
 // CatalogParameter is a parameter of a CatalogFunction. Type is string, boolean, guid,
 // string list, or some words with | between them, one of which it is; of any other type
-// values are not checked.
+// values are not checked. The orchestrator stores the values of a Secret parameter
+// encrypted and never shows them.
 type CatalogParameter struct {
 	Name        string `json:"Name"`
 	Type        string `json:"Type,omitempty"`
 	Required    bool   `json:"Required,omitempty"`
 	Description string `json:"Description,omitempty"`
+	Secret      bool   `json:"Secret,omitempty"`
 }
 
 // CatalogField is a field of the object that a CatalogFunction answers.

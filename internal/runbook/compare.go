@@ -23,6 +23,7 @@ func Compare(old, newer *Runbook) Changes {
 	c.source(old.DataSource, newer.DataSource)
 	c.quietHours(old.QuietHours, newer.QuietHours)
 	c.retry("retry", old.Retry, newer.Retry)
+	c.field("secret", strings.Join(old.Secret, ", "), strings.Join(newer.Secret, ", "))
 	c.steps("init", old.Init, newer.Init)
 	c.phases(old.Phases, newer.Phases)
 	c.steps("on_member_removed", old.OnMemberRemoved, newer.OnMemberRemoved)

@@ -40,6 +40,7 @@ func sample() *Runbook {
 		},
 		QuietHours: &QuietHours{TimeZone: "UTC", Windows: []Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
 		Retry:      &Retry{MaxRetries: 1, Interval: time.Minute, Backoff: BackoffExponential, MaxInterval: time.Hour, Jitter: 5},
+		Secret:     []string{"Password", "Token"},
 		Init:       steps("i", "j"),
 		Phases:     []Phase{phase("one"), phase("two"), phase("three")},
 

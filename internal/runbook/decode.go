@@ -17,6 +17,7 @@ type draft struct {
 	quiet             *QuietHours
 	quietPos          position
 	retry             *Retry
+	secret            []output // names whose values are secret
 	init              []draftStep
 	phases            []draftPhase
 	removed           []draftStep
@@ -74,6 +75,9 @@ func (d *draft) runbook() *Runbook {
 		Name: d.name, Description: d.description, DataSource: d.source.DataSource, QuietHours: d.quiet, Retry: d.retry,
 		Init: steps(d.init), OnMemberRemoved: steps(d.removed), Rollbacks: map[string][]Step{},
 	}
+	for _, s := range d.secret {
+		r.Secret = append(r.Secret, s.variable)
+	}
 	for _, ph := range d.phases {
 		ph.Phase.Steps, ph.OnComplete = steps(ph.steps), steps(ph.onComplete)
 		r.Phases = append(r.Phases, ph.Phase)
@@ -94,7 +98,7 @@ func steps(drafts []draftStep) []Step {
 
 func (p *parser) runbook(root *yaml.Node) *draft {
 	d := &draft{}
-	f, ok := p.object(root, "", "name", "description", "data_source", "quiet_hours", "retry", "init", "phases", "on_member_removed", "rollbacks")
+	f, ok := p.object(root, "", "name", "description", "data_source", "quiet_hours", "retry", "secret", "init", "phases", "on_member_removed", "rollbacks")
 	if !ok {
 		return d
 	}
@@ -107,6 +111,7 @@ func (p *parser) runbook(root *yaml.Node) *draft {
 	}
 	d.quiet, d.quietPos = f.quietHours(), f.at("quiet_hours")
 	d.retry = f.retry()
+	d.secret = f.secret()
 	d.init = f.steps("init", 0)
 	d.phases = f.phases()
 	d.removed = f.steps("on_member_removed", 0)

@@ -57,6 +57,7 @@ const (
 	CodePhaseOrder       = "phase-order"                  // warning: listed out of the order they fall due
 	CodeReservedName     = "reserved-name"                // begins with "_", or a phase called init
 	CodeSecret           = "secret-in-runbook"            // a connection string, not the name of one
+	CodeSecretPlace      = "secret-place"                 // a secret where everybody reads it
 	CodeShadowedColumn   = "shadowed-column"              // an output hides a data column
 	CodeSyntax           = "syntax"                       // not YAML
 	CodeTab              = "tab"                          // YAML indents with spaces only
@@ -64,6 +65,7 @@ const (
 	CodeTooMany          = "too-many-diagnostics"         // the rest is left out
 	CodeUnknownField     = "unknown-field"                // a field the format does not have
 	CodeUnknownRollback  = "unknown-rollback"             // on_failure names none
+	CodeUnknownSecret    = "unknown-secret"               // warning: no step uses or gives it
 	CodeUnknownSpecial   = "unknown-special"              // {{_foo}}
 	CodeUnquoted         = "unquoted-template"            // {{x}} without quotes is a YAML mapping
 	CodeUnresolvable     = "unresolvable-variable"        // an output that no earlier step gives

@@ -26,6 +26,7 @@ func (p *parser) lint(d *draft) {
 	l.removalSteps()
 	l.completeSteps()
 	l.rollbackSteps()
+	l.secrets()
 }
 
 type linter struct {

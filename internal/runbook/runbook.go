@@ -51,6 +51,7 @@ type Runbook struct {
 	DataSource      DataSource
 	QuietHours      *QuietHours // nil when there are none
 	Retry           *Retry      // for every step without its own; nil when there is none
+	Secret          []string    // columns and outputs whose values are stored encrypted and never shown
 	Init            []Step      // once a batch, before its phases
 	Phases          []Phase
 	OnMemberRemoved []Step
@@ -179,6 +180,9 @@ func (r *Runbook) EffectiveRetry(s Step) Retry {
 	}
 	return Retry{}
 }
+
+// IsSecret tells whether the values of a column or an output are secret.
+func (r *Runbook) IsSecret(name string) bool { return slices.Contains(r.Secret, name) }
 
 // Phase finds a phase by its exact name.
 func (r *Runbook) Phase(name string) (Phase, bool) {

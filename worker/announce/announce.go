@@ -57,7 +57,7 @@ func (w Worker) body(described bool) ([]byte, error) {
 	for _, f := range w.Functions {
 		function := message.CatalogFunction{Name: f.Name, Description: text(f.Description), Permissions: f.Permissions}
 		for _, p := range f.Params {
-			function.Parameters = append(function.Parameters, message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: text(p.Description)})
+			function.Parameters = append(function.Parameters, message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: text(p.Description), Secret: p.Secret})
 		}
 		for _, r := range f.Result {
 			function.Result = append(function.Result, message.CatalogField{Name: r.Name, Description: text(r.Description)})

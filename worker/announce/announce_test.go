@@ -48,7 +48,7 @@ func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
 			continue
 		}
 		for j, p := range f.Params {
-			if want := (message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: p.Description}); got.Parameters[j] != want {
+			if want := (message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: p.Description, Secret: p.Secret}); got.Parameters[j] != want {
 				t.Errorf("%s: %+v, want %+v", f.Name, got.Parameters[j], want)
 			}
 		}

@@ -44,6 +44,7 @@ type Param struct {
 	Type        Type   `json:"type"`
 	Required    bool   `json:"required"`
 	Description string `json:"description"`
+	Secret      bool   `json:"secret,omitempty"` // its value is stored encrypted and never shown
 }
 
 // Field is one field of what a function answers.

@@ -1,6 +1,6 @@
 package catalog
 
-var identity = Param{"Identity", String, true, "Object id, sign-in name or address of the recipient."}
+var identity = Param{Name: "Identity", Type: String, Required: true, Description: "Object id, sign-in name or address of the recipient."}
 
 // exchangePermissions: the permission without the directory role is answered
 // with 403, neither of them with 401.
@@ -13,7 +13,7 @@ var SetExchangePrimaryEmail = Function{
 	Description: "Makes an address the primary one of a mail user or mailbox. The old primary address stays as a secondary one.",
 	Params: []Param{
 		identity,
-		{"PrimaryEmail", String, true, "The new primary SMTP address, in an accepted domain of the tenant."},
+		{Name: "PrimaryEmail", Type: String, Required: true, Description: "The new primary SMTP address, in an accepted domain of the tenant."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing. No list of addresses is written, so none is lost to a read that is old; the change is read back, and the former primary address is added where it is missing.",
@@ -25,7 +25,7 @@ var AddExchangeSecondaryEmail = Function{
 	Description: "Adds a secondary address to a mail user or mailbox. Nothing is done when the recipient has the address already.",
 	Params: []Param{
 		identity,
-		{"SecondaryEmail", String, true, "The SMTP address to add."},
+		{Name: "SecondaryEmail", Type: String, Required: true, Description: "The SMTP address to add."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Nothing is done when a read shows the address. What is added is read back.",
@@ -38,8 +38,8 @@ var SetExchangeExternalAddress = Function{
 		"Where the external address is set and also is the primary one, next to others, nobody can tell what the primary one was: that is refused unless PrimaryEmail says it.",
 	Params: []Param{
 		identity,
-		{"ExternalEmail", String, true, "The external SMTP address."},
-		{"PrimaryEmail", String, false, "The address that has to be the primary one afterwards. The present one when not given."},
+		{Name: "ExternalEmail", Type: String, Required: true, Description: "The external SMTP address."},
+		{Name: "PrimaryEmail", Type: String, Description: "The address that has to be the primary one afterwards. The present one when not given."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing. Where an earlier run was cut off after Exchange had moved the primary address, the job is refused, or with PrimaryEmail sets it back.",
@@ -51,8 +51,8 @@ var SetExchangeMailUserGuids = Function{
 	Description: "Gives a mail user the mailbox ids of the source tenant, which a mailbox move needs to find the target.",
 	Params: []Param{
 		identity,
-		{"ExchangeGuid", GUID, true, "ExchangeGuid of the source mailbox."},
-		{"ArchiveGuid", GUID, false, "ArchiveGuid of the source mailbox, when it has an archive."},
+		{Name: "ExchangeGuid", Type: GUID, Required: true, Description: "ExchangeGuid of the source mailbox."},
+		{Name: "ArchiveGuid", Type: GUID, Description: "ArchiveGuid of the source mailbox, when it has an archive."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "Written again, which changes nothing, and read back.",
@@ -66,7 +66,7 @@ var SetEntraProxyAddresses = Function{
 		"proxyAddresses is read-only in Graph, so this goes through Exchange Online and needs a mail user or mailbox; Entra shows the change some minutes later.",
 	Params: []Param{
 		userID,
-		{"ProxyAddresses", StringList, true, "The addresses. One is the primary one: that which begins with SMTP: in capitals, or else the one that is primary already. The others begin with smtp: or nothing."},
+		{Name: "ProxyAddresses", Type: StringList, Required: true, Description: "The addresses. One is the primary one: that which begins with SMTP: in capitals, or else the one that is primary already. The others begin with smtp: or nothing."},
 	},
 	Permissions: exchangePermissions,
 	Repeated:    "First the primary address is written, then the others are added and removed by what reads show, and the whole is read back. A run that was cut off is completed.",
@@ -78,9 +78,9 @@ var TestExchangeAttributeMatch = Function{
 	Description: "Compares an attribute of a mail user, mailbox or other recipient with what is expected, without regard to case; lists are compared as sets. Not complete until they match, so that a step can poll for it.",
 	Params: []Param{
 		identity,
-		{"AttributeName", String, true, "Name of the attribute as PowerShell prints it, such as EmailAddresses."},
-		{"ExpectedValue", StringList, false, "The expected value or values. The attribute is expected to be empty when not given."},
-		{"RecipientType", OneOf("MailUser", "Mailbox", "Recipient"), false, "What kind of recipient to read. Recipient, which has the fewest attributes, when not given."},
+		{Name: "AttributeName", Type: String, Required: true, Description: "Name of the attribute as PowerShell prints it, such as EmailAddresses."},
+		{Name: "ExpectedValue", Type: StringList, Description: "The expected value or values. The attribute is expected to be empty when not given."},
+		{Name: "RecipientType", Type: OneOf("MailUser", "Mailbox", "Recipient"), Description: "What kind of recipient to read. Recipient, which has the fewest attributes, when not given."},
 	},
 	Result: []Field{
 		{"complete", "Whether they match."},
@@ -95,9 +95,9 @@ var TestExchangeGroupMembership = Function{
 	Name:        "Test-ExchangeGroupMembership",
 	Description: "Tells whether a user is a direct member of a distribution list or mail-enabled security group. Not complete until it is as expected, so that a step can poll for it.",
 	Params: []Param{
-		{"GroupIdentity", String, true, "Object id, name or address of the group."},
+		{Name: "GroupIdentity", Type: String, Required: true, Description: "Object id, name or address of the group."},
 		userID,
-		{"ExpectedMember", Boolean, false, "Whether the user should be a member. true when not given."},
+		{Name: "ExpectedMember", Type: Boolean, Description: "Whether the user should be a member. true when not given."},
 	},
 	Result: []Field{
 		{"complete", "Whether it is as expected."},

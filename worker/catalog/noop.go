@@ -8,8 +8,8 @@ var NoOp = Function{
 	Name:        "No-Op",
 	Description: "Does nothing. For measuring.",
 	Params: []Param{
-		{"Value", String, false, "Anything; ignored."},
-		{"Answer", String, false, "failure, incomplete, or anything else for true."},
+		{Name: "Value", Type: String, Description: "Anything; ignored."},
+		{Name: "Answer", Type: String, Description: "failure, incomplete, or anything else for true."},
 	},
 	Run: func(_ context.Context, p Params) (any, error) {
 		switch p.String("Answer") {

@@ -45,6 +45,9 @@ func describe(w *strings.Builder, f catalog.Function) {
 		if p.Required {
 			name += ", required"
 		}
+		if p.Secret {
+			name += ", secret"
+		}
 		fmt.Fprintf(w, "| %s | %s | %s |\n", name, strings.ReplaceAll(string(p.Type), "|", ", "), p.Description)
 	}
 	if len(f.Result) == 0 {

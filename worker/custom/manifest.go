@@ -126,7 +126,7 @@ func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 func (m *manifest) params(list *yaml.Node) []catalog.Param {
 	var params []catalog.Param
 	for _, n := range m.list(list) {
-		f := m.mapping(n, "a parameter", "name", "type", "required", "description")
+		f := m.mapping(n, "a parameter", "name", "type", "required", "secret", "description")
 		if f == nil {
 			continue
 		}
@@ -143,6 +143,9 @@ func (m *manifest) params(list *yaml.Node) []catalog.Param {
 		}
 		if at := f["required"]; at != nil {
 			p.Required = m.boolean(at)
+		}
+		if at := f["secret"]; at != nil {
+			p.Secret = m.boolean(at)
 		}
 		if slices.ContainsFunc(params, func(o catalog.Param) bool { return strings.EqualFold(o.Name, p.Name) }) && p.Name != "" {
 			m.fault(f["name"], "the parameter %s is declared twice", p.Name)

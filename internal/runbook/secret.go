@@ -1,0 +1,124 @@
+package runbook
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// maxSecrets bounds the list of secret names.
+const maxSecrets = 100
+
+// secret reads the names of the columns and outputs whose values are secret.
+func (f fields) secret() []output {
+	var out []output
+	seen := map[string]int{}
+	for i, item := range f.list("secret", "name", 0, maxSecrets) {
+		s := output{path: fmt.Sprintf("%s[%d]", f.join("secret"), i), pos: at(item)}
+		if s.variable = f.p.text(item, s.path); s.variable == "" {
+			continue
+		}
+		if line, twice := seen[s.variable]; twice {
+			f.p.errorf(s.pos, s.path, CodeDuplicateColumn, "%q is already on line %d", clip(s.variable), line)
+			continue
+		}
+		seen[s.variable] = s.pos.line
+		switch fault := variableFault(s.variable); {
+		case strings.HasPrefix(s.variable, "_"):
+			f.p.errorf(s.pos, s.path, CodeReservedName, "names that begin with _ are reserved for special variables, which are never secret")
+		case fault != "":
+			f.p.errorf(s.pos, s.path, CodeBadName, "%s", fault)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// secrets checks that secret values stay where they can be kept secret, and warns of
+// names that no step uses.
+func (l *linter) secrets() {
+	used := map[string]bool{}
+	var functions []use
+	l.eachStep(func(s draftStep) {
+		for _, u := range s.uses {
+			used[u.variable] = true
+			if u.path == s.path+".function" {
+				functions = append(functions, u)
+			}
+		}
+		for _, out := range s.outputs {
+			used[out.variable] = true
+		}
+	})
+	secret := map[string]bool{}
+	for _, s := range l.d.secret {
+		secret[s.variable] = true
+		ds := l.d.source
+		switch {
+		case s.variable == ds.PrimaryKey || s.variable == ds.BatchTimeColumn:
+			l.p.errorf(s.pos, s.path, CodeSecretPlace, "%q identifies or times a member and is shown everywhere, so it cannot be secret", clip(s.variable))
+		case l.lists[s.variable]:
+			l.p.errorf(s.pos, s.path, CodeSecretPlace, "%q is a multi-valued column, which cannot be secret", clip(s.variable))
+		case !used[s.variable]:
+			hint := ""
+			if near := Nearest(s.variable, slices.Sorted(maps.Keys(used))); near != "" {
+				hint = fmt.Sprintf("; did you mean %q?", near)
+			}
+			l.p.warnf(s.pos, s.path, CodeUnknownSecret, "no step uses or gives {{%s}}%s", clip(s.variable), hint)
+		}
+	}
+	for _, u := range functions {
+		if secret[u.variable] {
+			l.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, and the name of a function is shown everywhere", clip(u.variable))
+		}
+	}
+}
+
+// eachStep visits the steps of all lists.
+func (l *linter) eachStep(visit func(draftStep)) {
+	lists := [][]draftStep{l.d.init, l.d.removed}
+	for _, ph := range l.d.phases {
+		lists = append(lists, ph.steps, ph.onComplete)
+	}
+	for _, rb := range l.d.rollbacks {
+		lists = append(lists, rb.steps)
+	}
+	for _, list := range lists {
+		for _, s := range list {
+			visit(s)
+		}
+	}
+}
+
+// LastUse names the phase after which no step uses the value of a secret any more:
+// the last phase of those whose steps use or give it. It is empty where there is none
+// such: where no phase uses it, where the removal steps do, which may run at any time,
+// or where a phase that uses it falls due after the one that is listed last.
+func (r *Runbook) LastUse(secret string) string {
+	if slices.ContainsFunc(r.OnMemberRemoved, func(s Step) bool { return r.touches(s, secret) }) {
+		return ""
+	}
+	var last Phase
+	latest := Offset(math.MaxInt)
+	for _, p := range r.Phases {
+		if slices.ContainsFunc(p.Steps, func(s Step) bool { return r.touches(s, secret) }) {
+			last, latest = p, min(latest, p.Offset)
+		}
+	}
+	if last.Offset != latest {
+		return ""
+	}
+	return last.Name
+}
+
+// touches tells whether a step, or a rollback that its failure calls, uses a variable
+// or gives it.
+func (r *Runbook) touches(s Step, variable string) bool {
+	if _, gives := s.OutputParams[variable]; gives || slices.Contains(s.References(), variable) {
+		return true
+	}
+	return s.OnFailure != "" && slices.ContainsFunc(r.Rollbacks[s.OnFailure], func(undo Step) bool { return r.touches(undo, variable) })
+}
