@@ -248,7 +248,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	w.announce(announcement(message.Catalog{WorkerID: "badges", Timestamp: epoch, Functions: []message.CatalogFunction{
 		{
 			Name: "New-Badge", Result: []message.CatalogField{{Name: "BadgeId"}},
-			Parameters: []message.CatalogParameter{{Name: "UserId", Type: "guid", Required: true}, {Name: "Kind", Type: "blue|red"}, {Name: "Tags", Type: "string list"}, {Name: "Urgent", Type: "boolean"}},
+			Parameters: []message.CatalogParameter{{Name: "UserId", Type: "guid", Required: true}, {Name: "Kind", Type: "blue|red"}, {Name: "Tags", Type: "string list"}, {Name: "Urgent", Type: "boolean"}, {Name: "Password", Type: "string", Secret: true}},
 		},
 		{Name: "Test-Badge", Result: []message.CatalogField{{Name: "complete"}, {Name: "data"}}},
 		{Name: "Tell"},
