@@ -104,7 +104,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 		if err != nil {
 			return err
 		}
-		if b.Doc.Held != nil && b.Doc.Held.Confirmed != nil || !slices.Equal(h.Members, was.Members) || !slices.Equal(h.Kept, was.Kept) {
+		if b.Doc.Held != nil && b.Doc.Held.Confirmed != nil || !slices.Equal(h.Doc.Members, was.Members) || !slices.Equal(h.Doc.Kept, was.Kept) {
 			return nil // an administrator has decided meanwhile: the next tick looks again
 		}
 		d, err := engine.Decide(engine.State{Batch: &b.Doc}, e, s.now)
@@ -128,8 +128,8 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 				next = d.Batch
 			}
 		}
-		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), store.Upsert(store.HoldKey(id), hold{Members: missing, Moves: moves, Kept: kept}))
-		if errors.Is(err, store.ErrChanged) {
+		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), writeHold(id, h, hold{Members: missing, Moves: moves, Kept: kept}))
+		if holdChanged(err) {
 			continue
 		}
 		if err != nil {
@@ -140,6 +140,11 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 		}
 		return s.app.list(ctx, next)
 	}
+}
+
+// holdChanged tells whether a batch or its hold was written since they were read.
+func holdChanged(err error) bool {
+	return errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists)
 }
 
 // told tells whether a hold says what is to be said.
@@ -163,11 +168,11 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 		return HeldView{}, fail(CodeNotFound, "no removals are held in batch %d", batch)
 	}
 	first, err := strconv.Atoi(cmp.Or(o.Continuation, "0"))
-	if err != nil || first < 0 || first > len(h.Members) {
+	if err != nil || first < 0 || first > len(h.Doc.Members) {
 		return HeldView{}, fail(CodeInvalid, "%q is no continuation token of this list", o.Continuation)
 	}
-	view := HeldView{HeldSummary: *summary, Revision: h.revision(), Items: []HeldMember{}}
-	some := h.Members[first:min(first+min(limit(o), 200), len(h.Members))]
+	view := HeldView{HeldSummary: *summary, Revision: h.Doc.revision(), Items: []HeldMember{}}
+	some := h.Doc.Members[first:min(first+min(limit(o), 200), len(h.Doc.Members))]
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
 		return HeldView{}, a.outward(err)
 	}
@@ -177,24 +182,33 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 	}
 	for _, m := range members {
 		one := HeldMember{MemberView: memberView(&b.Doc, m.Doc)}
-		if start, moves := h.Moves[m.Doc.ID]; moves {
+		if start, moves := h.Doc.Moves[m.Doc.ID]; moves {
 			one.MovesTo = &start
 		}
 		view.Items = append(view.Items, one)
 	}
-	if next := first + len(some); next < len(h.Members) {
+	if next := first + len(some); next < len(h.Doc.Members) {
 		view.Continuation = strconv.Itoa(next)
 	}
 	return view, nil
 }
 
-func (a *App) holdOf(ctx context.Context, batch int) (store.Item[engine.Batch], hold, error) {
+// holdOf reads a batch and its hold, which has no ETag where there is none yet.
+func (a *App) holdOf(ctx context.Context, batch int) (store.Item[engine.Batch], store.Item[hold], error) {
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return b, hold{}, err
+		return b, store.Item[hold]{}, err
 	}
 	h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(batch)))
-	return b, h.Doc, err
+	return b, h, err
+}
+
+// writeHold stores a batch's next hold in place of the one that was read.
+func writeHold(batch int, read store.Item[hold], next hold) store.Op {
+	if read.ETag == "" {
+		return store.Create(store.HoldKey(batch), next)
+	}
+	return store.Replace(store.HoldKey(batch), next, read.ETag)
 }
 
 // ConfirmRemovals lets the members go whose removal is held: they are removed by the
@@ -234,8 +248,8 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		if err != nil {
 			return BatchView{}, a.outward(err)
 		}
-		if b.Doc.Held != nil && revision != "" && revision != h.revision() {
-			return BatchView{}, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, h.revision())
+		if b.Doc.Held != nil && revision != "" && revision != h.Doc.revision() {
+			return BatchView{}, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, h.Doc.revision())
 		}
 		now := a.now().UTC()
 		d, err := engine.Decide(engine.State{Batch: &b.Doc}, event(engine.Mark{By: by.Name, At: now, Why: why}), now)
@@ -245,18 +259,18 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		next := &b.Doc
 		if d.Batch != nil {
 			next = d.Batch
-			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), store.Upsert(store.HoldKey(batch), then(h)),
+			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), writeHold(batch, h, then(h.Doc)),
 				a.auditOp(auditRecord{
-					At: now, By: by.Name, Action: action, Batch: batch, Target: plural(len(h.Members), "member"), Why: why,
-					Before: holdFacts(h, nil).text(), After: holdFacts(then(h), confirmation(next)).text(),
+					At: now, By: by.Name, Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
+					Before: holdFacts(h.Doc, nil).text(), After: holdFacts(then(h.Doc), confirmation(next)).text(),
 				}))
-			if errors.Is(err, store.ErrChanged) {
+			if holdChanged(err) {
 				continue
 			}
 			if err != nil {
 				return BatchView{}, a.outward(err)
 			}
-			a.log.Info("held removals decided", "BatchId", batch, "action", action, "members", len(h.Members), "by", by.Name)
+			a.log.Info("held removals decided", "BatchId", batch, "action", action, "members", len(h.Doc.Members), "by", by.Name)
 		}
 		if next.Held != nil && next.Held.Confirmed != nil {
 			err = a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, leaveTask(next.Held), 0))
@@ -326,8 +340,8 @@ func (a *App) removalsDone(ctx context.Context, id int) error {
 		if err != nil || d.Batch == nil {
 			return err
 		}
-		_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag), store.Upsert(store.HoldKey(id), hold{Kept: h.Kept}))
-		if errors.Is(err, store.ErrChanged) {
+		_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag), writeHold(id, h, hold{Kept: h.Doc.Kept}))
+		if holdChanged(err) {
 			continue
 		}
 		if err != nil {

@@ -138,3 +138,26 @@ func TestMessagesOfALaterVersionAreUnderstood(t *testing.T) {
 	}))
 	s.verify()
 }
+
+// A decision on held removals is written in place of the hold that was read, and so never
+// drops what a later version wrote there.
+func TestHoldOfALaterVersionIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	s, people := held(t)
+	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+	must(s, shown, err)
+	s.later(store.HoldKey(1))
+	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
+	s.refused(err, app.CodeUnavailable, "a later version of the handler has written this")
+	_, err = s.app.DiscardRemovals(s.ctx, ada, 1, "", "")
+	s.refused(err, app.CodeUnavailable, "a later version of the handler has written this")
+	people.drop("p003")
+	s.tick()
+	s.known(store.HoldKey(1))
+	s.tick()
+	shown, err = s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+	if must(s, shown, err); len(shown.Items) != 4 {
+		t.Errorf("%d removals are held", len(shown.Items))
+	}
+	s.verify()
+}

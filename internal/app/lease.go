@@ -3,8 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -22,38 +23,72 @@ var errLeased = errors.New("app: another tick has the runbook in hand")
 
 // lease takes a runbook for one tick, from its query to its last write: a result that
 // is older than another tick's must not be applied after it, and nobody may be put
-// into two batches by two ticks at once.
+// into two batches by two ticks at once. A lease that the store has for this holder is
+// this call's own: the answer to its write was lost.
 func (a *App) lease(ctx context.Context, name, holder string) (store.Item[synced], error) {
-	held, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
-	if err != nil {
+	return leaseWrite(ctx, func() (store.Item[synced], error) {
+		held, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
+		if err != nil || held.Doc.Holder == holder {
+			return held, err
+		}
+		now := a.now().UTC()
+		if held.Doc.Holder != "" && now.Before(held.Doc.Until) {
+			return held, errLeased
+		}
+		held.Doc.Runbook, held.Doc.Holder, held.Doc.Until = name, holder, now.Add(leaseTime)
+		write := store.Create(store.SyncKey(name), held.Doc)
+		if held.ETag != "" {
+			write = store.Replace(store.SyncKey(name), held.Doc, held.ETag)
+		}
+		outcome, err := a.store.Commit(ctx, write)
+		if err == nil {
+			held.ETag = outcome.ETag(0)
+		}
 		return held, err
-	}
-	now := a.now().UTC()
-	if held.Doc.Holder != "" && now.Before(held.Doc.Until) {
-		return held, errLeased
-	}
-	held.Doc.Runbook, held.Doc.Holder, held.Doc.Until = name, holder, now.Add(leaseTime)
-	write := store.Create(store.SyncKey(name), held.Doc)
-	if held.ETag != "" {
-		write = store.Replace(store.SyncKey(name), held.Doc, held.ETag)
-	}
-	outcome, err := a.store.Commit(ctx, write)
-	if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
-		return held, errLeased
-	}
-	if err != nil {
-		return held, err
-	}
-	held.ETag = outcome.ETag(0)
-	return held, nil
+	})
 }
 
-// giveBack ends the lease, with what came of the tick.
+// giveBack ends the lease, with what came of the tick. A lease that the store no longer has
+// for the holder was ended by an earlier write of this call, or another tick took the
+// runbook over.
 func (a *App) giveBack(ctx context.Context, held store.Item[synced]) error {
-	held.Doc.Holder, held.Doc.Until = "", time.Time{}
-	_, err := a.store.Commit(ctx, store.Replace(store.SyncKey(held.Doc.Runbook), held.Doc, held.ETag))
-	if errors.Is(err, store.ErrChanged) {
-		return fmt.Errorf("the runbook was taken over by another tick before this one ended: %w", err)
-	}
+	holder, result := held.Doc.Holder, held.Doc
+	result.Holder, result.Until = "", time.Time{}
+	etag := held.ETag
+	_, err := leaseWrite(ctx, func() (store.Item[synced], error) {
+		_, err := a.store.Commit(ctx, store.Replace(store.SyncKey(result.Runbook), result, etag))
+		if err == nil {
+			return held, nil
+		}
+		now, readErr := store.Read[synced](ctx, a.store, store.SyncKey(result.Runbook))
+		switch {
+		case readErr != nil:
+			return held, errors.Join(err, readErr)
+		case now.Doc.Holder == holder:
+			etag = now.ETag
+			return held, err
+		case now.Doc.LastRunAt != nil && now.Doc.LastRunAt.Equal(*result.LastRunAt):
+			return held, nil
+		}
+		return held, errTakenOver
+	})
 	return err
 }
+
+// errTakenOver is that a tick went on for longer than its lease.
+var errTakenOver = errors.New("app: another tick took the runbook over before this one ended")
+
+// leaseWrite repeats a read and the write that follows from it until the outcome is
+// known: a lease that is written, and not known to be, stops the runbook for leaseTime.
+func leaseWrite(ctx context.Context, write func() (store.Item[synced], error)) (store.Item[synced], error) {
+	return backoff.Retry(ctx, func() (store.Item[synced], error) {
+		held, err := write()
+		if err == nil || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrUnavailable) {
+			return held, err
+		}
+		return held, backoff.Permanent(err)
+	}, backoff.WithBackOff(pace()), backoff.WithMaxElapsedTime(leasePatience))
+}
+
+// leasePatience is for how long a lease is tried to be written.
+const leasePatience = 5 * time.Second

@@ -67,47 +67,75 @@ func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (Unp
 }
 
 // Replay sends a message back to its topic as it came, under an id of its own, and
-// marks it as replayed. What dies between the two is asked for again: the message is
-// then the same, and processing it twice is harmless. One that was discarded can be
-// replayed as well. Errors: CodeInvalid, CodeNotFound, CodeConflict where it was
-// replayed already or is not kept whole, CodeUnavailable.
+// marks it as replayed. Who asked and the number of the replay are recorded before the
+// message is sent: a replay that died half-way names them, and the next request completes
+// it under the same id. A discarded message can be replayed as well. Errors: CodeInvalid,
+// CodeNotFound, CodeConflict where it was replayed already or is not kept whole,
+// CodeUnavailable.
 func (a *App) Replay(ctx context.Context, by Caller, id, why string) (UnprocessedView, error) {
 	if err := checkWhy(why); err != nil {
 		return UnprocessedView{}, err
 	}
-	item, err := a.keptMessage(ctx, id)
+	item, err := a.recordReplay(ctx, by, id, why)
 	if err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
-	switch u := item.Doc; {
-	case u.Status == UnprocessedReplayed:
-		return UnprocessedView{}, dealtWith(id, u)
-	case !u.whole():
-		return UnprocessedView{}, fail(CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, len(u.Body))
-	}
-	n := item.Doc.Replays + 1
+	n := item.Doc.Asked
 	again := bus.Message{ID: replayID(id, n), Body: item.Doc.Body, Properties: withType(item.Doc.Properties, item.Doc.Type)}
 	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
 	a.log.Info("message replayed", "topic", item.Doc.Topic, "id", id, "MessageId", again.ID, "by", by.Name)
-	return a.markReplayed(ctx, item, n, MarkView{By: by.Name, At: a.now().UTC(), Why: why})
+	return a.markReplayed(ctx, item, n)
 }
 
-// markReplayed notes that replay n was sent, whatever has become of the item since:
-// somebody else may have sent the same, or it may have failed already.
-func (a *App) markReplayed(ctx context.Context, item store.Item[Unprocessed], n int, mark MarkView) (UnprocessedView, error) {
+// recordReplay writes who asks for which replay of a message. A recorded replay that may
+// not have been sent is the one that is asked for again.
+func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (store.Item[Unprocessed], error) {
 	for {
+		item, err := a.keptMessage(ctx, id)
+		if err != nil {
+			return item, err
+		}
 		u := &item.Doc
-		if u.Replays > n || u.Replays == n && u.Status == UnprocessedReplayed {
-			return unprocessedView(item), nil
+		switch {
+		case u.Status == UnprocessedReplayed:
+			return item, dealtWith(id, *u)
+		case !u.whole():
+			return item, fail(CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, len(u.Body))
+		}
+		switch h := u.Handled; {
+		case u.Asked <= u.Failed:
+			u.Asked = u.Replays + 1
+		case h != nil && h.By == by.Name && h.Why == why: // recorded already
+			return item, nil
 		}
 		was := messageFacts(*u)
-		u.Replays, u.Handled = n, &mark
-		if u.Failed < n {
-			u.Status = UnprocessedReplayed
+		u.Handled = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}
+		sent := *u
+		sent.Status, sent.Replays = UnprocessedReplayed, u.Asked
+		outcome, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), u, item.ETag), a.auditOp(messageHandled("replay", id, was, sent)))
+		if errors.Is(err, store.ErrChanged) {
+			continue
 		}
-		_, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(item.ID), u, item.ETag), a.auditOp(messageHandled("replay", item.ID, was, *u)))
+		if err == nil {
+			item.ETag = outcome.ETag(0)
+		}
+		return item, err
+	}
+}
+
+// markReplayed writes that replay n was sent, whatever was written since: another request
+// may have sent the same, or it may have failed already.
+func (a *App) markReplayed(ctx context.Context, item store.Item[Unprocessed], n int) (UnprocessedView, error) {
+	mark := item.Doc.Handled
+	for {
+		u := &item.Doc
+		if u.Replays >= n {
+			return unprocessedView(item), nil
+		}
+		u.Status, u.Replays, u.Asked, u.Handled = UnprocessedReplayed, n, 0, mark
+		_, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(item.ID), u, item.ETag))
 		if err == nil {
 			return unprocessedView(item), nil
 		}

@@ -37,6 +37,7 @@ type Unprocessed struct {
 	Reason        string            `json:"reason"`  // the last one
 	Count         int               `json:"count"`   // how often it could not be processed
 	Replays       int               `json:"replays"` // how often it was sent again
+	Asked         int               `json:"asked"`   // the replay that Handled asked for and that may not have been sent yet; 0 for none
 	Failed        int               `json:"failed"`  // the last replay that could not be processed; 0 is the message itself
 	Handled       *MarkView         `json:"handled,omitempty"`
 	EnqueuedAt    time.Time         `json:"enqueuedAt"`
@@ -84,6 +85,9 @@ func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason stri
 	u.Status, u.Reason = UnprocessedOpen, reason
 	u.Count++
 	u.Failed, u.Replays = max(u.Failed, replay), max(u.Replays, replay)
+	if replay == 0 { // sent anew by its sender: a replay of the message before may have been sent, and the broker would drop it
+		u.Replays, u.Asked = max(u.Replays, u.Asked), 0
+	}
 	u.MessageID, u.EnqueuedAt, u.DeliveryCount = m.ID, m.EnqueuedAt, m.DeliveryCount
 	u.KeptAt, u.Place = now, now.Format(auditTime)+"-"+item.ID
 

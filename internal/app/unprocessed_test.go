@@ -193,31 +193,99 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	}
 }
 
+// A replay is recorded before the message is sent: one that died at any write names who
+// asked, and the next request completes it under the same id.
 func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 	t.Parallel()
+	for name, tt := range map[string]struct {
+		fault    cosmos.Fault
+		recorded bool
+		sent     int // messages, of one id
+	}{
+		"before it was recorded":           {cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Status: 403}, false, 1},
+		"when the record's answer is lost": {cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, DropAfter: true}, true, 1},
+		"before it was marked":             {cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403}, true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			item := w.bad("m", `{"a":1}`)
+			book := &notebook{Sender: w.bus}
+			a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
+			w.cosmos.Inject(tt.fault)
+			if _, err := a.Replay(w.ctx, ada, item.ID, "it is mended"); app.CodeOf(err) != app.CodeUnavailable {
+				t.Fatalf("%v", err)
+			}
+			got := w.message(item.ID)
+			if got.Status != app.UnprocessedOpen || got.Replays != 0 {
+				t.Fatalf("%+v", got)
+			}
+			if named := got.Handled != nil && got.Handled.By == "ada" && got.Handled.Why == "it is mended"; named != tt.recorded {
+				t.Errorf("the message names %+v", got.Handled)
+			}
+			w.wantReplayAudited(item.ID, tt.recorded)
+			wantReplayedOnce(t, w, a, book, item.ID)
+			if len(book.sent) != tt.sent {
+				t.Errorf("%d messages were sent", len(book.sent))
+			}
+		})
+	}
+}
+
+func (w *world) wantReplayAudited(id string, want bool) {
+	w.t.Helper()
+	page, err := w.app.MessageAudit(w.ctx, app.AuditFilter{}, app.ListOptions{})
+	if err != nil {
+		w.t.Fatal(describe(err))
+	}
+	audited := slices.ContainsFunc(page.Items, func(r app.AuditView) bool { return r.Action == "replay" && r.Target == id && r.By == "ada" })
+	if audited != want {
+		w.t.Errorf("audited: %t, want %t", audited, want)
+	}
+}
+
+// wantReplayedOnce completes a replay: all messages sent for it have one id.
+func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id string) {
+	t.Helper()
+	if view, err := a.Replay(w.ctx, ada, id, ""); err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 1 {
+		t.Fatalf("%+v, %v", view, err)
+	}
+	for _, m := range book.sent {
+		if m.ID != book.sent[0].ID || string(m.Body) != `{"a":1}` || m.Properties[message.PropertyMessageType] != "dance" {
+			t.Fatalf("sent %+v", book.sent)
+		}
+	}
+	sent := len(book.sent)
+	_, err := a.Replay(w.ctx, app.Caller{Name: "grace"}, id, "")
+	if app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != sent {
+		t.Fatalf("replayed twice: %v, %d sent", err, len(book.sent))
+	}
+	if _, err := a.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != app.CodeConflict {
+		t.Fatalf("discarded after a replay: %v", err)
+	}
+}
+
+// A message that its sender sends anew, while a replay of it may have been sent, is
+// replayed under another id: the broker may remember the first.
+func TestReplayOfAMessageSentAnewHasAnotherID(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
-	item := w.bad("m", `{"a":1}`)
+	item := w.bad("m", `{}`)
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
-	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Status: 403}) // the mark is not written
+	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
 	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
-	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Replays != 0 {
-		t.Fatalf("%+v", got)
+	if _, err := a.Discard(w.ctx, ada, item.ID, ""); err != nil {
+		t.Fatal(describe(err))
 	}
-	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 1 {
+	w.deliver(app.Message{ID: "m", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)})
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Replays != 2 {
 		t.Fatalf("%+v, %v", view, err)
 	}
-	if len(book.sent) != 2 || book.sent[0].ID != book.sent[1].ID || string(book.sent[1].Body) != `{"a":1}` || book.sent[1].Properties[message.PropertyMessageType] != "dance" {
+	if len(book.sent) != 2 || book.sent[0].ID == book.sent[1].ID {
 		t.Fatalf("sent %+v", book.sent)
-	}
-	_, err := a.Replay(w.ctx, app.Caller{Name: "grace"}, item.ID, "")
-	if app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != 2 {
-		t.Fatalf("replayed twice: %v, %d sent", err, len(book.sent))
-	}
-	if _, err := a.Discard(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeConflict {
-		t.Fatalf("discarded after a replay: %v", err)
 	}
 }
 
@@ -229,7 +297,7 @@ func TestReplayThatDiedHalfWayAndFailedIsFollowedByAnother(t *testing.T) {
 	item := w.bad("m", `{}`)
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
-	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Status: 403})
+	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
 	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
@@ -408,7 +476,7 @@ func TestReplayThatWasPutBackIsKeptWithItsMessage(t *testing.T) {
 	}
 }
 
-func TestReplayWithoutABrokerChangesNothing(t *testing.T) {
+func TestReplayWithoutABrokerSendsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	item := w.bad("m", `{}`)
@@ -417,7 +485,7 @@ func TestReplayWithoutABrokerChangesNothing(t *testing.T) {
 	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
-	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Replays != 0 || got.Handled != nil {
+	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Replays != 0 || got.Handled == nil {
 		t.Fatalf("%+v", got)
 	}
 	way.shut.Store(false)
