@@ -75,7 +75,7 @@ func (r *real) run() {
 	delivered := func(handle func(context.Context, app.Message) error) func(context.Context, *azservicebus.ReceivedMessage) error {
 		return func(ctx context.Context, m *azservicebus.ReceivedMessage) error {
 			kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-			return handle(ctx, app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount) + 1})
+			return handle(ctx, app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)})
 		}
 	}
 	receive(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, delivered(r.app.HandleEvent))

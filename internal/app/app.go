@@ -32,6 +32,7 @@ type App struct {
 	waiting  bus.Watcher
 	answers  answerCache
 	reads    readCache
+	lane     chan struct{} // holds one element while a suspect message is processed
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
@@ -59,7 +60,7 @@ func New(c Config) *App {
 	if c.Sources == nil {
 		c.Sources = &datasource.Reader{}
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), reads: newReadCache(), callable: c.Functions, sources: c.Sources, waiting: c.Waiting}
+	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), reads: newReadCache(), callable: c.Functions, sources: c.Sources, waiting: c.Waiting, lane: make(chan struct{}, 1)}
 }
 
 // Message is a message as a trigger delivers it.

@@ -85,64 +85,87 @@ const (
 	margin  = 5               // a fifth
 )
 
-// lastDelivery is the delivery after which the broker would dead-letter a message,
-// as the subscriptions are set up.
-const lastDelivery = 10
-
-// Up to patientDeliveries an outage is waited out, after that for haste only:
-// whoever waits may be killed, which costs a delivery.
-const (
-	patientDeliveries = 3 // a crash at a bad moment costs up to three
-	haste             = time.Second
-)
+// haste is how long a suspect message is tried. It holds the lane, and its wait for an
+// outage to end may itself be cut short by the end of the process.
+const haste = time.Second
 
 // handle runs a handler to its end: it waits out outages, reloads after lost
 // races, keeps what cannot be processed. An outage that outlasts the invocation
-// puts the message back with a delay, so that its delivery count, which is for
-// messages that are themselves bad, does not run out. After the first few
-// deliveries it does so soon: where processes end while they wait, the others would
-// be used up as well.
+// puts the message back with a delay.
+//
+// Whether a message is bad is judged by the attempts that this app counts, not by the
+// broker's deliveries: a handler that is away costs a message its deliveries, and says
+// nothing of the message. See attempts.
 func (a *App) handle(ctx context.Context, topic string, m Message, process func(context.Context) error) error {
+	if suspect(m.DeliveryCount) {
+		release, err := a.enterLane(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	waiting, cancel := context.WithTimeout(ctx, patience(ctx, m))
 	defer cancel()
 	var last error
+	counted := !suspect(m.DeliveryCount)
 	_, err := backoff.Retry(waiting, func() (struct{}, error) {
+		if !counted {
+			var exhausted bool
+			if exhausted, last = a.beginAttempt(waiting, topic, m); exhausted || last != nil {
+				return struct{}{}, retryable(last)
+			}
+			counted = true
+		}
 		last = a.try(waiting, m, process)
 		var bad *unprocessable
 		if errors.As(last, &bad) {
 			last = a.keep(waiting, topic, m, bad.reason)
 		}
-		if last == nil || errors.Is(last, store.ErrChanged) || errors.Is(last, store.ErrUnavailable) || errors.Is(last, bus.ErrUnavailable) {
-			return struct{}{}, last
-		}
-		return struct{}{}, backoff.Permanent(last)
+		return struct{}{}, retryable(last)
 	}, backoff.WithBackOff(pace()), backoff.WithMaxElapsedTime(0))
 
+	outcome := last
 	switch {
 	case err == nil:
-		return nil
 	case waiting.Err() != nil && ctx.Err() == nil:
-		return a.putBack(ctx, topic, m, putBack, last)
+		outcome = a.putBack(ctx, topic, m, putBack, last)
 	case errors.Is(last, engine.ErrNotYet) && ctx.Err() == nil:
-		return a.putBack(ctx, topic, m, notYet, last)
+		outcome = a.putBack(ctx, topic, m, notYet, last)
 	case errors.Is(last, store.ErrLater) && ctx.Err() == nil: // the later version takes it up, once it is back or everywhere
-		return a.putBack(ctx, topic, m, putBack, last)
-	case m.DeliveryCount >= lastDelivery && ctx.Err() == nil:
-		return a.keep(ctx, topic, m, fmt.Sprintf("it failed at each of %d deliveries, the last time with: %v", m.DeliveryCount, last))
+		outcome = a.putBack(ctx, topic, m, putBack, last)
+	case ctx.Err() == nil:
+		return a.failAttempt(ctx, topic, m, last)
 	}
-	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", last)
-	return last
+	if outcome == nil {
+		a.clearAttempts(ctx, topic, m)
+		return nil
+	}
+	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", outcome)
+	return outcome
 }
 
-// try processes a message once. In haste it does not wait for a call that outlasts its
+// retryable marks an error as one that another try within the same attempt does not mend.
+func retryable(err error) error {
+	if err == nil || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, bus.ErrUnavailable) {
+		return err
+	}
+	return backoff.Permanent(err)
+}
+
+// try processes a message once. For a suspect message it does not wait for a call that outlasts its
 // time: the store's client takes some ten seconds to find out that nobody is there,
 // and whether that was told or not is the same to whoever processes the message again.
 func (a *App) try(ctx context.Context, m Message, process func(context.Context) error) error {
-	if m.DeliveryCount <= patientDeliveries {
+	if !suspect(m.DeliveryCount) {
 		return process(ctx)
 	}
+	return untilDone(ctx, func() error { return process(ctx) })
+}
+
+// untilDone calls do and returns when it has ended, or ctx has.
+func untilDone(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- process(ctx) }()
+	go func() { done <- do() }()
 	select {
 	case err := <-done:
 		return err
@@ -157,7 +180,7 @@ func patience(ctx context.Context, m Message) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = time.Until(deadline) * (margin - 1) / margin
 	}
-	if m.DeliveryCount > patientDeliveries {
+	if suspect(m.DeliveryCount) {
 		limit = min(limit, haste)
 	}
 	return limit

@@ -36,6 +36,7 @@ type world struct {
 	broker *servicebus.Server
 	bus    *bus.Azure
 	client *azservicebus.Client
+	now    func() time.Time // nil: the real time
 
 	env map[string]string // of the processes: what the runbooks' data sources are
 
@@ -102,8 +103,14 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 		t.Fatal(err)
 	}
 	w.env = map[string]string{}
-	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Now: now, Log: slog.New(slog.DiscardHandler), Sources: w.sources()})
+	w.now = now
+	w.app = app.New(w.config())
 	return w
+}
+
+// config is of a process of this world.
+func (w *world) config() app.Config {
+	return app.Config{Store: w.store, Bus: w.bus, Now: w.now, Log: slog.New(slog.DiscardHandler), Sources: w.sources()}
 }
 
 // sources read what the environment of this world names.
@@ -209,7 +216,7 @@ func (w *world) pump(deliveries int, answer worker, idle func() bool) {
 
 func delivered(m *azservicebus.ReceivedMessage) app.Message {
 	kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-	return app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount) + 1}
+	return app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)}
 }
 
 func (w *world) work(body []byte, answer worker) error {

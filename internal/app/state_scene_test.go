@@ -268,6 +268,9 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	for _, id := range []string{"odd-1", "odd-2"} {
 		must(s, 0, m.app.HandleEvent(m.ctx, app.Message{ID: id, Type: "odd", Body: []byte(`{"odd":true}`), Properties: map[string]any{message.PropertyMessageType: "odd"}, DeliveryCount: 1, EnqueuedAt: m.clock.Now()}))
 	}
+	m.die(1, func(ctx context.Context, a *app.App) error { // its attempt has been counted
+		return a.HandleEvent(ctx, app.Message{ID: "suspect", Type: "odd", Body: []byte(`{"odd":true}`), DeliveryCount: 4, EnqueuedAt: m.clock.Now()})
+	})
 	m.onward(told)
 	m.onward(last)
 	for _, id := range []int{held, resumed} {

@@ -113,13 +113,19 @@ func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.I
 			return item, 0, err
 		}
 	}
-	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...))
-	id := hex.EncodeToString(digest[:16])
+	id := unprocessedItemID(topic, m)
 	item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Item[Unprocessed]{ID: id}, 0, nil
 	}
 	return item, 0, err
+}
+
+// unprocessedItemID is the id of a message's item, the same however often the message is
+// delivered or put back.
+func unprocessedItemID(topic string, m Message) string {
+	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...))
+	return hex.EncodeToString(digest[:16])
 }
 
 // failsAnew tells a failure that is not yet counted from one that is kept again, as

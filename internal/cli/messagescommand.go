@@ -28,7 +28,7 @@ mark it as dealt with with discard.
 Some reasons, and what they ask for:
   the body is not the JSON …      whoever sent it has an error: have it sent anew, discard
   there is no batch 42            it came from another system or too early: replay later
-  it failed at each of 10 …       something broke while it was handled: mend that, replay`
+  none of 5 attempts succeeded …  something broke while it was handled: mend that, replay`
 	return g
 }
 

@@ -102,3 +102,6 @@ func VersionKey(name string, version int) Key {
 
 // UnprocessedKey is a message that could not be processed.
 func UnprocessedKey(id string) Key { return Key{PartitionUnprocessed, id, "unprocessed"} }
+
+// AttemptsKey counts the failed attempts to process a message.
+func AttemptsKey(id string) Key { return Key{PartitionUnprocessed, "attempts-" + id, "attempts"} }

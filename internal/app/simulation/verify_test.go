@@ -435,7 +435,7 @@ func (w *world) verifyList(ctx context.Context) {
 // verifyBroker sees to it that nothing is left over, and that two more ticks find
 // nothing to do.
 func (w *world) verifyBroker(ctx context.Context) {
-	kept, err := store.All[app.Unprocessed](ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c")
+	kept, err := store.All[app.Unprocessed](ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
 	if err != nil {
 		w.problem("%v", err)
 	}

@@ -1,0 +1,153 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// attempts counts the attempts to process one message that failed, or that ended with
+// the process. In the good case there is none. A message that is sent again by replay
+// has a count of its own for each replay.
+type attempts struct {
+	Topic     string    `json:"topic"`
+	MessageID string    `json:"messageId"`
+	Count     int       `json:"count"`
+	Reason    string    `json:"reason,omitempty"` // of the last that failed; empty while one is under way
+	At        time.Time `json:"at"`
+}
+
+const (
+	// maxAttempts is how many attempts a message has. After that it is kept.
+	maxAttempts = 5
+	// suspectAfter is how many deliveries may have come to nothing before the message is
+	// suspected of ending the process. One crash costs each message in hand up to two.
+	suspectAfter = 3
+)
+
+// suspect tells whether a delivery's message may be what ends the process. Its attempt is
+// counted before it begins, for afterwards there may be nobody to do so. Suspects are
+// processed one after the other, so that a message is not charged with what another does.
+func suspect(delivery int) bool { return delivery > suspectAfter }
+
+// exhausted tells whether a message with this many counted attempts is kept.
+func exhausted(count int) bool { return count >= maxAttempts }
+
+// enterLane waits until no other suspect is processed in this process. The caller calls
+// leave when it is done.
+func (a *App) enterLane(ctx context.Context) (leave func(), err error) {
+	select {
+	case a.lane <- struct{}{}:
+		return func() { <-a.lane }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// attemptsKey identifies a message however often it is delivered or put back.
+func attemptsKey(topic string, m Message) store.Key {
+	if id, n, ok := replayed(m.firstID()); ok {
+		return store.AttemptsKey(fmt.Sprintf("%s-%d", id, n))
+	}
+	return store.AttemptsKey(unprocessedItemID(topic, m))
+}
+
+// beginAttempt counts an attempt before it begins. If the message has had all of its
+// attempts, beginAttempt keeps it.
+func (a *App) beginAttempt(ctx context.Context, topic string, m Message) (kept bool, err error) {
+	found, err := orNone(store.Read[attempts](ctx, a.store, attemptsKey(topic, m)))
+	if err != nil {
+		return false, err
+	}
+	if exhausted(found.Doc.Count) {
+		reason := found.Doc.Reason
+		if reason == "" {
+			reason = "the handler's process ended"
+		}
+		err := a.keep(ctx, topic, m, attemptsReason(found.Doc.Count, reason))
+		return err == nil, err
+	}
+	return false, a.writeAttempts(ctx, topic, m, found, found.Doc.Count+1, "")
+}
+
+func attemptsReason(count int, last string) string {
+	return fmt.Sprintf("none of %d attempts succeeded; the last one: %s", count, last)
+}
+
+// failAttempt counts an attempt that failed, unless beginAttempt did, and keeps the
+// message if it was the last. Otherwise it returns the cause, for another delivery.
+func (a *App) failAttempt(ctx context.Context, topic string, m Message, cause error) error {
+	for {
+		err := a.failAttemptOnce(ctx, topic, m, cause)
+		switch {
+		case errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists):
+			continue
+		case errors.Is(err, store.ErrUnavailable) || errors.Is(err, bus.ErrUnavailable):
+			return a.putBack(ctx, topic, m, putBack, err)
+		}
+		return err
+	}
+}
+
+func (a *App) failAttemptOnce(ctx context.Context, topic string, m Message, cause error) error {
+	found, err := orNone(store.Read[attempts](ctx, a.store, attemptsKey(topic, m)))
+	if err != nil {
+		return err
+	}
+	count := found.Doc.Count
+	if !suspect(m.DeliveryCount) {
+		count++
+	}
+	if exhausted(count) {
+		if err := a.keep(ctx, topic, m, attemptsReason(count, cause.Error())); err != nil {
+			return err
+		}
+		a.clearAttempts(ctx, topic, m)
+		return nil
+	}
+	if err := a.writeAttempts(ctx, topic, m, found, count, cause.Error()); err != nil {
+		return err
+	}
+	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "attempt", count, "error", cause)
+	return cause
+}
+
+func (a *App) writeAttempts(ctx context.Context, topic string, m Message, found store.Item[attempts], count int, reason string) error {
+	key := attemptsKey(topic, m)
+	next := attempts{Topic: topic, MessageID: m.ID, Count: count, Reason: reason, At: a.now().UTC()}
+	write := store.Create(key, next)
+	if found.ETag != "" {
+		write = store.Replace(key, next, found.ETag)
+	}
+	_, err := a.store.Commit(ctx, write)
+	if errors.Is(err, store.ErrExists) {
+		return fmt.Errorf("%w: another delivery counted its attempt first", store.ErrChanged)
+	}
+	return err
+}
+
+// clearAttempts forgets the attempts of a message that is done with, or was put back. A
+// first delivery costs nothing. If it fails, it leaves one small document, which counts
+// against this message only.
+func (a *App) clearAttempts(ctx context.Context, topic string, m Message) {
+	if m.DeliveryCount <= 1 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, haste)
+	defer cancel()
+	err := untilDone(ctx, func() error {
+		found, err := store.Read[attempts](ctx, a.store, attemptsKey(topic, m))
+		if err != nil {
+			return err
+		}
+		_, err = a.store.Commit(ctx, store.Delete(attemptsKey(topic, m), found.ETag))
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		a.log.Warn("the attempts of a message were not cleared", "topic", topic, "MessageId", m.ID, "error", err)
+	}
+}

@@ -1,0 +1,170 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// killer is a message in whose processing the process ends, each time: the store's
+// answer to the first request about batch 66 never comes.
+func (w *world) killer() app.Message {
+	return app.Message{ID: "killer", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":66,"StepExecutionId":10000001000,"Count":1}`), EnqueuedAt: epoch}
+}
+
+// dying runs a process that ends as soon as a message about batch 66 is processed.
+func (w *world) dying(process func(context.Context)) {
+	w.t.Helper()
+	ctx, kill := context.WithCancel(w.ctx)
+	defer kill()
+	remove := w.cosmos.Inject(cosmos.Fault{Latency: time.Minute, Match: func(r cosmos.Request) bool {
+		if !about(r, 66) {
+			return false
+		}
+		kill()
+		return true
+	}})
+	defer remove()
+	process(ctx)
+}
+
+// killed processes a message in a process that dies of killer.
+func (w *world) killed(m app.Message) (err error) {
+	w.t.Helper()
+	w.dying(func(ctx context.Context) { err = w.app.HandleEvent(ctx, m) })
+	return err
+}
+
+func about(r cosmos.Request, batch int) bool {
+	return strings.Contains(r.PartitionKey, fmt.Sprintf("%q", store.BatchPartition(batch))) || r.PartitionKey == store.BatchPartition(batch)
+}
+
+// ready makes a batch whose init any number of messages may ask for.
+func (w *world) ready() app.BatchView {
+	w.t.Helper()
+	w.publish(mover)
+	return w.batch("move", people(1))
+}
+
+func (w *world) attempts() int {
+	w.t.Helper()
+	found, err := store.All[struct{}](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'attempts'")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return len(found)
+}
+
+// TestDeliveriesSayNothingOfAMessage: a handler that is away costs a message its
+// deliveries. What the handler has never judged it processes, however many those are.
+func TestDeliveriesSayNothingOfAMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.ready()
+	body := fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID)
+	for _, deliveries := range []int{1, 3, 4, 10, 11, 1999, 2000} {
+		w.deliver(app.Message{ID: fmt.Sprint("m-", deliveries), Type: message.TypeBatchInit, Body: body, DeliveryCount: deliveries})
+	}
+	if open, left := w.kept(app.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+		t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
+	}
+}
+
+// TestAMessageThatEndsTheProcessIsKept: three deliveries that come to nothing are blamed
+// on nobody, each further one on the message.
+func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	m := w.killer()
+	for delivery := 1; delivery <= 8; delivery++ {
+		m.DeliveryCount = delivery
+		if err := w.killed(m); err == nil || len(w.kept(app.ListOptions{})) != 0 {
+			t.Fatalf("delivery %d: %v, kept %+v", delivery, err, w.kept(app.ListOptions{}))
+		}
+	}
+	m.DeliveryCount = 9
+	if err := w.killed(m); err != nil {
+		t.Fatal(err)
+	}
+	kept := w.kept(app.ListOptions{})
+	if len(kept) != 1 || !strings.Contains(kept[0].Reason, "none of 5 attempts succeeded; the last one: the handler's process ended") {
+		t.Fatalf("%+v", kept)
+	}
+	if left := w.attempts(); left != 0 {
+		t.Errorf("%d counts of attempts are left", left)
+	}
+	// A replay has attempts of its own.
+	if _, err := w.app.Replay(w.ctx, ada, kept[0].ID, "the handler is mended"); err != nil {
+		t.Fatal(describe(err))
+	}
+	m.ID, m.DeliveryCount = "replay-"+kept[0].ID+"-1", 4
+	if err := w.killed(m); err == nil || len(w.kept(app.ListOptions{})) != 0 {
+		t.Errorf("the replay was kept at its first attempt: %v", err)
+	}
+}
+
+// TestBystandersAreNotBlamed: of all messages that were in hand at each end of the
+// process only the one that brings it about is kept.
+func TestBystandersAreNotBlamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.ready()
+	waiting := map[string]app.Message{"killer": w.killer()}
+	for i := range 20 {
+		id := fmt.Sprint("bystander-", i)
+		waiting[id] = app.Message{ID: id, Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID)}
+	}
+	for delivery := 4; len(waiting) > 0; delivery++ {
+		if delivery > 20 {
+			t.Fatalf("after %d deliveries there are still %d messages", delivery, len(waiting))
+		}
+		a := app.New(w.config()) // another process
+		var mu sync.Mutex
+		var done []string
+		w.dying(func(ctx context.Context) {
+			var all sync.WaitGroup
+			for id, m := range waiting {
+				m.DeliveryCount = delivery
+				all.Go(func() {
+					if a.HandleEvent(ctx, m) == nil {
+						mu.Lock()
+						defer mu.Unlock()
+						done = append(done, id)
+					}
+				})
+			}
+			all.Wait()
+		})
+		for _, id := range done {
+			delete(waiting, id)
+		}
+	}
+	if kept := w.kept(app.ListOptions{}); len(kept) != 1 || kept[0].MessageID != "killer" {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// TestAnOutageIsNoAttempt: what waits for the store is not charged for it.
+func TestAnOutageIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.ready()
+	m := app.Message{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 7}
+	for range 7 {
+		remove := w.cosmos.Inject(cosmos.Fault{Status: 503, Match: func(r cosmos.Request) bool { return about(r, b.ID) }})
+		w.deliver(m) // it is put back
+		remove()
+	}
+	w.deliver(m)
+	if open, left := w.kept(app.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+		t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
+	}
+}
