@@ -97,8 +97,8 @@ func jobMessage(run *engine.Run, index int) (bus.Message, error) {
 	step := run.Steps[index]
 	expires := step.DispatchedAt.Add(step.Timeout)
 	job := message.Job{
-		ExpiresAt: &expires,
-		JobID:     step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
+		DispatchedAt: step.DispatchedAt, ExpiresAt: &expires,
+		JobID: step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
 		CorrelationData: message.Correlation{
 			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit,
 			RunbookName: run.Runbook, RunbookVersion: run.Version,
