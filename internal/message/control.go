@@ -17,6 +17,9 @@ type Control struct {
 	RevokedThrough time.Time `json:"RevokedThrough"` // UTC
 }
 
+// TypeControl is the value of PropertyMessageType on TopicWorkerControl.
+const TypeControl = "batch-control"
+
 // ControlPollInterval is how often a replica peeks for controls, and ControlMaxAge how
 // old its last successful peek may be for it to begin a job.
 const (
