@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/infra/bicep"
-	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 func operations(t *testing.T) string {
@@ -125,14 +124,11 @@ func TestTimesOfTheBroker(t *testing.T) {
 		for _, subscription := range of["Subscriptions"].([]any) {
 			own := subscription.(map[string]any)["Properties"].(map[string]any)
 			got := fmt.Sprint(properties["DuplicateDetectionHistoryTimeWindow"], properties["DefaultMessageTimeToLive"], own["DefaultMessageTimeToLive"], own["MaxDeliveryCount"])
-			deliveries, life := int64(10), "P7D"
+			deliveries := int64(10)
 			if subscription.(map[string]any)["Name"] == "orchestrator" {
 				deliveries = 2000
 			}
-			if of["Name"] == message.TopicWorkerControl { // of which docs/worker.md tells
-				life = "P14D"
-			}
-			if got != fmt.Sprint("PT10M", life, life, deliveries) {
+			if got != fmt.Sprint("PT10M", "P7D", "P7D", deliveries) {
 				t.Errorf("%v: %s, where the page says ten minutes, seven days and ten deliveries, or 2,000 to the handler", of["Name"], got)
 			}
 		}

@@ -23,6 +23,8 @@ func TestCancelledInTheMiddleOfAWalkNoOtherPageBegins(t *testing.T) {
 		s.advance(b.ID)
 		s.cancel(b.ID)
 		s.unpark()
+		s.revokes()
+		s.pass(5 * time.Second)
 		s.wantCalls(2, "")
 		s.wantSteps(b.ID, 1, "new cancelled, join cancelled")
 		s.wantStatus(b.ID, "cancelled")
@@ -30,12 +32,13 @@ func TestCancelledInTheMiddleOfAWalkNoOtherPageBegins(t *testing.T) {
 	})
 }
 
-func TestCancelledInAStepItsLateResultIsRecordedAndNothingFollows(t *testing.T) {
+func TestCancelledInAStepItsResultIsKeptAndNothingFollows(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		result string
 		err    error
-	}{"succeeded": {`{"a":1}`, nil}, "failed": {"null", errNo}} {
+		step   string
+	}{"succeeded": {`{"a":1}`, nil, "succeeded"}, "failed": {"null", errNo, "failed"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
@@ -44,14 +47,15 @@ func TestCancelledInAStepItsLateResultIsRecordedAndNothingFollows(t *testing.T) 
 				b := s.batch("two", people(1))
 				s.advance(b.ID)
 				s.cancel(b.ID)
-				s.wantStatus(b.ID, "cancelled")
+				s.wantStatus(b.ID, "cancelling")
 				s.answers(1, "New", tt.result, tt.err)
+				s.pass(5 * time.Second)
+				s.wantStatus(b.ID, "cancelled")
 				s.pass(time.Hour)
 				s.wantCalls(1, "New")
-				s.wantSteps(b.ID, 1, "new cancelled, join cancelled")
-				v := s.step(b.ID, 1, "new")
-				if len(v.Late) != 1 || v.Late[0].At == nil || v.Late[0].Succeeded != (tt.err == nil) || string(v.Late[0].Result) != tt.result {
-					t.Errorf("the late result: %+v", v.Late)
+				s.wantSteps(b.ID, 1, "new "+tt.step+", join cancelled")
+				if v := s.step(b.ID, 1, "new"); tt.err == nil && string(v.Result) != tt.result {
+					t.Errorf("the result: %s", v.Result)
 				}
 				s.wantPhases(b.ID, "first cancelled 0/0/1, second cancelled 0/0/0")
 				s.wantMember(b.ID, 1, "active")
@@ -123,12 +127,10 @@ func TestCancelledInInit(t *testing.T) {
 		b := s.batch("move", people(1))
 		s.advance(b.ID)
 		s.cancel(b.ID)
-		s.wantStatus(b.ID, "cancelled")
+		s.wantStatus(b.ID, "cancelling")
 		s.answers(0, "Prepare", "true", nil)
-		s.wantSteps(b.ID, 0, "prepare cancelled")
-		if v := s.step(b.ID, 0, "prepare"); len(v.Late) != 1 || v.Late[0].At == nil {
-			t.Errorf("the late result: %+v", v.Late)
-		}
+		s.wantSteps(b.ID, 0, "prepare succeeded")
+		s.pass(5 * time.Second)
 		s.wantStatus(b.ID, "cancelled")
 		s.wantCalls(1, "")
 	})
@@ -145,7 +147,13 @@ func TestCancelledWhilePaused(t *testing.T) {
 		s.answers(1, "New", "true", nil) // held before its next step
 		s.cancel(b.ID)
 		s.wantSteps(b.ID, 1, "new succeeded, join cancelled")
+		s.wantSteps(b.ID, 2, "new dispatched, join pending")
+		s.revokes()
 		s.wantSteps(b.ID, 2, "new cancelled, join cancelled")
+		if v := s.step(b.ID, 2, "new"); !strings.Contains(v.Error, message.ErrorJobRevoked) {
+			t.Errorf("the step that was revoked says %q", v.Error)
+		}
+		s.pass(5 * time.Second)
 		s.wantPhases(b.ID, "first cancelled 0/0/2, second cancelled 0/0/0")
 		s.wantStatus(b.ID, "cancelled")
 	})
@@ -160,6 +168,8 @@ func TestCancelledWhileMembersWaitForTheirEarlierPhase(t *testing.T) {
 		s.schedule(id, overlapping, 2, dawn)
 		s.wantPhases(id, "a dispatched 1/0/0+1, b dispatched 1/0/0+1, c dispatched 1/0/0+1")
 		s.cancel(id)
+		s.revokes()
+		s.pass(5 * time.Second)
 		s.wantPhases(id, "a cancelled 1/0/1, b cancelled 1/0/1, c cancelled 1/0/1")
 		s.wantStatus(id, "cancelled")
 	})
@@ -178,6 +188,8 @@ func TestCancelledWhileARollbackRunsItIsCarriedToItsEndFirst(t *testing.T) {
 		s.wantSteps(b.ID, 1, "new failed, copy cancelled, tell cancelled, stop dispatched, delete pending, alert pending")
 		s.answers(1, "Stop", "true", nil)
 		s.wantCalls(1, "New Stop Delete Alert")
+		s.answers(2, "New", "", errNo) // which is neither retried nor rolled back
+		s.wantCalls(2, "New")
 		s.pass(5 * time.Second) // it looks again
 		s.wantStatus(b.ID, "cancelled")
 		s.wantPhases(b.ID, "move cancelled 0/1/1, verify cancelled 0/0/0")
@@ -211,6 +223,9 @@ func TestCancelledWhileOnCompleteRuns(t *testing.T) {
 		s.advance(b.ID)
 		s.wantCalls(0, "Report")
 		s.cancel(b.ID)
+		s.wantStatus(b.ID, "cancelling")
+		s.revokes()
+		s.pass(5 * time.Second)
 		s.wantStatus(b.ID, "cancelled")
 		s.wantSteps(b.ID, 0, "report cancelled, tell cancelled")
 		s.wantPhases(b.ID, "move cancelled 2/0/0, verify cancelled 0/0/0")
@@ -309,6 +324,7 @@ func TestCancellationWhoseWorkIsLostIsMadeUpForByTheTick(t *testing.T) {
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
 		s.park, s.parked = nil, nil
+		s.revokes()
 		s.pass(5 * time.Minute)
 		s.tick()
 		s.wantStatus(b.ID, "cancelled")

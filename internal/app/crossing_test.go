@@ -130,6 +130,7 @@ func TestResultThatCrossesTheCancellationLeadsToNothingThatLasts(t *testing.T) {
 		must(s, 0, err)
 		s.answers(1, "New", "true", nil)
 		s.unpark()
+		s.revokes()
 		s.pass(5 * time.Second)
 		s.wantStatus(b.ID, "cancelled")
 		s.wantPhases(b.ID, "first cancelled 0/0/2, second cancelled 0/0/0")

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -15,14 +16,14 @@ func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 		s.publish(oneStep(", timeout: 3m"))
 		b := s.batch("one", people(1)) // whose worker nothing else is heard of
 		s.advance(b.ID)
-		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(3*time.Minute)) {
+		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(3*time.Minute+engine.SettleTime)) {
 			t.Errorf("the deadline is shown as %v", v.Deadline)
 		}
-		s.pass(3*time.Minute - time.Millisecond)
+		s.pass(3*time.Minute + engine.SettleTime - time.Millisecond)
 		s.wantSteps(b.ID, 1, "do dispatched")
 		s.pass(time.Millisecond)
 		s.wantSteps(b.ID, 1, "do failed")
-		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 3m0s: no worker worker-01 was ever seen") {
+		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 3m0s: worker worker-01 did not") {
 			t.Errorf("told: %s", m.Error)
 		}
 		s.wantPhases(b.ID, "only failed 0/1/0")
@@ -42,7 +43,7 @@ func TestLongDeadlineIsScheduledByTheTickForItsMoment(t *testing.T) {
 			s.pass(5 * time.Minute)
 			s.tick()
 		}
-		s.pass(5*time.Minute - time.Millisecond)
+		s.pass(5*time.Minute + engine.SettleTime - time.Millisecond)
 		s.tick()
 		s.wantSteps(b.ID, 1, "do dispatched")
 		s.pass(time.Millisecond)
@@ -59,7 +60,7 @@ func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		first := s.jobs[len(s.jobs)-1]
-		s.pass(time.Minute)
+		s.pass(time.Minute + engine.SettleTime)
 		s.wantSteps(b.ID, 1, "do pending")
 		s.answersJob(first, `{"late":1}`, nil) // while the retry waits
 		s.wantSteps(b.ID, 1, "do pending")
@@ -83,7 +84,7 @@ func TestLateResultAfterTheMemberFailedIsRecordedAndChangesNothing(t *testing.T)
 		s.publish(oneStep(", timeout: 1m"))
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
-		s.pass(time.Minute)
+		s.pass(time.Minute + engine.SettleTime)
 		s.wantStatus(b.ID, "failed")
 		s.answers(1, "Do", "true", nil)
 		s.wantSteps(b.ID, 1, "do failed")
@@ -116,7 +117,7 @@ func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
 		// From now on nothing is heard of it: the job's own time runs.
 		s.pass(2 * time.Minute)
 		s.pass(3 * time.Minute)
-		s.pass(3 * time.Minute)
+		s.pass(3*time.Minute + engine.SettleTime)
 		s.wantSteps(b.ID, 1, "do failed")
 	})
 }
@@ -129,7 +130,7 @@ func TestJobThatWaitsBehindAnotherOfItsPageIsNotFailed(t *testing.T) {
 		s.publish(oneStep(", timeout: 3m"))
 		b := s.batch("one", people(3))
 		s.advance(b.ID)
-		s.pass(3*time.Minute - time.Second)
+		s.pass(3*time.Minute + engine.SettleTime - time.Second)
 		s.answers(1, "Do", "true", nil)
 		s.pass(time.Second)
 		s.wantSteps(b.ID, 2, "do dispatched")
@@ -149,10 +150,10 @@ func TestLateResultDoesNotPutOffTheDeadlineOfTheRetry(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		first := s.jobs[0]
-		s.pass(3 * time.Minute)
+		s.pass(3*time.Minute + engine.SettleTime)
 		s.pass(time.Second)
 		s.wantCalls(1, "Do Do")
-		s.pass(3*time.Minute - time.Second)
+		s.pass(3*time.Minute + engine.SettleTime - time.Second)
 		s.answersJob(first, "true", nil)
 		s.wantSteps(b.ID, 1, "do dispatched")
 		s.pass(time.Second)
@@ -173,7 +174,7 @@ func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
 		later := s.batch("other", people(3))
 		s.advance(later.ID) // done at once: the worker is past the lost one
 		s.wantStatus(later.ID, "completed")
-		s.pass(10 * time.Second)
+		s.pass(10*time.Second + engine.SettleTime)
 		s.wantSteps(b.ID, 1, "do failed")
 	})
 }
@@ -214,7 +215,7 @@ func TestDeadlineOfARollbacksStep(t *testing.T) {
 		b := s.batch("undoable", people(1))
 		s.advance(b.ID)
 		s.wantCalls(1, "New Stop")
-		s.pass(4 * time.Minute)
+		s.pass(4*time.Minute + engine.SettleTime)
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
 	})

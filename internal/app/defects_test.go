@@ -79,6 +79,7 @@ func TestDefect04ResultsOfRollbackAndRemovalStepsAreRecordedAtTheirSteps(t *test
 		b := s.batch("undoable", people(2))
 		s.advance(b.ID)
 		s.remove(b.ID, 2)
+		s.answers(2, "New", `{"id":"u2"}`, nil)
 		for _, j := range s.jobs {
 			c := j.CorrelationData
 			if c.BatchID != b.ID || c.StepExecutionID == 0 || j.JobID == "" {
@@ -109,7 +110,7 @@ func TestDefect05MembersOfACancelledBatchDoNotGoOn(t *testing.T) {
 		s.wantCalls(1, "New")
 		s.wantCalls(2, "New Join")
 		s.wantCalls(3, "New Join")
-		s.wantPhases(b.ID, "first cancelled 1/0/2, second cancelled 0/0/0")
+		s.wantPhases(b.ID, "first cancelled 2/0/1, second cancelled 0/0/0")
 		s.wantStatus(b.ID, "cancelled")
 	})
 }

@@ -48,8 +48,9 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 			return false, err
 		}
 	}
-	at := a.now().Add(lookAgain)
-	again := workMessage(b.ID, message.WorkStop, fmt.Sprintf("at-%d", at.UnixMilli()), m.Page)
+	// What began at several places goes on as one: the moments are the same for all.
+	at := a.now().Add(lookAgain).Truncate(lookAgain)
+	again := workMessage(b.ID, message.WorkStop, fmt.Sprintf("at-%d", at.Unix()), m.Page)
 	again.At = at
 	return false, a.bus.Send(ctx, message.TopicOrchestratorEvents, again)
 }

@@ -13,7 +13,7 @@ import (
 
 // outbox gathers messages, to send those of a topic together.
 type outbox struct {
-	jobs, events []bus.Message
+	jobs, events, controls []bus.Message
 }
 
 // add turns the effects that are messages into messages. Their ids come from the
@@ -44,6 +44,8 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 			o.events = append(o.events, joinMessage(b, e.Join))
 		case engine.Release:
 			o.events = append(o.events, workMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
+		case engine.Revoke:
+			o.controls = append(o.controls, controlMessage(b.ID, e.Through))
 		case engine.Stop:
 			o.events = append(o.events, workMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
 		case engine.Hold, engine.Merge, engine.Count, engine.Leave, engine.StartNext, engine.Remove:
@@ -56,6 +58,11 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 }
 
 func (a *App) send(ctx context.Context, o *outbox) error {
+	if len(o.controls) > 0 {
+		if err := a.bus.Send(ctx, message.TopicWorkerControl, o.controls...); err != nil {
+			return err
+		}
+	}
 	if len(o.jobs) > 0 {
 		if err := a.bus.Send(ctx, message.TopicWorkerJobs, o.jobs...); err != nil {
 			return err
@@ -97,7 +104,7 @@ func jobMessage(run *engine.Run, index int) (bus.Message, error) {
 	step := run.Steps[index]
 	expires := step.DispatchedAt.Add(step.Timeout)
 	job := message.Job{
-		DispatchedAt: step.DispatchedAt, ExpiresAt: &expires,
+		ExpiresAt: &expires, DispatchedAt: step.DispatchedAt, EffectID: run.EffectID(index),
 		JobID: step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
 		CorrelationData: message.Correlation{
 			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit,
@@ -168,6 +175,27 @@ func joinMessage(b *engine.Batch, j engine.Join) bus.Message {
 func leaveMessage(batch int, m *engine.Member) bus.Message {
 	return event(fmt.Sprintf("member-removed-batch-%d-%d", batch, m.ID), message.TypeMemberRemoved,
 		message.MemberEvent{BatchID: batch, MemberKey: m.Key, BatchMemberID: m.ID}, time.Time{})
+}
+
+// revokeAgain is for how long after a pause or a cancellation the tick sends its
+// revocation again, in case the process that decided it died before it did.
+const revokeAgain = time.Hour
+
+// revoke sends the revocation of a batch that was paused or cancelled lately.
+func (a *App) revoke(ctx context.Context, b *engine.Batch, now time.Time) error {
+	var o outbox
+	for _, e := range b.Revocation() {
+		if r, ok := e.(engine.Revoke); ok && now.Sub(r.Through) < revokeAgain {
+			o.controls = append(o.controls, controlMessage(b.ID, r.Through))
+		}
+	}
+	return a.send(ctx, &o)
+}
+
+// controlMessage revokes what was dispatched of a batch until it was paused or cancelled.
+func controlMessage(batch int, through time.Time) bus.Message {
+	c := message.Control{BatchID: batch, RevokedThrough: through.UTC()}
+	return event(c.ID(), message.TypeControl, c, time.Time{})
 }
 
 func workMessage(batch int, work, task string, page int) bus.Message {

@@ -119,7 +119,7 @@ func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
 func (a *App) stopMember(ctx context.Context, batch int, m engine.Member) error {
 	for m.OpenPhase != 0 && m.OpenPhase != m.Removal && ctx.Err() == nil {
 		run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(batch, m.OpenPhase, m.ID))
-		if err != nil || run.Doc.Status == engine.RunRollingBack {
+		if err != nil || run.Doc.Status == engine.RunRollingBack || run.Doc.Stopping != "" {
 			return err
 		}
 		err = a.runEvent(ctx, run, true, engine.RunStopped{Reason: "the member was removed"})

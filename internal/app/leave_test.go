@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -49,7 +50,9 @@ func trailText(trail []app.AuditView) string {
 	return strings.Join(out, " | ")
 }
 
-func TestMemberRemovedInAStepItsLateResultIsRecordedAndNothingFollows(t *testing.T) {
+// What undoes a step begins when the step's job has ended: else the job would have its
+// effect after the undo, for good.
+func TestUndoOfARemovedMemberWaitsForTheJobInFlight(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": only(fails(errLost), 2)}
@@ -57,14 +60,32 @@ func TestMemberRemovedInAStepItsLateResultIsRecordedAndNothingFollows(t *testing
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
 		s.remove(b.ID, 2)
-		s.wantSteps(b.ID, 2, "new cancelled, join cancelled, forward succeeded, close succeeded")
-		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed completed 1/0/0")
+		s.remove(b.ID, 2)
+		s.wantMember(b.ID, 2, "removed")
+		s.wantCalls(2, "New")
+		s.wantSteps(b.ID, 2, "new dispatched, join pending, forward pending, close pending")
+		s.tick()
+		s.wantCalls(2, "New")
 		s.answers(2, "New", "true", nil)
 		s.wantCalls(2, "New Forward Close")
-		if v := s.step(b.ID, 2, "new"); len(v.Late) != 1 || v.Late[0].At == nil {
-			t.Errorf("the late result: %+v", v.Late)
-		}
-		s.wantMember(b.ID, 2, "removed")
+		s.wantSteps(b.ID, 2, "new succeeded, join cancelled, forward succeeded, close succeeded")
+		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed completed 1/0/0")
+	})
+}
+
+func TestUndoOfARemovedMemberWaitsForTheDeadlineOfALostJob(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(leaving(strings.Replace(twoSteps, "function: New", "function: New, timeout: 3m, retry: {max_retries: 2, interval: 1s}", 1)))
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.remove(b.ID, 1)
+		s.pass(3*time.Minute + engine.SettleTime - time.Second)
+		s.wantCalls(1, "New")
+		s.pass(time.Second)
+		s.wantCalls(1, "New Forward Close")
+		s.wantSteps(b.ID, 1, "new failed, join cancelled, forward succeeded, close succeeded")
 	})
 }
 
@@ -119,8 +140,10 @@ func TestMemberRemovedWithPhasesThatWaitForIt(t *testing.T) {
 		s.schedule(id, yaml, 2, dawn)
 		s.wantPhases(id, "a dispatched 1/0/0+1, b dispatched 1/0/0+1, c dispatched 1/0/0+1")
 		s.remove(id, 1)
+		s.wantCalls(1, "A")
+		s.answers(1, "A", "true", nil)
 		s.wantCalls(1, "A Forward Close")
-		s.wantPhases(id, "a completed 1/0/1, b completed 1/0/1, c completed 1/0/1, on_member_removed completed 1/0/0")
+		s.wantPhases(id, "a completed 2/0/0, b completed 1/0/1, c completed 1/0/1, on_member_removed completed 1/0/0")
 		s.wantStatus(id, "completed")
 	})
 }
@@ -181,6 +204,8 @@ func TestRemovalAskedForByManyAtOnceIsCarriedOutOnce(t *testing.T) {
 		all.Wait()
 		s.settle()
 		s.remove(b.ID, 2)
+		s.answers(2, "New", "true", nil)
+		s.answers(3, "New", "true", nil)
 		s.wantCalls(2, "New Forward Close")
 		s.wantCalls(3, "New Forward Close")
 		if got := strings.Count(trailText(s.trail(b.ID)), "remove-member"); got != 2 {

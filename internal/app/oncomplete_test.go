@@ -38,6 +38,7 @@ func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
 		must(s, 0, err)
 		s.settle()
+		s.answers(2, "New", "", errNo)
 		s.wantCalls(0, "")
 		s.answers(3, "New", "true", nil)
 		s.wantCalls(0, "Report Tell")

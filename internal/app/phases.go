@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -130,10 +129,7 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
 		return err
 	}
-	if page < pages {
-		return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(&b.Doc, *p, page+1, m.Walk, time.Time{}))
-	}
-	return a.batchEvent(ctx, m.BatchID, engine.PhaseWalked{Phase: p.ID, Pages: pages})
+	return a.announceNext(ctx, &b.Doc, p, page, m.Walk)
 }
 
 // batchEvent takes one decision on a batch: load, decide, commit, publish, list. A lost

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -221,7 +222,8 @@ func (s *stage) quiet() bool {
 		return false
 	}
 	for path, e := range s.broker.Stats().Entities {
-		if strings.Contains(strings.ToLower(path), "/subscriptions/") && !strings.Contains(path, "$") && e.Messages > 0 {
+		control := strings.HasPrefix(strings.ToLower(path), message.TopicWorkerControl+"/") // nobody receives from it
+		if strings.Contains(strings.ToLower(path), "/subscriptions/") && !strings.Contains(path, "$") && !control && e.Messages > 0 {
 			return false
 		}
 	}
@@ -279,6 +281,17 @@ func (s *stage) answers(member int, function, result string, err error) {
 		}
 	}
 	s.t.Fatalf("member %d has no job of %s", member, function)
+}
+
+// revokes lets the worker answer the jobs that it has said nothing of, as one does that
+// knows that their batch is paused or cancelled.
+func (s *stage) revokes() {
+	s.t.Helper()
+	for _, j := range slices.Clone(s.jobs) {
+		if _, err := s.said[j.ID()](); errors.Is(err, errLost) {
+			s.answersJob(j, "", &failure{message.JobError{Message: "the batch was paused or cancelled", Type: message.ErrorJobRevoked}})
+		}
+	}
 }
 
 func (s *stage) answersJob(j message.Job, result string, err error) {
@@ -564,6 +577,9 @@ func (s *stage) recount(listed app.BatchView) {
 				c.Count(r.Status)
 			} else {
 				c.Open++
+				if r.Yielded {
+					c.Yielded++
+				}
 			}
 			counted[at] = c
 		case r.Kind == engine.KindRemoval:

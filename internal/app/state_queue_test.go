@@ -111,6 +111,7 @@ func (m *making) deliver(topics ...string) {
 			err = m.app.HandleEvent(m.ctx, given)
 		case message.TopicWorkerResults:
 			err = m.app.HandleResult(m.ctx, given)
+		case message.TopicWorkerControl: // the worker here begins each job at once
 		default:
 			err = m.answered(l)
 		}
@@ -215,20 +216,5 @@ func (m *making) announces(at time.Time, functions ...string) {
 	must(m.stage, 0, err)
 	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
 		ID: message.CatalogID(c.WorkerID, body), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerCatalog},
-	}))
-}
-
-// reports has another worker send a heartbeat.
-func (m *making) reports(at time.Time) {
-	m.t.Helper()
-	expires, throttled := at.Add(30*day), at.Add(time.Minute)
-	h := message.Heartbeat{
-		WorkerID: "worker-02", ReplicaID: "r1", Version: "0.1", StartedAt: at, Timestamp: at, MaxParallelism: 8, JobsInFlight: []string{"batch-1000-step-1-attempt-1"},
-		InFlight: 1, OldestJobAt: &at, TakenThrough: &at, ThrottledUntil: &throttled, CredentialExpiresAt: &expires,
-	}
-	body, err := json.Marshal(h)
-	must(m.stage, 0, err)
-	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
-		ID: h.ID(), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerHeartbeat},
 	}))
 }

@@ -30,6 +30,7 @@ func (a *App) result(ctx context.Context, r message.Result) error {
 			if r.Error != nil {
 				result.RetryAfter = time.Duration(r.Error.RetryAfterSeconds) * time.Second
 				result.Expired = strings.EqualFold(r.Error.Type, message.ErrorJobExpired)
+				result.Revoked = strings.EqualFold(r.Error.Type, message.ErrorJobRevoked)
 			}
 		}
 		return result
@@ -76,7 +77,7 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 		err = a.runEvent(ctx, run, false, e)
 	}
 	if result, ok := e.(engine.StepResult); ok && err == nil && result.JobID == step.JobID { // not one to an earlier job
-		a.recordAnswer(ctx, step)
+		a.noteAnswer(ctx, step)
 	}
 	return err
 }
@@ -177,17 +178,26 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 	if d.Batch != nil {
 		ops = append(ops, store.Replace(store.BatchKey(next.Batch), d.Batch, batch.ETag))
 	}
-	shard := -1
+	shard, yields := -1, next.Kind == engine.KindPhase && next.Yielded && !run.Doc.Yielded
 	for _, e := range d.Effects {
 		switch e := e.(type) {
 		case engine.Count:
 			key := store.ShardKey(next.Batch, next.Phase, next.Page)
-			ops = append(ops, store.Patch(key, "", store.Increment("/open", -1), store.Increment("/"+string(e.Outcome), 1)), store.Get(key))
+			changes := []store.Change{store.Increment("/open", -1), store.Increment("/"+string(e.Outcome), 1)}
+			if yields {
+				changes = append(changes, store.Increment("/yielded", 1))
+			}
+			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
 			shard = len(ops) - 1
 		case engine.Leave:
 			at := fmt.Sprintf("/phases/%d/", next.Phase-1)
 			ops = append(ops, store.Patch(store.BatchKey(next.Batch), "", store.Increment(at+"open", -1), store.Increment(at+string(e.Outcome), 1)))
 		}
+	}
+	if yields && shard < 0 {
+		key := store.ShardKey(next.Batch, next.Phase, next.Page)
+		ops = append(ops, store.Patch(key, "", store.Increment("/yielded", 1)), store.Get(key))
+		shard = len(ops) - 1
 	}
 	outcome, err := a.store.Commit(ctx, append(ops, extra...)...)
 	if err != nil {
@@ -198,6 +208,17 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 	if err := a.carryOut(ctx, d.Batch, next, d.Effects); err != nil {
 		return err
 	}
+	var counted store.Item[engine.Shard]
+	if shard >= 0 {
+		if counted, err = store.Decode[engine.Shard](outcome, shard); err != nil {
+			return err
+		}
+		if yields && counted.Doc.Yielded == counted.Doc.YieldsAt() {
+			if err := a.pageYielded(ctx, next.Batch, &counted.Doc); err != nil {
+				return err
+			}
+		}
+	}
 	switch {
 	case d.Batch != nil:
 		return a.list(ctx, d.Batch)
@@ -205,10 +226,6 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 		return nil
 	case shard < 0:
 		return a.ended(ctx, next, nil)
-	}
-	counted, err := store.Decode[engine.Shard](outcome, shard)
-	if err != nil {
-		return err
 	}
 	return a.ended(ctx, next, &counted)
 }
@@ -235,9 +252,12 @@ func (a *App) ended(ctx context.Context, run *engine.Run, shard *store.Item[engi
 // repeat carries out again what followed from an event that was applied before,
 // in case that was cut short.
 func (a *App) repeat(ctx context.Context, run *engine.Run, effects []engine.Effect) error {
+	if !run.Status.Terminal() {
+		if err := a.carryOut(ctx, nil, run, effects); err != nil || !run.Yielded || run.Kind != engine.KindPhase {
+			return err
+		}
+	}
 	switch {
-	case !run.Status.Terminal():
-		return a.carryOut(ctx, nil, run, effects)
 	case run.Member == 0:
 		return a.batchEvent(ctx, run.Batch, engine.PhaseCounted{Phase: run.Phase})
 	case run.Kind == engine.KindRemoval:
@@ -246,6 +266,14 @@ func (a *App) repeat(ctx context.Context, run *engine.Run, effects []engine.Effe
 	shard, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(run.Batch, run.Phase, run.Page))
 	if err != nil {
 		return err
+	}
+	if shard.Doc.HasYielded() {
+		if err := a.pageYielded(ctx, run.Batch, &shard.Doc); err != nil {
+			return err
+		}
+	}
+	if !run.Status.Terminal() {
+		return nil
 	}
 	return a.ended(ctx, run, &shard)
 }

@@ -175,6 +175,11 @@ func (s *sweep) phases(ctx context.Context) error {
 			}
 			walkedAt := *p.DispatchedAt
 			if made != nil {
+				if open, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Page+1); err != nil {
+					return err
+				} else if !open {
+					continue
+				}
 				walkedAt = made.MadeAt
 			}
 			if s.now.Sub(walkedAt) > grace {
@@ -227,7 +232,14 @@ func (s *sweep) ended(ctx context.Context, p engine.Phase) error {
 func (s *sweep) control(ctx context.Context) error {
 	var o outbox
 	switch s.batch.Gate() {
+	case engine.Paused:
+		if err := s.app.revoke(ctx, s.batch, s.now); err != nil {
+			return err
+		}
 	case engine.Stopped:
+		if err := s.app.revoke(ctx, s.batch, s.now); err != nil {
+			return err
+		}
 		o.events = append(o.events, workMessage(s.batch.ID, message.WorkStop, s.again, 0))
 		return s.app.send(ctx, &o)
 	case engine.Open:

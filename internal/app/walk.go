@@ -162,6 +162,11 @@ func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) erro
 	w.ops, w.made, w.outbox = nil, nil, outbox{}
 	w.shard = engine.Shard{Phase: w.phase.ID, Page: w.page, MadeAt: w.now.UTC()}
 	for _, m := range members {
+		if m.Doc.Status == engine.MemberFailed {
+			// A retry that brings the member back at this moment loses against the page, or
+			// the page against the retry: else the member would miss the phase.
+			w.ops = append(w.ops, store.Patch(store.MemberKey(w.batch.ID, m.Doc.ID), m.ETag, store.Set("/status", m.Doc.Status)))
+		}
 		if m.Doc.Status != engine.MemberActive {
 			continue
 		}
@@ -172,6 +177,10 @@ func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) erro
 		}
 		entered, free := engine.Enter(m.Doc, w.phase.ID)
 		if !free || !start {
+			if !free { // it waits for an earlier phase, and the fan-out does not wait for it
+				run.Yielded = true
+				w.shard.Yielded++
+			}
 			w.create(run, w.mark(m, entered))
 			w.shard.Open++
 			continue

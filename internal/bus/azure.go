@@ -115,15 +115,10 @@ func (a *Azure) peek(ctx context.Context, topic, subscription string, look func(
 	err = look(receiver)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	err = errors.Join(err, receiver.Close(closing))
-	var refused *azservicebus.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &refused) && refused.Code == azservicebus.CodeNotFound:
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	if err = errors.Join(err, receiver.Close(closing)); err != nil {
+		return unavailable(err)
 	}
-	return unavailable(err)
+	return nil
 }
 
 // Send sends one message as it is, several in as few batches as they fit in.

@@ -14,10 +14,26 @@ func paused(b *Batch, by Mark) (Decision, error) {
 	case b.hasEnded():
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be paused", b.ID, b.Status)
 	case b.Paused != nil:
-		return Decision{Repeated: true}, nil
+		return Decision{Repeated: true, Effects: b.Revocation()}, nil
 	}
 	b.Paused = &by
-	return Decision{Batch: b}, nil
+	return Decision{Batch: b, Effects: b.Revocation()}, nil
+}
+
+// dispatchLag is how long after a pause or a cancellation a process may still dispatch
+// jobs of the batch, by what it remembers of it and by the difference of clocks.
+const dispatchLag = 2 * time.Second
+
+// Revocation is what tells the workers that the batch is paused or cancelled, as the
+// effect that brings it about; nil where it is neither.
+func (b *Batch) Revocation() []Effect {
+	switch {
+	case b.Cancelled != nil && b.hasEnded():
+		return []Effect{Revoke{Through: b.Cancelled.At.Add(dispatchLag)}}
+	case b.Paused != nil:
+		return []Effect{Revoke{Through: b.Paused.At.Add(dispatchLag)}}
+	}
+	return nil
 }
 
 // resumed lets a paused batch go on: the runs that were held, the phases that were
@@ -50,7 +66,7 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 	case b.Status == BatchCancelled:
 		return Decision{Repeated: true}, nil
 	case b.Status == BatchCancelling:
-		return Decision{Repeated: true, Effects: []Effect{Stop{}}}, nil
+		return Decision{Repeated: true, Effects: append(b.Revocation(), Stop{})}, nil
 	case b.Status.Terminal():
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be cancelled", b.ID, b.Status)
 	}
@@ -65,7 +81,7 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 		b.Status, b.CompletedAt = BatchCancelled, &now
 		return Decision{Batch: b}, nil
 	}
-	return Decision{Batch: b, Effects: []Effect{Stop{}}}, nil
+	return Decision{Batch: b, Effects: append(b.Revocation(), Stop{})}, nil
 }
 
 // drained ends a cancelled batch of which no run is open.

@@ -192,7 +192,8 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.must(engine.Advanced{})
 	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
 	c.must(engine.BatchPaused{By: by})
-	wantEffects(t, c.must(engine.BatchStopped{By: by}), engine.Stop{})
+	revoke := engine.Revoke{Through: by.At.Add(2 * time.Second)}
+	wantEffects(t, c.must(engine.BatchStopped{By: by}), revoke, engine.Stop{})
 	c.wantBatch(engine.BatchCancelling)
 	if c.b.Paused != nil || c.b.Cancelled == nil || c.b.Gate() != engine.Stopped {
 		t.Fatalf("paused %v, cancelled %v", c.b.Paused, c.b.Cancelled)
@@ -201,7 +202,7 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	if d := c.must(engine.BatchStopped{By: by}); !d.Repeated {
 		t.Fatalf("cancelled again: %+v", d)
 	} else {
-		wantEffects(t, d, engine.Stop{})
+		wantEffects(t, d, revoke, engine.Stop{})
 	}
 	c.wantStale(engine.PhaseDue{Phase: 3})
 	for _, e := range []engine.Event{engine.Advanced{}, engine.BatchPaused{}, engine.BatchResumed{}, engine.MembersJoined{Members: 1}} {
@@ -216,24 +217,84 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.wantStale(engine.BatchDrained{})
 }
 
-func TestCancelledRunEndsAndItsLateResultIsRecorded(t *testing.T) {
+func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.member, _ = engine.Enter(p.member, 3)
 	p.on(engine.RunStarted{})
 	job := p.step().JobID
 	p.gate = engine.Stopped
-	d := p.on(engine.RunStopped{Reason: "the batch is cancelled"})
-	p.want(engine.RunCancelled, engine.StepCancelled, engine.StepCancelled)
+	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending)
+	result := engine.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)}
+	d := p.on(result)
+	p.want(engine.RunCancelled, engine.StepSucceeded, engine.StepCancelled)
 	wantEffects(t, d, engine.Count{Outcome: engine.RunCancelled}, engine.StartNext{Phase: 3})
 	if p.member.Status != engine.MemberActive {
 		t.Fatalf("member %s", p.member.Status)
 	}
 	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
-	p.on(engine.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)})
-	p.want(engine.RunCancelled, engine.StepCancelled)
-	if a := p.run.Steps[0].Abandoned; len(a) != 1 || a[0].Late == nil || p.member.WorkerData != nil {
-		t.Fatalf("recorded %+v, worker data %v", a, p.member.WorkerData)
+	if d := p.on(result); !d.Repeated {
+		t.Fatalf("the result again: %+v", d)
+	}
+	if string(p.member.WorkerData["UserId"]) != "1" {
+		t.Fatalf("worker data %v", p.member.WorkerData)
+	}
+}
+
+func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 3, `{"UserId":"u"}`)
+	p.on(engine.RunStarted{})
+	p.answer(`{"complete":false}`)
+	began := *p.run.Steps[0].PollStartedAt
+	p.after(30 * time.Second)
+	p.on(engine.PollDue{Step: 0, Count: 1})
+	revoked := engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true}
+	p.gate = engine.Paused
+	p.after(time.Second)
+	wantEffects(t, p.on(revoked), engine.Hold{})
+	p.want(engine.RunRunning, engine.StepPending)
+	p.after(time.Hour)
+	p.gate = engine.Open
+	wantEffects(t, p.on(engine.RunReleased{Task: "resumed"}), engine.Dispatch{Step: 0})
+	if s := p.step(); s.JobID == revoked.JobID || !s.PollStartedAt.Equal(began.Add(time.Hour)) {
+		t.Fatalf("dispatched again as %+v", s)
+	}
+	p.answer(`{"complete":false}`)
+	p.want(engine.RunRunning, engine.StepPolling)
+}
+
+// Its batch was resumed within the time that the revocation covers.
+func TestJobThatWasRevokedThoughItsBatchGoesOnIsDispatchedABitLater(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	seen := map[string]bool{}
+	for range 100 {
+		if seen[p.step().JobID] {
+			t.Fatalf("job %s was dispatched before", p.step().JobID)
+		}
+		seen[p.step().JobID] = true
+		d := p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+		at := p.at.Add(5 * time.Second)
+		wantEffects(t, d, engine.Retry{Step: 0, At: at})
+		p.nothing(engine.RetryDue{Step: 0}) // of the time before
+		p.after(5 * time.Second)
+		wantEffects(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
+	}
+	p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+}
+
+func TestPauseRevokesWhatWasDispatchedAndIsRepeatable(t *testing.T) {
+	t.Parallel()
+	c := manual(t)
+	wantEffects(t, c.must(engine.BatchPaused{By: by}), engine.Revoke{Through: by.At.Add(2 * time.Second)})
+	wantEffects(t, c.must(engine.BatchPaused{By: engine.Mark{By: "bea", At: now.Add(time.Hour)}}), engine.Revoke{Through: by.At.Add(2 * time.Second)})
+	c.must(engine.BatchResumed{})
+	if r := c.b.Revocation(); r != nil {
+		t.Fatalf("a batch that goes on revokes %v", r)
 	}
 }
 
@@ -319,12 +380,15 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 	for name, end := range map[string]func(p *person){
 		"succeeded": func(p *person) { p.answer(`true`) },
 		"failed":    func(p *person) { p.refuse("no"); p.answer(`true`) },
-		"stopped":   func(p *person) { p.gate = engine.Stopped; p.on(engine.RunStopped{Reason: "the batch is cancelled"}) },
+		"revoked": func(p *person) {
+			p.gate = engine.Stopped
+			p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := initOf(t, undoing)
-			wantEffects(t, p.onBatch(engine.BatchStopped{By: by}), engine.Stop{})
+			wantEffects(t, p.onBatch(engine.BatchStopped{By: by}), engine.Revoke{Through: by.At.Add(2 * time.Second)}, engine.Stop{})
 			end(p)
 			if p.batch.Status != engine.BatchCancelling || !p.batch.Phases[0].Status.Terminal() {
 				t.Fatalf("batch %s, init %s", p.batch.Status, p.batch.Phases[0].Status)
@@ -353,7 +417,8 @@ func TestOnCompleteStepsEndWithTheirBatch(t *testing.T) {
 	p := merge(t)
 	p.onBatch(engine.BatchStopped{By: by})
 	p.gate = engine.Stopped
-	p.on(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.refuse("no")
 	p.want(engine.RunCancelled)
 	p.onBatch(engine.BatchDrained{})
 	if p.batch.Status != engine.BatchCancelled || p.batch.Phases[0].Status != engine.PhaseCancelled {

@@ -123,6 +123,8 @@ type (
 	Release struct{}
 	// Stop ends the runs of a cancelled batch.
 	Stop struct{}
+	// Revoke tells the workers not to begin the batch's jobs that were dispatched by then.
+	Revoke struct{ Through time.Time }
 )
 
 func (Dispatch) effect()  {}
@@ -140,6 +142,7 @@ func (CatchUp) effect()   {}
 func (Remove) effect()    {}
 func (Release) effect()   {}
 func (Stop) effect()      {}
+func (Revoke) effect()    {}
 
 // Event is something that happened.
 type Event interface{ event() }
@@ -157,18 +160,18 @@ type (
 		Error      string
 		RetryAfter time.Duration // what the worker asks for, at least, before a retry; 0: nothing
 		Expired    bool          // the worker came to the job too late to begin it
+		Revoked    bool          // the worker did not begin the job because its batch was paused or cancelled
 	}
 	// PollDue: it is time to poll for the Count-th time.
 	PollDue struct{ Step, Count int }
 	// RetryDue: it is time for the Count-th retry.
 	RetryDue struct{ Step, Count int }
-	// DeadlineDue: a job may have been in flight for too long. Queued: it is known to wait
-	// for its worker. Cause says, where it is known, why no result has come.
+	// DeadlineDue: a job may have been in flight for too long. Queued tells that its
+	// worker is known to be busy with jobs sent before it.
 	DeadlineDue struct {
 		Step   int
 		JobID  string
 		Queued bool
-		Cause  string
 	}
 	// RunReleased: the run's batch is no longer paused. Task names the work that
 	// found so.

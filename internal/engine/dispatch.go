@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -21,7 +20,7 @@ const ownDeadline = 5 * time.Minute
 func (w *walk) dispatch(attempt string) error {
 	switch {
 	case w.stops():
-		w.end(RunCancelled, batchCancelled)
+		w.end(RunCancelled, w.stopReason())
 		return nil
 	case w.state.Gate == Paused:
 		w.hold()
@@ -32,7 +31,7 @@ func (w *walk) dispatch(attempt string) error {
 		return err
 	}
 	step := w.step()
-	if step.RetryAfter == nil {
+	if step.RetryAfter == nil || step.Postponed {
 		step.Attempts++
 	}
 	function, params, err := w.resolve(definition)
@@ -60,7 +59,7 @@ func (w *walk) sent(attempt string) {
 	if w.run.Kind == KindInit {
 		kind = "init"
 	}
-	step.Status, step.DispatchedAt, step.RetryAfter, step.QueuedUntil = StepDispatched, &w.now, nil, nil
+	step.Status, step.DispatchedAt, step.RetryAfter, step.Postponed, step.QueuedUntil = StepDispatched, &w.now, nil, false, nil
 	step.JobID = fmt.Sprintf("%s-%d-%s", kind, w.run.StepID(w.run.Current), attempt)
 }
 
@@ -101,18 +100,34 @@ func (w *walk) retryDelay() time.Duration {
 	return delay
 }
 
-// deadline is when the step's job, which is in flight, must have been answered.
+// SettleTime is how long the orchestrator waits after a job has expired before it takes
+// the job for lost. The worker ends a job that expires; in this time what the job was
+// doing ends, its result travels, and clocks may differ. Before it has passed no other
+// attempt, rollback or removal step of the member begins.
+const SettleTime = 30 * time.Second
+
+// expiry is when the worker ends the step's job, which is in flight, or no longer begins
+// it.
+func (s Step) expiry() time.Time { return s.DispatchedAt.Add(s.Timeout) }
+
+// deadline is when the step's job, which is in flight, is taken for lost.
 func (s Step) deadline() time.Time {
 	from := *s.DispatchedAt
 	if s.QueuedUntil != nil && s.QueuedUntil.After(from) {
 		from = *s.QueuedUntil
 	}
-	return from.Add(s.Timeout)
+	return from.Add(s.Timeout + SettleTime)
 }
 
 // abandon notes that the step's job is no longer waited for.
 func (s *Step) abandon(now time.Time) {
-	s.Abandoned = append(s.Abandoned, Abandoned{JobID: s.JobID, At: now})
+	s.Abandoned = append(s.Abandoned, Abandoned{JobID: s.JobID, At: now, Until: s.expiry().Add(SettleTime)})
+}
+
+// EffectID is the idempotency key of the step at index: the same for each attempt, retry
+// and poll, and another one when the run has ended and begins the step anew.
+func (r *Run) EffectID(index int) string {
+	return fmt.Sprintf("%d/%d/%d", r.Batch, r.StepID(index), r.Steps[index].Round+1)
 }
 
 // deadline fails a step whose result has not come. A job that is known to wait
@@ -145,8 +160,7 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 	}
 	w.run.LastEvent = id
 	step.abandon(w.now)
-	cause := cmp.Or(e.Cause, fmt.Sprintf("worker %s did not take the job, did not finish it, or its answer was lost", step.WorkerID))
-	reason := fmt.Sprintf("no result within %s: %s", step.Timeout, cause)
+	reason := fmt.Sprintf("no result within %s: worker %s did not take the job, did not finish it, or its answer was lost", step.Timeout, step.WorkerID)
 	if err := w.failed(reason, 0); err != nil {
 		return Decision{}, err
 	}
@@ -165,6 +179,67 @@ func (w *walk) expired(reason string) error {
 	}
 	step.Status = StepPending
 	return w.proceed()
+}
+
+// revokedDelay is how long a step is postponed whose job was revoked although its batch
+// goes on: the batch was resumed just now, or the step undoes something in a batch that
+// was cancelled just now, and its job was dispatched in the time that the revocation
+// covers.
+const revokedDelay = 5 * time.Second
+
+// revoked takes back a job that its worker did not begin because the batch was paused or
+// cancelled.
+func (w *walk) revoked(reason string) error {
+	step := w.step()
+	if step.Expiries++; step.Expiries > mostExpiries {
+		return w.abort(fmt.Sprintf("%s; its jobs were revoked or expired %d times", reason, step.Expiries))
+	}
+	step.Status = StepPending
+	switch {
+	case w.stops():
+		step.Error = clip(reason)
+		w.end(RunCancelled, w.stopReason())
+	case w.state.Gate == Paused:
+		w.hold()
+	default:
+		w.postpone(w.now.Add(revokedDelay))
+	}
+	return nil
+}
+
+// postpone has the pending step in hand dispatched at a later time.
+func (w *walk) postpone(at time.Time) {
+	step := w.step()
+	step.RetryAfter, step.Postponed = &at, true
+}
+
+// dispatchWaiting dispatches the step in hand, whose RetryAfter has come.
+func (w *walk) dispatchWaiting() error {
+	step := w.step()
+	if step.Postponed {
+		return w.dispatch(fmt.Sprintf("attempt-%d", step.Attempts+1))
+	}
+	return w.dispatch(fmt.Sprintf("retry-%d", step.RetryCount))
+}
+
+// busyUntil is until when a forward job of the member that is no longer waited for may
+// still run; zero for none. What undoes does not begin before.
+func (w *walk) busyUntil() time.Time {
+	var until time.Time
+	if w.run.Kind == KindRemoval {
+		if m := w.state.Member; m != nil && m.BusyUntil != nil {
+			until = *m.BusyUntil
+		}
+		return until
+	}
+	for _, s := range w.run.Steps {
+		for _, a := range s.Abandoned {
+			if s.Rollback == "" && a.Late == nil && a.Until.After(until) {
+				until = a.Until
+			}
+		}
+	}
+	return until
 }
 
 // late keeps a result that comes after its job was given up; it changes nothing

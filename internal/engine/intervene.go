@@ -33,20 +33,24 @@ func (w *walk) goOn(held time.Duration) error {
 		return w.start()
 	}
 	step := w.step()
-	switch {
-	case step.Status == StepPolling:
+	if step.PollStartedAt != nil {
 		began := step.PollStartedAt.Add(held)
 		step.PollStartedAt = &began
+	}
+	switch {
+	case step.Status == StepPolling:
 		return w.poll()
 	case step.RetryAfter != nil:
-		return w.dispatch(fmt.Sprintf("retry-%d", step.RetryCount))
+		return w.dispatchWaiting()
 	}
 	return w.proceed()
 }
 
-// stopped ends a run that is not to go on. A waiting run that its member has not
-// come to ends in its turn, when it would have begun. What undoes or cleans up goes
-// on to its end, also where it was held: a cancelled batch is never resumed.
+// stopped ends a run that is not to go on, at once where no job of it is in flight, else
+// with the job's result or deadline: what the job does must have ended before anything
+// undoes it. A waiting run that its member has not come to ends in its turn, when it
+// would have begun. What undoes or cleans up goes on to its end, also where it was held:
+// a cancelled batch is never resumed.
 func (w *walk) stopped(e RunStopped) (Decision, error) {
 	if !w.run.open() || w.run.Kind == KindRemoval {
 		if w.state.Gate == Stopped && w.run.HeldAt != nil {
@@ -61,6 +65,13 @@ func (w *walk) stopped(e RunStopped) (Decision, error) {
 		if w.state.Member.OpenPhase != w.run.Phase {
 			return Decision{Stale: true}, nil
 		}
+	}
+	if w.run.Status == RunRunning && w.step().Status == StepDispatched {
+		if w.run.Stopping != "" || w.state.Gate == Stopped { // which ends the run, too
+			return Decision{Stale: true}, nil
+		}
+		w.run.Stopping = e.Reason
+		return Decision{Run: w.run}, nil
 	}
 	w.end(RunCancelled, e.Reason)
 	return w.decision()
@@ -82,6 +93,16 @@ func (w *walk) resolved(e StepResolved) (Decision, error) {
 		return Decision{}, refuse("step %q of %s is %s: only a step that has not ended can be skipped or marked done", step.Name, run.who(), step.Status)
 	}
 	current := run.inHand(e.Step)
+	if step.Status == StepDispatched && step.Rollback == "" && run.Kind == KindPhase {
+		if w.state.Member == nil {
+			return Decision{}, ErrMemberNeeded
+		}
+		busy := *w.state.Member
+		if until := step.expiry().Add(SettleTime); busy.BusyUntil == nil || busy.BusyUntil.Before(until) {
+			busy.BusyUntil = &until
+		}
+		w.state.Member, w.busy = &busy, &busy
+	}
 	if err := w.settleStep(e, step); err != nil {
 		return Decision{}, err
 	}
@@ -115,7 +136,7 @@ func (w *walk) settleStep(e StepResolved, step *Step) error {
 		step.abandon(w.now)
 	}
 	by := e.By
-	step.Status, step.CompletedAt, step.RetryAfter, step.Resolved = e.status(), &w.now, nil, &by
+	step.Status, step.CompletedAt, step.RetryAfter, step.Postponed, step.Resolved = e.status(), &w.now, nil, false, &by
 	if e.Skip {
 		return nil
 	}

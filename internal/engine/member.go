@@ -78,8 +78,11 @@ func (r *Run) settle(rb *runbook.Runbook, at int, e *StepResolved, now time.Time
 	return w.settleStep(*e, &r.Steps[at])
 }
 
-// Count adds a run that ended to what its shard has counted.
-func (s *Shard) Count(outcome RunStatus) { *s.counter(outcome)++ }
+// Count adds a run that ended, and had not yielded, to what its shard has counted.
+func (s *Shard) Count(outcome RunStatus) {
+	*s.counter(outcome)++
+	s.Yielded++
+}
 
 func (s *Shard) counter(outcome RunStatus) *int {
 	switch outcome {
@@ -103,6 +106,7 @@ func reopen(p *Phase, s *Shard, outcome RunStatus) {
 	s.Open++
 	if outcome == "" {
 		s.Runs++
+		s.Yielded++ // a retry does not hold the fan-out up
 	} else {
 		*s.counter(outcome)--
 	}
@@ -321,11 +325,14 @@ func (d *Decision) missed(s State, b *Batch, run *Run, now time.Time) error {
 			continue
 		case at < 0 && s.Shards[p.ID] == nil && p.Walked && !b.joins(s.Member.Page):
 			continue // the member's page came later and has no part in it
+		case at < 0 && s.Shards[p.ID] == nil && !p.Walked && !b.joins(s.Member.Page):
+			continue // the fan-out comes to the member's page later, and to the member with it
 		case at < 0:
 			next, err := NewRun(b, *p, s.Member, s.Runbooks[p.Version], now)
 			if err != nil {
 				return err
 			}
+			next.Yielded = true
 			d.Runs = append(d.Runs, &next)
 		case s.Runs[at].Status == RunCancelled:
 			next := s.Runs[at].clone()
@@ -368,8 +375,11 @@ func (r *Run) restart(task string) {
 	}
 	for i := first; i < len(r.Steps); i++ {
 		if s := &r.Steps[i]; s.Rollback == "" && s.Status != StepSkipped {
+			if s.DispatchedAt != nil {
+				s.Round++
+			}
 			s.Status, s.JobID, s.Result, s.Error, s.Resolved = StepPending, "", nil, "", nil
-			s.DispatchedAt, s.CompletedAt, s.RetryAfter, s.QueuedUntil = nil, nil, nil, nil
+			s.DispatchedAt, s.CompletedAt, s.RetryAfter, s.Postponed, s.QueuedUntil = nil, nil, nil, false, nil
 			s.PollStartedAt, s.LastPolledAt, s.RetriesBefore = nil, nil, s.RetryCount
 		}
 	}

@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 )
@@ -56,8 +58,9 @@ func TestRemovalEndsWhatIsUnderWayAndThenRunsTheRemovalSteps(t *testing.T) {
 	if p.member, free = engine.Enter(p.member, 2); free {
 		t.Fatal("the removal steps do not wait for the phase")
 	}
-	d := p.on(engine.RunStopped{Reason: "the member was removed"})
-	wantEffects(t, d, engine.Count{Outcome: engine.RunCancelled}, engine.StartNext{Phase: 2})
+	wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"})) // not before the job in flight has ended
+	p.want(engine.RunRunning, engine.StepDispatched)
+	wantEffects(t, p.answer(`true`), engine.Count{Outcome: engine.RunSucceeded}, engine.StartNext{Phase: 2})
 	var err error
 	if p.run, err = engine.NewRun(&p.batch, execution, &p.member, p.rb, p.at); err != nil {
 		t.Fatal(err)
@@ -108,7 +111,97 @@ func TestRemovalWithoutRemovalStepsOnlyEndsWhatIsUnderWay(t *testing.T) {
 	if d.Batch.Removed != 1 || len(d.Batch.Phases) != len(p.batch.Phases) || p.member.Removal != 0 {
 		t.Fatalf("%+v", d)
 	}
-	wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"}), engine.Count{Outcome: engine.RunCancelled})
+	wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"}))
+	wantEffects(t, p.answer(`{"id":1}`), engine.Count{Outcome: engine.RunCancelled})
+	p.want(engine.RunCancelled, engine.StepSucceeded, engine.StepCancelled)
+	if p.run.Error != "the member was removed" || p.run.Stopping != "" {
+		t.Fatalf("the run ended with %q, stopping %q", p.run.Error, p.run.Stopping)
+	}
+}
+
+// Else what the job does would come after what undoes it.
+func TestRunOfARemovedMemberEndsWithItsJobInFlight(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(p *person) engine.Decision
+		want engine.StepStatus
+	}{
+		"a failure, which is neither retried nor rolled back": {func(p *person) engine.Decision { return p.refuse("no") }, engine.StepFailed},
+		"an answer that is not complete":                      {func(p *person) engine.Decision { return p.answer(`{"complete":false}`) }, engine.StepCancelled},
+		"the deadline": {func(p *person) engine.Decision {
+			p.after(30*time.Minute + engine.SettleTime)
+			return p.on(p.overdue())
+		}, engine.StepFailed},
+		"an expiry": {func(p *person) engine.Decision {
+			return p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true})
+		}, engine.StepCancelled},
+		"a revocation": {func(p *person) engine.Decision {
+			return p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+		}, engine.StepCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rb := strings.Replace(removing, "function: Copy,", "function: Copy, retry: {max_retries: 3, interval: 1m}, poll: {interval: 1m, timeout: 1h},", 1)
+			p := enterOf(t, read(t, rb), 1, `{"Upn":"ann@x"}`)
+			p.on(engine.RunStarted{})
+			p.leaves()
+			p.member, _ = engine.Enter(p.member, 2)
+			wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"}))
+			p.nothing(engine.RunStopped{Reason: "the member was removed"})
+			wantEffects(t, c.end(p), engine.Count{Outcome: engine.RunCancelled}, engine.StartNext{Phase: 2})
+			p.want(engine.RunCancelled, c.want)
+			if p.member.OpenPhase != 2 {
+				t.Fatalf("the member is in %d", p.member.OpenPhase)
+			}
+		})
+	}
+}
+
+// A job that an administrator no longer waits for may still run: what undoes waits.
+func TestUndoWaitsForAJobThatWasSkipped(t *testing.T) {
+	t.Parallel()
+	rb := strings.Replace(removing, "on_failure: undo}]", "on_failure: undo}, {name: check, worker_id: w1, function: Check, on_failure: undo}]", 1)
+	begin := func(t *testing.T) *person {
+		p := enterOf(t, read(t, rb), 1, `{"Upn":"ann@x"}`)
+		p.on(engine.RunStarted{})
+		p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
+		p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
+		return p
+	}
+	ended := now.Add(30*time.Minute + engine.SettleTime)
+	t.Run("a rollback", func(t *testing.T) {
+		t.Parallel()
+		p := begin(t)
+		wantEffects(t, p.refuse("no"), engine.Retry{Step: 2, At: ended})
+		p.want(engine.RunRollingBack, engine.StepSkipped, engine.StepFailed, engine.StepPending)
+		p.nothing(engine.RetryDue{Step: 2}) // a message that comes early
+		p.after(ended.Sub(p.at))
+		wantEffects(t, p.on(engine.RetryDue{Step: 2}), engine.Dispatch{Step: 2})
+		if s := p.step(); s.Attempts != 1 || s.RetryCount != 0 || s.RetryAfter != nil {
+			t.Fatalf("%+v", s)
+		}
+	})
+	t.Run("a rollback, once the job was answered", func(t *testing.T) {
+		t.Parallel()
+		p := begin(t)
+		p.on(engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true})
+		wantEffects(t, p.refuse("no"), engine.Dispatch{Step: 2})
+	})
+	t.Run("a removal", func(t *testing.T) {
+		t.Parallel()
+		p := begin(t)
+		p.leaves()
+		p.member, _ = engine.Enter(p.member, 2)
+		p.on(engine.RunStopped{Reason: "the member was removed"})
+		p.answer(`true`)
+		var err error
+		if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
+			t.Fatal(err)
+		}
+		wantEffects(t, p.on(engine.RunStarted{}), engine.Retry{Step: 0, At: ended})
+		p.after(ended.Sub(p.at))
+		wantEffects(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
+	})
 }
 
 func TestRunOfARemovedMemberIsCancelledWhenItWouldBegin(t *testing.T) {
@@ -147,6 +240,7 @@ func TestCancelLetsARemovalBeginAndFinish(t *testing.T) {
 		p := removed(t)
 		p.on(engine.RunStopped{Reason: "the member was removed"})
 		p.member, _ = engine.Enter(p.member, 2)
+		p.answer(`true`)
 		var err error
 		if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
 			t.Fatal(err)

@@ -198,9 +198,9 @@ func TestRetryTakesBackWhatWasCounted(t *testing.T) {
 	f := failedAt(t, 0)
 	f.must(engine.MemberRetried{Task: "t"})
 	for phase, want := range map[int]engine.Shard{
-		1: {Phase: 1, Page: 1, Runs: 30, Succeeded: 30, Reported: true},
-		2: {Phase: 2, Page: 1, Runs: 30, Open: 1, Succeeded: 29},
-		3: {Phase: 3, Page: 1, Runs: 30, Open: 1, Succeeded: 29},
+		1: {Phase: 1, Page: 1, Runs: 30, Yielded: 1, Succeeded: 30, Reported: true},
+		2: {Phase: 2, Page: 1, Runs: 30, Yielded: 1, Open: 1, Succeeded: 29},
+		3: {Phase: 3, Page: 1, Runs: 30, Yielded: 1, Open: 1, Succeeded: 29},
 	} {
 		if got := *f.shards[phase]; got != want {
 			t.Errorf("shard of phase %d: %+v, want %+v", phase, got, want)
@@ -264,13 +264,15 @@ func TestRetryWaitsUntilTheRunsBehindTheFailureHaveEnded(t *testing.T) {
 	}
 }
 
-func TestRetryWaitsForThePhaseThatIsBeingWalked(t *testing.T) {
+func TestRetryLeavesAPhaseThatHasNotComeToTheMembersPageToTheFanOut(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
 	delete(f.shards, 3)
+	f.runs = slices.DeleteFunc(f.runs, func(r *engine.Run) bool { return r.Phase == 3 })
 	f.batch.Phases[2].Walked = false
-	if _, err := f.try(engine.MemberRetried{Task: "t"}); !errors.Is(err, engine.ErrNotYet) {
-		t.Fatalf("got %v", err)
+	f.must(engine.MemberRetried{Task: "t"})
+	if f.member.OpenPhase != 2 || slices.Contains(f.member.Queue, 3) {
+		t.Fatalf("the member is in %d, then %v", f.member.OpenPhase, f.member.Queue)
 	}
 }
 

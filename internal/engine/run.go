@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -120,6 +121,7 @@ func (r *Run) Outstanding() []Effect {
 type walk struct {
 	state State
 	run   *Run
+	busy  *Member // the member, where BusyUntil changed
 	now   time.Time
 }
 
@@ -136,7 +138,7 @@ func decideRun(s State, e Event, now time.Time) (Decision, error) {
 	case StepResolved:
 		return w.resolved(e)
 	}
-	id, applies := match(w.run, e)
+	id, applies := match(w.run, e, now)
 	if m := s.Member; id == eventStart && m != nil && w.run.Member != 0 && m.OpenPhase != w.run.Phase {
 		applies = false // the member is elsewhere: the start came late, and comes again in its turn
 	}
@@ -153,8 +155,11 @@ func decideRun(s State, e Event, now time.Time) (Decision, error) {
 	return w.decision()
 }
 
+// clockSlack is by how much a message may come early by the clock of another process.
+const clockSlack = 2 * time.Second
+
 // match names an event and tells whether it is for the run as it stands.
-func match(run *Run, e Event) (id string, applies bool) {
+func match(run *Run, e Event, now time.Time) (id string, applies bool) {
 	var index int
 	var fits func(Step) bool
 	switch e := e.(type) {
@@ -169,7 +174,9 @@ func match(run *Run, e Event) (id string, applies bool) {
 	case RetryDue:
 		id, index = fmt.Sprintf("retry:%d:%d", e.Step, e.Count), e.Step
 		fits = func(s Step) bool {
-			return s.Status == StepPending && s.RetryAfter != nil && s.RetryCount == e.Count
+			// A message of an earlier postponement must not end a later one.
+			early := s.Postponed && now.Before(s.RetryAfter.Add(-clockSlack))
+			return s.Status == StepPending && s.RetryAfter != nil && s.RetryCount == e.Count && !early
 		}
 	}
 	return id, run.inHand(index) && run.HeldAt == nil && fits(run.Steps[index])
@@ -185,6 +192,9 @@ func (w *walk) apply(e Event) error {
 	case RunStarted:
 		return w.start()
 	case StepResult:
+		if e.Revoked {
+			return w.revoked(e.Error)
+		}
 		if e.Expired {
 			return w.expired(e.Error)
 		}
@@ -195,7 +205,7 @@ func (w *walk) apply(e Event) error {
 	case PollDue:
 		return w.poll()
 	case RetryDue:
-		return w.dispatch(fmt.Sprintf("retry-%d", e.Count))
+		return w.dispatchWaiting()
 	}
 	return fmt.Errorf("engine: %T does not concern a run", e)
 }
@@ -232,6 +242,10 @@ func (w *walk) proceed() error {
 	for i := w.run.Current; i < len(w.run.Steps); i++ {
 		if s := w.run.Steps[i]; s.Status == StepPending && (s.Rollback != "") == (w.run.Status == RunRollingBack) {
 			w.run.Current = i
+			if undoes := s.Rollback != "" || w.run.Kind == KindRemoval; undoes && w.busyUntil().After(w.now) {
+				w.postpone(w.busyUntil())
+				return nil
+			}
 			return w.dispatch(fmt.Sprintf("attempt-%d", s.Attempts+1))
 		}
 	}
@@ -258,11 +272,13 @@ func (r *Run) lastOwn() int {
 // hold leaves the run as it is until the batch is resumed.
 func (w *walk) hold() { w.run.HeldAt = &w.now }
 
-// stops tells whether the run is not to go on, for its batch is cancelled. What
-// undoes or cleans up is carried to its end.
+// stops reports whether the run ends as soon as no job of it is in flight: its batch is
+// cancelled or its member removed. What undoes or cleans up is carried to its end.
 func (w *walk) stops() bool {
-	return w.state.Gate == Stopped && w.run.Status != RunRollingBack && w.run.Kind != KindRemoval
+	return (w.state.Gate == Stopped || w.run.Stopping != "") && w.run.Status != RunRollingBack && w.run.Kind != KindRemoval
 }
+
+func (w *walk) stopReason() string { return cmp.Or(w.run.Stopping, batchCancelled) }
 
 // succeeded takes a worker's answer: not yet complete, or done.
 func (w *walk) succeeded(result json.RawMessage) error {
@@ -281,7 +297,7 @@ func (w *walk) succeeded(result json.RawMessage) error {
 		}
 		step.Status, step.LastPolledAt = StepPolling, &w.now
 		if w.stops() {
-			w.end(RunCancelled, batchCancelled)
+			w.end(RunCancelled, w.stopReason())
 		}
 		return nil
 	}
@@ -301,7 +317,7 @@ func (w *walk) poll() error {
 	step := w.step()
 	switch {
 	case w.stops():
-		w.end(RunCancelled, batchCancelled)
+		w.end(RunCancelled, w.stopReason())
 		return nil
 	case w.state.Gate == Paused:
 		w.hold()
@@ -337,14 +353,14 @@ func (w *walk) abort(reason string) error { return w.give(StepFailed, reason) }
 func (w *walk) give(status StepStatus, reason string) error {
 	step := w.step()
 	reason = clip(reason)
-	step.Status, step.CompletedAt, step.Error, step.RetryAfter = status, &w.now, reason, nil
+	step.Status, step.CompletedAt, step.Error, step.RetryAfter, step.Postponed = status, &w.now, reason, nil, false
 	because := fmt.Sprintf("step %q: %s", step.Name, reason)
 	switch {
 	case w.run.Status == RunRollingBack:
 		w.run.Error = clip(fmt.Sprintf("%s; its rollback %q failed too: %s", w.run.Error, step.Rollback, because))
 		return w.proceed()
 	case w.stops():
-		w.end(RunCancelled, batchCancelled)
+		w.end(RunCancelled, w.stopReason())
 		return nil
 	case step.OnFailure != "" && step.DispatchedAt != nil:
 		return w.rollBack(step.OnFailure, because)
@@ -373,7 +389,7 @@ func (w *walk) rollBack(name, because string) error {
 
 // end closes the run; what it had not begun is cancelled.
 func (w *walk) end(status RunStatus, reason string) {
-	w.run.Status, w.run.EndedAt, w.run.Error, w.run.HeldAt = status, &w.now, reason, nil
+	w.run.Status, w.run.EndedAt, w.run.Error, w.run.HeldAt, w.run.Stopping = status, &w.now, reason, nil, ""
 	w.cancelSteps()
 }
 
@@ -386,7 +402,7 @@ func (w *walk) cancelSteps() {
 		if s.Status == StepDispatched {
 			s.abandon(w.now)
 		}
-		s.Status, s.CompletedAt, s.RetryAfter = StepCancelled, &w.now, nil
+		s.Status, s.CompletedAt, s.RetryAfter, s.Postponed = StepCancelled, &w.now, nil, false
 	}
 }
 
@@ -394,7 +410,7 @@ func (w *walk) cancelSteps() {
 // its end means for the member or, for a run without one, for the batch.
 func (w *walk) decision() (Decision, error) {
 	run := w.run
-	run.WakeAt, run.DeadlineAt, run.Worker, run.SentAt = nil, nil, "", nil
+	run.WakeAt, run.DeadlineAt = nil, nil
 	if !run.Status.Terminal() {
 		effects := run.Outstanding()
 		for _, e := range effects {
@@ -405,10 +421,11 @@ func (w *walk) decision() (Decision, error) {
 				run.WakeAt = &e.At
 			case Dispatch:
 				at := run.Steps[e.Step].deadline()
-				run.DeadlineAt, run.Worker, run.SentAt = &at, run.Steps[e.Step].WorkerID, run.Steps[e.Step].DispatchedAt
+				run.DeadlineAt = &at
 			}
 		}
-		return Decision{Run: run, Effects: effects}, nil
+		run.Yielded = run.Yielded || w.yields()
+		return Decision{Run: run, Member: w.busy, Effects: effects}, nil
 	}
 	if run.Member == 0 {
 		if w.state.Batch == nil {
@@ -430,11 +447,23 @@ func (w *walk) decision() (Decision, error) {
 		m, effects = leave(w.state.Member, run, w.now)
 	}
 	run.Next = m.OpenPhase
+	run.Yielded = true
 	var counted Effect = Count{Outcome: run.Status}
 	if run.Kind == KindRemoval {
 		counted = Leave{Outcome: run.Status}
 	}
 	return Decision{Run: run, Member: m, Effects: append([]Effect{counted}, effects...)}, nil
+}
+
+// yields reports whether a member's run, which goes on, has no job in flight: the fan-out
+// may come to further members.
+func (w *walk) yields() bool {
+	run := w.run
+	if run.Kind != KindPhase || run.Status == RunWaiting {
+		return false
+	}
+	step := run.Steps[run.Current]
+	return step.Status == StepPolling || step.RetryAfter != nil
 }
 
 func nextPoll(s Step) time.Time {

@@ -112,6 +112,7 @@ type Shard struct {
 	MadeAt    time.Time `json:"madeAt"`
 	Sent      bool      `json:"sent,omitempty"` // the jobs that its runs began with
 	Runs      int       `json:"runs"`
+	Yielded   int       `json:"yielded"` // of the runs; see Run.Yielded
 	Open      int       `json:"open"`
 	Succeeded int       `json:"succeeded"`
 	Failed    int       `json:"failed"`
@@ -140,6 +141,7 @@ type Member struct {
 	FailedStep string                     `json:"failedStep,omitempty"`
 	OpenPhase  int                        `json:"openPhase,omitempty"` // the execution the member is in; 0 for none
 	Queue      []int                      `json:"queue,omitempty"`     // executions that wait for the member, in order
+	BusyUntil  *time.Time                 `json:"busyUntil,omitempty"` // until when a job that an administrator no longer waits for may still run
 }
 
 // Run is one member's passage through one phase, a batch's init sequence or a
@@ -167,10 +169,10 @@ type Run struct {
 	EndedAt    *time.Time                 `json:"endedAt,omitempty"`
 	Error      string                     `json:"error,omitempty"`
 	HeldAt     *time.Time                 `json:"heldAt,omitempty"`     // since when it waits for its batch to be resumed
+	Stopping   string                     `json:"stopping,omitempty"`   // why it ends as soon as the job in flight has ended; empty: it does not
+	Yielded    bool                       `json:"yielded,omitempty"`    // it has once had no job in flight, or ended: it no longer counts towards the fan-out window
 	WakeAt     *time.Time                 `json:"wakeAt,omitempty"`     // when a poll or a retry must have come; for the sweep
 	DeadlineAt *time.Time                 `json:"deadlineAt,omitempty"` // when the job in flight must have been answered; for the sweep
-	Worker     string                     `json:"worker,omitempty"`     // that has the job in flight; with SentAt, to count the jobs that wait for it
-	SentAt     *time.Time                 `json:"sentAt,omitempty"`     // when that job was dispatched
 	RolledBack bool                       `json:"rolledBack,omitempty"`
 	Next       int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
 }
@@ -203,6 +205,7 @@ type Step struct {
 	LastPolledAt  *time.Time      `json:"lastPolledAt,omitempty"`
 	PollCount     int             `json:"pollCount,omitempty"` // never reset, as the two counts below, so that job ids stay unique
 	OnFailure     string          `json:"onFailure,omitempty"`
+	Round         int             `json:"round,omitempty"`    // how often the step was begun anew after its run had ended
 	Attempts      int             `json:"attempts,omitempty"` // begun, not counting retries and polls
 	RetryCount    int             `json:"retryCount,omitempty"`
 	RetriesBefore int             `json:"retriesBefore,omitempty"` // the present attempt
@@ -213,6 +216,7 @@ type Step struct {
 	MaxInterval   time.Duration   `json:"maxInterval,omitempty"` // 0: no bound of its own
 	Jitter        int             `json:"jitter,omitempty"`      // percent
 	RetryAfter    *time.Time      `json:"retryAfter,omitempty"`
+	Postponed     bool            `json:"postponed,omitempty"`   // RetryAfter is when it is dispatched, and no retry is counted
 	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch, or from QueuedUntil
 	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
@@ -224,6 +228,7 @@ type Step struct {
 type Abandoned struct {
 	JobID  string          `json:"jobId"`
 	At     time.Time       `json:"at"`
+	Until  time.Time       `json:"until"`            // by then its worker has ended it
 	Late   *time.Time      `json:"lateAt,omitempty"` // when its result came
 	OK     bool            `json:"ok,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`

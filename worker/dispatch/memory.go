@@ -66,17 +66,9 @@ func newMemory(limit int) *memory {
 	return m
 }
 
-// knows reports whether a job runs, or is answered from memory.
-func (m *memory) knows(id string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.running[id] != nil || m.kept.Contains(id)
-}
-
-// begin returns the job's run for a delivery of a message. When the delivery is the first
-// there is none, unless it may run: then the caller must run the job, end the run and have
-// it kept, or forget it.
-func (m *memory) begin(id string, sequence int64, mayRun bool) (*call, part) {
+// begin returns the job's run for a delivery of a message. When the delivery is
+// the first, the caller must run the job, end the run and have it kept, or forget it.
+func (m *memory) begin(id string, sequence int64) (*call, part) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c, ok := m.running[id]; ok {
@@ -87,9 +79,6 @@ func (m *memory) begin(id string, sequence int64, mayRun bool) (*call, part) {
 			return c, repeated
 		}
 		return c, asks
-	}
-	if !mayRun {
-		return nil, first
 	}
 	c := &call{ended: make(chan struct{}), sent: make(chan struct{})}
 	m.running[id] = c

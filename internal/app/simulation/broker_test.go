@@ -92,6 +92,9 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) {
 	}
 	b.seen[key] = at
 	b.accepted++
+	if topic == message.TopicWorkerControl { // the worker here begins each job at once
+		return
+	}
 	if topic == message.TopicWorkerJobs {
 		b.sent[m.ID]++
 		b.w.dispatched(m.Body)

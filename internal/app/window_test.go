@@ -1,0 +1,230 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// wantBegun checks how many of the first pages of a phase have been begun.
+func (s *stage) wantBegun(batch, phase, pages int) {
+	s.t.Helper()
+	shards, err := store.All[engine.Shard](s.ctx, s.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.phaseId = @phase", store.Param{Name: "@phase", Value: phase})
+	must(s, 0, err)
+	if len(shards) != pages {
+		s.t.Errorf("%d pages of phase %d are begun, want %d", len(shards), phase, pages)
+	}
+}
+
+// A batch of any size has a few pages of jobs at its worker, so that one that starts
+// behind it does not wait behind all of it.
+func TestFanOutWaitsUntilAPageHasYielded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		yaml  string
+		yield func(s *stage, member int)
+	}{
+		"its run ends":          {twoSteps, func(s *stage, member int) { s.answers(member, "New", "true", nil) }},
+		"it waits for a retry":  {"retry: {max_retries: 1, interval: 10m}\n" + twoSteps, func(s *stage, member int) { s.answers(member, "New", "", errNo) }},
+		"it polls":              {strings.Replace(twoSteps, "function: New", "function: New, poll: {interval: 10m, timeout: 5h}", 1), func(s *stage, member int) { s.answers(member, "New", unfinished, nil) }},
+		"the member is removed": {twoSteps, func(s *stage, member int) { s.remove(1, member); s.answers(member, "New", "true", nil) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"New": fails(errLost)}
+				s.publish(c.yaml)
+				b := s.pages("two", engine.FanOutWindow+3)
+				s.advance(b.ID)
+				s.wantBegun(b.ID, 1, engine.FanOutWindow)
+				for member := 1; member <= 3; member++ {
+					s.pass(time.Minute)
+					s.tick() // which is no reason to go on
+					s.wantBegun(b.ID, 1, engine.FanOutWindow+member-1)
+					c.yield(s, member)
+					s.wantBegun(b.ID, 1, engine.FanOutWindow+member)
+				}
+				for _, p := range s.phases(b.ID) {
+					if p.Name == "first" && p.Status != "dispatched" {
+						t.Errorf("the phase is %s", p.Status)
+					}
+				}
+				s.finish(b.ID)
+			})
+		})
+	}
+}
+
+// finish cancels a batch that a test is done with, so that nothing of it is left over.
+func (s *stage) finish(batch int) {
+	s.t.Helper()
+	s.cancel(batch)
+	s.revokes()
+	s.pass(5 * time.Second)
+	s.wantStatus(batch, "cancelled")
+}
+
+// Yields that come together, or before the last page is begun, leave no page out.
+func TestFanOutComesToEveryPage(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.publish(twoSteps)
+		b := s.pages("two", 4*engine.FanOutWindow)
+		s.advance(b.ID)
+		s.wantPhases(b.ID, "first completed 12/0/0, second pending 0/0/0")
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "completed")
+	})
+}
+
+// Members who are still in an earlier phase do not hold the fan-out of a later one up.
+func TestFanOutDoesNotWaitForAnEarlierPhase(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"A": always(unfinished)}
+		yaml := strings.Replace(overlapping, "function: A", "function: A, poll: {interval: 10m, timeout: 5h}", 1)
+		s.publish(yaml)
+		const id = 100
+		s.schedule(id, yaml, (engine.FanOutWindow+2)*engine.PageSize, dawn)
+		s.wantBegun(id, 3, engine.FanOutWindow+2)
+		s.finish(id)
+	})
+}
+
+func TestFanOutGoesOnWhereverItIsCut(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.pages("two", engine.FanOutWindow+1)
+		s.advance(b.ID)
+		first := s.jobs[slices.IndexFunc(s.jobs, func(j message.Job) bool { return who(j) == 1 })]
+		s.script = script{}
+		body, err := json.Marshal(message.Result{JobID: first.JobID, Status: message.StatusFailure, Error: &message.JobError{Message: "no"}, CorrelationData: first.CorrelationData})
+		must(s, 0, err)
+		result := app.Message{ID: first.JobID, Body: body, DeliveryCount: 1}
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, result) })
+		must(s, 0, s.app.HandleResult(s.ctx, result)) // the broker delivers it again
+		s.settle()
+		s.wantCalls(4, "New Join")
+		s.wantBegun(b.ID, 1, engine.FanOutWindow+1)
+		for member := 2; member <= 3; member++ {
+			s.answers(member, "New", "true", nil)
+		}
+		s.wantPhases(b.ID, "first completed 3/1/0, second pending 0/0/0")
+		return cut
+	})
+}
+
+// controls are the messages of the topic that workers peek at.
+func (s *stage) controls() []message.Control {
+	s.t.Helper()
+	receiver, err := s.client.NewReceiverForSubscription(message.TopicWorkerControl, message.WorkerSubscription("worker-01"), nil)
+	must(s, 0, err)
+	defer receiver.Close(context.Background())
+	sent, err := receiver.PeekMessages(s.ctx, 100, nil)
+	must(s, 0, err)
+	var all []message.Control
+	for _, m := range sent {
+		var c message.Control
+		must(s, 0, json.Unmarshal(m.Body, &c))
+		all = append(all, c)
+	}
+	return all
+}
+
+func TestPauseAndCancelAreToldToTheWorkers(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		paused := s.clock.Now()
+		s.pause(b.ID) // again
+		job := s.jobs[0]
+		if all := s.controls(); len(all) != 1 || all[0].BatchID != b.ID || !all[0].Revokes(job) || all[0].RevokedThrough.After(paused.Add(10*time.Second)) {
+			t.Fatalf("controls after a pause: %+v", all)
+		}
+		s.revokes()
+		s.wantSteps(b.ID, 1, "new pending, join pending")
+		s.pass(time.Hour)
+		s.resume(b.ID)
+		s.wantCalls(1, "New New")
+		again := s.jobs[len(s.jobs)-1]
+		if all := s.controls(); all[0].Revokes(again) || again.EffectID != job.EffectID || again.JobID == job.JobID {
+			t.Fatalf("after the resume %+v is dispatched, with controls %+v", again, all)
+		}
+		s.cancel(b.ID)
+		if all := s.controls(); len(all) != 2 || !all[1].Revokes(again) {
+			t.Fatalf("controls after a cancellation: %+v", all)
+		}
+		s.revokes()
+		s.pass(5 * time.Second)
+		s.wantStatus(b.ID, "cancelled")
+	})
+}
+
+func TestPauseIsToldToTheWorkersWhereverItIsCut(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+			_, err := a.Pause(ctx, ada, b.ID, "")
+			return err
+		})
+		paused := s.phasesPaused(b.ID)
+		s.pass(time.Minute)
+		s.tick()
+		if all := s.controls(); paused != (len(all) > 0) {
+			t.Errorf("the batch is paused %t, and the workers have %+v", paused, all)
+		}
+		s.finish(b.ID)
+		return cut
+	})
+}
+
+func (s *stage) phasesPaused(batch int) bool {
+	s.t.Helper()
+	b, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(batch))
+	must(s, 0, err)
+	return b.Doc.Paused != nil
+}
+
+// The key of what is done once is the same for each retry, and another when an
+// administrator has the step begun anew.
+func TestEffectIDOutlivesTheJob(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errNo), fails(errNo), always("true"))}
+		s.publish("retry: {max_retries: 1, interval: 1s}\n" + twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pass(time.Second)
+		s.wantMember(b.ID, 1, "failed")
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(1, "New New New Join")
+		var effects []string
+		for _, j := range s.jobs {
+			if j.FunctionName == "New" && !slices.Contains(effects, j.EffectID) {
+				effects = append(effects, j.EffectID)
+			}
+		}
+		if want := []string{"1/10000001000/1", "1/10000001000/2"}; !slices.Equal(effects, want) {
+			t.Errorf("effects %q, want %q", effects, want)
+		}
+	})
+}
