@@ -128,7 +128,7 @@ func (r *runner) advance(id string, phases int) {
 	r.t.Helper()
 	for range phases {
 		// A status of 1 tells of members who failed.
-		if _, status, err := r.give("batch", "advance", id, "--wait"); status != cli.ExitOK && status != cli.ExitFailed {
+		if _, status, err := r.give("batch", "advance", id, "--yes", "--wait"); status != cli.ExitOK && status != cli.ExitFailed {
 			r.t.Fatal(err)
 		}
 	}

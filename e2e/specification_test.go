@@ -207,7 +207,7 @@ func (s *specified) runsABatch() {
 		s.t.Errorf("batch members shows %+v", members)
 	}
 	for range 2 { // the init steps, and the first phase
-		s.do("batch", "advance", "1", "--wait")
+		s.do("batch", "advance", "1", "--yes", "--wait")
 	}
 	var stood []string
 	for _, p := range look[app.Page[app.PhaseView]](s, "batch", "phases", "1").Items {
@@ -244,7 +244,7 @@ func (s *specified) cancels() {
 	if v.Status != "cancelled" || v.Cancelled == nil {
 		s.t.Errorf("the batch is %+v", v)
 	}
-	_, status, _ = s.give("batch", "advance", "1")
+	_, status, _ = s.give("batch", "advance", "1", "--phase", "verify")
 	want(s, "an advance of what is cancelled", status, cli.ExitRefused)
 }
 

@@ -113,7 +113,7 @@ func understood(given pages.Command) error {
 func TestWhatTheProgramDoesNotUnderstandIsFound(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"matoolkit batch advance 42 --wait":             "",
+		"matoolkit batch advance 42 --phase x --wait":   "",
 		"bin/matoolkit local up --parts servicebus":     "",
 		"matoolkit runbook publish moves.yaml -o json":  "",
 		"matoolkit config set api-url https://x":        "",

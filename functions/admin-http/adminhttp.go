@@ -44,7 +44,7 @@ type App interface {
 	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
 	Steps(ctx context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.StepView], error)
 	Report(ctx context.Context, by app.Caller, id int, format report.Format) (app.Report, error)
-	Advance(ctx context.Context, by app.Caller, id int) (app.AdvanceView, error)
+	Advance(ctx context.Context, by app.Caller, id int, phase string, tags ...string) (app.AdvanceView, error)
 	Cancel(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
 	Pause(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
 	Resume(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)

@@ -100,7 +100,7 @@ func routes(t *testing.T) []route {
 			`PublishRunbook avery@contoso "" "name: rb" {Overdue: RerunInit:false Strict:false DryRun:false}`, `"version":1`,
 		},
 		{request{"POST", "/api/batches", "", media, csv}, true, 201, `CreateBatch avery@contoso "rb" "Key\nu1\n"`, `"id":42`},
-		{request{"POST", "/api/batches/7/advance", "", "", ""}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
+		{request{"POST", "/api/batches/7/advance", "", jsonMedia, `{"phase":"move"}`}, true, 202, `Advance avery@contoso 7 move []`, `"advanced":"move"`},
 		{
 			request{"GET", "/api/messages/unprocessed?status=Replayed&topic=worker-results&limit=2", "", "", ""},
 			false, 200,
@@ -118,7 +118,6 @@ func routes(t *testing.T) []route {
 			true, 200,
 			`Discard avery@contoso "abc" "a test"`, `"status":"discarded"`,
 		},
-		{request{"POST", "/api/batches/7/advance", "", jsonMedia, "{}"}, true, 202, "Advance avery@contoso 7", `"advanced":"move"`},
 	}...)
 }
 
@@ -291,7 +290,13 @@ func TestRefusedRequests(t *testing.T) {
 		{"request too large", upload("runbookName", "rb", "file", strings.Repeat("x", 9000)), 413, "too_large", "1000 bytes"},
 		{"upload cut off", broken, 400, "invalid", "before it was complete"},
 
-		{"advance with a body", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"x"}`}, 400, "invalid", `unknown field "phase"`},
+		{"advance without a body", request{"POST", "/api/batches/7/advance", "admin", "", ""}, 400, "invalid", `the phase is missing: name the phase to start, as in {"phase": "cut-over"}`},
+		{"advance without a phase", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{}`}, 400, "invalid", "the phase is missing"},
+		{"advance to no phase", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":null}`}, 400, "invalid", "the phase is missing"},
+		{"advance to an empty phase", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":""}`}, 400, "invalid", "has 1 to 100"},
+		{"advance to a long phase", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"` + long + `"}`}, 400, "invalid", "has 1 to 100"},
+		{"advance to a number", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":2}`}, 400, "invalid", "phase is a number"},
+		{"advance with another field", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"x","force":true}`}, 400, "invalid", `unknown field "force"`},
 		{"advance with a form", request{"POST", "/api/batches/7/advance", "admin", "", `x`}, 415, "unsupported_media_type", ""},
 		{"advance with a large body", request{"POST", "/api/batches/7/advance", "admin", jsonMedia, strings.Repeat(" ", 2000)}, 413, "too_large", ""},
 	}

@@ -46,7 +46,7 @@ func (a *api) getBatch(c *gin.Context) {
 		return
 	}
 	view, err := a.App.Batch(c.Request.Context(), id)
-	respond(c, view, err)
+	tagged(c, view, view.ETag, err)
 }
 
 func (a *api) listMembers(c *gin.Context) {
@@ -84,15 +84,35 @@ func (a *api) listSteps(c *gin.Context) {
 	page(c, p, err)
 }
 
-// advanceBatch takes no body, or an empty JSON object.
+// advanceBatch takes the body {"phase": "…"}. The phase is named each time: a request
+// without it, sent twice, would start two phases. With If-Match it starts the phase only
+// if the batch is still as the caller saw it.
 func (a *api) advanceBatch(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
 	}
-	if !optionalJSON(c, 1024, &struct{}{}) {
+	var request struct {
+		Phase *string `json:"phase"`
+	}
+	if !optionalJSON(c, maxSetting, &request) {
 		return
 	}
-	view, err := a.App.Advance(c.Request.Context(), callerOf(c), id)
+	switch {
+	case request.Phase == nil:
+		invalid(c, `the phase is missing: name the phase to start, as in {"phase": "cut-over"}; the init steps are named init`)
+		return
+	case *request.Phase == "" || len(*request.Phase) > maxName:
+		invalid(c, "the phase has %d bytes; the name of a phase has 1 to %d", len(*request.Phase), maxName)
+		return
+	}
+	tags, ok := ifMatch(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.Advance(c.Request.Context(), callerOf(c), id, *request.Phase, tags...)
+	if err == nil {
+		c.Header("ETag", `"`+view.Batch.ETag+`"`)
+	}
 	accepted(c, view, err, "/api/batches/%d/phases", id)
 }

@@ -97,7 +97,7 @@ func TestControlLeadsOn(t *testing.T) {
 	}{
 		{request{"POST", "/api/batches/7/retry", "admin", "", ""}, "/api/batches/7/members?status=failed"},
 		{request{"POST", "/api/batches/7/members", "admin", media, csv}, "/api/batches/7/members"},
-		{request{"POST", "/api/batches/7/advance", "admin", "", ""}, "/api/batches/7/phases"},
+		{request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"move"}`}, "/api/batches/7/phases"},
 		{request{"POST", "/api/batches/7/cancel", "admin", "", ""}, "/api/batches/7"},
 		{request{"DELETE", "/api/batches/7/members/3", "admin", "", ""}, "/api/batches/7/steps?member=3"},
 		{request{"POST", "/api/batches/7/removals/confirm", "admin", jsonMedia, `{"revision":"x"}`}, "/api/batches/7"},

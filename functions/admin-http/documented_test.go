@@ -173,7 +173,7 @@ func tour(c *contract, r *real) {
 	do("removeMember", http.StatusAccepted, of("id", "1", "memberId", "5")) // while the batch cannot end
 	do("pauseBatch", http.StatusOK, one)
 	do("resumeBatch", http.StatusOK, one)
-	do("advanceBatch", http.StatusAccepted, one)
+	do("advanceBatch", http.StatusAccepted, with(one, `{"phase":"move"}`))
 	for _, id := range []string{"listBatches", "getBatch", "listMembers", "listPhases", "listSteps", "listBatchAudit", "getReport"} {
 		do(id, http.StatusOK, one)
 	}

@@ -99,8 +99,8 @@ func (r *recorder) Steps(_ context.Context, by app.Caller, id int, o app.ListOpt
 	return app.Page[app.StepView]{}, r.note("Steps %s %d %s", by.Name, id, shown(o))
 }
 
-func (r *recorder) Advance(_ context.Context, by app.Caller, id int) (app.AdvanceView, error) {
-	return app.AdvanceView{Batch: app.BatchView{ID: id}, Advanced: "move"}, r.note("Advance %s %d", by.Name, id)
+func (r *recorder) Advance(_ context.Context, by app.Caller, id int, phase string, tags ...string) (app.AdvanceView, error) {
+	return app.AdvanceView{Batch: app.BatchView{ID: id, ETag: "e1"}, Advanced: phase}, r.note("Advance %s %d %s %q", by.Name, id, phase, tags)
 }
 
 func (r *recorder) Unprocessed(_ context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error) {

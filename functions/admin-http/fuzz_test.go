@@ -244,7 +244,7 @@ func populated(f *testing.F) (http.Handler, []string) {
 	}
 	_, err = a.RemoveMember(ctx, by, 1, 2, "")
 	must(err)
-	_, err = a.Advance(ctx, by, 1)
+	_, err = a.Advance(ctx, by, 1, "move")
 	must(err)
 	_, err = a.Cancel(ctx, by, 3, "")
 	must(err)

@@ -143,7 +143,7 @@ func TestKeyOfARequestIsVisibleASCII(t *testing.T) {
 		}
 	}
 	// Elsewhere the header says nothing, whatever it has.
-	if _, w := hear(request{"POST", "/api/batches/7/advance", "admin", "", ""}, "a b"); w.Code != 202 {
+	if _, w := hear(request{"POST", "/api/batches/7/advance", "admin", jsonMedia, `{"phase":"move"}`}, "a b"); w.Code != 202 {
 		t.Errorf("status %d", w.Code)
 	}
 }

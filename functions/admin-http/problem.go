@@ -22,6 +22,10 @@ type Problem struct {
 	Error    string        `json:"error"`
 	TraceID  string        `json:"traceId"`
 	Problems []app.Problem `json:"problems,omitempty"`
+
+	// Of an advance that is refused.
+	CurrentPhase string `json:"currentPhase,omitempty"`
+	NextPhase    string `json:"nextPhase,omitempty"`
 }
 
 // The values of Error that no use case gives; the others are those of app.Code.
@@ -83,7 +87,7 @@ func fail(c *gin.Context, err error) {
 	if e.Code == app.CodeInvalid && len(e.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	answer(c, Problem{Status: status, Error: string(e.Code), Detail: e.Message, Problems: e.Problems})
+	answer(c, Problem{Status: status, Error: string(e.Code), Detail: e.Message, Problems: e.Problems, CurrentPhase: e.CurrentPhase, NextPhase: e.NextPhase})
 }
 
 func (a *api) noRoute(c *gin.Context) {

@@ -219,18 +219,28 @@ func TestOverTheRealSystem(t *testing.T) {
 		t.Errorf("members %+v", members)
 	}
 
-	// An advance is taken; repeating it before it is carried out announces it again.
+	// An advance is taken; the same once more starts nothing.
 	var advance app.AdvanceView
-	r.call(request{"POST", "/api/batches/1/advance", reader, "", ""}, 403, &p)
-	r.call(request{"POST", "/api/batches/1/advance", admin, "", ""}, 202, &advance)
-	if advance.Advanced != "move" || advance.Repeated {
+	const phase = `{"phase":"move"}`
+	r.call(request{"POST", "/api/batches/1/advance", reader, jsonMedia, phase}, 403, &p)
+	r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, `{"phase":"later"}`}, 409, &p)
+	if p.NextPhase != "move" || p.CurrentPhase != "" || !strings.Contains(p.Detail, `the next phase is "move"`) {
+		t.Errorf("problem %+v", p)
+	}
+	r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, phase}, 202, &advance)
+	if advance.Advanced != "move" || advance.Repeated || advance.Members != 3 {
 		t.Errorf("advance %+v", advance)
 	}
-	r.call(request{"POST", "/api/batches/1/advance", admin, "", ""}, 202, &advance)
+	r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, phase}, 202, &advance)
 	if !advance.Repeated {
 		t.Errorf("second advance %+v", advance)
 	}
-	r.call(request{"POST", "/api/batches/9/advance", admin, "", ""}, 404, &p)
+	p = adminhttp.Problem{}
+	r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, `{"phase":"later"}`}, 409, &p)
+	if p.NextPhase != "" || p.CurrentPhase != "move" || !strings.Contains(p.Detail, `still in phase "move"`) {
+		t.Errorf("problem %+v", p)
+	}
+	r.call(request{"POST", "/api/batches/9/advance", admin, jsonMedia, phase}, 404, &p)
 	r.call(request{"GET", "/api/health", "", "", ""}, 200, nil)
 }
 
@@ -279,7 +289,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	if batch.Paused.Why != "throttled" {
 		t.Errorf("paused %+v", batch.Paused)
 	}
-	post("1/advance", "", 409, &p)
+	post("1/advance", `{"phase":"prepare"}`, 409, &p)
 	post("1/resume", "", 200, nil)
 	batch = app.BatchView{}
 	r.call(request{"GET", "/api/batches/1", reader, "", ""}, 200, &batch)
@@ -336,9 +346,10 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	if len(page.Items) != 1 || page.Items[0].ID != 1 {
 		t.Errorf("batches that are %s: %+v", batch.Status, page.Items)
 	}
-	for _, path := range []string{"1/pause", "1/resume", "1/retry", "1/advance"} {
+	for _, path := range []string{"1/pause", "1/resume", "1/retry"} {
 		post(path, "", 409, &p)
 	}
+	post("1/advance", `{"phase":"prepare"}`, 409, &p)
 	for _, path := range []string{"9/cancel", "9/pause", "9/resume", "9/retry", "9/phases/x/approve"} {
 		post(path, "", 404, &p)
 	}
@@ -373,7 +384,7 @@ func TestOutageOfTheStore(t *testing.T) {
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
 	check(t, r.cosmos.Close())
 	var p adminhttp.Problem
-	header := r.call(request{"POST", "/api/batches/1/advance", admin, "", ""}, 503, &p)
+	header := r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, `{"phase":"move"}`}, 503, &p)
 	if p.Error != "unavailable" || header.Get("Retry-After") == "" || strings.Contains(p.Detail, "127.0.0.1") {
 		t.Errorf("problem %+v", p)
 	}

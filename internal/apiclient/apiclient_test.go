@@ -139,7 +139,10 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		_, err := c.Steps(ctx, 7, app.ListOptions{Phase: "move", Member: 3})
 		return err
 	}, "GET /api/batches/7/steps?member=3&phase=move"},
-	{"Advance", false, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Advance(ctx, 7); return err }, "POST /api/batches/7/advance"},
+	{"Advance", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.Advance(ctx, 7, "cut-over", "")
+		return err
+	}, `POST /api/batches/7/advance {"phase":"cut-over"}`},
 	{"BatchAudit", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.BatchAudit(ctx, 7, app.AuditFilter{Action: "advance"}, app.ListOptions{})
 		return err

@@ -18,6 +18,8 @@ type Error struct {
 	TraceID  string // where the API's log has more
 	Problems []app.Problem
 	Cause    error
+
+	NextPhase string // of an advance that was refused; empty where no phase is left
 }
 
 // The codes that no problem document has.
@@ -56,9 +58,11 @@ func refusal(r *http.Response, body []byte, where string) *Error {
 		Error    string        `json:"error"`
 		TraceID  string        `json:"traceId"`
 		Problems []app.Problem `json:"problems"`
+
+		NextPhase string `json:"nextPhase"`
 	}
 	if media == "application/problem+json" && json.Unmarshal(body, &p) == nil && p.Error != "" {
-		return &Error{Status: r.StatusCode, Code: p.Error, Detail: p.Detail, TraceID: p.TraceID, Problems: p.Problems}
+		return &Error{Status: r.StatusCode, Code: p.Error, Detail: p.Detail, TraceID: p.TraceID, Problems: p.Problems, NextPhase: p.NextPhase}
 	}
 	e := &Error{Status: r.StatusCode, Code: CodeNotTheAPI, Detail: fmt.Sprintf("%s answered %s, and not as the admin API does", where, r.Status)}
 	if location := r.Header.Get("Location"); location != "" {

@@ -93,10 +93,15 @@ func (c *Client) Steps(ctx context.Context, id int, o app.ListOptions) (app.Page
 	return list[app.StepView](ctx, c, o, "batches", strconv.Itoa(id), "steps")
 }
 
-// Advance sets the next phase of a manual batch going. An answer that is lost does
-// not lead to a second advance: the caller has to look before asking again.
-func (c *Client) Advance(ctx context.Context, id int) (app.AdvanceView, error) {
-	return ask[app.AdvanceView](ctx, c, call{method: http.MethodPost, path: []string{"batches", strconv.Itoa(id), "advance"}})
+// Advance starts the next phase of a manual batch, which the caller names; "init" is the
+// init steps. With a tag, only if the batch still has it. Asking twice does what asking
+// once does.
+func (c *Client) Advance(ctx context.Context, id int, phase, tag string) (app.AdvanceView, error) {
+	body, _ := json.Marshal(map[string]string{"phase": phase}) // strings always marshal
+	return ask[app.AdvanceView](ctx, c, call{
+		method: http.MethodPost, path: []string{"batches", strconv.Itoa(id), "advance"},
+		media: "application/json", body: body, ifMatch: tag, repeatable: true,
+	})
 }
 
 // Unprocessed lists messages that could not be processed, those kept last first.

@@ -8,10 +8,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Advance moves a manual batch on: its init steps first, then each phase in order.
-// Asked again before the announcement has been taken up, it announces again.
-// Errors: CodeNotFound, CodeConflict with what stands in the way, CodeUnavailable.
-func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, error) {
+// Advance starts the next phase of a manual batch, which the caller names: the init
+// steps first, named "init", then each phase in order. Asked again while that is the
+// phase that was started last, it answers as the first time with Repeated set, and sends
+// the announcement again if no handler has taken it up. Where tags are given, it starts
+// a phase only if the batch is still at one of them.
+// Errors: CodeNotFound; CodeConflict with what stands in the way, the current and the
+// next phase; CodeChanged; CodeUnavailable.
+func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags ...string) (AdvanceView, error) {
 	for {
 		b, err := a.batch(ctx, id)
 		if err != nil {
@@ -22,18 +26,23 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 		} else if err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
-		d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.Advanced{}, a.now())
+		d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.Advanced{Phase: phase}, a.now())
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
-			return AdvanceView{}, fail(CodeConflict, "%s", refusal.Reason)
+			e := fail(CodeConflict, "%s", refusal.Reason)
+			e.CurrentPhase, e.NextPhase = b.Doc.CurrentPhase, b.Doc.Next()
+			return AdvanceView{}, e
 		}
 		if err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
 		next := &b.Doc
 		if d.Batch != nil {
+			if !matches(tags, tag(b.ETag)) {
+				return AdvanceView{}, fail(CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
+			}
 			next = d.Batch
-			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag),
+			outcome, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag),
 				a.auditOp(auditRecord{
 					At: a.now(), By: by.Name, Action: "advance", Batch: id, Target: next.CurrentPhase, Before: batchFacts(&b.Doc).text(), After: batchFacts(next).text(),
 				}))
@@ -43,6 +52,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 			if err != nil {
 				return AdvanceView{}, a.outward(err)
 			}
+			b.ETag = outcome.ETag(0)
 			a.log.Info("batch advanced", "BatchId", id, "phase", next.CurrentPhase, "by", by.Name)
 		}
 		if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
@@ -51,6 +61,8 @@ func (a *App) Advance(ctx context.Context, by Caller, id int) (AdvanceView, erro
 		if err := a.list(ctx, next); err != nil {
 			return AdvanceView{}, a.outward(err)
 		}
-		return AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Repeated: d.Repeated, Remaining: append([]string{}, next.Remaining()...)}, nil
+		view := AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: d.Repeated, Remaining: append([]string{}, next.Remaining()...)}
+		view.Batch.ETag = tag(b.ETag)
+		return view, nil
 	}
 }

@@ -136,7 +136,7 @@ func TestMembersWhoFailedDoNotWaitForLaterPhases(t *testing.T) {
 	w.publish(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"))
 	b := w.batch("move", people(5))
 	for _, phase := range []string{"init", "create"} {
-		if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); err != nil {
+		if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); err != nil {
 			t.Fatal(describe(err))
 		}
 		w.pump(1, func(j message.Job) (string, error) {
@@ -161,7 +161,7 @@ func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
 	if err != nil || view.Status != "failed" || !strings.Contains(view.Error, "init failed") {
 		t.Fatalf("%+v, %v", view, err)
 	}
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeConflict {
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != app.CodeConflict {
 		t.Fatalf("a failed batch was advanced: %v", err)
 	}
 }
@@ -335,7 +335,7 @@ func TestCostOfAStep(t *testing.T) {
 	const members, steps = 98, 98 * 5
 	b := w.batch("flat", people(members))
 	before, sent := w.store.Counts(), w.bus.Sent()
-	view, err := w.app.Advance(w.ctx, app.Caller{}, b.ID)
+	view, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,12 @@ func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
 	b := w.batch("move", people(2))
 	grace := app.Caller{Name: "grace"}
 	for range 2 { // the second finds the first not yet taken up: it changes nothing
-		if _, err := w.app.Advance(w.ctx, grace, b.ID); err != nil {
+		if _, err := w.app.Advance(w.ctx, grace, b.ID, "init"); err != nil {
 			t.Fatal(describe(err))
 		}
 	}
 	w.pump(1, migrate, func() bool { return w.ended(b.ID, "init") })
-	if _, err := w.app.Advance(w.ctx, grace, b.ID); err != nil {
+	if _, err := w.app.Advance(w.ctx, grace, b.ID, w.next(b.ID)); err != nil {
 		t.Fatal(describe(err))
 	}
 

@@ -17,7 +17,7 @@ func BenchmarkStep(b *testing.B) {
 	const members = 490
 	for b.Loop() {
 		batch := w.batch("flat", people(members))
-		view, err := w.app.Advance(w.ctx, app.Caller{}, batch.ID)
+		view, err := w.app.Advance(w.ctx, app.Caller{}, batch.ID, w.next(batch.ID))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -247,7 +247,7 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 				t.Errorf("cancelled by %+v", v.Cancelled)
 			}
 		}
-		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
 		s.refused(err, app.CodeConflict, "it cannot be advanced")
 		_, err = s.app.Pause(s.ctx, ada, b.ID, "")
 		s.refused(err, app.CodeConflict, "it cannot be paused")

@@ -21,7 +21,7 @@ func TestAdvanceAskedForByManyAtOnceIsOne(t *testing.T) {
 		for i := range 6 {
 			process := []*app.App{s.app, s.other}[i%2]
 			all.Go(func() {
-				if v, err := process.Advance(s.ctx, ada, b.ID); err != nil || v.Advanced != "first" {
+				if v, err := process.Advance(s.ctx, ada, b.ID, "first"); err != nil || v.Advanced != "first" {
 					t.Errorf("advanced to %s, %v", v.Advanced, err)
 				}
 			})
@@ -46,7 +46,7 @@ func TestPausesAndResumptionsInTheMiddleOfEverythingLoseNothing(t *testing.T) {
 		s.publish("retry: {max_retries: 1, interval: 1s}\n" + twoSteps)
 		b := s.pages("two", 2)
 		s.add(b.ID, "third@x", "fourth@x", "fifth@x", "sixth@x")
-		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
 		must(s, 0, err)
 		var all sync.WaitGroup
 		for _, process := range []*app.App{s.app, s.other} {
@@ -86,7 +86,7 @@ func TestCancellationInTheMiddleOfEverythingEndsEverything(t *testing.T) {
 				view := s.publish(yaml)
 				b := s.pages(view.Name, 2)
 				s.add(b.ID, "third@x", "fourth@x")
-				_, err := s.app.Advance(s.ctx, ada, b.ID)
+				_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
 				must(s, 0, err)
 				var all sync.WaitGroup
 				for _, process := range []*app.App{s.app, s.other} {

@@ -39,6 +39,10 @@ type Error struct {
 	Message  string
 	Problems []Problem
 	Cause    error // not shown to the caller
+
+	// Of an advance that is refused: the phase that was started last and the one that
+	// comes next; empty where there is none.
+	CurrentPhase, NextPhase string
 }
 
 func (e *Error) Error() string {

@@ -265,7 +265,7 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 	for _, yaml := range []string{mover, flat} {
 		for name, again := range map[string]func(w *world, id int){
 			"asked again": func(w *world, id int) {
-				view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{}, id) })
+				view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{}, id, w.phases(id)[0].Name) })
 				if !view.Repeated {
 					w.t.Errorf("not a repetition: %+v", view)
 				}
@@ -285,7 +285,7 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 				b := w.batch(rb.Name, people(3))
 				dying, gate := w.process(0)
 				gate.shut.Store(true)
-				if _, err := dying.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeUnavailable {
+				if _, err := dying.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != app.CodeUnavailable {
 					t.Fatalf("advanced without a broker: %v", err)
 				}
 				again(w, b.ID)
@@ -303,14 +303,14 @@ func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.publish(mover)
 	b := w.batch("move", people(1))
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); err != nil {
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		w.event(message.TypeBatchInit, message.BatchInit{BatchID: b.ID, RunbookVersion: 1})
 	}
 	sent := w.bus.Sent()
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "when its init steps have ended") {
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "when its init steps have ended") {
 		t.Errorf("advanced during init: %v", err)
 	}
 	later, _ := w.process(20 * time.Minute)

@@ -267,7 +267,8 @@ func patiently[T any](w *world, call func() (T, error)) T {
 func (w *world) run(id, deliveries int, answer worker) {
 	w.t.Helper()
 	for {
-		view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{Name: "ada"}, id) })
+		phase := w.next(id)
+		view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{Name: "ada"}, id, phase) })
 		w.pump(deliveries, answer, func() bool { return w.ended(id, view.Advanced) })
 		if w.t.Failed() {
 			w.t.FailNow()
@@ -276,6 +277,17 @@ func (w *world) run(id, deliveries int, answer worker) {
 			return
 		}
 	}
+}
+
+// next names the phase that comes next in a batch; empty where none does.
+func (w *world) next(id int) string {
+	w.t.Helper()
+	for _, p := range w.phases(id) {
+		if p.Status == "pending" {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 func (w *world) phases(id int) []app.PhaseView {

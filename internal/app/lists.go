@@ -71,13 +71,15 @@ func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], erro
 	return page, nil
 }
 
-// Batch gives one batch. Errors: CodeNotFound.
+// Batch gives one batch, with its ETag. Errors: CodeNotFound.
 func (a *App) Batch(ctx context.Context, id int) (BatchView, error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
 		return BatchView{}, a.outward(err)
 	}
-	return batchView(b.Doc), nil
+	view := batchView(b.Doc)
+	view.ETag = tag(b.ETag)
+	return view, nil
 }
 
 func (a *App) batch(ctx context.Context, id int) (store.Item[engine.Batch], error) {
@@ -143,13 +145,7 @@ func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *Pha
 	case p.Kind == engine.KindInit:
 		return a.countInit(ctx, b, p, v)
 	case p.Status == engine.PhasePending:
-		left := b.Members - b.Removed
-		for _, earlier := range b.Phases { // a member fails in one phase and takes part in none after it
-			if earlier.Kind == engine.KindPhase {
-				left -= earlier.Failed
-			}
-		}
-		v.Members, v.Waiting = left, left
+		v.Members, v.Waiting = activeMembers(b), activeMembers(b)
 		return nil
 	case p.Kind == engine.KindRemoval:
 		v.Succeeded, v.Failed, v.Running = p.Succeeded, p.Failed, p.Open
@@ -177,6 +173,18 @@ func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *Pha
 		v.Members += v.Waiting
 	}
 	return nil
+}
+
+// activeMembers counts the members who take part in a phase that begins now: those who
+// were not removed and have not failed in a phase, as far as the phases know.
+func activeMembers(b *engine.Batch) int {
+	active := b.Members - b.Removed
+	for _, p := range b.Phases { // a member fails in one phase and takes part in none after it
+		if p.Kind == engine.KindPhase {
+			active -= p.Failed
+		}
+	}
+	return active
 }
 
 func (a *App) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v *PhaseView) error {

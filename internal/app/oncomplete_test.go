@@ -75,7 +75,7 @@ func TestPhaseEndsAfterItsOnCompleteSteps(t *testing.T) {
 		if p := s.phases(b.ID)[0]; p.OnComplete != "running" {
 			t.Errorf("on_complete is %s", p.OnComplete)
 		}
-		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
 		s.refused(err, app.CodeConflict, "it can be advanced when its on_complete steps have ended")
 		s.answers(0, "Report", `{"id":"r"}`, nil)
 		s.wantPhases(b.ID, "move completed 2/0/0, verify pending 0/0/0")

@@ -157,7 +157,7 @@ func TestPausedBetweenPhasesNoneBegins(t *testing.T) {
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
 		s.pause(b.ID)
-		_, err := s.app.Advance(s.ctx, ada, b.ID)
+		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
 		s.refused(err, app.CodeConflict, "batch 1 is paused by ada: resume it first")
 		s.resume(b.ID)
 		s.advance(b.ID)

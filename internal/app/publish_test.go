@@ -160,7 +160,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 			}
 			for _, id := range manual {
 				for range r.IntN(4) {
-					_, err := s.app.Advance(s.ctx, ada, id)
+					_, err := s.app.Advance(s.ctx, ada, id, s.next(id))
 					if err != nil && app.CodeOf(err) != app.CodeConflict {
 						t.Fatal(describe(err))
 					}

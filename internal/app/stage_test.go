@@ -368,7 +368,11 @@ func must[T any](s *stage, v T, err error) T {
 // advance moves a batch on, and lets all come that follows.
 func (s *stage) advance(id int) {
 	s.t.Helper()
-	_, err := s.app.Advance(s.ctx, ada, id)
+	_, err := s.app.Advance(s.ctx, ada, id, s.next(id))
+	var e *app.Error
+	if errors.As(err, &e) && e.NextPhase != "" { // of a newer version that the batch follows now
+		_, err = s.app.Advance(s.ctx, ada, id, e.NextPhase)
+	}
 	must(s, 0, err)
 	s.settle()
 }

@@ -71,7 +71,7 @@ func (s *stage) carryOnOnce() (open int) {
 			}
 		}
 		if b.IsManual {
-			_, err := s.app.Advance(s.ctx, ada, b.ID)
+			_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
 			s.unlessConflict(err)
 		}
 	}

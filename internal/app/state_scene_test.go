@@ -167,7 +167,7 @@ func wavesCSV(at time.Time) string {
 
 func (m *making) advance(id int) {
 	m.t.Helper()
-	_, err := m.app.Advance(m.ctx, ada, id)
+	_, err := m.app.Advance(m.ctx, ada, id, m.next(id))
 	must(m.stage, 0, err)
 }
 

@@ -29,7 +29,7 @@ func TestPhaseThatCouldNotBeStoredIsRefused(t *testing.T) {
 	}
 	w.publish(long(100))
 	b := w.batch("long", people(49))
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID); err != nil {
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); err != nil {
 		t.Fatal(err)
 	}
 	w.due(b.ID, 1)

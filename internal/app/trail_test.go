@@ -39,7 +39,7 @@ var done = []asked{
 	{
 		name: "advance",
 		prep: begun(twoSteps, false),
-		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Advance(s.ctx, by, 1); return err },
+		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Advance(s.ctx, by, 1, "first"); return err },
 		line: `advance batch 1 "first" "" {"status":"active"} -> {"phaseName":"first","status":"active"}`,
 	},
 	{
@@ -433,7 +433,7 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 	long := strings.Repeat("x", app.MaxWhy+1)
 	for name, ask := range map[string]func() error{
 		"create":  func() error { _, err := s.app.CreateBatch(s.ctx, grace, "two", []byte("Upn\n")); return err },
-		"advance": func() error { _, err := s.app.Advance(s.ctx, grace, 1); return err },
+		"advance": func() error { _, err := s.app.Advance(s.ctx, grace, 1, "second"); return err },
 		"cancel":  func() error { _, err := s.app.Cancel(s.ctx, grace, 1, long); return err },
 		"pause":   func() error { _, err := s.app.Pause(s.ctx, grace, 9, ""); return err },
 		"approve": func() error { _, err := s.app.Approve(s.ctx, grace, 1, "second", ""); return err },

@@ -155,7 +155,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	// Its jobs go to a worker that nobody plays: only the replay can end the step.
 	w.publish(strings.ReplaceAll(flat, "worker-01", "worker-02"))
 	b := w.batch("flat", people(1))
-	if _, err := w.app.Advance(w.ctx, ada, b.ID); err != nil {
+	if _, err := w.app.Advance(w.ctx, ada, b.ID, w.next(b.ID)); err != nil {
 		t.Fatal(describe(err))
 	}
 	first := func() app.StepView {

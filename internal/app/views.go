@@ -70,6 +70,7 @@ type BatchView struct {
 	Held           *HeldSummary `json:"heldRemovals,omitempty"`
 	Kept           int          `json:"keptMembers,omitempty"` // whom the data source no longer has, and who stay
 	Warnings       []string     `json:"warnings,omitempty"`    // only in the answer to a creation
+	ETag           string       `json:"etag,omitempty"`        // changes with each change of the batch; left out in lists
 	Replayed       bool         `json:"-"`                     // a creation that had been asked for by this key before
 }
 
@@ -150,6 +151,7 @@ type StepView struct {
 type AdvanceView struct {
 	Batch     BatchView `json:"batch"`
 	Advanced  string    `json:"advanced"`  // the phase, or "init"
-	Repeated  bool      `json:"repeated"`  // it had been set going before and was only announced again
+	Members   int       `json:"members"`   // who are active in the batch now
+	Repeated  bool      `json:"repeated"`  // it had been started before: this request started nothing
 	Remaining []string  `json:"remaining"` // phases that can still be advanced to, in order
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -134,49 +133,6 @@ func getBatchCommand(c *console) *cobra.Command {
 			return c.phaseTable(phases.Items).print()
 		},
 	}
-}
-
-func advanceCommand(c *console) *cobra.Command {
-	var wait bool
-	advance := &cobra.Command{
-		Use: "advance <id>", Short: "Run the next phase of a batch", Args: needs("the id"),
-		Long: `Run the next phase of a batch that was created by hand: its init steps first, if
-its runbook has any, then each phase in order. A phase has to end before the next
-can be run.
-
-With --wait the command follows the phase and returns when it has ended: exit
-status 0 when it completed, 1 when it failed.`,
-		Example: `  matoolkit batch advance 42
-  matoolkit batch advance 42 --wait`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
-			if err != nil {
-				return err
-			}
-			s, err := c.session()
-			if err != nil {
-				return err
-			}
-			view, err := s.Client.Advance(cmd.Context(), id)
-			if err != nil {
-				return err
-			}
-			switch {
-			case view.Repeated:
-				c.notice("%s had been set going before and is announced again.", view.Advanced)
-			case len(view.Remaining) == 0:
-				c.notice("%s is set going; it is the last.", view.Advanced)
-			default:
-				c.notice("%s is set going; then come: %s.", view.Advanced, strings.Join(view.Remaining, ", "))
-			}
-			if wait {
-				return c.watch(cmd.Context(), s.Client, id, WatchOptions{UntilIdle: true})
-			}
-			return c.print(view, c.batchTable(view.Batch))
-		},
-	}
-	advance.Flags().BoolVar(&wait, "wait", false, "follow the phase until it has ended")
-	return advance
 }
 
 func membersCommand(c *console) *cobra.Command {

@@ -174,8 +174,8 @@ func TestExitStatus(t *testing.T) {
 		{503, 6, "trace id 0af7"},
 	} {
 		p := fake(t, tt.http, "application/problem+json", `{"detail":"why","error":"x","traceId":"0af7"}`)
-		// An advance is sent once: nothing is waited for.
-		out, err, status := p.as(0, "batch", "advance", "1")
+		// A discard is sent once: nothing is waited for.
+		out, err, status := p.as(0, "messages", "discard", "1", "--yes")
 		if status != tt.exit || !strings.Contains(err, tt.says) || out != "" {
 			t.Errorf("HTTP %d: status %d, want %d: %s%s", tt.http, status, tt.exit, out, err)
 		}

@@ -22,8 +22,8 @@ func TestCompletion(t *testing.T) {
 	s.type_(0, "auth", "login")
 	s.type_(0, "runbook", "publish", s.file("moves.yaml", moves))
 	s.type_(0, "batch", "create", "moves", s.file("members.csv", "UserId,Mail\nu1,u1@contoso.com\nu2,bad@contoso.com\n"))
-	s.type_(0, "batch", "advance", "1", "--wait")
-	s.type_(0, "batch", "advance", "1", "--wait")
+	s.type_(0, "batch", "advance", "1", "--yes", "--wait")
+	s.type_(0, "batch", "advance", "1", "--yes", "--wait")
 	system.announce("worker-01")
 
 	var all strings.Builder

@@ -119,14 +119,14 @@ func TestMigration(t *testing.T) {
 	s.type_(0, "batch", "list")
 	s.type_(4, "batch", "get", "7")
 
-	s.type_(0, "batch", "advance", "1", "--wait", "--quiet")
-	s.type_(0, "batch", "advance", "1", "--wait", "--quiet")
+	s.type_(0, "batch", "advance", "1", "--yes", "--wait", "--quiet")
+	s.type_(0, "batch", "advance", "1", "--yes", "--wait", "--quiet")
 	s.type_(0, "batch", "watch", "1", "--until-idle", "--quiet")
 	s.type_(0, "batch", "get", "1")
 	s.type_(0, "batch", "members", "1", "--status", "failed")
-	s.type_(0, "batch", "advance", "1")
+	s.type_(0, "batch", "advance", "1", "--yes")
 	s.type_(0, "batch", "watch", "1", "--quiet")
-	s.type_(5, "batch", "advance", "1")
+	s.type_(5, "batch", "advance", "1", "--yes")
 	s.type_(0, "batch", "phases", "1")
 	s.type_(0, "batch", "steps", "1", "--member", "2")
 	s.type_(0, "batch", "members", "1", "--quiet")
@@ -223,7 +223,7 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 	t.Cleanup(again.Close)
 	out.await(t, "the API can be reached again")
 	for range 3 { // init and two phases
-		if _, err, status := p.run("batch", "advance", "1", "--wait", "--quiet"); status != 0 {
+		if _, err, status := p.run("batch", "advance", "1", "--yes", "--wait", "--quiet"); status != 0 {
 			t.Fatal(err)
 		}
 	}

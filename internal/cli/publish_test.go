@@ -35,7 +35,7 @@ func TestPublishingSafely(t *testing.T) {
 	s.type_(0, "runbook", "publish", first)
 	s.type_(0, "batch", "create", "moves", s.file("two.csv", "UserId,Mail\nu1,a@x\nu2,b@x\n"))
 	for range 2 { // the init steps, and prepare
-		s.type_(0, "batch", "advance", "1")
+		s.type_(0, "batch", "advance", "1", "--yes")
 		s.untilNot("dispatched", "batch", "phases", "1")
 	}
 	s.type_(5, "runbook", "publish", s.file("doubtful.yaml", newer+unused), "--strict")

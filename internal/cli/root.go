@@ -97,7 +97,7 @@ A migration:
   matoolkit runbook publish moves.yaml        make it the active version
   matoolkit template download moves           an empty CSV with its columns
   matoolkit batch create moves members.csv    a batch of the members in it
-  matoolkit batch advance 42 --wait           run the next phase to its end
+  matoolkit batch advance 42 --wait           start the next phase and follow it
   matoolkit batch watch 42                    follow it
 
 A migration that follows your data:

@@ -84,7 +84,7 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 	b.Revision++
 	switch e := e.(type) {
 	case Advanced:
-		return advance(b, now)
+		return advance(b, e.Phase, now)
 	case PhaseDue:
 		return phaseDue(b, e.Phase, now)
 	case PhaseWalked:
@@ -129,14 +129,48 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 	return Decision{}, fmt.Errorf("engine: unknown event %T", e)
 }
 
-// advance moves a manual batch on: to its init sequence first, then to each phase
-// in order, one at a time.
-func advance(b *Batch, now time.Time) (Decision, error) {
+// Next names the phase that an advance would start: the first that has not begun.
+// It is empty where none is left.
+func (b *Batch) Next() string {
+	for _, p := range b.Phases {
+		if p.Status == PhasePending {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// advancedTo returns the execution that the batch was advanced to last; nil if there is
+// none.
+func (b *Batch) advancedTo() *Phase {
+	for i := len(b.Phases) - 1; i >= 0; i-- {
+		if p := &b.Phases[i]; p.Name == b.CurrentPhase && p.Kind != KindRemoval && p.DispatchedAt != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// advance starts the phase of a manual batch that the caller names: the init sequence
+// first, then each phase in order, one at a time. It starts that phase once. Asked again
+// while that is the phase the batch was advanced to last, it repeats the first answer,
+// because the first answer may have been lost: it never starts the phase after it.
+func advance(b *Batch, phase string, now time.Time) (Decision, error) {
+	current := b.advancedTo()
+	repeats := current != nil && current.Name == phase
 	switch {
-	case b.hasEnded():
+	case b.Cancelled != nil:
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be advanced", b.ID, b.Status)
 	case !b.Manual:
 		return Decision{}, refuse("batch %d follows its schedule: only a manual batch is advanced by hand", b.ID)
+	case repeats && (current.Status == PhaseDispatched || b.Next() != phase):
+		d := Decision{Repeated: true}
+		if current.Status == PhaseDispatched && !current.Walked && b.Paused == nil {
+			d.Effects = []Effect{Announce{Phase: current.ID}}
+		}
+		return d, nil
+	case b.hasEnded():
+		return Decision{}, refuse("batch %d has ended (%s): it cannot be advanced", b.ID, b.Status)
 	case b.Paused != nil:
 		return Decision{}, refuse("batch %d is paused by %s: resume it first", b.ID, b.Paused.By)
 	}
@@ -145,10 +179,10 @@ func advance(b *Batch, now time.Time) (Decision, error) {
 		switch {
 		case p.Status.Terminal() || p.Kind == KindRemoval:
 			continue
-		case p.Status == PhaseDispatched && !p.Walked:
-			return Decision{Repeated: true, Effects: []Effect{Announce{Phase: p.ID}}}, nil
 		case p.Status == PhaseDispatched:
 			return Decision{}, refuse("batch %d is still in phase %q: it can be advanced when %s", b.ID, p.Name, underWay(*p))
+		case p.Name != phase:
+			return Decision{}, refuse("phase %q is not the next one of batch %d: the next phase is %q%s", phase, b.ID, p.Name, b.lastPhase())
 		}
 		if reason := b.gateBefore(p); reason != "" {
 			return Decision{}, refuse("batch %d cannot be advanced to phase %q: %s", b.ID, p.Name, reason)
@@ -160,6 +194,14 @@ func advance(b *Batch, now time.Time) (Decision, error) {
 		return Decision{Batch: b, Effects: []Effect{Announce{Phase: p.ID}}}, nil
 	}
 	return Decision{}, refuse("batch %d has no phase left to advance to", b.ID)
+}
+
+// lastPhase says to which phase the batch was advanced last; empty where to none.
+func (b *Batch) lastPhase() string {
+	if b.CurrentPhase == "" {
+		return ""
+	}
+	return fmt.Sprintf(", the last one that was started is %q", b.CurrentPhase)
 }
 
 func underWay(p Phase) string {

@@ -47,6 +47,9 @@ func (c *crowd) must(e engine.Event) engine.Decision {
 	return d
 }
 
+// next is an advance to the next phase of a batch.
+func next(b engine.Batch) engine.Advanced { return engine.Advanced{Phase: b.Next()} }
+
 // count reports all shards of a phase.
 func (c *crowd) count(phase, shards, succeeded, failed int) {
 	c.t.Helper()
@@ -93,13 +96,13 @@ func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 	if c.b.Status != engine.BatchDetected || !slices.Equal(c.b.Remaining(), []string{"init", "create", "verify"}) {
 		t.Fatalf("new batch: %s, %v", c.b.Status, c.b.Remaining())
 	}
-	if d := c.must(engine.Advanced{}); c.b.Status != engine.BatchInitDispatched || d.Effects[0] != (engine.Announce{Phase: 1}) {
+	if d := c.must(next(c.b)); c.b.Status != engine.BatchInitDispatched || d.Effects[0] != (engine.Announce{Phase: 1}) {
 		t.Fatalf("advanced to %s with %v", c.b.Status, d.Effects)
 	}
 	if c.b.StartTime == nil || !c.b.StartTime.Equal(now) {
 		t.Fatalf("start time %v", c.b.StartTime)
 	}
-	if d := c.must(engine.Advanced{}); !d.Repeated || d.Effects[0] != (engine.Announce{Phase: 1}) {
+	if d := c.must(engine.Advanced{Phase: "init"}); !d.Repeated || d.Effects[0] != (engine.Announce{Phase: 1}) {
 		t.Fatalf("advanced again: %+v", d)
 	}
 	c.initEnds(true)
@@ -107,11 +110,11 @@ func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 		t.Fatalf("after init: %s", c.b.Status)
 	}
 	for phase := 2; phase <= 3; phase++ {
-		if d := c.must(engine.Advanced{}); d.Effects[0] != (engine.Announce{Phase: phase}) {
+		if d := c.must(next(c.b)); d.Effects[0] != (engine.Announce{Phase: phase}) {
 			t.Fatalf("advance: %v", d.Effects)
 		}
 		c.must(engine.PhaseWalked{Phase: phase, Pages: 3})
-		_, err := c.on(engine.Advanced{})
+		_, err := c.on(next(c.b))
 		var refusal *engine.Refusal
 		if !errors.As(err, &refusal) {
 			t.Fatalf("advanced while a phase is in progress: %v", err)
@@ -121,7 +124,7 @@ func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 	if c.b.Status != engine.BatchCompleted || c.b.CompletedAt == nil {
 		t.Fatalf("at the end: %s", c.b.Status)
 	}
-	if _, err := c.on(engine.Advanced{}); err == nil {
+	if _, err := c.on(next(c.b)); err == nil {
 		t.Fatal("a batch that has ended was advanced")
 	}
 }
@@ -129,7 +132,7 @@ func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 func TestInitFailureFailsTheBatch(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.initEnds(false)
 	if c.b.Status != engine.BatchFailed || c.b.Error != `init failed: step "prepare": no` {
 		t.Fatalf("%s: %s", c.b.Status, c.b.Error)
@@ -156,12 +159,12 @@ func TestPhaseAndBatchEnd(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := manual(t)
-			c.must(engine.Advanced{})
+			c.must(next(c.b))
 			c.initEnds(true)
-			c.must(engine.Advanced{})
+			c.must(next(c.b))
 			c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
 			c.count(2, 3, tt.createOK, tt.createFailed)
-			c.must(engine.Advanced{})
+			c.must(next(c.b))
 			c.count(3, 3, tt.verifyOK, tt.verifyFailed) // all shards may report before the walk is known to be over
 			c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
 			if c.b.Phases[1].Status != tt.create || c.b.Phases[2].Status != tt.verify || c.b.Status != tt.batch {
@@ -185,7 +188,7 @@ func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
 	if d := c.initEnds(true); len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 2, Again: "rev-2"}) {
 		t.Fatalf("effects of the end of init: %v", d.Effects)
 	}
-	if _, err := c.on(engine.Advanced{}); err == nil {
+	if _, err := c.on(next(c.b)); err == nil {
 		t.Fatal("a scheduled batch was advanced by hand")
 	}
 }

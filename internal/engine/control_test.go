@@ -164,7 +164,7 @@ func TestManualBatchThatIsPausedIsNotAdvanced(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
 	c.must(engine.BatchPaused{By: by})
-	_, err := c.on(engine.Advanced{})
+	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "paused by ada")
 }
 
@@ -187,9 +187,9 @@ func TestBatchThatHasNotBegunIsCancelledAtOnce(t *testing.T) {
 func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.initEnds(true)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
 	c.must(engine.BatchPaused{By: by})
 	revoke := engine.Revoke{Through: by.At.Add(2 * time.Second)}
@@ -205,7 +205,7 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 		wantEffects(t, d, revoke, engine.Stop{})
 	}
 	c.wantStale(engine.PhaseDue{Phase: 3})
-	for _, e := range []engine.Event{engine.Advanced{}, engine.BatchPaused{}, engine.BatchResumed{}, engine.MembersJoined{Members: 1}} {
+	for _, e := range []engine.Event{next(c.b), engine.BatchPaused{}, engine.BatchResumed{}, engine.MembersJoined{Members: 1}} {
 		_, err := c.on(e)
 		wantRefusal(t, err, "cancelling")
 	}
@@ -404,7 +404,7 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 func TestPhaseWhoseOnCompleteStepsDidNotRunIsCancelledWithItsBatch(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, merging, true)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
 	c.must(engine.BatchStopped{By: by})
 	wantEffects(t, c.counts(1, 100, 0))

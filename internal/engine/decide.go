@@ -191,8 +191,9 @@ type (
 
 // Events on a batch need the Batch.
 type (
-	// Advanced: an administrator moves a manual batch on.
-	Advanced struct{}
+	// Advanced: an administrator starts the named phase of a manual batch, which is the
+	// next one; "init" is the init sequence.
+	Advanced struct{ Phase string }
 	// PhaseDue: a phase's time has come, or the init sequence's.
 	PhaseDue struct{ Phase int }
 	// PhaseWalked: the runs of all pages of a phase exist and are started; for the

@@ -51,7 +51,7 @@ func TestNothingBeginsInABatchThatIsBeingFilled(t *testing.T) {
 				}
 			}
 			wantEffects(t, engine.Decision{Effects: engine.NextDue(&c.b, c.at)})
-			_, err := c.on(engine.Advanced{})
+			_, err := c.on(next(c.b))
 			wantRefusal(t, err, "only a manual batch")
 			c.wantStale(engine.BatchDrained{})
 			c.wantBatch(engine.BatchDetected)

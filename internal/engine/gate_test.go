@@ -172,13 +172,13 @@ func TestApprovalInAdvanceOpensTheGateWhenThePhaseIsDue(t *testing.T) {
 func TestGateRefusesTheAdvanceOfAManualBatchAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, true)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
 	c.counts(1, 94, 6)
-	_, err := c.on(engine.Advanced{})
+	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "94 of 100")
 	wantEffects(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
-	wantEffects(t, c.must(engine.Advanced{}), engine.Announce{Phase: 2})
+	wantEffects(t, c.must(next(c.b)), engine.Announce{Phase: 2})
 }
 
 func TestOnlyAPhaseThatWaitsAtAGateIsApproved(t *testing.T) {

@@ -24,10 +24,10 @@ phases:
 func midway(t *testing.T) *crowd {
 	t.Helper()
 	c := batchOf(t, three, true)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
 	c.counts(1, 100, 0)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
 	return c
 }
@@ -55,7 +55,7 @@ func TestLateMembersTakePartInThePhasesToCome(t *testing.T) {
 	c.must(engine.MembersJoined{Members: 2, Key: "zoe"})
 	c.counts(1, 102, 0)
 	c.counts(2, 102, 0)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	wantEffects(t, c.must(engine.PhaseWalked{Phase: 3, Pages: 3}), engine.WalkOn{Phase: 3, Page: 4})
 	c.must(engine.PhaseWalked{Phase: 3, Pages: 4})
 	c.counts(3, 102, 0)
@@ -77,7 +77,7 @@ func TestMembersWhoAreAddedBeforeAPhaseIsWalkedAreReachedByTheWalk(t *testing.T)
 		}
 	}
 	join(4)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	join(5)
 	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.WalkOn{Phase: 1, Page: 4})
 	join(6)
@@ -105,7 +105,7 @@ func TestPhaseReachesWhoIsAddedAfterEverybodyHasLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.b = *d.Batch
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
 	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 1}), engine.WalkOn{Phase: 1, Page: 2})
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 2})
@@ -123,7 +123,7 @@ func TestWalkGoesOnToThePagesThatWereAddedBehindIt(t *testing.T) {
 	t.Parallel()
 	c := midway(t)
 	c.counts(2, 100, 0)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
 	if got := d.Effects[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{1, 2}) {
 		t.Fatalf("the phase that is being walked is among those to catch up on: %v", got)
@@ -141,7 +141,7 @@ func TestLateMembersCatchUpOnTheNewestVersionOfEachPhaseInTheirOrder(t *testing.
 	c := midway(t)
 	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
 	c.counts(2, 100, 0)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 4, Pages: 3})
 	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
 	if got := d.Effects[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{4, 2}) {
@@ -172,7 +172,7 @@ func TestNobodyJoinsABatchThatHasEnded(t *testing.T) {
 	t.Parallel()
 	c := midway(t)
 	c.counts(2, 0, 100)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
 	c.counts(3, 0, 0)
 	c.wantBatch(engine.BatchCompleted)

@@ -26,7 +26,7 @@ rollbacks:
 func merge(t *testing.T) *person {
 	t.Helper()
 	c := batchOf(t, merging, true)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
 	wantEffects(t, c.counts(1, 90, 10), engine.Merge{Phase: 1})
 	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
@@ -54,7 +54,7 @@ func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 	if got := p.batch.Phases[0]; got.Status != engine.PhaseCompleted || got.Merge != engine.RunSucceeded {
 		t.Fatalf("phase %+v", got)
 	}
-	wantEffects(t, p.onBatch(engine.Advanced{}), engine.Announce{Phase: 2})
+	wantEffects(t, p.onBatch(next(p.batch)), engine.Announce{Phase: 2})
 }
 
 func TestOnCompleteThatFailsFailsThePhaseAfterItsRollback(t *testing.T) {
@@ -77,7 +77,7 @@ func TestPhaseIsNotLeftWhileItsOnCompleteStepsRun(t *testing.T) {
 	t.Parallel()
 	p := merge(t)
 	c := crowd{t: t, b: p.batch}
-	_, err := c.on(engine.Advanced{})
+	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "its on_complete steps have ended")
 }
 
@@ -100,7 +100,7 @@ func TestMergeIsAskedForAgainUntilItHasEnded(t *testing.T) {
 func TestMergeFollowsTheWalkWhereTheMembersWereFaster(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, merging, true)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	p := &c.b.Phases[0]
 	p.ShardsClosed, p.Succeeded = 3, 100
 	wantEffects(t, c.must(engine.PhaseCounted{Phase: 1}))
@@ -111,7 +111,7 @@ func TestMergeFollowsTheWalkWhereTheMembersWereFaster(t *testing.T) {
 func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, merging, true)
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
 	wantEffects(t, c.counts(1, 0, 0))
 	c.wantPhase(1, engine.PhaseFailed, "no active member")

@@ -76,7 +76,7 @@ func TestManualBatchHasNoQuietHours(t *testing.T) {
 	if c.b.Quiet != nil {
 		t.Fatalf("%+v", c.b.Quiet)
 	}
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.wantPhase(1, engine.PhaseDispatched, "")
 	if at := c.b.StartsAt(&c.b.Phases[1], now); !at.Equal(now) {
 		t.Fatalf("starts at %s", at)

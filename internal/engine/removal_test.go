@@ -266,7 +266,7 @@ func TestCancelLetsARemovalBeginAndFinish(t *testing.T) {
 func TestBatchEndsOnlyWhenTheRemovalsHave(t *testing.T) {
 	t.Parallel()
 	p := removed(t)
-	p.onBatch(engine.Advanced{})
+	p.onBatch(next(p.batch))
 	p.onBatch(engine.PhaseWalked{Phase: 1, Pages: 1})
 	c := crowd{t: t, b: p.batch}
 	c.counts(1, 1, 0)
@@ -280,7 +280,7 @@ func TestBatchEndsOnlyWhenTheRemovalsHave(t *testing.T) {
 func TestCancelledBatchWaitsForARemovalThatIsYetToBegin(t *testing.T) {
 	t.Parallel()
 	p := removed(t)
-	p.onBatch(engine.Advanced{})
+	p.onBatch(next(p.batch))
 	p.onBatch(engine.BatchStopped{By: by})
 	c := crowd{t: t, b: p.batch}
 	c.wantStale(engine.BatchDrained{})

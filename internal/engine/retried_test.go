@@ -47,7 +47,7 @@ func failedAt(t *testing.T, step int) *failure {
 	p := &person{t: t, rb: rb, at: now}
 	p.member = engine.Member{ID: 17, Page: 1, Key: "ann", Status: engine.MemberActive}
 	for phase := 1; phase <= 3; phase++ {
-		c.must(engine.Advanced{})
+		c.must(next(c.b))
 		c.must(engine.PhaseWalked{Phase: phase, Pages: 1})
 		shard := &engine.Shard{Phase: phase, Page: 1, Runs: 29, Succeeded: 29, Reported: true}
 		f.shards[phase] = shard
@@ -184,7 +184,7 @@ func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
 	c := &crowd{t: t, rb: f.rb, b: f.batch}
 	c.b.Status, c.b.CompletedAt, c.b.Ended = engine.BatchActive, nil, false
 	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
-	c.must(engine.Advanced{})
+	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 4, Pages: 1})
 	f.batch, f.shards[4] = c.b, &engine.Shard{Phase: 4, Page: 1, Runs: 29, Open: 29}
 	f.must(engine.MemberRetried{Task: "t"})

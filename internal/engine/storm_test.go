@@ -131,7 +131,7 @@ func (s *system) outrun() {
 		for _, p := range s.batch.Phases {
 			s.batchEvent(engine.PhaseApproved{Phase: p.ID})
 		}
-		s.batchEvent(engine.Advanced{})
+		s.batchEvent(next(s.batch))
 		s.deliver(0)
 	}
 	s.patient = false
@@ -153,7 +153,7 @@ func (s *system) happen() {
 			s.past[s.pick(len(s.past))].deliver()
 		}
 	case 2:
-		s.batchEvent(engine.Advanced{})
+		s.batchEvent([]engine.Advanced{next(s.batch), {Phase: s.batch.CurrentPhase}}[s.pick(2)])
 	default:
 		s.deliver(s.pick(max(1, len(s.mail))))
 	}
@@ -456,7 +456,7 @@ func (s *system) finish() {
 		for _, p := range s.batch.Phases {
 			s.batchEvent(engine.PhaseApproved{Phase: p.ID})
 		}
-		s.batchEvent(engine.Advanced{})
+		s.batchEvent(next(s.batch))
 		s.now = s.now.Add(time.Hour)
 		s.tick()
 	}

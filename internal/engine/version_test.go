@@ -255,10 +255,10 @@ func TestManualBatchSkipsThePhasesThatItWasAdvancedTo(t *testing.T) {
 	c.wantPhase(4, engine.PhaseSkipped, "past due")
 	c.wantPhase(5, engine.PhaseSkipped, "past due")
 	c.wantPhase(6, engine.PhasePending, "")
-	_, err := c.on(engine.Advanced{})
+	_, err := c.on(next(c.b))
 	wantRefusal(t, err, `still in phase "move"`)
 	c.counts(2, 100, 0)
-	wantEffects(t, c.must(engine.Advanced{}), engine.Announce{Phase: 6})
+	wantEffects(t, c.must(next(c.b)), engine.Announce{Phase: 6})
 }
 
 func TestWorkUnderWayEndsUnderTheVersionThatBeganIt(t *testing.T) {

@@ -296,7 +296,7 @@ func straight(members, steps int) load {
 }
 
 func advanceOnce(ctx context.Context, api *apiclient.Client, batch int) error {
-	if _, err := api.Advance(ctx, batch); err != nil {
+	if _, err := api.Advance(ctx, batch, "only", ""); err != nil {
 		return err
 	}
 	return await(ctx, api, batch, func(b app.BatchView) bool { return b.CompletedAt != nil })

@@ -129,7 +129,7 @@ func (b *bed) logged() (total int64, err error) {
 // advanceAll moves a batch on, one phase after the other, to its end.
 func advanceAll(ctx context.Context, api *apiclient.Client, batch int) error {
 	for phase := range costPhases {
-		if _, err := api.Advance(ctx, batch); err != nil {
+		if _, err := api.Advance(ctx, batch, fmt.Sprintf("phase-%d", phase+1), ""); err != nil {
 			return err
 		}
 		ended := func(b app.BatchView) bool {

@@ -257,7 +257,7 @@ func (w *writer) story(ctx context.Context) error {
 			return err
 		},
 		func() error {
-			_, err := timed(w.meter, "POST advance", func() (app.AdvanceView, error) { return w.api.Advance(ctx, batch.ID) })
+			_, err := timed(w.meter, "POST advance", func() (app.AdvanceView, error) { return w.api.Advance(ctx, batch.ID, "only", "") })
 			return err
 		},
 	} {

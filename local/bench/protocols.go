@@ -83,7 +83,7 @@ func cancelled(members int) load {
 		members: members,
 		runbook: head + "phases:\n  - name: only\n    offset: T-0\n    steps:\n    - " + call("polls", "incomplete", "poll: {interval: 1h, timeout: 4h}") + "\n",
 		drive: func(ctx context.Context, api *apiclient.Client, batch int) error {
-			if _, err := api.Advance(ctx, batch); err != nil {
+			if _, err := api.Advance(ctx, batch, "only", ""); err != nil {
 				return err
 			}
 			polling := func(app.BatchView) bool {
@@ -123,7 +123,7 @@ func leaving(members int) load {
 					return false
 				}
 			}
-			if _, err := api.Advance(ctx, batch); err != nil {
+			if _, err := api.Advance(ctx, batch, "first", ""); err != nil {
 				return err
 			}
 			if err := await(ctx, api, batch, ended("first")); err != nil {

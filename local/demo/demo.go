@@ -211,8 +211,8 @@ func (d *demo) create(ctx context.Context) error {
 func (d *demo) advance(ctx context.Context) error {
 	id := strconv.Itoa(d.batch)
 	for {
-		fmt.Fprintf(d.out, "$ matoolkit batch advance %s\n", id)
-		a, err := ask[app.AdvanceView](ctx, d, "batch", "advance", id)
+		fmt.Fprintf(d.out, "$ matoolkit batch advance %s --yes\n", id)
+		a, err := ask[app.AdvanceView](ctx, d, "batch", "advance", id, "--yes")
 		if err != nil {
 			return err
 		}

@@ -175,7 +175,7 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 	if p == nil || a.r.clock.Before(a.planned(p)) {
 		return false, nil
 	}
-	_, err := a.r.app.Advance(ctx, ada, b.ID)
+	_, err := a.r.app.Advance(ctx, ada, b.ID, p.Name)
 	var refused *app.Error
 	switch {
 	case err == nil:

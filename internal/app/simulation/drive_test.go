@@ -253,7 +253,15 @@ func (w *world) administer() {
 	if w.plan.manual {
 		options = append(options, func() {
 			w.ask("advance", func(ctx context.Context, a *app.App) error {
-				_, err := a.Advance(ctx, ada, w.batch)
+				phases, err := a.Phases(ctx, w.batch)
+				if err != nil {
+					return err
+				}
+				next := slices.IndexFunc(phases.Items, func(p app.PhaseView) bool { return p.Status == "pending" })
+				if next < 0 {
+					next = len(phases.Items) - 1
+				}
+				_, err = a.Advance(ctx, ada, w.batch, phases.Items[next].Name)
 				return err
 			}, func() {})
 		})

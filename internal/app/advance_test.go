@@ -1,0 +1,72 @@
+package app_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// A host repeats a request up to 80 times, also long after the phase has ended.
+func TestAdvanceThatIsRepeatedStartsOnePhase(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errNo)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(3))
+		for i := range 80 {
+			v, err := []*app.App{s.app, s.other}[i%2].Advance(s.ctx, ada, b.ID, "first")
+			if err != nil || v.Advanced != "first" || v.Repeated != (i > 0) {
+				t.Fatalf("request %d: %+v, %v", i, v, err)
+			}
+			if i > 20 {
+				s.settle()
+			}
+		}
+		s.wantPhases(b.ID, "first failed 0/3/0, second pending 0/0/0")
+		s.advance(b.ID)
+		_, err := s.app.Advance(s.ctx, ada, b.ID, "first")
+		var e *app.Error
+		if !errors.As(err, &e) || e.Code != app.CodeConflict || e.CurrentPhase != "second" || e.NextPhase != "" {
+			t.Errorf("%+v", err)
+		}
+	})
+}
+
+func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(twoSteps)
+	b := s.batch("two", people(3))
+	seen, err := s.app.Batch(s.ctx, b.ID)
+	must(s, 0, err)
+	s.pause(b.ID)
+	s.resume(b.ID)
+	if _, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag); app.CodeOf(err) != app.CodeChanged {
+		t.Fatalf("%v", err)
+	}
+	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); app.CodeOf(err) != app.CodeConflict {
+		t.Fatalf("%v", err) // a precondition is not looked at where the request fails without it
+	}
+	s.wantPhases(b.ID, "first pending 0/0/0, second pending 0/0/0")
+	seen, err = s.app.Batch(s.ctx, b.ID)
+	must(s, 0, err)
+	for i := range 3 { // the first one changes the batch
+		v, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag)
+		if err != nil || v.Repeated != (i > 0) {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		now, err := s.app.Batch(s.ctx, b.ID)
+		if must(s, 0, err); v.Batch.ETag != now.ETag || now.ETag == seen.ETag {
+			t.Errorf("ETag %q after %q, and %q in the answer", now.ETag, seen.ETag, v.Batch.ETag)
+		}
+	}
+	// So does a newer version of the runbook, which the batch follows when it is advanced.
+	s.settle()
+	seen, err = s.app.Batch(s.ctx, b.ID)
+	must(s, 0, err)
+	s.publishNew(twoSteps+"# newer\n", app.PublishOptions{})
+	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); app.CodeOf(err) != app.CodeChanged {
+		t.Fatalf("%v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/cli"
+)
+
+// An advance names the phase that a person has seen, or that a script names. What is
+// not asked for is not started, and nothing is sent that was not confirmed.
+func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
+	t.Parallel()
+	began := start
+	phase := func(name, status string, succeeded, failed int) app.PhaseView {
+		v := app.PhaseView{Name: name, Kind: "phase", Status: status, Succeeded: succeeded, Failed: failed, Members: succeeded + failed}
+		if status == "pending" {
+			v.Members, v.Waiting = 20, 20
+		} else {
+			v.DispatchedAt = &began
+		}
+		return v
+	}
+	init := func(status string) app.PhaseView {
+		v := phase("init", status, 0, 0)
+		v.Kind, v.Members = "init", 0
+		return v
+	}
+	pending, last := phase("move", "pending", 0, 0), phase("clean up", "pending", 0, 0)
+	gated := pending
+	gated.Approval = true
+	const asked = "Start phase move of batch 42 of moves (20 members)? [y/N] "
+	const refused = `{"detail":"why","error":"conflict","nextPhase":%q}`
+	for _, tt := range []struct {
+		name    string
+		args    string
+		answer  string // what a person types; there is no terminal where it is empty
+		batch   app.BatchView
+		phases  []app.PhaseView
+		refuses []string // problem documents, before the request is taken
+		sent    []string // phase and If-Match of each request
+		exit    int
+		says    []string
+	}{
+		{name: "no terminal", phases: []app.PhaseView{pending}, exit: 2, says: []string{"name the phase to start with --phase, or give --yes"}},
+		{name: "an empty name", args: "--phase=", phases: []app.PhaseView{pending}, exit: 2, says: []string{"--phase is empty"}},
+		{name: "named", args: "--phase move", phases: []app.PhaseView{pending}, sent: []string{"move"}, says: []string{"Started phase move (20 members). Remaining: clean up."}},
+		{name: "named with --yes on a terminal", args: "--phase move --yes", answer: "n\n", phases: []app.PhaseView{pending}, sent: []string{"move"}},
+		{name: "named, and it is not next", args: "--phase clean", phases: []app.PhaseView{pending, last}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{"clean"}, exit: 5, says: []string{"why"}},
+		{name: "named on a terminal", args: "--phase move", answer: "y\n", phases: []app.PhaseView{pending}, sent: []string{`move "e1"`}, says: []string{asked}},
+		{name: "named on a terminal, and it is not next", args: "--phase move", answer: "n\n", phases: []app.PhaseView{phase("move", "completed", 20, 0), last}, sent: []string{`move "e1"`}},
+		{name: "yes", args: "--yes", phases: []app.PhaseView{phase("check", "completed", 20, 5), pending}, sent: []string{"move"}},
+		{name: "yes, and init is next", args: "--yes", phases: []app.PhaseView{init("pending"), pending}, sent: []string{"init"}},
+		{
+			name: "yes after a phase in which no member succeeded", args: "--yes", phases: []app.PhaseView{init("completed"), phase("check", "failed", 0, 25), last},
+			exit: 5, says: []string{"No member succeeded in phase check: 25 failed, 0 cancelled.", "matoolkit batch advance 42 --phase 'clean up'"},
+		},
+		{name: "yes while a phase runs", args: "--yes", phases: []app.PhaseView{phase("check", "dispatched", 0, 2), pending}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
+		{name: "yes with no phase left", args: "--yes", phases: []app.PhaseView{phase("move", "completed", 2, 0)}, exit: 5, says: []string{"no phase is left to start"}},
+		{
+			name: "yes after a newer version", args: "--yes", phases: []app.PhaseView{pending},
+			refuses: []string{fmt.Sprintf(refused, "check")}, sent: []string{"move", "move"},
+		},
+		{name: "asked", answer: "y\n", phases: []app.PhaseView{pending, last}, sent: []string{`move "e1"`}, says: []string{asked}},
+		{name: "asked after a phase", answer: "y\n", phases: []app.PhaseView{phase("check", "completed", 20, 5), pending}, sent: []string{`move "e1"`}, says: []string{"Phase check has completed: 20 succeeded, 5 failed.\n" + asked}},
+		{name: "asked after init", answer: "y\n", phases: []app.PhaseView{init("completed"), pending}, sent: []string{`move "e1"`}, says: []string{"Init has completed.\n" + asked}},
+		{name: "asked after a phase in which no member succeeded", answer: "y\n", phases: []app.PhaseView{phase("check", "failed", 0, 25), pending}, sent: []string{`move "e1"`}, says: []string{"No member succeeded in phase check: 25 failed, 0 cancelled.\n" + asked}},
+		{name: "asked for init", answer: "y\n", phases: []app.PhaseView{init("pending"), pending}, sent: []string{`init "e1"`}, says: []string{"Start init of batch 42 of moves (25 members)? [y/N] "}},
+		{name: "no", answer: "n\n", phases: []app.PhaseView{pending}, exit: 1, says: []string{asked, "nothing was changed"}},
+		{name: "no answer", answer: "\n", phases: []app.PhaseView{pending}, exit: 1, says: []string{"nothing was changed"}},
+		{name: "changed meanwhile", answer: "y\ny\n", phases: []app.PhaseView{pending}, refuses: []string{`{"detail":"why","error":"changed"}`}, sent: []string{`move "e1"`}, exit: 1, says: []string{asked + asked}},
+		{name: "paused", answer: "y\n", batch: app.BatchView{Paused: &app.MarkView{By: "ada"}}, phases: []app.PhaseView{pending}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
+		{name: "waits for approval", answer: "y\n", phases: []app.PhaseView{gated}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			batch := tt.batch
+			batch.ID, batch.RunbookName, batch.Status, batch.IsManual, batch.MemberCount, batch.ETag = 42, "moves", "active", true, 25, "e1"
+			for _, p := range tt.phases {
+				if p.DispatchedAt != nil {
+					batch.CurrentPhase = p.Name
+				}
+			}
+			var sent []string
+			refuses := slices.Clone(tt.refuses)
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				var answer any = batch
+				switch {
+				case r.Method == http.MethodPost:
+					var request struct{ Phase string }
+					body, _ := io.ReadAll(r.Body)
+					_ = json.Unmarshal(body, &request)
+					sent = append(sent, strings.TrimSpace(request.Phase+" "+r.Header.Get("If-Match")))
+					if len(refuses) > 0 {
+						w.Header().Set("Content-Type", "application/problem+json")
+						w.WriteHeader(map[bool]int{true: http.StatusPreconditionFailed, false: http.StatusConflict}[strings.Contains(refuses[0], "changed")])
+						_, _ = io.WriteString(w, refuses[0])
+						refuses = refuses[1:]
+						return
+					}
+					answer = app.AdvanceView{Batch: batch, Advanced: request.Phase, Members: 20, Remaining: []string{"clean up"}}
+				case strings.HasSuffix(r.URL.Path, "/phases"):
+					answer = app.Page[app.PhaseView]{Items: tt.phases}
+				}
+				_ = json.NewEncoder(w).Encode(answer)
+			}))
+			t.Cleanup(api.Close)
+			var out, notices bytes.Buffer
+			root := cli.NewRoot(cli.Environment{
+				Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &notices, Terminal: tt.answer != "", Width: 80,
+				Now:   func() time.Time { return start },
+				Token: func(context.Context) (string, error) { return "token", nil },
+				Getenv: func(name string) string {
+					return map[string]string{"MATOOLKIT_API_URL": api.URL, "MATOOLKIT_CONFIG_DIR": t.TempDir()}[name]
+				},
+			})
+			root.SetArgs(append([]string{"batch", "advance", "42"}, strings.Fields(tt.args)...))
+			if exit := cli.Execute(t.Context(), root); exit != tt.exit {
+				t.Errorf("ended with %d, want %d", exit, tt.exit)
+			}
+			if !slices.Equal(sent, tt.sent) {
+				t.Errorf("sent %q, want %q", sent, tt.sent)
+			}
+			for _, says := range tt.says {
+				if !strings.Contains(notices.String(), says) {
+					t.Errorf("it does not say %q:\n%s", says, notices.String())
+				}
+			}
+			if strings.Contains(notices.String(), "[y/N]") != (strings.Contains(strings.Join(tt.says, ""), "[y/N]") || tt.name == "no answer") {
+				t.Errorf("asked:\n%s", notices.String())
+			}
+		})
+	}
+}

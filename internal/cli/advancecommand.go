@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+func advanceCommand(c *console) *cobra.Command {
+	var wait, yes bool
+	var phase string
+	advance := &cobra.Command{
+		Use: "advance <id>", Short: "Start the next phase of a batch", Args: needs("the id"),
+		Long: `Start the next phase of a batch that was created by hand: its init steps first, if
+its runbook has any, then each phase in order. A phase has to end before the next
+can be started.
+
+On a terminal the command shows how the last phase ended and which one comes next,
+and asks. Without a terminal, give --phase or --yes:
+
+  --phase names the phase, or init. The command starts that phase only, and only
+    once: when you give it again, for example because there was no answer, it does
+    not start the phase after it.
+  --yes starts the next phase, whichever it is. It does not go on after a phase in
+    which no member succeeded: name the next phase then.
+
+With --wait the command follows the phase and returns when it has ended: exit
+status 0 when it completed, 1 when it failed.`,
+		Example: `  matoolkit batch advance 42
+  matoolkit batch advance 42 --phase cut-over --wait
+  matoolkit batch advance 42 --yes --wait`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := batchID(args[0])
+			if err != nil {
+				return err
+			}
+			switch {
+			case phase == "" && cmd.Flags().Changed("phase"):
+				return usagef("--phase is empty: name the phase to start")
+			case phase == "" && !yes && !c.env.Terminal:
+				return usagef("there is no terminal to ask on: name the phase to start with --phase, or give --yes to start the next one")
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			view, err := c.advance(cmd.Context(), s.Client, id, phase, !yes && c.env.Terminal)
+			if err != nil {
+				return err
+			}
+			c.notice("%s", printable(advanced(view)))
+			if wait {
+				return c.watch(cmd.Context(), s.Client, id, WatchOptions{UntilIdle: true})
+			}
+			return c.print(view, c.batchTable(view.Batch))
+		},
+	}
+	advance.Flags().BoolVar(&wait, "wait", false, "follow the phase until it has ended")
+	advance.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	advance.Flags().StringVar(&phase, "phase", "", "the phase to start, or init")
+	return advance
+}
+
+// advance starts the phase that is named, or the next one where none is.
+func (c *console) advance(ctx context.Context, client *apiclient.Client, id int, phase string, ask bool) (view app.AdvanceView, err error) {
+	for look := 1; ; look++ {
+		name, tag := phase, ""
+		if ask || phase == "" {
+			if name, tag, err = c.chooseAdvance(ctx, client, id, phase, ask); err != nil {
+				return view, err
+			}
+		}
+		view, err = client.Advance(ctx, id, name, tag)
+		// An advance that finds a newer version of the runbook takes the batch over to it,
+		// which can have another next phase.
+		if look == 1 && phase == "" && outdated(err, name) {
+			continue
+		}
+		return view, err
+	}
+}
+
+// outdated tells whether the API refused an advance because the batch, or its next phase,
+// is not as it was looked at.
+func outdated(err error, phase string) bool {
+	var e *apiclient.Error
+	return errors.As(err, &e) && (e.Code == string(app.CodeChanged) || e.Code == string(app.CodeConflict) && e.NextPhase != "" && e.NextPhase != phase)
+}
+
+// chooseAdvance looks at the batch and chooses the phase to start: the one that is
+// named, or the next. With ask it shows what would be started and asks; the tag that it
+// returns then keeps a batch from being advanced that has changed since. What cannot be
+// started is not asked about: the API refuses it and says why.
+func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phase string, ask bool) (chosen, tag string, err error) {
+	batch, err := source.Batch(ctx, id) // before the phases: they are not older than the tag
+	if err != nil {
+		return "", "", err
+	}
+	phases, err := source.Phases(ctx, id)
+	if err != nil {
+		return "", "", err
+	}
+	p := Progress{Batch: batch, Phases: phases.Items}
+	at := slices.IndexFunc(p.Phases, func(v app.PhaseView) bool { return v.Status == string(engine.PhasePending) })
+	if at < 0 {
+		if phase == "" {
+			return "", "", &exit{status: ExitRefused, text: fmt.Sprintf("batch %d is %s: no phase is left to start", id, words(batch.Status))}
+		}
+		return phase, batch.ETag, nil
+	}
+	next := p.Phases[at]
+	if phase != "" && phase != next.Name || !startable(p, next) {
+		if phase == "" {
+			phase = next.Name
+		}
+		return phase, batch.ETag, nil
+	}
+	last, begun := lastStarted(p)
+	switch {
+	case ask:
+		question := fmt.Sprintf("Start %s of batch %d of %s (%s)?", phaseWords(next.Name), id, printable(batch.RunbookName), count(takingPart(p, next), "member"))
+		if begun {
+			question = endWords(last) + "\n" + question
+		}
+		return next.Name, batch.ETag, c.confirm(ctx, "%s", question)
+	case phase == "" && begun && last.Kind == string(engine.KindPhase) && last.Succeeded == 0:
+		return "", "", &exit{
+			status: ExitRefused, text: endWords(last),
+			hint: fmt.Sprintf("To start the next phase all the same, name it: matoolkit batch advance %d --phase %s", id, shellWord(next.Name)),
+		}
+	}
+	return next.Name, "", nil
+}
+
+// startable tells whether the API may start a phase: what it tells of the batch is no
+// reason to refuse.
+func startable(p Progress, next app.PhaseView) bool {
+	running := slices.ContainsFunc(p.Phases, func(v app.PhaseView) bool {
+		return v.Status == string(engine.PhaseDispatched) && v.Kind != string(engine.KindRemoval)
+	})
+	return p.Batch.IsManual && p.Batch.Paused == nil && p.Batch.Cancelled == nil && !terminal(p.Batch) && !running && !gated(next)
+}
+
+// lastStarted is the phase that was started last, init included.
+func lastStarted(p Progress) (app.PhaseView, bool) {
+	for _, v := range slices.Backward(p.Phases) {
+		if v.Name == p.Batch.CurrentPhase && v.DispatchedAt != nil {
+			return v, true
+		}
+	}
+	return app.PhaseView{}, false
+}
+
+// takingPart is how many members a pending phase begins with. The API counts the steps of
+// init.
+func takingPart(p Progress, next app.PhaseView) int {
+	if next.Kind == string(engine.KindInit) {
+		return p.Batch.MemberCount - p.Batch.RemovedCount
+	}
+	return next.Members
+}
+
+// phaseWords names a phase in a sentence.
+func phaseWords(name string) string {
+	if name == "init" {
+		return name
+	}
+	return "phase " + printable(name)
+}
+
+// endWords says how a phase ended.
+func endWords(last app.PhaseView) string {
+	switch {
+	case last.Kind == string(engine.KindInit):
+		return "Init has " + last.Status + "."
+	case last.Succeeded > 0:
+		text := fmt.Sprintf("Phase %s has %s: %d succeeded, %d failed", printable(last.Name), last.Status, last.Succeeded, last.Failed)
+		if last.Cancelled > 0 {
+			text += fmt.Sprintf(", %d cancelled", last.Cancelled)
+		}
+		return text + "."
+	}
+	return fmt.Sprintf("No member succeeded in phase %s: %d failed, %d cancelled.", printable(last.Name), last.Failed, last.Cancelled)
+}
+
+// advanced says what an advance has started.
+func advanced(view app.AdvanceView) string {
+	if view.Repeated {
+		return fmt.Sprintf("%s was started before; nothing was started now.", capital(phaseWords(view.Advanced)))
+	}
+	text := fmt.Sprintf("Started %s (%s)", phaseWords(view.Advanced), count(view.Members, "member"))
+	if len(view.Remaining) == 0 {
+		return text + ". It is the last phase."
+	}
+	return text + ". Remaining: " + strings.Join(view.Remaining, ", ") + "."
+}
