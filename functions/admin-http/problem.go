@@ -47,6 +47,8 @@ var statuses = map[app.Code]int{
 	app.CodeKeyReused:   http.StatusUnprocessableEntity,
 	app.CodeChanged:     http.StatusPreconditionFailed,
 	app.CodeTooLarge:    http.StatusRequestEntityTooLarge,
+	app.CodeUnstorable:  http.StatusUnprocessableEntity,
+	app.CodeFull:        http.StatusInsufficientStorage,
 	app.CodeUnavailable: http.StatusServiceUnavailable,
 	app.CodeSourceAway:  http.StatusServiceUnavailable,
 	app.CodeInternal:    http.StatusInternalServerError,

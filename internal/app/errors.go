@@ -16,6 +16,8 @@ const (
 	CodeChanged     Code = "changed"     // it is no longer as the caller wanted it to be: 412
 	CodeKeyReused   Code = "key_reused"  // the caller's key belongs to a request with other content: 422
 	CodeTooLarge    Code = "too_large"   // 413
+	CodeUnstorable  Code = "unstorable"  // the store refuses it for good: 422
+	CodeFull        Code = "full"        // the store has no room left for it: 507
 	CodeUnavailable Code = "unavailable" // the store or the bus is away: 503, try again
 	CodeSourceAway  Code = "source_away" // a runbook's data source does not answer: 503, try again
 	CodeInternal    Code = "internal"    // 500

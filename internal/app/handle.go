@@ -118,8 +118,11 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 		}
 		last = a.try(waiting, m, process)
 		var bad *unprocessable
-		if errors.As(last, &bad) {
+		switch {
+		case errors.As(last, &bad):
 			last = a.keep(waiting, topic, m, bad.reason)
+		case permanent(last):
+			last = a.keep(waiting, topic, m, fmt.Sprintf("the store refuses what follows from it: %v", last))
 		}
 		return struct{}{}, retryable(last)
 	}, backoff.WithBackOff(pace()), backoff.WithMaxElapsedTime(0))
@@ -150,6 +153,12 @@ func retryable(err error) error {
 		return err
 	}
 	return backoff.Permanent(err)
+}
+
+// permanent tells whether the store refuses a write for good: repeating it, which is what
+// an outage asks for, does not help.
+func permanent(err error) bool {
+	return errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrTooLarge)
 }
 
 // try processes a message once. For a suspect message it does not wait for a call that outlasts its
@@ -251,6 +260,10 @@ func (a *App) outward(err error) error {
 		return &Error{Code: CodeUnavailable, Message: "a later version of the handler has written this, and the version that answers would lose what it does not know of it; nothing was changed. During an upgrade, try again in a moment; where the handler was set back, deploy the later version again", Cause: err}
 	case errors.Is(err, store.ErrContinuation):
 		return &Error{Code: CodeInvalid, Message: "the continuation token is not one of this list; pass on what the page before gave, with the same filters, or none for the first page", Cause: err}
+	case errors.Is(err, store.ErrRefused):
+		return &Error{Code: CodeUnstorable, Message: "the store refuses this; nothing was changed, and sending the request again does not help. The handler's log has the store's reason", Cause: err}
+	case errors.Is(err, store.ErrFull):
+		return &Error{Code: CodeFull, Message: "the store has no room left where this belongs: a batch, the list of batches and the list of runbooks take 20 GB each. Nothing was changed. Put further members into another batch; docs/operations.md says how to find what takes the room", Cause: err}
 	case errors.Is(err, store.ErrTooLarge):
 		return &Error{Code: CodeTooLarge, Message: "this is too large to be stored", Cause: err}
 	}

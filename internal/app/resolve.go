@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/storable"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -25,10 +26,28 @@ func (a *App) SkipStep(ctx context.Context, by Caller, batch int, stepID int64, 
 // function would have answered, as JSON; it may be left out where the step has no
 // output_params. Otherwise as SkipStep.
 func (a *App) MarkStepDone(ctx context.Context, by Caller, batch int, stepID int64, result json.RawMessage, why string) (StepView, error) {
-	if len(result) > 0 && !json.Valid(result) {
-		return StepView{}, fail(CodeInvalid, "the result is not JSON")
+	if len(result) > 0 {
+		var bad *storable.Error
+		if _, err := storable.JSON(result); errors.As(err, &bad) {
+			message := "the result cannot be stored"
+			if !json.Valid(result) {
+				message = "the result is not JSON"
+			}
+			return StepView{}, &Error{
+				Code: CodeInvalid, Message: message,
+				Problems: []Problem{{Field: resultField(bad.Path), Code: "bad-result", Message: bad.Reason}},
+			}
+		}
 	}
 	return a.resolveStep(ctx, by, batch, stepID, "mark-done", engine.StepResolved{Result: result, By: engine.Mark{By: by.Name, Why: why}})
+}
+
+// resultField is the place of a value of a result within the request.
+func resultField(path string) string {
+	if path == "" || path[0] == '[' {
+		return "result" + path
+	}
+	return "result." + path
 }
 
 func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int64, action string, e engine.StepResolved) (StepView, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/storable"
 )
 
 // Limits in bytes of JSON: on the parameters or the result of one step, on those
@@ -170,7 +172,23 @@ func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
 	return vars, nil
 }
 
-// tooLarge says why a payload of the step in hand cannot be kept, if so.
+// keepable gives a payload of the step in hand as it can be kept, or says why it cannot.
+func (w *walk) keepable(what string, payload json.RawMessage) (kept json.RawMessage, reason string) {
+	if len(payload) == 0 {
+		return payload, ""
+	}
+	kept, err := storable.JSON(payload)
+	var bad *storable.Error
+	switch {
+	case errors.As(err, &bad) && bad.Path != "":
+		return nil, fmt.Sprintf("its %s cannot be stored: at %s, %s", what, bad.Path, bad.Reason)
+	case err != nil:
+		return nil, fmt.Sprintf("its %s cannot be stored: %v", what, err)
+	}
+	return kept, w.tooLarge(what, kept)
+}
+
+// tooLarge says why a payload of the step in hand is too large to be kept, if so.
 func (w *walk) tooLarge(what string, payload json.RawMessage) string {
 	if len(payload) > MaxPayload {
 		return fmt.Sprintf("its %s are %d bytes long; at most %d can be carried", what, len(payload), MaxPayload)

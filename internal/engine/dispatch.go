@@ -44,7 +44,8 @@ func (w *walk) dispatch(attempt string) error {
 	if len(function) > MaxReason {
 		return w.abort("the function's name is longer than any can be")
 	}
-	if reason := w.tooLarge("parameters", params); reason != "" {
+	params, reason := w.keepable("parameters", params)
+	if reason != "" {
 		return w.abort(reason)
 	}
 	step.Function, step.Params = function, params
@@ -256,10 +257,11 @@ func (w *walk) late(e Event) (Decision, error) {
 			continue
 		}
 		a.Late, a.OK, a.Error = &w.now, result.OK, clip(result.Error)
-		if reason := w.tooLarge("late result", result.Result); reason != "" {
+		kept, reason := w.keepable("late result", result.Result)
+		if reason != "" {
 			a.Error = clip(a.Error + reason)
 		} else {
-			a.Result = result.Result
+			a.Result = kept
 		}
 		return Decision{Run: w.run}, nil
 	}

@@ -157,7 +157,8 @@ func (w *walk) takeResult(e StepResolved, step *Step) error {
 	if len(result) == 0 {
 		result = json.RawMessage("true")
 	}
-	if reason := w.tooLarge("result", result); reason != "" {
+	result, reason := w.keepable("result", result)
+	if reason != "" {
 		return refuse("step %q cannot be marked done: %s", step.Name, reason)
 	}
 	answer := readAnswer(result)

@@ -283,7 +283,8 @@ func (w *walk) stopReason() string { return cmp.Or(w.run.Stopping, batchCancelle
 // succeeded takes a worker's answer: not yet complete, or done.
 func (w *walk) succeeded(result json.RawMessage) error {
 	step := w.step()
-	if reason := w.tooLarge("result", result); reason != "" {
+	result, reason := w.keepable("result", result)
+	if reason != "" {
 		return w.abort(reason)
 	}
 	step.Result = result

@@ -50,6 +50,7 @@ const (
 	CodeOutputTwice      = "output-twice"                 // warning: two steps write one variable
 	CodeNoEffect         = "no-effect"                    // warning: changes nothing in this runbook
 	CodePastDue          = "past-due"                     // warning: due before there can be a batch
+	CodeNumberAsText     = "number-as-text"               // warning: more digits than a double keeps
 	CodeNoPhaseBefore    = "no-phase-before"              // require_success on the first phase
 	CodeOnCompleteData   = "on-complete-uses-member-data" // on_complete has no member
 	CodeOnCompleteOutput = "on-complete-output"           // an output of on_complete is no member's

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/matoolkit/matoolkit/internal/storable"
 )
 
 // ParseList reads the text of a multi-valued column and gives its list as a JSON
@@ -16,8 +18,8 @@ import (
 // list.
 //
 // The result is compact, and the same for the same list however it was spaced,
-// escaped or ordered: the fields of an object are sorted by name. Numbers keep their
-// digits.
+// escaped or ordered: the fields of an object are sorted by name. A number with more
+// digits than the store keeps is text.
 func ParseList(format, text string) (json.RawMessage, error) {
 	if !utf8.ValidString(text) {
 		return nil, fmt.Errorf("%q is not UTF-8", clip(text))
@@ -43,7 +45,7 @@ func ParseList(format, text string) (json.RawMessage, error) {
 	if err := e.Encode(list); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return storable.JSON(bytes.TrimSpace(b.Bytes()))
 }
 
 func split(text, separator string) []string {

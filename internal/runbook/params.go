@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/storable"
 )
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
@@ -81,6 +83,11 @@ func (p *parser) scalar(n *yaml.Node, path string, s *draftStep) any {
 		if !jsonNumber.MatchString(n.Value) {
 			p.errorf(at(n), path, CodeAmbiguousNumber, "%q can be read in more than one way; write a plain decimal number, or put it in quotes if it is text", clip(n.Value))
 			return nil
+		}
+		if kept, err := storable.JSON(json.RawMessage(n.Value)); err != nil {
+			p.errorf(at(n), path, CodeBadValue, "%v; put it in quotes", err)
+		} else if string(kept) != n.Value {
+			p.warnf(at(n), path, CodeNumberAsText, "%s has more digits than the store keeps of a number, and is given to the function as text; put it in quotes", clip(n.Value))
 		}
 		return json.Number(n.Value)
 	default:

@@ -53,7 +53,7 @@ func TestParseReadsTheWholeExample(t *testing.T) {
 						"DisplayName": "{{FirstName}} {{LastName}}", "UserPrincipalName": "{{UserPrincipalName}}",
 						"Attributes": map[string]any{
 							"Department": "{{Department}}", "ProxyAddresses": "{{ProxyAddresses}}",
-							"AccountEnabled": false, "UsageLimitBytes": json.Number("9007199254740993"),
+							"AccountEnabled": false, "UsageLimitBytes": json.Number("9007199254740992"),
 						},
 					},
 					OutputParams: map[string]string{"UserId": "Id"}, Timeout: 10 * time.Minute,

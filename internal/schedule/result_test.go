@@ -97,7 +97,9 @@ func TestRowsAreRead(t *testing.T) {
 		{"values stay as they are", []any{"a", raw(`[1, {"b":null}]`), "", "2026-03-02"}, []string{fmt.Sprintf(good("a", `[1,{"b":null}]`, `[]`), `"a"`)}},
 		{"null stays null", []any{"a", nil, "", "2026-03-02"}, []string{fmt.Sprintf(good("a", `null`, `[]`), `"a"`)}},
 		{"a line end in a value", []any{"a", "m\nn", "", "2026-03-02"}, []string{fmt.Sprintf(good("a", `"m\nn"`, `[]`), `"a"`)}},
-		{"a number is a key by its digits", []any{raw("900719925474099312345"), "m", "", "2026-03-02"}, []string{fmt.Sprintf(good("900719925474099312345", `"m"`, `[]`), `900719925474099312345`)}},
+		{"a number is a key by its digits", []any{raw("900719925474099312345"), "m", "", "2026-03-02"}, []string{fmt.Sprintf(good("900719925474099312345", `"m"`, `[]`), `"900719925474099312345"`)}},
+		{"a number beyond a double", []any{"a", raw("1e400"), "", "2026-03-02"}, []string{`bad-row "a": column Mail: the value cannot be stored: the number 1e400 is beyond the range of a double`}},
+		{"a decimal with more digits than a double keeps", []any{"a", raw("0.12345678901234567890"), `["1"]`, "2026-03-02"}, []string{fmt.Sprintf(good("a", `"0.12345678901234567890"`, `["[\"1\"]"]`), `"a"`)}},
 		{"a list that is an array already", []any{"a", "m", raw(` [ "x;y" , 1 ] `), "2026-03-02"}, []string{plain(`["x;y",1]`)}},
 		{"no list is an empty list", []any{"a", "m", nil, "2026-03-02"}, []string{plain(`[]`)}},
 
@@ -121,12 +123,12 @@ func TestRowsAreRead(t *testing.T) {
 
 		{"a number for a list", []any{"a", "m", 5, "2026-03-02"}, []string{`bad-list "a": column Groups: 5 is neither text nor an array, so it is not a list in the format semicolon_delimited`}},
 		{"an object for a list", []any{"a", "m", raw(`{}`), "2026-03-02"}, []string{`bad-list "a": column Groups: {} is neither text nor an array, so it is not a list in the format semicolon_delimited`}},
-		{"no JSON", []any{"a", raw(`{`), "", "2026-03-02"}, []string{`bad-row "a": column Mail: the value is not JSON: unexpected end of JSON input`}},
+		{"no JSON", []any{"a", raw(`{`), "", "2026-03-02"}, []string{`bad-row "a": column Mail: the value cannot be stored: is not JSON`}},
 		{"nothing at all", []any{raw(""), raw(""), raw(""), raw("")}, []string{
 			`empty-key "": column UserId: the value is empty; it has to name the member`,
 			`missing-time "": column Start: the batch time is missing`,
-			`bad-row "": column Mail: the value is not JSON: unexpected end of JSON input`,
-			`bad-row "": column UserId: the value is not JSON: unexpected end of JSON input`,
+			`bad-row "": column Mail: the value cannot be stored: is not JSON`,
+			`bad-row "": column UserId: the value cannot be stored: is not JSON`,
 		}},
 		{"too few values", []any{"a", "m"}, []string{`bad-row "": the row has 2 values, and the result has 4 columns`}},
 		{"a long row", []any{"a", strings.Repeat("x", schedule.MaxRow-len(`[]`+"\n"+`""`+"\n"+`"a"`)), "", "2026-03-02"}, []string{fmt.Sprintf(good("a", `"`+strings.Repeat("x", schedule.MaxRow-9)+`"`, `[]`), `"a"`)}},

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/storable"
 )
 
 // What a row may hold: as much as one of an uploaded file.
@@ -164,6 +165,13 @@ func (a *adding) value(c column, value json.RawMessage) {
 			return
 		}
 		value = list
+	} else {
+		kept, err := storable.JSON(value)
+		if err != nil {
+			a.fault(c.name, CodeBadRow, "the value cannot be stored: %v", err)
+			return
+		}
+		value = kept
 	}
 	if err := json.Compact(&a.buf, value); err != nil {
 		a.fault(c.name, CodeBadRow, "the value is not JSON: %v", err)

@@ -98,6 +98,7 @@ func Decode[T any](o Outcome, i int) (Item[T], error) {
 // Commit carries out all operations or none. All are of one partition.
 //
 // Errors: ErrExists, ErrChanged, ErrNotFound, ErrTooLarge, ErrLater as the operations say;
+// ErrRefused and ErrFull, which a repetition does not change;
 // ErrUnavailable where the outcome is not known: the operations may have been
 // carried out, so the caller repeats its whole decision, which sees what is there.
 func (s *Store) Commit(ctx context.Context, ops ...Op) (Outcome, error) {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
@@ -36,6 +37,12 @@ var (
 	ErrExists   = errors.New("store: the item exists already")
 	ErrChanged  = errors.New("store: the item was changed by somebody else")
 	ErrTooLarge = errors.New("store: the item or the batch is too large")
+	// ErrRefused is of what the service takes for malformed, such as a document that nests
+	// too deep. Repeating it does not help.
+	ErrRefused = errors.New("store: the service refuses the request")
+	// ErrFull is of a write to a logical partition that has no room left. The service takes
+	// 20 GB in one.
+	ErrFull = errors.New("store: the partition is full")
 	// ErrContinuation is of a Query that is to go on where none was.
 	ErrContinuation = errors.New("store: the continuation is not one of this query")
 	ErrUnavailable  = errors.New("store: the store cannot be reached, is overloaded or denies access")
@@ -220,8 +227,8 @@ func service(etag string) azcore.ETag {
 
 func partition(pk string) azcosmos.PartitionKey { return azcosmos.NewPartitionKeyString(pk) }
 
-// classify turns the SDK's errors into this package's. What the service refuses
-// for any other reason stays as it is.
+// classify turns the SDK's errors into this package's. Any other status of the service
+// stays as it is.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -233,10 +240,40 @@ func classify(err error) error {
 		}
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
+	if response.StatusCode == http.StatusForbidden && subStatus(response.RawResponse) == partitionFull {
+		return fmt.Errorf("%w (HTTP %d, substatus %d)", ErrFull, response.StatusCode, partitionFull)
+	}
 	if kind := status(response.StatusCode); kind != nil {
 		return fmt.Errorf("%w (HTTP %d)", kind, response.StatusCode)
 	}
+	if response.StatusCode == http.StatusBadRequest {
+		return fmt.Errorf("%w (HTTP %d): %s", ErrRefused, response.StatusCode, explanation(response.RawResponse))
+	}
 	return err
+}
+
+// partitionFull is the service's substatus of a 403 for a logical partition without room.
+const partitionFull = 1014
+
+// explanation is what the service says of a refusal.
+func explanation(r *http.Response) string {
+	var answer struct {
+		Message string `json:"message"`
+	}
+	if r != nil {
+		if body, err := runtime.Payload(r); err == nil {
+			_ = json.Unmarshal(body, &answer) // an answer that is not JSON explains nothing
+		}
+	}
+	return cmp.Or(answer.Message, "it gives no reason")
+}
+
+func subStatus(r *http.Response) int {
+	if r == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(r.Header.Get("x-ms-substatus"))
+	return n
 }
 
 func status(code int) error {
@@ -258,7 +295,15 @@ func status(code int) error {
 	return nil
 }
 
+// statusError is the error of one operation of a batch. Access is denied to a batch as a
+// whole, so that a 403 of one operation is that of a full partition.
 func statusError(code int32) error {
+	switch code {
+	case http.StatusForbidden:
+		return fmt.Errorf("%w (HTTP %d)", ErrFull, code)
+	case http.StatusBadRequest:
+		return fmt.Errorf("%w (HTTP %d)", ErrRefused, code)
+	}
 	if kind := status(int(code)); kind != nil {
 		return fmt.Errorf("%w (HTTP %d)", kind, code)
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -405,6 +406,35 @@ func TestOutagesAreUnavailable(t *testing.T) {
 	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("no server: %v", err)
 	}
+}
+
+// What the service refuses for good is no outage.
+func TestRefusalsAreNoOutages(t *testing.T) {
+	t.Parallel()
+	s, server := open(t)
+	at := place(t)
+	deep := json.RawMessage(strings.Repeat("[", 130) + strings.Repeat("]", 130))
+	for name, doc := range map[string]any{"nested too deep": deep, "a number beyond a double": json.RawMessage(`1e400`), "not UTF-8": json.RawMessage("\"\xff\"")} {
+		if _, err := s.Commit(t.Context(), store.Create(at("single"), doc)); !errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s, alone: %v", name, err)
+		}
+		if _, err := s.Commit(t.Context(), store.Create(at("a"), thing{}), store.Create(at("b"), doc)); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), at("b").String()) {
+			t.Errorf("%s, in a batch: %v", name, err)
+		}
+	}
+	if server == nil {
+		t.Log("faults can be injected only into the local server")
+		return
+	}
+	remove := server.Inject(cosmos.Fault{Status: 403, SubStatus: 1014})
+	if _, err := s.Commit(t.Context(), store.Create(at("single"), thing{})); !errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a full partition: %v", err)
+	}
+	if _, err := s.Commit(t.Context(), store.Create(at("a"), thing{}), store.Create(at("b"), thing{})); !errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a full partition, for a batch: %v", err)
+	}
+	remove()
+	must(t, s, store.Create(at("single"), thing{}))
 }
 
 // A container that was made with another policy gets this version's, and keeps its items.

@@ -136,7 +136,7 @@ func readDocument(c *container, doc []byte) (incoming, error) {
 	if in.pk, err = c.keyOf(doc); err != nil {
 		return in, err
 	}
-	in.body = without(doc, cuts)
+	in.body = document.Doubles(without(doc, cuts))
 	return in, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
@@ -40,6 +41,9 @@ func parsePatch(c *container, body []byte) (*patch, error) {
 			From  *string         `json:"from"`
 			Value json.RawMessage `json:"value"`
 		} `json:"operations"`
+	}
+	if !utf8.Valid(body) {
+		return nil, errors.New("the patch is not valid UTF-8")
 	}
 	if err := json.Unmarshal(body, &wire); err != nil {
 		return nil, fmt.Errorf("the patch is not valid: %w", err)
@@ -143,7 +147,10 @@ func (p *patch) apply(it item) ([]byte, outcome) {
 			return nil, failure(http.StatusBadRequest, fmt.Sprintf("patch operation %d (%s /%s): %v", i, o.op, strings.Join(o.path, "/"), err))
 		}
 	}
-	body := doc.Append(make([]byte, 0, len(it.body)+256))
+	body := document.Doubles(doc.Append(make([]byte, 0, len(it.body)+256)))
+	if err := document.CheckLimits(body); err != nil {
+		return nil, failure(http.StatusBadRequest, err.Error())
+	}
 	if len(body) > maxItem {
 		return nil, failure(http.StatusRequestEntityTooLarge, "the patched item is larger than 2 MB")
 	}

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +85,8 @@ func TestItemsThatAreRefused(t *testing.T) {
 		"not JSON":         `{"id":"a","pk":"p1",}`,
 		"array as key":     `{"id":"a","pk":["p1"]}`,
 		"number too large": `{"id":"a","pk":"p1","n":1e999}`,
+		"129 levels":       `{"id":"a","pk":"p1","n":` + strings.Repeat("[", 128) + strings.Repeat("]", 128) + `}`,
+		"not UTF-8":        "{\"id\":\"a\",\"pk\":\"p1\",\"n\":\"\xff\"}",
 	} {
 		_, err := c.CreateItem(ctx, p1, []byte(item), nil)
 		if t.Log(name); err == nil {
@@ -98,6 +103,66 @@ func TestItemsThatAreRefused(t *testing.T) {
 	wantStatus(t, err, 0)
 	_, err = c.ReplaceItem(ctx, p1, "large", doc("another", ""), nil)
 	wantStatus(t, err, http.StatusBadRequest)
+}
+
+// What a single write refuses, a batch and a patch refuse too.
+func TestWhatIsRefusedIsRefusedByEveryWrite(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := newContainer(t, newClient(t))
+	mustCreate(t, c, "there", `"o":{}`)
+	deep := json.RawMessage(strings.Repeat("[", 127) + strings.Repeat("]", 127))
+	batch := c.NewTransactionalBatch(p1)
+	batch.UpsertItem(doc("fine", ""), nil)
+	batch.UpsertItem(doc("deep", `"o":{"n":`+string(deep)+`}`), nil)
+	response, err := c.ExecuteTransactionalBatch(ctx, batch, nil)
+	if err == nil && (response.Success || response.OperationResults[1].StatusCode != http.StatusBadRequest) {
+		t.Errorf("a batch took a document of 129 levels: %+v", response.OperationResults)
+	}
+	var patch azcosmos.PatchOperations
+	patch.AppendSet("/o/n", deep)
+	_, err = c.PatchItem(ctx, p1, "there", patch, nil)
+	wantStatus(t, err, http.StatusBadRequest)
+	wantItem(t, c, "there", `"o":{}`)
+	_, err = c.CreateItem(ctx, p1, doc("nearly", `"n":`+string(deep)), nil) // 128 levels
+	wantStatus(t, err, 0)
+}
+
+// Numbers are doubles, whichever write brings them.
+func TestNumbersAreKeptAsDoubles(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := newContainer(t, newClient(t))
+	const sent = `"long":9007199254740993,"decimal":0.12345678901234567890,"exact":9007199254740992,"small":1e-400`
+	want := map[string]float64{"long": 9007199254740992, "decimal": 0.12345678901234568, "exact": 9007199254740992, "small": 0}
+	mustCreate(t, c, "written", sent)
+	mustCreate(t, c, "patched", "")
+	var patch azcosmos.PatchOperations
+	for _, member := range strings.Split(sent, ",") {
+		name, value, _ := strings.Cut(member, ":")
+		patch.AppendSet("/"+strings.Trim(name, `"`), json.RawMessage(value))
+	}
+	_, err := c.PatchItem(ctx, p1, "patched", patch, nil)
+	wantStatus(t, err, 0)
+	for _, id := range []string{"written", "patched"} {
+		item, err := c.ReadItem(ctx, p1, id, nil)
+		wantStatus(t, err, 0)
+		var got map[string]json.RawMessage
+		if err := json.Unmarshal(item.Value, &got); err != nil {
+			t.Fatal(err)
+		}
+		for name, number := range want {
+			var kept json.Number
+			if err := json.Unmarshal(got[name], &kept); err != nil {
+				t.Fatal(err)
+			}
+			exact, _ := new(big.Rat).SetString(kept.String())
+			shortest, _ := new(big.Rat).SetString(strconv.FormatFloat(number, 'e', -1, 64))
+			if exact == nil || exact.Cmp(shortest) != 0 {
+				t.Errorf("%s: %s comes back as %s", id, name, kept)
+			}
+		}
+	}
 }
 
 func TestBatchLimits(t *testing.T) {
@@ -188,7 +253,7 @@ func TestPatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	c := newContainer(t, newClient(t))
-	const start = `"n":1,"big":9007199254740993,"f":0.5,"o":{"a":"x"},"list":[1,2],"gone":true`
+	const start = `"n":1,"big":9007199254740992,"f":0.5,"o":{"a":"x"},"list":[1,2],"gone":true`
 	type ops = azcosmos.PatchOperations
 	for i, test := range []struct {
 		name   string
@@ -241,7 +306,7 @@ func TestPatch(t *testing.T) {
 			if read := wantItem(t, c, id, test.want); read.ETag != response.ETag {
 				t.Errorf("the patch returned ETag %s and the item has %s", response.ETag, read.ETag)
 			}
-			if raw := string(wantItem(t, c, id, test.want).Value); !strings.Contains(raw, "9007199254740993") {
+			if raw := string(wantItem(t, c, id, test.want).Value); !strings.Contains(raw, "9007199254740992") {
 				t.Errorf("a patch changed a number that it did not name: %s", raw)
 			}
 		})

@@ -1,6 +1,6 @@
 // Package document reads and rewrites JSON documents as bytes: it finds
-// members without decoding the rest, and keeps the text of every number, so
-// that a stored document comes back as it was sent.
+// members without decoding the rest, and keeps the text of every number that a
+// double keeps, so that a stored document comes back as it was sent.
 //
 // It must not know what the documents mean, where they are stored, or who
 // asks for them.
@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"math/big"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -36,6 +38,56 @@ func Check(doc []byte) error {
 	}
 	return checkLimits(doc)
 }
+
+// Doubles gives a checked document with its numbers as the service keeps them, which are
+// doubles: one with more digits than a double has comes back with fewer.
+func Doubles(doc []byte) []byte {
+	var out []byte // nil while nothing has changed
+	copied := 0
+	for i := 0; i < len(doc); i++ {
+		switch c := doc[i]; {
+		case c == '"':
+			i = skipString(doc, i) - 1
+		case c == '-' || c >= '0' && c <= '9':
+			end := skipValue(doc, i)
+			if end-i > exactDigits || bytes.ContainsAny(doc[i:end], "eE") {
+				if kept := double(string(doc[i:end])); kept != "" {
+					out = append(append(out, doc[copied:i]...), kept...)
+					copied = end
+				}
+			}
+			i = end - 1
+		}
+	}
+	if out == nil {
+		return doc
+	}
+	return append(out, doc[copied:]...)
+}
+
+// exactDigits is how many digits a double always keeps.
+const exactDigits = 15
+
+// double is a number as a double has it; empty where that is the same number.
+func double(text string) string {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return ""
+	}
+	exact, ok := new(big.Rat).SetString(text)
+	format := byte('f')
+	if abs := math.Abs(f); abs >= 1e21 || abs < 1e-6 && abs > 0 {
+		format = 'e'
+	}
+	kept := strconv.FormatFloat(f, format, -1, 64)
+	if short, _ := new(big.Rat).SetString(kept); ok && short != nil && exact.Cmp(short) == 0 {
+		return ""
+	}
+	return kept
+}
+
+// CheckLimits refuses a document that a change made too deep.
+func CheckLimits(doc []byte) error { return checkLimits(doc) }
 
 // checkLimits refuses what is valid JSON and still not storable: nesting
 // beyond the limit and numbers beyond the range of a double.
