@@ -77,7 +77,7 @@ phases:
 	if err := m.killHandler(); err != nil {
 		t.Fatal(err)
 	}
-	next := a.announced(func(v app.WorkerView) bool { return v.StartedAt.After(first.StartedAt) })
+	next := a.announced(func(v app.WorkerView) bool { return v.StartedAt != nil && v.StartedAt.After(*first.StartedAt) })
 	if next.FunctionCount != first.FunctionCount+1 {
 		t.Errorf("%d functions, and %d before", next.FunctionCount, first.FunctionCount)
 	}
@@ -86,7 +86,7 @@ phases:
 	}
 }
 
-func anyWorker(app.WorkerView) bool { return true }
+func anyWorker(v app.WorkerView) bool { return v.StartedAt != nil }
 
 // announced waits until the worker is known as it has to be, and gives it with its
 // functions.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // settings are the app settings that the handler reads from its environment.
@@ -39,6 +40,8 @@ type settings struct {
 	apiRate  int // API_REQUESTS_PER_SECOND, of one caller
 	apiBurst int // API_REQUEST_BURST, of one caller
 	apiLong  int // API_LONG_REQUESTS, which are answered at once
+
+	workerStartup int // WORKER_STARTUP_SECONDS: how long a worker that was scaled to zero may take to start
 
 	// functionTimeout is the host's: past it the host kills this process.
 	functionTimeout time.Duration
@@ -70,6 +73,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		apiRate:              r.count("API_REQUESTS_PER_SECOND", adminhttp.DefaultRate),
 		apiBurst:             r.count("API_REQUEST_BURST", adminhttp.DefaultBurst),
 		apiLong:              r.count("API_LONG_REQUESTS", adminhttp.DefaultLong),
+		workerStartup:        r.count("WORKER_STARTUP_SECONDS", int(app.DefaultWorkerStartup/time.Second)),
 		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
 	}
 	s.clockOffset = r.offset("MATOOLKIT_CLOCK_OFFSET", s.cosmosKey != "")

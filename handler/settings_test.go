@@ -47,7 +47,7 @@ func TestSettingsAsTheyAreInAzure(t *testing.T) {
 		port: 1234, serviceBusNamespace: "ns.servicebus.windows.net",
 		cosmosEndpoint: "https://account.documents.azure.com:443/", cosmosDatabase: "matoolkit", cosmosContainer: "matoolkit",
 		entraInstance: "https://login.microsoftonline.com/", entraTenants: []string{"7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01"}, entraClient: "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b02",
-		logLevel: slog.LevelInfo, apiRate: 50, apiBurst: 200, apiLong: 8, functionTimeout: 10 * time.Minute,
+		logLevel: slog.LevelInfo, apiRate: 50, apiBurst: 200, apiLong: 8, workerStartup: 600, functionTimeout: 10 * time.Minute,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -76,6 +76,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"a rate that is none":         {"API_REQUESTS_PER_SECOND", "0", "not a number from 1 to 1000000"},
 		"a burst that is none":        {"API_REQUEST_BURST", "many", "not a number from 1 to 1000000"},
 		"no long requests":            {"API_LONG_REQUESTS", "-1", "not a number from 1 to 1000000"},
+		"an invalid start-up time":    {"WORKER_STARTUP_SECONDS", "10m", "not a number from 1 to 1000000"},
 		"a timeout that is none":      {"AzureFunctionsJobHost__functionTimeout", "10m", "hh:mm:ss"},
 		"a timeout without any time":  {"AzureFunctionsJobHost__functionTimeout", "00:00:00", "hh:mm:ss"},
 		"a client id that is no GUID": {"AzureAd__ClientId", "api://x", "not a GUID"},
@@ -113,13 +114,13 @@ func TestSettingsOfOneMachine(t *testing.T) {
 	delete(environment, "ServiceBusConnection__fullyQualifiedNamespace")
 	maps.Copy(environment, map[string]string{
 		"ServiceBusConnection": "Endpoint=sb://127.0.0.1:5672;UseDevelopmentEmulator=true;", "COSMOS_ENDPOINT": "http://127.0.0.1:8081", "COSMOS_KEY": "a2V5",
-		"COSMOS_DATABASE": "d", "COSMOS_CONTAINER": "c", "LOG_LEVEL": "debug", "API_REQUESTS_PER_SECOND": "7", "API_REQUEST_BURST": "8", "API_LONG_REQUESTS": "9", "AzureFunctionsJobHost__functionTimeout": "00:00:01.5",
+		"COSMOS_DATABASE": "d", "COSMOS_CONTAINER": "c", "LOG_LEVEL": "debug", "API_REQUESTS_PER_SECOND": "7", "API_REQUEST_BURST": "8", "API_LONG_REQUESTS": "9", "WORKER_STARTUP_SECONDS": "60", "AzureFunctionsJobHost__functionTimeout": "00:00:01.5",
 	})
 	got, err := read(environment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.cosmosDatabase != "d" || got.cosmosContainer != "c" || got.logLevel != slog.LevelDebug || got.apiRate != 7 || got.apiBurst != 8 || got.apiLong != 9 || got.deadline() != 1350*time.Millisecond {
+	if got.cosmosDatabase != "d" || got.cosmosContainer != "c" || got.logLevel != slog.LevelDebug || got.apiRate != 7 || got.apiBurst != 8 || got.apiLong != 9 || got.workerStartup != 60 || got.deadline() != 1350*time.Millisecond {
 		t.Errorf("got %+v", got)
 	}
 	if ahead := time.Until(got.now()); ahead < -time.Second || ahead > 0 {

@@ -79,7 +79,10 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		return nil, err
 	}
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
-	a := app.New(app.Config{Store: stored, Bus: sender, Waiting: waiting, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client)})
+	a := app.New(app.Config{
+		Store: stored, Bus: sender, Waiting: waiting, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client),
+		WorkerStartup: time.Duration(s.workerStartup) * time.Second,
+	})
 	triggers := invocation.NewServer(invocation.Config{
 		Functions: map[string]invocation.Func{
 			schedulertimer.Name:     schedulertimer.New(a),

@@ -153,7 +153,7 @@ func (d *drift) topology() (topics, subscriptions []string) {
 // bus compares topics and subscriptions.
 func (d *drift) bus() {
 	topics, subscriptions := d.topology()
-	d.same("topology.json: topics", topics, sortedTexts(message.TopicOrchestratorEvents, message.TopicWorkerJobs, message.TopicWorkerResults))
+	d.same("topology.json: topics", topics, sortedTexts(message.TopicOrchestratorEvents, message.TopicWorkerJobs, message.TopicWorkerResults, message.TopicWorkerControl))
 	shared, err := deployed(d.files, "infra/shared/servicebus.bicep", nil)
 	if d.must(err) {
 		made, err := names(shared, "topic")
@@ -162,7 +162,8 @@ func (d *drift) bus() {
 		}
 	}
 	consumed := d.consumed()
-	wanted := append(slices.Clone(consumed), message.TopicWorkerJobs+"/"+message.WorkerSubscription("worker-01"))
+	wanted := append(slices.Clone(consumed),
+		message.TopicWorkerJobs+"/"+message.WorkerSubscription("worker-01"), message.TopicWorkerControl+"/"+message.WorkerSubscription("worker-01"))
 	d.same("topology.json: subscriptions", subscriptions, sortedTexts(wanted...))
 	for function, trigger := range d.triggers() {
 		if trigger.Type == "serviceBusTrigger" {
@@ -209,6 +210,7 @@ func (d *drift) worker() {
 	}
 	for symbol, wanted := range map[string]string{
 		"jobs": message.TopicWorkerJobs, "results": message.TopicWorkerResults, "subscription": message.WorkerSubscription(id),
+		"control": message.TopicWorkerControl, "controls": message.WorkerSubscription(id),
 	} {
 		made, err := names(bus, symbol)
 		if d.must(err) {
@@ -316,6 +318,8 @@ func TestDriftIsFound(t *testing.T) {
 		"a function's connection":           {"functions/worker-results/function.json", `"ServiceBusConnection"`, `"ServiceBus"`, "connection"},
 		"Bicep leaves a topic out":          {"infra/shared/servicebus.bicep", `for item in topics: {`, `for item in filter(topics, one => one.Name != 'worker-jobs'): {`, "servicebus.bicep: topics"},
 		"Bicep's subscription":              {"infra/automation/functions/subscriptions.bicep", `var subscriptionName = 'orchestrator'`, `var subscriptionName = 'handler'`, "function.json: subscriptions"},
+		"Bicep's topic of controls":         {"infra/automation/worker/bus.bicep", `name: 'worker-control'`, `name: 'controls'`, "bus.bicep: control"},
+		"controls end earlier in Azure":     {"infra/automation/worker/bus.bicep", "controlPattern.Properties.DefaultMessageTimeToLive", "'P1D'", "time to live"},
 		"Bicep's subscription of a worker":  {"infra/automation/worker/bus.bicep", `'worker-${workerId}'`, `'jobs-${workerId}'`, "bus.bicep: subscription"},
 		"Bicep's topic of results":          {"infra/automation/worker/bus.bicep", `name: 'worker-results'`, `name: 'results'`, "bus.bicep: results"},
 		"Bicep's rule of another worker":    {"infra/automation/worker/bus.bicep", `'worker-01', workerId`, `'worker-02', workerId`, "bus.bicep: rule"},

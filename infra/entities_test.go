@@ -69,13 +69,19 @@ func (d *drift) entities() {
 	for _, of := range []struct {
 		file, symbol string
 		given        map[string]any
+		topic        string // empty: subscriptions of one name are alike at every topic
 	}{
-		{"infra/automation/functions/subscriptions.bicep", "subscriptions", nil},
-		{"infra/automation/worker/bus.bicep", "subscription", map[string]any{"workerId": "worker-01"}},
+		{"infra/automation/functions/subscriptions.bicep", "subscriptions", nil, ""},
+		{"infra/automation/worker/bus.bicep", "subscription", map[string]any{"workerId": "worker-01"}, message.TopicWorkerJobs},
+		{"infra/automation/worker/bus.bicep", "controls", map[string]any{"workerId": "worker-01"}, message.TopicWorkerControl},
 	} {
 		v, err := deployed(d.files, of.file, of.given)
 		if d.must(err) {
-			d.subscriptionsLike(v, of.symbol, topics)
+			at := topics
+			if of.topic != "" {
+				at = map[string]topic{of.topic: topics[of.topic]}
+			}
+			d.subscriptionsLike(v, of.symbol, at)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/infra/bicep"
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 func operations(t *testing.T) string {
@@ -124,11 +125,14 @@ func TestTimesOfTheBroker(t *testing.T) {
 		for _, subscription := range of["Subscriptions"].([]any) {
 			own := subscription.(map[string]any)["Properties"].(map[string]any)
 			got := fmt.Sprint(properties["DuplicateDetectionHistoryTimeWindow"], properties["DefaultMessageTimeToLive"], own["DefaultMessageTimeToLive"], own["MaxDeliveryCount"])
-			deliveries := int64(10)
+			deliveries, life := int64(10), "P7D"
 			if subscription.(map[string]any)["Name"] == "orchestrator" {
 				deliveries = 2000
 			}
-			if got != fmt.Sprint("PT10M", "P7D", "P7D", deliveries) {
+			if of["Name"] == message.TopicWorkerControl { // of which docs/worker.md tells
+				life = "P14D"
+			}
+			if got != fmt.Sprint("PT10M", life, life, deliveries) {
 				t.Errorf("%v: %s, where the page says ten minutes, seven days and ten deliveries, or 2,000 to the handler", of["Name"], got)
 			}
 		}

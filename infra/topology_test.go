@@ -81,4 +81,15 @@ func TestTopologySaysWhatBicepReads(t *testing.T) {
 		strings.ReplaceAll(rule.Properties.SqlFilter.SqlExpression, id, "eu") != message.PropertyWorkerID+" = 'eu'" {
 		t.Errorf("rule %+v", rule)
 	}
+
+	// Controls come to every worker: no rule. They outlive the jobs that they revoke, also
+	// those that are sent late: an event is redelivered for as long as a job lives.
+	at = slices.IndexFunc(topics, func(topic topic) bool { return topic.Name == message.TopicWorkerControl })
+	if at < 0 || len(topics[at].Subscriptions) != 1 {
+		t.Fatalf("%s has to have one subscription", message.TopicWorkerControl)
+	}
+	if s := topics[at].Subscriptions[0]; s.Name != message.WorkerSubscription(id) || len(s.Rules) != 0 ||
+		*s.Properties.DeadLetteringOnMessageExpiration || s.Properties.DefaultMessageTimeToLive != "P14D" || pattern.Properties.DefaultMessageTimeToLive != "P7D" {
+		t.Errorf("subscription of controls: %+v", s)
+	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/worker/announce"
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/control"
 	"github.com/matoolkit/matoolkit/worker/custom"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 	"github.com/matoolkit/matoolkit/worker/exchange"
@@ -149,10 +150,14 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		return err
 	}
 	// 7. What ends the worker: ctx, at a signal, and idleness.
+	revoked, err := control.New(client, control.Config{WorkerID: c.WorkerID, Log: log})
+	if err != nil {
+		return fmt.Errorf("service bus: %w", err)
+	}
 	loop, err := dispatch.New(client, functions, dispatch.Config{
 		WorkerID: c.WorkerID, MaxParallelism: c.MaxParallelism, JobTimeout: c.JobTimeout,
 		IdleTimeout: c.IdleTimeout, ShutdownGrace: c.ShutdownGrace, Log: anonymous, // to which it adds the id
-		Observer: record.Jobs(functions),
+		Controls: revoked, Observer: record.Jobs(functions),
 	})
 	if err != nil {
 		return fmt.Errorf("service bus: %w", err)
@@ -164,18 +169,31 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	// 8. Jobs.
 	log.Info("taking jobs", "MaxParallelism", c.MaxParallelism,
 		"Functions", len(functions.Functions()), "Graph", c.Graph.URL, "Exchange", c.Exchange.URL)
-	announced := tell(ctx, client, announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), Functions: functions.Functions()}, log)
+	stopAnnouncing := announceFunctions(client, announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), Functions: functions.Functions()}, log)
+	stopWatching := while(revoked.Run)
 	loop.Run(ctx)
-	announced()
+	stopWatching()
+	stopAnnouncing()
 	return nil
 }
 
-// tell announces the functions while jobs are done. What it returns ends that.
-func tell(ctx context.Context, client *azservicebus.Client, who announce.Worker, log *slog.Logger) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// while does something until what it returns is called. That waits for its end.
+func while(do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		do(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// announceFunctions announces the functions while jobs are done. What it returns ends that.
+func announceFunctions(client *azservicebus.Client, who announce.Worker, log *slog.Logger) (stop func()) {
+	return while(func(ctx context.Context) {
 		sender, err := client.NewSender(message.TopicWorkerResults, nil)
 		if err != nil {
 			log.Error("the functions are not announced", "Error", err)
@@ -185,11 +203,7 @@ func tell(ctx context.Context, client *azservicebus.Client, who announce.Worker,
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_ = sender.Close(closing) // the connection goes with the client
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	})
 }
 
 // watched is a pace of calls to an API whose failures are recorded.

@@ -298,7 +298,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 		}), log)
 	}()
 	deadline := time.Now().Add(10 * time.Second)
-	for !strings.Contains(log.String(), "cannot receive jobs: trying again") {
+	for !strings.Contains(log.String(), "the controls of the worker's jobs could not be read: trying again") {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log does not tell of the broker:\n%s", log)
 		}
@@ -306,7 +306,7 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 	}
 	probes := probesOf(t, log)
 	execute(t, map[string]string{envHealth: probes}, "health")
-	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "the broker has not answered") {
+	if err := refused(map[string]string{envHealth: probes}, "health", "--ready"); err == nil || !strings.Contains(err.Error(), "the controls of the worker's jobs cannot be read") {
 		t.Errorf("without its broker the worker is ready: %v", err)
 	}
 	stop()

@@ -13,6 +13,8 @@ import (
 	"log/slog"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -31,6 +33,9 @@ type App struct {
 	sources  *datasource.Reader
 	waiting  bus.Watcher
 	answers  answerCache
+	looks    *lru.Cache[string, subscriptionLook] // by worker
+	startup  time.Duration
+	jobs     jobsCache
 	reads    readCache
 	lane     chan struct{} // holds one element while a suspect message is processed
 }
@@ -47,6 +52,10 @@ type Config struct {
 	Functions []Function
 	Sources   *datasource.Reader // nil: no runbook's query can be run
 	Waiting   bus.Watcher        // nil: nobody looks at how long messages wait
+
+	// WorkerStartup is how long a worker that was scaled to zero may take to start before
+	// jobs that wait for it can fail. 0 means DefaultWorkerStartup.
+	WorkerStartup time.Duration
 }
 
 // New makes an App.
@@ -60,7 +69,11 @@ func New(c Config) *App {
 	if c.Sources == nil {
 		c.Sources = &datasource.Reader{}
 	}
-	return &App{store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(), answers: newAnswerCache(), reads: newReadCache(), callable: c.Functions, sources: c.Sources, waiting: c.Waiting, lane: make(chan struct{}, 1)}
+	return &App{
+		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, callable: c.Functions, sources: c.Sources, waiting: c.Waiting,
+		startup: cmp.Or(c.WorkerStartup, defaultStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
+		answers: newAnswerCache(), looks: newLookCache(), reads: newReadCache(), lane: make(chan struct{}, 1),
+	}
 }
 
 // Message is a message as a trigger delivers it.

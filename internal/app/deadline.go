@@ -3,86 +3,112 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// heard is what was last heard of a worker: when it answered, and when the job that
-// it answered had been sent. As a worker takes jobs in the order they were sent, the
-// ones sent since still wait for it. A page's jobs are all sent at one moment: while
-// the worker is at the page, all of them do.
-type heard struct {
-	AnsweredAt time.Time `json:"answeredAt"`
-	SentAt     time.Time `json:"sentAt"`
-}
-
-// Every process notes an answer of a worker this often at most; a worker that was
-// not heard of for quiet is not taken to be busy.
-const (
-	noteEvery = 30 * time.Second
-	quiet     = 2 * time.Minute
-)
-
-// answerCache tells when this process last noted an answer of a worker.
-type answerCache = *lru.Cache[string, time.Time]
-
-func newAnswerCache() answerCache {
-	cache, err := lru.New[string, time.Time](256)
-	if err != nil {
-		panic(err) // only a size below 1 is refused
-	}
-	return cache
-}
-
-// noteAnswer notes that a worker answered a job. It is of no consequence where that
-// fails: a deadline is then taken for what it is.
-func (a *App) noteAnswer(ctx context.Context, step engine.Step) {
-	now := a.now().UTC()
-	if last, ok := a.answers.Get(step.WorkerID); step.DispatchedAt == nil || ok && now.Sub(last) < noteEvery && !now.Before(last) {
-		return
-	}
-	a.answers.Add(step.WorkerID, now)
-	_, err := a.store.Commit(ctx, store.Upsert(store.WorkerKey(step.WorkerID), heard{AnsweredAt: now, SentAt: *step.DispatchedAt}))
-	if err != nil {
-		a.log.Warn("a worker's answer was not noted", "worker", step.WorkerID, "error", err)
-	}
-}
-
-// deadlineCheck fails a step whose job was not answered in time, unless the job is
-// known to wait behind others that its worker is busy with: a batch that is larger
-// than its worker does in the steps' timeout would else fail as a whole.
+// deadlineCheck fails a step whose job was not answered in time, unless the job is known
+// to wait for its worker (see outlook).
 func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
 	if strings.TrimSpace(c.JobID) == "" {
 		return reject("the deadline check names no job")
 	}
-	run, key, index, _, err := a.runOf(ctx, c.BatchID, c.StepExecutionID)
+	run, key, index, recalled, err := a.runOf(ctx, c.BatchID, c.StepExecutionID)
 	if err != nil {
 		return err
 	}
+	waitsFor := func() bool {
+		step := run.Doc.Steps[index]
+		return step.Status == engine.StepDispatched && step.JobID == c.JobID
+	}
+	if recalled && !waitsFor() { // by a run that is out of date the job would look lost
+		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
+			return err
+		}
+		a.remember(key, &run.Doc, run.ETag)
+	}
 	e := engine.DeadlineDue{Step: index, JobID: c.JobID}
-	if e.Queued, err = a.queued(ctx, run.Doc.Steps[index]); err != nil {
-		return err
+	if waitsFor() {
+		look, err := a.outlookOf(ctx, &run.Doc, index)
+		if err != nil {
+			return err
+		}
+		e.Queued, e.Cause = look.Waits, look.Cause
 	}
 	return a.decideRun(ctx, key, run, e)
 }
 
-// queued tells whether a step's job is known to wait for its worker.
-func (a *App) queued(ctx context.Context, step engine.Step) (bool, error) {
-	if step.Status != engine.StepDispatched {
-		return false, nil
-	}
-	worker, err := store.Read[heard](ctx, a.store, store.WorkerKey(step.WorkerID))
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
+// outlookOf judges the job of a dispatched step.
+func (a *App) outlookOf(ctx context.Context, run *engine.Run, index int) (outlook, error) {
+	step := run.Steps[index]
+	worker, err := a.workerRecord(ctx, step.WorkerID)
 	if err != nil {
-		return false, err
+		return outlook{}, err
 	}
-	return a.now().Sub(worker.Doc.AnsweredAt) < quiet && !worker.Doc.SentAt.After(*step.DispatchedAt), nil
+	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
+	look := worker.outlook(step.WorkerID, job.ID(), *step.DispatchedAt, a.now().UTC(), a.startup)
+	if look.Unseen && a.subscriptionMissing(ctx, step.WorkerID) {
+		look.Cause += "; " + missingSubscription(step.WorkerID)
+	}
+	return look, nil
+}
+
+// workerRecord reads what is known of a worker: nothing of one that was never heard from.
+func (a *App) workerRecord(ctx context.Context, id string) (workerRecord, error) {
+	item, err := store.Read[workerRecord](ctx, a.store, store.WorkerKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return workerRecord{ID: id}, nil
+	}
+	return item.Doc, err
+}
+
+func missingSubscription(worker string) string {
+	return fmt.Sprintf("subscription %s of topic %s is missing", message.WorkerSubscription(worker), message.TopicWorkerJobs)
+}
+
+// lookAge is for how long what was seen of a worker's subscription is reused: many jobs
+// reach their deadline together.
+const lookAge = 30 * time.Second
+
+// subscriptionMissing reports whether the broker says that a worker has no subscription.
+// What cannot be seen, for want of a right or of a broker, is not reported as missing.
+func (a *App) subscriptionMissing(ctx context.Context, worker string) bool {
+	if a.waiting == nil {
+		return false
+	}
+	now := a.now()
+	if last, ok := a.looks.Get(worker); ok && now.Sub(last.at) < lookAge && !now.Before(last.at) {
+		return last.missing
+	}
+	looking, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	_, _, err := a.waiting.Oldest(looking, message.TopicWorkerJobs, message.WorkerSubscription(worker))
+	missing := errors.Is(err, bus.ErrNotFound)
+	if err != nil && !missing {
+		a.log.Info("failed to look at a worker's subscription", "worker", worker, "error", err)
+	}
+	a.looks.Add(worker, subscriptionLook{at: now, missing: missing})
+	return missing
+}
+
+// subscriptionLook is what was seen of a worker's subscription.
+type subscriptionLook struct {
+	at      time.Time
+	missing bool
+}
+
+func newLookCache() *lru.Cache[string, subscriptionLook] {
+	cache, err := lru.New[string, subscriptionLook](256)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return cache
 }

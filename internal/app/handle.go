@@ -58,12 +58,15 @@ func (a *App) HandleEvent(ctx context.Context, m Message) error {
 	})
 }
 
-// HandleResult processes a message of the topic worker-results: a result, or what a
-// worker says of itself. An error asks for its redelivery.
+// HandleResult processes a message of the topic worker-results: a result, a worker's
+// announcement or a heartbeat. An error asks for its redelivery.
 func (a *App) HandleResult(ctx context.Context, m Message) error {
 	return a.handle(ctx, message.TopicWorkerResults, m, func(ctx context.Context) error {
-		if strings.EqualFold(m.Type, message.TypeWorkerCatalog) {
+		switch {
+		case strings.EqualFold(m.Type, message.TypeWorkerCatalog):
 			return decodeThen(ctx, m, func(ctx context.Context, c message.Catalog) error { return a.announced(ctx, m, c) })
+		case strings.EqualFold(m.Type, message.TypeWorkerHeartbeat):
+			return decodeThen(ctx, m, func(ctx context.Context, h message.Heartbeat) error { return a.heartbeat(ctx, m, h) })
 		}
 		return decodeThen(ctx, m, a.result)
 	})

@@ -224,5 +224,5 @@ func TestEveryListIsServedByTheIndex(t *testing.T) {
 var behind = map[string]bool{
 	"/pk/?": true, "/doc/deadlineAt/?": true, "/doc/enabled/?": true, "/doc/heldAt/?": true, "/doc/leaving/?": true, "/doc/addedBy/?": true,
 	"/doc/open/?": true, "/doc/openPhase/?": true, "/doc/page/?": true, "/doc/phaseId/?": true, "/doc/removal/?": true, "/doc/removedBy/?": true,
-	"/doc/reported/?": true, "/doc/target/?": true, "/doc/task/?": true, "/doc/wakeAt/?": true, "/doc/why/?": true,
+	"/doc/sentAt/?": true, "/doc/worker/?": true, "/doc/reported/?": true, "/doc/target/?": true, "/doc/task/?": true, "/doc/wakeAt/?": true, "/doc/why/?": true,
 }

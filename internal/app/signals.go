@@ -131,14 +131,15 @@ func (s *stuck) run(run *engine.Run) {
 // cannot be read is left to the next tick: nothing else waits for it.
 func (s *stuck) workers(ctx context.Context, a *App) {
 	for _, id := range slices.Sorted(maps.Keys(s.waiting)) {
-		last, err := orNone(store.Read[heard](ctx, a.store, store.WorkerKey(id)))
+		worker, err := a.workerRecord(ctx, id)
 		if err != nil {
-			a.log.Warn("it cannot be told whether a worker answers", "worker", id, "error", err)
+			a.log.Warn("failed to read the record of a worker", "worker", id, "error", err)
 			continue
 		}
 		silent := false
 		for _, sent := range s.waiting[id] {
-			if from := later(sent, last.Doc.AnsweredAt); s.now.Sub(from) >= silentAfter {
+			from := later(sent, worker.lastSeen())
+			if s.now.Sub(from) >= silentAfter && worker.state(sent, s.now, a.startup) != WorkerScaledToZero {
 				s.since(from)
 				silent = true
 			}

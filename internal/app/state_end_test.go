@@ -3,6 +3,7 @@ package app_test
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -87,6 +88,9 @@ func (s *stage) unlessConflict(err error) {
 }
 
 // endings are what has become of all batches.
+// cause finds why a job had no result.
+var cause = regexp.MustCompile(`(no result within \w+): .*`)
+
 func (s *stage) endings() map[int]ending {
 	s.t.Helper()
 	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
@@ -100,7 +104,8 @@ func (s *stage) endings() map[int]ending {
 		}
 		keys := map[int]string{}
 		for key, m := range s.members(b.ID) {
-			e.Members[key], keys[m.ID] = strings.TrimSuffix(m.Status+": "+m.Error, ": "), key
+			reason := cause.ReplaceAllString(m.Error, "$1: …") // it depends on what was last seen of the worker
+			e.Members[key], keys[m.ID] = strings.TrimSuffix(m.Status+": "+reason, ": "), key
 		}
 		steps := s.allSteps(b.ID)
 		for _, v := range steps {

@@ -218,3 +218,18 @@ func (m *making) announces(at time.Time, functions ...string) {
 		ID: message.CatalogID(c.WorkerID, body), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerCatalog},
 	}))
 }
+
+// reports has another worker send a heartbeat.
+func (m *making) reports(at time.Time) {
+	m.t.Helper()
+	expires, throttled := at.Add(30*day), at.Add(time.Minute)
+	h := message.Heartbeat{
+		WorkerID: "worker-02", ReplicaID: "r1", Version: "0.1", StartedAt: at, Timestamp: at, MaxParallelism: 8, JobsInFlight: []string{"batch-1000-step-1-attempt-1"},
+		InFlight: 1, OldestJobAt: &at, TakenThrough: &at, ThrottledUntil: &throttled, CredentialExpiresAt: &expires,
+	}
+	body, err := json.Marshal(h)
+	must(m.stage, 0, err)
+	must(m.stage, 0, m.queue.Send(m.ctx, message.TopicWorkerResults, bus.Message{
+		ID: h.ID(), Body: body, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerHeartbeat},
+	}))
+}

@@ -188,6 +188,7 @@ func (m *making) perform() {
 	m.publish(waves)
 	m.automate("waves")
 	m.announces(dawn, "New", "Join", "Copy")
+	m.reports(dawn)
 	full := m.batch("moves", ways("full", "fine", "stuck:Join", "broken:New stuck:Stop", "broken:New", "endless", "stuck:Leave", "broken:Join", "broken:Join", "stuck:Join")).ID
 	ended := m.batch("moves", ways("ended", "fine", "broken:New")).ID
 	failed := m.batch("moves", ways("failed", "broken:New", "broken:Join")).ID
@@ -313,6 +314,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.settleHeld("kim", m.app.DiscardRemovals)
 	m.advance(m.batch("moves", ways("again", "fine", "fine")).ID)
 	m.announces(m.clock.Now(), "New", "Join", "Copy", "Tell")
+	m.reports(m.clock.Now())
 	m.repeat = []repeated{
 		{By: "grace", Key: "add-1", Batch: fresh, CSV: ways("added", slices.Repeat([]string{"fine"}, 50)...) + "fresh1@x,fine\n"},
 		{By: "grace", Key: "make-1", Runbook: "moves", CSV: ways("half", "fine", "fine")},

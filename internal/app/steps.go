@@ -77,7 +77,7 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 		err = a.runEvent(ctx, run, false, e)
 	}
 	if result, ok := e.(engine.StepResult); ok && err == nil && result.JobID == step.JobID { // not one to an earlier job
-		a.noteAnswer(ctx, step)
+		a.recordAnswer(ctx, step)
 	}
 	return err
 }

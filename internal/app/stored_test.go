@@ -19,7 +19,7 @@ var StoredTypes = map[string]reflect.Type{
 	"audit":       reflect.TypeFor[auditRecord](),
 	"automation":  reflect.TypeFor[automation](),
 	"batch":       reflect.TypeFor[engine.Batch](),
-	"catalog":     reflect.TypeFor[WorkerView](),
+	"catalog":     reflect.TypeFor[functionList](),
 	"entry":       reflect.TypeFor[entry](),
 	"hold":        reflect.TypeFor[hold](),
 	"member":      reflect.TypeFor[engine.Member](),
@@ -33,23 +33,24 @@ var StoredTypes = map[string]reflect.Type{
 	"task":        reflect.TypeFor[task](),
 	"unprocessed": reflect.TypeFor[Unprocessed](),
 	"version":     reflect.TypeFor[runbookVersion](),
-	"worker":      reflect.TypeFor[heard](),
+	"worker":      reflect.TypeFor[workerRecord](),
 }
 
 // SentTypes are the bodies of the messages of each type. A job has none.
 var SentTypes = map[string]reflect.Type{
-	message.TypeBatchInit:     reflect.TypeFor[message.BatchInit](),
-	message.TypePhaseDue:      reflect.TypeFor[message.PhaseDue](),
-	message.TypeMemberAdded:   reflect.TypeFor[message.MemberEvent](),
-	message.TypeMemberRemoved: reflect.TypeFor[message.MemberEvent](),
-	message.TypePollCheck:     reflect.TypeFor[message.StepCheck](),
-	message.TypeRetryCheck:    reflect.TypeFor[message.StepCheck](),
-	message.TypeDeadlineCheck: reflect.TypeFor[message.DeadlineCheck](),
-	message.TypeBatchWork:     reflect.TypeFor[message.BatchWork](),
-	message.TypeWorkerResult:  reflect.TypeFor[message.Result](),
-	message.TypeWorkerCatalog: reflect.TypeFor[message.Catalog](),
-	message.TypeControl:       reflect.TypeFor[message.Control](),
-	"job":                     reflect.TypeFor[message.Job](),
+	message.TypeBatchInit:       reflect.TypeFor[message.BatchInit](),
+	message.TypePhaseDue:        reflect.TypeFor[message.PhaseDue](),
+	message.TypeMemberAdded:     reflect.TypeFor[message.MemberEvent](),
+	message.TypeMemberRemoved:   reflect.TypeFor[message.MemberEvent](),
+	message.TypePollCheck:       reflect.TypeFor[message.StepCheck](),
+	message.TypeRetryCheck:      reflect.TypeFor[message.StepCheck](),
+	message.TypeDeadlineCheck:   reflect.TypeFor[message.DeadlineCheck](),
+	message.TypeBatchWork:       reflect.TypeFor[message.BatchWork](),
+	message.TypeWorkerResult:    reflect.TypeFor[message.Result](),
+	message.TypeWorkerCatalog:   reflect.TypeFor[message.Catalog](),
+	message.TypeWorkerHeartbeat: reflect.TypeFor[message.Heartbeat](),
+	message.TypeControl:         reflect.TypeFor[message.Control](),
+	"job":                       reflect.TypeFor[message.Job](),
 }
 
 // Shape lists the fields of the given types as they stand in JSON, one on each line:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,14 +13,40 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// WorkerView is a worker that has announced itself. Functions are left out in lists.
+// WorkerView is a worker that announced itself, sent a heartbeat or answered a job.
+// Functions are left out in lists.
 type WorkerView struct {
-	ID            string     `json:"id"`
-	Version       string     `json:"version,omitempty"`
-	StartedAt     time.Time  `json:"startedAt"` // as the worker says, where its clock can be believed
-	SeenAt        time.Time  `json:"seenAt"`    // when the announcement came here
-	FunctionCount int        `json:"functionCount"`
-	Functions     []Function `json:"functions,omitempty"`
+	ID            string      `json:"id"`
+	State         WorkerState `json:"state"`
+	Version       string      `json:"version,omitempty"`
+	StartedAt     *time.Time  `json:"startedAt,omitempty"` // when it announced itself, by its own clock
+	SeenAt        *time.Time  `json:"seenAt,omitempty"`    // when the announcement was processed; nil: it did not announce itself
+	FunctionCount int         `json:"functionCount"`
+	Functions     []Function  `json:"functions,omitempty"`
+
+	LastSeenAt          *time.Time    `json:"lastSeenAt,omitempty"` // the latest heartbeat or answer
+	JobsQueued          int           `json:"jobsQueued"`           // dispatched and not known to have started
+	JobsInFlight        int           `json:"jobsInFlight"`
+	OldestQueuedAt      *time.Time    `json:"oldestQueuedAt,omitempty"` // when the oldest job without a result was dispatched
+	OldestJobAt         *time.Time    `json:"oldestJobAt,omitempty"`    // when the oldest of the jobs in flight began
+	ThrottledUntil      *time.Time    `json:"throttledUntil,omitempty"`
+	CredentialExpiresAt *time.Time    `json:"credentialExpiresAt,omitempty"`
+	Problem             string        `json:"problem,omitempty"` // what is wrong with its subscription; only of a single worker
+	Replicas            []ReplicaView `json:"replicas,omitempty"`
+}
+
+// ReplicaView is a replica of a worker that sends heartbeats.
+type ReplicaView struct {
+	ID                  string     `json:"id"`
+	Version             string     `json:"version,omitempty"`
+	State               string     `json:"state"` // alive, stopped: it said goodbye, or silent: no heartbeat for two minutes
+	StartedAt           time.Time  `json:"startedAt"`
+	LastSeenAt          time.Time  `json:"lastSeenAt"`
+	MaxParallelism      int        `json:"maxParallelism"`
+	JobsInFlight        int        `json:"jobsInFlight"`
+	OldestJobAt         *time.Time `json:"oldestJobAt,omitempty"`
+	ThrottledUntil      *time.Time `json:"throttledUntil,omitempty"`
+	CredentialExpiresAt *time.Time `json:"credentialExpiresAt,omitempty"`
 }
 
 // workerID is what a step can name (see package runbook). It is also a safe id of an item.
@@ -30,6 +57,9 @@ const (
 	maxFunctions  = 1000
 	maxParameters = 200 // of a function; so are its fields
 )
+
+// replicaID is what a replica can call itself.
+var replicaID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
 // clockSlack is by how much a worker's clock may be ahead of the broker's before the
 // broker's is believed, whose times can be whole seconds.
@@ -46,28 +76,24 @@ func (a *App) announced(ctx context.Context, m Message, c message.Catalog) error
 	if !m.EnqueuedAt.IsZero() && at.Sub(m.EnqueuedAt) > clockSlack {
 		at = m.EnqueuedAt.UTC() // a clock that is ahead would keep later ones out
 	}
-	key := store.CatalogKey(c.WorkerID)
-	kept, err := store.Read[WorkerView](ctx, a.store, key)
-	known := err == nil
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	if known && !at.After(kept.Doc.StartedAt) {
-		return nil
-	}
-	next := WorkerView{ID: c.WorkerID, Version: c.Version, StartedAt: at, SeenAt: a.now().UTC(), FunctionCount: len(c.Functions), Functions: functionsOf(c)}
-	write := store.Create(key, next)
-	if known {
-		write = store.Replace(key, next, kept.ETag)
-	}
-	_, err = a.store.Commit(ctx, write)
-	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("%w: another announcement came first", store.ErrChanged) // it is looked at again
-	}
-	if err == nil {
+	now := a.now().UTC()
+	announced := announcedCatalog{Version: c.Version, StartedAt: at, SeenAt: now, FunctionCount: len(c.Functions)}
+	functions := store.Upsert(store.CatalogKey(c.WorkerID), functionList{Functions: functionsOf(c)})
+	changed := false
+	err := a.changeWorker(ctx, c.WorkerID, func(r *workerRecord) bool {
+		changed = r.Catalog == nil || at.After(r.Catalog.StartedAt)
+		r.Catalog = &announced
+		return changed
+	}, functions)
+	if err == nil && changed {
 		a.log.Info("a worker announced itself", "worker", c.WorkerID, "version", c.Version, "functions", len(c.Functions))
 	}
 	return err
+}
+
+// functionList is the functions of a worker as they are stored.
+type functionList struct {
+	Functions []Function `json:"functions"`
 }
 
 func checkCatalog(size int, c message.Catalog) error {
@@ -143,18 +169,22 @@ func functionsOf(c message.Catalog) []Function {
 	return all
 }
 
-// Workers lists the workers that have announced themselves, by id.
+// Workers lists the workers that were ever heard from, by id.
 func (a *App) Workers(ctx context.Context, o ListOptions) (Page[WorkerView], error) {
-	// All but the functions, of which a page could have 1000 times 240 KB.
-	items, next, err := store.Query[WorkerView](ctx, a.store, store.PartitionCatalogs,
-		`SELECT c.id, {"id": c.doc.id, "version": c.doc.version, "startedAt": c.doc.startedAt, "seenAt": c.doc.seenAt, "functionCount": c.doc.functionCount} AS doc `+
-			`FROM c WHERE c.type = 'catalog' ORDER BY c.id ASC`, nil, limit(o), o.Continuation)
+	items, next, err := store.Query[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT * FROM c WHERE c.type = 'worker' ORDER BY c.id ASC", nil, limit(o), o.Continuation)
 	if err != nil {
 		return Page[WorkerView]{}, a.outward(err)
 	}
 	page := Page[WorkerView]{Items: []WorkerView{}, Continuation: next}
+	if len(items) == 0 {
+		return page, nil
+	}
+	jobs, err := a.jobsOfAll(ctx)
+	if err != nil {
+		return Page[WorkerView]{}, a.outward(err)
+	}
 	for _, i := range items {
-		page.Items = append(page.Items, i.Doc)
+		page.Items = append(page.Items, a.workerView(&i.Doc, jobs[i.Doc.ID]))
 	}
 	return page, nil
 }
@@ -164,29 +194,89 @@ func (a *App) Worker(ctx context.Context, id string) (WorkerView, error) {
 	if !workerID.MatchString(id) {
 		return WorkerView{}, fail(CodeNotFound, "there is no worker %q", clipped(id))
 	}
-	item, err := store.Read[WorkerView](ctx, a.store, store.CatalogKey(id))
+	record, err := store.Read[workerRecord](ctx, a.store, store.WorkerKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return WorkerView{}, fail(CodeNotFound, "no worker %q has announced itself", id)
+		return WorkerView{}, fail(CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job", id)
 	}
 	if err != nil {
 		return WorkerView{}, a.outward(err)
 	}
-	return item.Doc, nil
+	jobs, err := a.jobsOfAll(ctx)
+	if err != nil {
+		return WorkerView{}, a.outward(err)
+	}
+	view := a.workerView(&record.Doc, jobs[id])
+	functions, err := orNone(store.Read[functionList](ctx, a.store, store.CatalogKey(id)))
+	if err != nil {
+		return WorkerView{}, a.outward(err)
+	}
+	view.Functions = functions.Doc.Functions
+	if a.subscriptionMissing(ctx, id) {
+		view.Problem = missingSubscription(id)
+	}
+	return view, nil
+}
+
+// workerView makes of a record, and of the jobs without a result, what people are shown.
+func (a *App) workerView(r *workerRecord, jobs waitingJobs) WorkerView {
+	now := a.now().UTC()
+	view := WorkerView{
+		ID: r.ID, State: r.state(jobs.Oldest, now, a.startup), LastSeenAt: orNil(r.lastSeen()),
+		OldestQueuedAt: orNil(jobs.Oldest), ThrottledUntil: orNil(r.throttledUntil(now)),
+	}
+	if c := r.Catalog; c != nil {
+		view.Version, view.StartedAt, view.SeenAt, view.FunctionCount = c.Version, &c.StartedAt, &c.SeenAt, c.FunctionCount
+	}
+	for _, p := range slices.Backward(r.Replicas) {
+		replica := ReplicaView{
+			ID: p.ID, Version: p.Version, State: "alive", StartedAt: p.StartedAt, LastSeenAt: p.SeenAt, MaxParallelism: p.MaxParallelism,
+			JobsInFlight: p.InFlight, OldestJobAt: p.OldestJobAt, ThrottledUntil: p.ThrottledUntil, CredentialExpiresAt: p.CredentialExpiresAt,
+		}
+		switch {
+		case p.Stopped:
+			replica.State = "stopped"
+		case !p.fresh(now):
+			replica.State = "silent"
+		default:
+			view.JobsInFlight += p.InFlight
+			view.OldestJobAt = earliest(view.OldestJobAt, p.OldestJobAt)
+		}
+		view.Replicas = append(view.Replicas, replica)
+	}
+	view.JobsQueued = max(0, jobs.Count-view.JobsInFlight)
+	view.CredentialExpiresAt = r.credentialExpiresAt()
+	return view
+}
+
+func orNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func earliest(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.Before(*a) {
+		return b
+	}
+	return a
 }
 
 // catalogs are the functions of the workers that steps name, as far as they have
 // announced themselves, and the ids of all that have.
 func (a *App) catalogs(ctx context.Context, named []string) (Callable, error) {
-	known := Callable{Standard: a.callable, Workers: map[string][]Function{}}
-	all, err := store.All[WorkerView](ctx, a.store, store.PartitionCatalogs, `SELECT c.id, {"id": c.doc.id} AS doc FROM c WHERE c.type = 'catalog'`)
+	known := Callable{Standard: a.callable, Workers: map[string][]Function{}, Announced: []string{}}
+	all, err := store.Select[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT c.doc.id AS id, c.doc.catalog AS catalog FROM c WHERE c.type = 'worker'")
 	if err != nil {
 		return known, err
 	}
 	for _, w := range all {
-		known.Announced = append(known.Announced, w.Doc.ID)
+		if w.Catalog != nil {
+			known.Announced = append(known.Announced, w.ID)
+		}
 	}
 	for _, id := range named {
-		item, err := store.Read[WorkerView](ctx, a.store, store.CatalogKey(id))
+		item, err := store.Read[functionList](ctx, a.store, store.CatalogKey(id))
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}

@@ -115,10 +115,15 @@ func (a *Azure) peek(ctx context.Context, topic, subscription string, look func(
 	err = look(receiver)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err = errors.Join(err, receiver.Close(closing)); err != nil {
-		return unavailable(err)
+	err = errors.Join(err, receiver.Close(closing))
+	var refused *azservicebus.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && refused.Code == azservicebus.CodeNotFound:
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
-	return nil
+	return unavailable(err)
 }
 
 // Send sends one message as it is, several in as few batches as they fit in.

@@ -16,6 +16,9 @@ import (
 // messages may have been taken; sending them again, with the same ids, is safe.
 var ErrUnavailable = errors.New("bus: the broker cannot be reached")
 
+// ErrNotFound: the broker has no such topic or subscription.
+var ErrNotFound = errors.New("bus: there is no such topic or subscription")
+
 // Message is one message to send. ID is derived from what the message is about, so
 // that the same message sent twice within ten minutes arrives once.
 type Message struct {
@@ -39,6 +42,6 @@ type Watcher interface {
 	// Oldest tells when the message came to a subscription that is there longest, and
 	// whether there is any. One that is being processed counts, one that is scheduled
 	// for later or was set aside (deferred) does not. Nothing is taken, locked or counted as delivered. It takes the
-	// right to receive. Errors: ErrUnavailable.
+	// right to receive. Errors: ErrNotFound, ErrUnavailable.
 	Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,8 +11,9 @@ import (
 )
 
 func workerCommand(c *console) *cobra.Command {
-	g := group("worker", "See what workers can be asked for, and verify them", listWorkersCommand(c), getWorkerCommand(c))
-	g.Long = `See the workers that have announced themselves, and verify workers that you write.
+	g := group("worker", "Show workers, their state and functions, and verify them", listWorkersCommand(c), getWorkerCommand(c))
+	g.Long = `Show workers with their state and the functions that they have, and verify workers
+that you write.
 
 A worker says when it starts which functions it can be asked for, custom ones included.
 Runbooks are checked against them when they are published: each step against those of
@@ -22,10 +24,19 @@ the worker that it names.`
 func listWorkersCommand(c *console) *cobra.Command {
 	var p paging
 	list := &cobra.Command{
-		Use: "list", Short: "List the workers that have announced themselves", Args: needs(),
-		Long: `List the workers that have announced themselves, by id, with the version of their
-program, when the one that started last did so, and how many functions it has. Whether
-a worker runs now is not told: it may end when there is nothing to do.`,
+		Use: "list", Short: "List workers with their state", Args: needs(),
+		Long: `List the workers that announced themselves, sent a heartbeat or answered a job.
+
+The state is one of:
+
+  alive           a replica has reported within two minutes
+  scaled_to_zero  no job waits for it, or it may still be starting
+  silent          jobs wait; it sends no heartbeats and has stopped answering
+  gone            jobs wait; it ended without a goodbye or did not start in time
+
+Queued are jobs that were sent to the worker and are not known to have started. Jobs in
+flight, throttling and the expiry of the credential are as the replicas last reported
+them, every 30 seconds.`,
 		Example: `  matoolkit worker list
   matoolkit worker list --output json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,9 +48,9 @@ a worker runs now is not told: it may end when there is nothing to do.`,
 			if err != nil {
 				return err
 			}
-			t := c.table("worker", "version", "functions", "started", "seen")
+			t := c.table("worker", "state", "queued", "in flight", "oldest job", "throttled until", "credential expires", "seen", "replicas", "version", "functions")
 			for _, v := range page.Items {
-				t.row(v.ID, v.Version, v.FunctionCount, v.StartedAt, v.SeenAt)
+				t.row(v.ID, v.State, v.JobsQueued, v.JobsInFlight, age(v.OldestJobAt, c.env.Now()), v.ThrottledUntil, v.CredentialExpiresAt, v.LastSeenAt, aliveReplicas(v), v.Version, v.FunctionCount)
 			}
 			return c.printPage(page, len(page.Items), page.Continuation, t)
 		},
@@ -50,10 +61,10 @@ a worker runs now is not told: it may end when there is nothing to do.`,
 
 func getWorkerCommand(c *console) *cobra.Command {
 	return lists(&cobra.Command{
-		Use: "get <worker>", Short: "List the functions of a worker", Args: needs("the worker"),
-		Long: `List the functions that a worker can be asked for, as it announced them when it last
-started: their parameters, of which those with * are required, the fields of what they
-answer, and the permissions that they need.
+		Use: "get <worker>", Short: "Show the state and the functions of a worker", Args: needs("the worker"),
+		Long: `Show the state of a worker and of its replicas, and list its functions, as it
+announced them when it last started: their parameters, of which those with * are
+required, the fields of what they answer, and the permissions that they need.
 
 With --output json it is also a file for matoolkit runbook lint --functions.`,
 		Example: `  matoolkit worker get worker-01
@@ -68,11 +79,61 @@ With --output json it is also a file for matoolkit runbook lint --functions.`,
 				return err
 			}
 			if c.format == formatTable {
-				c.notice("%s %s started on %s.", printable(view.ID), printable(view.Version), stamp(view.StartedAt))
+				for _, line := range describeWorker(view, c.env.Now()) {
+					c.notice("%s", printable(line))
+				}
 			}
 			return c.print(view, c.functionTable(view.Functions))
 		},
 	})
+}
+
+// age is for how long something has gone on; empty for nothing.
+func age(since *time.Time, now time.Time) string {
+	if since == nil {
+		return ""
+	}
+	return round(max(now.Sub(*since), 0))
+}
+
+func aliveReplicas(v app.WorkerView) (n int) {
+	for _, r := range v.Replicas {
+		if r.State == "alive" {
+			n++
+		}
+	}
+	return n
+}
+
+// describeWorker says in lines how a worker and its replicas are.
+func describeWorker(v app.WorkerView, now time.Time) []string {
+	head := strings.TrimSpace(v.ID+" "+v.Version) + " is " + strings.ReplaceAll(string(v.State), "_", " ")
+	if v.LastSeenAt != nil {
+		head += ", last seen on " + stamp(*v.LastSeenAt)
+	}
+	head += fmt.Sprintf(": %s queued, %d in flight", count(v.JobsQueued, "job"), v.JobsInFlight)
+	if v.OldestJobAt != nil {
+		head += ", the oldest for " + age(v.OldestJobAt, now)
+	}
+	lines := []string{head + "."}
+	if v.StartedAt != nil {
+		lines = append(lines, fmt.Sprintf("It announced %s on %s.", count(v.FunctionCount, "function"), stamp(*v.StartedAt)))
+	} else {
+		lines = append(lines, "It has not announced its functions.")
+	}
+	if v.ThrottledUntil != nil {
+		lines = append(lines, "It is throttled until "+stamp(*v.ThrottledUntil)+".")
+	}
+	if v.CredentialExpiresAt != nil {
+		lines = append(lines, "Its credential expires on "+stamp(*v.CredentialExpiresAt)+".")
+	}
+	if v.Problem != "" {
+		lines = append(lines, "Its jobs do not arrive: "+v.Problem+".")
+	}
+	for _, r := range v.Replicas {
+		lines = append(lines, fmt.Sprintf("Replica %s is %s: %d of %d jobs, last seen on %s.", r.ID, r.State, r.JobsInFlight, r.MaxParallelism, stamp(r.LastSeenAt)))
+	}
+	return lines
 }
 
 func (c *console) functionTable(functions []app.Function) *sheet {

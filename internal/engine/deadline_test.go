@@ -72,6 +72,18 @@ func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
 	}
 }
 
+func TestDeadlineNamesTheCauseThatItIsGiven(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.after(10*time.Minute + engine.SettleTime)
+	due := p.overdue()
+	due.Cause = "no worker w1 since noon"
+	p.on(due)
+	if want := "no result within 10m0s: no worker w1 since noon"; p.step().Error != want {
+		t.Fatalf("reason %q, want %q", p.step().Error, want)
+	}
+}
+
 // The worker ends a job when it expires; what it answers then must find the step.
 func TestResultThatComesWithinTheSettleTimeCounts(t *testing.T) {
 	t.Parallel()

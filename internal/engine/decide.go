@@ -166,12 +166,13 @@ type (
 	PollDue struct{ Step, Count int }
 	// RetryDue: it is time for the Count-th retry.
 	RetryDue struct{ Step, Count int }
-	// DeadlineDue: a job may have been in flight for too long. Queued tells that its
-	// worker is known to be busy with jobs sent before it.
+	// DeadlineDue: a job may have been in flight for too long. Queued: it is known to wait
+	// for its worker. Cause says, where it is known, why no result has come.
 	DeadlineDue struct {
 		Step   int
 		JobID  string
 		Queued bool
+		Cause  string
 	}
 	// RunReleased: the run's batch is no longer paused. Task names the work that
 	// found so.

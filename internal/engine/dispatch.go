@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -161,7 +162,8 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 	}
 	w.run.LastEvent = id
 	step.abandon(w.now)
-	reason := fmt.Sprintf("no result within %s: worker %s did not take the job, did not finish it, or its answer was lost", step.Timeout, step.WorkerID)
+	cause := cmp.Or(e.Cause, fmt.Sprintf("worker %s did not take the job, did not finish it, or its answer was lost", step.WorkerID))
+	reason := fmt.Sprintf("no result within %s: %s", step.Timeout, cause)
 	if err := w.failed(reason, 0); err != nil {
 		return Decision{}, err
 	}

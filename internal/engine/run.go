@@ -411,7 +411,7 @@ func (w *walk) cancelSteps() {
 // its end means for the member or, for a run without one, for the batch.
 func (w *walk) decision() (Decision, error) {
 	run := w.run
-	run.WakeAt, run.DeadlineAt = nil, nil
+	run.WakeAt, run.DeadlineAt, run.Worker, run.SentAt = nil, nil, "", nil
 	if !run.Status.Terminal() {
 		effects := run.Outstanding()
 		for _, e := range effects {
@@ -422,7 +422,7 @@ func (w *walk) decision() (Decision, error) {
 				run.WakeAt = &e.At
 			case Dispatch:
 				at := run.Steps[e.Step].deadline()
-				run.DeadlineAt = &at
+				run.DeadlineAt, run.Worker, run.SentAt = &at, run.Steps[e.Step].WorkerID, run.Steps[e.Step].DispatchedAt
 			}
 		}
 		run.Yielded = run.Yielded || w.yields()

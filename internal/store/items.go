@@ -18,7 +18,6 @@ const (
 	PartitionRunbooks    = "runbooks"
 	PartitionUnprocessed = "unprocessed"
 	PartitionWorkers     = "workers"
-	PartitionCatalogs    = "catalogs"
 )
 
 // BatchPartition holds everything of one batch.
@@ -51,11 +50,11 @@ func TaskKey(batch int, task string) Key {
 	return Key{BatchPartition(batch), "task-" + task, "task"}
 }
 
-// WorkerKey is what was last heard of a worker.
-func WorkerKey(worker string) Key { return Key{PartitionWorkers, worker, "worker"} }
+// WorkerKey is the record of a worker. No worker id contains a colon.
+func WorkerKey(worker string) Key { return Key{PartitionWorkers, "worker:" + worker, "worker"} }
 
-// CatalogKey is what a worker said that it can be asked for.
-func CatalogKey(worker string) Key { return Key{PartitionCatalogs, worker, "catalog"} }
+// CatalogKey is the functions that a worker announced.
+func CatalogKey(worker string) Key { return Key{PartitionWorkers, "catalog:" + worker, "catalog"} }
 
 // SequenceKey holds the number of the newest batch.
 func SequenceKey() Key { return Key{PartitionBatches, "sequence", "sequence"} }

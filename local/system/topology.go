@@ -12,7 +12,7 @@ import (
 )
 
 // topology is what the configuration says, with a subscription for every worker:
-// one that it lacks is made like the first of the topic.
+// one that it lacks is made like the first of its topic.
 func (s *System) topology() (servicebus.Topology, error) {
 	t := servicebus.DefaultTopology()
 	if len(s.config.Topology) > 0 {
@@ -21,23 +21,37 @@ func (s *System) topology() (servicebus.Topology, error) {
 			return t, fmt.Errorf("topology: %w", err)
 		}
 	}
-	at := slices.IndexFunc(t.Topics, func(topic topology.Topic) bool { return topic.Name == message.TopicWorkerJobs })
-	if at < 0 || len(t.Topics[at].Subscriptions) == 0 {
-		return t, fmt.Errorf("topology: there is no topic %s with a subscription", message.TopicWorkerJobs)
-	}
-	jobs := &t.Topics[at]
-	for _, id := range s.config.Workers {
-		name := message.WorkerSubscription(id)
-		if slices.ContainsFunc(jobs.Subscriptions, func(sub topology.Subscription) bool { return strings.EqualFold(sub.Name, name) }) {
-			continue
+	for _, name := range []string{message.TopicWorkerJobs, message.TopicWorkerControl} {
+		at := slices.IndexFunc(t.Topics, func(topic topology.Topic) bool { return topic.Name == name })
+		if at < 0 || len(t.Topics[at].Subscriptions) == 0 {
+			return t, fmt.Errorf("topology: there is no topic %s with a subscription", name)
 		}
-		own, err := filter.Parse(fmt.Sprintf("%s = '%s'", message.PropertyWorkerID, strings.ReplaceAll(id, "'", "''")))
-		if err != nil {
-			return t, fmt.Errorf("worker %q: %w", id, err)
+		for _, id := range s.config.Workers {
+			if err := subscribe(&t.Topics[at], id); err != nil {
+				return t, err
+			}
 		}
-		jobs.Subscriptions = append(jobs.Subscriptions, topology.Subscription{
-			Name: name, Rules: []topology.Rule{{Name: "worker-id", Filter: own}}, Delivery: jobs.Subscriptions[0].Delivery,
-		})
 	}
 	return t, nil
+}
+
+// subscribe gives a worker its subscription of a topic, unless it has one: of its own jobs
+// and of all controls.
+func subscribe(topic *topology.Topic, id string) error {
+	name := message.WorkerSubscription(id)
+	if slices.ContainsFunc(topic.Subscriptions, func(sub topology.Subscription) bool { return strings.EqualFold(sub.Name, name) }) {
+		return nil
+	}
+	rule := topology.Rule{Name: "$Default", Filter: filter.True{}}
+	if topic.Name == message.TopicWorkerJobs {
+		own, err := filter.Parse(fmt.Sprintf("%s = '%s'", message.PropertyWorkerID, strings.ReplaceAll(id, "'", "''")))
+		if err != nil {
+			return fmt.Errorf("worker %q: %w", id, err)
+		}
+		rule = topology.Rule{Name: "worker-id", Filter: own}
+	}
+	topic.Subscriptions = append(topic.Subscriptions, topology.Subscription{
+		Name: name, Rules: []topology.Rule{rule}, Delivery: topic.Subscriptions[0].Delivery,
+	})
+	return nil
 }

@@ -13,16 +13,19 @@ func TestEveryWorkerHasASubscription(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, topic := range topology.Topics {
-		if topic.Name == "worker-jobs" {
-			for _, s := range topic.Subscriptions {
-				names = append(names, s.Name)
+	for _, of := range []struct{ topic, rules string }{{"worker-jobs", "worker-id"}, {"worker-control", "$Default"}} {
+		var names, rules []string
+		for _, topic := range topology.Topics {
+			if topic.Name == of.topic {
+				for _, s := range topic.Subscriptions {
+					names = append(names, s.Name)
+					rules = append(rules, s.Rules[0].Name)
+				}
 			}
 		}
-	}
-	if got := strings.Join(names, " "); got != "worker-worker-01 worker-eu's" {
-		t.Fatalf("subscriptions of worker-jobs: %s", got)
+		if got := strings.Join(names, " "); got != "worker-worker-01 worker-eu's" || strings.Join(rules, " ") != of.rules+" "+of.rules {
+			t.Errorf("subscriptions of %s: %s with %s", of.topic, got, rules)
+		}
 	}
 }
 
@@ -35,6 +38,7 @@ func TestTopologyOfOnesOwn(t *testing.T) {
 	for name, config := range map[string]string{
 		"what cannot be read":       `{"UserConfig":`,
 		"nothing for the worker":    `{"UserConfig":{"Namespaces":[{"Name":"n","Topics":[]}]}}`,
+		"no controls":               strings.Replace(string(own), `"worker-control"`, `"worker-controls"`, 1),
 		"a field that is not known": strings.Replace(string(own), `"MaxDeliveryCount"`, `"MaximumDeliveries"`, 1),
 	} {
 		if _, err := At(Config{Topology: []byte(config)}).topology(); err == nil || !strings.Contains(err.Error(), "topology") {

@@ -19,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/worker/remedy"
 )
 
 // Functions is what jobs are run with: package catalog's Catalog. Parameters are
@@ -26,6 +27,20 @@ import (
 // soon after its context ends.
 type Functions interface {
 	Call(ctx context.Context, name string, parameters []byte) (any, error)
+}
+
+// Controls say which jobs are revoked: package control's Watch does. It is called
+// concurrently.
+type Controls interface {
+	// Revoked reports whether a job must not be begun because its batch was paused or
+	// cancelled.
+	Revoked(job message.Job) bool
+	// Err is not nil while what is revoked is not known well enough to begin a job.
+	Err() error
+	// Until is when Err becomes not nil if nothing more is learned; zero when it is.
+	Until() time.Time
+	// Changed returns a channel that is closed when more is revoked or Err becomes nil.
+	Changed() <-chan struct{}
 }
 
 // Config of a Loop. WorkerID and MaxParallelism are required.
@@ -44,6 +59,7 @@ type Config struct {
 	// Remember is how many bytes of results are kept for jobs that come again; 0
 	// means 16 MiB.
 	Remember int
+	Controls Controls         // nil means that no job is ever revoked
 	Observer Observer         // nil means that nobody watches
 	Log      *slog.Logger     // nil means slog.Default()
 	Now      func() time.Time // what jobs expire by; nil means time.Now
@@ -58,11 +74,13 @@ type Loop struct {
 	results   *outbox
 	memory    *memory
 
-	slots   chan struct{} // holds one token for each job that there is room for
-	jobs    sync.WaitGroup
-	running atomic.Int64
-	touched atomic.Int64 // when a job last came or ended, in Unix nanoseconds
-	state   state
+	room     *room
+	inHand   inHand
+	jobs     sync.WaitGroup
+	running  atomic.Int64
+	touched  atomic.Int64  // when a job last came or ended, in Unix nanoseconds
+	stopping chan struct{} // closed when no more jobs are taken
+	state    state
 
 	// work ends when the grace for running jobs is over: functions are cancelled
 	// and jobs go back to the broker. settle ends a little later.
@@ -86,14 +104,12 @@ func New(client *azservicebus.Client, functions Functions, config Config) (*Loop
 	}
 	l := &Loop{
 		config: config, functions: functions, receiver: receiver,
-		log:    config.Log.With("WorkerId", config.WorkerID),
-		memory: newMemory(config.Remember),
-		slots:  make(chan struct{}, config.MaxParallelism),
+		log:      config.Log.With("WorkerId", config.WorkerID),
+		memory:   newMemory(config.Remember),
+		room:     newRoom(config.MaxParallelism),
+		stopping: make(chan struct{}),
 	}
 	l.results = newOutbox(sender, l.backoff, l.log)
-	for range config.MaxParallelism {
-		l.slots <- struct{}{}
-	}
 	return l, nil
 }
 
@@ -112,6 +128,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Remember <= 0 {
 		c.Remember = 16 << 20
+	}
+	if c.Controls == nil {
+		c.Controls = noControls{}
 	}
 	if c.Observer == nil {
 		c.Observer = nobody{}
@@ -142,6 +161,7 @@ func (l *Loop) Run(ctx context.Context) {
 	l.touch()
 	l.receive(ctx)
 	l.state.stopping.Store(true)
+	close(l.stopping)
 	if n := l.running.Load(); n > 0 {
 		l.log.Info("stopping: waiting for running jobs", "Jobs", n, "Grace", l.config.ShutdownGrace.String())
 	}
@@ -167,18 +187,29 @@ func (l *Loop) receive(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failures := 0
+	d := drain{least: min(l.config.MaxParallelism, maxDrain), changed: l.config.Controls.Changed()}
 	for ctx.Err() == nil {
 		l.state.waitForRoom()
-		room := l.takeSlots(ctx)
-		if room == 0 {
+		if !l.awaitControls(ctx) {
 			return
+		}
+		slots, extra := l.takeRoom(ctx, &d)
+		if slots+extra == 0 {
+			return
+		}
+		if slots > 0 {
+			d.changed = l.config.Controls.Changed()
 		}
 		l.state.goRound()
 		l.probe(ctx)
-		messages, err := l.fetch(ctx, room)
-		l.giveSlots(room - len(messages))
-		for _, m := range messages {
-			l.accept(m)
+		messages, err := l.fetch(ctx, slots+extra, d.size > 0)
+		refused := l.accept(messages, slots, extra)
+		if len(messages) > 0 || errors.Is(err, context.DeadlineExceeded) {
+			d.next(len(messages), refused)
+		}
+		if d.size == 0 && d.refused > 0 {
+			l.log.Info("jobs that must not be begun are answered", "Jobs", d.refused)
+			d.refused = 0
 		}
 		switch {
 		case len(messages) > 0:
@@ -202,8 +233,8 @@ func (l *Loop) receive(ctx context.Context) {
 			delay := l.backoff(failures)
 			failures++
 			about := []any{"Error", text(err), "Delay", delay.String()}
-			if remedy := l.remedy(err); remedy != "" {
-				about = append(about, "Remedy", remedy)
+			if what := remedy.For(err, message.TopicWorkerJobs, message.WorkerSubscription(l.config.WorkerID)); what != "" {
+				about = append(about, "Remedy", what)
 			}
 			l.log.Warn("cannot receive jobs: trying again", about...)
 			pause(ctx, delay)
@@ -211,13 +242,36 @@ func (l *Loop) receive(ctx context.Context) {
 	}
 }
 
+// awaitControls waits until jobs may be begun. It is false when ctx ends before.
+func (l *Loop) awaitControls(ctx context.Context) bool {
+	for {
+		changed := l.config.Controls.Changed()
+		if l.config.Controls.Err() == nil {
+			return true
+		}
+		select {
+		case <-changed:
+			l.touch() // to wait for this is not to be idle
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// drainWait is how long jobs are waited for that are only taken to refuse them.
+const drainWait = time.Second
+
 // fetch waits for jobs, at most until the worker would be idle, and never longer
-// than a round may take.
-func (l *Loop) fetch(ctx context.Context, room int) ([]*azservicebus.ReceivedMessage, error) {
+// than a round may take or the controls that are known hold.
+func (l *Loop) fetch(ctx context.Context, room int, draining bool) ([]*azservicebus.ReceivedMessage, error) {
 	wait := round
+	if draining {
+		wait = drainWait
+	}
 	if l.config.IdleTimeout > 0 {
 		wait = min(wait, max(l.untilIdle(), time.Millisecond))
 	}
+	wait = min(wait, max(time.Until(l.config.Controls.Until()), time.Millisecond))
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	return l.receiver.ReceiveMessages(ctx, room, &azservicebus.ReceiveMessagesOptions{
@@ -226,47 +280,77 @@ func (l *Loop) fetch(ctx context.Context, room int) ([]*azservicebus.ReceivedMes
 	})
 }
 
-// accept starts a job in a slot that was taken for it.
-func (l *Loop) accept(m *azservicebus.ReceivedMessage) {
+// received is one delivery of a job.
+type received struct {
+	message  *azservicebus.ReceivedMessage
+	job      message.Job
+	err      error  // why the job cannot be done, of readJob
+	identity string // of the job, where there is no err
+	slot     bool   // whether it has one, and may call a function
+	held     bool   // whether it counts among those that wait for one
+}
+
+// again reports whether an earlier delivery of the job may have been carried out.
+func (d *received) again() bool { return d.message.DeliveryCount > 1 }
+
+// accept begins to handle messages for which room was taken, gives back the room that is
+// left and returns how many of the jobs are refused. What calls no function leaves the
+// slots to the others.
+func (l *Loop) accept(messages []*azservicebus.ReceivedMessage, slots, extra int) (refused int) {
+	for _, m := range messages {
+		d := &received{message: m}
+		d.job, d.err = readJob(m.Body, l.config.WorkerID)
+		calls := d.err == nil
+		if calls {
+			l.inHand.take(d.job)
+			d.identity = identity(d.job)
+			if !l.memory.knows(d.identity) && l.refusal(d) != nil {
+				calls = false
+				refused++
+			}
+		}
+		if d.slot = slots > 0 && (calls || extra == 0); d.slot {
+			slots--
+		} else {
+			extra--
+		}
+		l.begin(d, calls)
+	}
+	l.room.give(slots, extra)
+	return refused
+}
+
+// begin handles a delivery for which there is room.
+func (l *Loop) begin(d *received, calls bool) {
 	l.touch()
 	l.jobs.Add(1)
 	l.running.Add(1)
+	if calls {
+		l.inHand.add(d.job)
+		if d.held = !d.slot; d.held {
+			l.room.held.Add(1)
+		}
+	}
 	go func() {
 		defer l.jobs.Done()
-		stop := l.keepLock(m)
+		stop := l.keepLock(d.message)
 		defer stop()
-		tell := l.handle(m)
+		tell := l.handle(d)
 		// Telling a broker that was lost takes its whole time limit. The next job
 		// need not wait for that.
 		l.touch()
 		l.running.Add(-1)
-		l.giveSlots(1)
+		if calls {
+			l.inHand.remove(d.job)
+			l.room.release(d)
+		}
+		if d.slot {
+			l.room.give(1, 0)
+		} else {
+			l.room.give(0, 1)
+		}
 		tell()
 	}()
-}
-
-// takeSlots waits for room and takes all that there is.
-func (l *Loop) takeSlots(ctx context.Context) int {
-	select {
-	case <-l.slots:
-	case <-ctx.Done():
-		return 0
-	}
-	n := 1
-	for {
-		select {
-		case <-l.slots:
-			n++
-		default:
-			return n
-		}
-	}
-}
-
-func (l *Loop) giveSlots(n int) {
-	for range n {
-		l.slots <- struct{}{}
-	}
 }
 
 func (l *Loop) touch() { l.touched.Store(time.Now().UnixNano()) }
@@ -315,5 +399,13 @@ func (l *Loop) logFor(job message.Job) *slog.Logger {
 		"StepExecutionId", job.CorrelationData.StepExecutionID,
 		"JobId", job.JobID, "Function", job.FunctionName)
 }
+
+// noControls are of a worker whose jobs are never revoked.
+type noControls struct{}
+
+func (noControls) Revoked(message.Job) bool { return false }
+func (noControls) Err() error               { return nil }
+func (noControls) Until() time.Time         { return time.Now().Add(24 * time.Hour) }
+func (noControls) Changed() <-chan struct{} { return nil }
 
 var jsonNull = json.RawMessage("null")

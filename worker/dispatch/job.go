@@ -25,6 +25,7 @@ const (
 	FailureTimeout       = catalog.FailureTimeout
 	FailurePanic         = "Panic"
 	FailureExpired       = message.ErrorJobExpired // the job came to its turn too late
+	FailureRevoked       = message.ErrorJobRevoked // its batch was paused or cancelled before its turn
 	FailureUnknown       = "Failure"               // an error that is no *catalog.Failure
 )
 
@@ -34,57 +35,80 @@ const ReasonUnreadable = "UnreadableJob"
 
 // handle takes one delivery of a job to its answer, and returns what tells the
 // broker that it is complete, dead-lettered, or given back.
-func (l *Loop) handle(m *azservicebus.ReceivedMessage) (tell func()) {
-	job, err := readJob(m.Body, l.config.WorkerID)
-	log := l.logFor(job)
-	if errors.Is(err, errUnanswerable) {
-		log.Error("dead-lettering a job that cannot be read", "Error", err, "MessageId", m.MessageID)
-		return func() { l.deadLetter(m, err.Error(), log) }
+func (l *Loop) handle(d *received) (tell func()) {
+	m, job, log := d.message, d.job, l.logFor(d.job)
+	if errors.Is(d.err, errUnanswerable) {
+		log.Error("dead-lettering a job that cannot be read", "Error", d.err, "MessageId", m.MessageID)
+		return func() { l.deadLetter(m, d.err.Error(), log) }
 	}
-
 	ctx, observed := l.config.Observer.Received(l.work, delivery(m, job))
 	log = traced(ctx, log)
-	var o Outcome
-	send, sent := true, func() {}
-	if err != nil {
-		o.Result = failure(job, &catalog.Failure{Type: FailureInvalidJob, Message: err.Error()}, 0)
-	} else {
-		c, part := l.memory.begin(identity(job), sequence(m))
-		o.Ran = part == first && !l.expired(job)
-		switch {
-		case o.Ran:
-			go l.run(ctx, m, job, c)
-		case part == first:
-			c.end(failure(job, expiry(job, m.DeliveryCount > 1), 0))
-		default:
-			log.Info("the job has come again", "DeliveryCount", m.DeliveryCount)
-		}
-		ready := c.ended
-		if part == joins {
-			ready = c.sent
-		}
-		select {
-		case <-ready:
-		case <-l.work.Done():
-			observed(Outcome{})
-			return func() { l.abandon(m, log) }
-		}
-		o.Result = c.result
-		send = part == first || part == asks
-		sent = func() { l.memory.keep(identity(job), c, sequence(m)) }
+	a, ok := l.answer(ctx, d, log)
+	if ok && a.send {
+		ok = l.results.send(l.work, envelope(ctx, a.Result, m, l.config.WorkerID)) == nil
 	}
-
-	if send {
-		if err := l.results.send(l.work, envelope(ctx, o.Result, m, l.config.WorkerID)); err != nil {
-			observed(Outcome{})
-			return func() { l.abandon(m, log) }
-		}
-		l.report(log.With("DurationMs", o.Result.DurationMs), o.Result)
+	if !ok {
+		observed(Outcome{})
+		return func() { l.abandon(m, log) }
 	}
-	sent()
-	o.Answered = true
-	observed(o)
+	if a.send {
+		l.report(log.With("DurationMs", a.Result.DurationMs), a.Result)
+	}
+	if a.call != nil {
+		l.memory.keep(d.identity, a.call, sequence(m))
+	}
+	a.Answered = true
+	observed(a.Outcome)
 	return func() { l.complete(m, log) }
+}
+
+// answered is the answer to one delivery.
+type answered struct {
+	Outcome
+	send bool  // whether the broker does not have it already
+	call *call // the run that it is of; nil where nothing was run
+}
+
+// answer finds the answer to a delivery, and calls the job's function where that takes it.
+// It is false when there is none, and the job has to be given back.
+func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a answered, ok bool) {
+	if d.err != nil {
+		a.Result = failure(d.job, &catalog.Failure{Type: FailureInvalidJob, Message: d.err.Error()}, 0)
+		a.send = true
+		return a, true
+	}
+	c, part := l.memory.begin(d.identity, sequence(d.message), false)
+	if part == first {
+		// What is known of revoked jobs is looked at once more when there is a slot: a
+		// control may have come since the job did.
+		slot := l.awaitSlot(d)
+		if refusal := l.refusal(d); refusal != nil {
+			a.Result = failure(d.job, refusal, 0)
+			a.send = true
+			return a, true
+		}
+		if err := l.config.Controls.Err(); !slot || err != nil {
+			return a, false
+		}
+		c, part = l.memory.begin(d.identity, sequence(d.message), true)
+	}
+	if part == first {
+		a.Ran = true
+		go l.run(ctx, d, c)
+	} else {
+		log.Info("the job has come again", "DeliveryCount", d.message.DeliveryCount)
+	}
+	ready := c.ended
+	if part == joins {
+		ready = c.sent
+	}
+	select {
+	case <-ready:
+	case <-l.work.Done():
+		return a, false
+	}
+	a.Result, a.call, a.send = c.result, c, part == first || part == asks
+	return a, true
 }
 
 // sequence is the number that the broker gave the message.
@@ -127,31 +151,34 @@ func (l *Loop) abandon(m *azservicebus.ReceivedMessage, log *slog.Logger) {
 	log.Info("gave the job back")
 }
 
-// expired tells whether it is too late to begin a job. The orchestrator has given
-// its step up by then and may have dispatched it anew: to begin now would be to
-// execute it twice.
-func (l *Loop) expired(job message.Job) bool {
-	return job.ExpiresAt != nil && !l.config.Now().Before(*job.ExpiresAt)
-}
-
-// expiry says that a job was not begun. One that has come again was perhaps begun by a
-// worker that was killed.
-func expiry(job message.Job, again bool) *catalog.Failure {
-	here, before := "", ""
-	if again {
+// refusal is why a job must not be begun, and nil where it may be. The orchestrator has
+// given up the step of a job that expired, and paused or cancelled the batch of one that
+// was revoked. It may have dispatched either anew: to begin now would be to do it twice.
+func (l *Loop) refusal(d *received) *catalog.Failure {
+	job, here, before := d.job, "", ""
+	if d.again() { // it was perhaps begun by a worker that was killed
 		here, before = " here", "; the job has come again, and an earlier delivery of it may have been carried out, wholly or in part"
 	}
-	return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
-		"%s was not begun%s: the job expired at %s, while it waited in the worker's queue, which was longer than the step's timeout allows%s",
-		job.FunctionName, here, job.ExpiresAt.UTC().Format(time.RFC3339), before)}
+	switch {
+	case l.config.Controls.Revoked(job):
+		return &catalog.Failure{Type: FailureRevoked, Message: fmt.Sprintf(
+			"%s was not begun%s: its batch was paused or cancelled while the job waited%s", job.FunctionName, here, before)}
+	case job.ExpiresAt != nil && !l.config.Now().Before(*job.ExpiresAt):
+		return &catalog.Failure{Type: FailureExpired, Message: fmt.Sprintf(
+			"%s was not begun%s: the job expired at %s, while it waited in the worker's queue, which was longer than the step's timeout allows%s",
+			job.FunctionName, here, job.ExpiresAt.UTC().Format(time.RFC3339), before)}
+	}
+	return nil
 }
 
 // run runs the function and records the result under c, or forgets c when the
 // worker stops, and ctx with it, before there is one.
-func (l *Loop) run(ctx context.Context, m *azservicebus.ReceivedMessage, job message.Job, c *call) {
+func (l *Loop) run(ctx context.Context, d *received, c *call) {
+	job := d.job
 	limit, late := l.limit(job)
-	if limit <= 0 { // it expired between its delivery and here
-		c.end(failure(job, expiry(job, m.DeliveryCount > 1), 0))
+	if limit <= 0 { // it has expired since it was looked at
+		late.Type, late.Message = FailureExpired, job.FunctionName+" was not begun: the job expired at "+job.ExpiresAt.UTC().Format(time.RFC3339)
+		c.end(failure(job, late, 0))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -159,19 +186,19 @@ func (l *Loop) run(ctx context.Context, m *azservicebus.ReceivedMessage, job mes
 	log := traced(ctx, l.logFor(job))
 	ctx = catalog.WithJob(ctx, catalog.Job{
 		ID: job.ID(), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
-		Redelivered: m.DeliveryCount > 1, Enqueued: enqueued(m),
+		Redelivered: d.again(), Enqueued: enqueued(d.message),
 	})
 	start := time.Now()
-	answered := make(chan outcome, 1)
-	go l.call(ctx, job, log, answered)
+	returned := make(chan outcome, 1)
+	go l.call(ctx, job, log, returned)
 
-	o, ok := l.awaitOutcome(ctx, answered)
+	o, ok := l.awaitOutcome(ctx, returned)
 	took := time.Since(start)
 	switch {
 	case ok && o.err == nil:
 		c.end(success(job, o.value, took))
 	case l.work.Err() != nil: // stopped from outside: no verdict on the job
-		l.memory.forget(identity(job))
+		l.memory.forget(d.identity)
 	case ctx.Err() != nil:
 		if !ok {
 			log.Error("the function goes on although its context has ended", "After", unwind.String())
@@ -208,17 +235,17 @@ type outcome struct {
 }
 
 // call calls the function.
-func (l *Loop) call(ctx context.Context, job message.Job, log *slog.Logger, answered chan<- outcome) {
+func (l *Loop) call(ctx context.Context, job message.Job, log *slog.Logger, returned chan<- outcome) {
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error("the function panicked", "Panic", fmt.Sprint(r), "Stack", string(debug.Stack()))
-			answered <- outcome{err: &catalog.Failure{
+			returned <- outcome{err: &catalog.Failure{
 				Type: FailurePanic, Message: fmt.Sprintf("%s failed by a defect: %v", job.FunctionName, r),
 			}}
 		}
 	}()
 	value, err := l.functions.Call(ctx, job.FunctionName, job.Parameters)
-	answered <- outcome{value, err}
+	returned <- outcome{value, err}
 }
 
 // unwind is how long a function whose context has ended may take to return. The result
@@ -228,22 +255,22 @@ const unwind = 3 * time.Second
 
 // awaitOutcome waits until the function returns; ok is false when it does not, although
 // its context has ended.
-func (l *Loop) awaitOutcome(ctx context.Context, answered <-chan outcome) (o outcome, ok bool) {
+func (l *Loop) awaitOutcome(ctx context.Context, returned <-chan outcome) (o outcome, ok bool) {
 	select {
-	case o = <-answered:
+	case o = <-returned:
 		return o, true
 	case <-ctx.Done():
 	}
 	timer := time.NewTimer(unwind)
 	defer timer.Stop()
 	select {
-	case o = <-answered:
+	case o = <-returned:
 		return o, true
 	case <-timer.C:
 	case <-l.work.Done():
 		// Answers that came at the same moment count.
 		select {
-		case o = <-answered:
+		case o = <-returned:
 			return o, true
 		default:
 		}
@@ -279,7 +306,7 @@ func readJob(body []byte, workerID string) (message.Job, error) {
 		}
 		return job, errUnanswerable
 	}
-	if id := answer(job, 0).ID(); len(id) > maxMessageID {
+	if id := result(job, 0).ID(); len(id) > maxMessageID {
 		return job, fmt.Errorf("%w: the JobId is too long, its result's message id would have %d characters, more than %d", errUnanswerable, len(id), maxMessageID)
 	}
 	parameters := bytes.TrimSpace(job.Parameters)
@@ -300,7 +327,7 @@ func readJob(body []byte, workerID string) (message.Job, error) {
 }
 
 func success(job message.Job, value any, took time.Duration) message.Result {
-	r := answer(job, took)
+	r := result(job, took)
 	raw, err := json.Marshal(value)
 	switch _, isBool := value.(bool); {
 	case err != nil:
@@ -326,7 +353,7 @@ func success(job message.Job, value any, took time.Duration) message.Result {
 const maxMessage = 4000
 
 func failure(job message.Job, err error, took time.Duration) message.Result {
-	r := answer(job, took)
+	r := result(job, took)
 	r.Status, r.Result = message.StatusFailure, jsonNull
 	var f *catalog.Failure
 	if !errors.As(err, &f) {
@@ -343,7 +370,7 @@ func failure(job message.Job, err error, took time.Duration) message.Result {
 	return r
 }
 
-func answer(job message.Job, took time.Duration) message.Result {
+func result(job message.Job, took time.Duration) message.Result {
 	return message.Result{
 		JobID: job.JobID, DurationMs: took.Milliseconds(), Timestamp: time.Now().UTC(),
 		CorrelationData: job.CorrelationData,
@@ -353,8 +380,12 @@ func answer(job message.Job, took time.Duration) message.Result {
 // report logs how a job ended: its failure, but never its parameters or result,
 // which hold personal data and perhaps a password.
 func (l *Loop) report(log *slog.Logger, r message.Result) {
-	if r.Error == nil {
+	switch {
+	case r.Error == nil:
 		log.Debug("the job succeeded")
+		return
+	case r.Error.Type == FailureRevoked: // all of a batch may be
+		log.Debug("the job is revoked")
 		return
 	}
 	log.Warn("the job failed", "Type", r.Error.Type, "Error", r.Error.Message,

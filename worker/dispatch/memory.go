@@ -66,9 +66,17 @@ func newMemory(limit int) *memory {
 	return m
 }
 
-// begin returns the job's run for a delivery of a message. When the delivery is
-// the first, the caller must run the job, end the run and have it kept, or forget it.
-func (m *memory) begin(id string, sequence int64) (*call, part) {
+// knows reports whether a job runs, or is answered from memory.
+func (m *memory) knows(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running[id] != nil || m.kept.Contains(id)
+}
+
+// begin returns the job's run for a delivery of a message. When the delivery is the first
+// there is none, unless it may run: then the caller must run the job, end the run and have
+// it kept, or forget it.
+func (m *memory) begin(id string, sequence int64, mayRun bool) (*call, part) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c, ok := m.running[id]; ok {
@@ -79,6 +87,9 @@ func (m *memory) begin(id string, sequence int64) (*call, part) {
 			return c, repeated
 		}
 		return c, asks
+	}
+	if !mayRun {
+		return nil, first
 	}
 	c := &call{ended: make(chan struct{}), sent: make(chan struct{})}
 	m.running[id] = c

@@ -46,9 +46,12 @@ func (l *Loop) Alive(now time.Time) error {
 
 // Ready is an error that tells why no jobs are taken.
 func (l *Loop) Ready() error {
+	controls := l.config.Controls.Err()
 	switch {
 	case l.state.stopping.Load():
 		return errors.New("stopping")
+	case controls != nil:
+		return controls
 	case l.state.began.Load() == 0:
 		return errors.New("starting")
 	case !l.state.linked.Load():

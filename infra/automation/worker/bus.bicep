@@ -1,5 +1,5 @@
-// The worker's subscription, which takes its jobs out of all, and what the worker and the
-// scaler may do on the bus.
+// The worker's subscriptions, of its jobs out of all and of the controls that revoke jobs,
+// and what the worker and the scaler may do on the bus.
 
 @description('Name of the Service Bus namespace, in this resource group.')
 param namespaceName string
@@ -26,6 +26,7 @@ var roles = {
 // the other subscriptions have no rules.
 var topics = any(loadJsonContent('../../topology.json').UserConfig.Namespaces[0].Topics)
 var pattern = filter(topics, topic => topic.Name == 'worker-jobs')[0].Subscriptions[0]
+var controlPattern = filter(topics, topic => topic.Name == 'worker-control')[0].Subscriptions[0]
 
 resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
   name: namespaceName
@@ -34,6 +35,11 @@ resource bus 'Microsoft.ServiceBus/namespaces@2024-01-01' existing = {
 resource jobs 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = {
   parent: bus
   name: 'worker-jobs'
+}
+
+resource control 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = {
+  parent: bus
+  name: 'worker-control'
 }
 
 resource results 'Microsoft.ServiceBus/namespaces/topics@2024-01-01' existing = {
@@ -69,6 +75,20 @@ resource rule 'Microsoft.ServiceBus/namespaces/topics/subscriptions/rules@2024-0
   }
 }
 
+// Every worker sees every control, so this one keeps the rule $Default. Replicas only peek:
+// controls leave by their time to live, which is longer than that of the jobs they revoke.
+resource controls 'Microsoft.ServiceBus/namespaces/topics/subscriptions@2024-01-01' = {
+  parent: control
+  name: 'worker-${workerId}'
+  properties: {
+    lockDuration: controlPattern.Properties.LockDuration
+    maxDeliveryCount: controlPattern.Properties.MaxDeliveryCount
+    defaultMessageTimeToLive: controlPattern.Properties.DefaultMessageTimeToLive
+    deadLetteringOnMessageExpiration: controlPattern.Properties.DeadLetteringOnMessageExpiration
+    enableBatchedOperations: true
+  }
+}
+
 // The worker takes its own jobs, and nobody else's.
 resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(subscription.id, workerPrincipalId, roles['Azure Service Bus Data Receiver'])
@@ -80,7 +100,18 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-// Results, and what the worker announces of itself.
+// To peek takes the right to listen.
+resource peek 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(controls.id, workerPrincipalId, roles['Azure Service Bus Data Receiver'])
+  scope: controls
+  properties: {
+    principalId: workerPrincipalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Azure Service Bus Data Receiver'])
+  }
+}
+
+// Results, heartbeats, and what the worker announces of itself.
 resource send 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(results.id, workerPrincipalId, roles['Azure Service Bus Data Sender'])
   scope: results

@@ -116,7 +116,7 @@ func newWorld(p *plan, verbose bool) (*world, error) {
 	if err := w.store.Provision(context.Background()); err != nil {
 		return nil, err
 	}
-	w.app = app.New(app.Config{Store: w.store, Bus: sender{w: w}, Now: w.now, Log: slog.New(slog.DiscardHandler)})
+	w.app = app.New(app.Config{Store: w.store, Bus: sender{w: w}, Now: w.now, Log: slog.New(slog.DiscardHandler), WorkerStartup: time.Nanosecond})
 	for range p.chaos.processes {
 		if err := w.boot(); err != nil {
 			return nil, err

@@ -1,0 +1,241 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// replica is a replica of worker-01 that sends heartbeats when the test says so.
+type replica struct {
+	s *stage
+	message.Heartbeat
+}
+
+func (s *stage) replica(id string) *replica {
+	now := s.clock.Now()
+	return &replica{s, message.Heartbeat{WorkerID: "worker-01", ReplicaID: id, Version: "1.0", StartedAt: now, MaxParallelism: 8}}
+}
+
+// message is the replica's heartbeat at this moment.
+func (r *replica) message() app.Message {
+	r.Timestamp = r.s.clock.Now()
+	body, err := json.Marshal(r.Heartbeat)
+	if err != nil {
+		panic(err)
+	}
+	return app.Message{ID: r.ID(), Type: message.TypeWorkerHeartbeat, Body: body, DeliveryCount: 1}
+}
+
+// beat sends a heartbeat over the broker.
+func (r *replica) beat() {
+	r.s.t.Helper()
+	m := r.message()
+	sent := bus.Message{ID: m.ID, Body: m.Body, Properties: map[string]any{message.PropertyMessageType: m.Type, message.PropertyWorkerID: r.WorkerID}}
+	if err := r.s.bus.Send(r.s.ctx, message.TopicWorkerResults, sent); err != nil {
+		r.s.t.Fatal(err)
+	}
+	r.s.settle()
+}
+
+// for lets time pass with a heartbeat every 30 seconds.
+func (r *replica) during(d time.Duration) {
+	r.s.t.Helper()
+	for ; d > 0; d -= message.HeartbeatInterval {
+		r.s.pass(min(d, message.HeartbeatInterval))
+		r.beat()
+	}
+}
+
+// takes makes the replica run the first jobs that it was sent.
+func (r *replica) takes(n int) {
+	r.s.t.Helper()
+	r.JobsInFlight, r.InFlight = nil, n
+	for _, j := range r.s.jobs[:n] {
+		r.JobsInFlight = append(r.JobsInFlight, j.ID())
+	}
+	now := r.s.clock.Now()
+	r.OldestJobAt, r.TakenThrough = &now, r.s.jobs[n-1].DispatchedAt
+}
+
+func (s *stage) worker(id string) app.WorkerView {
+	s.t.Helper()
+	v, err := s.app.Worker(s.ctx, id)
+	return must(s, v, err)
+}
+
+// The case of the issue: the tenant throttles for longer than the steps' timeout, and
+// nothing is answered in the meantime.
+func TestThrottledWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep(", timeout: 2m"))
+		b := s.batch("one", people(45))
+		r := s.replica("r1")
+		r.beat()
+		s.advance(b.ID)
+		r.takes(8)
+		until := s.clock.Now().Add(200 * time.Second)
+		r.ThrottledUntil = &until
+		r.beat()
+		r.during(90 * time.Second)
+		for _, j := range s.jobs[:8] {
+			s.answersJob(j, "true", nil)
+		}
+		r.JobsInFlight, r.InFlight, r.OldestJobAt = nil, 0, nil
+		r.during(90 * time.Second)
+		s.wantPhases(b.ID, "only dispatched 8/0/0+37")
+		r.ThrottledUntil = nil
+		r.during(time.Minute)
+		s.wantPhases(b.ID, "only dispatched 8/0/0+37")
+		for _, j := range slices.Clone(s.jobs[8:45]) {
+			s.answersJob(j, "true", nil)
+		}
+		s.wantPhases(b.ID, "only completed 45/0/0")
+	})
+}
+
+// A worker can be busy with a few long jobs and answer nothing.
+func TestBusyWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Long": fails(errLost), "Do": fails(errLost)}
+		s.publish(strings.NewReplacer("name: one", "name: long", "function: Do", "function: Long").Replace(oneStep(", timeout: 2h")))
+		s.publish(oneStep(", timeout: 3m"))
+		long := s.batch("long", people(8))
+		s.advance(long.ID)
+		r := s.replica("r1")
+		r.takes(8)
+		r.beat()
+		b := s.batch("one", people(3))
+		s.advance(b.ID)
+		r.during(20 * time.Minute)
+		s.wantPhases(b.ID, "only dispatched 0/0/0+3")
+		// It comes to the first: from then on the job's own time runs.
+		r.JobsInFlight[7], r.TakenThrough = s.jobs[8].ID(), s.jobs[8].DispatchedAt
+		began := s.clock.Now().Add(30 * time.Second).Format(time.RFC3339)
+		r.during(15 * time.Minute)
+		s.wantPhases(b.ID, "only dispatched 0/1/0+2")
+		if m := s.member(b.ID, who(s.jobs[8])); !strings.Contains(m.Error, "no result within 3m0s: the job started at "+began+" and did not end within its timeout") {
+			t.Errorf("error: %s", m.Error)
+		}
+	})
+}
+
+func TestHeartbeatsOfReplicasMakeOneRecord(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		first, second := s.replica("r1"), s.replica("r2")
+		started := dawn.Add(-time.Minute)
+		expires := dawn.Add(30 * day)
+		first.InFlight, first.JobsInFlight, first.OldestJobAt, first.CredentialExpiresAt = 2, []string{"batch-1-a", "batch-1-b"}, &started, &expires
+		first.beat()
+		late := first.message()
+		s.pass(time.Second)
+		second.CredentialExpiresAt = &expires
+		second.beat()
+		if v := s.worker("worker-01"); v.State != app.WorkerAlive || v.JobsInFlight != 2 || !v.OldestJobAt.Equal(started) || !v.CredentialExpiresAt.Equal(expires) || len(v.Replicas) != 2 || v.SeenAt != nil {
+			t.Fatalf("%+v", v)
+		}
+		s.pass(30 * time.Second)
+		first.InFlight, first.JobsInFlight, first.OldestJobAt = 0, nil, nil
+		first.beat()
+		before := encoded(s.worker("worker-01"))
+		s.announce(late, late)
+		if got := encoded(s.worker("worker-01")); got != before {
+			t.Fatalf("a late heartbeat changed %s to %s", before, got)
+		}
+		s.pass(time.Second)
+		first.Stopping = true
+		first.beat()
+		first.Stopping = false
+		s.pass(time.Second)
+		first.beat() // after its goodbye
+		v := s.worker("worker-01")
+		if v.State != app.WorkerAlive || v.JobsInFlight != 0 || v.Replicas[0].State != "stopped" || v.Replicas[1].State != "alive" {
+			t.Fatalf("%+v", v)
+		}
+		s.pass(2 * time.Minute)
+		if v := s.worker("worker-01"); v.State != app.WorkerScaledToZero || v.Replicas[1].State != "silent" {
+			t.Fatalf("%+v", v)
+		}
+		s.pass(time.Hour)
+		s.replica("r3").beat()
+		if v := s.worker("worker-01"); len(v.Replicas) != 1 || v.Replicas[0].ID != "r3" {
+			t.Fatalf("replicas that are long gone: %+v", v.Replicas)
+		}
+	})
+}
+
+// Many replicas report at once, and the store loses races.
+func TestReplicasReportAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, true)
+	defer s.cosmos.Inject(cosmos.Fault{Status: 449, RetryAfter: time.Millisecond, Count: 3, On: []cosmos.Operation{cosmos.Create, cosmos.Replace}})()
+	var all sync.WaitGroup
+	for i := range 25 {
+		m := s.replica(fmt.Sprintf("r%d", i)).message()
+		for _, process := range []*app.App{s.app, s.other} {
+			all.Go(func() {
+				if err := process.HandleResult(s.ctx, m); err != nil {
+					t.Error(describe(err))
+				}
+			})
+		}
+	}
+	all.Wait()
+	if v := s.worker("worker-01"); len(v.Replicas) != 20 || v.State != app.WorkerAlive {
+		t.Errorf("%d replicas, %s", len(v.Replicas), v.State)
+	}
+}
+
+func TestInvalidHeartbeatIsKeptAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	good := s.replica("r1")
+	good.beat()
+	before := encoded(s.worker("worker-01"))
+	s.pass(time.Second)
+	distant, early := dawn.Add(1000*day), time.Time{}
+	for reason, spoil := range map[string]func(*replica){
+		`invalid WorkerId ""`:                func(r *replica) { r.WorkerID = "" },
+		`invalid WorkerId "a:b"`:             func(r *replica) { r.WorkerID = "a:b" },
+		`invalid ReplicaId "r 1"`:            func(r *replica) { r.ReplicaID = "r 1" },
+		"Version has 101 bytes":              func(r *replica) { r.Version = strings.Repeat("v", 101) },
+		"lists 1 jobs":                       func(r *replica) { r.JobsInFlight = []string{"j"} },
+		"InFlight -1":                        func(r *replica) { r.InFlight = -1 },
+		"lists 501 jobs; at most 500":        func(r *replica) { r.JobsInFlight, r.InFlight = make([]string, 501), 501 },
+		"JobsInFlight[0] has 0 bytes":        func(r *replica) { r.JobsInFlight, r.InFlight = []string{""}, 1 },
+		"JobsInFlight[0] has 81 bytes":       func(r *replica) { r.JobsInFlight, r.InFlight = []string{strings.Repeat("j", 81)}, 1 },
+		"StartedAt is 0001-01-01T00:00:00Z":  func(r *replica) { r.StartedAt = early },
+		"StartedAt is 2028-11-25T09:00:00Z;": func(r *replica) { r.StartedAt = distant },
+		"ThrottledUntil is 2028":             func(r *replica) { r.ThrottledUntil = &distant },
+		"TakenThrough is 2028":               func(r *replica) { r.TakenThrough = &distant },
+		"OldestJobAt is 0001":                func(r *replica) { r.OldestJobAt = &early },
+		"the heartbeat has":                  func(r *replica) { r.Version = strings.Repeat("v", message.Limit) },
+	} {
+		r := *good
+		spoil(&r)
+		m := r.message()
+		m.ID = "bad " + reason
+		s.announce(m, m)
+		kept := s.kept(app.ListOptions{})
+		i := slices.IndexFunc(kept, func(v app.UnprocessedView) bool { return v.MessageID == m.ID })
+		if i < 0 || !strings.Contains(kept[i].Reason, reason) || kept[i].Topic != message.TopicWorkerResults {
+			t.Errorf("%s: kept %+v", reason, kept)
+		}
+	}
+	if got := encoded(s.worker("worker-01")); got != before {
+		t.Errorf("%s became %s", before, got)
+	}
+}

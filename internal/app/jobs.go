@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// waitingJobs are the jobs of one worker that have no result.
+type waitingJobs struct {
+	Count  int
+	Oldest time.Time // when the first of them was dispatched
+}
+
+// inProgress reports whether a batch can have jobs in flight.
+func inProgress(b *engine.Batch) bool {
+	return slices.ContainsFunc(b.Phases, func(p engine.Phase) bool { return p.Status == engine.PhaseDispatched })
+}
+
+// workersOfJobs finds the workers that have jobs of a batch, with the oldest job of each.
+// It takes one query for each of them and one more, however many jobs there are.
+func (a *App) workersOfJobs(ctx context.Context, batch int) (map[string]time.Time, error) {
+	oldest := map[string]time.Time{}
+	for last := ""; ; {
+		found, _, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(batch),
+			"SELECT * FROM c WHERE c.type = 'run' AND c.doc.worker > @last ORDER BY c.doc.worker ASC", []store.Param{{Name: "@last", Value: last}}, 1, "")
+		if err != nil || len(found) == 0 {
+			return oldest, err
+		}
+		last = found[0].Doc.Worker
+		first, _, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(batch),
+			"SELECT * FROM c WHERE c.type = 'run' AND c.doc.worker = @worker ORDER BY c.doc.sentAt ASC", []store.Param{{Name: "@worker", Value: last}}, 1, "")
+		if err != nil {
+			return nil, err
+		}
+		if len(first) > 0 && first[0].Doc.SentAt != nil { // or it was answered in between
+			oldest[last] = *first[0].Doc.SentAt
+		}
+	}
+}
+
+// countJobs counts the jobs of a batch that one worker has not answered.
+func (a *App) countJobs(ctx context.Context, batch int, worker string) (int, error) {
+	counts, err := store.Select[int](ctx, a.store, store.BatchPartition(batch),
+		"SELECT VALUE COUNT(1) FROM c WHERE c.type = 'run' AND c.doc.worker = @worker", store.Param{Name: "@worker", Value: worker})
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total, err
+}
+
+// jobsOfBatch counts the jobs of a batch by worker.
+func (a *App) jobsOfBatch(ctx context.Context, batch int) (map[string]waitingJobs, error) {
+	oldest, err := a.workersOfJobs(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	jobs := map[string]waitingJobs{}
+	for _, worker := range slices.Sorted(maps.Keys(oldest)) {
+		n, err := a.countJobs(ctx, batch, worker)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			jobs[worker] = waitingJobs{Count: n, Oldest: oldest[worker]}
+		}
+	}
+	return jobs, nil
+}
+
+// jobsAge is for how long counts of jobs over all batches are reused: of a list of workers
+// many pages may be asked for, by many callers.
+const jobsAge = 10 * time.Second
+
+// jobsCache has the jobs of all batches as they were last counted.
+type jobsCache struct {
+	mu   sync.Mutex
+	at   time.Time
+	jobs map[string]waitingJobs
+}
+
+// jobsOfAll counts the jobs of all batches that have not ended, by worker.
+func (a *App) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error) {
+	a.jobs.mu.Lock()
+	defer a.jobs.mu.Unlock()
+	now := a.now()
+	if a.jobs.jobs != nil && now.Sub(a.jobs.at) < jobsAge && !now.Before(a.jobs.at) {
+		return a.jobs.jobs, nil
+	}
+	batches, err := store.Select[BatchView](ctx, a.store, store.PartitionBatches,
+		"SELECT c.doc.id AS id FROM c WHERE c.type = 'entry' AND c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling')")
+	if err != nil {
+		return nil, err
+	}
+	found := make([]map[string]waitingJobs, len(batches))
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(atOnce)
+	for i, b := range batches {
+		all.Go(func() (err error) {
+			found[i], err = a.jobsOfBatch(ctx, b.ID)
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	total := map[string]waitingJobs{}
+	for _, jobs := range found {
+		addJobs(total, jobs)
+	}
+	a.jobs.at, a.jobs.jobs = now, total
+	return total, nil
+}
+
+func addJobs(total, jobs map[string]waitingJobs) {
+	for worker, j := range jobs {
+		sum, ok := total[worker]
+		if !ok || j.Oldest.Before(sum.Oldest) {
+			sum.Oldest = j.Oldest
+		}
+		sum.Count += j.Count
+		total[worker] = sum
+	}
+}
+
+// WaitView is a worker that a batch waits for, and why.
+type WaitView struct {
+	WorkerID       string      `json:"workerId"`
+	State          WorkerState `json:"state"`
+	Jobs           int         `json:"jobs"`            // of the batch, without a result
+	Since          *time.Time  `json:"since,omitempty"` // the worker's last sign of life; absent: it was never seen
+	ThrottledUntil *time.Time  `json:"throttledUntil,omitempty"`
+	Reason         string      `json:"reason"`
+}
+
+// waits are the workers that a batch has jobs for and that do not work on them now: they
+// are throttled, or not there.
+func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {
+	if b.Status.Terminal() || !inProgress(b) {
+		return nil, nil
+	}
+	oldest, err := a.workersOfJobs(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	var waits []WaitView
+	now := a.now().UTC()
+	for _, id := range slices.Sorted(maps.Keys(oldest)) {
+		worker, err := a.workerRecord(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		view := WaitView{WorkerID: id, State: worker.state(oldest[id], now, a.startup), Since: orNil(worker.lastSeen()), ThrottledUntil: orNil(worker.throttledUntil(now))}
+		switch {
+		case view.ThrottledUntil != nil:
+			view.Reason = fmt.Sprintf("throttled until %s", clock(*view.ThrottledUntil))
+		case view.State == WorkerAlive:
+			continue
+		case view.State == WorkerScaledToZero:
+			view.Reason = fmt.Sprintf("starting, until %s at most", clock(worker.startsUntil(oldest[id], a.startup)))
+		case view.Since == nil:
+			view.Reason = "no worker was ever seen"
+		default:
+			view.Reason = "no worker since " + clock(*view.Since)
+		}
+		if view.Jobs, err = a.countJobs(ctx, b.ID, id); err != nil {
+			return nil, err
+		}
+		if view.Jobs > 0 {
+			waits = append(waits, view)
+		}
+	}
+	return waits, nil
+}

@@ -1,0 +1,254 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// workerRecord is what is known of a worker: the latest announcement, the latest answer
+// and the latest heartbeat of each replica. There is one for each worker that was ever
+// heard from. Times are by the handler's clock where nothing else is said.
+type workerRecord struct {
+	ID      string            `json:"id"`
+	Catalog *announcedCatalog `json:"catalog,omitempty"`
+	// AnsweredAt is when the latest answer was processed (to within answerInterval), and
+	// SentAt when the job that it answers had been dispatched.
+	AnsweredAt time.Time       `json:"answeredAt,omitzero"`
+	SentAt     time.Time       `json:"sentAt,omitzero"`
+	Replicas   []replicaRecord `json:"replicas,omitempty"`
+}
+
+// announcedCatalog is an announcement without its functions, which have a document of
+// their own (store.CatalogKey).
+type announcedCatalog struct {
+	Version       string    `json:"version,omitempty"`
+	StartedAt     time.Time `json:"startedAt"` // by the worker's clock
+	SeenAt        time.Time `json:"seenAt"`
+	FunctionCount int       `json:"functionCount"`
+}
+
+// replicaRecord is the latest heartbeat of one replica. A replica that ended is kept for
+// replicaRetention, so that its late heartbeats change nothing.
+type replicaRecord struct {
+	ID                  string      `json:"id"`
+	Version             string      `json:"version,omitempty"`
+	StartedAt           time.Time   `json:"startedAt"`  // by the worker's clock, as the next
+	ReportedAt          time.Time   `json:"reportedAt"` // of two heartbeats the later one counts
+	SeenAt              time.Time   `json:"seenAt"`
+	IdleSince           *time.Time  `json:"idleSince,omitempty"` // when it first reported no job and no throttling
+	MaxParallelism      int         `json:"maxParallelism"`
+	Jobs                []jobRecord `json:"jobs,omitempty"`
+	InFlight            int         `json:"inFlight"`
+	OldestJobAt         *time.Time  `json:"oldestJobAt,omitempty"`
+	TakenThrough        *time.Time  `json:"takenThrough,omitempty"`
+	ThrottledUntil      *time.Time  `json:"throttledUntil,omitempty"`
+	CredentialExpiresAt *time.Time  `json:"credentialExpiresAt,omitempty"`
+	Stopped             bool        `json:"stopped,omitempty"` // it said goodbye
+}
+
+// jobRecord is a job that a replica runs.
+type jobRecord struct {
+	ID    string    `json:"id"`    // message.Job.ID
+	Since time.Time `json:"since"` // when it began, to within message.HeartbeatInterval
+}
+
+// The bounds of a record, which keep it well under the store's 2 MB.
+const (
+	maxReplicas      = 20        // the ones that reported last
+	replicaRetention = time.Hour // of a replica that no longer reports
+	maxJobID         = 80
+)
+
+// merge takes a heartbeat into the record and reports whether that changed it: one that
+// is late, or that came before, does not. The caller gives the heartbeat's time.
+func (r *workerRecord) merge(h message.Heartbeat, reported, now time.Time) bool {
+	i := slices.IndexFunc(r.Replicas, func(p replicaRecord) bool { return p.ID == h.ReplicaID })
+	var before replicaRecord
+	if i >= 0 {
+		before = r.Replicas[i]
+		if before.Stopped || reported.Before(before.ReportedAt) || reported.Equal(before.ReportedAt) && !h.Stopping {
+			return false
+		}
+	}
+	next := replicaRecord{
+		ID: h.ReplicaID, Version: h.Version, StartedAt: h.StartedAt.UTC(), ReportedAt: reported, SeenAt: now,
+		MaxParallelism: h.MaxParallelism, InFlight: h.InFlight, OldestJobAt: h.OldestJobAt, TakenThrough: h.TakenThrough,
+		ThrottledUntil: h.ThrottledUntil, CredentialExpiresAt: h.CredentialExpiresAt, Stopped: h.Stopping,
+	}
+	switch {
+	case h.Stopping:
+		next.InFlight, next.OldestJobAt = 0, nil
+	case h.InFlight > 0:
+		next.Jobs = jobsOf(h, before.Jobs, now)
+	case h.ThrottledUntil == nil || !h.ThrottledUntil.After(now):
+		next.IdleSince = cmp.Or(before.IdleSince, &now)
+	}
+	replicas := slices.Clone(r.Replicas)
+	if i >= 0 {
+		replicas = slices.Delete(replicas, i, i+1)
+	}
+	replicas = append(replicas, next) // they stand in the order in which they reported
+	r.Replicas = slices.DeleteFunc(replicas, func(p replicaRecord) bool { return now.Sub(p.SeenAt) > replicaRetention })
+	if n := len(r.Replicas); n > maxReplicas {
+		r.Replicas = r.Replicas[n-maxReplicas:]
+	}
+	return true
+}
+
+// jobsOf are the jobs of a heartbeat, each with when it began: as the heartbeat says of
+// the oldest, as the first heartbeat that listed it tells of the others.
+func jobsOf(h message.Heartbeat, before []jobRecord, now time.Time) []jobRecord {
+	known := make(map[string]time.Time, len(before))
+	for _, j := range before {
+		known[j.ID] = j.Since
+	}
+	jobs := make([]jobRecord, 0, len(h.JobsInFlight))
+	for i, id := range h.JobsInFlight {
+		since, ok := known[id]
+		switch {
+		case ok:
+		case i == 0 && h.OldestJobAt != nil && h.OldestJobAt.Before(now):
+			since = *h.OldestJobAt
+		default:
+			since = now
+		}
+		jobs = append(jobs, jobRecord{ID: id, Since: since})
+	}
+	return jobs
+}
+
+// heartbeat keeps what a replica of a worker reports.
+func (a *App) heartbeat(ctx context.Context, m Message, h message.Heartbeat) error {
+	now := a.now().UTC()
+	if err := checkHeartbeat(len(m.Body), h, now); err != nil {
+		return err
+	}
+	reported := h.Timestamp.UTC()
+	sent := m.EnqueuedAt
+	if sent.IsZero() {
+		sent = reported
+	}
+	if now.Sub(sent) > replicaRetention {
+		return nil // the replica may have been dropped since: it must not come back
+	}
+	if !m.EnqueuedAt.IsZero() && reported.Sub(m.EnqueuedAt) > clockSlack {
+		reported = m.EnqueuedAt.UTC() // a clock that is ahead would keep later ones out
+	}
+	return a.changeWorker(ctx, h.WorkerID, func(r *workerRecord) bool { return r.merge(h, reported, now) })
+}
+
+// changeWorker changes the record of a worker where change reports that it did. A lost
+// race is an error that asks for the message again.
+func (a *App) changeWorker(ctx context.Context, id string, change func(*workerRecord) bool, extra ...store.Op) error {
+	kept, err := store.Read[workerRecord](ctx, a.store, store.WorkerKey(id))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	known := err == nil
+	next := kept.Doc
+	next.ID = id
+	if !change(&next) {
+		return nil
+	}
+	write := store.Create(store.WorkerKey(id), next)
+	if known {
+		write = store.Replace(store.WorkerKey(id), next, kept.ETag)
+	}
+	_, err = a.store.Commit(ctx, append([]store.Op{write}, extra...)...)
+	if errors.Is(err, store.ErrExists) {
+		return store.ErrChanged // another process was first: it is read again
+	}
+	return err
+}
+
+func checkHeartbeat(size int, h message.Heartbeat, now time.Time) error {
+	switch {
+	case size > message.Limit:
+		return reject("the heartbeat has %d bytes; at most %d are allowed", size, message.Limit)
+	case !workerID.MatchString(h.WorkerID):
+		return reject("invalid WorkerId %q: use letters, digits, '-', '_' or '.', at most 43", clipped(h.WorkerID))
+	case !replicaID.MatchString(h.ReplicaID):
+		return reject("invalid ReplicaId %q: use letters, digits, '-', '_' or '.', at most 100", clipped(h.ReplicaID))
+	case len(h.Version) > 100:
+		return reject("the heartbeat's Version has %d bytes; at most 100 are allowed", len(h.Version))
+	case h.MaxParallelism < 0 || h.InFlight < len(h.JobsInFlight):
+		return reject("the heartbeat counts MaxParallelism %d and InFlight %d, and lists %d jobs", h.MaxParallelism, h.InFlight, len(h.JobsInFlight))
+	case len(h.JobsInFlight) > message.MaxHeartbeatJobs:
+		return reject("the heartbeat lists %d jobs; at most %d are allowed", len(h.JobsInFlight), message.MaxHeartbeatJobs)
+	}
+	for i, id := range h.JobsInFlight {
+		if id == "" || len(id) > maxJobID {
+			return reject("JobsInFlight[%d] has %d bytes; a job id has 1 to %d", i, len(id), maxJobID)
+		}
+	}
+	return checkTimes(h, now)
+}
+
+// maxThrottling is how long a tenant can ask a worker to wait. A longer time is a mistake,
+// which must not keep jobs from failing.
+const maxThrottling = 7 * 24 * time.Hour
+
+func checkTimes(h message.Heartbeat, now time.Time) error {
+	for _, at := range []struct {
+		field  string
+		value  *time.Time
+		latest time.Time // zero: any
+	}{
+		{"StartedAt", &h.StartedAt, h.Timestamp.Add(clockSlack)},
+		{"Timestamp", &h.Timestamp, time.Time{}},
+		{"OldestJobAt", h.OldestJobAt, h.Timestamp.Add(clockSlack)},
+		{"TakenThrough", h.TakenThrough, now.Add(clockSlack)}, // by the orchestrator's clock
+		{"ThrottledUntil", h.ThrottledUntil, h.Timestamp.Add(maxThrottling)},
+		{"CredentialExpiresAt", h.CredentialExpiresAt, time.Time{}},
+	} {
+		switch {
+		case at.value == nil:
+		case at.value.Year() < 2000 || at.value.Year() > 9999:
+			return reject("the heartbeat's %s is %s, or missing", at.field, at.value.UTC().Format(time.RFC3339))
+		case !at.latest.IsZero() && at.value.After(at.latest):
+			return reject("the heartbeat's %s is %s; it can be %s at the latest", at.field, at.value.UTC().Format(time.RFC3339), at.latest.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+// answerInterval is how often each process records an answer of a worker at most.
+const answerInterval = 30 * time.Second
+
+// answerCache has when this process last recorded an answer of each worker.
+type answerCache = *lru.Cache[string, time.Time]
+
+func newAnswerCache() answerCache {
+	cache, err := lru.New[string, time.Time](256)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return cache
+}
+
+// recordAnswer records that a worker answered a job: workers that others wrote need not
+// send heartbeats. A failure is logged only, for the answer itself is stored.
+func (a *App) recordAnswer(ctx context.Context, step engine.Step) {
+	now := a.now().UTC()
+	if last, ok := a.answers.Get(step.WorkerID); step.DispatchedAt == nil || ok && now.Sub(last) < answerInterval && !now.Before(last) {
+		return
+	}
+	a.answers.Add(step.WorkerID, now)
+	key := store.WorkerKey(step.WorkerID)
+	_, err := a.store.Commit(ctx, store.Patch(key, "", store.Set("/answeredAt", now), store.Set("/sentAt", *step.DispatchedAt)))
+	if errors.Is(err, store.ErrNotFound) {
+		_, err = a.store.Commit(ctx, store.Create(key, workerRecord{ID: step.WorkerID, AnsweredAt: now, SentAt: *step.DispatchedAt}))
+	}
+	if err != nil {
+		a.log.Warn("failed to record a worker's answer", "worker", step.WorkerID, "error", err)
+	}
+}

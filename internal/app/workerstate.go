@@ -1,0 +1,217 @@
+package app
+
+import (
+	"fmt"
+	"time"
+)
+
+// WorkerState is what can be said of a worker at one moment. Every worker is in exactly
+// one of the four states, by the first of these rules that applies:
+//
+//   - alive: a replica that did not say goodbye reported within two minutes; or the worker
+//     answered a job within two minutes and sends no heartbeats.
+//   - scaled to zero: no job waits for the worker; or jobs wait and it may still be
+//     starting. It may be starting if it was away when the oldest of them was dispatched
+//     (the last replica said goodbye, or nothing was heard from the worker within two
+//     minutes before), until the start-up time has passed since that dispatch or goodbye.
+//   - silent: jobs wait, the worker sends no heartbeats, and it was there when the oldest
+//     of them was dispatched. It may be busy with one long job, throttled or killed.
+//   - gone: jobs wait, and the worker ended without a goodbye or did not start in time.
+//
+// A job waits from its dispatch until its result is processed.
+type WorkerState string
+
+// The states of a worker.
+const (
+	WorkerAlive        WorkerState = "alive"
+	WorkerScaledToZero WorkerState = "scaled_to_zero"
+	WorkerSilent       WorkerState = "silent"
+	WorkerGone         WorkerState = "gone"
+)
+
+// WorkerStates are all of them.
+var WorkerStates = []WorkerState{WorkerAlive, WorkerScaledToZero, WorkerSilent, WorkerGone}
+
+// silence is after how long without a sign of life a worker is not taken to be alive: four
+// heartbeats.
+const silence = 2 * time.Minute
+
+// DefaultWorkerStartup is how long a worker that was scaled to zero may take to start.
+const DefaultWorkerStartup = 10 * time.Minute
+
+// defaultStartup is DefaultWorkerStartup. Most tests of this package, whose worker sends
+// no heartbeats, set it to next to nothing.
+var defaultStartup time.Duration = DefaultWorkerStartup
+
+// state computes the state of the worker. waitingSince is when the oldest job that waits
+// for it was dispatched, zero for none.
+func (r *workerRecord) state(waitingSince, now time.Time, startup time.Duration) WorkerState {
+	switch {
+	case r.alive(now):
+		return WorkerAlive
+	case waitingSince.IsZero(), now.Before(r.startsUntil(waitingSince, startup)):
+		return WorkerScaledToZero
+	case len(r.Replicas) == 0 && r.sawJob(waitingSince):
+		return WorkerSilent
+	}
+	return WorkerGone
+}
+
+func (r *workerRecord) alive(now time.Time) bool {
+	for i := range r.Replicas {
+		if r.Replicas[i].fresh(now) {
+			return true
+		}
+	}
+	return now.Sub(r.AnsweredAt) < silence && r.answersOnly()
+}
+
+// fresh reports whether the replica runs, as far as can be known.
+func (p *replicaRecord) fresh(now time.Time) bool { return !p.Stopped && now.Sub(p.SeenAt) < silence }
+
+// answersOnly reports whether the worker answers jobs and sends no heartbeats: none ever,
+// or none any more.
+func (r *workerRecord) answersOnly() bool {
+	return !r.AnsweredAt.IsZero() && r.AnsweredAt.Sub(r.lastReplica().SeenAt) >= silence
+}
+
+// lastReplica is the replica that reported last, the zero value if there is none.
+func (r *workerRecord) lastReplica() (last replicaRecord) {
+	for _, p := range r.Replicas {
+		if !p.SeenAt.Before(last.SeenAt) {
+			last = p
+		}
+	}
+	return last
+}
+
+// lastSeen is the worker's last sign of life, zero for none: a heartbeat or an answer.
+func (r *workerRecord) lastSeen() time.Time { return later(r.lastReplica().SeenAt, r.AnsweredAt) }
+
+// sawJob reports whether the worker was there when a job was dispatched, or later.
+func (r *workerRecord) sawJob(sent time.Time) bool {
+	last := r.lastSeen()
+	return !last.IsZero() && last.After(sent.Add(-silence))
+}
+
+// startsUntil is until when a worker that is not alive may be starting for a job that was
+// dispatched at a time; zero if it ended without a goodbye while the job waited.
+func (r *workerRecord) startsUntil(sent time.Time, startup time.Duration) time.Time {
+	switch last := r.lastReplica(); {
+	case last.Stopped && !r.answersOnly():
+		return later(sent, last.SeenAt).Add(startup)
+	case r.sawJob(sent):
+		return time.Time{}
+	}
+	return sent.Add(startup)
+}
+
+// throttledUntil is until when the tenant takes no call of the worker, zero if it does.
+func (r *workerRecord) throttledUntil(now time.Time) (until time.Time) {
+	for i := range r.Replicas {
+		if p := &r.Replicas[i]; p.fresh(now) && p.ThrottledUntil != nil && p.ThrottledUntil.After(now) {
+			until = later(until, *p.ThrottledUntil)
+		}
+	}
+	return until
+}
+
+// running finds the replica that listed a job last, and since when it has run there.
+func (r *workerRecord) running(job string) (on *replicaRecord, since time.Time) {
+	for i := len(r.Replicas) - 1; i >= 0; i-- {
+		for _, j := range r.Replicas[i].Jobs {
+			if j.ID == job {
+				return &r.Replicas[i], j.Since
+			}
+		}
+	}
+	return nil, time.Time{}
+}
+
+// sendDelay is by how much jobs can come to the queue in another order than that of their
+// dispatch: several processes send, each after it has stored what it sends.
+const sendDelay = 30 * time.Second
+
+// tookLater reports whether the worker took a job that was dispatched after a time. It
+// takes jobs in the order of their dispatch.
+func (r *workerRecord) tookLater(sent time.Time) bool {
+	for _, p := range r.Replicas {
+		if p.TakenThrough != nil && p.TakenThrough.After(sent.Add(sendDelay)) {
+			return true
+		}
+	}
+	return r.SentAt.After(sent.Add(sendDelay))
+}
+
+// idleSince is since when a worker that is alive has had nothing to do, zero if it works.
+func (r *workerRecord) idleSince(now time.Time) time.Time {
+	since := r.AnsweredAt
+	for i := range r.Replicas {
+		p := &r.Replicas[i]
+		if !p.fresh(now) {
+			continue
+		}
+		if p.IdleSince == nil {
+			return time.Time{}
+		}
+		since = later(since, *p.IdleSince)
+	}
+	return since
+}
+
+// outlook is what is known of a job that was dispatched and not answered.
+type outlook struct {
+	// Waits: the job has not begun, and nothing says that it will not: its deadline is put
+	// off. Otherwise the deadline decides, and Cause says why no result came.
+	Waits bool
+	Cause string
+	// Unseen: nothing says that the worker ever had the job.
+	Unseen bool
+}
+
+// outlook judges a job of the worker that was dispatched at a time.
+func (r *workerRecord) outlook(worker, job string, sent, now time.Time, startup time.Duration) outlook {
+	on, since := r.running(job)
+	started := ""
+	if on != nil {
+		started = fmt.Sprintf("the job started at %s", clock(since))
+	}
+	switch until := r.throttledUntil(now); {
+	case on != nil && on.fresh(now) && !until.IsZero():
+		return outlook{Cause: fmt.Sprintf("%s and did not end within its timeout; worker %s is throttled until %s", started, worker, clock(until))}
+	case on != nil && on.fresh(now):
+		return outlook{Cause: started + " and did not end within its timeout"}
+	case !r.alive(now) && now.Before(r.startsUntil(sent, startup)):
+		return outlook{Waits: true}
+	case !r.alive(now) && on != nil:
+		return outlook{Cause: started + "; " + r.absence(worker)}
+	case !r.alive(now):
+		return outlook{Cause: r.absence(worker), Unseen: true}
+	}
+	idle := r.idleSince(now)
+	switch {
+	case !r.throttledUntil(now).IsZero():
+		return outlook{Waits: true}
+	case r.tookLater(sent):
+		return outlook{Cause: fmt.Sprintf("worker %s took jobs that were sent later: the job or its result was lost", worker), Unseen: true}
+	case !r.answersOnly() && !idle.IsZero() && now.Sub(later(idle, sent)) >= silence:
+		return outlook{Cause: fmt.Sprintf("worker %s has had nothing to do since %s and did not receive the job", worker, clock(idle)), Unseen: true}
+	}
+	return outlook{Waits: true}
+}
+
+// absence says since when there is no worker.
+func (r *workerRecord) absence(worker string) string {
+	last := r.lastSeen()
+	if last.IsZero() {
+		return fmt.Sprintf("no worker %s was ever seen", worker)
+	}
+	return fmt.Sprintf("no worker %s since %s", worker, clock(last))
+}
+
+// clock writes a time in a reason.
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// credentialExpiresAt is when the credential of the replica that reported last expires.
+// One that stopped says it too: the next replica signs in with the same.
+func (r *workerRecord) credentialExpiresAt() *time.Time { return r.lastReplica().CredentialExpiresAt }
