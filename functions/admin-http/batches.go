@@ -7,11 +7,16 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 )
 
 // createBatch takes a form of two parts: runbookName and file, the CSV of members.
 func (a *api) createBatch(c *gin.Context) {
+	options, ok := uploadOptions(c)
+	if !ok {
+		return
+	}
 	values, ok := a.form(c, part{"runbookName", maxName, "names the runbook"}, part{"file", a.MaxBody, csvOfMembers})
 	if !ok {
 		return
@@ -21,7 +26,7 @@ func (a *api) createBatch(c *gin.Context) {
 		invalid(c, "the part runbookName of the form is empty")
 		return
 	}
-	view, err := a.App.CreateBatch(c.Request.Context(), callerOf(c), name, values["file"])
+	view, err := a.App.CreateBatch(c.Request.Context(), callerOf(c), name, values["file"], options...)
 	if err != nil {
 		fail(c, err)
 		return
@@ -29,6 +34,18 @@ func (a *api) createBatch(c *gin.Context) {
 	c.Header("Location", "/api/batches/"+strconv.Itoa(view.ID))
 	replayed(c, view.Replayed)
 	c.JSON(http.StatusCreated, view)
+}
+
+// uploadOptions reads how uploaded members are taken.
+func uploadOptions(c *gin.Context) (options []app.UploadOption, ok bool) {
+	var shared bool
+	if !flag(c, "allowInOtherBatches", &shared) {
+		return nil, false
+	}
+	if shared {
+		options = append(options, app.AllowInOtherBatches)
+	}
+	return options, true
 }
 
 func (a *api) listBatches(c *gin.Context) {

@@ -203,11 +203,15 @@ func (a *api) addMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
+	options, ok := uploadOptions(c)
+	if !ok {
+		return
+	}
 	values, ok := a.form(c, part{"file", a.MaxBody, csvOfMembers})
 	if !ok {
 		return
 	}
-	view, err := a.App.AddMembers(c.Request.Context(), callerOf(c), id, values["file"])
+	view, err := a.App.AddMembers(c.Request.Context(), callerOf(c), id, values["file"], options...)
 	if err != nil {
 		fail(c, err)
 		return

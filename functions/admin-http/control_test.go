@@ -37,9 +37,9 @@ func (r *recorder) MarkStepDone(_ context.Context, by app.Caller, batch int, ste
 	return app.StepView{ID: stepID, Status: "succeeded"}, r.note("MarkStepDone %s %d %d %q %q", by.Name, batch, stepID, result, why)
 }
 
-func (r *recorder) AddMembers(_ context.Context, by app.Caller, batch int, csv []byte) (app.AddedView, error) {
+func (r *recorder) AddMembers(_ context.Context, by app.Caller, batch int, csv []byte, options ...app.UploadOption) (app.AddedView, error) {
 	view := app.AddedView{Batch: app.BatchView{ID: batch}, Added: strings.Count(string(csv), "new")}
-	return view, r.note("AddMembers %s %d %q", by.Name, batch, csv)
+	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, csv, shownOptions(options))
 }
 
 func (r *recorder) RemoveMember(_ context.Context, by app.Caller, batch, member int, why string) (app.MemberView, error) {
@@ -81,6 +81,7 @@ func controlRoutes(t *testing.T) []route {
 			`MarkStepDone avery@contoso 7 5 "{\"id\": [1, null]}" "x"`, `"id":5`,
 		},
 		{request{"POST", "/api/batches/7/members", "", media, csv}, true, 201, `AddMembers avery@contoso 7 "Key\nnew\n"`, `"added":1`},
+		{request{"POST", "/api/batches/7/members?allowInOtherBatches=true", "", media, csv}, true, 201, `AddMembers avery@contoso 7 "Key\nnew\n" in other batches`, `"added":1`},
 		{request{"POST", "/api/batches/7/members", "", mediaOld, csvOld}, true, 200, `AddMembers avery@contoso 7 "Key\nold\n"`, `"added":0`},
 		{request{"DELETE", "/api/batches/7/members/3", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 ""`, `"status":"removed"`},
 		{request{"DELETE", "/api/batches/7/members/3?reason=has%20left", "", "", ""}, true, 202, `RemoveMember avery@contoso 7 3 "has left"`, `"status":"removed"`},

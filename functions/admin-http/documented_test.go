@@ -168,7 +168,7 @@ func tour(c *contract, r *real) {
 	do("getVersion", http.StatusOK, of("name", "failing", "version", "1"))
 
 	// A batch in which one fails, is retried, skipped, marked.
-	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "failing", "file", "UserId,Mail\nu1,a\nu2,fail\nu3,fail\nu4,fail\n"))
+	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "failing", "file", "UserId,Mail\nf1,a\nf2,fail\nf3,fail\nf4,fail\n"))
 	do("addMembers", http.StatusCreated, file(one, "file", "UserId,Mail\nu5,b\n"))
 	do("removeMember", http.StatusAccepted, of("id", "1", "memberId", "5")) // while the batch cannot end
 	do("pauseBatch", http.StatusOK, one)
@@ -188,7 +188,7 @@ func tour(c *contract, r *real) {
 	do("markStepDone", http.StatusOK, with(of("id", "1", "stepId", step(0)), `{"reason":"by hand","result":{"Id":"1"}}`))
 	do("retryFailed", http.StatusAccepted, with(one, `{"reason":"again"}`))
 
-	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "gated", "file", "UserId,Mail\nu1,a\nu2,b\n"))
+	do("createBatch", http.StatusCreated, file(wanted{}, "runbookName", "gated", "file", "UserId,Mail\ng1,a\ng2,b\n"))
 	do("approvePhase", http.StatusOK, of("id", "2", "phase", "cut over"))
 	do("cancelBatch", http.StatusAccepted, of("id", "2"))
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,8 +76,15 @@ func (r *recorder) CSVTemplate(_ context.Context, name string) ([]byte, error) {
 	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
 }
 
-func (r *recorder) CreateBatch(_ context.Context, by app.Caller, name string, csv []byte) (app.BatchView, error) {
-	return app.BatchView{ID: 42}, r.note("CreateBatch %s %q %q", by.Name, name, csv)
+func (r *recorder) CreateBatch(_ context.Context, by app.Caller, name string, csv []byte, options ...app.UploadOption) (app.BatchView, error) {
+	return app.BatchView{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, csv, shownOptions(options))
+}
+
+func shownOptions(options []app.UploadOption) string {
+	if slices.Contains(options, app.AllowInOtherBatches) {
+		return " in other batches"
+	}
+	return ""
 }
 
 func (r *recorder) Batches(_ context.Context, o app.ListOptions) (app.Page[app.BatchView], error) {

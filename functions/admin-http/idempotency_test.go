@@ -42,14 +42,14 @@ func (h *heard) PublishRunbook(ctx context.Context, by app.Caller, name string, 
 	return h.recorder.PublishRunbook(ctx, by, name, yaml, o)
 }
 
-func (h *heard) CreateBatch(ctx context.Context, by app.Caller, name string, csv []byte) (app.BatchView, error) {
+func (h *heard) CreateBatch(ctx context.Context, by app.Caller, name string, csv []byte, options ...app.UploadOption) (app.BatchView, error) {
 	h.by = by
-	return h.recorder.CreateBatch(ctx, by, name, csv)
+	return h.recorder.CreateBatch(ctx, by, name, csv, options...)
 }
 
-func (h *heard) AddMembers(ctx context.Context, by app.Caller, id int, csv []byte) (app.AddedView, error) {
+func (h *heard) AddMembers(ctx context.Context, by app.Caller, id int, csv []byte, options ...app.UploadOption) (app.AddedView, error) {
 	h.by = by
-	return h.recorder.AddMembers(ctx, by, id, csv)
+	return h.recorder.AddMembers(ctx, by, id, csv, options...)
 }
 
 // hear sends a request with keys to an App that notes who asked.

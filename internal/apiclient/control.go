@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -67,8 +68,8 @@ func (c *Client) MarkStepDone(ctx context.Context, id int, step int64, result js
 
 // AddMembers adds the members in a CSV file to a batch. Those who are members already
 // are left as they are.
-func (c *Client) AddMembers(ctx context.Context, id int, csv []byte) (app.AddedView, error) {
-	k, err := upload(csv, nil, batchPath(id, "members")...)
+func (c *Client) AddMembers(ctx context.Context, id int, csv []byte, options ...app.UploadOption) (app.AddedView, error) {
+	k, err := upload(csv, options, nil, batchPath(id, "members")...)
 	if err != nil {
 		return app.AddedView{}, err
 	}
@@ -101,7 +102,7 @@ func postJSON(body any, path ...string) (call, error) {
 }
 
 // upload is a call with a form: its fields, and the CSV as the part file.
-func upload(csv []byte, fields map[string]string, path ...string) (call, error) {
+func upload(csv []byte, options []app.UploadOption, fields map[string]string, path ...string) (call, error) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	for name, value := range fields {
@@ -116,7 +117,11 @@ func upload(csv []byte, fields map[string]string, path ...string) (call, error) 
 	if err == nil {
 		err = w.Close()
 	}
-	return call{method: http.MethodPost, path: path, media: w.FormDataContentType(), body: form.Bytes()}, err
+	k := call{method: http.MethodPost, path: path, media: w.FormDataContentType(), body: form.Bytes()}
+	if slices.Contains(options, app.AllowInOtherBatches) {
+		k.query = url.Values{"allowInOtherBatches": {"true"}}
+	}
+	return k, err
 }
 
 func batchPath(id int, more ...string) []string {

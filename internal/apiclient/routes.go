@@ -60,8 +60,8 @@ func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
 
 // CreateBatch makes a batch of the members in a CSV file. An answer that is lost is asked
 // for again, by a key that keeps the API from making a second batch.
-func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte) (app.BatchView, error) {
-	k, err := upload(csv, map[string]string{"runbookName": runbook}, "batches")
+func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte, options ...app.UploadOption) (app.BatchView, error) {
+	k, err := upload(csv, options, map[string]string{"runbookName": runbook}, "batches")
 	if err != nil {
 		return app.BatchView{}, err
 	}

@@ -150,5 +150,5 @@ func TestNobodyIsTakenUpByHandWhileBeingUndone(t *testing.T) {
 	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\np004@x,P\n"))
 	s.refused(err, app.CodeConflict, "still being taken out")
 	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nP005@X,P\n"))
-	s.refused(err, app.CodeConflict, "p005@x is in batch 1")
+	s.refused(err, app.CodeConflict, "P005@X is in batch 1 of runbook found, as p005@x")
 }

@@ -296,9 +296,9 @@ func TestListsArePaged(t *testing.T) {
 	w := newWorld(t)
 	w.publish(mover)
 	for range 3 {
-		w.batch("move", people(1))
+		w.batch("move", people(1), app.AllowInOtherBatches)
 	}
-	b := w.batch("move", people(250))
+	b := w.batch("move", people(250), app.AllowInOtherBatches)
 	if got := len(w.members(b.ID)); got != 250 {
 		t.Fatalf("%d members", got)
 	}

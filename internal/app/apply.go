@@ -286,11 +286,35 @@ func (s *synchronization) enter(ctx context.Context, c schedule.Change) error {
 // open makes a batch for a group of members. Those who are still in another come into
 // it at a later tick.
 func (s *synchronization) open(ctx context.Context, group schedule.Group) error {
+	var keys []string
+	for _, row := range group.Rows {
+		if !s.stays[row.Key] {
+			keys = append(keys, row.Key)
+		}
+	}
+	taken, err := s.app.claimant(0, s.rb, "", false).look(ctx, keys)
+	if err != nil {
+		return err
+	}
+	if len(taken) == len(group.Rows) { // there would be nobody in it
+		s.reportTaken(taken)
+		return nil
+	}
 	b, made, err := s.detect(ctx, group.Start)
 	if err != nil {
 		return err
 	}
 	return s.fill(ctx, b, group.Rows, made)
+}
+
+// reportTaken reports rows of people who are not added because another batch has them.
+func (s *synchronization) reportTaken(taken []takenPerson) {
+	problems := make([]schedule.Problem, len(taken))
+	for i, t := range taken {
+		problems[i] = schedule.Problem{Key: t.key, Code: schedule.CodeOtherBatch, Message: fmt.Sprintf("%q is in %s; they are added when they are no longer in it", t.key, t.reason)}
+	}
+	s.plan.Counts.Problems += len(problems)
+	s.plan.Problems = append(problems, s.plan.Problems...)
 }
 
 // fill adds people to a batch, and opens one that is being filled. It is known of the
@@ -304,7 +328,11 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	}
 	if len(people) > 0 {
 		var view AddedView
-		if err := s.app.join(ctx, Caller{Name: scheduler}, b, people, known, nil, &view); err != nil {
+		c := s.app.claimant(b.Doc.ID, s.rb, newTask(), false)
+		c.partly = true
+		taken, err := s.app.join(ctx, Caller{Name: scheduler}, b, people, known, nil, c, &view)
+		s.reportTaken(taken)
+		if err != nil {
 			return err
 		}
 		s.app.log.Info("members added", "BatchId", b.Doc.ID, "added", view.Added)

@@ -302,7 +302,7 @@ func TestMemberWhoIsInALaterBatchIsNotRetriedInTheOldOne(t *testing.T) {
 	s.script = script{"New": fails(errLost)}
 	s.tick()
 	_, err := s.app.RetryFailed(s.ctx, ada, 1, app.Selection{}, "again")
-	s.refused(err, app.CodeConflict, "ann@x and 1 others are in batch 2")
+	s.refused(err, app.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
 }
 
 func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {

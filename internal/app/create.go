@@ -1,10 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/roster"
@@ -17,6 +20,7 @@ import (
 type entry struct {
 	BatchView
 	Creating bool `json:"creating,omitempty"` // the batch's members are being written
+	Claimed  bool `json:"claimed,omitempty"`  // with Creating: all of them are claimed
 }
 
 type sequence struct {
@@ -24,18 +28,19 @@ type sequence struct {
 }
 
 // CreateBatch makes a manual batch of the members in a CSV, under the runbook's
-// active version. Nothing is made unless every row is good. Asked again by the same
+// active version. Nothing is made unless every row is good, and nobody is in another
+// batch that has not ended, except with AllowInOtherBatches. Asked again by the same
 // key, it goes on with the batch that was begun, or answers with it as it stands.
-// Errors: CodeInvalid with every bad row, CodeNotFound, CodeKeyReused, CodeTooLarge,
-// CodeUnavailable.
-func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte) (BatchView, error) {
+// Errors: CodeInvalid with every bad row, CodeConflict with the people who are in other
+// batches, CodeNotFound, CodeKeyReused, CodeTooLarge, CodeUnavailable.
+func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte, options ...UploadOption) (BatchView, error) {
 	if len(csv) > roster.MaxBytes {
 		return BatchView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", len(csv), roster.MaxBytes)
 	}
 	for {
-		view, err := a.createBatch(ctx, by, runbookName, csv)
-		if errors.Is(err, store.ErrExists) && by.Key != "" && ctx.Err() == nil {
-			continue // the same request has just begun elsewhere: this one joins it
+		view, err := a.createBatch(ctx, by, runbookName, csv, slices.Contains(options, AllowInOtherBatches))
+		if errors.Is(err, store.ErrExists) && ctx.Err() == nil {
+			continue // the same request, or one for the same people, has just begun elsewhere
 		}
 		if err != nil {
 			return BatchView{}, a.outward(err)
@@ -44,8 +49,11 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	}
 }
 
-func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv []byte) (BatchView, error) {
+func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv []byte, shared bool) (BatchView, error) {
 	content := digest(runbookName, string(csv))
+	if shared {
+		content = digest(content, "shared")
+	}
 	asked, err := a.named(ctx, by, store.PartitionBatches, content)
 	if err != nil {
 		return BatchView{}, err
@@ -76,7 +84,7 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 				return BatchView{}, err
 			}
 		}
-		b, there, err = a.makeBatch(ctx, by, asked, rb, rows)
+		b, there, err = a.makeBatch(ctx, by, asked, rb, rows, shared)
 		if err != nil {
 			return BatchView{}, err
 		}
@@ -104,26 +112,24 @@ func (a *App) made(ctx context.Context, asked store.Item[request]) (engine.Batch
 // half-way is a number that never shows. Whoever goes on with it has the same number,
 // version and time, and so writes the same. It tells whether somebody else has made it
 // meanwhile. It fails with ErrExists where somebody else has just begun with the request.
-func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request], rb *runbook.Runbook, rows []roster.Row) (b engine.Batch, there bool, err error) {
-	keys := make([]string, len(rows))
-	for i, row := range rows {
-		keys[i] = row.Key
-	}
-	id := asked.Doc.Batch
-	if err := a.notElsewhere(ctx, rb, id, keys); err != nil {
-		return b, false, err
-	}
-	line := entry{BatchView: BatchView{RunbookName: rb.Name, IsManual: true}}
-	if id == 0 {
-		id, err = a.reserve(ctx, line, a.naming(by, asked.Doc))
-	} else {
-		err = a.relist(ctx, id, line)
-	}
+func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request], rb *runbook.Runbook, rows []roster.Row, shared bool) (b engine.Batch, there bool, err error) {
+	began := a.now()
+	id, err := a.claimBatch(ctx, by, asked, rb, rows, shared)
 	if err != nil {
+		if id > 0 && by.Key == "" {
+			a.giveUp(ctx, id)
+		}
 		return b, false, err
 	}
 	b = engine.NewBatch(id, rb, asked.Doc.Version, len(rows), nil, by.Name, asked.Doc.At)
-	if err := a.writeMembers(ctx, b, rows); err != nil {
+	b.Shared = shared
+	if err = a.writeMembers(ctx, b, rows); err == nil && a.now().Sub(began) >= claimTime {
+		err = fail(CodeUnavailable, "creating the batch took longer than %s, so that its members may be in another batch by now; try again", claimTime)
+	}
+	if err != nil {
+		if by.Key == "" {
+			a.giveUp(ctx, id)
+		}
 		return b, false, err
 	}
 	_, err = a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(creation(by.Name, &b, a.now())))
@@ -134,32 +140,83 @@ func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request
 	return b, false, err
 }
 
-// naming is what stores a request with the number of its batch; nil where it has no key.
-func (a *App) naming(by Caller, r request) func(id int) []store.Op {
-	if by.Key == "" {
-		return nil
+// claimBatch takes the number of a batch and claims its people. The number comes with the
+// first claims, so that of two batches for the same people the lower number gets them.
+// Where some of the others cannot be claimed, the number is taken back.
+func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[request], rb *runbook.Runbook, rows []roster.Row, shared bool) (id int, err error) {
+	keys, lines := make([]string, len(rows)), make(map[string]int, len(rows))
+	for i, row := range rows {
+		keys[i], lines[row.Key] = row.Key, row.Line
 	}
-	return func(id int) []store.Op {
-		r.Batch = id
-		return []store.Op{store.Create(by.request(store.PartitionBatches), r)}
+	keys = inClaimOrder(keys)
+	c := a.claimant(asked.Doc.Batch, rb, "", shared)
+	refuse := func(taken []takenPerson, err error) error {
+		if err != nil || len(taken) == 0 {
+			return err
+		}
+		if by.Key != "" && asked.ETag == "" { // by the same request, perhaps, which has just begun elsewhere
+			begun, err := orNone(store.Read[request](ctx, a.store, by.request(store.PartitionBatches)))
+			if err != nil {
+				return err
+			}
+			if begun.ETag != "" {
+				return fmt.Errorf("the request was begun elsewhere: %w", store.ErrExists)
+			}
+		}
+		return refuseTaken(taken, len(keys), "added", lines)
 	}
+	if err := refuse(c.look(ctx, keys)); err != nil {
+		return 0, err
+	}
+	line := entry{BatchView: BatchView{RunbookName: rb.Name, IsManual: true}, Claimed: len(keys) <= claimsAtOnce}
+	if id = c.batch; id == 0 {
+		id, err = a.reserve(ctx, line, func(id int) ([]store.Op, error) {
+			c.batch = id
+			ops, taken, err := c.ops(ctx, keys[:min(len(keys), claimsAtOnce)])
+			if err == nil && len(taken) > 0 {
+				taken, err = c.all(ctx, keys, taken)
+			}
+			if by.Key != "" {
+				named := asked.Doc
+				named.Batch = id
+				ops = append(ops, store.Create(by.request(store.PartitionBatches), named))
+			}
+			return ops, refuse(taken, err)
+		})
+	} else {
+		c.again = true
+		line.Claimed, err = a.relist(ctx, id, line)
+	}
+	if err != nil || line.Claimed {
+		return id, err
+	}
+	taken, err := c.claim(ctx, keys)
+	if err != nil {
+		return id, err
+	}
+	if len(taken) > 0 {
+		return id, cmp.Or(a.withdraw(ctx, by, id), refuseTaken(taken, len(keys), "added", lines))
+	}
+	return id, a.sealClaims(ctx, id)
 }
 
 // relist lists a batch as in the making that was begun some time ago: the tick gives up
-// such a line in the end.
-func (a *App) relist(ctx context.Context, id int, line entry) error {
+// such a line in the end. It tells whether the batch's members are claimed.
+func (a *App) relist(ctx context.Context, id int, line entry) (claimed bool, err error) {
 	line.ID, line.DetectedAt, line.Creating = id, a.now().UTC(), true
 	for {
 		listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
 		if err != nil || listed.ETag != "" && !listed.Doc.Creating { // it has just been made
-			return err
+			return true, err
 		}
+		// Claims that nobody came back to for long are void, and are claimed again.
+		line.Claimed = listed.Doc.Claimed && a.now().Sub(listed.Doc.DetectedAt) < claimTime-time.Minute
 		write := store.Create(store.EntryKey(id), line)
 		if listed.ETag != "" {
 			write = store.Replace(store.EntryKey(id), line, listed.ETag)
 		}
 		if _, err = a.store.Commit(ctx, write); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
-			return err
+			return line.Claimed, err
 		}
 	}
 }
@@ -167,7 +224,7 @@ func (a *App) relist(ctx context.Context, id int, line entry) error {
 // reserve takes the next batch number, for the line that lists the batch as in the
 // making, and with it what more the batch needs to be alone with. It fails with
 // ErrExists where somebody else has that.
-func (a *App) reserve(ctx context.Context, line entry, more func(id int) []store.Op) (int, error) {
+func (a *App) reserve(ctx context.Context, line entry, more func(id int) ([]store.Op, error)) (int, error) {
 	for {
 		last, err := orNone(store.Read[sequence](ctx, a.store, store.SequenceKey()))
 		if err != nil {
@@ -179,15 +236,18 @@ func (a *App) reserve(ctx context.Context, line entry, more func(id int) []store
 			write = store.Replace(store.SequenceKey(), next, last.ETag)
 		}
 		line.ID, line.DetectedAt, line.Creating = next.Last, a.now().UTC(), true
-		ops := []store.Op{write, store.Create(store.EntryKey(next.Last), line)}
-		if more != nil {
-			ops = append(ops, more(next.Last)...)
+		with, err := more(next.Last)
+		if err != nil {
+			return 0, err
 		}
-		_, err = a.store.Commit(ctx, ops...)
-		if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) && more == nil {
+		_, err = a.store.Commit(ctx, append([]store.Op{write, store.Create(store.EntryKey(next.Last), line)}, with...)...)
+		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
-		return next.Last, err
+		if err != nil {
+			return 0, err
+		}
+		return next.Last, nil
 	}
 }
 

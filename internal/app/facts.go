@@ -41,6 +41,9 @@ func creation(by string, b *engine.Batch, now time.Time) auditRecord {
 	if b.StartTime != nil {
 		made["batchStartTime"] = b.StartTime.UTC()
 	}
+	if b.Shared {
+		made["allowInOtherBatches"] = true
+	}
 	return auditRecord{At: now, By: by, Action: "create", Batch: b.ID, After: made.text()}
 }
 

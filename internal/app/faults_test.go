@@ -484,7 +484,7 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 	}
 	remove()
 	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Skip: 1, Count: 1, Status: 503}) // the members' write
-	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3))); app.CodeOf(err) != app.CodeUnavailable {
+	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3)), app.AllowInOtherBatches); app.CodeOf(err) != app.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
 	if err := w.app.Tick(w.ctx); err != nil {

@@ -137,9 +137,9 @@ func (w *world) publish(yaml string) app.RunbookView {
 	return view
 }
 
-func (w *world) batch(runbook, csv string) app.BatchView {
+func (w *world) batch(runbook, csv string, options ...app.UploadOption) app.BatchView {
 	w.t.Helper()
-	view, err := w.app.CreateBatch(w.ctx, app.Caller{Name: "ada"}, runbook, []byte(csv))
+	view, err := w.app.CreateBatch(w.ctx, app.Caller{Name: "ada"}, runbook, []byte(csv), options...)
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}

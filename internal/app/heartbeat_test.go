@@ -117,7 +117,7 @@ func TestBusyWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
 		r := s.replica("r1")
 		r.takes(8)
 		r.beat()
-		b := s.batch("one", people(3))
+		b := s.batch("one", people(3), app.AllowInOtherBatches)
 		s.advance(b.ID)
 		r.during(20 * time.Minute)
 		s.wantPhases(b.ID, "only dispatched 0/0/0+3")

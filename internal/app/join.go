@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,13 @@ const maxAdded = 10_000
 // its phases in order and take part in the later ones. Nobody is added unless every
 // row is good. Those whose key is a member's already are left as they are, so that
 // what was cut short can be asked for again; somebody who was removed is added anew.
+// Nobody is added who is in another batch that has not ended, except with
+// AllowInOtherBatches, which a batch that follows a data source does not take.
 // Asked again by the same key, it goes on where it stopped and adds nobody anew who was
 // removed in between; what has been done to the end is only told again.
-// Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict, CodeKeyReused,
-// CodeTooLarge, CodeUnavailable.
-func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) (AddedView, error) {
+// Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict, with the people who
+// are in other batches, CodeKeyReused, CodeTooLarge, CodeUnavailable.
+func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, options ...UploadOption) (AddedView, error) {
 	if len(csv) > roster.MaxBytes {
 		return AddedView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", len(csv), roster.MaxBytes)
 	}
@@ -33,7 +36,14 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 	if err != nil {
 		return AddedView{}, a.outward(err)
 	}
+	shared := slices.Contains(options, AllowInOtherBatches)
+	if shared && !b.Doc.Manual {
+		return AddedView{}, fail(CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
+	}
 	content := digest(string(csv))
+	if shared {
+		content = digest(content, "shared")
+	}
 	asked, err := a.named(ctx, by, store.BatchPartition(batch), content)
 	if err != nil {
 		return AddedView{}, a.outward(err)
@@ -53,9 +63,9 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 	if len(rows) > maxAdded {
 		return AddedView{}, fail(CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(rows), maxAdded)
 	}
-	people := make([]newcomer, len(rows))
+	people, lines := make([]newcomer, len(rows)), make(map[string]int, len(rows))
 	for i, row := range rows {
-		people[i] = newcomer{Key: row.Key, Data: row.Data}
+		people[i], lines[row.Key] = newcomer{Key: row.Key, Data: row.Data}, row.Line
 	}
 	view := AddedView{Warnings: warnings, Replayed: begun}
 	var note *addition
@@ -63,14 +73,8 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte) 
 		note = newAddition(by, batch, asked, people)
 		people = note.left()
 	}
-	keys := make([]string, len(people))
-	for i, p := range people {
-		keys[i] = p.Key
-	}
-	if err := a.notElsewhere(ctx, rb, batch, keys); err != nil {
-		return AddedView{}, a.outward(err)
-	}
-	if err := a.join(ctx, by, b, people, false, note, &view); err != nil {
+	taken, err := a.join(ctx, by, b, people, false, note, a.claimant(batch, rb, newTask(), shared), &view)
+	if err = cmp.Or(err, refuseTaken(taken, len(people), "added", lines)); err != nil {
 		return AddedView{}, a.outward(err)
 	}
 	a.log.Info("members added", "BatchId", batch, "added", view.Added, "present", len(view.Present), "by", by.Name, "again", begun)
@@ -88,33 +92,43 @@ type newcomer struct {
 // join adds people a page at a time, each in one write with the batch that counts it,
 // and with the note of how far a named request has come; nil for none. Who of them is a
 // member already is looked for, unless that is known of the batch at this ETag; and
-// again when somebody else has changed it, who may have added the same people.
-func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, known bool, note *addition, view *AddedView) error {
+// again when somebody else has changed it, who may have added the same people. Each is
+// claimed before being added. Where some cannot be claimed, the scheduler adds the others,
+// and anybody else adds nobody.
+func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, known bool, note *addition, c *claimant, view *AddedView) (taken []takenPerson, err error) {
 	for first := true; ; first = false {
 		if note != nil && !first {
 			if err := note.look(ctx, a); err != nil { // after the batch was read, whose pages it goes by
-				return err
+				return nil, err
 			}
 			rows = note.left()
 		}
 		if !known || !first {
 			fresh, err := a.newcomers(ctx, b.Doc.ID, rows, view, first)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			rows = fresh
+		}
+		found, err := c.claimRows(ctx, rows)
+		if err != nil || len(found) > 0 && !c.partly {
+			return found, err
+		}
+		if len(found) > 0 {
+			taken = append(taken, found...)
+			rows = slices.DeleteFunc(rows, func(row newcomer) bool { return !c.done[row.Key] })
 		}
 		if note != nil && note.item.ETag == "" && first {
 			note.found(view.Present)
 		}
 		for len(rows) > 0 {
 			n := pageOfRows(rows)
-			next, err := a.joinPage(ctx, by, b, rows[:n], note, rows[n:])
+			next, err := a.joinPage(ctx, by, b, rows[:n], note, rows[n:], c)
 			if overtaken(err) {
 				break
 			}
 			if err != nil {
-				return err
+				return taken, err
 			}
 			b, rows = next, rows[n:]
 			view.Added += n
@@ -122,12 +136,11 @@ func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], r
 		if len(rows) == 0 {
 			again, err := a.joined(ctx, &b.Doc, note, view)
 			if !again {
-				return err
+				return taken, err
 			}
 		}
-		var err error
 		if b, err = a.batch(ctx, b.Doc.ID); err != nil {
-			return err
+			return taken, err
 		}
 	}
 }
@@ -163,25 +176,29 @@ func pageOfRows(rows []newcomer) int {
 }
 
 // joinPage adds the people of one page; rest are those who are left for later ones.
-func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, note *addition, rest []newcomer) (store.Item[engine.Batch], error) {
+func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, note *addition, rest []newcomer, c *claimant) (store.Item[engine.Batch], error) {
 	now := a.now().UTC()
-	d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.MembersJoined{Members: len(rows), Key: rows[0].Key}, now)
+	d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.MembersJoined{Members: len(rows), Key: rows[0].Key, Shared: c.shared}, now)
 	if err != nil {
 		return b, err
 	}
 	join := engine.Join{Page: d.Batch.PageCount(), First: b.Doc.Members + 1}
 	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
 	for i, row := range rows {
-		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now}
+		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
 		if row.Hash == "" {
 			m.AddedBy = by.Name
 		}
 		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 	}
 	if !b.Doc.Filling || by.Name != scheduler { // or it is part of the batch's creation
+		after := facts{"memberCount": d.Batch.Members}
+		if c.shared {
+			after["allowInOtherBatches"] = true
+		}
 		ops = append(ops, a.auditOp(auditRecord{
 			At: now, By: by.Name, Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
-			Before: facts{"memberCount": b.Doc.Members}.text(), After: facts{"memberCount": d.Batch.Members}.text(),
+			Before: facts{"memberCount": b.Doc.Members}.text(), After: after.text(),
 		}))
 	}
 	var progress request

@@ -59,8 +59,8 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": always(`{"id":"u"}`)}
 		s.publish(mover)
-		ask := func(by app.Caller, runbook, csv string) (app.BatchView, error) {
-			return s.app.CreateBatch(s.ctx, by, runbook, []byte(csv))
+		ask := func(by app.Caller, runbook, csv string, options ...app.UploadOption) (app.BatchView, error) {
+			return s.app.CreateBatch(s.ctx, by, runbook, []byte(csv), options...)
 		}
 		const csv = "Upn,Name,Old\na@x,A,1\n"
 		first, err := ask(adaBy("k"), "move", csv)
@@ -78,7 +78,7 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 		_, err = ask(adaBy("k"), "other", csv)
 		s.refused(err, app.CodeKeyReused, "other content")
 		for n, by := range []app.Caller{{Name: "grace", Key: "k"}, {Name: "ada", ID: "another", Key: "k"}, adaBy("k2"), ada} {
-			if v, err := ask(by, "move", csv); err != nil || v.ID != first.ID+1+n || v.Replayed {
+			if v, err := ask(by, "move", csv, app.AllowInOtherBatches); err != nil || v.ID != first.ID+1+n || v.Replayed {
 				t.Fatalf("%+v: %+v, %v", by, v, err)
 			}
 		}

@@ -94,7 +94,7 @@ func TestPublishingBesideABatchThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.publish(twoSteps)
-	broken, good := s.batch("two", people(1)).ID, s.batch("two", people(1)).ID
+	broken, good := s.batch("two", people(1)).ID, s.batch("two", people(1), app.AllowInOtherBatches).ID
 	whole, err := store.Read[any](s.ctx, s.store, store.BatchKey(broken))
 	must(s, 0, err)
 	_, err = s.store.Commit(s.ctx, store.Replace(store.BatchKey(broken), "torn", whole.ETag))
@@ -150,7 +150,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 			s.publish(first)
 			var manual []int
 			for range 4 {
-				manual = append(manual, s.batch("drawn", people(1)).ID)
+				manual = append(manual, s.batch("drawn", people(1), app.AllowInOtherBatches).ID)
 			}
 			var all []int
 			for i := range 3 {

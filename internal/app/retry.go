@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -89,7 +90,8 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 		if err != nil {
 			return nil, err
 		}
-		return facts{"failedMembers": len(keys)}, a.notElsewhere(ctx, rb, batch, keys)
+		taken, err := a.claimant(batch, rb, newTask(), b.Shared).look(ctx, keys)
+		return facts{"failedMembers": len(keys)}, cmp.Or(err, refuseTaken(taken, len(keys), "retried", nil))
 	}
 	runs, err := a.runsOf(ctx, batch, 0, "c.doc.status = 'failed'")
 	if err != nil {
@@ -242,6 +244,14 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 		return false, err
 	}
 	if d.Batch != nil {
+		// Another batch may have got the member since they failed here.
+		taken, err := a.claimant(batch, state.Runbooks[b.Doc.Version], e.Task, b.Doc.Shared).claim(ctx, []string{m.Doc.Key})
+		if err != nil {
+			return false, err
+		}
+		if len(taken) > 0 {
+			return false, &engine.Refusal{Reason: fmt.Sprintf("%s is in %s: remove them there first", taken[0].key, taken[0].reason)}
+		}
 		ops := []store.Op{store.Replace(store.BatchKey(batch), d.Batch, b.ETag), store.Replace(store.MemberKey(batch, m.Doc.ID), d.Member, m.ETag)}
 		for _, r := range d.Runs {
 			key := store.RunKey(batch, r.Phase, r.Member)

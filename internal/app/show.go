@@ -10,7 +10,7 @@ func batchView(b engine.Batch) BatchView {
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: markView(b.Paused), Cancelled: markView(b.Cancelled),
-		Filling: b.Filling, Held: heldSummary(&b), Kept: b.Kept,
+		Filling: b.Filling, Held: heldSummary(&b), Kept: b.Kept, Shared: b.Shared,
 	}
 }
 

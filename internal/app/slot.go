@@ -65,8 +65,8 @@ func (a *App) claim(ctx context.Context, runbookName string, start time.Time) (i
 		if taken.ETag != "" {
 			return taken.Doc.Batch, nil
 		}
-		id, err := a.reserve(ctx, entry{BatchView: BatchView{RunbookName: runbookName, BatchStartTime: &start}}, func(id int) []store.Op {
-			return []store.Op{store.Create(store.SlotKey(runbookName, start), slot{Runbook: runbookName, Start: start, Batch: id})}
+		id, err := a.reserve(ctx, entry{BatchView: BatchView{RunbookName: runbookName, BatchStartTime: &start}}, func(id int) ([]store.Op, error) {
+			return []store.Op{store.Create(store.SlotKey(runbookName, start), slot{Runbook: runbookName, Start: start, Batch: id})}, nil
 		})
 		if !errors.Is(err, store.ErrExists) {
 			return id, err

@@ -20,6 +20,7 @@ var StoredTypes = map[string]reflect.Type{
 	"automation":  reflect.TypeFor[automation](),
 	"batch":       reflect.TypeFor[engine.Batch](),
 	"catalog":     reflect.TypeFor[functionList](),
+	"claim":       reflect.TypeFor[personClaim](),
 	"entry":       reflect.TypeFor[entry](),
 	"hold":        reflect.TypeFor[hold](),
 	"member":      reflect.TypeFor[engine.Member](),

@@ -43,7 +43,7 @@ func ticking(t *testing.T, runbooks, batches, members int) (*stage, *table) {
 	}
 	for r := range runbooks {
 		name := fmt.Sprintf("found-%d", r)
-		s.publish(strings.Replace(found(twoPhases, ""), "name: found", "name: "+name, 1))
+		s.publish(strings.NewReplacer("name: found", "name: "+name, "worker-01", fmt.Sprintf("worker-0%d", r+1)).Replace(found(twoPhases, "")))
 		s.automate(name)
 	}
 	s.tick()
@@ -100,9 +100,9 @@ func TestCostOfAChangeInATick(t *testing.T) {
 				want tickCost // more than of a tick without a change
 			}{
 				{"three have other data", func() { people.exec("UPDATE people SET Name = 'Other' WHERE Upn < 'b0-003'") }, tickCost{0, 1, 1, 0}},
-				{"three are new", func() { people.put(dawn.Add(5*day), "new-1", "new-2", "new-3") }, tickCost{0, 0, 2, 0}},
+				{"three are new", func() { people.put(dawn.Add(5*day), "new-1", "new-2", "new-3") }, tickCost{0, 1, 3, 0}},
 				{"three are gone", func() { people.drop("b0-000", "b0-001", "b0-002") }, tickCost{1, 1, 2, 3}},
-				{"somebody has a time that had no batch", func() { people.put(dawn.Add(9*day), "late") }, tickCost{5, 1, 7, 0}},
+				{"somebody has a time that had no batch", func() { people.put(dawn.Add(9*day), "late") }, tickCost{5, 3, 8, 0}},
 			} {
 				change.make()
 				got := s.costOfATick()

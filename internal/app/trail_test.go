@@ -31,10 +31,10 @@ var done = []asked{
 		name: "create",
 		prep: func(s *stage) { s.publish(twoSteps) },
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)))
+			_, err := s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)), app.AllowInOtherBatches)
 			return err
 		},
-		line: `create batch N "" ""  -> {"memberCount":2,"runbookName":"two","runbookVersion":1,"status":"active"}`, anew: true,
+		line: `create batch N "" ""  -> {"allowInOtherBatches":true,"memberCount":2,"runbookName":"two","runbookVersion":1,"status":"active"}`, anew: true,
 	},
 	{
 		name: "advance",
@@ -409,7 +409,8 @@ func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false)
 			tt.prep(s)
-			s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, DropAfter: true})
+			notTheClaims := func(r cosmos.Request) bool { return !strings.Contains(r.PartitionKey, store.PartitionBatches) }
+			s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Match: notTheClaims, Count: 1, DropAfter: true})
 			if err := tt.ask(s, grace); app.CodeOf(err) != app.CodeUnavailable {
 				t.Fatalf("%v", err)
 			}

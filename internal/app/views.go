@@ -68,10 +68,11 @@ type BatchView struct {
 	Cancelled      *MarkView    `json:"cancelled,omitempty"` // by whom; the status tells whether all has ended
 	Filling        bool         `json:"filling,omitempty"`   // its members are being written; nothing has begun
 	Held           *HeldSummary `json:"heldRemovals,omitempty"`
-	Kept           int          `json:"keptMembers,omitempty"` // whom the data source no longer has, and who stay
-	Warnings       []string     `json:"warnings,omitempty"`    // only in the answer to a creation
-	ETag           string       `json:"etag,omitempty"`        // changes with each change of the batch; left out in lists
-	Replayed       bool         `json:"-"`                     // a creation that had been asked for by this key before
+	Kept           int          `json:"keptMembers,omitempty"`         // whom the data source no longer has, and who stay
+	Warnings       []string     `json:"warnings,omitempty"`            // only in the answer to a creation
+	ETag           string       `json:"etag,omitempty"`                // changes with each change of the batch; left out in lists
+	Replayed       bool         `json:"-"`                             // a creation that had been asked for by this key before
+	Shared         bool         `json:"allowInOtherBatches,omitempty"` // its members may be in other batches
 }
 
 // MemberView is a member of a batch.

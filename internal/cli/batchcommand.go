@@ -30,14 +30,18 @@ func batchID(arg string) (int, error) {
 }
 
 func createBatchCommand(c *console) *cobra.Command {
-	return &cobra.Command{
+	var shared inOtherBatches
+	create := &cobra.Command{
 		Use: "create <runbook> <file>", Short: "Create a batch of the members in a CSV file", Args: ofRunbook(needs("the runbook", "the file")),
 		Long: `Create a batch of the members in a CSV file. Nothing runs until the batch is
 advanced.
 
 The file has one member a row and a header that names the columns; an empty one
 comes from matoolkit template download. Either every row is good and the batch is
-created, or every bad row is named and it is not. A file named - is standard input.`,
+created, or every bad row is named and it is not. A file named - is standard input.
+
+Nobody is in two batches that have not ended, of all runbooks that call one of the same
+workers: people who are in another batch are refused, and named with that batch.`,
 		Example: `  matoolkit batch create moves members.csv
   id=$(matoolkit batch create moves members.csv --quiet)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +54,7 @@ created, or every bad row is named and it is not. A file named - is standard inp
 				return err
 			}
 			ctx, sent := c.sending(cmd.Context(), len(csv))
-			view, err := s.Client.CreateBatch(ctx, args[0], csv)
+			view, err := s.Client.CreateBatch(ctx, args[0], csv, shared.options()...)
 			sent()
 			if err != nil {
 				return c.located(args[1], err)
@@ -63,6 +67,8 @@ created, or every bad row is named and it is not. A file named - is standard inp
 			return c.print(view, c.batchTable(view))
 		},
 	}
+	shared.flag(create)
+	return create
 }
 
 func listBatchesCommand(c *console) *cobra.Command {

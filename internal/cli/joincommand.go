@@ -5,11 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
 func addMembersCommand(c *console) *cobra.Command {
-	return &cobra.Command{
+	var shared inOtherBatches
+	add := &cobra.Command{
 		Use: "add-members <id> <file>", Short: "Add the members in a CSV file to a batch", Args: needs("the id", "the file"),
 		Long: `Add the members in a CSV file to a batch that is under way. They catch up: they go
 through the phases that have begun, in order and at their own pace, and take part in
@@ -19,7 +21,8 @@ The file is like that of matoolkit batch create. Those whose key is a member's
 already are left as they are, so that the same file can be given twice, and a file
 that has grown as it is; somebody who was removed is added anew. Either every row is
 good, or every bad row is named and nobody is added. A file named - is standard
-input.`,
+input. People who are in another batch that has not ended are refused, and named with
+that batch.`,
 		Example: `  matoolkit batch add-members 42 latecomers.csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			csv, err := c.readFile(args[1], roster.MaxBytes)
@@ -31,7 +34,7 @@ input.`,
 				return err
 			}
 			ctx, sent := c.sending(cmd.Context(), len(csv))
-			view, err := s.Client.AddMembers(ctx, id, csv)
+			view, err := s.Client.AddMembers(ctx, id, csv, shared.options()...)
 			sent()
 			if err != nil {
 				return c.located(args[1], err)
@@ -53,6 +56,22 @@ input.`,
 			return c.print(view, t)
 		},
 	}
+	shared.flag(add)
+	return add
+}
+
+// inOtherBatches is whether people are taken who are in other batches.
+type inOtherBatches bool
+
+func (o *inOtherBatches) flag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar((*bool)(o), "allow-in-other-batches", false, "take people who are in other batches that have not ended; not for a batch that follows a data source")
+}
+
+func (o inOtherBatches) options() []app.UploadOption {
+	if !o {
+		return nil
+	}
+	return []app.UploadOption{app.AllowInOtherBatches}
 }
 
 func removeMemberCommand(c *console) *cobra.Command {

@@ -218,10 +218,11 @@ type (
 	// BatchFilled: the members that a batch was made for are written.
 	BatchFilled struct{}
 	// MembersJoined: so many members, of one page, are added to a batch. Key is the
-	// first one's.
+	// first one's. Shared: they may be in other batches.
 	MembersJoined struct {
 		Members int
 		Key     string
+		Shared  bool
 	}
 	// PageCaughtUp: the runs of late members exist wherever the others' do.
 	PageCaughtUp struct{ Page int }

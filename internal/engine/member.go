@@ -158,7 +158,7 @@ func joined(b *Batch, e MembersJoined) (Decision, error) {
 		p.Shards++
 		p.reopen()
 	}
-	b.Members, b.Pages = b.Members+e.Members, join.Page
+	b.Members, b.Pages, b.Shared = b.Members+e.Members, join.Page, b.Shared || e.Shared
 	if len(join.Phases) == 0 {
 		return Decision{Batch: b}, nil
 	}
@@ -297,7 +297,7 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 		return Decision{}, err
 	}
 	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = MemberActive, nil, "", "", ""
-	m.OpenPhase, m.Queue = run.Phase, nil
+	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
 	d.Runs = append(d.Runs, run)
 	if err := d.takeBack(s, b, run.Phase, RunFailed); err != nil {
 		return Decision{}, err

@@ -36,6 +36,7 @@ type Batch struct {
 	Filling          bool        `json:"filling,omitempty"`      // its members are being written: nothing begins
 	Paused           *Mark       `json:"paused,omitempty"`       // nothing new is dispatched
 	Cancelled        *Mark       `json:"cancelled,omitempty"`
+	Shared           bool        `json:"shared,omitempty"`   // an administrator allowed members who are in other batches
 	Revision         int         `json:"revision,omitempty"` // counts the decisions on it, so that what follows from each is told apart
 	Joining          []Join      `json:"joining,omitempty"`  // pages of members added late that have not caught up
 	Held             *Held       `json:"held,omitempty"`     // removals that the source asks for and that wait for an administrator
@@ -131,6 +132,7 @@ type Member struct {
 	Status     MemberStatus               `json:"status"`
 	AddedAt    time.Time                  `json:"addedAt"`
 	AddedBy    string                     `json:"addedBy,omitempty"` // the administrator who added the member to a batch under way
+	Claim      string                     `json:"claim,omitempty"`   // the addition or retry that claimed the person last; empty for the creation of a manual batch
 	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
 	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
 	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who did; empty where the source no longer had them

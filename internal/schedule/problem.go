@@ -46,6 +46,9 @@ const (
 	CodeFailedElsewhere = "failed-elsewhere"
 	// CodeTwoBatches: somebody is a member of two batches that have not ended.
 	CodeTwoBatches = "two-batches"
+	// CodeOtherBatch: somebody is not added, since a batch of another runbook, or one that
+	// an administrator is creating, has them.
+	CodeOtherBatch = "other-batch"
 )
 
 // sortedProblems puts problems about no single row first, then those of rows in their

@@ -1,7 +1,10 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -72,6 +75,13 @@ func SlotKey(runbook string, start time.Time) Key {
 // SlotID is the id of a SlotKey.
 func SlotID(runbook string, start time.Time) string {
 	return fmt.Sprintf("slot:%s:%s", runbook, start.UTC().Format(time.RFC3339Nano))
+}
+
+// ClaimKey is the claim on a person, by the key of a member. Capital letters make no
+// difference.
+func ClaimKey(person string) Key {
+	digest := sha256.Sum256([]byte(strings.ToLower(person)))
+	return Key{PartitionBatches, "claim-" + hex.EncodeToString(digest[:16]), "claim"}
 }
 
 // RequestKey is a request that its caller has named, in the partition of what it brings

@@ -220,7 +220,7 @@ func (w *writer) story(ctx context.Context) error {
 	w.versions++
 	rows := strings.SplitAfter(people(brought+joined), "\n")
 	batch, err := timed(w.meter, "POST batches", func() (app.BatchView, error) {
-		return w.api.CreateBatch(ctx, w.runbook, []byte(strings.Join(rows[:1+brought], "")))
+		return w.api.CreateBatch(ctx, w.runbook, []byte(strings.Join(rows[:1+brought], "")), app.AllowInOtherBatches)
 	})
 	if err == nil && (published.Version != w.versions || batch.RunbookVersion != w.versions) {
 		err = w.fail(fmt.Errorf("%s: version %d was published, batch %d is of version %d; want %d", w.runbook, published.Version, batch.ID, batch.RunbookVersion, w.versions))
@@ -238,7 +238,7 @@ func (w *writer) story(ctx context.Context) error {
 		},
 		func() error {
 			added, err := timed(w.meter, "POST members", func() (app.AddedView, error) {
-				return w.api.AddMembers(ctx, batch.ID, []byte(rows[0]+strings.Join(rows[1+brought:], "")))
+				return w.api.AddMembers(ctx, batch.ID, []byte(rows[0]+strings.Join(rows[1+brought:], "")), app.AllowInOtherBatches)
 			})
 			if err == nil && added.Added != joined {
 				err = w.fail(fmt.Errorf("batch %d: %d members were added, want %d", batch.ID, added.Added, joined))

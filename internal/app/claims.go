@@ -1,0 +1,480 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// personClaim names the batches that have one person as a member, or are about to. It is
+// one item for each person, whatever the number of batches, and it is written before the
+// member is: of two batches that want a person at the same moment, one finds the other's
+// claim. Nothing deletes a claim when a batch ends or a member leaves; the next batch that
+// wants the person looks whether the claim still holds.
+type personClaim struct {
+	Holders []claimHolder `json:"holders"` // one, unless an administrator allowed more
+}
+
+// claimHolder is a batch that claims a person.
+type claimHolder struct {
+	Batch   int       `json:"batchId"`
+	Key     string    `json:"key"`             // as the batch's member has it
+	Workers []string  `json:"workers"`         // that the batch's runbook calls
+	Round   string    `json:"round,omitempty"` // of the addition or retry; empty for the creation of a manual batch
+	At      time.Time `json:"at"`
+}
+
+// claimTime is how long a claim holds without a member, and a batch may be in the making.
+// It is longer than a request or a tick can last.
+const claimTime = 10 * time.Minute
+
+// claimsAtOnce is how many claims one commit writes.
+const claimsAtOnce = 90
+
+// stillLeaving is the condition for members who are removed, and for whom something is
+// still under way or to be undone.
+const stillLeaving = "c.doc.status = 'removed' AND (c.doc.openPhase > 0 OR c.doc.leaving = true AND c.doc.removal > 0)"
+
+// UploadOption changes how uploaded members are taken.
+type UploadOption int
+
+// AllowInOtherBatches lets a batch have people who are members of other batches that have
+// not ended.
+const AllowInOtherBatches UploadOption = iota + 1
+
+// claimant claims people for one batch. It is used by one goroutine.
+type claimant struct {
+	app     *App
+	batch   int // 0: it has no number yet
+	workers []string
+	round   string
+	shared  bool // people may be in other batches
+	partly  bool // those who can be claimed are, where others cannot
+	again   bool // claims of this batch are written again, against a batch that takes them for void
+	done    map[string]bool
+	batches map[int]claimingBatch
+}
+
+func (a *App) claimant(batch int, rb *runbook.Runbook, round string, shared bool) *claimant {
+	return &claimant{app: a, batch: batch, workers: workersOf(rb), round: round, shared: shared, done: map[string]bool{}, batches: map[int]claimingBatch{}}
+}
+
+// takenPerson is a person whom another batch has, and where.
+type takenPerson struct{ key, reason string }
+
+// claimed is a person with what is known of the claim on them.
+type claimed struct {
+	keys  []string // more than one where a file has them with other capital letters, too
+	item  store.Item[personClaim]
+	kept  []claimHolder // that still hold, beside the ones to be written
+	own   int           // how many of the keys are claimed already
+	taken string        // why the person cannot be claimed; empty where they can
+}
+
+// look finds who of the people is in another batch, and changes nothing.
+func (c *claimant) look(ctx context.Context, keys []string) (taken []takenPerson, err error) {
+	for chunk := range slices.Chunk(keys, 200) {
+		people, err := c.people(ctx, chunk)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range people {
+			taken = append(taken, p.takenKeys()...)
+		}
+	}
+	return taken, nil
+}
+
+// claim claims people and gives those whom it cannot. It goes by the order of the claims'
+// ids, as every claimant does: of several who want some of the same people, one gets all
+// that it wants. Unless partly is set, it stops at the first of those whom it cannot claim.
+func (c *claimant) claim(ctx context.Context, keys []string) (taken []takenPerson, err error) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return c.done[key] })
+	for chunk := range slices.Chunk(inClaimOrder(keys), claimsAtOnce) {
+		found, err := c.claimSome(ctx, chunk)
+		if err != nil {
+			return taken, err
+		}
+		if taken = append(taken, found...); len(taken) > 0 && !c.partly {
+			return c.all(ctx, keys, taken)
+		}
+	}
+	return taken, nil
+}
+
+// all gives everybody who is in another batch, beside those who were found to be.
+func (c *claimant) all(ctx context.Context, keys []string, taken []takenPerson) ([]takenPerson, error) {
+	if everybody, err := c.look(ctx, keys); err != nil || len(everybody) > len(taken) {
+		return everybody, err
+	}
+	return taken, nil
+}
+
+// claimRows claims the people of rows. Unless partly is set it looks at all of them first,
+// so that a refusal names everybody and claims nobody.
+func (c *claimant) claimRows(ctx context.Context, rows []newcomer) (taken []takenPerson, err error) {
+	keys := make([]string, len(rows))
+	for i, row := range rows {
+		keys[i] = row.Key
+	}
+	if !c.partly {
+		if taken, err = c.look(ctx, keys); err != nil || len(taken) > 0 {
+			return taken, err
+		}
+	}
+	return c.claim(ctx, keys)
+}
+
+func (c *claimant) claimSome(ctx context.Context, keys []string) (taken []takenPerson, err error) {
+	for {
+		ops, taken, err := c.ops(ctx, keys)
+		if err != nil || len(taken) > 0 && !c.partly {
+			return taken, err
+		}
+		if len(ops) > 0 {
+			_, err = c.app.store.Commit(ctx, ops...)
+			if overtaken(err) && ctx.Err() == nil {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("claims for batch %d: %w", c.batch, err)
+			}
+		}
+		for _, key := range keys {
+			c.done[key] = true
+		}
+		for _, t := range taken {
+			delete(c.done, t.key)
+		}
+		return taken, nil
+	}
+}
+
+// ops are the writes that claim those of the people who can be claimed.
+func (c *claimant) ops(ctx context.Context, keys []string) (ops []store.Op, taken []takenPerson, err error) {
+	people, err := c.people(ctx, keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := c.app.now().UTC()
+	for _, p := range people {
+		next := personClaim{p.kept}
+		for _, key := range p.keys {
+			next.Holders = append(next.Holders, claimHolder{c.batch, key, c.workers, c.round, now})
+		}
+		switch {
+		case p.taken != "":
+			taken = append(taken, p.takenKeys()...)
+		case p.own == len(p.keys) && !c.again:
+		case p.item.ETag == "":
+			ops = append(ops, store.Create(store.ClaimKey(p.keys[0]), next))
+		default:
+			ops = append(ops, store.Replace(store.ClaimKey(p.keys[0]), next, p.item.ETag))
+		}
+	}
+	return ops, taken, nil
+}
+
+func (p *claimed) takenKeys() (taken []takenPerson) {
+	if p.taken == "" {
+		return nil
+	}
+	for _, key := range p.keys {
+		taken = append(taken, takenPerson{key, p.taken})
+	}
+	return taken
+}
+
+// people looks up the claims on some people, and which of their holders still have them.
+func (c *claimant) people(ctx context.Context, keys []string) ([]*claimed, error) {
+	var people []*claimed
+	var ids []string
+	byID := map[string]*claimed{}
+	for _, key := range keys {
+		id := store.ClaimKey(key).ID
+		if byID[id] == nil {
+			byID[id] = &claimed{}
+			people, ids = append(people, byID[id]), append(ids, id)
+		}
+		byID[id].keys = append(byID[id].keys, key)
+	}
+	items, err := store.All[personClaim](ctx, c.app.store, store.PartitionBatches,
+		"SELECT * FROM c WHERE c.type = 'claim' AND ARRAY_CONTAINS(@ids, c.id)", store.Param{Name: "@ids", Value: ids})
+	if err != nil {
+		return nil, err
+	}
+	held := map[int][]string{} // batch → keys of its members
+	for _, item := range items {
+		byID[item.ID].item = item
+		for _, h := range item.Doc.Holders {
+			held[h.Batch] = append(held[h.Batch], h.Key)
+		}
+	}
+	members := map[int]map[string][]claimedMember{}
+	for _, batch := range slices.Sorted(maps.Keys(held)) {
+		if members[batch], err = c.membersOf(ctx, batch, held[batch]); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range people {
+		for _, h := range p.item.Doc.Holders {
+			c.judge(p, h, members[h.Batch][h.Key])
+		}
+	}
+	return people, nil
+}
+
+// claimedMember is what a claim goes by of a member.
+type claimedMember struct {
+	Key     string              `json:"key"`
+	Status  engine.MemberStatus `json:"status"`
+	Claim   string              `json:"claim"`
+	Leaving bool                `json:"leaving"`
+}
+
+// membersOf gives the members of a batch that is under way, by key.
+func (c *claimant) membersOf(ctx context.Context, batch int, keys []string) (map[string][]claimedMember, error) {
+	if b, err := c.holder(ctx, batch); err != nil || b.standing != batchOpen {
+		return nil, err
+	}
+	lines, err := store.Select[claimedMember](ctx, c.app.store, store.BatchPartition(batch),
+		"SELECT c.doc.key AS key, c.doc.status AS status, c.doc.claim AS claim, ("+stillLeaving+") AS leaving FROM c WHERE c.type = 'member' AND ARRAY_CONTAINS(@keys, c.doc.key)",
+		store.Param{Name: "@keys", Value: keys})
+	members := map[string][]claimedMember{}
+	for _, m := range lines {
+		members[m.Key] = append(members[m.Key], m)
+	}
+	return members, err
+}
+
+// judge decides what one holder of a claim means for a person.
+func (c *claimant) judge(p *claimed, h claimHolder, members []claimedMember) {
+	reason := c.holds(h, members)
+	if reason != "" && !slices.Contains(p.keys, h.Key) {
+		reason += ", as " + h.Key
+	}
+	switch {
+	case h.Batch == c.batch:
+		asked := slices.Contains(p.keys, h.Key)
+		switch {
+		case asked && h.Round == c.round:
+			p.own++
+		case !asked && reason != "":
+			p.kept = append(p.kept, h)
+		}
+		if c.round != "" && p.taken == "" {
+			p.taken = c.inOwn(h.Key, asked, members)
+		}
+	case reason == "": // the next claim leaves this holder out
+	default:
+		p.kept = append(p.kept, h)
+		if !c.shared && p.taken == "" && slices.ContainsFunc(h.Workers, func(w string) bool { return slices.Contains(c.workers, w) }) {
+			p.taken = reason
+		}
+	}
+}
+
+// holds tells why a batch still has a person; empty where it does not.
+func (c *claimant) holds(h claimHolder, members []claimedMember) string {
+	b := c.batches[h.Batch]
+	where := fmt.Sprintf("batch %d of runbook %s", h.Batch, b.runbook)
+	switch b.standing {
+	case batchOver:
+		return ""
+	case batchCreating:
+		return where + ", which is being created"
+	}
+	written := false
+	for _, m := range members {
+		switch {
+		case m.Status == engine.MemberActive:
+			return where
+		case m.Leaving:
+			return where + ", which they are still being taken out of"
+		}
+		written = written || m.Claim == h.Round
+	}
+	if !written && c.app.now().Sub(h.At) < claimTime {
+		return where + ", which they are being added to"
+	}
+	return ""
+}
+
+// inOwn tells why a person cannot be added to the batch itself; empty where they can, or
+// are a member already.
+func (c *claimant) inOwn(held string, asked bool, members []claimedMember) string {
+	for _, m := range members {
+		switch {
+		case m.Leaving:
+			return fmt.Sprintf("batch %d, which they are still being taken out of", c.batch)
+		case m.Status == engine.MemberActive && !asked && !c.shared:
+			return fmt.Sprintf("this batch (%d) already, as %s", c.batch, held)
+		}
+	}
+	return ""
+}
+
+// batchStanding is whether a batch can have members.
+type batchStanding int
+
+const (
+	batchOver batchStanding = iota + 1
+	batchCreating
+	batchOpen
+)
+
+// claimingBatch is a batch that claims somebody.
+type claimingBatch struct {
+	standing batchStanding
+	runbook  string
+}
+
+func (c *claimant) holder(ctx context.Context, id int) (claimingBatch, error) {
+	if known, ok := c.batches[id]; ok {
+		return known, nil
+	}
+	found := claimingBatch{standing: batchOver}
+	for range 2 { // a batch may be made between the two reads
+		b, err := orNone(store.Read[engine.Batch](ctx, c.app.store, store.BatchKey(id)))
+		if err != nil {
+			return found, err
+		}
+		if b.ETag != "" {
+			found.runbook = b.Doc.Runbook
+			if !b.Doc.Status.Terminal() {
+				found.standing = batchOpen
+			}
+			break
+		}
+		listed, err := orNone(store.Read[entry](ctx, c.app.store, store.EntryKey(id)))
+		if err != nil {
+			return found, err
+		}
+		if listed.ETag == "" {
+			break
+		}
+		if found.runbook = listed.Doc.RunbookName; listed.Doc.Creating {
+			if c.app.now().Sub(listed.Doc.DetectedAt) < claimTime {
+				found.standing = batchCreating
+			}
+			break
+		}
+	}
+	c.batches[id] = found
+	return found, nil
+}
+
+// maxTaken is how many people a refusal names.
+const maxTaken = 100
+
+// refuseTaken is the error for people who are in other batches; nil for none. The action is
+// what was not done with them: added or retried.
+func refuseTaken(taken []takenPerson, of int, action string, lines map[string]int) error {
+	if len(taken) == 0 {
+		return nil
+	}
+	taken = slices.Clone(taken)
+	slices.SortFunc(taken, func(p, q takenPerson) int {
+		return cmp.Or(cmp.Compare(lines[p.key], lines[q.key]), cmp.Compare(p.key, q.key))
+	})
+	var names []string
+	for _, t := range taken[:min(len(taken), 3)] {
+		names = append(names, fmt.Sprintf("%s is in %s", t.key, t.reason))
+	}
+	text := strings.Join(names, "; ")
+	if more := len(taken) - len(names); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	e := fail(CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out", len(taken), people(of), action, text)
+	for _, t := range taken[:min(len(taken), maxTaken)] {
+		e.Problems = append(e.Problems, Problem{Line: lines[t.key], Code: "in_other_batch", Message: fmt.Sprintf("%s is in %s", t.key, t.reason)})
+	}
+	if more := len(taken) - maxTaken; more > 0 {
+		e.Problems = append(e.Problems, Problem{Code: "in_other_batch", Message: fmt.Sprintf("%d more people are in other batches", more)})
+	}
+	return e
+}
+
+func people(n int) string {
+	if n == 1 {
+		return "1 person"
+	}
+	return fmt.Sprintf("%d people", n)
+}
+
+// inClaimOrder sorts keys by the ids of their claims.
+func inClaimOrder(keys []string) []string {
+	return slices.SortedFunc(slices.Values(keys), func(p, q string) int { return cmp.Compare(store.ClaimKey(p).ID, store.ClaimKey(q).ID) })
+}
+
+// sealClaims notes that all members of a batch in the making are claimed. From then on
+// nobody withdraws the batch. It fails with ErrExists where the same request, which
+// somebody else carries out as well, has come to another end.
+func (a *App) sealClaims(ctx context.Context, id int) error {
+	for {
+		listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+		switch {
+		case err != nil:
+			return err
+		case listed.ETag == "":
+			return fmt.Errorf("batch %d was withdrawn: %w", id, store.ErrExists)
+		case listed.Doc.Claimed || !listed.Doc.Creating:
+			return nil
+		}
+		listed.Doc.Claimed = true
+		if _, err = a.store.Commit(ctx, store.Replace(store.EntryKey(id), listed.Doc, listed.ETag)); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+}
+
+// withdraw takes back the number of a batch whose members cannot all be claimed, and with
+// it the request that was named. Its claims are void then. It fails as sealClaims does.
+func (a *App) withdraw(ctx context.Context, by Caller, id int) error {
+	for {
+		listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+		switch {
+		case err != nil || listed.ETag == "":
+			return err
+		case listed.Doc.Claimed || !listed.Doc.Creating:
+			return fmt.Errorf("batch %d was claimed: %w", id, store.ErrExists)
+		}
+		ops := []store.Op{store.Delete(store.EntryKey(id), listed.ETag)}
+		if by.Key != "" {
+			key := by.request(store.PartitionBatches)
+			asked, err := orNone(store.Read[request](ctx, a.store, key))
+			if err != nil {
+				return err
+			}
+			if asked.ETag != "" {
+				ops = append(ops, store.Delete(key, asked.ETag))
+			}
+		}
+		if _, err = a.store.Commit(ctx, ops...); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+}
+
+// giveUp takes back the number of a batch that failed in the making, where nobody can ask
+// for the same batch again: its people are free at once.
+func (a *App) giveUp(ctx context.Context, id int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+	if err == nil && listed.Doc.Creating {
+		_, err = a.store.Commit(ctx, store.Delete(store.EntryKey(id), listed.ETag))
+	}
+	if err != nil {
+		a.log.Warn("batch in the making is not given up", "BatchId", id, "error", err)
+	}
+}

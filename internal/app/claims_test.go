@@ -1,0 +1,362 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// interrupted is a process that is held up after its n-th request to the store, while
+// something else is done. It tells whether it came that far.
+func (s *stage) interrupted(n int, do func()) (process *app.App, reached func() bool) {
+	s.t.Helper()
+	line := &interruptedLine{direct: direct{s.cosmos}, at: int64(n), do: do}
+	config := s.storeConfig()
+	config.HTTPClient = line
+	db, err := store.Open(config)
+	must(s, 0, err)
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources()}), func() bool { return line.count.Load() >= line.at }
+}
+
+type interruptedLine struct {
+	direct
+	at    int64
+	count atomic.Int64
+	do    func()
+}
+
+func (l *interruptedLine) Do(r *http.Request) (*http.Response, error) {
+	response, err := l.direct.Do(r)
+	if l.count.Add(1) == l.at {
+		l.do()
+	}
+	return response, err
+}
+
+// upload is a CSV of people, named by a prefix and numbers.
+func upload(names ...string) []byte {
+	return []byte("Upn\n" + strings.Join(names, "\n") + "\n")
+}
+
+func numbered(prefix string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("%s%03d@x", prefix, i))
+	}
+	return names
+}
+
+// wantOneOpenBatch holds that nobody whose key has the prefix is an active member of two
+// batches that have not ended, and gives how many are in one.
+func (s *stage) wantOneOpenBatch(prefix string) (people int) {
+	s.t.Helper()
+	homes := map[string]int{}
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	must(s, page, err)
+	for _, b := range page.Items {
+		if engine.BatchStatus(b.Status).Terminal() {
+			continue
+		}
+		members, err := store.All[engine.Member](s.ctx, s.store, store.BatchPartition(b.ID), "SELECT * FROM c WHERE c.type = 'member'")
+		must(s, members, err)
+		for _, m := range members {
+			key := strings.ToLower(m.Doc.Key)
+			if m.Doc.Status != engine.MemberActive || !strings.HasPrefix(key, prefix) {
+				continue
+			}
+			if other := homes[key]; other != 0 {
+				s.t.Errorf("%s is in the batches %d and %d", m.Doc.Key, other, b.ID)
+			}
+			homes[key] = b.ID
+		}
+	}
+	return len(homes)
+}
+
+// flatUpn is a runbook whose members are uploaded.
+const flatUpn = `name: uploaded
+data_source: {type: csv, primary_key: Upn}
+phases:
+  - name: only
+    offset: T-0
+    steps:
+      - {name: only, worker_id: worker-01, function: New, params: {Upn: "{{Upn}}"}}
+`
+
+// Wherever one creation stands when another begins and ends, the two share nobody: one
+// of them is made, and the other is refused with the names.
+func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{3, 230} {
+		t.Run(fmt.Sprintf("%d members", size), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			s.publish(flatUpn)
+			for n := 1; ; n++ {
+				prefix := fmt.Sprintf("u%03d-", n)
+				shared := numbered(prefix+"b", 2)
+				var second error
+				process, reached := s.interrupted(n, func() {
+					_, second = s.other.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered(prefix+"c", size), strings.ToUpper(shared[0]), shared[1])...))
+				})
+				_, first := process.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered(prefix+"a", size), shared...)...))
+				if !reached() {
+					must(s, 0, first)
+					break
+				}
+				if (first == nil) == (second == nil) {
+					t.Fatalf("after request %d: %v, %v", n, first, second)
+				}
+				for _, err := range []error{first, second} {
+					if err != nil {
+						says := strings.ToLower(err.Error())
+						if app.CodeOf(err) != app.CodeConflict || !strings.Contains(says, shared[0]) && !strings.Contains(says, shared[1]) {
+							t.Fatalf("after request %d: %v names nobody", n, err)
+						}
+					}
+				}
+				if got := s.wantOneOpenBatch(prefix); got != size+2 {
+					t.Fatalf("after request %d: %d people are in a batch", n, got)
+				}
+			}
+		})
+	}
+}
+
+// The same of additions to two batches, and of an addition and a creation.
+func TestAdditionsAtOnceShareNobody(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(s *stage, csv []byte) error{
+		"another addition": func(s *stage, csv []byte) error { _, err := s.other.AddMembers(s.ctx, ada, 2, csv); return err },
+		"a creation": func(s *stage, csv []byte) error {
+			_, err := s.other.CreateBatch(s.ctx, ada, "uploaded", csv)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			s.publish(flatUpn)
+			s.batch("uploaded", string(upload("first")))
+			s.batch("uploaded", string(upload("second")))
+			for n := 1; ; n++ {
+				prefix := fmt.Sprintf("u%03d-", n)
+				shared := numbered(prefix+"b", 2)
+				var second error
+				process, reached := s.interrupted(n, func() { second = meanwhile(s, upload(append(numbered(prefix+"c", 60), shared...)...)) })
+				_, first := process.AddMembers(s.ctx, ada, 1, upload(append(numbered(prefix+"a", 60), shared...)...))
+				s.settle()
+				if !reached() {
+					must(s, 0, first)
+					break
+				}
+				if (first == nil) == (second == nil) {
+					t.Fatalf("after request %d: %v, %v", n, first, second)
+				}
+				if got := s.wantOneOpenBatch(prefix); got != 62 {
+					t.Fatalf("after request %d: %d people are in a batch", n, got)
+				}
+			}
+		})
+	}
+}
+
+// Of several who want some of the same people, at least one gets all that it wants.
+func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(flatUpn)
+	for n := 1; n <= 12; n += 2 {
+		for inner := 1; inner <= 12; inner += 3 {
+			prefix := fmt.Sprintf("u%02d%02d-", n, inner)
+			pair := func(p, q string) []byte {
+				return upload(append(numbered(prefix+p, 120), append(numbered(prefix+"x"+p, 1), numbered(prefix+"x"+q, 1)...)...)...)
+			}
+			var errs [3]error
+			first, _ := s.interrupted(n, func() {
+				second, _ := s.interrupted(inner, func() { _, errs[2] = s.app.CreateBatch(s.ctx, ada, "uploaded", pair("c", "a")) })
+				_, errs[1] = second.CreateBatch(s.ctx, ada, "uploaded", pair("b", "c"))
+			})
+			_, errs[0] = first.CreateBatch(s.ctx, ada, "uploaded", pair("a", "b"))
+			made := 0
+			for _, err := range errs {
+				if err == nil {
+					made++
+				} else if app.CodeOf(err) != app.CodeConflict {
+					t.Fatal(describe(err))
+				}
+			}
+			if made == 0 {
+				t.Fatalf("after requests %d and %d nobody made a batch: %v", n, inner, errs)
+			}
+			s.wantOneOpenBatch(prefix)
+		}
+	}
+}
+
+// A tick adds nobody whom a batch of another runbook has, also when that is created while
+// the tick goes on. When it has ended, they come in.
+func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
+	t.Parallel()
+	for n := 1; ; n++ {
+		s := newStage(t, false)
+		people := s.table()
+		people.put(dawn.Add(5*day), crowd(60)...)
+		people.put(dawn.Add(6*day), "solo")
+		s.publish(flatUpn)
+		s.publish(found(twoPhases, ""))
+		s.automate("found")
+		var second error
+		process, reached := s.interrupted(n, func() { _, second = s.other.CreateBatch(s.ctx, ada, "uploaded", upload("P003@X", "solo@x")) })
+		must(s, 0, process.Tick(s.ctx))
+		s.settle()
+		s.wantOneOpenBatch("")
+		if !reached() {
+			break
+		}
+		s.tick()
+		s.wantOneOpenBatch("")
+		if second != nil { // the tick was first
+			s.refused(second, app.CodeConflict, "of runbook found")
+			continue
+		}
+		v := s.automation("found")
+		if !slices.ContainsFunc(v.Problems, func(p app.RowProblem) bool { return p.Code == "other-batch" && strings.Contains(p.Message, "P003@X") }) {
+			t.Fatalf("after request %d: %+v", n, v)
+		}
+		page, err := s.app.Batches(s.ctx, app.ListOptions{Runbook: "uploaded"})
+		must(s, page, err)
+		cancelled, err := s.app.Cancel(s.ctx, ada, page.Items[0].ID, "")
+		must(s, cancelled, err)
+		s.settle()
+		s.tick()
+		if got := s.wantOneOpenBatch(""); got != 61 {
+			t.Fatalf("after request %d: %d people are in a batch", n, got)
+		}
+	}
+}
+
+// A creation that dies keeps its people for ten minutes from others, and no longer.
+func TestCreationThatDiesKeepsItsPeopleForTenMinutes(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.publish(flatUpn)
+		csv := upload(numbered("u", 230)...)
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+			_, err := a.CreateBatch(ctx, ada, "uploaded", csv)
+			return err
+		})
+		_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", csv)
+		if s.refused(err, app.CodeConflict, "is in batch 1 of runbook uploaded"); !strings.Contains(err.Error(), "being created") {
+			return cut // it was whole
+		}
+		s.pass(10 * time.Minute)
+		s.batch("uploaded", string(csv))
+		s.tick()
+		if got := s.wantOneOpenBatch("u"); got != 230 {
+			t.Fatalf("%d people are in a batch", got)
+		}
+		return cut
+	})
+}
+
+// Named again by its key, a creation that died long ago goes on only with people whom
+// nobody else has taken meanwhile.
+func TestCreationThatGoesOnLateSharesNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(flatUpn)
+	by := app.Caller{Name: "ada", Key: "k"}
+	s.killed(2, func(ctx context.Context, a *app.App) error {
+		_, err := a.CreateBatch(ctx, by, "uploaded", upload(numbered("u", 3)...))
+		return err
+	})
+	s.pass(10 * time.Minute)
+	s.batch("uploaded", string(upload("u001@x")))
+	_, err := s.app.CreateBatch(s.ctx, by, "uploaded", upload(numbered("u", 3)...))
+	s.refused(err, app.CodeConflict, "u001@x is in batch 2")
+	s.wantOneOpenBatch("u")
+}
+
+func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	people := s.table()
+	people.put(dawn.Add(5*day), "found")
+	s.publish(flatUpn)
+	s.publish(strings.NewReplacer("name: uploaded", "name: apart", "worker-01", "worker-02").Replace(flatUpn))
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	s.batch("uploaded", string(upload("ann")))
+	_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered("u", 300), "ANN")...))
+	s.refused(err, app.CodeConflict, "1 of 301 people cannot be added: ANN is in batch 2 of runbook uploaded, as ann")
+	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("found@x"))
+	s.refused(err, app.CodeConflict, "found@x is in batch 1 of runbook found")
+	s.batch("apart", string(upload("ann"))) // no worker serves both runbooks
+	shared := s.batch("uploaded", string(upload("ann", "found@x")), app.AllowInOtherBatches)
+	if !shared.Shared || !s.batchOf(shared.ID).Shared || s.batchOf(2).Shared {
+		t.Errorf("%+v", shared)
+	}
+	if record := s.trail(shared.ID)[0]; !strings.Contains(string(record.After), `"allowInOtherBatches":true`) {
+		t.Errorf("%s", record.After)
+	}
+	_, err = s.app.AddMembers(s.ctx, ada, 2, upload("found@x"))
+	s.refused(err, app.CodeConflict, "found@x is in batch 1 of runbook found")
+	added, err := s.app.AddMembers(s.ctx, ada, 2, upload("found@x"), app.AllowInOtherBatches)
+	if must(s, added, err); added.Added != 1 || !added.Batch.Shared {
+		t.Errorf("%+v", added)
+	}
+	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann,Ann\n"), app.AllowInOtherBatches)
+	s.refused(err, app.CodeConflict, "follows a data source")
+
+	// Whom two batches have is free when both have ended.
+	for _, id := range []int{2, shared.ID} {
+		_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("ann"))
+		s.refused(err, app.CodeConflict, "ann is in batch")
+		v, err := s.app.Cancel(s.ctx, ada, id, "")
+		must(s, v, err)
+		s.settle()
+	}
+	s.batch("uploaded", string(upload("ann")))
+
+	// A refusal names a hundred people.
+	s.batch("uploaded", string(upload(numbered("n", 300)...)))
+	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
+	s.refused(err, app.CodeConflict, "300 of 300 people cannot be added")
+	var e *app.Error
+	if !errors.As(err, &e) || len(e.Problems) != 101 || e.Problems[0].Line != 2 || e.Problems[100].Message != "200 more people are in other batches" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// What an upload costs does not depend on how many batches there are, nor on how many
+// people are in them.
+func TestCostOfAClaim(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(flatUpn)
+	cost := func(prefix string) store.Counts {
+		before := s.store.Counts()
+		s.batch("uploaded", string(upload(numbered(prefix, 25)...)))
+		after := s.store.Counts()
+		return store.Counts{Reads: after.Reads - before.Reads, Queries: after.Queries - before.Queries, Writes: after.Writes - before.Writes}
+	}
+	cost("warm")
+	first := cost("first")
+	for n := range 10 {
+		s.batch("uploaded", string(upload(numbered(fmt.Sprintf("more%d-", n), 120)...)))
+	}
+	if last := cost("last"); last != first || first != (store.Counts{Reads: 3, Queries: 2, Writes: 4}) {
+		t.Errorf("it cost %+v, and with more batches %+v", first, last)
+	}
+}
