@@ -228,3 +228,72 @@ func TestEffectIDOutlivesTheJob(t *testing.T) {
 		}
 	})
 }
+
+const parallelism = 8
+
+// rounds lets a worker take its jobs eight at a time, in their order, until a batch has
+// completed, and counts how often it does.
+func (m *making) rounds(batch int) int {
+	m.t.Helper()
+	for n := 0; ; n++ {
+		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
+		view, err := m.app.Batch(m.ctx, batch)
+		must(m.stage, 0, err)
+		if view.Status == "completed" {
+			return n
+		}
+		m.serve()
+	}
+}
+
+func (m *making) serve() {
+	m.t.Helper()
+	m.clock.ns.Add(int64(time.Second))
+	for range parallelism {
+		l, ok := m.queue.next(message.TopicWorkerJobs)
+		if !ok {
+			return
+		}
+		var j message.Job
+		must(m.stage, 0, json.Unmarshal(l.Body, &j))
+		must(m.stage, 0, m.answer(j, "true", nil))
+	}
+}
+
+// The worker takes its jobs in the order in which they were sent. A batch that starts
+// behind a large one is done within ten times the rounds that it takes alone.
+func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
+	t.Parallel()
+	const steps = "name: NAME\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
+		"      - {name: one, worker_id: worker-01, function: One}\n      - {name: two, worker_id: worker-01, function: Two}\n" +
+		"      - {name: three, worker_id: worker-01, function: Three}\n      - {name: four, worker_id: worker-01, function: Four}\n" +
+		"      - {name: five, worker_id: worker-01, function: Five}\n"
+	began := func(m *making, name string, members int) int {
+		b := m.batch(name, strings.ReplaceAll(people(members), "\np", "\n"+name))
+		_, err := m.app.Advance(m.ctx, ada, b.ID, "only")
+		must(m.stage, 0, err)
+		return b.ID
+	}
+	alone := newMaking(t)
+	alone.publish(strings.Replace(steps, "NAME", "small", 1))
+	want := 10 * alone.rounds(began(alone, "small", 25))
+
+	m := newMaking(t)
+	m.publish(strings.Replace(steps, "NAME", "small", 1))
+	m.publish(strings.Replace(steps, "NAME", "large", 1))
+	large := began(m, "large", 3000)
+	for range 100 { // it is well under way
+		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
+		m.serve()
+	}
+	got := m.rounds(began(m, "small", 25))
+	if got > want {
+		t.Errorf("behind a batch of 3,000 members the one of 25 took %d rounds, more than %d", got, want)
+	}
+	t.Logf("alone %d rounds, behind the large batch %d", want/10, got)
+	view, err := m.app.Batch(m.ctx, large)
+	must(m.stage, 0, err)
+	if view.Status != "active" {
+		t.Errorf("the large batch is %s: it was too small for this", view.Status)
+	}
+}
