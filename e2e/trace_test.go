@@ -98,7 +98,7 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 	}
 	for _, s := range spans {
 		attributes := s.Attributes()
-		if attributes["matoolkit.message_type"] == message.TypeWorkerCatalog { // of no batch
+		if kind := attributes["matoolkit.message_type"]; kind == message.TypeWorkerCatalog || kind == message.TypeWorkerHeartbeat { // of no batch
 			continue
 		}
 		if attributes["matoolkit.batch_id"] != fmt.Sprint(batch.ID) && !strings.HasPrefix(s.Name, "worker-results") {

@@ -14,10 +14,10 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -31,6 +31,7 @@ import (
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
 	"github.com/matoolkit/matoolkit/worker/health"
+	"github.com/matoolkit/matoolkit/worker/heartbeat"
 	"github.com/matoolkit/matoolkit/worker/telemetry"
 	"github.com/matoolkit/matoolkit/worker/throttle"
 )
@@ -119,7 +120,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	defer closeClient(client)
 	// 6. Graph and Exchange Online, tried, and the functions.
 	pace := throttle.Default()
-	pace.Lag = c.LagTimeout
+	pace.Lag, pace.Gauge = c.LagTimeout, throttle.NewGauge()
 	g, err := graph.New(graph.Config{
 		URL: c.Graph.URL, Scope: c.Graph.Scope, Credential: tenant,
 		HTTP: renewing(tenant, record.Client(web, telemetry.Graph)), Policy: watched(pace, record, telemetry.Graph),
@@ -169,41 +170,47 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	// 8. Jobs.
 	log.Info("taking jobs", "MaxParallelism", c.MaxParallelism,
 		"Functions", len(functions.Functions()), "Graph", c.Graph.URL, "Exchange", c.Exchange.URL)
-	stopAnnouncing := announceFunctions(client, announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), Functions: functions.Functions()}, log)
-	stopWatching := while(revoked.Run)
+	results, err := client.NewSender(message.TopicWorkerResults, nil)
+	if err != nil {
+		return fmt.Errorf("service bus: %w", err)
+	}
+	report := heartbeat.New(heartbeat.Config{
+		WorkerID: c.WorkerID, Version: version, MaxParallelism: c.MaxParallelism, To: results, Log: log,
+		Changed: pace.Gauge.Changed(), State: func() heartbeat.State {
+			jobs := loop.InHand()
+			return heartbeat.State{
+				Jobs: jobs.Jobs, Oldest: jobs.Oldest, TakenThrough: jobs.TakenThrough,
+				ThrottledUntil: pace.Gauge.Until(), CredentialExpiresAt: tenant.Expires(),
+			}
+		},
+	})
+	who := announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), Functions: functions.Functions()}
+	stop := while(revoked.Run, report.Run, func(ctx context.Context) { who.Send(ctx, results, log) })
 	loop.Run(ctx)
-	stopWatching()
-	stopAnnouncing()
+	stop()
+	report.Stop(goodbyeTime)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = results.Close(closing) // the connection goes with the client
 	return nil
 }
 
-// while does something until what it returns is called. That waits for its end.
-func while(do func(context.Context)) (stop func()) {
+// goodbyeTime bounds the last heartbeat: when the jobs have used up the grace, the platform
+// gives the worker some more seconds only.
+const goodbyeTime = time.Second
+
+// while does things at the same time until what it returns is called. That waits for
+// their end.
+func while(things ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		do(ctx)
-	}()
+	var group sync.WaitGroup
+	for _, do := range things {
+		group.Go(func() { do(ctx) })
+	}
 	return func() {
 		cancel()
-		<-done
+		group.Wait()
 	}
-}
-
-// announceFunctions announces the functions while jobs are done. What it returns ends that.
-func announceFunctions(client *azservicebus.Client, who announce.Worker, log *slog.Logger) (stop func()) {
-	return while(func(ctx context.Context) {
-		sender, err := client.NewSender(message.TopicWorkerResults, nil)
-		if err != nil {
-			log.Error("the functions are not announced", "Error", err)
-			return
-		}
-		who.Send(ctx, sender, log)
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_ = sender.Close(closing) // the connection goes with the client
-	})
 }
 
 // watched is a pace of calls to an API whose failures are recorded.

@@ -186,7 +186,8 @@ type orchestrator struct {
 	jobs    *azservicebus.Sender
 	results *azservicebus.Receiver
 	steps   int64
-	catalog []byte // that came, perhaps between results
+	catalog []byte   // that came, perhaps between results
+	beats   [][]byte // heartbeats that came
 }
 
 func newOrchestrator(t *testing.T, ctx context.Context, connection string) *orchestrator {
@@ -250,7 +251,9 @@ func (o *orchestrator) receive(t *testing.T, ctx context.Context, kind string) [
 		if err != nil || len(got) != 1 {
 			t.Fatalf("there came no %s: %v", kind, err)
 		}
-		if got[0].ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerCatalog {
+		if got[0].ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerHeartbeat {
+			o.beats = append(o.beats, got[0].Body)
+		} else if got[0].ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerCatalog {
 			o.catalog = got[0].Body
 		} else if kind == message.TypeWorkerResult {
 			return got[0].Body
@@ -317,6 +320,73 @@ func TestWorkerStartsBeforeTheBroker(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the worker does not stop")
+	}
+}
+
+// A worker says that it is there before anything else, and goodbye when it is told to stop
+// or is idle; nothing comes after that.
+func TestWorkerSendsHeartbeats(t *testing.T) {
+	t.Parallel()
+	for note, idle := range map[string]string{"told to stop": "0", "idle": "1"} {
+		t.Run(note, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "c2VjcmV0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer broker.Close()
+			workerCtx, stop := context.WithCancel(ctx)
+			defer stop()
+			stopped := make(chan error, 1)
+			getenv := environment(map[string]string{
+				envWorkerID: "worker-01", envBusString: broker.ConnectionString(), envIdle: idle, envParallelism: "5", envNoOp: "1",
+			})
+			go func() { stopped <- run(workerCtx, getenv, &safeBuffer{}) }()
+
+			o := newOrchestrator(t, ctx, broker.ConnectionString())
+			if got := o.do(t, ctx, "No-Op", nil); got.Status != message.StatusSuccess {
+				t.Fatalf("got %+v", got.Error)
+			}
+			if idle == "0" {
+				stop()
+			}
+			if err := <-stopped; err != nil {
+				t.Fatal(err)
+			}
+			for {
+				left, err := o.results.PeekMessages(ctx, 1, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(left) == 0 {
+					break
+				}
+				got, err := o.results.ReceiveMessages(ctx, 10, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range got {
+					if m.ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerHeartbeat {
+						o.beats = append(o.beats, m.Body)
+					}
+				}
+			}
+			if len(o.beats) != 2 {
+				t.Fatalf("%d heartbeats: %s", len(o.beats), o.beats)
+			}
+			var first, last message.Heartbeat
+			if err := errors.Join(json.Unmarshal(o.beats[0], &first), json.Unmarshal(o.beats[1], &last)); err != nil {
+				t.Fatal(err)
+			}
+			if first.WorkerID != "worker-01" || first.Version != version || first.MaxParallelism != 5 || first.Stopping || first.ReplicaID == "" {
+				t.Errorf("first %s", o.beats[0])
+			}
+			if !last.Stopping || last.ReplicaID != first.ReplicaID || !last.StartedAt.Equal(first.StartedAt) || last.InFlight != 0 || !last.Timestamp.After(first.Timestamp) {
+				t.Errorf("last %s", o.beats[1])
+			}
+		})
 	}
 }
 

@@ -19,11 +19,13 @@ type Heartbeat struct {
 	StartedAt      time.Time `json:"StartedAt"` // UTC, as all times here
 	Timestamp      time.Time `json:"Timestamp"`
 	MaxParallelism int       `json:"MaxParallelism"`
-	// JobsInFlight are the ids (Job.ID) of the jobs that run here, oldest first, at most
-	// MaxHeartbeatJobs of them; InFlight counts them all.
+	// JobsInFlight are the ids (Job.ID) of the jobs that the replica has in hand, oldest
+	// first, at most MaxHeartbeatJobs of them; InFlight counts them all. Most of them run.
+	// While revoked jobs are sorted out a few of the others may wait for their turn here;
+	// what does not get it within half a minute is given back to the queue.
 	JobsInFlight []string   `json:"JobsInFlight,omitempty"`
 	InFlight     int        `json:"InFlight"`
-	OldestJobAt  *time.Time `json:"OldestJobAt,omitempty"` // when the oldest of them began
+	OldestJobAt  *time.Time `json:"OldestJobAt,omitempty"` // when the oldest of them was taken
 	// TakenThrough is the latest Job.DispatchedAt among the jobs that the replica has
 	// taken: a job that was dispatched later still waits in the queue, unless another
 	// replica has it.

@@ -194,7 +194,7 @@ func (w *workerBed) nothingLeft(ctx context.Context) error {
 			if err = errors.Join(err, r.Close(ctx)); err != nil {
 				return err
 			}
-			left = slices.DeleteFunc(left, isCatalog)
+			left = slices.DeleteFunc(left, ofItself)
 			if len(left) == 0 {
 				break
 			}
@@ -275,7 +275,7 @@ func (w *workerBed) results(ctx context.Context, n int, each func(message.Result
 		if ended.Err() != nil {
 			return fmt.Errorf("%d results are missing: %w", n, errors.Join(context.Cause(ended), err))
 		}
-		got = slices.DeleteFunc(got, isCatalog)
+		got = slices.DeleteFunc(got, ofItself)
 		for _, m := range got {
 			var result message.Result
 			if err := json.Unmarshal(m.Body, &result); err != nil {
@@ -288,9 +288,10 @@ func (w *workerBed) results(ctx context.Context, n int, each func(message.Result
 	return nil
 }
 
-// isCatalog tells what a worker says of itself when it starts from results.
-func isCatalog(m *azservicebus.ReceivedMessage) bool {
-	return m.ApplicationProperties[message.PropertyMessageType] == message.TypeWorkerCatalog
+// ofItself reports whether a message is no result, but what a worker says of itself.
+func ofItself(m *azservicebus.ReceivedMessage) bool {
+	kind := m.ApplicationProperties[message.PropertyMessageType]
+	return kind == message.TypeWorkerCatalog || kind == message.TypeWorkerHeartbeat
 }
 
 // close ends everything, and tells what the worker wrote where that may say why it

@@ -247,6 +247,10 @@ func (c *Credential) forget(former *secret) {
 	}
 }
 
+// Expires returns when the certificate or client secret expires that the worker signs in
+// with, zero when that is not known: only Key Vault says it of a client secret.
+func (c *Credential) Expires() time.Time { return c.current().expires }
+
 func (c *Credential) current() secret {
 	c.mu.Lock()
 	defer c.mu.Unlock()

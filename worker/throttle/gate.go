@@ -240,6 +240,7 @@ func (p *pass) leave(v Verdict, known bool) {
 	case v.Outcome != Throttled:
 		if p.first {
 			g.closed, g.refused, g.until, g.apart = false, 0, time.Time{}, apart
+			g.pace.Gauge.set(g, g.until)
 		} else if p.closings == g.closings {
 			g.refused = 0
 		}
@@ -250,12 +251,14 @@ func (p *pass) leave(v Verdict, known bool) {
 			after = v.After + time.Duration(g.pace.random()*jitter*float64(min(v.After, g.pace.Base)))
 		}
 		g.closed, g.until, g.spread = true, g.pace.now().Add(after), min(after/apart, mostSpread)
+		g.pace.Gauge.set(g, g.until)
 		g.closings++
 		g.refused = min(g.refused+1, math.MaxInt16)
 	case v.After > 0:
 		// It was under way when the gate closed: no news, but perhaps a later time.
 		if until := g.pace.now().Add(v.After); g.closed && until.After(g.until) {
 			g.until = until
+			g.pace.Gauge.set(g, until)
 		}
 	}
 }

@@ -53,6 +53,9 @@ type Policy struct {
 	// is throttled is then not delayed by itself but waits at the gate, with all
 	// others.
 	Gates []*Gate
+	// Gauge is told when a gate that is made of this policy closes and opens. Nil means
+	// that nobody asks.
+	Gauge *Gauge
 	// Observe is told of each call that failed, and how that was judged. Nil means
 	// that nobody watches.
 	Observe func(ctx context.Context, v Verdict)

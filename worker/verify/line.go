@@ -101,10 +101,9 @@ func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 }
 
 // take keeps a result of this run, and tells whether it may be one: so may what
-// cannot be read. What a worker tells of itself when it starts is none, and nothing
-// strange.
+// cannot be read. What a worker says of itself is none, and nothing strange.
 func (l *line) take(m *azservicebus.ReceivedMessage) bool {
-	if kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string); strings.EqualFold(kind, message.TypeWorkerCatalog) {
+	if kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string); strings.EqualFold(kind, message.TypeWorkerCatalog) || strings.EqualFold(kind, message.TypeWorkerHeartbeat) {
 		return true
 	}
 	r, err := readResult(m)

@@ -1,0 +1,142 @@
+// Package heartbeat reports a replica's state to the orchestrator: when it starts, every
+// 30 seconds, when its throttling begins or ends, and once when it stops. The message is
+// message.Heartbeat; it holds no secrets and no personal data.
+//
+// Nothing waits for a heartbeat, and one that cannot be sent is not sent again: the next
+// one says more.
+package heartbeat
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// Config of a Reporter. WorkerID, To and State are required.
+type Config struct {
+	WorkerID, Version string
+	MaxParallelism    int
+	To                Sender
+	State             func() State    // called for each heartbeat
+	Changed           <-chan struct{} // a token for each change that is worth a heartbeat of its own
+	Interval          time.Duration   // 0 means message.HeartbeatInterval
+	Log               *slog.Logger    // nil means slog.Default()
+}
+
+// Sender sends messages to the topic of results; *azservicebus.Sender is one.
+type Sender interface {
+	SendMessage(ctx context.Context, m *azservicebus.Message, o *azservicebus.SendMessageOptions) error
+}
+
+// State is what a heartbeat tells of a replica at its moment. Zero times are unknown or
+// not there.
+type State struct {
+	Jobs                []string  // ids of the jobs in hand, oldest first
+	Oldest              time.Time // when the first of them was taken
+	TakenThrough        time.Time // see message.Heartbeat
+	ThrottledUntil      time.Time
+	CredentialExpiresAt time.Time
+}
+
+// Reporter sends the heartbeats of one replica.
+type Reporter struct {
+	config  Config
+	replica string
+	started time.Time
+	failing bool // whether the last heartbeat could not be sent; only send uses it
+}
+
+// New makes a Reporter of a replica that starts now.
+func New(config Config) *Reporter {
+	if config.Interval <= 0 {
+		config.Interval = message.HeartbeatInterval
+	}
+	if config.Log == nil {
+		config.Log = slog.Default()
+	}
+	return &Reporter{config: config, replica: rand.Text(), started: time.Now()}
+}
+
+// Times within which heartbeats are sent. Changes that come sooner after each other than
+// apart are told together.
+const (
+	sendTimeout = 10 * time.Second
+	apart       = time.Second
+)
+
+// Run sends heartbeats until ctx ends. Then Stop sends the last one.
+func (r *Reporter) Run(ctx context.Context) {
+	next := time.NewTimer(0)
+	defer next.Stop()
+	var last time.Time
+	for {
+		select {
+		case <-next.C:
+			last = time.Now()
+			r.send(ctx, sendTimeout, false)
+			next.Reset(r.config.Interval)
+		case <-r.config.Changed:
+			next.Reset(max(apart-time.Since(last), 0))
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Stop says that the replica ends. It takes no longer than limit, whether the broker is
+// there or not, and is called after Run has returned.
+func (r *Reporter) Stop(limit time.Duration) { r.send(context.Background(), limit, true) }
+
+func (r *Reporter) send(running context.Context, limit time.Duration, stopping bool) {
+	ctx, cancel := context.WithTimeout(running, limit)
+	defer cancel()
+	h := r.heartbeat(time.Now(), stopping)
+	body, err := json.Marshal(h)
+	if err == nil {
+		id, contentType := h.ID(), "application/json"
+		err = r.config.To.SendMessage(ctx, &azservicebus.Message{
+			Body: body, MessageID: &id, ContentType: &contentType,
+			ApplicationProperties: map[string]any{
+				message.PropertyMessageType: message.TypeWorkerHeartbeat, message.PropertyWorkerID: h.WorkerID,
+			},
+		}, nil)
+	}
+	switch {
+	case err != nil && running.Err() != nil:
+		return // it was interrupted, and Stop says more
+	case err == nil && r.failing:
+		r.config.Log.Info("heartbeats are sent again")
+	case err != nil && !r.failing:
+		r.config.Log.Warn("a heartbeat could not be sent", "Error", err, "Stopping", stopping)
+	}
+	r.failing = err != nil
+}
+
+// heartbeat is the state at a time as the orchestrator is told it.
+func (r *Reporter) heartbeat(now time.Time, stopping bool) message.Heartbeat {
+	s := r.config.State()
+	h := message.Heartbeat{
+		WorkerID: r.config.WorkerID, ReplicaID: r.replica, Version: r.config.Version,
+		StartedAt: r.started.UTC(), Timestamp: now.UTC(), MaxParallelism: r.config.MaxParallelism,
+		JobsInFlight: s.Jobs[:min(len(s.Jobs), message.MaxHeartbeatJobs)], InFlight: len(s.Jobs), OldestJobAt: utc(s.Oldest),
+		TakenThrough: utc(s.TakenThrough), CredentialExpiresAt: utc(s.CredentialExpiresAt), Stopping: stopping,
+	}
+	if s.ThrottledUntil.After(now) {
+		h.ThrottledUntil = utc(s.ThrottledUntil)
+	}
+	return h
+}
+
+func utc(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
