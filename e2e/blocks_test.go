@@ -318,6 +318,8 @@ var messages = map[string]any{
 	"a job":                       &message.Job{},
 	"a result":                    &message.Result{},
 	"an announcement":             &message.Catalog{},
+	"a control":                   &message.Control{},
+	"a heartbeat":                 &message.Heartbeat{},
 	"a call of a custom function": nil, // worker/custom
 }
 

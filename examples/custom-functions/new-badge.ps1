@@ -5,7 +5,7 @@ try {
     [Console]::Error.WriteLine("ordering a badge for $($call.parameters.UserId)")
     $badge = Invoke-RestMethod -Method Put -Uri "$env:BADGE_URL/badges/$($call.parameters.UserId)" -Headers @{
         'Authorization'   = "Bearer $env:BADGE_TOKEN"
-        'Idempotency-Key' = $call.job.id
+        'Idempotency-Key' = $call.job.effectId
     }
     $answer = @{ success = $true; result = @{ BadgeId = $badge.id } }
 } catch {

@@ -74,14 +74,14 @@ var SendAdminAlert = Function{
 	Name: "Send-AdminAlert",
 	Description: "Sends a mail to administrators, from the mailbox that the worker's setting ALERT_FROM names. It is true once Exchange Online has accepted the mail. " +
 		"Sending cannot be made repeatable: where an answer was lost, or the worker ended between sending and answering, the mail comes twice. " +
-		"Both then have the same x-matoolkit-job header and name the same job in the last line.",
+		"The same goes for a step that is retried. All of them have the same x-matoolkit-effect header and the same last line.",
 	Params: []Param{
 		{Name: "Subject", Type: String, Required: true, Description: "Subject of the mail."},
 		{Name: "Body", Type: String, Description: "Text of the mail. The subject when not given."},
 		{Name: "To", Type: StringList, Description: "Addresses to send to. Those of the worker's setting ALERT_TO when not given."},
 	},
 	Permissions: []string{"Mail.Send"},
-	Repeated:    "While the worker remembers the job, no second mail is sent. A worker that was restarted in between, or that got no answer, sends it again: a copy, to be known by its x-matoolkit-job header and its last line. True says that Exchange Online accepted the mail, not that it arrived.",
+	Repeated:    "While the worker remembers the job, no second mail is sent. A worker that was restarted in between, or that got no answer, sends it again: a copy, to be known by its x-matoolkit-effect header and its last line. True says that Exchange Online accepted the mail, not that it arrived.",
 }
 
 // AddEntraGroupMember adds a user to a group.

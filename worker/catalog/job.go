@@ -9,9 +9,12 @@ import (
 // Job is what a function runs for. Functions of the catalogue do their work
 // without it; it is for those that pass it on and for what they log.
 type Job struct {
-	// ID is unique in the whole system and the same on each delivery of the job, so
-	// that a function can know what it has done before.
-	ID              string
+	// ID is unique in the whole system and the same on each delivery of the job. Each
+	// retry and each poll of a step is another job.
+	ID string
+	// EffectID is the idempotency key: the same on each delivery, retry and poll of what
+	// must be done once.
+	EffectID        string
 	BatchID         int
 	StepExecutionID int64
 	Log             *slog.Logger // names the job in every line; nil means slog.Default()

@@ -129,7 +129,7 @@ func (r *records) String() string {
 
 func withLog(ctx context.Context, to *records) context.Context {
 	return catalog.WithJob(ctx, catalog.Job{
-		ID: "batch-42-step-7-attempt-1", BatchID: 42, StepExecutionID: 7,
+		ID: "batch-42-step-7-attempt-1", EffectID: "42/7/1", BatchID: 42, StepExecutionID: 7,
 		Log: slog.New(slog.NewJSONHandler(to, nil)).With("JobId", "step-7-attempt-1"),
 	})
 }
@@ -161,7 +161,7 @@ command: [bin/do, --badge, "two words"]
 	}
 	want := `{"Input":{"function":"Do","parameters":{"Names":["a","b"],"Note":"17","Really":true,` +
 		`"UserId":"11111111-0000-4000-8000-00000000000a"},` +
-		`"job":{"id":"batch-42-step-7-attempt-1","batchId":42,"stepExecutionId":7}}}`
+		`"job":{"id":"batch-42-step-7-attempt-1","effectId":"42/7/1","batchId":42,"stepExecutionId":7}}}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -67,9 +67,11 @@ type input struct {
 	Job        inputJob       `json:"job"`
 }
 
-// inputJob is the same on each delivery of a job.
+// inputJob is the same on each delivery of a job, and EffectID also with each retry and
+// poll.
 type inputJob struct {
 	ID              string `json:"id"`
+	EffectID        string `json:"effectId"`
 	BatchID         int    `json:"batchId"`
 	StepExecutionID int64  `json:"stepExecutionId"`
 }
@@ -85,7 +87,7 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 	job := catalog.JobOf(ctx)
 	question, err := json.Marshal(input{
 		Function: p.declared.Name, Parameters: params,
-		Job: inputJob{ID: job.ID, BatchID: job.BatchID, StepExecutionID: job.StepExecutionID},
+		Job: inputJob{ID: job.ID, EffectID: job.EffectID, BatchID: job.BatchID, StepExecutionID: job.StepExecutionID},
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
@@ -14,11 +15,23 @@ func TestFunctionsAreToldTheirJob(t *testing.T) {
 	t.Parallel()
 	b := start(t, &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) {
 		j := catalog.JobOf(ctx)
-		return map[string]any{"ID": j.ID, "BatchID": j.BatchID, "Step": j.StepExecutionID, "Log": j.Log != nil}, nil
+		return map[string]any{"ID": j.ID, "BatchID": j.BatchID, "Step": j.StepExecutionID, "Log": j.Log != nil, "EffectID": j.EffectID}, nil
 	}}, options{config: dispatch.Config{}})
-	b.send(t, job(7))
-	if got := b.result(t); string(got.Result) != `{"BatchID":42,"ID":"batch-42-step-7-attempt-1","Log":true,"Step":7}` {
-		t.Fatalf("got %s %+v", got.Result, got.Error)
+	first, retry, older := job(7), job(7), job(8)
+	first.EffectID, retry.EffectID, retry.JobID = "42/7/1", "42/7/1", "step-7-attempt-2"
+	for _, tc := range []struct {
+		job  message.Job
+		want string
+	}{
+		{first, `{"BatchID":42,"EffectID":"42/7/1","ID":"batch-42-step-7-attempt-1","Log":true,"Step":7}`},
+		{retry, `{"BatchID":42,"EffectID":"42/7/1","ID":"batch-42-step-7-attempt-2","Log":true,"Step":7}`},
+		// Of an orchestrator that knows no effect ids.
+		{older, `{"BatchID":42,"EffectID":"batch-42-step-8-attempt-1","ID":"batch-42-step-8-attempt-1","Log":true,"Step":8}`},
+	} {
+		b.send(t, tc.job)
+		if got := b.result(t); string(got.Result) != tc.want {
+			t.Errorf("got %s %+v, want %s", got.Result, got.Error, tc.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,7 +186,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	defer cancel()
 	log := traced(ctx, l.logFor(job))
 	ctx = catalog.WithJob(ctx, catalog.Job{
-		ID: job.ID(), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
+		ID: job.ID(), EffectID: cmp.Or(job.EffectID, job.ID()), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
 		Redelivered: d.again(), Enqueued: enqueued(d.message),
 	})
 	start := time.Now()

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"net/mail"
 
@@ -17,9 +18,10 @@ type Alert struct {
 	To   []string // addresses for mails that name none
 }
 
-// jobHeader is in both of two mails that one job sent. Exchange Online takes headers
-// of a sender's own when their names begin with x-.
-const jobHeader = "x-matoolkit-job"
+// effectHeader is in all mails that one step sent for a member, be it by two deliveries of
+// a job or by two attempts. Exchange Online takes headers of a sender's own when their names
+// begin with x-.
+const effectHeader = "x-matoolkit-effect"
 
 // sendAlert sends a mail. A request without an answer is repeated: of an alert that comes
 // twice and one that never comes the second is worse.
@@ -45,9 +47,10 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 			return nil, &catalog.Failure{Type: catalog.FailureParameters, Message: "To holds something that is no mail address"}
 		}
 	}
-	job := catalog.JobOf(ctx).ID
-	if job == "" {
-		job = uuid.NewString()
+	job := catalog.JobOf(ctx)
+	effect := cmp.Or(job.EffectID, job.ID)
+	if effect == "" {
+		effect = uuid.NewString()
 	}
 	text := p.String("Body")
 	if text == "" {
@@ -55,7 +58,7 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 	}
 	err := c.do(ctx, c.paces.writes, func(ctx context.Context) error {
 		body := users.NewItemSendMailPostRequestBody()
-		body.SetMessage(message(p.String("Subject"), text+"\n\n-- \nmatoolkit, job "+job, job, to))
+		body.SetMessage(message(p.String("Subject"), text+"\n\n-- \nmatoolkit, effect "+effect, effect, to))
 		return c.graph.Users().ByUserId(c.alert.From).SendMail().Post(ctx, body, nil)
 	})
 	if err != nil {
@@ -64,13 +67,13 @@ func (c *Client) sendAlert(ctx context.Context, p catalog.Params) (any, error) {
 	return true, nil
 }
 
-func message(subject, text, job string, to []string) models.Messageable {
+func message(subject, text, effect string, to []string) models.Messageable {
 	body := models.NewItemBody()
 	body.SetContentType(new(models.TEXT_BODYTYPE))
 	body.SetContent(&text)
 	header := models.NewInternetMessageHeader()
-	header.SetName(new(jobHeader))
-	header.SetValue(&job)
+	header.SetName(new(effectHeader))
+	header.SetValue(&effect)
 	var recipients []models.Recipientable
 	for _, address := range to {
 		email := models.NewEmailAddress()

@@ -313,7 +313,7 @@ func TestAlertsThatComeTwiceAreAlike(t *testing.T) {
 		t.Fatalf("%d mails, want one and another two", len(mails))
 	}
 	for _, m := range mails {
-		if m.Headers["x-matoolkit-job"] != "batch-1-step-7-attempt-1" || !strings.HasSuffix(m.Body, "job batch-1-step-7-attempt-1") {
+		if m.Headers["x-matoolkit-effect"] != "1/7/1" || !strings.HasSuffix(m.Body, "effect 1/7/1") {
 			t.Errorf("got %+v", m)
 		}
 	}

@@ -234,7 +234,7 @@ func (w *world) callOn(ctx context.Context, c *catalog.Catalog, function string,
 	if err != nil {
 		return "", err
 	}
-	ctx = catalog.WithJob(ctx, catalog.Job{ID: "batch-1-step-7-attempt-1", Redelivered: again, Enqueued: w.began})
+	ctx = catalog.WithJob(ctx, catalog.Job{ID: "batch-1-step-7-attempt-1", EffectID: "1/7/1", Redelivered: again, Enqueued: w.began})
 	answer, err := c.Call(ctx, function, raw)
 	if err != nil {
 		return "", err
