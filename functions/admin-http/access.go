@@ -20,10 +20,11 @@ func (a *api) signIn(c *gin.Context) {
 		refuseToken(c, err)
 		return
 	}
-	c.Set(keyCaller, identity.Name)
-	if identity.ObjectID != "" {
-		c.Set(keyCallerID, identity.TenantID+"/"+identity.ObjectID)
+	caller := app.Caller{Name: identity.Name, Kind: app.ActorUser, TenantID: identity.TenantID, ObjectID: identity.ObjectID}
+	if identity.IsApp {
+		caller.Kind = app.ActorApplication
 	}
+	c.Set(keyCaller, caller)
 	c.Set(keyAdmin, identity.Admin())
 }
 

@@ -20,9 +20,8 @@ import (
 )
 
 const (
-	keyTrace    = "trace"
-	keyCaller   = "caller"
-	keyCallerID = "callerID"
+	keyTrace  = "trace"
+	keyCaller = "caller"
 )
 
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
@@ -105,5 +104,7 @@ func traceOf(c *gin.Context) string { return c.GetString(keyTrace) }
 
 // callerOf is who sent the request, with the key of one that takes one.
 func callerOf(c *gin.Context) app.Caller {
-	return app.Caller{Name: c.GetString(keyCaller), ID: c.GetString(keyCallerID), Key: c.GetString(keyRequest)}
+	caller, _ := c.Value(keyCaller).(app.Caller)
+	caller.Key = c.GetString(keyRequest)
+	return caller
 }

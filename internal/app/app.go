@@ -86,21 +86,6 @@ type Message struct {
 	EnqueuedAt    time.Time
 }
 
-// Caller is who asks for something.
-type Caller struct {
-	// Name is what records of the caller's doings show. Two people can have the same.
-	Name string
-	// ID tells callers apart; where it is empty, Name does.
-	ID string
-	// Key is what the caller calls this request (Idempotency-Key). Asked for again by the
-	// same key, in the same place, it does nothing twice; empty for no such promise. Only
-	// CreateBatch, AddMembers and PublishRunbook heed it.
-	Key string
-}
-
-// Identity is what tells the caller from any other.
-func (by Caller) Identity() string { return cmp.Or(by.ID, by.Name) }
-
 // Health tells whether what the system stands on can be reached.
 type Health struct {
 	Status  string            `json:"status"` // ok or degraded

@@ -14,9 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// scheduler is whom the audit trail names for what the data source brought about.
-const scheduler = "scheduler"
-
 // apply brings the batches to where the plan has them. Those who leave do so first:
 // somebody who moves is out of one batch before being in the other. A batch that fails
 // is told of, and the others are gone on with; the next tick takes up what is left.
@@ -69,7 +66,7 @@ func (s *synchronization) leave(ctx context.Context, c schedule.Change) error {
 	for i, r := range c.Remove {
 		ids[i], keys[r.Member] = r.Member, r.Key
 	}
-	out, err := s.app.takeOut(ctx, c.Batch, ids, Caller{Name: scheduler}, "the data source no longer has them in this batch")
+	out, err := s.app.takeOut(ctx, c.Batch, ids, scheduler, "the data source no longer has them in this batch")
 	for _, id := range out {
 		delete(keys, id)
 	}
@@ -161,7 +158,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		target := fmt.Sprintf("%s: %s", plural(len(ops), "member"), numbers(left))
 		ops = append(ops, store.Replace(store.BatchKey(batch), &next, b.ETag),
 			a.auditOp(auditRecord{
-				At: now, By: by.Name, Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
+				At: now, actor: by.actor(), Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
 			}))
 		if _, err := a.store.Commit(ctx, ops...); err != nil {
 			return nil, err
@@ -195,7 +192,7 @@ func (s *synchronization) givenUp(b *engine.Batch) bool {
 
 // abandon ends a batch that nobody is in.
 func (s *synchronization) abandon(ctx context.Context, id int) error {
-	_, err := s.app.control(ctx, Caller{Name: scheduler}, id, &steering{
+	_, err := s.app.control(ctx, scheduler, id, &steering{
 		action: "cancel", why: "nobody is left who would be in it", facts: batchFacts,
 		event: func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
 			if !b.Filling || b.Members > b.Removed {
@@ -330,7 +327,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 		var view AddedView
 		c := s.app.claimant(b.Doc.ID, s.rb, newTask(), false)
 		c.partly = true
-		taken, err := s.app.join(ctx, Caller{Name: scheduler}, b, people, known, nil, c, &view)
+		taken, err := s.app.join(ctx, scheduler, b, people, known, nil, c, &view)
 		s.reportTaken(taken)
 		if err != nil {
 			return err

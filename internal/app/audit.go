@@ -17,8 +17,8 @@ import (
 // runbook or, where neither is named, about a message that could not be processed, and
 // is kept with what it is about.
 type auditRecord struct {
-	At      time.Time       `json:"at"`
-	By      string          `json:"by"`     // Caller.Name
+	At time.Time `json:"at"`
+	actor
 	Action  string          `json:"action"` // one of AuditActions
 	Batch   int             `json:"batchId,omitempty"`
 	Runbook string          `json:"runbook,omitempty"`
@@ -91,9 +91,15 @@ func checkWhy(why string) error {
 // line that has neither is about a message. Before and After, where present, are what
 // the change was from and to.
 type AuditView struct {
-	ID      string          `json:"id"`
-	At      time.Time       `json:"at"`
-	By      string          `json:"by"`
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+	By string    `json:"by"`
+	// ByKind, ByTenantID and ByObjectID tell actors of one name apart. The system and what
+	// was recorded without a token have no ids.
+	ByKind     ActorKind `json:"byKind,omitempty"`
+	ByTenantID string    `json:"byTenantId,omitempty"`
+	ByObjectID string    `json:"byObjectId,omitempty"`
+
 	Action  string          `json:"action"`
 	BatchID int             `json:"batchId,omitempty"`
 	Runbook string          `json:"runbookName,omitempty"`
@@ -207,7 +213,7 @@ func auditPage(items []store.Item[auditRecord], next string) Page[AuditView] {
 	for _, i := range items {
 		r := i.Doc
 		page.Items = append(page.Items, AuditView{
-			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook,
+			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, ByKind: r.Kind, ByTenantID: r.TenantID, ByObjectID: r.ObjectID, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook,
 			Target: r.Target, Why: r.Why, Before: r.Before, After: r.After,
 		})
 	}

@@ -151,7 +151,7 @@ func automationSet(by Caller, was, next automation, now time.Time) auditRecord {
 		action = "enable-automation"
 	}
 	return auditRecord{
-		At: now, By: by.Name, Action: action, Runbook: next.Runbook, Before: facts{"automationEnabled": was.Enabled}.text(), After: facts{"automationEnabled": next.Enabled}.text(),
+		At: now, actor: by.actor(), Action: action, Runbook: next.Runbook, Before: facts{"automationEnabled": was.Enabled}.text(), After: facts{"automationEnabled": next.Enabled}.text(),
 	}
 }
 

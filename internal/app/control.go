@@ -157,7 +157,7 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 
 func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.Time) store.Op {
 	return a.auditOp(auditRecord{
-		At: now, By: by.Name, Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).text(), After: s.facts(next).text(),
+		At: now, actor: by.actor(), Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).text(), After: s.facts(next).text(),
 	})
 }
 

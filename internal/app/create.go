@@ -132,7 +132,7 @@ func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request
 		}
 		return b, false, err
 	}
-	_, err = a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(creation(by.Name, &b, a.now())))
+	_, err = a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(creation(by, &b, a.now())))
 	if errors.Is(err, store.ErrExists) {
 		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
 		return fresh.Doc, true, err

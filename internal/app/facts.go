@@ -36,7 +36,7 @@ func batchFacts(b *engine.Batch) facts {
 }
 
 // creation is the line of a batch's trail that tells where it comes from.
-func creation(by string, b *engine.Batch, now time.Time) auditRecord {
+func creation(by Caller, b *engine.Batch, now time.Time) auditRecord {
 	made := facts{"status": b.Status, "runbookName": b.Runbook, "runbookVersion": b.Version, "memberCount": b.Members}
 	if b.StartTime != nil {
 		made["batchStartTime"] = b.StartTime.UTC()
@@ -44,7 +44,7 @@ func creation(by string, b *engine.Batch, now time.Time) auditRecord {
 	if b.Shared {
 		made["allowInOtherBatches"] = true
 	}
-	return auditRecord{At: now, By: by, Action: "create", Batch: b.ID, After: made.text()}
+	return auditRecord{At: now, actor: by.actor(), Action: "create", Batch: b.ID, After: made.text()}
 }
 
 // phaseFacts tells what a phase execution waits for.
@@ -93,7 +93,7 @@ func publication(by Caller, active int, v runbookVersion) auditRecord {
 	after := activeFacts(v.Version)
 	after["overdueBehavior"], after["rerunInit"] = v.Overdue, v.RerunInit
 	return auditRecord{
-		At: v.PublishedAt, By: by.Name, Action: "publish", Runbook: v.Name, Target: fmt.Sprintf("version %d", v.Version), Before: activeFacts(active).text(), After: after.text(),
+		At: v.PublishedAt, actor: by.actor(), Action: "publish", Runbook: v.Name, Target: fmt.Sprintf("version %d", v.Version), Before: activeFacts(active).text(), After: after.text(),
 	}
 }
 

@@ -27,6 +27,7 @@ type hold struct {
 	Members []int             `json:"members"`
 	Moves   map[int]time.Time `json:"moves,omitempty"` // of them: the start of the batch that they would come into
 	Kept    []int             `json:"kept"`
+	By      *actor            `json:"by,omitempty"` // who confirmed the removals
 }
 
 // revision tells one set of held members from another.
@@ -221,7 +222,11 @@ func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revisio
 	}
 	return a.settleHold(ctx, by, batch, revision, why, "confirm-removals",
 		func(m engine.Mark) engine.Event { return engine.RemovalsConfirmed{By: m} },
-		func(h hold) hold { return h })
+		func(h hold) hold {
+			confirmedBy := by.actor()
+			h.By = &confirmedBy
+			return h
+		})
 }
 
 // DiscardRemovals keeps the members whose removal is held: that the source does not
@@ -261,7 +266,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 			next = d.Batch
 			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), writeHold(batch, h, then(h.Doc)),
 				a.auditOp(auditRecord{
-					At: now, By: by.Name, Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
+					At: now, actor: by.actor(), Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
 					Before: holdFacts(h.Doc, nil).text(), After: holdFacts(then(h.Doc), confirmation(next)).text(),
 				}))
 			if holdChanged(err) {
@@ -319,8 +324,11 @@ func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	}
 	first := min(m.Page*leaveAtOnce, len(h.Doc.Members))
 	some := h.Doc.Members[first:min(first+leaveAtOnce, len(h.Doc.Members))]
-	by := b.Held.Confirmed
-	if _, err := a.takeOut(ctx, b.ID, some, Caller{Name: by.By}, by.Why); err != nil {
+	by := Caller{Name: b.Held.Confirmed.By}
+	if h.Doc.By != nil {
+		by.Kind, by.TenantID, by.ObjectID = h.Doc.By.Kind, h.Doc.By.TenantID, h.Doc.By.ObjectID
+	}
+	if _, err := a.takeOut(ctx, b.ID, some, by, b.Held.Confirmed.Why); err != nil {
 		return false, err
 	}
 	if first+len(some) < len(h.Doc.Members) {

@@ -191,13 +191,13 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 		}
 		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 	}
-	if !b.Doc.Filling || by.Name != scheduler { // or it is part of the batch's creation
+	if !b.Doc.Filling || by.Kind != ActorSystem { // or it is part of the batch's creation
 		after := facts{"memberCount": d.Batch.Members}
 		if c.shared {
 			after["allowInOtherBatches"] = true
 		}
 		ops = append(ops, a.auditOp(auditRecord{
-			At: now, By: by.Name, Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
+			At: now, actor: by.actor(), Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
 			Before: facts{"memberCount": b.Doc.Members}.text(), After: after.text(),
 		}))
 	}

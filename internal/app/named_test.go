@@ -77,7 +77,7 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 		s.refused(err, app.CodeKeyReused, "other content")
 		_, err = ask(adaBy("k"), "other", csv)
 		s.refused(err, app.CodeKeyReused, "other content")
-		for n, by := range []app.Caller{{Name: "grace", Key: "k"}, {Name: "ada", ID: "another", Key: "k"}, adaBy("k2"), ada} {
+		for n, by := range []app.Caller{{Name: "grace", Key: "k"}, {Name: "ada", ObjectID: "another", Key: "k"}, adaBy("k2"), ada} {
 			if v, err := ask(by, "move", csv, app.AllowInOtherBatches); err != nil || v.ID != first.ID+1+n || v.Replayed {
 				t.Fatalf("%+v: %+v, %v", by, v, err)
 			}

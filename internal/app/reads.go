@@ -61,7 +61,7 @@ func (a *App) noteRead(ctx context.Context, by Caller, r auditRecord) error {
 		a.reads.Get(key) // it is the last to be forgotten
 		return nil
 	}
-	r.At, r.By = now, by.Name
+	r.At, r.actor = now, by.actor()
 	for {
 		_, err := a.store.Commit(ctx, a.auditOp(r))
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again

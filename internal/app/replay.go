@@ -114,7 +114,7 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 		u.Handled = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}
 		sent := *u
 		sent.Status, sent.Replays = UnprocessedReplayed, u.Asked
-		outcome, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), u, item.ETag), a.auditOp(messageHandled("replay", id, was, sent)))
+		outcome, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), u, item.ETag), a.auditOp(messageHandled(by, "replay", id, was, sent)))
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
@@ -166,7 +166,7 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 		was := messageFacts(item.Doc)
 		item.Doc.Status = UnprocessedDiscarded
 		item.Doc.Handled = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}
-		_, err = a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), item.Doc, item.ETag), a.auditOp(messageHandled("discard", id, was, item.Doc)))
+		_, err = a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), item.Doc, item.ETag), a.auditOp(messageHandled(by, "discard", id, was, item.Doc)))
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
@@ -179,9 +179,9 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 }
 
 // messageHandled is the line of the trail that tells who has just dealt with a message.
-func messageHandled(action, id string, was facts, u Unprocessed) auditRecord {
+func messageHandled(by Caller, action, id string, was facts, u Unprocessed) auditRecord {
 	return auditRecord{
-		At: u.Handled.At, By: u.Handled.By, Action: action, Target: id, Why: u.Handled.Why, Before: was.text(), After: messageFacts(u).text(),
+		At: u.Handled.At, actor: by.actor(), Action: action, Target: id, Why: u.Handled.Why, Before: was.text(), After: messageFacts(u).text(),
 	}
 }
 

@@ -126,7 +126,7 @@ func resolution(by Caller, action string, run *engine.Run, index int, e engine.S
 		becomes = engine.StepSkipped
 	}
 	return auditRecord{
-		At: e.By.At, By: by.Name, Action: action, Batch: run.Batch, Target: target(run, index), Why: e.By.Why,
+		At: e.By.At, actor: by.actor(), Action: action, Batch: run.Batch, Target: target(run, index), Why: e.By.Why,
 		Before: facts{"status": run.Steps[index].Status}.text(), After: facts{"status": becomes}.text(),
 	}
 }

@@ -58,7 +58,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	_, err = a.store.Commit(ctx,
 		store.Create(store.TaskKey(batch, id), task{Work: message.WorkRetry, Selection: which, By: engine.Mark{By: by.Name, At: now, Why: why}}),
 		a.auditOp(auditRecord{
-			At: now, By: by.Name, Action: "retry", Batch: batch, Target: which.text(), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
+			At: now, actor: by.actor(), Action: "retry", Batch: batch, Target: which.text(), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
 		}))
 	if err != nil {
 		return RetryView{}, a.outward(err)

@@ -110,7 +110,7 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 			store.Replace(store.RunbookKey(name), next, head.ETag),
 			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
 			a.auditOp(auditRecord{
-				At: mark.At, By: by.Name, Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
+				At: mark.At, actor: by.actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
 				Before: activeFacts(version).text(), After: activeFacts(0).text(),
 			}))
 		if errors.Is(err, store.ErrChanged) {

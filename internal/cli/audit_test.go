@@ -107,7 +107,7 @@ func TestAuditListPutsPagesInOrder(t *testing.T) {
 	if status != 0 || len(rows) != 6 {
 		t.Fatalf("%d %s%s", status, out, notices)
 	}
-	if want := []string{"at", "by", "action", "batch", "runbook", "target", "reason", "before", "after"}; !slices.Equal(rows[0], want) {
+	if want := []string{"at", "by", "action", "batch", "runbook", "target", "reason", "before", "after", "byKind", "byTenantId", "byObjectId"}; !slices.Equal(rows[0], want) {
 		t.Errorf("%q", rows[0])
 	}
 	for i, minute := range []int{9, 7, 5, 3, 1} {

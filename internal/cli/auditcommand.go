@@ -227,15 +227,22 @@ func (c *console) auditTable(mixed bool, views ...app.AuditView) *sheet {
 	if export {
 		head = append(head, "before", "after")
 	}
+	if export {
+		head = append(head, "byKind", "byTenantId", "byObjectId")
+	}
 	t := c.table(head...)
 	for _, v := range views {
-		row := []any{v.At, v.By, v.Action}
+		by := v.By
+		if v.ByKind == app.ActorSystem && !export { // a person can have its name
+			by += " (system)"
+		}
+		row := []any{v.At, by, v.Action}
 		if mixed || export {
 			row = append(row, positive(v.BatchID), v.Runbook)
 		}
 		row = append(row, v.Target, v.Why)
 		if export {
-			row = append(row, string(v.Before), string(v.After))
+			row = append(row, string(v.Before), string(v.After), v.ByKind, v.ByTenantID, v.ByObjectID)
 		}
 		t.row(row...)
 	}

@@ -53,8 +53,9 @@ type Config struct {
 
 // Identity is a caller whose token was verified.
 type Identity struct {
-	// Name is what records of the caller's deeds show: preferred_username,
-	// else name, else the object ID, else "system". Where tokens of several
+	// Name is what records of the caller's deeds show: preferred_username (of tokens of
+	// version 2), else upn or unique_name (of version 1), else name, else the object ID,
+	// else "system". Where tokens of several
 	// tenants are taken, the tenant's ID follows in brackets: people of two
 	// tenants can have the same name.
 	Name     string
@@ -164,6 +165,8 @@ type claims struct {
 	TenantID          string   `json:"tid"`
 	ObjectID          string   `json:"oid"`
 	PreferredUsername string   `json:"preferred_username"`
+	UPN               string   `json:"upn"`
+	UniqueName        string   `json:"unique_name"` // of guests, who have no upn
 	Name              string   `json:"name"`
 	Roles             []string `json:"roles"`
 	Scope             string   `json:"scp"`
@@ -265,7 +268,7 @@ func (v *Verifier) isAudience(audience string) bool {
 
 func (c claims) identity() Identity {
 	name := "system"
-	for _, candidate := range []string{c.PreferredUsername, c.Name, c.ObjectID} {
+	for _, candidate := range []string{c.PreferredUsername, c.UPN, c.UniqueName, c.Name, c.ObjectID} {
 		if candidate != "" {
 			name = candidate
 			break

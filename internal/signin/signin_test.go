@@ -140,7 +140,7 @@ func TestIdentities(t *testing.T) {
 		isApp  bool
 	}{
 		"administrator, version 2":             {v2, userToken(t, v2, entra.DefaultAdminUPN), entra.DefaultAdminUPN, true, false},
-		"administrator, version 1":             {v1, userToken(t, v1, entra.DefaultAdminUPN), "Avery Admin", true, false},
+		"administrator, version 1":             {v1, userToken(t, v1, entra.DefaultAdminUPN), entra.DefaultAdminUPN, true, false},
 		"reader":                               {v2, userToken(t, v2, entra.DefaultReaderUPN), entra.DefaultReaderUPN, false, false},
 		"application, version 2":               {v2, appToken(t, v2), entra.DefaultWorkerClientID, true, true},
 		"application, version 1":               {v1, appToken(t, v1), entra.DefaultWorkerClientID, true, true},

@@ -1,0 +1,69 @@
+package app_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// An audit record names its actor by kind, tenant and object id: a display name can be
+// anybody's, also the system's.
+func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	people := s.table()
+	people.put(dawn.Add(day), crowd(10)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	user := app.Caller{Name: "scheduler", Kind: app.ActorUser, TenantID: "tenant-1", ObjectID: "object-1"}
+	tool := app.Caller{Name: "scheduler", Kind: app.ActorApplication, TenantID: "tenant-1", ObjectID: "object-2"}
+	v, err := s.app.Pause(s.ctx, user, 1, "")
+	must(s, v, err)
+	v, err = s.app.Resume(s.ctx, tool, 1, "")
+	must(s, v, err)
+	people.drop("p000", "p001", "p002")
+	s.tick()
+	held, err := s.app.HeldRemovals(s.ctx, user, 1, app.ListOptions{})
+	must(s, held, err)
+	_, err = s.app.ConfirmRemovals(s.ctx, user, 1, held.Revision, "")
+	must(s, 0, err)
+	s.settle()
+	people.drop("p003")
+	s.tick()
+	got := map[string]int{}
+	for _, r := range s.trail(1) {
+		got[r.Action+" "+r.By+" "+string(r.ByKind)+" "+r.ByTenantID+" "+r.ByObjectID]++
+	}
+	for _, want := range []string{
+		"create scheduler system  ", "pause scheduler user tenant-1 object-1", "resume scheduler application tenant-1 object-2",
+		"read-removals scheduler user tenant-1 object-1", "confirm-removals scheduler user tenant-1 object-1",
+		"remove-member scheduler user tenant-1 object-1", "remove-member scheduler system  ",
+	} {
+		if got[want] != 1 {
+			t.Errorf("%d records of %q; there are %v", got[want], want, got)
+		}
+	}
+	s.verify()
+}
+
+// A person who is called as the system is leaves a record of the people added to a batch
+// that is being filled.
+func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	people := s.table()
+	people.put(dawn.Add(day), crowd(60)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	if !s.killed(5, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) {
+		t.Fatal("the tick was not cut short")
+	}
+	_, err := s.app.AddMembers(s.ctx, app.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n"))
+	must(s, 0, err)
+	if !slices.ContainsFunc(s.trail(1), func(r app.AuditView) bool { return r.Action == "add-members" && r.ByKind == app.ActorUser }) {
+		t.Error("the trail has no record of the members added")
+	}
+}
