@@ -626,7 +626,7 @@ func (f *follower) removals(before, b seen, now sight) {
 	if f.emptied || len(f.people) == 0 {
 		f.wrong(now, "%d left batch %d on account of an empty table", left, b.ID)
 	}
-	if !before.Filling && float64(left)*100 > f.guard*float64(active) {
+	if left > 1 && !before.Filling && float64(left)*100 > f.guard*float64(active) {
 		f.wrong(now, "%d of %d left batch %d, and nobody confirmed that", left, active, b.ID)
 	}
 }

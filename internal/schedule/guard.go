@@ -74,10 +74,11 @@ func (p *planner) reason(d *draft) string {
 	return doubt + d.tooMany
 }
 
-// share is why so many should not leave at once; empty when they may.
+// share is why so many should not leave at once; empty when they may. One member may
+// always: in a small batch that is a large share, and says nothing about the query.
 func (p *planner) share(d *draft) string {
 	percent := p.rb.DataSource.RemovalGuard
-	if float64(len(d.leaving))*100 <= percent*float64(d.active) {
+	if len(d.leaving) <= 1 || float64(len(d.leaving))*100 <= percent*float64(d.active) {
 		return ""
 	}
 	elsewhere := 0
