@@ -184,7 +184,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 			}
 		},
 	})
-	who := announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), Functions: functions.Functions()}
+	who := announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), JobTimeout: c.JobTimeout, Functions: functions.Functions()}
 	stop := while(revoked.Run, report.Run, func(ctx context.Context) { who.Send(ctx, results, log) })
 	loop.Run(ctx)
 	stop()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -20,6 +21,8 @@ type Function struct {
 	Params      []Parameter `json:"params"`
 	Result      []Field     `json:"result,omitempty"` // empty: the answer is true
 	Permissions []string    `json:"permissions,omitempty"`
+	// TimeoutSeconds is how long one call may take; 0 means that it is not known.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 }
 
 // Parameter is one parameter of a Function. Types are those of message.CatalogParameter.
@@ -60,6 +63,7 @@ const (
 	codeParameterType    = "parameter-type"
 	codeUnknownField     = "unknown-result-field"
 	codeUnknownWorker    = "unknown-worker"
+	codeTimeout          = "timeout-shorter-than-function"
 )
 
 // CheckFunctions warns of calls in a runbook, parsed from text without errors, that the
@@ -126,6 +130,7 @@ func (c *functionCheck) step(s runbook.Step, at []any) {
 	if i >= 0 {
 		c.params(functions[i], s, at)
 		c.outputs(functions[i], s, at)
+		c.timeout(functions[i], s, at)
 		return
 	}
 	names := make([]string, len(functions))
@@ -192,6 +197,21 @@ func (c *functionCheck) outputs(f Function, s runbook.Step, at []any) {
 		}
 		c.warn(codeUnknownField, says, variable, append(slices.Clone(at), "output_params")...)
 	}
+}
+
+// timeout warns of a step that gives up before its function does: the worker stops the
+// call then, and what it has done until then stays done.
+func (c *functionCheck) timeout(f Function, s runbook.Step, at []any) {
+	takes := time.Duration(f.TimeoutSeconds) * time.Second
+	if s.Timeout >= takes {
+		return
+	}
+	field := "timeout"
+	if keyOf(find(c.document, at), field) == nil {
+		field = "function"
+	}
+	c.warn(codeTimeout, fmt.Sprintf("the step gives up after %s, but one call of %s may take %s: a call that takes longer than the step allows is stopped half-way",
+		s.Timeout, f.Name, takes), field, at...)
 }
 
 // meant suggests what a misspelt name may stand for.

@@ -209,7 +209,7 @@ func (m *making) announces(at time.Time, functions ...string) {
 		c.Functions = append(c.Functions, message.CatalogFunction{
 			Name: name, Description: "Does it.", Permissions: []string{"User.ReadWrite.All"},
 			Parameters: []message.CatalogParameter{{Name: "Upn", Type: "string", Required: true, Description: "Whose."}, {Name: "Way", Type: "string"}},
-			Result:     []message.CatalogField{{Name: "id", Description: "Of what was made."}},
+			Result:     []message.CatalogField{{Name: "id", Description: "Of what was made."}}, TimeoutSeconds: 600,
 		})
 	}
 	body, err := json.Marshal(c)

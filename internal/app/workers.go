@@ -114,6 +114,9 @@ func checkCatalog(size int, c message.Catalog) error {
 		if err := taken.add(fmt.Sprintf("Functions[%d].Name", i), f.Name); err != nil {
 			return err
 		}
+		if f.TimeoutSeconds < 0 {
+			return reject("the TimeoutSeconds of the function %s are %d", f.Name, f.TimeoutSeconds)
+		}
 		if len(f.Parameters) > maxParameters || len(f.Result) > maxParameters {
 			return reject("the function %s has more than %d parameters or fields", f.Name, maxParameters)
 		}
@@ -157,7 +160,7 @@ func clipped(s string) string {
 func functionsOf(c message.Catalog) []Function {
 	var all []Function
 	for _, f := range c.Functions {
-		function := Function{Name: f.Name, Description: f.Description, Params: []Parameter{}, Permissions: f.Permissions}
+		function := Function{Name: f.Name, Description: f.Description, Params: []Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
 		for _, p := range f.Parameters {
 			function.Params = append(function.Params, Parameter(p))
 		}

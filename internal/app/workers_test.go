@@ -250,8 +250,8 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 			Name: "New-Badge", Result: []message.CatalogField{{Name: "BadgeId"}},
 			Parameters: []message.CatalogParameter{{Name: "UserId", Type: "guid", Required: true}, {Name: "Kind", Type: "blue|red"}, {Name: "Tags", Type: "string list"}, {Name: "Urgent", Type: "boolean"}, {Name: "Password", Type: "string", Secret: true}},
 		},
-		{Name: "Test-Badge", Result: []message.CatalogField{{Name: "complete"}, {Name: "data"}}},
-		{Name: "Tell"},
+		{Name: "Test-Badge", Result: []message.CatalogField{{Name: "complete"}, {Name: "data"}}, TimeoutSeconds: 30 * 60},
+		{Name: "Tell", TimeoutSeconds: 30*60 + 1},
 	}}))
 	want := `7:72 warning parameter-type: the parameter UserId of New-Badge has to be a GUID: each call will fail
 7:85 warning parameter-type: the parameter Kind of New-Badge has to be one of blue, red: each call will fail
@@ -260,6 +260,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 7:156 warning unknown-result-field: the answer of New-Badge has no field "Number"
 8:42 warning unknown-function: calls "New-User", which the worker badges does not have: each call will fail
 10:72 warning parameter-type: the parameter UserId of New-Badge is required and is empty: each call will fail
+12:41 warning timeout-shorter-than-function: the step gives up after 30m0s, but one call of Tell may take 30m1s: a call that takes longer than the step allows is stopped half-way
 12:73 warning unknown-result-field: Tell answers no more than true, and no field "answer"
 13:25 warning unknown-worker: no worker "badge" has announced itself; until one does, its jobs run into their timeouts; did you mean "badges"?
 13:43 warning missing-parameter: calls New-User without its parameter Upn: each call will fail
@@ -268,7 +269,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 	_, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), app.PublishOptions{Strict: true})
-	if app.CodeOf(err) != app.CodeInvalid || len(problemsOf(err)) != 10 {
+	if app.CodeOf(err) != app.CodeInvalid || len(problemsOf(err)) != 11 {
 		t.Errorf("strict: %v", err)
 	}
 }

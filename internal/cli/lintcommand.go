@@ -154,7 +154,7 @@ func printedFunctions(text []byte) ([]app.Function, error) {
 func declared(functions []catalog.Function) []app.Function {
 	var known []app.Function
 	for _, f := range functions {
-		function := app.Function{Name: f.Name}
+		function := app.Function{Name: f.Name, TimeoutSeconds: f.TimeoutSeconds}
 		for _, p := range f.Params {
 			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
 		}

@@ -24,6 +24,9 @@ type CatalogFunction struct {
 	Parameters  []CatalogParameter `json:"Parameters,omitempty"`
 	Result      []CatalogField     `json:"Result,omitempty"`
 	Permissions []string           `json:"Permissions,omitempty"`
+	// TimeoutSeconds is how long one call of the function may take; 0 means that it is not
+	// known.
+	TimeoutSeconds int `json:"TimeoutSeconds,omitempty"`
 }
 
 // CatalogParameter is a parameter of a CatalogFunction. Type is string, boolean, guid,

@@ -5,6 +5,7 @@
 package announce
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 type Worker struct {
 	ID, Version string
 	Started     time.Time
+	JobTimeout  time.Duration // for a function without a time limit of its own
 	Functions   []catalog.Function
 }
 
@@ -55,7 +57,8 @@ func (w Worker) body(described bool) ([]byte, error) {
 	}
 	c := message.Catalog{WorkerID: w.ID, Version: w.Version, Timestamp: w.Started.UTC(), Functions: []message.CatalogFunction{}}
 	for _, f := range w.Functions {
-		function := message.CatalogFunction{Name: f.Name, Description: text(f.Description), Permissions: f.Permissions}
+		function := message.CatalogFunction{Name: f.Name, Description: text(f.Description), Permissions: f.Permissions,
+			TimeoutSeconds: cmp.Or(f.TimeoutSeconds, int(w.JobTimeout.Seconds()))}
 		for _, p := range f.Params {
 			function.Parameters = append(function.Parameters, message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: text(p.Description), Secret: p.Secret})
 		}

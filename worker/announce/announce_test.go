@@ -29,7 +29,8 @@ func read(t *testing.T, body []byte) message.Catalog {
 
 func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
 	t.Parallel()
-	w := announce.Worker{ID: "worker-01", Version: "1.2", Started: started, Functions: append(catalog.Standard(), catalog.NoOp)}
+	w := announce.Worker{ID: "worker-01", Version: "1.2", Started: started, JobTimeout: 10 * time.Minute, Functions: append(catalog.Standard(), catalog.NoOp)}
+	w.Functions[0].TimeoutSeconds = 90
 	m, err := w.Message()
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,9 @@ func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
 	}
 	for i, f := range w.Functions {
 		got := c.Functions[i]
+		if want := map[bool]int{true: f.TimeoutSeconds, false: 600}[f.TimeoutSeconds > 0]; got.TimeoutSeconds != want {
+			t.Errorf("%s takes up to %d s, want %d", f.Name, got.TimeoutSeconds, want)
+		}
 		if got.Name != f.Name || got.Description != f.Description || len(got.Parameters) != len(f.Params) || len(got.Result) != len(f.Result) || strings.Join(got.Permissions, " ") != strings.Join(f.Permissions, " ") {
 			t.Errorf("%s is told as %+v", f.Name, got)
 			continue

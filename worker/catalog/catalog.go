@@ -66,6 +66,9 @@ type Function struct {
 	Params      []Param  `json:"params"`
 	Result      []Field  `json:"result,omitempty"` // empty: the answer is true
 	Permissions []string `json:"permissions,omitempty"`
+	// TimeoutSeconds is the function's own time limit; 0 means that the worker's for a job
+	// holds.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 	// Repeated says what happens when a job is carried out again: after it was done, or
 	// after a part of it.
 	Repeated string  `json:"repeated,omitempty"`

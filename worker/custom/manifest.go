@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -119,6 +120,7 @@ func (m *manifest) decode(root *yaml.Node, dir string, config Config) {
 		}
 		m.timeout = config.MaxTimeout
 	}
+	d.TimeoutSeconds = int(math.Ceil(m.timeout.Seconds()))
 	m.variables(f["environment"], config)
 	m.execute(root, f["command"], f["script"], dir, config)
 }
