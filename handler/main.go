@@ -104,6 +104,10 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	log.Info("ready", "port", s.port, "version", app.Version)
+	returning, stop := context.WithCancel(ctx)
+	returned := make(chan struct{})
+	go func() { defer close(returned); w.app.ReturnDeadLetters(returning) }()
+	defer func() { stop(); <-returned }() // before the bus is closed
 	if s.clockOffset > 0 {
 		log.Info("the clock was moved", "ahead", s.clockOffset.String())
 	}

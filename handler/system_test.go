@@ -52,6 +52,12 @@ type system struct {
 
 func newSystem(t *testing.T) *system {
 	t.Helper()
+	return newSystemWith(t, func(*servicebus.Config) {})
+}
+
+// newSystemWith is a system whose broker is not as usual.
+func newSystemWith(t *testing.T, broker func(*servicebus.Config)) *system {
+	t.Helper()
 	var s system
 	var err error
 	if s.cosmos, err = cosmos.Start(t.Context(), cosmos.Config{}); err != nil {
@@ -65,7 +71,9 @@ func newSystem(t *testing.T) *system {
 	if err := stored.Provision(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s.bus, err = servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}); err != nil {
+	namespace := servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}
+	broker(&namespace)
+	if s.bus, err = servicebus.Start(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.bus.Close() })

@@ -27,6 +27,7 @@ import (
 
 // wiring is the program put together.
 type wiring struct {
+	app      *app.App
 	handler  http.Handler
 	bus      *bus.Azure
 	measured *otlp.Providers
@@ -80,7 +81,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	}
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
 	a := app.New(app.Config{
-		Store: stored, Bus: sender, Waiting: waiting, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client),
+		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client),
 		WorkerStartup: time.Duration(s.workerStartup) * time.Second,
 	})
 	triggers := invocation.NewServer(invocation.Config{
@@ -98,7 +99,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		App: a, Verifier: verifier, Log: log,
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,
 	})
-	return &wiring{handler: route(triggers, traced(measured, api)), bus: sender, measured: measured}, nil
+	return &wiring{app: a, handler: route(triggers, traced(measured, api)), bus: sender, measured: measured}, nil
 }
 
 // route keeps what comes from outside, which the host proxies under its prefix,

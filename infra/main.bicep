@@ -111,7 +111,7 @@ module worker 'automation/worker/deploy.bicep' = {
     appId: appId
   }
   dependsOn: [
-    shared
+    functions
   ]
 }
 

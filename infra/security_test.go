@@ -244,6 +244,10 @@ func visit(t *testing.T, file string, given map[string]any, do func(bicep.Values
 	}
 	for _, r := range parsed.Resources {
 		nameFor(t, parsed, r, known)
+		if r.Existing && r.Type == "Microsoft.ManagedIdentity/userAssignedIdentities" { // its principal is its name, too
+			name := must(t, bicep.Values{File: parsed, FS: os.DirFS("."), Given: known}, r.Body.Value("name"))
+			known[r.Text] = map[string]any{"id": name, "properties": map[string]any{"principalId": name}}
+		}
 	}
 	for _, r := range parsed.Resources {
 		if r.Existing {

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -38,6 +39,11 @@ type App struct {
 	jobs     jobsCache
 	reads    readCache
 	lane     chan struct{} // holds one element while a suspect message is processed
+
+	dead            bus.DeadLetters
+	born            time.Time
+	firstReturned   atomic.Bool               // this process has read the results' dead-letter queue once
+	resultsReturned atomic.Pointer[time.Time] // when it last sent results again
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
@@ -52,6 +58,7 @@ type Config struct {
 	Functions []Function
 	Sources   *datasource.Reader // nil: no runbook's query can be run
 	Waiting   bus.Watcher        // nil: nobody looks at how long messages wait
+	Dead      bus.DeadLetters    // nil: nobody reads the dead-letter queues
 
 	// WorkerStartup is how long a worker that was scaled to zero may take to start before
 	// jobs that wait for it can fail. 0 means DefaultWorkerStartup.
@@ -73,6 +80,7 @@ func New(c Config) *App {
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, callable: c.Functions, sources: c.Sources, waiting: c.Waiting,
 		startup: cmp.Or(c.WorkerStartup, defaultStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
 		answers: newAnswerCache(), looks: newLookCache(), reads: newReadCache(), lane: make(chan struct{}, 1),
+		dead: c.Dead, born: c.Now(),
 	}
 }
 

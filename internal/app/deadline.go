@@ -21,6 +21,9 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 	if strings.TrimSpace(c.JobID) == "" {
 		return reject("the deadline check names no job")
 	}
+	if a.resultsMayCome() {
+		return fmt.Errorf("%w: results may come from the dead-letter queue", engine.ErrNotYet)
+	}
 	run, key, index, recalled, err := a.runOf(ctx, c.BatchID, c.StepExecutionID)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -81,7 +80,7 @@ func (a *App) Replay(ctx context.Context, by Caller, id, why string) (Unprocesse
 		return UnprocessedView{}, a.outward(err)
 	}
 	n := item.Doc.Asked
-	again := bus.Message{ID: replayID(id, n), Body: item.Doc.Body, Properties: withType(item.Doc.Properties, item.Doc.Type)}
+	again := item.Doc.again(id)
 	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
@@ -111,7 +110,7 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 			return item, nil
 		}
 		was := messageFacts(*u)
-		u.Handled = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}
+		u.Handled, u.Returns = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}, 0
 		sent := *u
 		sent.Status, sent.Replays = UnprocessedReplayed, u.Asked
 		outcome, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), u, item.ETag), a.auditOp(messageHandled(by, "replay", id, was, sent)))
@@ -225,6 +224,7 @@ type UnprocessedView struct {
 	Body          json.RawMessage   `json:"body,omitempty"`          // where it is JSON
 	BodyBase64    []byte            `json:"bodyBase64,omitempty"`    // where it is not, or is truncated
 	Truncated     bool              `json:"bodyTruncated,omitempty"` // only its beginning is shown
+	DeadLetter    *DeadLettered     `json:"deadLetter,omitempty"`    // where it was taken from the last time; without it the handler kept it
 }
 
 func unprocessedView(i store.Item[Unprocessed]) UnprocessedView {
@@ -232,6 +232,6 @@ func unprocessedView(i store.Item[Unprocessed]) UnprocessedView {
 	return UnprocessedView{
 		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: u.Status, Reason: u.Reason, Count: u.Count,
 		Replays: u.Replays, Handled: u.Handled, EnqueuedAt: u.EnqueuedAt, FirstKeptAt: u.FirstKeptAt, KeptAt: u.KeptAt,
-		DeliveryCount: u.DeliveryCount, Size: u.Size,
+		DeliveryCount: u.DeliveryCount, Size: u.Size, DeadLetter: u.DeadLetter,
 	}
 }

@@ -40,6 +40,7 @@ func (a *App) Tick(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.tickDeadLetters(ctx) // before the sweep takes what is in them for lost
 	swept := a.sweepAll(ctx, batches)
 	return errors.Join(swept, a.syncAll(ctx, batches)) // last, for a data source may take its time
 }

@@ -44,7 +44,9 @@ type Unprocessed struct {
 	FirstKeptAt   time.Time         `json:"firstKeptAt"`
 	KeptAt        time.Time         `json:"keptAt"`
 	DeliveryCount int               `json:"deliveryCount"`
-	Place         string            `json:"place"` // in the list: KeptAt and the id, as text that sorts
+	Place         string            `json:"place"`                // in the list: KeptAt and the id, as text that sorts
+	DeadLetter    *DeadLettered     `json:"deadLetter,omitempty"` // where it came from the last time; nil: from the handler
+	Returns       int               `json:"returns"`              // how often in a row it was sent again without being asked for
 }
 
 // largest is the body that is kept whole, in bytes: base64 and the rest of the item
@@ -62,10 +64,15 @@ func (a *App) keep(ctx context.Context, topic string, m Message, reason string) 
 			continue // it is looked at again
 		}
 		if err == nil && kept {
-			a.log.Error("message cannot be processed; kept", eventKey, EventMessageUnprocessed, "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
+			a.tellKept(topic, m, reason)
 		}
 		return err
 	}
+}
+
+// tellKept logs that a message waits for an administrator.
+func (a *App) tellKept(topic string, m Message, reason string) {
+	a.log.Error("message cannot be processed; kept", eventKey, EventMessageUnprocessed, "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
 }
 
 func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason string) (kept bool, err error) {
@@ -78,18 +85,7 @@ func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason stri
 	if known && !failsAnew(&u, m, replay) {
 		return false, nil
 	}
-	now := a.now().UTC()
-	if !known {
-		u = Unprocessed{Topic: topic, Type: m.Type, Body: m.Body[:min(len(m.Body), largest)], Size: len(m.Body), Properties: m.Properties, FirstKeptAt: now}
-	}
-	u.Status, u.Reason = UnprocessedOpen, reason
-	u.Count++
-	u.Failed, u.Replays = max(u.Failed, replay), max(u.Replays, replay)
-	if replay == 0 { // sent anew by its sender: a replay of the message before may have been sent, and the broker would drop it
-		u.Replays, u.Asked = max(u.Replays, u.Asked), 0
-	}
-	u.MessageID, u.EnqueuedAt, u.DeliveryCount = m.ID, m.EnqueuedAt, m.DeliveryCount
-	u.KeptAt, u.Place = now, now.Format(auditTime)+"-"+item.ID
+	u.fail(m, topic, replay, reason, item.ID, a.now().UTC())
 
 	key := store.UnprocessedKey(item.ID)
 	write := store.Create(key, u)
@@ -98,6 +94,21 @@ func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason stri
 	}
 	_, err = a.store.Commit(ctx, write)
 	return true, err
+}
+
+// fail records that a message, or a replay of it, was not processed. It is open then.
+func (u *Unprocessed) fail(m Message, topic string, replay int, reason, id string, now time.Time) {
+	if u.FirstKeptAt.IsZero() {
+		*u = Unprocessed{Topic: topic, Type: m.Type, Body: m.Body[:min(len(m.Body), largest)], Size: len(m.Body), Properties: m.Properties, FirstKeptAt: now}
+	}
+	u.Status, u.Reason, u.DeadLetter = UnprocessedOpen, reason, nil
+	u.Count++
+	u.Failed, u.Replays = max(u.Failed, replay), max(u.Replays, replay)
+	if replay == 0 { // sent anew by its sender: a replay of the message before may have been sent, and the broker would drop it
+		u.Replays, u.Asked = max(u.Replays, u.Asked), 0
+	}
+	u.MessageID, u.EnqueuedAt, u.DeliveryCount = m.ID, m.EnqueuedAt, m.DeliveryCount
+	u.KeptAt, u.Place = now, now.Format(auditTime)+"-"+id
 }
 
 // keptAs finds the item of a message, which has no ETag where there is none yet, and

@@ -28,7 +28,12 @@ mark it as dealt with with discard.
 Some reasons, and what they ask for:
   the body is not the JSON …      whoever sent it has an error: have it sent anew, discard
   there is no batch 42            it came from another system or too early: replay later
-  none of 5 attempts succeeded …  something broke while it was handled: mend that, replay`
+  none of 5 attempts succeeded …  something broke while it was handled: mend that, replay
+  dead-lettered: …                Service Bus or a worker gave it up: see matoolkit messages get
+
+The system also reads the dead-letter queues of Service Bus. It sends a message again
+that was never processed, such as one that came while there was no handler: see
+matoolkit messages list --status replayed. The others are open.`
 	return g
 }
 
@@ -56,7 +61,7 @@ processed again is open again, and its count tells how often that was.`,
 		},
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
-	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events or worker-results")
+	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events, worker-results or worker-jobs")
 	sorted(list, &o, app.UnprocessedSorts)
 	p.flags(list)
 	return list
@@ -99,6 +104,12 @@ func (c *console) printMessage(v app.UnprocessedView) error {
 			fmt.Fprintf(out, ": %s", c.cell(h.Why))
 		}
 		fmt.Fprintln(out)
+	}
+	if d := v.DeadLetter; d != nil {
+		fmt.Fprintf(out, "\nTaken from the dead-letter queue of %s/%s: %s\n", c.cell(v.Topic), c.cell(d.Subscription), c.cell(d.Reason))
+		if d.Description != "" {
+			fmt.Fprintln(out, c.cell(d.Description))
+		}
 	}
 	fmt.Fprintf(out, "\nId of the message: %s\n", c.cell(v.MessageID))
 	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {

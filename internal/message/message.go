@@ -26,6 +26,9 @@ const (
 const (
 	PropertyMessageType = "MessageType"
 	PropertyWorkerID    = "WorkerId"
+	// PropertyRedelivered is true on a job that was delivered before under another message
+	// id: it may have been carried out, wholly or in part.
+	PropertyRedelivered = "Redelivered"
 )
 
 // Values of PropertyMessageType on TopicOrchestratorEvents.

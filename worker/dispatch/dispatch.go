@@ -290,8 +290,12 @@ type received struct {
 	held     bool   // whether it counts among those that wait for one
 }
 
-// again reports whether an earlier delivery of the job may have been carried out.
-func (d *received) again() bool { return d.message.DeliveryCount > 1 }
+// again reports whether an earlier delivery of the job may have been carried out: of this
+// message, or of the one that was dead-lettered and is sent again as this.
+func (d *received) again() bool {
+	before, _ := d.message.ApplicationProperties[message.PropertyRedelivered].(bool)
+	return before || d.message.DeliveryCount > 1
+}
 
 // accept begins to handle messages for which room was taken, gives back the room that is
 // left and returns how many of the jobs are refused. What calls no function leaves the

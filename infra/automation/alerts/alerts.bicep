@@ -66,7 +66,7 @@ param failingTicks int = 1
 @maxValue(5)
 param failingSyncs int = 2
 
-@description('How many dead letters a topic may have.')
+@description('How many dead letters a topic may have for longer than 15 minutes.')
 @minValue(0)
 param deadLetters int = 0
 
@@ -162,7 +162,7 @@ var rules = [
   }
   {
     key: 'unprocessed-messages'
-    description: 'A message could not be processed and is kept: see why, and send it again or discard it.'
+    description: 'A message could not be processed, or is a dead letter that is not sent again by itself. It is kept: see why, and replay or discard it.'
     severity: 2
     window: 'PT15M'
     query: '${lines}| where Event == "message-unprocessed"\n| extend Value = 1'
@@ -235,12 +235,12 @@ var metrics = concat(
   [
     {
       key: 'dead-letters'
-      description: 'There are dead letters: messages that were not processed in ten deliveries, or nobody took.'
+      description: 'Dead letters stay where they are: the handler does not take them from their queue.'
       severity: 1
       scope: serviceBusNamespaceId
       namespace: 'Microsoft.ServiceBus/Namespaces'
       metric: 'DeadletteredMessages'
-      aggregation: 'Maximum'
+      aggregation: 'Minimum' // the handler takes them within minutes: of these nobody has to know
       threshold: deadLetters
       dimensions: [
         {

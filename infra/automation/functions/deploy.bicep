@@ -163,7 +163,7 @@ param failingTicks int = 1
 @maxValue(5)
 param failingSyncs int = 2
 
-@description('How many dead letters a topic may have.')
+@description('How many dead letters a topic may have for longer than 15 minutes.')
 @minValue(0)
 param deadLetters int = 0
 

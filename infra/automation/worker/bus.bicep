@@ -10,6 +10,9 @@ param workerId string
 @description('Object id of the worker\'s identity.')
 param workerPrincipalId string
 
+@description('Object id of the identity of the Functions app.')
+param functionsPrincipalId string
+
 @description('Object id of the identity that the scaler counts messages by.')
 param scalePrincipalId string
 
@@ -95,6 +98,18 @@ resource receive 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   scope: subscription
   properties: {
     principalId: workerPrincipalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Azure Service Bus Data Receiver'])
+  }
+}
+
+// The Functions app reads the subscription's dead-letter queue, and sends again what a worker
+// never answered. No role is for the dead-letter queue alone.
+resource readDeadLetters 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(subscription.id, functionsPrincipalId, roles['Azure Service Bus Data Receiver'])
+  scope: subscription
+  properties: {
+    principalId: functionsPrincipalId
     principalType: 'ServicePrincipal'
     roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles['Azure Service Bus Data Receiver'])
   }

@@ -209,6 +209,11 @@ resource pullIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-
   name: '${base}-pull-id'
 }
 
+// Made by the stage of the Functions app, which comes before the workers.
+resource functionsIdentity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' existing = {
+  name: '${base}-func-id'
+}
+
 module workerIdentity '../../shared/identity.bicep' = {
   name: '${base}-${id}-id'
   params: {
@@ -233,6 +238,7 @@ module bus 'bus.bicep' = {
     namespaceName: busName
     workerId: id
     workerPrincipalId: workerIdentity.outputs.principalId
+    functionsPrincipalId: functionsIdentity.properties.principalId
     scalePrincipalId: scaleIdentity.outputs.principalId
     scaleRoleId: empty(scaleRoleId) ? roles['Azure Service Bus Data Owner'] : scaleRoleId
   }

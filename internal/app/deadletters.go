@@ -1,0 +1,322 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// system is who replays and discards messages without being asked.
+const system = "system"
+
+// deadLettersAtOnce is how many dead letters are received at a time, and tickReturns for
+// how long a tick reads dead-letter queues at most: the sweep waits for it.
+const (
+	deadLettersAtOnce = 20
+	tickReturns       = time.Minute
+)
+
+// returnDelays are how long each automatic replay of a message waits, and how many there
+// are: a handler that fails again and again, or whose host does, gets longer and longer
+// to recover.
+var returnDelays = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
+
+// Deadlines wait for results that may be in a dead-letter queue: until this process has
+// read that of the results once, for firstReturn at most, and for settleReturn after it has sent
+// results again.
+const (
+	firstReturn  = 2 * time.Minute
+	settleReturn = 30 * time.Second
+)
+
+// DeadLettered says which dead-letter queue a message was taken from, and why it was there.
+type DeadLettered struct {
+	Subscription string `json:"subscription"`
+	Sequence     int64  `json:"sequence"` // identifies it within the queue
+	Reason       string `json:"reason"`
+	Description  string `json:"description,omitempty"`
+}
+
+func (d *DeadLettered) is(of bus.DeadLetter) bool {
+	return d != nil && d.Subscription == of.Subscription && d.Sequence == of.Sequence
+}
+
+// ReturnDeadLetters reads the dead-letter queues when a process starts, as soon as it is
+// healthy: the store and the broker answer. Ticks do so afterwards. It returns when the
+// queues are empty, or ctx has ended.
+func (a *App) ReturnDeadLetters(ctx context.Context) {
+	if a.dead == nil {
+		return
+	}
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = time.Second, 30*time.Second
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		asking, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if err := errors.Join(a.store.Ping(asking), a.bus.Ping(asking)); err != nil {
+			return struct{}{}, err
+		}
+		err := a.returnDeadLetters(ctx)
+		if err != nil && a.firstReturned.Load() {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(firstReturn)) // what is left then is the ticks'
+	if err != nil && ctx.Err() == nil {
+		a.log.Warn("not all dead-letter queues were read at the start; the next tick does so", "error", err)
+	}
+}
+
+// tickDeadLetters reads the dead-letter queues in a tick. A tick goes on without it.
+func (a *App) tickDeadLetters(ctx context.Context) {
+	if a.dead == nil {
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, tickReturns)
+	defer cancel()
+	if err := a.returnDeadLetters(bounded); err != nil {
+		a.log.Warn("dead-letter queues were not read, or not to their end", "error", err)
+	}
+}
+
+// resultsMayCome tells whether results may be on their way from a dead-letter queue, so
+// that a deadline is not judged yet.
+func (a *App) resultsMayCome() bool {
+	if a.dead == nil {
+		return false
+	}
+	now := a.now()
+	if !a.firstReturned.Load() && now.Sub(a.born) < firstReturn {
+		return true
+	}
+	returned := a.resultsReturned.Load()
+	return returned != nil && now.Sub(*returned) < settleReturn
+}
+
+// returnDeadLetters reads the dead-letter queues until they are empty: first the results,
+// which deadlines wait for.
+func (a *App) returnDeadLetters(ctx context.Context) error {
+	workers, err := store.Select[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT c.doc.id AS id FROM c WHERE c.type = 'worker'")
+	if err != nil {
+		return err
+	}
+	results := a.emptyDeadLetters(ctx, message.TopicWorkerResults, message.SubscriptionOrchestrator)
+	if results == nil {
+		a.firstReturned.Store(true)
+	}
+	failures := []error{results, a.emptyDeadLetters(ctx, message.TopicOrchestratorEvents, message.SubscriptionOrchestrator)}
+	for _, w := range workers {
+		failures = append(failures, a.emptyDeadLetters(ctx, message.TopicWorkerJobs, message.WorkerSubscription(w.ID)))
+	}
+	return errors.Join(failures...)
+}
+
+func (a *App) emptyDeadLetters(ctx context.Context, topic, subscription string) error {
+	total := 0
+	for {
+		removed, err := a.dead.TakeDeadLetters(ctx, topic, subscription, deadLettersAtOnce, a.takeDeadLetter)
+		if removed > 0 && topic == message.TopicWorkerResults {
+			now := a.now()
+			a.resultsReturned.Store(&now)
+		}
+		if total += removed; err != nil || removed == 0 {
+			if total > 0 {
+				a.log.Warn("dead letters were taken from their queue", "Topic", topic, "Subscription", subscription, "Count", total)
+			}
+			if err != nil {
+				return fmt.Errorf("dead letters of %s/%s: %w", topic, subscription, err)
+			}
+			return nil
+		}
+	}
+}
+
+// fate is what becomes of a dead letter.
+type fate int
+
+const (
+	fateReturn fate = iota // it is sent again
+	fateHold               // it waits for an administrator
+	fateDrop               // it is recorded as discarded: nothing is to be done with it
+	fateForget             // it is not even recorded
+)
+
+// deadLetterCase is what the fate of a dead letter depends on.
+type deadLetterCase struct {
+	topic, kind string
+	reason      string
+	returns     int  // how often in a row it was sent again without being asked for
+	whole       bool // all of its body is kept
+	job         jobCase
+}
+
+// jobCase is what is known of a job that was dead-lettered.
+type jobCase struct {
+	unreadable string // why it is no job
+	waits      bool   // its step waits for it
+	expiresAt  *time.Time
+}
+
+// decide gives the fate of a dead letter, and why.
+func (c deadLetterCase) decide(now time.Time) (fate, string) {
+	judged := c.reason != bus.ReasonDeliveries && c.reason != bus.ReasonExpired
+	job := c.topic == message.TopicWorkerJobs
+	switch {
+	case c.kind == message.TypeWorkerHeartbeat:
+		return fateForget, "a heartbeat is of its moment"
+	case judged:
+		return fateHold, "a receiver or an administrator dead-lettered it"
+	case job && c.job.unreadable != "":
+		return fateHold, c.job.unreadable
+	case job && !c.job.waits:
+		return fateDrop, "its step does not wait for it any more"
+	case job && c.job.expiresAt != nil && !now.Before(*c.job.expiresAt):
+		return fateDrop, "it has expired; the deadline of its step decides what follows"
+	case !c.whole:
+		return fateHold, "it is too large to be kept whole"
+	case c.returns >= len(returnDelays):
+		return fateHold, fmt.Sprintf("it has been sent again %d times", c.returns)
+	}
+	return fateReturn, "it was never processed"
+}
+
+// takeDeadLetter records a dead letter as a kept message and then does what its fate is.
+// If the process dies in between, the dead letter comes again and finds the record: what
+// is sent has the same id, and consumers take it twice without harm.
+func (a *App) takeDeadLetter(ctx context.Context, d bus.DeadLetter) error {
+	kind, _ := d.Properties[message.PropertyMessageType].(string)
+	m := Message{ID: d.ID, Type: kind, Body: d.Body, Properties: d.Properties, DeliveryCount: d.DeliveryCount, EnqueuedAt: d.EnqueuedAt}
+	of, err := a.deadLetterCase(ctx, d, m)
+	if err != nil {
+		return err
+	}
+	for {
+		item, recorded, err := a.recordDeadLetter(ctx, d, m, of)
+		switch {
+		case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrExists):
+			continue
+		case err != nil || !recorded:
+			return err
+		}
+		return a.returnRecorded(ctx, item)
+	}
+}
+
+func (a *App) deadLetterCase(ctx context.Context, d bus.DeadLetter, m Message) (deadLetterCase, error) {
+	c := deadLetterCase{topic: d.Topic, kind: m.Type, reason: d.Reason, whole: len(d.Body) <= largest}
+	if d.Topic != message.TopicWorkerJobs {
+		return c, nil
+	}
+	var job message.Job
+	if err := json.Unmarshal(d.Body, &job); err != nil {
+		c.job.unreadable = fmt.Sprintf("the body is not the JSON of a job: %v", err)
+		return c, nil
+	}
+	phase, member, index, err := engine.ParseStepID(job.CorrelationData.StepExecutionID)
+	if err != nil {
+		c.job.unreadable = err.Error()
+		return c, nil
+	}
+	c.job.expiresAt = job.ExpiresAt
+	run, err := orNone(store.Read[engine.Run](ctx, a.store, store.RunKey(job.CorrelationData.BatchID, phase, member)))
+	if err != nil {
+		return c, err
+	}
+	if index < len(run.Doc.Steps) {
+		step := run.Doc.Steps[index]
+		c.job.waits = step.Status == engine.StepDispatched && step.JobID == job.JobID
+	}
+	return c, nil
+}
+
+// recordDeadLetter writes what becomes of a dead letter. It gives nothing to do where the
+// message was dealt with before.
+func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message, c deadLetterCase) (item store.Item[Unprocessed], todo bool, err error) {
+	item, replay, err := a.keptAs(ctx, d.Topic, m)
+	if err != nil {
+		return item, false, err
+	}
+	known := item.ETag != ""
+	u := &item.Doc
+	switch {
+	case known && u.DeadLetter.is(d): // the process that recorded it died, or could not remove it
+		return item, u.Asked > u.Failed, nil
+	case known && !failsAnew(u, m, replay): // it is kept, and its settlement was lost
+		return item, false, nil
+	}
+	now := a.now().UTC()
+	c.returns = u.Returns
+	fate, why := c.decide(now)
+	if fate == fateForget {
+		return item, false, nil
+	}
+	u.fail(m, d.Topic, replay, "dead-lettered: "+cmp.Or(d.Reason, "no reason was given")+suffix(d.Description), item.ID, now)
+	u.DeadLetter = &DeadLettered{Subscription: d.Subscription, Sequence: d.Sequence, Reason: d.Reason, Description: d.Description}
+	switch fate {
+	case fateReturn:
+		u.Returns++
+		u.Asked, u.Handled = u.Replays+1, &MarkView{By: system, At: now, Why: why}
+	case fateDrop:
+		u.Status, u.Handled = UnprocessedDiscarded, &MarkView{By: system, At: now, Why: why}
+	case fateHold:
+		u.Reason += "; " + why
+	}
+	write := store.Create(store.UnprocessedKey(item.ID), u)
+	if known {
+		write = store.Replace(store.UnprocessedKey(item.ID), u, item.ETag)
+	}
+	outcome, err := a.store.Commit(ctx, write)
+	if err != nil {
+		return item, false, err
+	}
+	item.ETag = outcome.ETag(0)
+	if fate == fateHold {
+		a.tellKept(d.Topic, m, u.Reason)
+	}
+	return item, fate == fateReturn, nil
+}
+
+func suffix(description string) string {
+	if description == "" {
+		return ""
+	}
+	return ": " + description
+}
+
+// returnRecorded sends the replay that is recorded, and marks it as sent.
+func (a *App) returnRecorded(ctx context.Context, item store.Item[Unprocessed]) error {
+	u := item.Doc
+	again := u.again(item.ID)
+	if n := min(u.Returns, len(returnDelays)); n > 0 && returnDelays[n-1] > 0 {
+		again.At = a.now().Add(returnDelays[n-1])
+	}
+	if err := a.bus.Send(ctx, u.Topic, again); err != nil {
+		return err
+	}
+	a.log.Info("a dead letter was sent again", "topic", u.Topic, "id", item.ID, "MessageId", again.ID, "reason", u.Reason)
+	_, err := a.markReplayed(ctx, item, u.Asked)
+	return err
+}
+
+// again is the message of the replay that is asked for. The broker counts the deliveries
+// of a job that is sent again from one, so that the job itself says that it may have been
+// begun before.
+func (u *Unprocessed) again(id string) bus.Message {
+	properties := withType(u.Properties, u.Type)
+	if u.Topic == message.TopicWorkerJobs {
+		properties = maps.Clone(properties)
+		properties[message.PropertyRedelivered] = true
+	}
+	return bus.Message{ID: replayID(id, u.Asked), Body: u.Body, Properties: properties}
+}
