@@ -157,7 +157,9 @@ func TestAJobDoesNotWaitAtTheGateBeyondItsExpiry(t *testing.T) {
 	j.ExpiresAt = &expires
 	b.send(t, j)
 	got := b.result(t)
-	if got.Error == nil || !got.Error.IsThrottled || got.Timestamp.After(expires.Add(100*time.Millisecond)) {
+	// A call gives up a little before the end of its time, to say that it was throttled. On
+	// a slow machine the end can come first.
+	if got.Error == nil || !got.Error.IsThrottled && got.Error.Type != dispatch.FailureTimeout || got.Timestamp.After(expires.Add(patience/4)) {
 		t.Errorf("got %+v at %s, and the job expired at %s", got.Error, got.Timestamp, expires)
 	}
 	close(leave)
