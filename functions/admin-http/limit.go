@@ -20,8 +20,8 @@ const (
 	DefaultLong  = 8   // reports, and previews, that are being made at once
 
 	maxCallers   = 10_000    // who are told apart; the one who was away longest begins anew
-	maxUploads   = 256 << 20 // bytes of the uploads that are being read at once
-	leastUpload  = 1 << 20   // bytes that the smallest upload counts for
+	uploadRows   = 12 << 20  // bytes that the rows of an upload take beside its content, at most
+	maxUploads   = 496 << 20 // bytes of memory for the uploads in hand: eight of the largest
 	waitForARoom = 2         // seconds that a caller is asked to wait where others are at it
 )
 
@@ -86,10 +86,11 @@ func atOnce(n int, what string) gin.HandlerFunc {
 func (a *api) uploads() gin.HandlerFunc {
 	rooms := semaphore.NewWeighted(maxUploads)
 	return func(c *gin.Context) {
-		size := max(c.Request.ContentLength, leastUpload)
-		if c.Request.ContentLength < 0 || size > a.MaxBody {
-			size = min(max(a.MaxBody, leastUpload), maxUploads)
+		size := c.Request.ContentLength
+		if size < 0 || size > a.MaxBody {
+			size = a.MaxBody
 		}
+		size = min(size+uploadRows, maxUploads)
 		if !rooms.TryAcquire(size) {
 			tooMany(c, waitForARoom, "other files are being read; wait for one of them")
 			return

@@ -97,7 +97,7 @@ func TestTooManyLongRequestsAtOnce(t *testing.T) {
 func TestTooManyUploadsAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), MaxBody: 200 << 20})
+	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), MaxBody: 400 << 20})
 	media, body := form(t, "file", "Key\n1\n")
 	upload := func(body io.Reader, length int64) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/api/batches/7/members", body)

@@ -50,7 +50,7 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 }
 
 func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv []byte, shared bool) (BatchView, error) {
-	content := digest(runbookName, string(csv))
+	content := digest(runbookName, digestOf(csv))
 	if shared {
 		content = digest(content, "shared")
 	}
@@ -257,11 +257,11 @@ func (a *App) reserve(ctx context.Context, line entry, more func(id int) ([]stor
 func (a *App) writeMembers(ctx context.Context, b engine.Batch, rows []roster.Row) error {
 	for done := 0; done < len(rows); {
 		part := rows[done:]
-		part = part[:sized(part, store.MaxOperations, func(r roster.Row) map[string]json.RawMessage { return r.Data })]
+		part = part[:sized(part, store.MaxOperations, func(r roster.Row) map[string]json.RawMessage { return r.Data() })]
 		var ops []store.Op
 		for i, row := range part {
 			m := engine.Member{
-				ID: done + i + 1, Page: engine.PageOf(done + i + 1), Key: row.Key, Data: row.Data,
+				ID: done + i + 1, Page: engine.PageOf(done + i + 1), Key: row.Key, Data: row.Data(),
 				Status: engine.MemberActive, AddedAt: b.DetectedAt,
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.ID, m.ID), m))

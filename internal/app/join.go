@@ -40,7 +40,7 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 	if shared && !b.Doc.Manual {
 		return AddedView{}, fail(CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
 	}
-	content := digest(string(csv))
+	content := digest(digestOf(csv))
 	if shared {
 		content = digest(content, "shared")
 	}
@@ -85,7 +85,7 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 // an administrator adds them, whom no source then removes.
 type newcomer struct {
 	Key  string
-	Data map[string]json.RawMessage
+	Data func() map[string]json.RawMessage // made for one page at a time
 	Hash string
 }
 
@@ -172,7 +172,7 @@ func catchUps(b *engine.Batch) []engine.Effect {
 
 // pageOfRows is how many rows make one page that can be written at once.
 func pageOfRows(rows []newcomer) int {
-	return sized(rows, engine.PageSize, func(n newcomer) map[string]json.RawMessage { return n.Data })
+	return sized(rows, engine.PageSize, func(n newcomer) map[string]json.RawMessage { return n.Data() })
 }
 
 // joinPage adds the people of one page; rest are those who are left for later ones.
@@ -185,7 +185,7 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	join := engine.Join{Page: d.Batch.PageCount(), First: b.Doc.Members + 1}
 	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
 	for i, row := range rows {
-		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
+		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data(), Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
 		if row.Hash == "" {
 			m.AddedBy = by.Name
 		}

@@ -61,6 +61,12 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// digestOf is a short text for a long one, made without a copy of it.
+func digestOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
 // addition is a named request to add people.
 type addition struct {
 	key    store.Key

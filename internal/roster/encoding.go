@@ -25,8 +25,9 @@ func (p *parser) decode(src []byte) ([]byte, bool) {
 	if utf8.Valid(src) {
 		return src, true
 	}
-	for i, line := range bytes.Split(src, []byte("\n")) {
-		if utf8.Valid(line) {
+	i := -1
+	for line := range bytes.Lines(src) {
+		if i++; utf8.Valid(line) {
 			continue
 		}
 		if len(p.problems) == maxProblems {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,12 +34,31 @@ const (
 	maxProblems = 1_000
 )
 
-// Row is one member. Data has a value for each column that the runbook uses: a JSON
-// string, or a JSON array for the columns it declares as multi-valued.
+// Row is one member. It refers to its text in the file and makes its values when they are
+// asked for: those of all rows together take a hundred times the file.
 type Row struct {
-	Line int // where the row begins, from 1; the header is line 1
-	Key  string
-	Data map[string]json.RawMessage
+	Line    int // where the row begins, from 1; the header is line 1
+	Key     string
+	text    []byte
+	columns []column
+}
+
+// Data makes a value for each column that the runbook uses: a JSON string, or a JSON array
+// for the columns it declares as multi-valued.
+func (r Row) Data() map[string]json.RawMessage {
+	data := map[string]json.RawMessage{}
+	record, err := csv.NewReader(bytes.NewReader(r.text)).Read()
+	if err != nil {
+		panic(err) // Parse has read the same text
+	}
+	for i, field := range record {
+		if c := r.columns[i]; c.name != "" {
+			if data[c.name], err = encode(c.format, field); err != nil {
+				panic(err) // Parse has made the same value
+			}
+		}
+	}
+	return data
 }
 
 // Problem is one thing wrong with a file. Line and Column count from 1, Column in
@@ -74,7 +94,7 @@ const (
 
 // Parse reads src for rb. The warnings are for people: columns that the runbook
 // does not use, rows without any value, keys that differ only in case. Rows are
-// returned only when there is no problem.
+// returned only when there is no problem; they refer to src, which must stay as it is.
 func Parse(src []byte, rb *runbook.Runbook) ([]Row, []string, []Problem) {
 	p := &parser{rb: rb, lines: map[string]int{}, folded: map[string]string{}}
 	text, ok := p.decode(src)
@@ -153,6 +173,7 @@ func (p *parser) read(text []byte) {
 		return
 	}
 	for {
+		began := r.InputOffset()
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -170,7 +191,7 @@ func (p *parser) read(text []byte) {
 			p.add(Problem{Line: line, Code: CodeTooManyRows}, "more than %d members; split the file into several batches", MaxRows)
 			return
 		}
-		p.record(r, line, record)
+		p.record(r, line, record, text[began:r.InputOffset()])
 	}
 	if len(p.rows) == 0 && len(p.problems) == 0 {
 		p.add(Problem{Line: 1, Code: CodeEmpty}, "the file has a header and no members")
@@ -189,8 +210,8 @@ func (p *parser) syntax(err error) {
 	p.add(Problem{Line: line, Column: column, Code: CodeQuote}, "%s", message)
 }
 
-func (p *parser) record(r *csv.Reader, line int, record []string) {
-	if strings.Join(record, "") == "" {
+func (p *parser) record(r *csv.Reader, line int, record []string, text []byte) {
+	if !slices.ContainsFunc(record, func(field string) bool { return field != "" }) {
 		p.blank++
 		return
 	}
@@ -199,7 +220,7 @@ func (p *parser) record(r *csv.Reader, line int, record []string) {
 		p.add(Problem{Line: line, Code: CodeFieldCount}, "%s where the header has %d", count(len(record), "field"), len(p.columns))
 		return
 	}
-	row := Row{Line: line, Data: make(map[string]json.RawMessage, len(p.columns))}
+	row := Row{Line: line, text: text, columns: p.columns}
 	size := 0
 	for i, field := range record {
 		size += len(field)
@@ -215,13 +236,13 @@ func (p *parser) record(r *csv.Reader, line int, record []string) {
 		if c.name == p.rb.DataSource.PrimaryKey {
 			row.Key = p.key(at, line, field)
 		}
-		value, err := encode(c.format, field)
-		if err != nil {
+		if c.format == "" {
+			continue // any text is a value
+		}
+		if _, err := encode(c.format, field); err != nil {
 			at.Code = CodeBadValue
 			p.add(at, "column %s: %v", c.name, err)
-			continue
 		}
-		row.Data[c.name] = value
 	}
 	if size > MaxRow {
 		p.add(Problem{Line: line, Code: CodeRowTooLong}, "the row has %d bytes; at most %d are allowed", size, MaxRow)

@@ -30,53 +30,53 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, format, src string
-		want              []roster.Row
+		want              []member
 		warnings          []string
 	}{
 		{
 			"one row", "semicolon_delimited", "UserId,Mail,Groups\nu1,a@x.org,g1; g2;\n",
-			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)},
+			[]member{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)},
 			nil,
 		},
 		{
 			"byte order mark, CRLF, columns in another order, no line end at the end", "comma_delimited",
 			"\xef\xbb\xbfMail,Groups,UserId\r\na@x.org,\"g1,g2\",u1",
-			[]roster.Row{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)},
+			[]member{row(2, "u1", `"a@x.org"`, `["g1","g2"]`)},
 			nil,
 		},
 		{
 			"a JSON array may hold more than strings", "json_array", "UserId,Mail,Groups\nu1,,\"[ \"\"g1\"\", {\"\"id\"\": 2} ]\"\n",
-			[]roster.Row{row(2, "u1", `""`, `["g1",{"id":2}]`)},
+			[]member{row(2, "u1", `""`, `["g1",{"id":2}]`)},
 			nil,
 		},
 		{
 			"an empty list is an empty array", "json_array", "UserId,Mail,Groups\nu1,m,\n",
-			[]roster.Row{row(2, "u1", `"m"`, `[]`)},
+			[]member{row(2, "u1", `"m"`, `[]`)},
 			nil,
 		},
 		{
 			"line breaks and quotes within a field", "semicolon_delimited", "UserId,Mail,Groups\nu1,\"a\nb\"\"<&\",\nu2,m,\n",
-			[]roster.Row{row(2, "u1", `"a\nb\"<&"`, `[]`), row(4, "u2", `"m"`, `[]`)},
+			[]member{row(2, "u1", `"a\nb\"<&"`, `[]`), row(4, "u2", `"m"`, `[]`)},
 			nil,
 		},
 		{
 			"numbers and words stay text", "semicolon_delimited", "UserId,Mail,Groups\n007,true,1\n",
-			[]roster.Row{row(2, "007", `"true"`, `["1"]`)},
+			[]member{row(2, "007", `"true"`, `["1"]`)},
 			nil,
 		},
 		{
 			"unexpected columns are named and left out", "semicolon_delimited", "UserId,Mail,Groups,Salary,\nu1,m,g,100,\n",
-			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)},
+			[]member{row(2, "u1", `"m"`, `["g"]`)},
 			[]string{`column "Salary" is not used by the runbook and is left out`},
 		},
 		{
 			"rows without any value are passed over", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\n,,\n,,\n\n",
-			[]roster.Row{row(2, "u1", `"m"`, `["g"]`)},
+			[]member{row(2, "u1", `"m"`, `["g"]`)},
 			[]string{"2 rows without any value passed over"},
 		},
 		{
 			"keys that differ in case are two members", "semicolon_delimited", "UserId,Mail,Groups\nu1,m,g\nU1,m,g\n",
-			[]roster.Row{row(2, "u1", `"m"`, `["g"]`), row(3, "U1", `"m"`, `["g"]`)},
+			[]member{row(2, "u1", `"m"`, `["g"]`), row(3, "U1", `"m"`, `["g"]`)},
 			[]string{`lines 2 and 3: the keys "u1" and "U1" differ only in case and are taken as two members`},
 		},
 	}
@@ -87,8 +87,12 @@ func TestRows(t *testing.T) {
 			if len(problems) > 0 {
 				t.Fatalf("problems: %v", problems)
 			}
-			if !reflect.DeepEqual(rows, tt.want) {
-				t.Errorf("rows:\n%s\nwant:\n%s", dump(rows), dump(tt.want))
+			var got []member
+			for _, r := range rows {
+				got = append(got, member{r.Line, r.Key, r.Data()})
+			}
+			if !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("rows:\n%s\nwant:\n%s", dump(got), dump(tt.want))
 			}
 			if !reflect.DeepEqual(warnings, tt.warnings) {
 				t.Errorf("warnings %q, want %q", warnings, tt.warnings)
@@ -97,14 +101,21 @@ func TestRows(t *testing.T) {
 	}
 }
 
-func row(line int, key, mail, groups string) roster.Row {
+// member is a row with its values.
+type member struct {
+	Line int
+	Key  string
+	Data map[string]json.RawMessage
+}
+
+func row(line int, key, mail, groups string) member {
 	id, _ := json.Marshal(key)
-	return roster.Row{Line: line, Key: key, Data: map[string]json.RawMessage{
+	return member{Line: line, Key: key, Data: map[string]json.RawMessage{
 		"UserId": id, "Mail": json.RawMessage(mail), "Groups": json.RawMessage(groups),
 	}}
 }
 
-func dump(rows []roster.Row) string {
+func dump(rows []member) string {
 	b, _ := json.MarshalIndent(rows, "", " ")
 	return string(b)
 }
@@ -240,11 +251,11 @@ func FuzzParse(f *testing.F) {
 		}
 		keys := map[string]bool{}
 		for _, r := range rows {
-			if r.Key == "" || keys[r.Key] || len(r.Data) != 3 {
+			if r.Key == "" || keys[r.Key] || len(r.Data()) != 3 {
 				t.Fatalf("row %+v", r)
 			}
 			keys[r.Key] = true
-			for _, v := range r.Data {
+			for _, v := range r.Data() {
 				if !json.Valid(v) {
 					t.Fatalf("value %q", v)
 				}
