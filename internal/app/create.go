@@ -324,6 +324,11 @@ func (a *App) list(ctx context.Context, b *engine.Batch) error {
 				return err
 			}
 		}
+		if b.StoppedBy != 0 {
+			if err := a.signalStopped(ctx, b); err != nil {
+				return err
+			}
+		}
 		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b)}))
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
 			continue

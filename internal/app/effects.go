@@ -48,7 +48,7 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 			o.controls = append(o.controls, controlMessage(b.ID, e.Through))
 		case engine.Stop:
 			o.events = append(o.events, workMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
-		case engine.Hold, engine.Merge, engine.Count, engine.Leave, engine.StartNext, engine.Remove:
+		case engine.Hold, engine.Merge, engine.Count, engine.CountFailure, engine.Leave, engine.StartNext, engine.Remove:
 			// These are no messages, or whoever took the decision sends them.
 		default:
 			return fmt.Errorf("app: nobody carries out %T", e)

@@ -86,7 +86,8 @@ func (a *App) dispatchPhase(ctx context.Context, b store.Item[engine.Batch], pha
 }
 
 func (a *App) replaceBatch(ctx context.Context, b store.Item[engine.Batch], next *engine.Batch) (store.Item[engine.Batch], error) {
-	outcome, err := a.store.Commit(ctx, store.Replace(store.BatchKey(next.ID), next, b.ETag))
+	ops := append([]store.Op{store.Replace(store.BatchKey(next.ID), next, b.ETag)}, a.stopRecord(&b.Doc, &engine.Decision{Batch: next})...)
+	outcome, err := a.store.Commit(ctx, ops...)
 	if err != nil {
 		return b, err
 	}
@@ -155,14 +156,18 @@ func (a *App) tryBatchEvent(ctx context.Context, id int, e engine.Event) error {
 	next := &b.Doc
 	if d.Batch != nil {
 		next = d.Batch
-		if _, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag)); err != nil {
+		ops := append([]store.Op{store.Replace(store.BatchKey(id), next, b.ETag)}, a.stopRecord(&b.Doc, &d)...)
+		if _, err := a.store.Commit(ctx, ops...); err != nil {
 			return err
+		}
+		if d.Stopped(&b.Doc) {
+			a.gates.saw(next, a.now())
 		}
 	}
 	if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
 		return err
 	}
-	if d.Batch != nil || next.Status.Terminal() { // decided now, or before and perhaps cut short then
+	if d.Batch != nil || next.Status.Terminal() || d.Repeated && next.StoppedBy != 0 { // decided now, or before and perhaps cut short then
 		return a.list(ctx, next)
 	}
 	return nil

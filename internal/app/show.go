@@ -35,7 +35,7 @@ func memberView(b *engine.Batch, m engine.Member) MemberView {
 func phaseView(p engine.Phase) PhaseView {
 	view := PhaseView{
 		ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
-		Approval: p.Approval, Approved: markView(p.Approved), RequireSuccess: p.RequireSuccess,
+		Approval: p.Approval, Approved: markView(p.Approved), RequireSuccess: p.RequireSuccess, StopWhen: p.StopWhen.String(),
 		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
 	}
 	if p.Kind == engine.KindRemoval && p.Open == 0 && !p.Status.Terminal() {

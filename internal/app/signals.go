@@ -19,6 +19,7 @@ const (
 	EventTick               = "tick"                // a tick has ended: without these nothing is made up for
 	EventOldestMessage      = "oldest-message"      // how long messages wait for this app
 	EventBatchFailed        = "batch-failed"        // a batch has ended failed
+	EventPhaseStopped       = "phase-stopped"       // a phase's stop_when has paused its batch
 	EventStuckSteps         = "stuck-steps"         // what did not come about by itself
 	EventMessageUnprocessed = "message-unprocessed" // a message is kept for an administrator
 	EventRemovalsHeld       = "removals-held"       // people wait for an administrator's word to leave
@@ -27,7 +28,7 @@ const (
 
 // Events are all of them.
 var Events = []string{
-	EventTick, EventOldestMessage, EventBatchFailed, EventStuckSteps, EventMessageUnprocessed, EventRemovalsHeld, EventRunbookNotSynced,
+	EventTick, EventOldestMessage, EventBatchFailed, EventPhaseStopped, EventStuckSteps, EventMessageUnprocessed, EventRemovalsHeld, EventRunbookNotSynced,
 }
 
 // eventKey is the attribute that has the event.

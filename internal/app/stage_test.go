@@ -619,8 +619,17 @@ func (s *stage) recount(listed app.BatchView) {
 	for at := range maps.Keys(counted) {
 		s.t.Errorf("batch %d has runs of page %d in phase execution %d, and no shard", id, at.page, at.phase)
 	}
+	failed := map[int]int{}
+	for _, item := range runs {
+		if item.Doc.Kind == engine.KindPhase && item.Doc.Status == engine.RunFailed {
+			failed[item.Doc.Phase]++
+		}
+	}
 	for _, p := range b.Phases {
 		want := sums[p.ID]
+		if p.StopWhen != nil && p.FailedSoFar != failed[p.ID] {
+			s.t.Errorf("batch %d: phase execution %d (%s) counts %d failures so far; a recount gives %d", id, p.ID, p.Name, p.FailedSoFar, failed[p.ID])
+		}
 		switch p.Kind {
 		case engine.KindInit:
 			continue

@@ -34,6 +34,7 @@ phases:
     offset: T-0
     approval: required
     require_success: 50%
+    stop_when: {failed: 95%}
     steps:
       - {name: check, worker_id: worker-01, function: Check, params: {User: "{{UserId}}", Size: "{{Size}}"}}
 on_member_removed:

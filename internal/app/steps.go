@@ -177,6 +177,7 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 	}
 	if d.Batch != nil {
 		ops = append(ops, store.Replace(store.BatchKey(next.Batch), d.Batch, batch.ETag))
+		ops = append(ops, a.stopRecord(&batch.Doc, &d)...)
 	}
 	shard, yields := -1, next.Kind == engine.KindPhase && next.Yielded && !run.Doc.Yielded
 	for _, e := range d.Effects {
@@ -189,6 +190,8 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 			}
 			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
 			shard = len(ops) - 1
+		case engine.CountFailure:
+			ops = append(ops, countFailures(next.Batch, next.Phase, 1))
 		case engine.Leave:
 			at := fmt.Sprintf("/phases/%d/", next.Phase-1)
 			ops = append(ops, store.Patch(store.BatchKey(next.Batch), "", store.Increment(at+"open", -1), store.Increment(at+string(e.Outcome), 1)))
@@ -235,6 +238,13 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 // says which was the next: where that one ended at once too, doing this again
 // leads on to it and to what followed from its end. A removal has no shard.
 func (a *App) ended(ctx context.Context, run *engine.Run, shard *store.Item[engine.Shard]) error {
+	if rb, err := a.runbook(ctx, run.Runbook, run.Version); err != nil {
+		return err
+	} else if run.CountsFailure(rb) { // before the member's page can end, and the phase with it
+		if err := a.batchEvent(ctx, run.Batch, engine.FailureCounted{Phase: run.Phase}); err != nil {
+			return err
+		}
+	}
 	if run.Next != 0 {
 		if err := a.startRun(ctx, run.Batch, run.Next, run.Member); err != nil {
 			return err

@@ -162,6 +162,9 @@ func (s *sweep) phases(ctx context.Context) error {
 	if s.batch.Gate() != engine.Open || s.batch.Filling {
 		return nil
 	}
+	if s.batch.Trips(s.now) {
+		return s.app.batchEvent(ctx, s.batch.ID, engine.FailureCounted{})
+	}
 	s.found.phase(s.batch)
 	var o outbox
 	s.upcoming(&o)

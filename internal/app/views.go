@@ -106,6 +106,7 @@ type PhaseView struct {
 	Approval       bool       `json:"approvalRequired,omitempty"`
 	Approved       *MarkView  `json:"approved,omitempty"`
 	RequireSuccess float64    `json:"requireSuccess,omitempty"` // percent of the phase before
+	StopWhen       string     `json:"stopWhen,omitempty"`       // so many failed members pause the batch: 10%, or 25
 	OnComplete     string     `json:"onComplete,omitempty"`     // of its on_complete steps: pending, running, succeeded, failed
 	OffsetMinutes  int        `json:"offsetMinutes"`
 	DueAt          *time.Time `json:"dueAt"`

@@ -56,6 +56,11 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	for _, made := range w.made {
 		a.remember(w.ops[made.op].Key(), made.run, outcome.ETag(made.op))
 	}
+	if w.failures() > 0 {
+		if err := a.batchEvent(ctx, b.ID, engine.FailureCounted{Phase: p.ID}); err != nil {
+			return err
+		}
+	}
 	// The batch may have been cancelled as the page was made: nothing may be sent then.
 	if gate, err := a.gateNow(ctx, b.ID); err != nil {
 		return err
@@ -201,8 +206,20 @@ func (w *pageWalk) prepare(members []store.Item[engine.Member], start bool) erro
 		w.create(*d.Run, store.Replace(store.MemberKey(w.batch.ID, m.Doc.ID), d.Member, m.ETag))
 		w.shard.Count(d.Run.Status)
 	}
+	if w.failures() > 0 {
+		w.ops = append(w.ops, countFailures(w.batch.ID, w.phase.ID, w.failures()))
+	}
 	w.ops = append(w.ops, store.Create(store.ShardKey(w.batch.ID, w.phase.ID, w.page), w.shard))
 	return nil
+}
+
+// failures is how many of the page's runs failed as they were made, where the phase has a
+// stop_when that counts them.
+func (w *pageWalk) failures() int {
+	if w.phase.StopWhen == nil {
+		return 0
+	}
+	return w.shard.Failed
 }
 
 func (w *pageWalk) create(run engine.Run, member store.Op) {

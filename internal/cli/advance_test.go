@@ -39,6 +39,8 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 	pending, last := phase("move", "pending", 0, 0), phase("clean up", "pending", 0, 0)
 	gated := pending
 	gated.Approval = true
+	breaks := pending
+	breaks.StopWhen = "10%"
 	const asked = "Start phase move of batch 42 of moves (20 members)? [y/N] "
 	const refused = `{"detail":"why","error":"conflict","nextPhase":%q}`
 	for _, tt := range []struct {
@@ -73,6 +75,7 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 		},
 		{name: "asked", answer: "y\n", phases: []app.PhaseView{pending, last}, sent: []string{`move "e1"`}, says: []string{asked}},
 		{name: "asked after a phase", answer: "y\n", phases: []app.PhaseView{phase("check", "completed", 20, 5), pending}, sent: []string{`move "e1"`}, says: []string{"Phase check has completed: 20 succeeded, 5 failed.\n" + asked}},
+		{name: "asked for a phase with a stop_when", answer: "y\n", phases: []app.PhaseView{breaks}, sent: []string{`move "e1"`}, says: []string{"Start phase move of batch 42 of moves (20 members, stops when 10% failed)? [y/N] "}},
 		{name: "asked after init", answer: "y\n", phases: []app.PhaseView{init("completed"), pending}, sent: []string{`move "e1"`}, says: []string{"Init has completed.\n" + asked}},
 		{name: "asked after a phase in which no member succeeded", answer: "y\n", phases: []app.PhaseView{phase("check", "failed", 0, 25), pending}, sent: []string{`move "e1"`}, says: []string{"No member succeeded in phase check: 25 failed, 0 cancelled.\n" + asked}},
 		{name: "asked for init", answer: "y\n", phases: []app.PhaseView{init("pending"), pending}, sent: []string{`init "e1"`}, says: []string{"Start init of batch 42 of moves (25 members)? [y/N] "}},

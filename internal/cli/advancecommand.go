@@ -126,7 +126,11 @@ func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phas
 	last, begun := lastStarted(p)
 	switch {
 	case ask:
-		question := fmt.Sprintf("Start %s of batch %d of %s (%s)?", phaseWords(next.Name), id, printable(batch.RunbookName), count(takingPart(p, next), "member"))
+		stops := ""
+		if next.StopWhen != "" {
+			stops = ", stops when " + printable(next.StopWhen) + " failed"
+		}
+		question := fmt.Sprintf("Start %s of batch %d of %s (%s%s)?", phaseWords(next.Name), id, printable(batch.RunbookName), count(takingPart(p, next), "member"), stops)
 		if begun {
 			question = endWords(last) + "\n" + question
 		}

@@ -210,6 +210,9 @@ func phaseNote(v app.PhaseView) string {
 			parts = append(parts, "needs approval")
 		}
 	}
+	if pending && v.StopWhen != "" {
+		parts = append(parts, "stops when "+v.StopWhen+" failed")
+	}
 	if v.OnComplete != "" && v.OnComplete != string(engine.StepPending) {
 		parts = append(parts, "on_complete "+words(v.OnComplete))
 	}

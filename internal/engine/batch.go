@@ -40,7 +40,7 @@ func (b *Batch) addPhases(rb *runbook.Runbook, version int) {
 		execution := Phase{
 			ID: len(b.Phases) + 1, Kind: KindPhase, Name: p.Name, Version: version,
 			OffsetMinutes: p.Offset.Minutes(), Status: PhasePending,
-			Approval: p.Approval, RequireSuccess: p.RequireSuccess, OnComplete: len(p.OnComplete) > 0,
+			Approval: p.Approval, RequireSuccess: p.RequireSuccess, OnComplete: len(p.OnComplete) > 0, StopWhen: p.StopWhen,
 		}
 		if !b.Manual {
 			due := p.Offset.DueAt(*b.StartTime)
@@ -91,6 +91,8 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 		return walked(b, e, now)
 	case PhaseCounted:
 		return counted(b, e, now)
+	case FailureCounted:
+		return failureCounted(b, e, now)
 	case PhaseApproved:
 		return approved(b, e, now)
 	case BatchPaused:
@@ -297,6 +299,9 @@ func settle(b *Batch, now time.Time) (changed bool, effects []Effect) {
 	if b.Status == BatchCancelling { // it ends when no run is open
 		return false, nil
 	}
+	if b.trip(now) { // before the phase ends and the next one begins
+		changed, effects = true, b.Revocation()
+	}
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		if p.Kind != KindPhase || p.Status != PhaseDispatched || !p.Walked || p.ShardsClosed < p.Shards || p.Merge == RunRunning {
@@ -351,6 +356,7 @@ func settleBatch(b *Batch, now time.Time) bool {
 		}
 	}
 	b.Ended, b.CompletedAt, b.Status, b.Paused, b.Held, b.Error = true, &now, BatchFailed, nil, nil, b.initFailure()
+	b.StoppedBy = 0
 	switch {
 	case b.Error != "":
 	case completed:

@@ -47,6 +47,7 @@ func resumed(b *Batch, now time.Time) (Decision, error) {
 		d = Decision{Repeated: true}
 	}
 	b.Paused = nil
+	b.acknowledge()
 	d.Effects = []Effect{Release{}}
 	for _, p := range b.Phases {
 		if p.Status == PhaseDispatched && !p.Walked {
@@ -71,7 +72,7 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 		return Decision{}, refuse("batch %d has ended (%s): it cannot be cancelled", b.ID, b.Status)
 	}
 	begun := slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.DispatchedAt != nil })
-	b.Status, b.Cancelled, b.Paused, b.Filling, b.Held = BatchCancelling, &by, nil, false, nil
+	b.Status, b.Cancelled, b.Paused, b.Filling, b.Held, b.StoppedBy = BatchCancelling, &by, nil, false, nil, 0
 	for i := range b.Phases {
 		if p := &b.Phases[i]; p.Status == PhasePending {
 			p.Status, p.CompletedAt, p.Reason = PhaseCancelled, &now, batchCancelled

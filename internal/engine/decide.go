@@ -100,6 +100,8 @@ type (
 	Hold struct{}
 	// Count adds an ended run to its shard.
 	Count struct{ Outcome RunStatus }
+	// CountFailure adds a failed run to what the stop_when of its phase counts.
+	CountFailure struct{}
 	// Leave adds an ended removal run to its execution.
 	Leave struct{ Outcome RunStatus }
 	// StartNext starts the run that waited for the member to leave this one.
@@ -127,22 +129,23 @@ type (
 	Revoke struct{ Through time.Time }
 )
 
-func (Dispatch) effect()  {}
-func (Poll) effect()      {}
-func (Retry) effect()     {}
-func (Deadline) effect()  {}
-func (Hold) effect()      {}
-func (Count) effect()     {}
-func (Leave) effect()     {}
-func (StartNext) effect() {}
-func (Announce) effect()  {}
-func (WalkOn) effect()    {}
-func (Merge) effect()     {}
-func (CatchUp) effect()   {}
-func (Remove) effect()    {}
-func (Release) effect()   {}
-func (Stop) effect()      {}
-func (Revoke) effect()    {}
+func (Dispatch) effect()     {}
+func (Poll) effect()         {}
+func (Retry) effect()        {}
+func (Deadline) effect()     {}
+func (Hold) effect()         {}
+func (Count) effect()        {}
+func (CountFailure) effect() {}
+func (Leave) effect()        {}
+func (StartNext) effect()    {}
+func (Announce) effect()     {}
+func (WalkOn) effect()       {}
+func (Merge) effect()        {}
+func (CatchUp) effect()      {}
+func (Remove) effect()       {}
+func (Release) effect()      {}
+func (Stop) effect()         {}
+func (Revoke) effect()       {}
 
 // Event is something that happened.
 type Event interface{ event() }
@@ -202,6 +205,8 @@ type (
 	PhaseWalked struct{ Phase, Pages int }
 	// PhaseCounted: a shard, or a removal run, has reported to its phase.
 	PhaseCounted struct{ Phase int }
+	// FailureCounted: a failed run was added to what the stop_when of its phase counts.
+	FailureCounted struct{ Phase int }
 	// PhaseApproved: an administrator lets a phase begin, whatever its gates say.
 	PhaseApproved struct {
 		Phase int
@@ -279,6 +284,7 @@ func (Advanced) event()          {}
 func (PhaseDue) event()          {}
 func (PhaseWalked) event()       {}
 func (PhaseCounted) event()      {}
+func (FailureCounted) event()    {}
 func (PhaseApproved) event()     {}
 func (BatchPaused) event()       {}
 func (BatchResumed) event()      {}

@@ -110,6 +110,9 @@ func reopen(p *Phase, s *Shard, outcome RunStatus) {
 	} else {
 		*s.counter(outcome)--
 	}
+	if outcome == RunFailed {
+		p.forgetFailure()
+	}
 	p.reopen()
 }
 

@@ -453,7 +453,11 @@ func (w *walk) decision() (Decision, error) {
 	if run.Kind == KindRemoval {
 		counted = Leave{Outcome: run.Status}
 	}
-	return Decision{Run: run, Member: m, Effects: append([]Effect{counted}, effects...)}, nil
+	ends := []Effect{counted}
+	if run.CountsFailure(w.state.Runbook) {
+		ends = append(ends, CountFailure{})
+	}
+	return Decision{Run: run, Member: m, Effects: append(ends, effects...)}, nil
 }
 
 // yields reports whether a member's run, which goes on, has no job in flight: the fan-out

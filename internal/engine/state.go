@@ -35,6 +35,7 @@ type Batch struct {
 	Pages            int         `json:"pages,omitempty"`        // of members; see PageCount
 	Filling          bool        `json:"filling,omitempty"`      // its members are being written: nothing begins
 	Paused           *Mark       `json:"paused,omitempty"`       // nothing new is dispatched
+	StoppedBy        int         `json:"stoppedBy,omitempty"`    // the phase execution whose stop_when paused it; 0: none did
 	Cancelled        *Mark       `json:"cancelled,omitempty"`
 	Shared           bool        `json:"shared,omitempty"`   // an administrator allowed members who are in other batches
 	Revision         int         `json:"revision,omitempty"` // counts the decisions on it, so that what follows from each is told apart
@@ -92,17 +93,22 @@ type Phase struct {
 	Approved       *Mark       `json:"approved,omitempty"`       // passes both gates
 	RequireSuccess float64     `json:"requireSuccess,omitempty"` // percent of the phase before; 0: no gate
 	OnComplete     bool        `json:"onComplete,omitempty"`
-	Merge          RunStatus   `json:"merge,omitempty"`  // of the on_complete steps; empty: not begun
-	Counts         *Counts     `json:"counts,omitempty"` // what the on_complete steps are told
-	DispatchedAt   *time.Time  `json:"dispatchedAt,omitempty"`
-	CompletedAt    *time.Time  `json:"completedAt,omitempty"`
-	Walked         bool        `json:"walked"`
-	Shards         int         `json:"shards"`
-	ShardsClosed   int         `json:"shardsClosed"`
-	Open           int         `json:"open"` // removal only: runs that have not ended
-	Succeeded      int         `json:"succeeded"`
-	Failed         int         `json:"failed"`
-	Cancelled      int         `json:"cancelled"`
+
+	StopWhen     *runbook.StopWhen `json:"stopWhen,omitempty"`
+	FailedSoFar  int               `json:"failedSoFar,omitempty"`  // members whose run has failed, also on pages that have not ended; counted where there is a StopWhen
+	FailedBefore int               `json:"failedBefore,omitempty"` // of them, those for whom the batch was paused and then resumed
+
+	Merge        RunStatus  `json:"merge,omitempty"`  // of the on_complete steps; empty: not begun
+	Counts       *Counts    `json:"counts,omitempty"` // what the on_complete steps are told
+	DispatchedAt *time.Time `json:"dispatchedAt,omitempty"`
+	CompletedAt  *time.Time `json:"completedAt,omitempty"`
+	Walked       bool       `json:"walked"`
+	Shards       int        `json:"shards"`
+	ShardsClosed int        `json:"shardsClosed"`
+	Open         int        `json:"open"` // removal only: runs that have not ended
+	Succeeded    int        `json:"succeeded"`
+	Failed       int        `json:"failed"`
+	Cancelled    int        `json:"cancelled"`
 }
 
 // Shard counts the runs of one page of a phase. It reports to its phase when Open

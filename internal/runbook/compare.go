@@ -103,6 +103,7 @@ func (c *comparison) phases(from, to []Phase) {
 		c.field(path+".offset", p.from.Offset.String(), p.to.Offset.String())
 		c.field(path+".approval", approvalText(p.from.Approval), approvalText(p.to.Approval))
 		c.field(path+".require_success", percentText(p.from.RequireSuccess), percentText(p.to.RequireSuccess))
+		c.field(path+".stop_when.failed", p.from.StopWhen.String(), p.to.StopWhen.String())
 		c.steps(path+".steps", p.from.Steps, p.to.Steps)
 		c.steps(path+".on_complete", p.from.OnComplete, p.to.OnComplete)
 	}

@@ -30,7 +30,7 @@ func sample() *Runbook {
 		return list
 	}
 	phase := func(name string) Phase {
-		return Phase{Name: name, Offset: 1440, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, OnComplete: steps("c")}
+		return Phase{Name: name, Offset: 1440, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, StopWhen: &StopWhen{FailedPercent: 10, Failed: 25}, OnComplete: steps("c")}
 	}
 	return &Runbook{
 		Name: "moves", Description: "d",

@@ -14,7 +14,7 @@ func (f fields) phases() []draftPhase {
 	seen := map[string]int{}
 	for i, item := range f.list("phases", "phase", 1, MaxPhases) {
 		path := fmt.Sprintf("%s[%d]", f.join("phases"), i)
-		g, ok := f.p.object(item, path, "name", "offset", "steps", "approval", "require_success", "on_complete")
+		g, ok := f.p.object(item, path, "name", "offset", "steps", "approval", "require_success", "stop_when", "on_complete")
 		if !ok {
 			continue
 		}
@@ -37,6 +37,7 @@ func (f fields) phases() []draftPhase {
 		}
 		ph.Approval = g.approval()
 		ph.RequireSuccess = g.percentage("require_success")
+		ph.StopWhen = g.stopWhen()
 		ph.steps = g.steps("steps", 1)
 		ph.onComplete = g.steps("on_complete", 0)
 		phases = append(phases, ph)

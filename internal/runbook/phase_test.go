@@ -30,6 +30,30 @@ func TestGatesAreRead(t *testing.T) {
 	}
 }
 
+func TestStopWhenIsRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]StopWhen{
+		"{failed: 10%}":      {FailedPercent: 10},
+		"{failed: 0.0001%}":  {FailedPercent: 0.0001},
+		`{failed: "100%"}`:   {FailedPercent: 100},
+		"{failed: 1}":        {Failed: 1},
+		"{failed: 1000000}":  {Failed: 1000000},
+		"&a {failed: &b 25}": {Failed: 25},
+	} {
+		rb, found := Parse([]byte(smallest + "  - {name: q, offset: T-0, stop_when: " + text + ", steps: [{name: s, worker_id: w, function: F}]}\n"))
+		if len(found) > 0 {
+			t.Errorf("%s: %v", text, found)
+			continue
+		}
+		if got := rb.Phases[1].StopWhen; got == nil || *got != want {
+			t.Errorf("%s: %+v", text, got)
+		}
+		if rb.Phases[0].StopWhen != nil {
+			t.Errorf("%s: the first phase has it, too", text)
+		}
+	}
+}
+
 // The first phase may wait for a person, but not for a phase that is not there.
 func TestGatesOfTheFirstPhase(t *testing.T) {
 	t.Parallel()

@@ -69,6 +69,9 @@ type Phase struct {
 	// before that must have succeeded in it; with fewer the phase is held. 0 means
 	// that it does not ask.
 	RequireSuccess float64
+	// StopWhen pauses the batch when so many members have failed in the phase; nil when
+	// no number of them does.
+	StopWhen *StopWhen
 	// OnComplete runs once for the batch when all members of the phase have ended,
 	// however they did. Its steps have no member: they know the special variables
 	// and the outputs of earlier steps of the same list.

@@ -154,7 +154,7 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 	r.app = app.New(app.Config{
 		Store: r.store, Bus: r.broker, Now: now, Log: slog.New(slog.DiscardHandler),
 		WorkerStartup: time.Nanosecond, // the worker is always there: a job without an answer is lost
-		Sources: &datasource.Reader{Sources: open, Getenv: func(string) string { return "the list of members" }},
+		Sources:       &datasource.Reader{Sources: open, Getenv: func(string) string { return "the list of members" }},
 	})
 	return server, nil
 }
@@ -243,6 +243,8 @@ func (r *rehearsal) deliver(ctx context.Context, m *held) error {
 		return r.worker.take(ctx, m)
 	case message.TopicWorkerResults:
 		return r.app.HandleResult(ctx, m.delivery())
+	case message.TopicWorkerControl: // the worker has begun its jobs by then: there is none to revoke
+		return nil
 	}
 	return r.app.HandleEvent(ctx, m.delivery())
 }

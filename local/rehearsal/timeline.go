@@ -32,8 +32,9 @@ const (
 	KindRemoved      Kind = "member_removed"
 	KindRolledBack   Kind = "rolled_back"
 	KindRemovalsHeld Kind = "removals_held"
-	KindRefused      Kind = "refused" // what the administrator asks for
-	KindJob          Kind = "job"     // of a member who is told of one by one
+	KindPhaseStopped Kind = "phase_stopped" // its stop_when pauses the batch, and nobody resumes it
+	KindRefused      Kind = "refused"       // what the administrator asks for
+	KindJob          Kind = "job"           // of a member who is told of one by one
 	KindBatchEnded   Kind = "batch_ended"
 	KindBrokenOff    Kind = "broken_off"
 )

@@ -95,6 +95,9 @@ func (r *rehearsal) look(ctx context.Context) error {
 		if b.Doc.Held != nil && (was.Held == nil || was.Held.Members != b.Doc.Held.Members) {
 			r.tell(Event{Batch: b.Doc.ID, Kind: KindRemovalsHeld, Text: b.Doc.Held.Reason})
 		}
+		if b.Doc.StoppedBy != 0 && was.StoppedBy == 0 {
+			r.tell(Event{Batch: b.Doc.ID, Phase: b.Doc.Phases[b.Doc.StoppedBy-1].Name, Kind: KindPhaseStopped, Text: "pauses the batch: " + b.Doc.Paused.Why})
+		}
 		if b.Doc.Status != was.Status && b.Doc.Status.Terminal() {
 			text := fmt.Sprintf("the batch is %s", b.Doc.Status)
 			if b.Doc.Error != "" {

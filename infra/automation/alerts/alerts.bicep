@@ -110,6 +110,20 @@ var rules = [
     ]
   }
   {
+    key: 'stopped-phases'
+    description: 'Too many members of a phase have failed, and its batch is paused: see why, then resume or cancel it.'
+    severity: 1
+    window: 'PT15M'
+    query: '${lines}| where Event == "phase-stopped"\n| extend Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'BatchId'
+      'RunbookName'
+    ]
+  }
+  {
     key: 'stuck-steps'
     description: 'Steps have stood still for longer than they may: a worker answers nothing, or messages were lost.'
     severity: 1

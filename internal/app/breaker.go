@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// countFailures adds failed runs to what the stop_when of their phase counts. It belongs
+// into the write that ends the runs. The engine decides on the count afterwards, by the
+// event FailureCounted: a process that dies in between leaves that to the message, which
+// comes again, to whatever ends the phase, and to the tick.
+func countFailures(batch, phase, n int) store.Op {
+	return store.Patch(store.BatchKey(batch), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", phase-1), n))
+}
+
+// stopRecord is the audit record of a decision that pauses a batch because too many
+// members of a phase have failed; none of any other decision.
+func (a *App) stopRecord(was *engine.Batch, d *engine.Decision) []store.Op {
+	if !d.Stopped(was) {
+		return nil
+	}
+	by := d.Batch.Paused
+	return []store.Op{a.auditOp(auditRecord{
+		At: by.At, actor: Caller{Name: by.By, Kind: ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: d.Batch.Phases[d.Batch.StoppedBy-1].Name, Why: by.Why,
+		Before: batchFacts(was).text(), After: batchFacts(d.Batch).text(),
+	})}
+}
+
+// signalStopped logs that a phase's stop_when has paused the batch, unless the batch's line in
+// the list says so already. That line is written afterwards: a process that dies in between
+// leaves it to the next tick, so that it is logged twice rather than never.
+func (a *App) signalStopped(ctx context.Context, b *engine.Batch) error {
+	listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(b.ID)))
+	if err != nil || listed.Doc.Paused != nil && listed.Doc.Paused.At.Equal(b.Paused.At) {
+		return err
+	}
+	a.log.Warn("too many members of a phase have failed: the batch is paused", eventKey, EventPhaseStopped,
+		"BatchId", b.ID, "RunbookName", b.Runbook, "RunbookVersion", b.Version, "phase", b.Phases[b.StoppedBy-1].Name, "reason", b.Paused.Why)
+	return nil
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// system is who pauses a batch whose phase has a stop_when.
+const system = "system"
+
+// CountsFailure reports whether the run is that of a member who has failed in a phase
+// with a stop_when, which counts them. rb is the version that the run follows.
+func (r *Run) CountsFailure(rb *runbook.Runbook) bool {
+	if r.Kind != KindPhase || r.Status != RunFailed {
+		return false
+	}
+	p, ok := rb.Phase(r.PhaseName)
+	return ok && p.StopWhen != nil
+}
+
+// failureCounted pauses the batch where the failed members of a phase are now too many.
+// Where it is paused for that phase already, what followed from it is done again: the
+// process that paused it may have died before.
+func failureCounted(b *Batch, e FailureCounted, now time.Time) (Decision, error) {
+	switch {
+	case b.trip(now):
+		return Decision{Batch: b, Effects: b.Revocation()}, nil
+	case b.StoppedBy != 0 && b.StoppedBy == e.Phase:
+		return Decision{Repeated: true, Effects: b.Revocation()}, nil
+	}
+	return Decision{Stale: true}, nil
+}
+
+// Trips reports whether a phase's stop_when is reached, and the batch not yet paused for
+// it: a process died between the failure and the decision on it.
+func (b *Batch) Trips(now time.Time) bool { return b.clone().trip(now) }
+
+// trip pauses the batch where the failed members of a phase reach its stop_when, and
+// reports whether it did. It does so once: a batch that it has paused is not paused again
+// before it is resumed, and then only by as many further failures. A pause by an
+// administrator gives way to it, so that the one who resumes the batch sees why it must
+// not go on.
+func (b *Batch) trip(now time.Time) bool {
+	if b.hasEnded() || b.StoppedBy != 0 {
+		return false
+	}
+	for _, p := range b.Phases {
+		if p.StopWhen == nil || p.Status != PhaseDispatched || !b.tooManyFailed(p) {
+			continue
+		}
+		why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, b.takingPart(p))
+		if p.FailedBefore > 0 {
+			why += fmt.Sprintf(", %d of them since the batch was resumed", p.FailedSoFar-p.FailedBefore)
+		}
+		why += "; stop_when: " + p.StopWhen.String()
+		if b.Paused != nil {
+			why += "; it was paused by " + b.Paused.By
+			if b.Paused.Why != "" {
+				why += ": " + b.Paused.Why
+			}
+		}
+		b.Paused, b.StoppedBy = &Mark{By: system, At: now, Why: why}, p.ID
+		return true
+	}
+	return false
+}
+
+// tooManyFailed reports whether the members who have failed in a phase, and were not
+// there yet when the batch was last resumed, reach its stop_when.
+func (b *Batch) tooManyFailed(p Phase) bool {
+	failed := p.FailedSoFar - p.FailedBefore
+	if failed < 1 {
+		return false
+	}
+	return p.StopWhen.Failed > 0 && failed >= p.StopWhen.Failed ||
+		p.StopWhen.FailedPercent > 0 && reaches(failed, b.takingPart(p), p.StopWhen.FailedPercent)
+}
+
+// takingPart counts the members who take part in a phase, also those whom its fan-out has
+// not come to: all who were not removed and have not failed in a phase before it. Of a
+// phase before it that still runs, it knows only the pages that have ended.
+func (b *Batch) takingPart(p Phase) int {
+	all := b.Members - b.Removed
+	for _, q := range b.Phases {
+		if q.Kind == KindPhase && before(&q, &p) {
+			all -= q.Failed
+		}
+	}
+	return max(all, p.FailedSoFar)
+}
+
+// acknowledge takes the failures for which the batch was paused as known: an
+// administrator resumes it.
+func (b *Batch) acknowledge() {
+	if p, ok := b.Phase(b.StoppedBy); ok {
+		p.FailedBefore = p.FailedSoFar
+	}
+	b.StoppedBy = 0
+}
+
+// forgetFailure takes a member who is retried out of those who have failed.
+func (p *Phase) forgetFailure() {
+	if p.StopWhen != nil {
+		p.FailedSoFar = max(0, p.FailedSoFar-1)
+		p.FailedBefore = min(p.FailedBefore, p.FailedSoFar)
+	}
+}
+
+// Stopped reports whether a decision on the batch was, as it was before, paused it because
+// too many members had failed.
+func (d *Decision) Stopped(was *Batch) bool {
+	return d.Batch != nil && was.StoppedBy == 0 && d.Batch.StoppedBy != 0
+}
