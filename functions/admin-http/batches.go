@@ -93,7 +93,7 @@ func (a *api) listSteps(c *gin.Context) {
 	if !ok {
 		return
 	}
-	o, ok := options(c, engine.StepStatuses)
+	o, ok := options(c, app.StepStatuses)
 	if !ok {
 		return
 	}

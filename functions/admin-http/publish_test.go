@@ -3,9 +3,11 @@ package adminhttp_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // A dry run and a refusal leave everything as it was; a publish tells what the dry run
@@ -20,6 +22,9 @@ func TestPublishingSafelyOverTheRealSystem(t *testing.T) {
 	doubtful := newer + "rollbacks: {undo: [{name: back, worker_id: w, function: Back}]}\n"
 	yaml := func(query, body string) request {
 		return request{"POST", "/api/runbooks" + query, admin, "application/yaml", body}
+	}
+	for worker, f := range map[string]message.CatalogFunction{"worker-01": {Name: "Move-User", Parameters: []message.CatalogParameter{{Name: "Mail"}}}, "w": {Name: "Back"}} {
+		r.announce(message.Catalog{WorkerID: worker, Timestamp: time.Now(), Functions: []message.CatalogFunction{f}})
 	}
 	r.call(yaml("?dryRun=true", moves), 200, &v)
 	if !v.DryRun || v.Active || v.Changes == nil || v.Changes.Against != 0 || v.Changes.Runbook == nil || v.Changes.Batches == nil {

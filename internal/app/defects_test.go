@@ -210,6 +210,7 @@ on_member_removed:
 		got = append(got, fmt.Sprintf("%d:%d %s %s %s", d.Line, d.Column, d.Severity, d.Code, d.Path))
 	}
 	want := []string{
+		"4:21 warning unknown-worker init[0].worker_id",
 		"4:35 warning unknown-function init[0].function",
 		"15:9 warning missing-parameter phases[0].steps[2].params",
 		"16:11 warning unknown-parameter phases[0].steps[2].params.Nmae",

@@ -42,9 +42,12 @@ type Field struct {
 
 // Callable is what is known of what runbooks may call.
 type Callable struct {
-	Standard  []Function            // of a worker that is not among Workers
-	Workers   map[string][]Function // by the worker's id
-	Announced []string              // the ids of all workers that are known, also of those not among Workers
+	Standard []Function            // of a worker that is not among Workers
+	Workers  map[string][]Function // by the worker's id
+	// Announced are the ids of all workers that have announced themselves, also of those not
+	// among Workers, and Seen those of workers that only answered jobs or sent heartbeats.
+	// Nil: no worker is known, because nobody was asked.
+	Announced, Seen []string
 }
 
 func (c Callable) of(worker string) (functions []Function, announced bool) {
@@ -68,12 +71,12 @@ const (
 
 // CheckFunctions warns of calls in a runbook, parsed from text without errors, that the
 // worker of the step is not known to take, so that they are found before it is published
-// and not in a migration, member by member. A function whose name is a template is known
-// only when it is called, and so are values with templates in them. Where nothing is
-// known of a worker nothing is found.
+// and not in a migration, member by member; and of workers that have not announced
+// themselves. A function whose name is a template is known only when it is called, and so
+// are values with templates in them.
 func CheckFunctions(text []byte, rb *runbook.Runbook, known Callable) runbook.Diagnostics {
 	var root yaml.Node
-	if len(known.Standard) == 0 && len(known.Announced) == 0 || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
+	if len(known.Standard) == 0 && known.Announced == nil || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
 		return nil
 	}
 	c := functionCheck{document: root.Content[0], known: known, strange: map[string]bool{}}
@@ -119,9 +122,13 @@ type functionCheck struct {
 
 func (c *functionCheck) step(s runbook.Step, at []any) {
 	functions, announced := c.known.of(s.WorkerID)
-	if !announced && len(c.known.Announced) > 0 && !c.strange[s.WorkerID] {
+	if !announced && c.known.Announced != nil && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
-		c.warn(codeUnknownWorker, fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts%s", s.WorkerID, meant(s.WorkerID, c.known.Announced)), "worker_id", at...)
+		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts%s", s.WorkerID, meant(s.WorkerID, c.known.Announced))
+		if slices.Contains(c.known.Seen, s.WorkerID) {
+			says = fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked", s.WorkerID)
+		}
+		c.warn(codeUnknownWorker, says, "worker_id", at...)
 	}
 	if len(functions) == 0 || len(runbook.References(s.Function)) > 0 {
 		return

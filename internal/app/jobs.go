@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -136,7 +137,7 @@ func addJobs(total, jobs map[string]waitingJobs) {
 type WaitView struct {
 	WorkerID       string      `json:"workerId"`
 	State          WorkerState `json:"state"`
-	Jobs           int         `json:"jobs"`            // of the batch, without a result
+	JobsQueued     int         `json:"jobsQueued"`      // of the batch, and not known to have started
 	Since          *time.Time  `json:"since,omitempty"` // the worker's last sign of life; absent: it was never seen
 	ThrottledUntil *time.Time  `json:"throttledUntil,omitempty"`
 	Reason         string      `json:"reason"`
@@ -163,7 +164,7 @@ func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {
 		switch {
 		case view.ThrottledUntil != nil:
 			view.Reason = fmt.Sprintf("throttled until %s", clock(*view.ThrottledUntil))
-		case view.State == WorkerAlive:
+		case view.State == WorkerAlive, now.Sub(oldest[id]) < message.HeartbeatInterval: // it may just be about to answer
 			continue
 		case view.State == WorkerScaledToZero:
 			view.Reason = fmt.Sprintf("starting, until %s at most", clock(worker.startsUntil(oldest[id], a.startup)))
@@ -172,12 +173,92 @@ func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {
 		default:
 			view.Reason = "no worker since " + clock(*view.Since)
 		}
-		if view.Jobs, err = a.countJobs(ctx, b.ID, id); err != nil {
+		jobs, err := a.countJobs(ctx, b.ID, id)
+		if err != nil {
 			return nil, err
 		}
-		if view.Jobs > 0 {
+		if jobs > 0 {
+			view.JobsQueued = max(0, jobs-worker.runningOf(b.ID, now))
 			waits = append(waits, view)
 		}
 	}
 	return waits, nil
+}
+
+// jobTally has, of each worker with jobs, the batches that have them and the oldest job.
+type jobTally struct {
+	mu      sync.Mutex
+	batches map[string][]int
+	oldest  map[string]time.Time
+}
+
+// tallyJobs adds the jobs of a batch. What cannot be read is left to the next tick.
+func (a *App) tallyJobs(ctx context.Context, b *engine.Batch, tally *jobTally) {
+	if !inProgress(b) {
+		return
+	}
+	oldest, err := a.workersOfJobs(ctx, b.ID)
+	if err != nil {
+		a.log.Warn("failed to count the jobs of a batch", "BatchId", b.ID, "error", err)
+		return
+	}
+	tally.mu.Lock()
+	defer tally.mu.Unlock()
+	if tally.batches == nil {
+		tally.batches, tally.oldest = map[string][]int{}, map[string]time.Time{}
+	}
+	for worker, at := range oldest {
+		tally.batches[worker] = append(tally.batches[worker], b.ID)
+		if first, ok := tally.oldest[worker]; !ok || at.Before(first) {
+			tally.oldest[worker] = at
+		}
+	}
+}
+
+// expiresSoon is how long before its end an expiring credential is reported.
+const expiresSoon = 14 * 24 * time.Hour
+
+// tellWorkers logs the workers that are gone while jobs wait for them, and credentials that
+// expire soon.
+func (a *App) tellWorkers(ctx context.Context, tally *jobTally) {
+	records, err := store.All[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT * FROM c WHERE c.type = 'worker' ORDER BY c.id ASC")
+	if err != nil {
+		a.log.Warn("failed to read the records of the workers", "error", err)
+		return
+	}
+	now := a.now().UTC()
+	known := map[string]*workerRecord{}
+	for i := range records {
+		worker := &records[i].Doc
+		known[worker.ID] = worker
+		if at := worker.credentialExpiresAt(); at != nil && at.Sub(now) < expiresSoon {
+			a.log.Warn("the credential of a worker expires", eventKey, EventCredentialExpiring, "Worker", worker.ID, "ExpiresAt", clock(*at))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(tally.oldest)) {
+		worker := known[id]
+		if worker == nil {
+			worker = &workerRecord{ID: id}
+		}
+		if worker.state(tally.oldest[id], now, a.startup) == WorkerGone {
+			a.tellGone(ctx, worker, tally, now)
+		}
+	}
+}
+
+func (a *App) tellGone(ctx context.Context, worker *workerRecord, tally *jobTally, now time.Time) {
+	jobs := 0
+	for _, batch := range tally.batches[worker.ID] {
+		n, err := a.countJobs(ctx, batch, worker.ID)
+		if err != nil {
+			a.log.Warn("failed to count the jobs of a batch", "BatchId", batch, "error", err)
+		}
+		jobs += n
+	}
+	reason := worker.absence(worker.ID)
+	if a.subscriptionMissing(ctx, worker.ID) {
+		reason += "; " + missingSubscription(worker.ID)
+	}
+	a.log.Warn("jobs wait for a worker that is gone", eventKey, EventWorkerGone, "Worker", worker.ID, "Jobs", jobs,
+		"Batches", tally.batches[worker.ID], "OldestSeconds", seconds(now.Sub(tally.oldest[worker.ID])), "reason", reason)
 }

@@ -79,6 +79,9 @@ func (a *App) Batch(ctx context.Context, id int) (BatchView, error) {
 	}
 	view := batchView(b.Doc)
 	view.ETag = tag(b.ETag)
+	if view.WaitsFor, err = a.waits(ctx, &b.Doc); err != nil {
+		return BatchView{}, a.outward(err)
+	}
 	return view, nil
 }
 
@@ -248,27 +251,56 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 		f.add("c.doc.memberId = @member", "@member", o.Member)
 	}
 	if o.Status != "" { // at the store, or most pages would come to nothing
-		f.add(`ARRAY_CONTAINS(c.doc.steps, {"status": @status}, true)`, "@status", o.Status)
+		f.add(`ARRAY_CONTAINS(c.doc.steps, {"status": @status}, true)`, "@status", storedStatus(o.Status))
+	}
+	if o.Status == statusWaitingForRetry {
+		f.where = append(f.where, "IS_DEFINED(c.doc.wakeAt)")
 	}
 	f.search(o.Search, "c.doc.key")
 	text, err := f.sorted(o.Sort, StepSorts)
 	if err != nil {
 		return Page[StepView]{}, err
 	}
-	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(id), text, f.params, limit(o), o.Continuation)
-	if err != nil {
-		return Page[StepView]{}, a.outward(err)
+	page := Page[StepView]{Items: []StepView{}, Continuation: o.Continuation}
+	for range maxPagesPerList {
+		if err := a.stepPage(ctx, id, text, f.params, o, &page); err != nil {
+			return Page[StepView]{}, a.outward(err)
+		}
+		if len(page.Items) > 0 || page.Continuation == "" {
+			break
+		}
 	}
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadSteps, Batch: id}); err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}
-	page := Page[StepView]{Items: []StepView{}, Continuation: next}
-	for _, i := range items {
-		for index, s := range i.Doc.Steps {
-			if o.Status == "" || o.Status == string(s.Status) {
-				page.Items = append(page.Items, stepView(&i.Doc, index, s))
+	return page, nil
+}
+
+// maxPagesPerList is how many pages of the store are read for one page of a list: whether a
+// job is at its worker is not known to the store, so that a page of it can come to nothing.
+const maxPagesPerList = 10
+
+// stepPage adds the steps of one page of runs to a page of steps.
+func (a *App) stepPage(ctx context.Context, batch int, text string, params []store.Param, o ListOptions, page *Page[StepView]) error {
+	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(batch), text, params, limit(o), page.Continuation)
+	if err != nil {
+		return err
+	}
+	page.Continuation = next
+	runs := make([]*engine.Run, len(items))
+	for i := range items {
+		runs[i] = &items[i].Doc
+	}
+	workers, err := a.workersAt(ctx, runs...)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		for index, s := range run.Steps {
+			if view := stepView(run, index, s, workers, a.now()); o.Status == "" || o.Status == view.Status {
+				page.Items = append(page.Items, view)
 			}
 		}
 	}
-	return page, nil
+	return nil
 }

@@ -3,7 +3,6 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -267,15 +267,14 @@ func (s *stage) cameAbout(f app.ForeseenView, before []app.PhaseView) {
 func TestBadVersionNeverReplacesAGoodOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources(), Functions: []app.Function{
-		{Name: "New"}, {Name: "Join"}, {Name: "Check", Params: []app.Parameter{{Name: "Mail", Required: true}, {Name: "Site"}}},
-	}})
 	const good = `name: two
 data_source: {type: csv, primary_key: Upn}
 phases:
   - {name: first, offset: T-1d, steps: [{name: new, worker_id: worker-01, function: New}]}
   - {name: second, offset: T-0, steps: [{name: check, worker_id: worker-01, function: Check, params: {Mail: "{{Upn}}"}}]}
 `
+	check := message.CatalogFunction{Name: "Check", Parameters: []message.CatalogParameter{{Name: "Mail", Required: true}, {Name: "Site"}}}
+	s.announce(catalogOf("w", dawn, "New"), announcement(message.Catalog{WorkerID: "worker-01", Timestamp: dawn, Functions: []message.CatalogFunction{{Name: "New"}, {Name: "Join"}, check}}))
 	s.publish(good)
 	b := s.batch("two", people(1))
 	s.advance(b.ID)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/report"
@@ -205,7 +206,11 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 	}
 	byMember := map[int][]report.Run{}
 	for _, run := range runs {
-		byMember[run.Doc.Member] = append(byMember[run.Doc.Member], reportRun(&run.Doc))
+		workers, err := r.app.workersAt(ctx, &run.Doc)
+		if err != nil {
+			return err
+		}
+		byMember[run.Doc.Member] = append(byMember[run.Doc.Member], reportRun(&run.Doc, workers, at))
 	}
 	for _, m := range members {
 		told[m.Doc.ID] = true
@@ -220,13 +225,13 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 	return nil
 }
 
-func reportRun(run *engine.Run) report.Run {
+func reportRun(run *engine.Run, workers map[string]workerRecord, now time.Time) report.Run {
 	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt}
 	for _, s := range run.Steps {
 		if s.Rollback == "" {
-			out.Steps = append(out.Steps, string(s.Status))
+			out.Steps = append(out.Steps, stepStatus(run, s, workers, now))
 		} else {
-			out.Undone = append(out.Undone, report.Undone{Sequence: s.Rollback, Step: s.Name, Status: string(s.Status)})
+			out.Undone = append(out.Undone, report.Undone{Sequence: s.Rollback, Step: s.Name, Status: stepStatus(run, s, workers, now)})
 		}
 	}
 	return out

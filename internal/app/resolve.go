@@ -88,7 +88,11 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
 			return StepView{}, a.outward(err)
 		}
-		return stepView(&run.Doc, index, run.Doc.Steps[index]), nil
+		workers, err := a.workersAt(ctx, &run.Doc)
+		if err != nil {
+			return StepView{}, a.outward(err)
+		}
+		return stepView(&run.Doc, index, run.Doc.Steps[index], workers, a.now()), nil
 	}
 }
 

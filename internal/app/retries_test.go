@@ -54,7 +54,7 @@ func TestRetryComesExactlyWhenItIsDue(t *testing.T) {
 				s.publish(oneStep(", retry: {" + tt.retry + "}"))
 				b := s.batch("one", people(1))
 				s.advance(b.ID)
-				if v := s.step(b.ID, 1, "do"); v.Status != "pending" || v.RetryAfter == nil || !v.RetryAfter.Equal(s.clock.Now().Add(tt.waits[0])) {
+				if v := s.step(b.ID, 1, "do"); v.Status != "waiting_for_retry" || v.RetryAfter == nil || !v.RetryAfter.Equal(s.clock.Now().Add(tt.waits[0])) {
 					t.Errorf("while it waits: %+v", v)
 				}
 				s.tries("Do", tt.waits...)

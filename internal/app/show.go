@@ -1,6 +1,12 @@
 package app
 
-import "github.com/matoolkit/matoolkit/internal/engine"
+import (
+	"context"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
 
 // These make of the engine's state what people are shown of it.
 
@@ -52,11 +58,12 @@ func phaseView(p engine.Phase) PhaseView {
 	return view
 }
 
-func stepView(r *engine.Run, index int, s engine.Step) StepView {
+// stepView shows a step. Workers are the records of the workers that have its run's jobs.
+func stepView(r *engine.Run, index int, s engine.Step, workers map[string]workerRecord, now time.Time) StepView {
 	view := StepView{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
 		IsInit: r.Kind == engine.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: s.Params,
-		Status: string(s.Status), JobID: s.JobID, Result: s.Result, Error: s.Error, DispatchedAt: s.DispatchedAt,
+		Status: stepStatus(r, s, workers, now), JobID: s.JobID, Result: s.Result, Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: markView(s.Resolved),
 	}
@@ -69,4 +76,61 @@ func stepView(r *engine.Run, index int, s engine.Step) StepView {
 		})
 	}
 	return view
+}
+
+// What people are shown of a step that is stored as dispatched, or as pending.
+const (
+	statusQueued          = "queued"            // its job was sent, and no heartbeat says that it has started
+	statusAtWorker        = "at_worker"         // a replica of the worker runs its job
+	statusWaitingForRetry = "waiting_for_retry" // it failed and is tried again
+)
+
+// StepStatuses are all that a step is shown as.
+var StepStatuses = []string{
+	string(engine.StepPending), statusQueued, statusAtWorker, string(engine.StepPolling), statusWaitingForRetry,
+	string(engine.StepSucceeded), string(engine.StepFailed), string(engine.StepPollTimeout), string(engine.StepCancelled), string(engine.StepSkipped),
+}
+
+// storedStatus is the status in the store of steps that are shown as the given one.
+func storedStatus(shown string) string {
+	switch shown {
+	case statusQueued, statusAtWorker:
+		return string(engine.StepDispatched)
+	case statusWaitingForRetry:
+		return string(engine.StepPending)
+	}
+	return shown
+}
+
+func stepStatus(r *engine.Run, s engine.Step, workers map[string]workerRecord, now time.Time) string {
+	switch {
+	case s.Status == engine.StepDispatched:
+		worker := workers[s.WorkerID]
+		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
+		if on, _ := worker.running(job.ID()); on != nil && on.fresh(now) {
+			return statusAtWorker
+		}
+		return statusQueued
+	case s.Status == engine.StepPending && s.RetryAfter != nil && !s.Postponed:
+		return statusWaitingForRetry
+	}
+	return string(s.Status)
+}
+
+// workersAt reads the records of the workers that have jobs of the given runs.
+func (a *App) workersAt(ctx context.Context, runs ...*engine.Run) (map[string]workerRecord, error) {
+	workers := map[string]workerRecord{}
+	for _, r := range runs {
+		for _, s := range r.Steps {
+			if _, known := workers[s.WorkerID]; known || s.Status != engine.StepDispatched {
+				continue
+			}
+			worker, err := a.workerRecord(ctx, s.WorkerID)
+			if err != nil {
+				return nil, err
+			}
+			workers[s.WorkerID] = worker
+		}
+	}
+	return workers, nil
 }

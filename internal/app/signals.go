@@ -24,11 +24,14 @@ const (
 	EventMessageUnprocessed = "message-unprocessed" // a message is kept for an administrator
 	EventRemovalsHeld       = "removals-held"       // people wait for an administrator's word to leave
 	EventRunbookNotSynced   = "runbook-not-synced"  // a runbook's batches do not follow its data source
+	EventWorkerGone         = "worker-gone"         // jobs wait for a worker that is gone
+	EventCredentialExpiring = "credential-expiring" // a worker's credential expires soon, or has expired
 )
 
 // Events are all of them.
 var Events = []string{
 	EventTick, EventOldestMessage, EventBatchFailed, EventPhaseStopped, EventStuckSteps, EventMessageUnprocessed, EventRemovalsHeld, EventRunbookNotSynced,
+	EventWorkerGone, EventCredentialExpiring,
 }
 
 // eventKey is the attribute that has the event.

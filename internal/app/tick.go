@@ -52,11 +52,12 @@ const abandoned = 24 * time.Hour
 func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
 	now := a.now().UTC()
 	failures := make([]error, len(batches))
+	jobs := &jobTally{}
 	var all errgroup.Group
 	all.SetLimit(atOnce)
 	for i, e := range batches {
 		all.Go(func() error {
-			err := a.tickBatch(ctx, e.Doc.BatchView, now)
+			err := a.tickBatch(ctx, e.Doc.BatchView, now, jobs)
 			if e.Doc.Creating && errors.Is(err, store.ErrNotFound) { // it is being written, or never was to the end
 				err = nil
 				if now.Sub(e.Doc.DetectedAt) > abandoned {
@@ -73,10 +74,11 @@ func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
 		})
 	}
 	_ = all.Wait()
+	a.tellWorkers(ctx, jobs)
 	return errors.Join(failures...)
 }
 
-func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time) error {
+func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time, jobs *jobTally) error {
 	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(listed.ID))
 	if err != nil {
 		return err
@@ -109,6 +111,7 @@ func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time) er
 			return err
 		}
 	}
+	a.tallyJobs(ctx, &b.Doc, jobs)
 	return nil
 }
 

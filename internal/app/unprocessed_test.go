@@ -165,7 +165,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 		}
 		return page.Items[0]
 	}
-	w.pump(1, migrate, func() bool { return first().Status == "dispatched" })
+	w.pump(1, migrate, func() bool { return first().Status == "queued" })
 	view, err := w.app.Replay(w.ctx, ada, item.ID, "the batch is there now")
 	if err != nil {
 		t.Fatal(describe(err))

@@ -69,6 +69,7 @@ type BatchView struct {
 	Filling        bool         `json:"filling,omitempty"`   // its members are being written; nothing has begun
 	Held           *HeldSummary `json:"heldRemovals,omitempty"`
 	Kept           int          `json:"keptMembers,omitempty"`         // whom the data source no longer has, and who stay
+	WaitsFor       []WaitView   `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; only of a single batch
 	Warnings       []string     `json:"warnings,omitempty"`            // only in the answer to a creation
 	ETag           string       `json:"etag,omitempty"`                // changes with each change of the batch; left out in lists
 	Replayed       bool         `json:"-"`                             // a creation that had been asked for by this key before

@@ -276,6 +276,8 @@ func (a *App) catalogs(ctx context.Context, named []string) (Callable, error) {
 	for _, w := range all {
 		if w.Catalog != nil {
 			known.Announced = append(known.Announced, w.ID)
+		} else {
+			known.Seen = append(known.Seen, w.ID)
 		}
 	}
 	for _, id := range named {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -126,6 +127,19 @@ func (r *workerRecord) running(job string) (on *replicaRecord, since time.Time) 
 		}
 	}
 	return nil, time.Time{}
+}
+
+// runningOf counts the jobs of a batch that replicas run.
+func (r *workerRecord) runningOf(batch int, now time.Time) (n int) {
+	prefix := fmt.Sprintf("batch-%d-", batch) // see message.Job.ID
+	for i := range r.Replicas {
+		for _, j := range r.Replicas[i].Jobs {
+			if r.Replicas[i].fresh(now) && strings.HasPrefix(j.ID, prefix) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // sendDelay is by how much jobs can come to the queue in another order than that of their

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/Azure/go-amqp"
 
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
@@ -116,14 +117,21 @@ func (a *Azure) peek(ctx context.Context, topic, subscription string, look func(
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	err = errors.Join(err, receiver.Close(closing))
-	var refused *azservicebus.Error
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &refused) && refused.Code == azservicebus.CodeNotFound:
+	case notFound(err):
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	return unavailable(err)
+}
+
+// notFound reports whether the broker says that there is no such entity. The SDK passes on
+// the protocol's own error when it peeks, and its own when it receives.
+func notFound(err error) bool {
+	var sdk *azservicebus.Error
+	var wire *amqp.Error
+	return errors.As(err, &sdk) && sdk.Code == azservicebus.CodeNotFound || errors.As(err, &wire) && wire.Condition == amqp.ErrCondNotFound
 }
 
 // Send sends one message as it is, several in as few batches as they fit in.

@@ -324,7 +324,7 @@ func TestOldestMessageIsSeenAndLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := b.Oldest(t.Context(), message.TopicWorkerResults, "nobody"); !errors.Is(err, bus.ErrUnavailable) {
+	if _, _, err := b.Oldest(t.Context(), message.TopicWorkerResults, "nobody"); !errors.Is(err, bus.ErrNotFound) {
 		t.Errorf("a subscription that is not there: %v", err)
 	}
 }

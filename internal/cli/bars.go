@@ -135,6 +135,8 @@ func (b *bars) head() string {
 		line += "  (the API cannot be reached, watching on)"
 	case p.Batch.Error != "":
 		line += "  " + printable(p.Batch.Error)
+	case len(p.Batch.WaitsFor) > 0:
+		line += "  " + printable(waitNote(p.Batch.WaitsFor[0]))
 	case hint != "":
 		line += "  (" + printable(hint) + ")"
 	case p.Batch.Paused != nil:

@@ -204,6 +204,9 @@ step is part: of a phase, of init, of what is run on_complete of a phase or on t
 removal of a member, or of a rollback, which is named. With --output json each step
 has its parameters and its result.
 
+A job that was sent is queued, or at_worker from the first heartbeat that lists it: these
+come every 30 seconds. Between two polls a step is polling.
+
 What a member has to do in a phase is listed together, and --limit counts it as one.`,
 		Example: `  matoolkit batch steps 42 --status failed
   matoolkit batch steps 42 --member 7 --output json`,
@@ -226,7 +229,7 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 			return c.printPage(page, len(page.Items), page.Continuation, c.stepTable(page.Items...))
 		},
 	}
-	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+oneOf(engine.StepStatuses))
+	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+oneOf(app.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
 	searched(steps, &o, "steps of members whose key")

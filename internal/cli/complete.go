@@ -270,7 +270,7 @@ func statusChoices(cmd *cobra.Command) []cobra.Completion {
 	case "batch members":
 		return texts(engine.MemberStatuses)
 	case "batch steps":
-		return texts(engine.StepStatuses)
+		return texts(app.StepStatuses)
 	case "messages list":
 		return texts([]app.UnprocessedStatus{app.UnprocessedOpen, app.UnprocessedReplayed, app.UnprocessedDiscarded})
 	}

@@ -36,6 +36,7 @@ type lines struct {
 	lost    bool
 	held    string
 	hinted  string
+	waits   map[string]string // by worker: why the batch waits for it
 	limited time.Duration
 }
 
@@ -89,6 +90,7 @@ func (l *lines) Show(p Progress) {
 			l.print(p, "no removals of batch %d are held any more", p.Batch.ID)
 		}
 	}
+	l.tellWaits(p)
 	if hint := hint(p); l.hints && hint != "" && hint != l.hinted {
 		l.hinted = hint
 		l.print(p, "%s", hint)
@@ -96,6 +98,19 @@ func (l *lines) Show(p Progress) {
 }
 
 func (l *lines) Close() {}
+
+// tellWaits tells of each worker that the batch waits for, once for each reason: how many
+// jobs wait changes all the time.
+func (l *lines) tellWaits(p Progress) {
+	waits := map[string]string{}
+	for _, w := range p.Batch.WaitsFor {
+		waits[w.WorkerID] = w.Reason
+		if l.waits[w.WorkerID] != w.Reason {
+			l.print(p, "batch %d %s", p.Batch.ID, waitNote(w))
+		}
+	}
+	l.waits = waits
+}
 
 func (l *lines) print(p Progress, format string, args ...any) {
 	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), printable(fmt.Sprintf(format, args...)))

@@ -140,6 +140,9 @@ func notes(v app.BatchView) []string {
 	if v.Cancelled != nil {
 		all = append(all, "Cancelled by "+marked(*v.Cancelled))
 	}
+	for _, w := range v.WaitsFor {
+		all = append(all, capital(waitNote(w)))
+	}
 	if v.Held != nil && !terminal(v) {
 		all = append(all, capital(heldNote(*v.Held)))
 	}
@@ -147,6 +150,18 @@ func notes(v app.BatchView) []string {
 		all = append(all, fmt.Sprintf("%s kept whom the data source no longer has in this batch.", are(v.Kept, "member")))
 	}
 	return all
+}
+
+// waitNote says which worker a batch waits for and why.
+func waitNote(w app.WaitView) string {
+	reason := w.Reason
+	switch {
+	case w.ThrottledUntil != nil:
+		reason = "throttled until " + stamp(*w.ThrottledUntil)
+	case (w.State == app.WorkerGone || w.State == app.WorkerSilent) && w.Since != nil:
+		reason = "no worker since " + stamp(*w.Since)
+	}
+	return fmt.Sprintf("waits for worker %s: %s; %s queued", w.WorkerID, reason, count(w.JobsQueued, "job"))
 }
 
 // marked tells who did something, when and why.

@@ -315,3 +315,45 @@ func TestWatchKeepsWhatIsToBeGivenNext(t *testing.T) {
 		}
 	}
 }
+
+// A batch that waits for its worker says so, once for each reason, also without hints, as
+// advance --wait watches.
+func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
+	t.Parallel()
+	seen := start.Add(-3 * time.Minute)
+	until := start.Add(5 * time.Minute)
+	gone := app.WaitView{WorkerID: "worker-01", State: app.WorkerGone, JobsQueued: 37, Since: &seen, Reason: "no worker since then"}
+	fewer := gone
+	fewer.JobsQueued = 36
+	throttled := app.WaitView{WorkerID: "worker-01", State: app.WorkerAlive, JobsQueued: 30, ThrottledUntil: &until, Reason: "throttled until then"}
+	waits := [][]app.WaitView{nil, {gone}, {fewer}, {throttled}, nil}
+	s := &script{change: map[int]func(*app.BatchView){}}
+	for i, w := range waits {
+		s.looks = append(s.looks, look{"active", "move", []app.PhaseView{phase(1, "move", "dispatched", 45, 0, 0, 45)}, nil})
+		s.change[i] = func(b *app.BatchView) { b.WaitsFor = w }
+	}
+	s.looks = append(s.looks, look{"completed", "move", []app.PhaseView{phase(1, "move", "completed", 45, 45, 0, 0)}, nil})
+	var out bytes.Buffer
+	lines := cli.NewLines(&out, false)
+	if _, _, err := follow(s, cli.WatchOptions{}, lines.Show); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		if _, says, ok := strings.Cut(strings.TrimSpace(line), "waits for "); ok {
+			got = append(got, says)
+		}
+	}
+	want := []string{"worker worker-01: no worker since 2026-01-02 03:01:00Z; 37 jobs queued", "worker worker-01: throttled until 2026-01-02 03:09:00Z; 30 jobs queued"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("told %q, want %q\n%s", got, want, out.String())
+	}
+	var drawn bytes.Buffer
+	s.at, s.looks = 0, s.looks[:2]
+	bars := cli.NewBars(&drawn, 200, false)
+	bars.Show(cli.Progress{At: start, Batch: app.BatchView{ID: 42, RunbookName: "moves", Status: "active", WaitsFor: []app.WaitView{gone}}})
+	bars.Close()
+	if !strings.Contains(drawn.String(), "waits for worker worker-01: no worker since 2026-01-02 03:01:00Z; 37 jobs queued") {
+		t.Errorf("drawn: %q", drawn.String())
+	}
+}

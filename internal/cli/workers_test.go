@@ -26,6 +26,15 @@ func (s *system) announce(worker string) {
 	check(s.t, s.app.HandleResult(s.ctx, app.Message{ID: message.CatalogID(worker, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}))
 }
 
+// reports has a worker that has stopped say goodbye: what it shows does not depend on when.
+func (s *system) reports(worker string) {
+	s.t.Helper()
+	now := time.Now().UTC()
+	expires := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	h := message.Heartbeat{WorkerID: worker, ReplicaID: "r1", Version: "1.2", StartedAt: now, Timestamp: now, MaxParallelism: 8, CredentialExpiresAt: &expires, Stopping: true}
+	check(s.t, s.app.HandleResult(s.ctx, app.Message{ID: h.ID(), Type: message.TypeWorkerHeartbeat, Body: must(json.Marshal(h)), DeliveryCount: 1}))
+}
+
 const badged = `name: badged
 data_source: {type: csv, primary_key: UserId}
 phases:
@@ -46,6 +55,7 @@ func TestWorkers(t *testing.T) {
 	system.announce("worker-01")
 	system.announce("worker-02")
 	s.type_(0, "worker", "list")
+	system.reports("worker-01")
 	s.type_(0, "worker", "list", "--quiet", "--limit", "1")
 	s.type_(0, "worker", "get", "worker-01")
 	s.type_(0, "worker", "get", "worker-01", "--output", "csv")

@@ -18,7 +18,7 @@ var pageStyle string
 
 // words are what the page calls a status in a column that has to be narrow; others are
 // shown as they are.
-var words = map[string]string{"succeeded": "ok", "dispatched": "at the worker", "poll_timeout": "poll timeout", "rolling_back": "rolling back"}
+var words = map[string]string{"succeeded": "ok", "at_worker": "at the worker", "waiting_for_retry": "waiting for retry", "poll_timeout": "poll timeout", "rolling_back": "rolling back"}
 
 var pages = template.Must(template.New("page").Funcs(template.FuncMap{
 	"stamp": shown,

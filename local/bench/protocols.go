@@ -87,7 +87,7 @@ func cancelled(members int) load {
 				return err
 			}
 			polling := func(app.BatchView) bool {
-				steps, err := api.Steps(ctx, batch, app.ListOptions{Limit: 1, Status: "dispatched"})
+				steps, err := api.Steps(ctx, batch, app.ListOptions{Limit: 1, Status: "queued"})
 				phases, err2 := api.Phases(ctx, batch)
 				return err == nil && err2 == nil && phases.Items[0].Running == members && len(steps.Items) == 0
 			}

@@ -139,6 +139,19 @@ var rules = [
     ]
   }
   {
+    key: 'worker-gone'
+    description: 'Jobs wait for a worker that is gone: it ended without a goodbye, or did not start in time.'
+    severity: 1
+    window: 'PT15M'
+    query: '${lines}| where Event == "worker-gone"\n| extend Worker = tostring(Line.Worker), Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'Worker'
+    ]
+  }
+  {
     key: 'oldest-message'
     description: 'Messages wait for the handler for longer than they may: it does not run, does not get on, or has too few instances.'
     severity: 1
@@ -196,6 +209,19 @@ var rules = [
     threshold: failingSyncs
     dimensions: [
       'RunbookName'
+    ]
+  }
+  {
+    key: 'expiring-credentials'
+    description: 'The credential that a worker signs in with expires within two weeks, or has expired: renew it.'
+    severity: 2
+    window: 'PT15M'
+    query: '${lines}| where Event == "credential-expiring"\n| extend Worker = tostring(Line.Worker), Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'Worker'
     ]
   }
   {
