@@ -44,9 +44,28 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 		if err != nil {
 			return err
 		}
+		if !look.Waits && a.behind(ctx) {
+			return errBehind
+		}
 		e.Queued, e.Cause = look.Waits, look.Cause
 	}
 	return a.decideRun(ctx, key, run, e)
+}
+
+// errBehind: the handler was away, and results or heartbeats of that time are still in
+// its subscription.
+var errBehind = errors.New("app: the handler is behind with what the workers sent")
+
+// behind reports whether results or heartbeats that came long ago are not processed yet.
+// Until they are, no job is taken for lost. What cannot be seen is not waited for.
+func (a *App) behind(ctx context.Context) bool {
+	if a.waiting == nil {
+		return false
+	}
+	looking, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	oldest, found, err := a.waiting.Oldest(looking, message.TopicWorkerResults, message.SubscriptionOrchestrator)
+	return err == nil && found && a.now().Sub(oldest) > message.HeartbeatInterval
 }
 
 // outlookOf judges the job of a dispatched step.

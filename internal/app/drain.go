@@ -88,7 +88,29 @@ func (a *App) stopPage(ctx context.Context, batch, page int, task string) error 
 			return err
 		}
 	}
+	if err := a.sendUnsent(ctx, batch, page); err != nil {
+		return err
+	}
 	return a.reportShards(ctx, batch, page)
+}
+
+// sendUnsent sends the jobs of a page whose sending was cut short. Their runs wait for
+// results, which only a worker can give: it answers that the jobs are revoked.
+func (a *App) sendUnsent(ctx context.Context, batch, page int) error {
+	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(batch),
+		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.page = @page AND c.doc.open > 0", store.Param{Name: "@page", Value: page})
+	if err != nil {
+		return err
+	}
+	for _, shard := range shards {
+		if shard.Doc.Sent {
+			continue
+		}
+		if err := a.resumePage(ctx, batch, shard.Doc.Phase, page); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stopRun ends a run of a cancelled batch. Of a member's runs the one that the

@@ -79,6 +79,11 @@ func (a *App) send(ctx context.Context, o *outbox) error {
 // part of the decision's write.
 func (a *App) carryOut(ctx context.Context, b *engine.Batch, run *engine.Run, effects []engine.Effect) error {
 	var o outbox
+	for i, e := range effects {
+		if r, ok := e.(engine.Revoke); ok { // until it was stored, processes dispatched jobs
+			effects[i] = r.Until(a.now())
+		}
+	}
 	if err := o.add(b, run, effects); err != nil {
 		return err
 	}
@@ -181,11 +186,15 @@ func leaveMessage(batch int, m *engine.Member) bus.Message {
 // revocation again, in case the process that decided it died before it did.
 const revokeAgain = time.Hour
 
-// revoke sends the revocation of a batch that was paused or cancelled lately.
+// revoke sends the revocation of a batch that was paused or cancelled lately. In a paused
+// batch it covers all that was dispatched; in a cancelled one what undoes goes on.
 func (a *App) revoke(ctx context.Context, b *engine.Batch, now time.Time) error {
 	var o outbox
 	for _, e := range b.Revocation() {
 		if r, ok := e.(engine.Revoke); ok && now.Sub(r.Through) < revokeAgain {
+			if b.Gate() == engine.Paused {
+				r = r.Until(now)
+			}
 			o.controls = append(o.controls, controlMessage(b.ID, r.Through))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -256,6 +257,7 @@ func (a *App) newcomers(ctx context.Context, batch int, rows []newcomer, view *A
 
 // memberAdded brings the page of a late member to where the others are.
 func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
+	at := a.now()
 	b, err := a.known(ctx, m.BatchID)
 	if err != nil {
 		return err
@@ -270,19 +272,19 @@ func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
 	if b.Doc.Gate() == engine.Stopped {
 		return a.stopPage(ctx, m.BatchID, member.Doc.Page, "stopped")
 	}
-	return a.catchUp(ctx, b, member.Doc.Page)
+	return a.catchUp(ctx, b, member.Doc.Page, at)
 }
 
 // catchUp dispatches to a page of late members, in order, the phases that the others
 // have been dispatched to. A page that has caught up is left as it is.
-func (a *App) catchUp(ctx context.Context, b store.Item[engine.Batch], page int) error {
-	at := slices.IndexFunc(b.Doc.Joining, func(j engine.Join) bool { return j.Page == page })
-	if at < 0 || b.Doc.Gate() != engine.Open { // resuming the batch comes back to it
+func (a *App) catchUp(ctx context.Context, b store.Item[engine.Batch], page int, at time.Time) error {
+	i := slices.IndexFunc(b.Doc.Joining, func(j engine.Join) bool { return j.Page == page })
+	if i < 0 || b.Doc.Gate() != engine.Open { // resuming the batch comes back to it
 		return nil
 	}
-	for _, phase := range b.Doc.Joining[at].Phases {
+	for _, phase := range b.Doc.Joining[i].Phases {
 		p, _ := b.Doc.Phase(phase)
-		if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
+		if err := a.walkPage(ctx, &b.Doc, *p, page, at); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -83,6 +84,7 @@ func (a *App) member(ctx context.Context, batch, id int) (store.Item[engine.Memb
 // memberRemoved sets going what a member's removal asks for: the removal steps wait
 // for the member, and what the member is in is ended.
 func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
+	at := a.now()
 	b, err := a.known(ctx, e.BatchID)
 	if err != nil {
 		return err
@@ -99,7 +101,7 @@ func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
 		return reject("member %d of batch %d is %s: it was not removed", e.BatchMemberID, e.BatchID, m.Doc.Status)
 	}
 	if m.Doc.Leaving {
-		if m, err = a.queueRemoval(ctx, &b.Doc, m); err != nil {
+		if m, err = a.queueRemoval(ctx, &b.Doc, m, at); err != nil {
 			return err
 		}
 	} else if m.Doc.OpenPhase != 0 && m.Doc.OpenPhase == m.Doc.Removal { // in case its start was cut short
@@ -138,8 +140,9 @@ func (a *App) stopMember(ctx context.Context, batch int, m engine.Member) error 
 }
 
 // queueRemoval makes the run of the member's removal steps, where there are any, as
-// the last that the member goes through, and starts it where the member is free.
-func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[engine.Member]) (store.Item[engine.Member], error) {
+// the last that the member goes through, and starts it where the member is free, as of a
+// moment before the batch was read (see walkPage).
+func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[engine.Member], at time.Time) (store.Item[engine.Member], error) {
 	next := m.Doc
 	next.Leaving = false
 	key := store.MemberKey(b.ID, next.ID)
@@ -165,7 +168,7 @@ func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[en
 	next, free := engine.Enter(next, p.ID)
 	d := engine.Decision{Run: &run}
 	if free {
-		started, err := engine.Decide(engine.State{Run: &run, Member: &next, Runbook: rb, Gate: b.Gate()}, engine.RunStarted{}, a.now())
+		started, err := engine.Decide(engine.State{Run: &run, Member: &next, Runbook: rb, Gate: b.Gate()}, engine.RunStarted{}, at)
 		if err != nil {
 			return m, err
 		}

@@ -16,8 +16,11 @@ func (a *App) merge(ctx context.Context, batch, phase int) error {
 		return err
 	}
 	p, ok := b.Doc.Phase(phase)
-	if !ok || p.Merge != engine.RunRunning || b.Doc.Gate() == engine.Stopped {
+	switch {
+	case !ok || p.Merge != engine.RunRunning:
 		return nil
+	case b.Doc.Gate() == engine.Stopped:
+		return a.repeatStart(ctx, batch, phase)
 	}
 	rb, err := a.runbook(ctx, b.Doc.Runbook, p.Version)
 	if err != nil {

@@ -32,8 +32,11 @@ func (a *App) sweepRuns(ctx context.Context, b *engine.Batch, m message.BatchWor
 		{Name: "@late", Value: now.Add(-grace).Format(time.RFC3339Nano)},
 		{Name: "@soon", Value: now.Add(TickInterval).Format(time.RFC3339Nano)},
 	}
-	runs, after, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
-		"SELECT * FROM c WHERE c.type = 'run' AND (c.doc.wakeAt < @late OR c.doc.deadlineAt < @soon)", bounds, engine.PageSize, m.After)
+	// The next page begins behind the last run of this one. The store's continuation would
+	// not do: it is of this query with these times.
+	bounds = append(bounds, store.Param{Name: "@after", Value: m.After})
+	runs, more, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
+		"SELECT * FROM c WHERE c.type = 'run' AND c.id > @after AND (c.doc.wakeAt < @late OR c.doc.deadlineAt < @soon) ORDER BY c.id", bounds, engine.PageSize, "")
 	if err != nil {
 		return err
 	}
@@ -47,9 +50,9 @@ func (a *App) sweepRuns(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if len(o.events) > 0 {
 		a.log.Info("what was overdue is announced again", "BatchId", b.ID, "messages", len(o.events))
 	}
-	if after != "" {
+	if more != "" && len(runs) > 0 {
 		next := m
-		next.Page, next.After = m.Page+1, after
+		next.Page, next.After = m.Page+1, runs[len(runs)-1].ID
 		o.events = append(o.events, event(workID(next), message.TypeBatchWork, next, time.Time{}))
 	}
 	if err := a.send(ctx, &o); err != nil {

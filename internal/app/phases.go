@@ -18,6 +18,9 @@ func (a *App) batchInit(ctx context.Context, m message.BatchInit) error {
 	}
 	for _, p := range b.Doc.Phases {
 		if p.Kind == engine.KindInit && p.Version == m.RunbookVersion {
+			if b.Doc.Gate() == engine.Stopped {
+				return a.repeatStart(ctx, b.Doc.ID, p.ID)
+			}
 			return a.startInit(ctx, b, p.ID)
 		}
 	}
@@ -48,6 +51,16 @@ func (a *App) startInit(ctx context.Context, b store.Item[engine.Batch], phase i
 	// From here on the run sees to itself: announcing init again would send a slow
 	// first step to the worker a second time.
 	return a.batchEvent(ctx, b.Doc.ID, engine.PhaseWalked{Phase: phase})
+}
+
+// repeatStart repeats the start of a run without a member, if there is the run, in a batch
+// that was cancelled since: its job may not have been sent.
+func (a *App) repeatStart(ctx context.Context, batch, phase int) error {
+	err := a.startRun(ctx, batch, phase, 0)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (a *App) known(ctx context.Context, id int) (store.Item[engine.Batch], error) {
@@ -97,6 +110,7 @@ func (a *App) replaceBatch(ctx context.Context, b store.Item[engine.Batch], next
 
 // phaseDue dispatches one page of a phase and asks for the next.
 func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
+	at := a.now()
 	b, err := a.known(ctx, m.BatchID)
 	if err != nil {
 		return err
@@ -124,10 +138,10 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	if page > pages {
 		return reject("batch %d has %d pages of members, not %d", m.BatchID, pages, page)
 	}
-	if err := a.catchUp(ctx, b, page); err != nil { // members enter the phases in their order
+	if err := a.catchUp(ctx, b, page, at); err != nil { // members enter the phases in their order
 		return err
 	}
-	if err := a.walkPage(ctx, &b.Doc, *p, page); err != nil {
+	if err := a.walkPage(ctx, &b.Doc, *p, page, at); err != nil {
 		return err
 	}
 	return a.announceNext(ctx, &b.Doc, p, page, m.Walk)

@@ -132,25 +132,26 @@ func (a *App) runEvent(ctx context.Context, run store.Item[engine.Run], recalled
 	}
 	var member store.Item[engine.Member]
 	var batch store.Item[engine.Batch]
+	now := a.now() // before the gate is read: a revocation covers what it let pass
 	gate, err := a.gate(ctx, run.Doc.Batch)
 	if err != nil {
 		return err
 	}
 	state := engine.State{Run: &run.Doc, Runbook: rb, Gate: gate}
-	decision, err := engine.Decide(state, e, a.now())
+	decision, err := engine.Decide(state, e, now)
 	if errors.Is(err, engine.ErrMemberNeeded) {
 		if member, err = store.Read[engine.Member](ctx, a.store, store.MemberKey(run.Doc.Batch, run.Doc.Member)); err != nil {
 			return err
 		}
 		state.Member = &member.Doc
-		decision, err = engine.Decide(state, e, a.now())
+		decision, err = engine.Decide(state, e, now)
 	}
 	if errors.Is(err, engine.ErrBatchNeeded) {
 		if batch, err = store.Read[engine.Batch](ctx, a.store, store.BatchKey(run.Doc.Batch)); err != nil {
 			return err
 		}
 		state.Batch = &batch.Doc
-		decision, err = engine.Decide(state, e, a.now())
+		decision, err = engine.Decide(state, e, now)
 	}
 	if err != nil {
 		return err

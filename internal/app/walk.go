@@ -12,8 +12,10 @@ import (
 )
 
 // walkPage makes the runs of one page of members, with their shard and the
-// members' marks, in one write: a page exists whole or not at all, and once.
-func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, page int) error {
+// members' marks, in one write: a page exists whole or not at all, and once. Its jobs are
+// dispatched as of a moment before the batch was read, so that the revocation of a pause
+// or a cancellation that came since covers them.
+func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, page int, at time.Time) error {
 	rb, err := a.runbook(ctx, b.Runbook, p.Version)
 	if err != nil {
 		return err
@@ -23,7 +25,7 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if err != nil {
 		return err
 	}
-	w := pageWalk{batch: b, phase: p, page: page, runbook: rb, now: a.now()}
+	w := pageWalk{batch: b, phase: p, page: page, runbook: rb, now: at}
 	if err := w.prepare(members, true); err != nil {
 		return err
 	}
@@ -61,17 +63,22 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 			return err
 		}
 	}
-	// The batch may have been cancelled as the page was made: nothing may be sent then.
+	if err := a.send(ctx, &w.outbox); err != nil {
+		return err
+	}
+	if w.shard.Open > 0 {
+		if err := a.pageSent(ctx, b.ID, p.ID, page); err != nil {
+			return err
+		}
+	}
+	// If the batch was cancelled as the page was made, the jobs are revoked.
 	if gate, err := a.gateNow(ctx, b.ID); err != nil {
 		return err
 	} else if gate == engine.Stopped {
 		return a.stopPage(ctx, b.ID, page, "stopped")
 	}
-	if err := a.send(ctx, &w.outbox); err != nil {
-		return err
-	}
 	if w.shard.Open > 0 {
-		return a.pageSent(ctx, b.ID, p.ID, page)
+		return nil
 	}
 	return a.closeShard(ctx, b.ID, store.Item[engine.Shard]{Doc: w.shard, ETag: outcome.ETag(len(w.ops) - 1)})
 }

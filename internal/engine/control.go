@@ -20,9 +20,19 @@ func paused(b *Batch, by Mark) (Decision, error) {
 	return Decision{Batch: b, Effects: b.Revocation()}, nil
 }
 
-// dispatchLag is how long after a pause or a cancellation a process may still dispatch
-// jobs of the batch, by what it remembers of it and by the difference of clocks.
-const dispatchLag = 2 * time.Second
+// dispatchLag is how long after a pause or a cancellation is stored a process may still
+// dispatch jobs of the batch: it remembers for a second that the batch was open, and its
+// clock may be ahead.
+const dispatchLag = 5 * time.Second
+
+// Until extends a revocation to all that was dispatched before its batch was stored as
+// paused or cancelled, at the latest now.
+func (r Revoke) Until(now time.Time) Revoke {
+	if through := now.UTC().Add(dispatchLag); through.After(r.Through) {
+		r.Through = through
+	}
+	return r
+}
 
 // Revocation is what tells the workers that the batch is paused or cancelled, as the
 // effect that brings it about; nil where it is neither.

@@ -192,7 +192,7 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
 	c.must(engine.BatchPaused{By: by})
-	revoke := engine.Revoke{Through: by.At.Add(2 * time.Second)}
+	revoke := engine.Revoke{Through: by.At.Add(5 * time.Second)}
 	wantEffects(t, c.must(engine.BatchStopped{By: by}), revoke, engine.Stop{})
 	c.wantBatch(engine.BatchCancelling)
 	if c.b.Paused != nil || c.b.Cancelled == nil || c.b.Gate() != engine.Stopped {
@@ -290,8 +290,8 @@ func TestJobThatWasRevokedThoughItsBatchGoesOnIsDispatchedABitLater(t *testing.T
 func TestPauseRevokesWhatWasDispatchedAndIsRepeatable(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	wantEffects(t, c.must(engine.BatchPaused{By: by}), engine.Revoke{Through: by.At.Add(2 * time.Second)})
-	wantEffects(t, c.must(engine.BatchPaused{By: engine.Mark{By: "bea", At: now.Add(time.Hour)}}), engine.Revoke{Through: by.At.Add(2 * time.Second)})
+	wantEffects(t, c.must(engine.BatchPaused{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
+	wantEffects(t, c.must(engine.BatchPaused{By: engine.Mark{By: "bea", At: now.Add(time.Hour)}}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
 	c.must(engine.BatchResumed{})
 	if r := c.b.Revocation(); r != nil {
 		t.Fatalf("a batch that goes on revokes %v", r)
@@ -388,7 +388,7 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := initOf(t, undoing)
-			wantEffects(t, p.onBatch(engine.BatchStopped{By: by}), engine.Revoke{Through: by.At.Add(2 * time.Second)}, engine.Stop{})
+			wantEffects(t, p.onBatch(engine.BatchStopped{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)}, engine.Stop{})
 			end(p)
 			if p.batch.Status != engine.BatchCancelling || !p.batch.Phases[0].Status.Terminal() {
 				t.Fatalf("batch %s, init %s", p.batch.Status, p.batch.Phases[0].Status)

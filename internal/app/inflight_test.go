@@ -1,0 +1,167 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// A process that dies between storing a page and sending its jobs leaves runs that wait
+// for results. Once the batch is cancelled, the workers answer that the jobs are revoked.
+func TestCancelledBatchEndsWhereverItsPageWasCutShort(t *testing.T) {
+	t.Parallel()
+	for write := 1; write <= 6; write++ {
+		t.Run(fmt.Sprintf("after write %d", write), func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, false)
+			s.script = script{"New": fails(errLost)}
+			s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+			s.publish(twoSteps)
+			b := s.batch("two", people(2))
+			s.advance(b.ID)
+			due := s.parked[0]
+			s.killed(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
+			s.cancel(b.ID)
+			s.unpark()
+			s.revokes()
+			s.pass(10 * time.Second)
+			s.wantStatus(b.ID, "cancelled")
+			s.verify()
+		})
+	}
+}
+
+// slowLine is a way to the store on which each request takes some time.
+type slowLine struct {
+	direct
+	s    *stage
+	each time.Duration
+	mu   sync.Mutex
+	seen map[string]time.Time // when the last request of a document began
+}
+
+func (l *slowLine) Do(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	_, id, _ := strings.Cut(r.URL.Path, "/docs")
+	l.seen[id] = l.s.clock.Now()
+	l.mu.Unlock()
+	l.s.clock.ns.Add(int64(l.each))
+	return l.direct.Do(r)
+}
+
+// recorder keeps what is sent.
+type recorder struct {
+	bus.Sender
+	mu   sync.Mutex
+	sent map[string][]bus.Message // by topic
+}
+
+func (r *recorder) Send(_ context.Context, topic string, messages ...bus.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent[topic] = append(r.sent[topic], messages...)
+	return nil
+}
+
+// slowProcess is a process whose requests to the store take some time each.
+func (s *stage) slowProcess(each time.Duration) (*app.App, *slowLine, *recorder) {
+	s.t.Helper()
+	line := &slowLine{direct: direct{s.cosmos}, s: s, each: each, seen: map[string]time.Time{}}
+	config := s.storeConfig()
+	config.HTTPClient = line
+	db, err := store.Open(config)
+	must(s, 0, err)
+	sent := &recorder{Sender: s.bus, sent: map[string][]bus.Message{}}
+	return app.New(app.Config{Store: db, Bus: sent, Now: s.clock.Now, Log: s.log}), line, sent
+}
+
+// Between the moment that a pause is decided and the moment that it is stored, other
+// processes dispatch jobs. They are revoked too.
+func TestPauseRevokesWhatWasDispatchedUntilItWasStored(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(twoSteps)
+	b := s.batch("two", people(1))
+	process, _, sent := s.slowProcess(10 * time.Second)
+	_, err := process.Pause(s.ctx, ada, b.ID, "")
+	must(s, 0, err)
+	view, err := s.app.Batch(s.ctx, b.ID)
+	must(s, view, err)
+	controls := sent.sent[message.TopicWorkerControl]
+	if len(controls) != 1 {
+		t.Fatalf("%d controls were sent", len(controls))
+	}
+	var c message.Control
+	must(s, 0, json.Unmarshal(controls[0].Body, &c))
+	if committed := view.Paused.At.Add(10 * time.Second); c.RevokedThrough.Before(committed) {
+		t.Fatalf("jobs are revoked through %s; the pause was stored at %s", c.RevokedThrough, committed)
+	}
+}
+
+// A job is dispatched as of a moment before its batch was seen to be open. A pause that
+// is stored after that moment revokes it.
+func TestJobIsDispatchedAsOfBeforeItsBatchWasRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": fails(errLost)}
+	s.publish(twoSteps)
+	b := s.batch("two", people(1))
+	s.advance(b.ID)
+	s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+	s.answers(1, "New", `{"a":1}`, nil)
+	process, line, sent := s.slowProcess(10 * time.Second)
+	result := s.parked[0]
+	must(s, 0, result.handle(process, s.ctx, result.m))
+	jobs := sent.sent[message.TopicWorkerJobs]
+	if len(jobs) != 1 {
+		t.Fatalf("%d jobs were sent", len(jobs))
+	}
+	var j message.Job
+	must(s, 0, json.Unmarshal(jobs[0].Body, &j))
+	if read := line.seen["/batch"]; j.DispatchedAt.After(read) {
+		t.Fatalf("dispatched as of %s, the batch was read at %s", j.DispatchedAt, read)
+	}
+}
+
+// A handler that was away finds the heartbeats of that time in its subscription, and may
+// come to the deadlines first. Until it has read them, no worker is taken to be gone.
+func TestDeadlineWaitsForHeartbeatsThatTheHandlerHasNotRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: s.log})
+	s.script = script{"Do": fails(errLost)}
+	s.publish(oneStep(", timeout: 2m"))
+	b := s.batch("one", people(3))
+	r := s.replica("r1")
+	r.beat()
+	s.advance(b.ID)
+	s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+	s.pass(4 * time.Minute)
+	until := s.clock.Now().Add(time.Hour)
+	r.ThrottledUntil = &until
+	m := r.message()
+	must(s, 0, s.bus.Send(s.ctx, message.TopicWorkerResults, bus.Message{ID: m.ID, Body: m.Body, Properties: map[string]any{message.PropertyMessageType: m.Type}}))
+	s.clock.ns.Add(int64(40 * time.Second))
+	for _, check := range s.parked {
+		must(s, 0, check.handle(s.app, s.ctx, check.m))
+	}
+	s.wantPhases(b.ID, "only dispatched 0/0/0+3")
+	s.settle()
+	s.unpark()
+	r.during(5 * time.Minute)
+	s.wantPhases(b.ID, "only dispatched 0/0/0+3")
+	for range 5 { // no worker reports any more
+		s.pass(2 * time.Minute)
+	}
+	s.wantPhases(b.ID, "only failed 0/3/0")
+}
