@@ -108,6 +108,7 @@ func followRandomSource(t testing.TB, seed uint64) {
 type follower struct {
 	s     *stage
 	rng   *rand.Rand
+	work  *rand.Rand // of the jobs that take long; nil where none does
 	table *table
 	guard float64 // percent
 
@@ -152,6 +153,9 @@ func newFollower(t testing.TB, seed uint64) *follower {
 		s: s, rng: rng, people: map[string]person{}, confirmed: map[place]bool{}, invited: map[place]bool{},
 		guard: []float64{20, 34, 50, 100}[rng.IntN(4)],
 	}
+	if work := rand.New(rand.NewPCG(seed, 15)); work.IntN(2) == 0 { // a stream in which no seed that failed draws it
+		f.work = work
+	}
 	t.Cleanup(func() {
 		if t.Failed() || *sourceSeed != 0 {
 			t.Logf("replay it with\n  go test ./internal/app -run TestBatchesFollowADataSource -sources.seed %d\n%s", seed, strings.Join(f.told, "\n"))
@@ -190,7 +194,29 @@ func (f *follower) step() {
 		f.pass, f.pass, f.pass, f.pass, f.decide, f.decide, f.automate, f.removeByHand, f.addByHand, f.byHand,
 	}[f.rng.IntN(33)]
 	act()
+	f.linger()
 	f.compare()
+}
+
+// linger has the worker carry out jobs for some time, or end those that it has in hand.
+func (f *follower) linger() {
+	f.s.t.Helper()
+	if f.work == nil || f.work.IntN(4) > 0 {
+		return
+	}
+	if f.s.park == nil {
+		f.tell("jobs take long from now on")
+		f.s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+		return
+	}
+	f.answer()
+}
+
+// answer ends the jobs in flight.
+func (f *follower) answer() {
+	f.s.t.Helper()
+	f.tell("%d jobs end", len(f.s.parked))
+	f.s.unpark()
 }
 
 // What happens to the table.
@@ -586,6 +612,35 @@ func (f *follower) compare() {
 		}
 	}
 	f.announced(now)
+	f.inFlight(now)
+}
+
+// inFlight holds against the jobs in flight that no other job of the same person was
+// dispatched before they had ended.
+func (f *follower) inFlight(now sight) {
+	f.s.t.Helper()
+	key := func(j message.Job) string {
+		return now.member(place{j.CorrelationData.BatchID, who(j)}).Key
+	}
+	f.s.mu.Lock()
+	parked := slices.Clone(f.s.parked)
+	f.s.mu.Unlock()
+	for _, p := range parked {
+		var r message.Result
+		must(f.s, 0, json.Unmarshal(p.m.Body, &r))
+		at := slices.IndexFunc(f.s.jobs, func(j message.Job) bool {
+			return j.JobID == r.JobID && j.CorrelationData.BatchID == r.CorrelationData.BatchID
+		})
+		if at < 0 {
+			continue
+		}
+		first := f.s.jobs[at]
+		for _, j := range f.s.jobs[at+1:] {
+			if j.ID() != first.ID() && key(j) == key(first) && j.ExpiresAt.Add(-30*time.Minute).Before(*first.ExpiresAt) {
+				f.wrong(now, "job %s (%s) of %s was dispatched while %s (%s) was in flight", j.ID(), j.FunctionName, key(j), first.ID(), first.FunctionName)
+			}
+		}
+	}
 }
 
 // removals holds those who left a batch in a step against the reasons that there can be.
@@ -697,6 +752,8 @@ func (f *follower) announced(now sight) {
 // holds where everybody is against where they should be.
 func (f *follower) standStill() {
 	f.s.t.Helper()
+	f.work = nil
+	f.answer()
 	f.mend()
 	f.s.pass(10 * time.Minute) // whoever died with the runbook in hand has lost it
 	calm, last := 0, ""

@@ -39,6 +39,9 @@ type system struct {
 	runs     map[place]engine.Run
 	shards   map[sheet]engine.Shard
 	jobs     map[string]bool
+	flights  map[string]flight    // by job id: what a worker has begun
+	expiry   map[string]time.Time // by job id: when it expires
+	resolved map[string]bool      // by job id: an administrator no longer waited for it
 	mail     []letter
 	past     []letter // delivered, to come again
 	passed   map[string]bool
@@ -48,10 +51,26 @@ type system struct {
 	tasks    int
 }
 
+// flight is a job that a worker has begun, or refused.
+type flight struct {
+	member  int
+	phase   int
+	removes bool
+	undoes  bool
+	expires time.Time // the worker ends it by then
+	ended   bool
+}
+
+// awaits tells whether a job must not begin before another has ended, although nobody
+// waits for that any more: what it undoes.
+func (f flight) awaits(other flight) bool {
+	return f.undoes && !other.undoes && (f.removes || f.phase == other.phase)
+}
+
 func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail func(string, ...any)) *system {
 	s := &system{
 		fail: fail, pick: pick, runbooks: runbooks, now: now, members: map[int]engine.Member{}, runs: map[place]engine.Run{},
-		shards: map[sheet]engine.Shard{}, jobs: map[string]bool{}, passed: map[string]bool{}, foreseen: map[string]bool{},
+		shards: map[sheet]engine.Shard{}, jobs: map[string]bool{}, flights: map[string]flight{}, expiry: map[string]time.Time{}, resolved: map[string]bool{}, passed: map[string]bool{}, foreseen: map[string]bool{},
 	}
 	var start *time.Time
 	if pick(2) == 0 {
@@ -438,6 +457,9 @@ func (s *system) runEvent(at place, e engine.Event) {
 	case before.Status.Terminal() && (d.Member != nil || d.Batch != nil || d.Run.Status != before.Status || len(d.Effects) > 0):
 		s.fail("%T changed a run that has ended", e)
 	}
+	if r, ok := e.(engine.StepResolved); ok {
+		s.resolved[before.Steps[r.Step].JobID] = true
+	}
 	s.setMember(d.Member)
 	s.setBatch(d.Batch)
 	s.setRun(at, d.Run)
@@ -473,6 +495,7 @@ func (s *system) effects(at place, effects []engine.Effect, repeated bool) {
 				s.fail("job id %q: used before: %t, repeated: %t", id, s.jobs[id], repeated)
 			}
 			s.jobs[id] = true
+			s.expiry[id] = run.Steps[e.Step].DispatchedAt.Add(run.Steps[e.Step].Timeout)
 			s.post("job", s.now, func() { s.work(at, e.Step, id) })
 		case engine.Poll:
 			count := run.Steps[e.Step].PollCount + 1
@@ -516,7 +539,8 @@ func (s *system) deadline(at place, step int, job string) {
 	s.runEvent(at, engine.DeadlineDue{Step: step, JobID: job, Queued: !s.patient && s.pick(4) == 0})
 }
 
-// work is a worker's answer to a job. A patient worker succeeds.
+// work has a worker take a job and answer it. A patient worker succeeds. A job goes on
+// until its result is delivered for the first time, or until it expires.
 func (s *system) work(at place, step int, job string) {
 	result := engine.StepResult{Step: step, JobID: job, OK: true, Result: json.RawMessage(`{"complete":true,"data":{"id":1}}`)}
 	if !s.patient {
@@ -524,13 +548,59 @@ func (s *system) work(at place, step int, job string) {
 		switch chance := s.pick(8); {
 		case chance < 2:
 			result.OK, result.Error, result.RetryAfter = false, "no", time.Duration(s.pick(3))*time.Minute
+		case chance == 2 && s.pick(2) == 0:
+			result.OK, result.Error, result.Revoked = false, "revoked", true
 		case chance == 2:
 			result.OK, result.Error, result.Expired = false, "expired", true
 		case chance == 3, chance < 7 && polls:
 			result.Result = json.RawMessage(`{"complete":false}`)
 		}
 	}
-	s.post("result", s.now, func() { s.runEvent(at, result) })
+	if !s.begin(at, step, job, result.Expired || result.Revoked) {
+		result = engine.StepResult{Step: step, JobID: job, Error: "expired", Expired: true}
+	}
+	s.post("result", s.now, func() {
+		if f := s.flights[job]; !f.ended {
+			f.ended = true
+			s.flights[job] = f
+		}
+		s.runEvent(at, result)
+	})
+}
+
+// begin has a worker begin a job, unless it refuses it, and tells whether it may: a job
+// that has expired it may not.
+func (s *system) begin(at place, step int, job string, refuses bool) bool {
+	if _, again := s.flights[job]; again {
+		return true
+	}
+	run := s.runs[at]
+	of := run.Steps[step]
+	removes := run.Kind == engine.KindRemoval
+	f := flight{member: at.member, phase: at.phase, removes: removes, undoes: removes || of.Rollback != "", ended: refuses}
+	if at.member == 0 {
+		f.member = -at.phase
+	}
+	waits := of.JobID == job && of.Status == engine.StepDispatched
+	if waits {
+		f.expires = of.DispatchedAt.Add(of.Timeout)
+	}
+	if !waits || refuses || !s.now.Before(f.expires) {
+		// What was resolved may be begun all the same, and run.
+		if !waits && !refuses && !s.resolved[job] && s.now.Before(s.expiry[job]) {
+			s.fail("job %s is begun, and its step does not wait for it: %s", job, encode(of))
+		}
+		f.ended = true
+		s.flights[job] = f
+		return refuses
+	}
+	for id, other := range s.flights {
+		if other.member == f.member && !other.ended && s.now.Before(other.expires) && (f.awaits(other) || !s.resolved[id]) {
+			s.fail("job %s of member %d begins (it undoes: %t) while %s is in flight", job, at.member, f.undoes, id)
+		}
+	}
+	s.flights[job] = f
+	return true
 }
 
 func (s *system) places() []place {
