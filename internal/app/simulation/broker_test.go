@@ -18,8 +18,18 @@ type broker struct {
 	w        *world
 	messages []*held
 	seen     map[string]time.Time // topic and message id, and when it came
-	sent     map[string]int       // jobs that were taken, by message id
+	sent     map[string]*sending  // jobs that were taken, by message id
+	controls []control            // in the order in which they came
 	accepted int
+}
+
+// sending is which job was sent first, and how often.
+type sending struct{ number, times int }
+
+// control is a message of the topic worker-control, which every replica looks at.
+type control struct {
+	message.Control
+	at time.Time
 }
 
 // held is one message in the broker.
@@ -40,7 +50,7 @@ const (
 )
 
 func newBroker(w *world) *broker {
-	return &broker{w: w, seen: map[string]time.Time{}, sent: map[string]int{}}
+	return &broker{w: w, seen: map[string]time.Time{}, sent: map[string]*sending{}}
 }
 
 // sender is a process's way to the broker.
@@ -92,12 +102,16 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) {
 	}
 	b.seen[key] = at
 	b.accepted++
-	if topic == message.TopicWorkerControl { // the worker here begins each job at once
-		return
-	}
 	if topic == message.TopicWorkerJobs {
-		b.sent[m.ID]++
+		if b.sent[m.ID] == nil {
+			b.sent[m.ID] = &sending{number: len(b.sent) + 1}
+		}
+		b.sent[m.ID].times++
 		b.w.dispatched(m.Body)
+	}
+	if topic == message.TopicWorkerControl {
+		b.control(m, at)
+		return
 	}
 	if strings.Contains(m.ID, "-again-") {
 		b.w.repeated = true
@@ -110,6 +124,22 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) {
 		at = m.At
 	}
 	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at})
+}
+
+func (b *broker) control(m bus.Message, at time.Time) {
+	var c message.Control
+	if err := json.Unmarshal(m.Body, &c); err != nil || c.ID() != m.ID || b.w.batch != 0 && c.BatchID != b.w.batch {
+		b.w.problem("the control %s is not as it must be: %s, %v", m.ID, m.Body, err)
+		return
+	}
+	b.w.trace("    what was dispatched of batch %d until %s is revoked", c.BatchID, c.RevokedThrough.Sub(epoch))
+	b.controls = append(b.controls, control{c, at})
+}
+
+// revokes tells whether a job is revoked, as far as a replica knows that looked at a
+// moment.
+func (b *broker) revokes(j message.Job, at time.Time) bool {
+	return slices.ContainsFunc(b.controls, func(c control) bool { return c.BatchID == j.BatchID && !c.at.After(at) && c.Revokes(j) })
 }
 
 // losable tells whether the scheduler's tick would make up for a message.
@@ -157,6 +187,22 @@ func (b *broker) visible(twice bool) []*held {
 		out = append(out, m)
 	}
 	return out
+}
+
+// waits tells whether a message waits in a topic, or is being processed.
+func (b *broker) waits(topic string) bool {
+	return slices.ContainsFunc(b.messages, func(m *held) bool { return m.topic == topic && !m.visibleAt.After(b.w.now()) })
+}
+
+// Oldest is a Watcher's: when the message came that is in a subscription longest.
+func (s sender) Oldest(_ context.Context, topic, _ string) (time.Time, bool, error) {
+	var oldest time.Time
+	for _, m := range s.w.broker.messages {
+		if m.topic == topic && !m.visibleAt.After(s.w.now()) && (oldest.IsZero() || m.visibleAt.Before(oldest)) {
+			oldest = m.visibleAt
+		}
+	}
+	return oldest, !oldest.IsZero(), nil
 }
 
 // next is when the first message falls due that is not yet visible.

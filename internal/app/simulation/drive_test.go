@@ -102,7 +102,8 @@ func (w *world) run(ctx context.Context) {
 	for range mostActions {
 		synctest.Wait()
 		w.reap()
-		if w.still++; w.still > mostStill {
+		w.worker.catchUp()
+		if w.still++; w.still > mostStill && w.worker.takes() && len(w.worker.running) == 0 {
 			w.problem("nothing moves any more and the batch has not ended")
 		}
 		if w.failed() {
@@ -155,7 +156,9 @@ func (w *world) act() {
 		w.outage = w.now().Add(time.Duration(w.rng.IntN(900)) * time.Second)
 		w.trace("the store is away until %v", w.outage.Sub(epoch))
 		return
-	case w.rng.IntN(60) == 0 && len(w.tasks) < c.concurrency+2 && w.mayAct():
+	case w.worker.falter():
+		return
+	case w.rng.IntN(w.calls()) == 0 && len(w.tasks) < c.concurrency+2 && w.mayAct():
 		w.administer()
 		return
 	}
@@ -167,6 +170,9 @@ func (w *world) act() {
 	if len(w.tasks) >= c.concurrency { // only the worker is another's
 		visible = slices.DeleteFunc(visible, func(m *held) bool { return m.topic != message.TopicWorkerJobs })
 	}
+	if !w.worker.takes() {
+		visible = slices.DeleteFunc(visible, func(m *held) bool { return m.topic == message.TopicWorkerJobs })
+	}
 	sleeping := len(w.tasks) - len(parked)
 	n := w.rng.IntN(3*len(parked) + 2*len(visible) + sleeping + 1)
 	switch {
@@ -175,6 +181,9 @@ func (w *world) act() {
 	case n < 3*len(parked)+2*len(visible):
 		m := visible[(n-3*len(parked))/2]
 		if m.topic == message.TopicWorkerJobs {
+			if w.plan.hasDeadlines() { // what a worker was known to have taken tells what still waits
+				m = visible[slices.IndexFunc(visible, func(m *held) bool { return m.topic == message.TopicWorkerJobs })]
+			}
 			w.worker.execute(m)
 			return
 		}
@@ -188,6 +197,15 @@ func (w *world) act() {
 	}
 }
 
+// calls is after how many actions, about, the administrator does something: sooner
+// while jobs are being carried out.
+func (w *world) calls() int {
+	if len(w.worker.running) > 0 {
+		return 20
+	}
+	return 60
+}
+
 // idle lets time pass until something falls due.
 func (w *world) idle() {
 	if w.mayAct() && w.rng.IntN(2) == 0 {
@@ -198,6 +216,9 @@ func (w *world) idle() {
 	}
 	to := w.nextTick
 	if next, ok := w.broker.next(); ok && next.Before(to) {
+		to = next
+	}
+	if next, ok := w.worker.due(); ok && next.Before(to) {
 		to = next
 	}
 	late := time.Duration(0)
@@ -357,9 +378,11 @@ func (w *world) member(key string) (int, bool) {
 // ask calls a use case. It has been answered once it succeeded, or the state of the
 // batch did not allow it.
 func (w *world) ask(what string, call func(ctx context.Context, a *app.App) error, answered func()) {
-	if what == "resume" {
+	if what == "resume" || what == "cancel" { // which ends the pause, too
 		w.pausedAt = time.Time{}
+		w.unpaused++
 	}
+	unpaused, ends := w.unpaused, w.asking("resume", "cancel")
 	w.spawn(w.anyProcess(), nil, what, call, func(err error) {
 		if what == "pause" {
 			w.pausing--
@@ -367,7 +390,7 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 		var e *app.Error
 		switch {
 		case err == nil, errors.As(err, &e) && e.Code == app.CodeConflict:
-			if err == nil && what == "pause" {
+			if err == nil && what == "pause" && w.unpaused == unpaused && !ends {
 				w.pausedAt = w.now()
 			}
 			if key, ok := strings.CutPrefix(what, "remove "); ok && err == nil {
@@ -382,6 +405,23 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 			w.problem("%s failed without a fault: %v", what, err)
 		}
 	})
+}
+
+// isPaused tells whether the batch is still paused: its end ends the pause, too.
+func (w *world) isPaused() bool {
+	b, err := store.Read[engine.Batch](context.Background(), w.store, store.BatchKey(w.batch))
+	if err != nil {
+		w.problem("%v", err)
+	}
+	if b.Doc.Paused == nil {
+		w.pausedAt = time.Time{}
+	}
+	return b.Doc.Paused != nil
+}
+
+// asking tells whether any of some use cases is being carried out.
+func (w *world) asking(what ...string) bool {
+	return slices.ContainsFunc(w.tasks, func(t *task) bool { return slices.Contains(what, t.what) && !t.done.Load() })
 }
 
 // mostLines is how much of its history a seed tells that fails among others.

@@ -15,6 +15,7 @@ import (
 type plan struct {
 	seed    uint64
 	chaos   chaos
+	work    work
 	manual  bool      // advanced by hand; otherwise it follows its start
 	upload  bool      // made from a CSV by the use case; otherwise written as that would
 	start   time.Time // of a scheduled batch
@@ -66,6 +67,13 @@ type chaos struct {
 	lose        float64
 	jump        float64
 	outage      float64
+}
+
+// work is how the worker fares.
+type work struct {
+	replicas int
+	die      float64 // how likely a replica dies with what it has in hand
+	silent   float64 // how likely the worker takes nothing for a while
 }
 
 type phase struct {
@@ -124,6 +132,7 @@ func (p *plan) rng(use string) *rand.Rand {
 func draft(seed uint64) *plan {
 	p := &plan{seed: seed, answers: map[string]*script{}, rollbacks: map[string][]*step{}, decided: map[string]string{}}
 	p.drawChaos()
+	p.drawWork()
 	r := p.rng("shape")
 	p.manual = r.IntN(2) == 0
 	p.upload = p.manual && r.IntN(2) == 0
@@ -137,12 +146,12 @@ func draft(seed uint64) *plan {
 	return p
 }
 
-// drawActs has the administrator do something in one of two plans.
+// drawActs has the administrator do something in two of three plans.
 func (p *plan) drawActs(r *rand.Rand) {
-	if r.IntN(2) == 0 {
+	if r.IntN(3) == 0 {
 		return
 	}
-	for range 1 + r.IntN(3) {
+	for range 1 + r.IntN(4) {
 		kind := pick(r, removes, removes, adds, adds, pauses, pauses, retries, retries, cancels, revises)
 		a := act{kind: kind}
 		switch {
@@ -195,6 +204,17 @@ func (p *plan) drawChaos() {
 	c.store, c.bus, c.kill = often(.25), often(.3), often(.1)
 	c.redeliver, c.lose, c.jump, c.outage = often(.4), often(.3), often(.1), often(.02)
 	p.chaos = c
+}
+
+func (p *plan) drawWork() {
+	r := p.rng("work")
+	p.work = work{replicas: 1 + r.IntN(2)}
+	if r.IntN(3) > 0 {
+		p.work.die = r.Float64() * .02
+	}
+	if r.IntN(3) == 0 {
+		p.work.silent = r.Float64() * .02
+	}
 }
 
 func (p *plan) drawMembers(r *rand.Rand) {
@@ -406,6 +426,18 @@ func writeSteps(b *strings.Builder, list, indent string, steps []*step) {
 		}
 		fmt.Fprintf(b, "%stimeout: %s\n", in, s.timeout())
 	}
+}
+
+// hasDeadlines tells whether any step has a short deadline.
+func (p *plan) hasDeadlines() bool {
+	for _, ph := range p.phases {
+		for _, s := range ph.steps {
+			if s.deadline != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // timeout is for how long the step's jobs are waited for.

@@ -16,13 +16,16 @@ var (
 	soak    = flag.Duration("simulation.soak", -1, "for how long TestSoak runs; 0 is until it is told to stop")
 	all     = flag.Bool("simulation.all", false, "go on after a seed that fails, and print of each only what is wrong")
 	from    = flag.Uint64("simulation.from", 1, "the first seed")
+
+	rivalSeed = flag.Uint64("simulation.rivals", 0, "replay this seed of TestRivals, and print all that happens")
 )
 
 // seeds is how many a run of the tests takes, and patience for how long it goes on:
 // the race detector makes everything ten times slower.
 const (
-	seeds    = 300
-	patience = 30 * time.Second
+	seeds      = 300
+	rivalSeeds = 200
+	patience   = 30 * time.Second
 )
 
 // TestSimulation runs some hundred seeds.

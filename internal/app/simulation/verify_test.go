@@ -295,6 +295,7 @@ func (w *world) verifyRun(run engine.Run, want *runEnd, what string) {
 			continue
 		}
 		if end.decision != "" {
+			w.verifyTries(s, end, what)
 			continue
 		}
 		if s.RetryCount != end.retries || end.polls >= 0 && s.PollCount != end.polls {
@@ -304,6 +305,17 @@ func (w *world) verifyRun(run engine.Run, want *runEnd, what string) {
 			w.problem("%s: step %d has the result %s, want %s", what, i, s.Result, end.result)
 		}
 	}
+}
+
+// verifyTries: a step with a short deadline failed for what became of jobs that were
+// begun, and not for those that its worker did not take. Only a worker that was gone may
+// fail a step by that, and the step says so.
+func (w *world) verifyTries(s engine.Step, end stepEnd, what string) {
+	allowed := 1 + s.MaxRetries
+	if s.Status != engine.StepFailed || len(w.worker.tries[end.decision]) >= allowed || w.worker.absent && strings.Contains(s.Error, "worker-01") {
+		return
+	}
+	w.problem("%s: step %q failed after %d of %d tries were begun: %s", what, s.Name, len(w.worker.tries[end.decision]), allowed, s.Error)
 }
 
 // verifyCut is for a run that may have been cut short: what it did before is what
@@ -436,13 +448,7 @@ func (w *world) verifyList(ctx context.Context) {
 // verifyBroker sees to it that nothing is left over, and that two more ticks find
 // nothing to do.
 func (w *world) verifyBroker(ctx context.Context) {
-	kept, err := store.All[app.Unprocessed](ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
-	if err != nil {
-		w.problem("%v", err)
-	}
-	for _, u := range kept {
-		w.problem("message %s was kept as one that cannot be processed: %s", u.Doc.MessageID, u.Doc.Reason)
-	}
+	w.verifyKept(ctx)
 	before := w.broker.accepted
 	for range 2 {
 		w.advance(3 * app.TickInterval)
@@ -455,9 +461,20 @@ func (w *world) verifyBroker(ctx context.Context) {
 	}
 	if !w.repeated && len(w.plan.acts) == 0 {
 		for id, n := range w.broker.sent {
-			if n != 1 {
-				w.problem("nothing was delivered twice, and job %s was sent %d times", id, n)
+			if n.times != 1 {
+				w.problem("nothing was delivered twice, and job %s was sent %d times", id, n.times)
 			}
 		}
+	}
+}
+
+// verifyKept: no message was kept as one that cannot be processed.
+func (w *world) verifyKept(ctx context.Context) {
+	kept, err := store.All[app.Unprocessed](ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	if err != nil {
+		w.problem("%v", err)
+	}
+	for _, u := range kept {
+		w.problem("message %s was kept as one that cannot be processed: %s", u.Doc.MessageID, u.Doc.Reason)
 	}
 }

@@ -1,43 +1,261 @@
 package simulation
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// worker takes jobs and answers them as the plan says. It holds what it is given
-// against the oracle: the jobs of each sequence must come in the oracle's order, none
-// left out and none besides, however often each is delivered.
+// worker is all replicas of the one worker: they take jobs, carry them out as the plan
+// says, and answer. It holds what it is given against the oracle: the jobs of each
+// sequence must come in the oracle's order, none left out and none besides, however
+// often each is delivered.
 type worker struct {
 	w        *world
+	rng      *rand.Rand
 	expected *outcome
 	rounds   map[string]int            // how often each sequence was seen to begin again
 	at       map[string]int            // the place in each sequence of the next job
 	polling  map[string]bool           // the job at that place goes on, and has come
-	answers  map[string]message.Result // by message id, of jobs that were done before
-	executed map[string]int            // how often, by message id
+	repolls  map[string]bool           // a poll was not begun
+	answers  map[string]message.Result // by message id, of jobs that were begun before
+	begun    map[string]beginning      // by message id
+	ended    map[string]bool           // by message id: a replica has carried the job out
+	latest   map[string]int            // by owner, the number of the job begun last
 	// of jobs with a short deadline, by message id
 	lost   map[string]bool
 	delays map[string]time.Duration
-	done   map[string]bool // by decision: some job of it was answered as done
+	done   map[string]bool            // by decision: some job of it was answered as done
+	tries  map[string]map[string]bool // by decision: the jobs of it that were begun
+
+	replicas []*replica
+	started  int          // replicas that ever were
+	running  []*execution // in the order in which they were begun
+	silent   silence
+	beatAt   time.Time // when the next heartbeats are due
+	refused  bool      // some job was
+	absent   bool      // no replica ran for longer than heartbeats may be missing
 }
 
+// replica is one process of the worker.
+type replica struct {
+	id        int
+	startedAt time.Time
+	memory    map[string]message.Result // by message id, of jobs that it has carried out
+	peekedAt  time.Time                 // how recent the controls are that it knows
+	taken     *time.Time                // when the latest job that it took was dispatched
+}
+
+// execution is a job that a replica carries out. What the job changes at its tenant may
+// appear at any moment until it ends.
+type execution struct {
+	replica *replica
+	message *held
+	job     message.Job
+	owner   string
+	begins  time.Time
+	ends    time.Time
+	result  message.Result
+	lag     time.Duration // of the result, on its way
+	lost    bool          // the result
+	cut     bool          // at the job's expiry, before its work was done
+}
+
+// beginning is where a job's sequence stood before the job.
+type beginning struct {
+	name    string
+	at      int
+	polling bool
+}
+
+// silence is a time in which the worker takes no job.
+type silence struct {
+	kind  silenceKind
+	until time.Time
+}
+
+type silenceKind string
+
+const (
+	throttled silenceKind = "throttled" // its replicas live, and wait for the tenant
+	gone      silenceKind = "gone"      // no replica runs
+)
+
+// heartbeats is whether replicas send them.
+const heartbeats = true
+
+// unheard is for how long a worker may send no heartbeat before it is taken to be gone.
+const unheard = 2 * time.Minute
+
+// abort is the longest that a function takes to end once its job has expired.
+const abort = 3 * time.Second
+
 func newWorker(w *world) *worker {
-	return &worker{
-		w: w, rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{},
-		answers: map[string]message.Result{}, executed: map[string]int{},
-		lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{},
+	k := &worker{
+		w: w, rng: w.plan.rng("worker"), rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{}, repolls: map[string]bool{},
+		answers: map[string]message.Result{}, begun: map[string]beginning{}, ended: map[string]bool{}, latest: map[string]int{},
+		lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{}, tries: map[string]map[string]bool{},
+	}
+	for range w.plan.work.replicas {
+		k.start()
+	}
+	return k
+}
+
+// start starts a replica.
+func (k *worker) start() {
+	k.started++
+	k.replicas = append(k.replicas, &replica{id: k.started, startedAt: k.w.now(), memory: map[string]message.Result{}, peekedAt: k.w.now()})
+	k.beatAt = k.w.now()
+}
+
+// takes tells whether the worker takes jobs now.
+func (k *worker) takes() bool { return k.silent.kind == "" }
+
+// due is when the first execution or the silence ends.
+func (k *worker) due() (time.Time, bool) {
+	first := k.silent.until
+	for _, e := range k.running {
+		if first.IsZero() || e.ends.Before(first) {
+			first = e.ends
+		}
+	}
+	if k.beats() && (first.IsZero() || k.beatAt.Before(first)) {
+		first = k.beatAt
+	}
+	return first, !first.IsZero()
+}
+
+// beats tells whether heartbeats matter: they are left out while no job waits for the
+// worker, as those of a worker that was scaled to zero, and in plans without a deadline.
+func (k *worker) beats() bool {
+	return heartbeats && k.w.plan.hasDeadlines() && len(k.replicas) > 0 && (len(k.running) > 0 || k.w.broker.waits(message.TopicWorkerJobs))
+}
+
+// beat sends the heartbeats that are due.
+func (k *worker) beat() {
+	now := k.w.now()
+	if !k.beats() || now.Before(k.beatAt) {
+		return
+	}
+	since := k.beatAt // from then on the broker has heartbeats, of which this one is the last
+	k.beatAt = now.Add(message.HeartbeatInterval)
+	for _, r := range k.replicas {
+		h := message.Heartbeat{
+			WorkerID: "worker-01", ReplicaID: fmt.Sprintf("r%d", r.id), StartedAt: r.startedAt, Timestamp: now, MaxParallelism: 8, TakenThrough: r.taken,
+		}
+		for _, e := range k.running {
+			if e.replica == r {
+				h.JobsInFlight = append(h.JobsInFlight, e.message.id)
+				h.InFlight++
+				if h.OldestJobAt == nil {
+					h.OldestJobAt = &e.begins
+				}
+			}
+		}
+		if k.silent.kind == throttled {
+			h.ThrottledUntil = &k.silent.until
+		}
+		encoded, err := json.Marshal(h)
+		if err != nil {
+			k.w.problem("%v", err)
+			return
+		}
+		k.w.broker.take(message.TopicWorkerResults, bus.Message{
+			ID: h.ID(), Body: encoded, Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerHeartbeat},
+		}, since)
 	}
 }
 
-// execute takes a job message and sends the result; it may fail to acknowledge the
-// job, which is then done again.
+// catchUp ends what has ended by now.
+func (k *worker) catchUp() {
+	for len(k.running) > 0 {
+		first := slices.MinFunc(k.running, func(a, b *execution) int { return a.ends.Compare(b.ends) })
+		if first.ends.After(k.w.now()) {
+			break
+		}
+		k.running = slices.DeleteFunc(k.running, func(e *execution) bool { return e == first })
+		k.finish(first)
+	}
+	if k.silent.kind != "" && !k.silent.until.After(k.w.now()) {
+		k.w.trace("the worker is no longer %s", k.silent.kind)
+		for len(k.replicas) < k.w.plan.work.replicas {
+			k.start()
+		}
+		k.silent = silence{}
+	}
+	k.beat()
+}
+
+// falter has a replica die, or the worker fall silent, and tells whether it did.
+func (k *worker) falter() bool {
+	c := k.w.plan.work
+	switch {
+	case !k.takes():
+		return false
+	case k.mayDie(k.running) && k.w.chance(c.die):
+		r := k.replicas[k.rng.IntN(len(k.replicas))]
+		k.die(r)
+		k.start()
+	case k.w.chance(c.silent):
+		k.silent = silence{kind: throttled, until: k.w.now().Add(k.drawSilence())}
+		if k.rng.IntN(3) == 0 && k.mayDie(k.running) {
+			k.silent.kind = gone
+			k.absent = k.absent || k.silent.until.Sub(k.w.now()) > unheard
+			for len(k.replicas) > 0 {
+				k.die(k.replicas[0])
+			}
+		}
+		k.w.trace("the worker is %s until %v", k.silent.kind, k.silent.until.Sub(epoch))
+	default:
+		return false
+	}
+	return true
+}
+
+func (k *worker) drawSilence() time.Duration {
+	most := pick(k.rng, 3*time.Minute, 15*time.Minute, 40*time.Minute)
+	if len(k.w.plan.members) > 40 { // of which each look costs many actions
+		most = 3 * time.Minute
+	}
+	return time.Second * time.Duration(1+k.rng.IntN(int(most/time.Second)))
+}
+
+// mayDie tells whether jobs can be delivered again without coming near the broker's
+// limit.
+func (k *worker) mayDie(running []*execution) bool {
+	return !slices.ContainsFunc(running, func(e *execution) bool { return e.message.deliveries >= gentle })
+}
+
+// die ends a replica with all that it has in hand: the jobs come again when their locks
+// have expired.
+func (k *worker) die(r *replica) {
+	k.w.trace("replica %d of the worker dies", r.id)
+	k.replicas = slices.DeleteFunc(k.replicas, func(q *replica) bool { return q == r })
+	k.running = slices.DeleteFunc(k.running, func(e *execution) bool {
+		if e.replica != r {
+			return false
+		}
+		k.w.trace("  with %s in hand", e.message.id)
+		e.message.inHand = 0
+		e.message.visibleAt = k.w.now().Add(time.Duration(k.rng.IntN(300)) * time.Second)
+		k.w.repeated = true
+		return true
+	})
+}
+
+// execute hands a job message to a replica.
 func (k *worker) execute(m *held) {
 	m.deliveries++
 	var j message.Job
@@ -49,33 +267,109 @@ func (k *worker) execute(m *held) {
 		k.w.problem("the job %s is not addressed as it must be: %+v", m.id, j)
 		return
 	}
-	if j.ExpiresAt != nil && k.w.now().After(*j.ExpiresAt) && k.executed[m.id] == 0 {
-		k.w.trace("the worker does not begin %s, which has expired", m.id)
-		r := message.Result{JobID: j.JobID, Status: message.StatusFailure, Timestamp: k.w.now(), CorrelationData: j.CorrelationData}
-		r.Error = &message.JobError{Message: "too late", Type: message.ErrorJobExpired}
-		k.send(r, 0)
+	r := k.replicas[k.rng.IntN(len(k.replicas))]
+	if lag := k.peekLag(); k.w.now().Add(-lag).After(r.peekedAt) {
+		r.peekedAt = k.w.now().Add(-lag)
+	}
+	before, remembered := r.memory[m.id]
+	switch {
+	case slices.ContainsFunc(k.running, func(e *execution) bool { return e.message.id == m.id }):
+		k.w.trace("replica %d is already at %s", r.id, m.id)
 		k.w.broker.settle(m)
 		return
+	case remembered:
+		k.w.trace("replica %d remembers %s", r.id, m.id)
+		if !k.lost[m.id] {
+			k.send(before, 0)
+		}
+		k.w.broker.settle(m)
+		return
+	case j.ExpiresAt != nil && !k.w.now().Before(*j.ExpiresAt):
+		k.refuse(r, m, j, message.ErrorJobExpired)
+		return
+	case k.w.broker.revokes(j, r.peekedAt):
+		k.refuse(r, m, j, message.ErrorJobRevoked)
+		return
 	}
-	k.executed[m.id]++
-	r, known := k.answers[m.id]
-	if !known {
+	if at := j.DispatchedAt; at != nil && (r.taken == nil || at.After(*r.taken)) {
+		r.taken = at
+	}
+	e := &execution{replica: r, message: m, job: j, owner: k.owner(j), begins: k.w.now()}
+	again := k.ended[m.id]
+	if !again && !k.mayBegin(e) {
+		return
+	}
+	var known bool
+	if e.result, known = k.answers[m.id]; !known {
+		begun := beginning{}
 		var ok bool
-		if r, ok = k.answer(j); !ok {
+		if e.result, ok = k.answer(j, &begun); !ok {
 			return
 		}
-		k.answers[m.id] = r
+		k.answers[m.id], k.begun[m.id] = e.result, begun
 	}
-	k.w.trace("the worker does %s (delivery %d): %s %s", m.id, m.deliveries, r.Status, r.Result)
-	after := k.delays[m.id]
-	switch k.w.rng.IntN(12) {
+	e.lost = k.lost[m.id]
+	duration := k.draw(e)
+	if again { // what it does it has done before
+		duration = 0
+	}
+	e.ends = k.w.now().Add(duration)
+	if j.ExpiresAt != nil && e.ends.After(*j.ExpiresAt) {
+		e.ends, e.cut = j.ExpiresAt.Add(time.Duration(k.rng.Int64N(int64(abort)))), true
+		e.result = message.Result{
+			JobID: j.JobID, Status: message.StatusFailure, CorrelationData: j.CorrelationData,
+			Error: &message.JobError{Message: "it took too long", Type: "Timeout"},
+		}
+	}
+	k.w.trace("replica %d begins %s (delivery %d), which takes %s", r.id, m.id, m.deliveries, duration)
+	if duration == 0 {
+		k.finish(e)
+		return
+	}
+	m.inHand = 1
+	k.running = append(k.running, e)
+}
+
+// peekLag is how old a replica's knowledge of controls is.
+func (k *worker) peekLag() time.Duration {
+	most := message.ControlPollInterval
+	if k.rng.IntN(8) == 0 { // some peeks failed
+		most = message.ControlMaxAge
+	}
+	return time.Duration(k.rng.Int64N(int64(most)))
+}
+
+// draw is how long a job takes; it also draws how long its result is on its way.
+func (k *worker) draw(e *execution) time.Duration {
+	d := k.delays[e.message.id]
+	switch k.rng.IntN(12) {
 	case 0:
-		after = time.Duration(k.w.rng.IntN(1800)) * time.Second
+		d = time.Duration(k.rng.IntN(1800)) * time.Second
 	case 1, 2, 3:
-		after = time.Duration(k.w.rng.IntN(20000)) * time.Millisecond
+		d = time.Duration(k.rng.IntN(20000)) * time.Millisecond
 	}
-	if !k.lost[m.id] {
-		k.send(r, after)
+	if k.rng.IntN(3) == 0 {
+		e.lag, d = d, 0
+	}
+	return d
+}
+
+// finish ends an execution: its result is sent and its message acknowledged, or not.
+func (k *worker) finish(e *execution) {
+	m := e.message
+	m.inHand = 0
+	if !k.ended[m.id] {
+		k.mustWait(e, "ends")
+	}
+	k.ended[m.id] = true
+	e.result.Timestamp = k.w.now()
+	e.replica.memory[m.id] = e.result
+	k.w.trace("replica %d has done %s: %s %s", e.replica.id, m.id, e.result.Status, e.result.Result)
+	if decision := k.decisionOf(m.id); decision != "" && e.result.Status == message.StatusSuccess && !e.lost {
+		k.done[decision] = true
+	}
+	if !e.lost {
+		k.send(e.result, e.lag)
 	}
 	if m.deliveries < gentle && k.w.chance(k.w.plan.chaos.redeliver/2) {
 		k.w.trace("%s is not acknowledged by the worker", m.id)
@@ -83,6 +377,100 @@ func (k *worker) execute(m *held) {
 		return
 	}
 	k.w.broker.settle(m)
+}
+
+func (k *worker) decisionOf(id string) string {
+	for decision, jobs := range k.tries {
+		if jobs[id] {
+			return decision
+		}
+	}
+	return ""
+}
+
+// refuse answers a job that is not begun. Where a replica had begun it, and died of
+// it, its sequence is where it was before.
+func (k *worker) refuse(r *replica, m *held, j message.Job, why string) {
+	k.w.trace("replica %d does not begin %s: %s", r.id, m.id, why)
+	if begun, ok := k.begun[m.id]; ok && !k.ended[m.id] && begun.name != "" {
+		k.at[begun.name], k.polling[begun.name] = begun.at, begun.polling
+	}
+	if strings.Contains(j.JobID, "-poll-") { // it comes again as a first attempt would
+		k.repolls[k.nameOf(j)] = true
+	}
+	k.refused = true
+	result := message.Result{
+		JobID: j.JobID, Status: message.StatusFailure, Timestamp: k.w.now(), CorrelationData: j.CorrelationData,
+		Error: &message.JobError{Message: "not begun", Type: why},
+	}
+	k.send(result, 0)
+	k.w.broker.settle(m)
+}
+
+// owner names whose jobs a job must not overlap with: a member's, the removal's among
+// them, or those of init.
+func (k *worker) owner(j message.Job) string { return strings.TrimSuffix(k.nameOf(j), "/removal") }
+
+// nameOf names the sequence that a job is of.
+func (k *worker) nameOf(j message.Job) string { return k.w.plan.sequenceOf(k.about(j)) }
+
+func (k *worker) about(j message.Job) (place, who string) {
+	var params struct{ Place, Who string }
+	if err := json.Unmarshal(j.Parameters, &params); err != nil {
+		k.w.problem("job %s: parameters: %v", j.JobID, err)
+	}
+	return params.Place, params.Who
+}
+
+// mayBegin holds the beginning of a job against what the system promises of work in
+// flight.
+func (k *worker) mayBegin(e *execution) bool {
+	for _, other := range k.running {
+		if other.owner == e.owner {
+			k.w.problem("job %s (%s) of %s begins while %s (%s) is being carried out", e.job.JobID, e.job.FunctionName, e.owner, other.job.JobID, other.job.FunctionName)
+			return false
+		}
+	}
+	number := k.w.broker.sent[e.message.id].number
+	if number < k.latest[e.owner] {
+		k.w.problem("job %s (%s) of %s begins after one that was sent after it", e.job.JobID, e.job.FunctionName, e.owner)
+		return false
+	}
+	k.latest[e.owner] = number
+	place, _ := k.about(e.job)
+	if at := k.w.pausedAt; !at.IsZero() && k.w.now().After(at.Add(message.ControlMaxAge)) && k.w.isPaused() {
+		k.w.problem("job %s (%s) of %s begins %s after the batch was paused", e.job.JobID, e.job.FunctionName, e.owner, k.w.now().Sub(at))
+		return false
+	}
+	if at := k.w.stoppedAt; !at.IsZero() && !undoes(place) && k.w.now().After(at.Add(message.ControlMaxAge)) {
+		k.w.problem("job %s (%s) of %s begins %s after the batch was cancelled", e.job.JobID, e.job.FunctionName, e.owner, k.w.now().Sub(at))
+		return false
+	}
+	return k.mustWait(e, "begins")
+}
+
+// mustWait sees to it that the step of a job waits for it.
+func (k *worker) mustWait(e *execution, what string) bool {
+	phase, member, index, err := engine.ParseStepID(e.job.CorrelationData.StepExecutionID)
+	if err != nil {
+		k.w.problem("job %s: %v", e.job.JobID, err)
+		return false
+	}
+	run, err := store.Read[engine.Run](context.Background(), k.w.store, store.RunKey(k.w.batch, phase, member))
+	if err != nil {
+		k.w.problem("job %s: %v", e.job.JobID, err)
+		return false
+	}
+	if index >= len(run.Doc.Steps) || run.Doc.Steps[index].JobID != e.job.JobID || run.Doc.Steps[index].Status != engine.StepDispatched {
+		k.w.problem("job %s (%s) of %s %s, and its step does not wait for it any more", e.job.JobID, e.job.FunctionName, e.owner, what)
+		return false
+	}
+	return true
+}
+
+// undoes tells whether a step undoes something or cleans up.
+func undoes(place string) bool {
+	return strings.Contains(place, "undo") || strings.HasPrefix(place, "removed")
 }
 
 func (k *worker) send(r message.Result, after time.Duration) {
@@ -94,8 +482,8 @@ func (k *worker) send(r message.Result, after time.Duration) {
 	k.w.broker.take(message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: encoded, At: k.w.now().Add(after)}, k.w.now())
 }
 
-// answer is for a job that is done for the first time.
-func (k *worker) answer(j message.Job) (message.Result, bool) {
+// answer is for a job that is begun for the first time.
+func (k *worker) answer(j message.Job, before *beginning) (message.Result, bool) {
 	var params map[string]any
 	if err := json.Unmarshal(j.Parameters, &params); err != nil {
 		k.w.problem("job %s: parameters: %v", j.JobID, err)
@@ -111,6 +499,7 @@ func (k *worker) answer(j message.Job) (message.Result, bool) {
 	k.w.decidePhases()
 	next, ok := k.deadline(name, j)
 	if !ok {
+		*before = beginning{name, k.at[name], k.polling[name]}
 		next, ok = k.next(name, j)
 	}
 	if !ok {
@@ -126,9 +515,10 @@ func (k *worker) answer(j message.Job) (message.Result, bool) {
 	r := message.Result{JobID: j.JobID, Status: message.StatusSuccess, Timestamp: k.w.now(), CorrelationData: j.CorrelationData}
 	if next.decision != "" {
 		next.answer, k.delays[j.ID()], k.lost[j.ID()] = k.w.plan.attempt(who, next.step, j.JobID)
-		if next.answer.kind == done {
-			k.done[next.decision] = true
+		if k.tries[next.decision] == nil {
+			k.tries[next.decision] = map[string]bool{}
 		}
+		k.tries[next.decision][j.ID()] = true
 	}
 	if next.answer.kind == fails {
 		r.Status, r.Error = message.StatusFailure, &message.JobError{Message: "the worker fails", Type: "Simulated"}
@@ -174,10 +564,10 @@ func (w *world) dispatched(body []byte) {
 	}
 	at := j.ExpiresAt.Add(-timeout)
 	const slack = invocation + longestWait
-	if !w.pausedAt.IsZero() && at.After(w.pausedAt.Add(slack)) {
+	if !w.pausedAt.IsZero() && at.After(w.pausedAt.Add(slack)) && w.isPaused() {
 		w.problem("job %s (%s) was dispatched %s after the batch was paused", j.JobID, j.FunctionName, at.Sub(w.pausedAt))
 	}
-	undoes := strings.Contains(params.Place, "undo") || strings.HasPrefix(params.Place, "removed")
+	undoes := undoes(params.Place)
 	if left, ok := w.leftAt[params.Who]; ok && !undoes && w.plan.chaos.calm && at.After(left.Add(slack)) {
 		w.problem("job %s (%s) was dispatched %s after %s was removed", j.JobID, j.FunctionName, at.Sub(left), params.Who)
 	}
@@ -233,7 +623,8 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 		return job{}, false
 	}
 	q = k.settled(name, j)
-	polls := strings.Contains(j.JobID, "-poll-")
+	polls := strings.Contains(j.JobID, "-poll-") || k.repolls[name]
+	k.repolls[name] = false
 	if at := k.at[name]; k.polling[name] && (q.jobs[at].step.function != j.FunctionName || !polls) { // it was polled for the last time
 		k.at[name], k.polling[name] = at+1, false
 	}

@@ -51,6 +51,7 @@ type world struct {
 	paused    bool                 // the batch may be, and is to be resumed
 	pausing   int                  // pauses that are being asked for
 	pauses    int                  // and all that ever were
+	unpaused  int                  // how often a pause may have been ended
 	stopped   bool                 // it was asked to be cancelled
 	retries   int                  // how often a retry was asked for
 	versions  int                  // of the runbook that were published
@@ -145,7 +146,7 @@ func (w *world) boot() error {
 		return err
 	}
 	p.app = app.New(app.Config{
-		Store: s, Bus: sender{w: w, process: p}, Now: func() time.Time { return w.now().Add(p.skew) }, Log: slog.New(&logger{w: w, process: p}),
+		Store: s, Bus: sender{w: w, process: p}, Waiting: sender{w: w, process: p}, Now: func() time.Time { return w.now().Add(p.skew) }, Log: slog.New(&logger{w: w, process: p}),
 	})
 	w.processes = append(w.processes, p)
 	return nil
