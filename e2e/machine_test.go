@@ -137,7 +137,7 @@ func (m *machine) launch(name string) error {
 		"local", "up", "--verbose", "--auto-approve", "--data-dir", m.path("data"), "--app", dist,
 		"--topology", m.path("topology.json"), "--endpoints", ready,
 		"--servicebus", m.addresses.ServiceBus, "--cosmos", m.addresses.Cosmos, "--host", m.addresses.Host,
-		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant,
+		"--entra", m.addresses.Entra, "--tenant", m.addresses.Tenant, "--key-vault", m.addresses.KeyVault,
 	}
 	for name, value := range m.handler {
 		args = append(args, "--setting", name+"="+value)
@@ -284,5 +284,5 @@ func addresses(t *testing.T) system.Addresses {
 		t.Fatal("there is no free port")
 		return ""
 	}
-	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), Host: free()}
+	return system.Addresses{ServiceBus: free(), Cosmos: free(), Entra: free(), Tenant: free(), KeyVault: free(), Host: free()}
 }

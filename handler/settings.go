@@ -14,6 +14,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/secret/vault"
 )
 
 // settings are the app settings that the handler reads from its environment.
@@ -32,6 +33,9 @@ type settings struct {
 	entraTenants  []string // AzureAd__TenantId: one, or several with commas
 	entraClient   string
 	entraAudience string
+
+	keyVault  string // KEY_VAULT_URL: the vault of the key that secrets are encrypted with
+	secretKey string // SECRETS_KEY_NAME: its name there; both or none
 
 	caFile   string
 	logLevel slog.Level
@@ -68,6 +72,8 @@ func readSettings(lookup func(string) string) (settings, error) {
 		entraTenants:         r.guids("AzureAd__TenantId"),
 		entraClient:          r.guid("AzureAd__ClientId"),
 		entraAudience:        lookup("AzureAd__Audience"),
+		keyVault:             lookup("KEY_VAULT_URL"),
+		secretKey:            lookup("SECRETS_KEY_NAME"),
 		caFile:               lookup("EXTRA_CA_FILE"),
 		logLevel:             r.level("LOG_LEVEL"),
 		apiRate:              r.count("API_REQUESTS_PER_SECOND", adminhttp.DefaultRate),
@@ -75,6 +81,11 @@ func readSettings(lookup func(string) string) (settings, error) {
 		apiLong:              r.count("API_LONG_REQUESTS", adminhttp.DefaultLong),
 		workerStartup:        r.count("WORKER_STARTUP_SECONDS", int(app.DefaultWorkerStartup/time.Second)),
 		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
+	}
+	if s.keyVault != "" || s.secretKey != "" {
+		if err := vault.Check(s.keyVault, s.secretKey); err != nil {
+			r.wrong("KEY_VAULT_URL and SECRETS_KEY_NAME: %v", err)
+		}
 	}
 	s.clockOffset = r.offset("MATOOLKIT_CLOCK_OFFSET", s.cosmosKey != "")
 	switch {

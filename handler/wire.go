@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"golang.org/x/time/rate"
@@ -20,6 +21,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/otlp"
+	"github.com/matoolkit/matoolkit/internal/secret"
+	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/trust"
@@ -79,10 +82,14 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, err
 	}
+	box, err := secrets(s, identity, client)
+	if err != nil {
+		return nil, err
+	}
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
 	a := app.New(app.Config{
 		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: functions(), Sources: sources(identity, client),
-		WorkerStartup: time.Duration(s.workerStartup) * time.Second,
+		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box,
 	})
 	triggers := invocation.NewServer(invocation.Config{
 		Functions: map[string]invocation.Func{
@@ -100,6 +107,19 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,
 	})
 	return &wiring{app: a, handler: route(triggers, traced(measured, api)), bus: sender, measured: measured}, nil
+}
+
+// secrets encrypts secrets with the key in Key Vault, which is read when it is first
+// needed; nil where there is none.
+func secrets(s settings, identity azcore.TokenCredential, client *http.Client) (*secret.Box, error) {
+	if s.keyVault == "" {
+		return nil, nil
+	}
+	keys, err := vault.New(vault.Config{URL: s.keyVault, Name: s.secretKey, Credential: identity, HTTP: client})
+	if err != nil {
+		return nil, err
+	}
+	return secret.New(keys), nil
 }
 
 // route keeps what comes from outside, which the host proxies under its prefix,

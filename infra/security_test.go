@@ -56,6 +56,7 @@ var otherwise = map[string]map[string]any{
 	"scaleByMessageCount":     {"scaleByMessageCount": true},
 	"dataSourceSecrets":       {"dataSourceSecrets": map[string]any{"MOVES_SQL": "moves-sql"}},
 	"otlpHeadersSecretName":   {"otlpHeadersSecretName": "otlp-headers"},
+	"secretsKeyName":          {"secretsKeyName": "secrets-key"},
 	"certificatePasswordName": {"certificatePasswordName": "worker-password"},
 	"vaultAccess=vault":       {"vaultAccess": "vault"},
 	"scaleRoleId":             {"scaleRoleId": ownRole},

@@ -108,13 +108,14 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&f.config.Addresses.Host, "host", d.Host, "address of the Functions host (HTTP)")
 	flags.StringVar(&f.config.Addresses.Entra, "entra", d.Entra, "address of Entra ID (HTTPS)")
 	flags.StringVar(&f.config.Addresses.Tenant, "tenant", d.Tenant, "address of the tenant: Graph and Exchange (HTTP)")
+	flags.StringVar(&f.config.Addresses.KeyVault, "key-vault", d.KeyVault, "address of Key Vault (HTTPS)")
 	flags.StringVar(&f.seed, "seed", "", "put the users, groups and recipients in this file into the tenant; what is there stays")
 	flags.BoolVar(&f.free, "free-ports", false, "take free ports instead")
 	flags.StringVar(&f.endpoints, "endpoints", "", "write where everything is to this file, as JSON, when all is ready")
 	flags.StringVar(&f.stats, "stats", "", "write what the parts counted to this file at the end, as JSON")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print what the parts log")
 	flags.SortFlags = false
-	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant"} {
+	for _, address := range []string{"servicebus", "cosmos", "host", "entra", "tenant", "key-vault"} {
 		c.MarkFlagsMutuallyExclusive("free-ports", address)
 	}
 	c.MarkFlagsMutuallyExclusive("ephemeral", "data-dir")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -44,6 +45,8 @@ type App struct {
 	born            time.Time
 	firstReturned   atomic.Bool               // this process has read the results' dead-letter queue once
 	resultsReturned atomic.Pointer[time.Time] // when it last sent results again
+	secrets         *secret.Box
+	keyed           bool // there is a key for secrets
 }
 
 // Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
@@ -59,6 +62,7 @@ type Config struct {
 	Sources   *datasource.Reader // nil: no runbook's query can be run
 	Waiting   bus.Watcher        // nil: nobody looks at how long messages wait
 	Dead      bus.DeadLetters    // nil: nobody reads the dead-letter queues
+	Secrets   *secret.Box        // nil: runbooks with secrets are refused
 
 	// WorkerStartup is how long a worker that was scaled to zero may take to start before
 	// jobs that wait for it can fail. 0 means DefaultWorkerStartup.
@@ -76,11 +80,16 @@ func New(c Config) *App {
 	if c.Sources == nil {
 		c.Sources = &datasource.Reader{}
 	}
+	keyed := c.Secrets != nil
+	if !keyed {
+		c.Secrets = secret.New(noKey{})
+	}
 	return &App{
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, callable: c.Functions, sources: c.Sources, waiting: c.Waiting,
 		startup: cmp.Or(c.WorkerStartup, defaultStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
 		answers: newAnswerCache(), looks: newLookCache(), reads: newReadCache(), lane: make(chan struct{}, 1),
 		dead: c.Dead, born: c.Now(),
+		secrets: c.Secrets, keyed: keyed,
 	}
 }
 

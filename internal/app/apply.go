@@ -256,8 +256,17 @@ func (s *synchronization) refresh(ctx context.Context, c schedule.Change) error 
 			if data == nil {
 				data = row.Data
 			}
-			maps.Copy(data, row.Data)
-			ops = append(ops, store.Patch(store.MemberKey(c.Batch, m.Doc.ID), "", store.Set("/data", data), store.Set("/hash", row.Hash)))
+			fresh, err := s.app.sealData(ctx, s.rb, c.Batch, m.Doc.ID, row.Data)
+			if err != nil {
+				return err
+			}
+			maps.Copy(data, fresh)
+			guard := ""
+			if len(s.rb.Secret) > 0 { // a run that ends may erase some at the same moment
+				guard = m.ETag
+				keepErased(data, m.Doc.Data)
+			}
+			ops = append(ops, store.Patch(store.MemberKey(c.Batch, m.Doc.ID), guard, store.Set("/data", data), store.Set("/hash", row.Hash)))
 		}
 		if len(ops) > 0 {
 			if _, err = s.app.store.Commit(ctx, ops...); errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrTooLarge) && most > 1 {

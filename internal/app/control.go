@@ -207,6 +207,8 @@ func (a *App) batchWork(ctx context.Context, m message.BatchWork) error {
 		work = a.mend
 	case message.WorkSweep:
 		work = a.sweepPage
+	case message.WorkErase:
+		work = a.erasePage
 	case message.WorkLeave:
 		work = a.leavePage
 	default:

@@ -19,8 +19,9 @@ import (
 // which is the truth; it is written again after each change of its status.
 type entry struct {
 	BatchView
-	Creating bool `json:"creating,omitempty"` // the batch's members are being written
-	Claimed  bool `json:"claimed,omitempty"`  // with Creating: all of them are claimed
+	Creating bool       `json:"creating,omitempty"`       // the batch's members are being written
+	Claimed  bool       `json:"claimed,omitempty"`        // with Creating: all of them are claimed
+	EraseAt  *time.Time `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
 }
 
 type sequence struct {
@@ -69,6 +70,11 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 	rb, err := a.runbook(ctx, runbookName, asked.Doc.Version)
 	if err != nil {
 		return BatchView{}, err
+	}
+	if !begun {
+		if asked.Doc.Content, err = a.contentOf(ctx, rb, content); err != nil {
+			return BatchView{}, err
+		}
 	}
 	rows, warnings, bad := roster.Parse(csv, rb)
 	if len(bad) > 0 {
@@ -123,7 +129,7 @@ func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request
 	}
 	b = engine.NewBatch(id, rb, asked.Doc.Version, len(rows), nil, by.Name, asked.Doc.At)
 	b.Shared = shared
-	if err = a.writeMembers(ctx, b, rows); err == nil && a.now().Sub(began) >= claimTime {
+	if err = a.writeMembers(ctx, b, rb, rows); err == nil && a.now().Sub(began) >= claimTime {
 		err = fail(CodeUnavailable, "creating the batch took longer than %s, so that its members may be in another batch by now; try again", claimTime)
 	}
 	if err != nil {
@@ -254,14 +260,18 @@ func (a *App) reserve(ctx context.Context, line entry, more func(id int) ([]stor
 // writeMembers writes the members of a batch that is being made. They are written in
 // their order, so that those who are there already, of whoever began with it before or
 // is at it as well, are the first; they are left as they are.
-func (a *App) writeMembers(ctx context.Context, b engine.Batch, rows []roster.Row) error {
+func (a *App) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runbook, rows []roster.Row) error {
 	for done := 0; done < len(rows); {
 		part := rows[done:]
 		part = part[:sized(part, store.MaxOperations, func(r roster.Row) map[string]json.RawMessage { return r.Data() })]
 		var ops []store.Op
 		for i, row := range part {
+			data, err := a.sealData(ctx, rb, b.ID, done+i+1, row.Data())
+			if err != nil {
+				return err
+			}
 			m := engine.Member{
-				ID: done + i + 1, Page: engine.PageOf(done + i + 1), Key: row.Key, Data: row.Data(),
+				ID: done + i + 1, Page: engine.PageOf(done + i + 1), Key: row.Key, Data: data,
 				Status: engine.MemberActive, AddedAt: b.DetectedAt,
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.ID, m.ID), m))
@@ -329,7 +339,7 @@ func (a *App) list(ctx context.Context, b *engine.Batch) error {
 				return err
 			}
 		}
-		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b)}))
+		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b), EraseAt: b.EraseSecretsAt()}))
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
 			continue
 		}

@@ -262,6 +262,9 @@ func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message,
 		return item, false, nil
 	}
 	u.fail(m, d.Topic, replay, "dead-lettered: "+cmp.Or(d.Reason, "no reason was given")+suffix(d.Description), item.ID, now)
+	if err := a.sealKept(ctx, u, item.ID, m); err != nil {
+		return item, false, err
+	}
 	u.DeadLetter = &DeadLettered{Subscription: d.Subscription, Sequence: d.Sequence, Reason: d.Reason, Description: d.Description}
 	switch fate {
 	case fateReturn:
@@ -297,7 +300,11 @@ func suffix(description string) string {
 // returnRecorded sends the replay that is recorded, and marks it as sent.
 func (a *App) returnRecorded(ctx context.Context, item store.Item[Unprocessed]) error {
 	u := item.Doc
-	again := u.again(item.ID)
+	body, err := a.keptBody(ctx, item)
+	if err != nil {
+		return err
+	}
+	again := u.again(item.ID, body)
 	if n := min(u.Returns, len(returnDelays)); n > 0 && returnDelays[n-1] > 0 {
 		again.At = a.now().Add(returnDelays[n-1])
 	}
@@ -305,18 +312,18 @@ func (a *App) returnRecorded(ctx context.Context, item store.Item[Unprocessed]) 
 		return err
 	}
 	a.log.Info("a dead letter was sent again", "topic", u.Topic, "id", item.ID, "MessageId", again.ID, "reason", u.Reason)
-	_, err := a.markReplayed(ctx, item, u.Asked)
+	_, err = a.markReplayed(ctx, item, u.Asked)
 	return err
 }
 
 // again is the message of the replay that is asked for. The broker counts the deliveries
 // of a job that is sent again from one, so that the job itself says that it may have been
 // begun before.
-func (u *Unprocessed) again(id string) bus.Message {
+func (u *Unprocessed) again(id string, body []byte) bus.Message {
 	properties := withType(u.Properties, u.Type)
 	if u.Topic == message.TopicWorkerJobs {
 		properties = maps.Clone(properties)
 		properties[message.PropertyRedelivered] = true
 	}
-	return bus.Message{ID: replayID(id, u.Asked), Body: u.Body, Properties: properties}
+	return bus.Message{ID: replayID(id, u.Asked), Body: body, Properties: properties}
 }

@@ -9,11 +9,20 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // outbox gathers messages, to send those of a topic together.
 type outbox struct {
 	jobs, events, controls []bus.Message
+	results                []bus.Message // to jobs that cannot be sent
+	secret                 []secretJob
+}
+
+// secretJob is a job whose secrets are put into it when it is sent.
+type secretJob struct {
+	job int // among the jobs of the outbox
+	run *engine.Run
 }
 
 // add turns the effects that are messages into messages. Their ids come from the
@@ -25,6 +34,9 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 			m, err := jobMessage(run, e.Step)
 			if err != nil {
 				return err
+			}
+			if runbook.HasSecrets(run.Steps[e.Step].Params) {
+				o.secret = append(o.secret, secretJob{len(o.jobs), run})
 			}
 			o.jobs = append(o.jobs, m)
 		case engine.Poll:
@@ -58,6 +70,9 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 }
 
 func (a *App) send(ctx context.Context, o *outbox) error {
+	if err := a.fillSecrets(ctx, o); err != nil {
+		return err
+	}
 	if len(o.controls) > 0 {
 		if err := a.bus.Send(ctx, message.TopicWorkerControl, o.controls...); err != nil {
 			return err
@@ -65,6 +80,11 @@ func (a *App) send(ctx context.Context, o *outbox) error {
 	}
 	if len(o.jobs) > 0 {
 		if err := a.bus.Send(ctx, message.TopicWorkerJobs, o.jobs...); err != nil {
+			return err
+		}
+	}
+	if len(o.results) > 0 {
+		if err := a.bus.Send(ctx, message.TopicWorkerResults, o.results...); err != nil {
 			return err
 		}
 	}

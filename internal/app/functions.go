@@ -67,6 +67,7 @@ const (
 	codeUnknownField     = "unknown-result-field"
 	codeUnknownWorker    = "unknown-worker"
 	codeTimeout          = "timeout-shorter-than-function"
+	codeOpenSecret       = "open-secret"
 )
 
 // CheckFunctions warns of calls in a runbook, parsed from text without errors, that the
@@ -177,6 +178,8 @@ func (c *functionCheck) params(f Function, s runbook.Step, at []any) {
 			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, meant(name, free)), name, inside...)
 		} else if wrong := misfit(f.Params[i], value); wrong != "" {
 			c.warn(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
+		} else if f.Params[i].Secret && value != nil && value != "" && len(runbook.References(value)) == 0 {
+			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, and everyone who reads the runbook reads its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
 		}
 	}
 }

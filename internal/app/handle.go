@@ -17,6 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -154,7 +155,7 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 
 // retryable marks an error as one that another try within the same attempt does not mend.
 func retryable(err error) error {
-	if err == nil || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, bus.ErrUnavailable) {
+	if err == nil || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, bus.ErrUnavailable) || errors.Is(err, secret.ErrUnavailable) {
 		return err
 	}
 	return backoff.Permanent(err)
@@ -257,6 +258,8 @@ func (a *App) outward(err error) error {
 		return fail(CodeConflict, "%s", refusal.Reason)
 	case errors.Is(err, engine.ErrNotYet):
 		return fail(CodeConflict, "a phase is just being begun for the member; try again in a moment or, where the batch is paused, once it is resumed")
+	case errors.Is(err, secret.ErrUnavailable):
+		return &Error{Code: CodeUnavailable, Message: "the key that secrets are encrypted with cannot be read; the handler's log says why", Cause: err}
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: CodeUnavailable, Message: "the system's store or broker cannot be reached; try again in a moment", Cause: err}
 	case errors.Is(err, store.ErrChanged): // 449 on what is made anew, which nobody can have changed

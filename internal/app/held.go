@@ -181,8 +181,12 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 	if err != nil {
 		return HeldView{}, a.outward(err)
 	}
+	secrets, err := a.secretsOf(ctx, &b.Doc)
+	if err != nil {
+		return HeldView{}, a.outward(err)
+	}
 	for _, m := range members {
-		one := HeldMember{MemberView: memberView(&b.Doc, m.Doc)}
+		one := HeldMember{MemberView: memberView(&b.Doc, m.Doc, secrets)}
 		if start, moves := h.Doc.Moves[m.Doc.ID]; moves {
 			one.MovesTo = &start
 		}

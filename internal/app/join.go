@@ -57,6 +57,11 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 	if err != nil {
 		return AddedView{}, a.outward(err)
 	}
+	if !begun {
+		if asked.Doc.Content, err = a.contentOf(ctx, rb, content); err != nil {
+			return AddedView{}, a.outward(err)
+		}
+	}
 	rows, warnings, bad := roster.Parse(csv, rb)
 	if len(bad) > 0 {
 		return AddedView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; nobody was added", plural(len(bad), "problem")), Problems: csvProblems(bad)}
@@ -183,10 +188,18 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	if err != nil {
 		return b, err
 	}
+	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
+	if err != nil {
+		return b, err
+	}
 	join := engine.Join{Page: d.Batch.PageCount(), First: b.Doc.Members + 1}
 	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
 	for i, row := range rows {
-		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: row.Data(), Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
+		data, err := a.sealData(ctx, rb, b.Doc.ID, join.First+i, row.Data())
+		if err != nil {
+			return b, err
+		}
+		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
 		if row.Hash == "" {
 			m.AddedBy = by.Name
 		}

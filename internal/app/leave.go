@@ -70,7 +70,7 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, leaveMessage(batch, next)); err != nil {
 		return MemberView{}, err
 	}
-	return memberView(&b.Doc, *next), nil
+	return memberView(&b.Doc, *next, rb.Secret), nil
 }
 
 func (a *App) member(ctx context.Context, batch, id int) (store.Item[engine.Member], error) {

@@ -116,9 +116,13 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMembers, Batch: id}); err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
+	secrets, err := a.secretsOf(ctx, &b.Doc)
+	if err != nil {
+		return Page[MemberView]{}, a.outward(err)
+	}
 	page := Page[MemberView]{Items: []MemberView{}, Continuation: next}
 	for _, i := range items {
-		page.Items = append(page.Items, memberView(&b.Doc, i.Doc))
+		page.Items = append(page.Items, memberView(&b.Doc, i.Doc, secrets))
 	}
 	return page, nil
 }

@@ -40,7 +40,11 @@ func (a *App) named(ctx context.Context, by Caller, partition, content string) (
 		return store.Item[request]{}, nil
 	}
 	item, err := orNone(store.Read[request](ctx, a.store, by.request(partition)))
-	if err == nil && item.ETag != "" && item.Doc.Content != content {
+	if err != nil || item.ETag == "" {
+		return item, err
+	}
+	same, err := a.sameContent(ctx, item.Doc.Content, content)
+	if err == nil && !same {
 		return item, fail(CodeKeyReused, "the idempotency key was used on %s for a request with other content; choose a new key for what is to be done anew", item.Doc.At.Format(time.RFC3339))
 	}
 	return item, err

@@ -76,6 +76,9 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 			row := make(map[string]json.RawMessage, len(columns))
 			for i, column := range columns {
 				row[column] = slices.Clone(values[i])
+				if s.rb.IsSecret(column) {
+					row[column] = json.RawMessage(`"` + shownSecret + `"`)
+				}
 				room -= len(column) + len(values[i])
 			}
 			view.Sample = append(view.Sample, row)

@@ -55,7 +55,15 @@ func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (Unp
 	}
 	view := unprocessedView(item)
 	view.Properties = item.Doc.Properties
-	body := item.Doc.Body[:min(len(item.Doc.Body), message.Limit)]
+	kept := item.Doc.Body
+	if item.Doc.Sealed {
+		if kept, err = a.shownBody(ctx, item); err != nil {
+			return UnprocessedView{}, a.outward(err)
+		}
+		view.Body = kept
+		return view, nil
+	}
+	body := kept[:min(len(kept), message.Limit)]
 	view.Truncated = len(body) < item.Doc.Size
 	if !view.Truncated && utf8.Valid(body) && json.Valid(body) {
 		view.Body = body
@@ -80,7 +88,11 @@ func (a *App) Replay(ctx context.Context, by Caller, id, why string) (Unprocesse
 		return UnprocessedView{}, a.outward(err)
 	}
 	n := item.Doc.Asked
-	again := item.Doc.again(id)
+	body, err := a.keptBody(ctx, item)
+	if err != nil {
+		return UnprocessedView{}, a.outward(err)
+	}
+	again := item.Doc.again(id, body)
 	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
@@ -101,7 +113,7 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 		case u.Status == UnprocessedReplayed:
 			return item, dealtWith(id, *u)
 		case !u.whole():
-			return item, fail(CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, len(u.Body))
+			return item, fail(CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
 		}
 		switch h := u.Handled; {
 		case u.Asked <= u.Failed:

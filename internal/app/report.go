@@ -214,7 +214,7 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 	}
 	for _, m := range members {
 		told[m.Doc.ID] = true
-		v := memberView(&r.batch, m.Doc)
+		v := memberView(&r.batch, m.Doc, nil) // whose data no report shows
 		if err := w.Member(report.Member{
 			ID: v.ID, Key: v.Key, Status: v.Status, Phase: v.Phase, FailedIn: v.FailedIn, FailedStep: v.FailedStep, Error: v.Error,
 			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Runs: byMember[v.ID], ReadAt: at,

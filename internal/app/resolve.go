@@ -77,7 +77,10 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 			return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
 		}
 		if err == nil {
-			err = a.resolveIn(ctx, run, e, resolution(by, action, &run.Doc, index, e))
+			var hidden engine.Event
+			if hidden, err = a.hide(ctx, &run.Doc, e); err == nil {
+				err = a.resolveIn(ctx, run, hidden.(engine.StepResolved), resolution(by, action, &run.Doc, index, e))
+			}
 		}
 		if errors.Is(err, store.ErrChanged) {
 			continue

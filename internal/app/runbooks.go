@@ -25,6 +25,7 @@ type runbookHead struct {
 	Active      int       `json:"active"` // 0: no version is active
 	PublishedAt time.Time `json:"publishedAt"`
 	PublishedBy string    `json:"publishedBy"`
+	Secrets     bool      `json:"secrets,omitempty"` // a version has secrets
 }
 
 // runbookVersion never changes once it is stored, but for who deactivated it.
@@ -33,6 +34,7 @@ type runbookVersion struct {
 	Version     int          `json:"version"`
 	Description string       `json:"description,omitempty"` // as the YAML has it
 	YAML        string       `json:"yaml"`
+	Secrets     []string     `json:"secrets,omitempty"` // the names of its secrets: those in the YAML and those that secret parameters take
 	Overdue     string       `json:"overdue,omitempty"` // see PublishOptions
 	RerunInit   bool         `json:"rerunInit,omitempty"`
 	PublishedAt time.Time    `json:"publishedAt"`
@@ -64,6 +66,9 @@ func (a *App) runbook(ctx context.Context, name string, version int) (*runbook.R
 	rb, diagnostics := runbook.Parse([]byte(item.Doc.YAML))
 	if rb == nil {
 		return nil, fmt.Errorf("runbook %s version %d was published but cannot be read: %w", name, version, diagnostics.Err())
+	}
+	if item.Doc.Secrets != nil {
+		rb.Secret = item.Doc.Secrets
 	}
 	a.runbooks.Add(key, rb)
 	return rb, nil
@@ -99,6 +104,9 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		return RunbookView{}, a.outward(err)
 	}
 	warnings := slices.Concat(diagnostics, CheckFunctions(yaml, rb, known))
+	if err := a.takeSecrets(ctx, rb, known); err != nil {
+		return RunbookView{}, a.outward(err)
+	}
 	if o.Strict && len(warnings) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
 	}
@@ -142,7 +150,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 		if err != nil {
 			return RunbookView{}, err
 		}
-		if active.Doc.YAML == yaml {
+		if active.Doc.YAML == yaml && slices.Equal(active.Doc.Secrets, rb.Secret) {
 			asked.Doc.Version, asked.Doc.Unchanged = head.Doc.Active, true
 			if by.Key != "" {
 				if _, err := a.store.Commit(ctx, store.Create(by.request(store.PartitionRunbooks), asked.Doc)); err != nil {
@@ -155,7 +163,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 			return view, err
 		}
 	}
-	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, Description: rb.Description, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit}
+	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, Description: rb.Description, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit, Secrets: rb.Secret}
 	// Before it is stored: a tick may take batches over to it at once.
 	changes, err := a.changes(ctx, head.Doc, version, rb)
 	if err != nil {
@@ -168,7 +176,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	}
 	next := runbookHead{
 		Name: rb.Name, Description: rb.Description, Latest: version.Version, Active: version.Version,
-		PublishedAt: version.PublishedAt, PublishedBy: by.Name,
+		PublishedAt: version.PublishedAt, PublishedBy: by.Name, Secrets: head.Doc.Secrets || len(rb.Secret) > 0,
 	}
 	write := store.Create(key, next)
 	if head.ETag != "" {
@@ -317,7 +325,7 @@ func (a *App) active(ctx context.Context, name string) (runbookVersion, *runbook
 func versionView(v runbookVersion, rb *runbook.Runbook, active bool) RunbookView {
 	return RunbookView{
 		Name: v.Name, Version: v.Version, Description: rb.Description, YAML: v.YAML, Active: active,
-		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy,
+		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Secrets: rb.Secret,
 	}
 }
 

@@ -27,9 +27,10 @@ func markView(m *engine.Mark) *MarkView {
 	return &MarkView{By: m.By, At: m.At, Why: m.Why}
 }
 
-func memberView(b *engine.Batch, m engine.Member) MemberView {
+// memberView shows a member; secrets are the names of those of its runbook.
+func memberView(b *engine.Batch, m engine.Member, secrets []string) MemberView {
 	view := MemberView{
-		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: m.Data, WorkerData: m.WorkerData,
+		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: shownData(m.Data, secrets), WorkerData: shownData(m.WorkerData, secrets),
 		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error,
 	}
 	if p, ok := b.Phase(m.OpenPhase); ok {
@@ -62,8 +63,8 @@ func phaseView(p engine.Phase) PhaseView {
 func stepView(r *engine.Run, index int, s engine.Step, workers map[string]workerRecord, now time.Time) StepView {
 	view := StepView{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
-		IsInit: r.Kind == engine.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: s.Params,
-		Status: stepStatus(r, s, workers, now), JobID: s.JobID, Result: s.Result, Error: s.Error, DispatchedAt: s.DispatchedAt,
+		IsInit: r.Kind == engine.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: shown(s.Params),
+		Status: stepStatus(r, s, workers, now), JobID: s.JobID, Result: shown(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: markView(s.Resolved),
 	}
@@ -72,7 +73,7 @@ func stepView(r *engine.Run, index int, s engine.Step, workers map[string]worker
 	}
 	for _, late := range s.Abandoned {
 		view.Late = append(view.Late, LateView{
-			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: late.Result, Error: late.Error,
+			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: shown(late.Result), Error: late.Error,
 		})
 	}
 	return view

@@ -66,7 +66,10 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 	if err != nil {
 		return err
 	}
-	e := event(index)
+	e, err := a.hide(ctx, &run.Doc, event(index))
+	if err != nil {
+		return err
+	}
 	step := run.Doc.Steps[index]
 	err = a.runEvent(ctx, run, recalled, e)
 	if recalled && errors.Is(err, errOutdated) {
@@ -74,6 +77,9 @@ func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func
 			return err
 		}
 		a.remember(key, &run.Doc, run.ETag)
+		if e, err = a.hide(ctx, &run.Doc, event(index)); err != nil {
+			return err
+		}
 		err = a.runEvent(ctx, run, false, e)
 	}
 	if result, ok := e.(engine.StepResult); ok && err == nil && result.JobID == step.JobID { // not one to an earlier job

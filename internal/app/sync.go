@@ -264,7 +264,13 @@ func (s *synchronization) query(ctx context.Context) error {
 		if names = columns; s.watch != nil {
 			s.watch(names, nil)
 		}
-		result, err = schedule.NewResult(s.rb, columns)
+		if result, err = schedule.NewResult(s.rb, columns); err != nil || len(s.rb.Secret) == 0 {
+			return err
+		}
+		key, err := s.app.secrets.DigestKey(ctx)
+		if err == nil {
+			result.HashWith(key)
+		}
 		return err
 	}, func(values []json.RawMessage) error {
 		if s.watch != nil {

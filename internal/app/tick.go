@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,13 +37,15 @@ func (a *App) Tick(ctx context.Context) (err error) {
 	defer func() { a.log.Info("tick", eventKey, EventTick, "Batches", len(batches), "Failed", err != nil) }()
 	a.tellOldest(ctx)
 	batches, err = store.All[entry](ctx, a.store, store.PartitionBatches,
-		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling'))")
+		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling') OR c.doc.eraseSecretsAt < @now)",
+		store.Param{Name: "@now", Value: a.now().UTC().Format(time.RFC3339Nano)})
 	if err != nil {
 		return err
 	}
 	a.tickDeadLetters(ctx) // before the sweep takes what is in them for lost
 	swept := a.sweepAll(ctx, batches)
-	return errors.Join(swept, a.syncAll(ctx, batches)) // last, for a data source may take its time
+	batches = slices.DeleteFunc(batches, func(e store.Item[entry]) bool { return e.Doc.EraseAt != nil }) // they have ended
+	return errors.Join(swept, a.syncAll(ctx, batches))                                                   // last, for a data source may take its time
 }
 
 // abandoned is after how long a batch is given up that is listed as in the making and
@@ -89,7 +92,7 @@ func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time, jo
 		}
 	}
 	if b.Doc.Status.Terminal() {
-		return nil
+		return a.announceErasure(ctx, &b.Doc, now)
 	}
 	for {
 		next, err := a.transition(ctx, b)

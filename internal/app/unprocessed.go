@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,9 +30,10 @@ const (
 type Unprocessed struct {
 	Topic         string            `json:"topic"`
 	MessageID     string            `json:"messageId"`
-	Type          string            `json:"messageType"` // also where it is empty: a list that is sorted by it is of what has it
-	Body          []byte            `json:"body"`        // of a body beyond largest only the beginning
-	Size          int               `json:"size"`        // of the body as it came, in bytes
+	Type          string            `json:"messageType"`      // also where it is empty: a list that is sorted by it is of what has it
+	Body          []byte            `json:"body"`             // of a body beyond largest only the beginning
+	Sealed        bool              `json:"sealed,omitempty"` // the body is encrypted, for it may hold secrets
+	Size          int               `json:"size"`             // of the body as it came, in bytes
 	Properties    map[string]any    `json:"properties,omitempty"`
 	Status        UnprocessedStatus `json:"status"`
 	Reason        string            `json:"reason"`  // the last one
@@ -53,7 +55,15 @@ type Unprocessed struct {
 // have to stay within the store's 2 MB. A Standard namespace carries 256 KB.
 const largest = 1 << 20
 
-func (u *Unprocessed) whole() bool { return len(u.Body) == u.Size }
+// largestSealed is the body that is kept whole where it is encrypted, in bytes.
+const largestSealed = largest * 3 / 4
+
+func (u *Unprocessed) whole() bool {
+	if u.Sealed {
+		return u.Size <= largestSealed
+	}
+	return len(u.Body) == u.Size
+}
 
 // keep stores a message that cannot be processed, once however often it is
 // delivered. A replay is kept with the message that it replays.
@@ -86,6 +96,9 @@ func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason stri
 		return false, nil
 	}
 	u.fail(m, topic, replay, reason, item.ID, a.now().UTC())
+	if err := a.sealKept(ctx, &u, item.ID, m); err != nil {
+		return false, err
+	}
 
 	key := store.UnprocessedKey(item.ID)
 	write := store.Create(key, u)
@@ -117,14 +130,33 @@ func (u *Unprocessed) fail(m Message, topic string, replay int, reason, id strin
 func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.Item[Unprocessed], replay int, err error) {
 	if id, n, ok := replayed(m.firstID()); ok {
 		item, err := store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
-		if err == nil && item.Doc.Topic == topic && bytes.Equal(item.Doc.Body, m.Body) {
-			return item, n, nil
+		if err == nil && item.Doc.Topic == topic {
+			body, err := a.keptBody(ctx, item)
+			if err != nil {
+				return item, 0, err
+			}
+			if bytes.Equal(body, m.Body) {
+				return item, n, nil
+			}
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return item, 0, err
 		}
 	}
 	id := unprocessedItemID(topic, m)
+	sealed, err := a.mayHoldSecrets(ctx, topic, m.Body)
+	if err != nil {
+		return item, 0, err
+	}
+	if sealed { // or the secrets could be guessed from the id
+		key, err := a.secrets.DigestKey(ctx)
+		if err != nil {
+			return item, 0, err
+		}
+		mac := hmac.New(sha256.New, key)
+		_, _ = mac.Write(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...)) // a hash takes everything
+		id = hex.EncodeToString(mac.Sum(nil)[:16])
+	}
 	item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Item[Unprocessed]{ID: id}, 0, nil

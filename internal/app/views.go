@@ -35,6 +35,7 @@ type RunbookView struct {
 	Version     int                  `json:"version"`
 	Description string               `json:"description,omitempty"`
 	YAML        string               `json:"yamlContent,omitempty"`
+	Secrets     []string             `json:"secrets,omitempty"` // names of columns and outputs whose values are never shown; left out in lists
 	Active      bool                 `json:"isActive"`
 	CreatedAt   time.Time            `json:"createdAt"`
 	PublishedBy string               `json:"publishedBy"`

@@ -161,11 +161,20 @@ func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
 		if !ok {
 			continue // the template names it in its error
 		}
+		if secret, err := w.secret(name, raw); err != nil {
+			return nil, err
+		} else if secret {
+			vars[name] = runbook.Secret(name)
+			continue
+		}
 		decoder := json.NewDecoder(bytes.NewReader(raw))
 		decoder.UseNumber()
 		var value any
 		if err := decoder.Decode(&value); err != nil {
 			return nil, fmt.Errorf("the value of %q is not JSON: %w", name, err)
+		}
+		if runbook.Reserved(value) {
+			return nil, fmt.Errorf("the value of %q has a field whose name begins with $secret or $sealed; these are reserved", name)
 		}
 		vars[name] = value
 	}
@@ -214,7 +223,7 @@ func (w *walk) tooLarge(what string, payload json.RawMessage) string {
 // Payload is how many bytes a run carries that come from outside: parameters,
 // results and outputs.
 func (r *Run) Payload() int {
-	n := size(r.Outputs)
+	n := size(r.Outputs) + size(r.Secrets)
 	for _, s := range r.Steps {
 		n += len(s.Params) + len(s.Result)
 		for _, a := range s.Abandoned {

@@ -33,6 +33,7 @@ func (b *Batch) addInit(version int) {
 // quiet hours in which none of them begins. A manual batch has none: whoever advances
 // it says when.
 func (b *Batch) addPhases(rb *runbook.Runbook, version int) {
+	b.Secrets = b.Secrets || len(rb.Secret) > 0
 	if !b.Manual {
 		b.Quiet = rb.QuietHours
 	}
@@ -105,6 +106,12 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 		return drained(b, now), nil
 	case BatchFilled:
 		return filled(b, now)
+	case SecretsErased:
+		if at := b.EraseSecretsAt(); at == nil || now.Before(*at) {
+			return Decision{Stale: true}, nil
+		}
+		b.SecretsErasedAt = &now
+		return Decision{Batch: b}, nil
 	case MembersJoined:
 		return joined(b, e)
 	case PageCaughtUp:

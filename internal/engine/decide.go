@@ -229,6 +229,8 @@ type (
 		Key     string
 		Shared  bool
 	}
+	// SecretsErased: the secrets that a batch that has ended still had are erased.
+	SecretsErased struct{}
 	// PageCaughtUp: the runs of late members exist wherever the others' do.
 	PageCaughtUp struct{ Page int }
 	// MemberLeft: a member is removed, by an administrator or, where By is empty, for
@@ -292,6 +294,7 @@ func (BatchStopped) event()      {}
 func (BatchDrained) event()      {}
 func (BatchFilled) event()       {}
 func (MembersJoined) event()     {}
+func (SecretsErased) event()     {}
 func (PageCaughtUp) event()      {}
 func (MemberLeft) event()        {}
 func (RemovalsHeld) event()      {}

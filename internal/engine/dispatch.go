@@ -49,7 +49,10 @@ func (w *walk) dispatch(attempt string) error {
 	if reason != "" {
 		return w.abort(reason)
 	}
-	step.Function, step.Params = function, params
+	if n := len(params) + size(w.secrets); n > MaxPayload {
+		return w.abort(fmt.Sprintf("its parameters are %d bytes long with their secrets; at most %d can be carried", n, MaxPayload))
+	}
+	step.Function, step.Params, w.run.Secrets = function, params, w.secrets
 	w.sent(attempt)
 	return nil
 }

@@ -168,7 +168,7 @@ func (w *walk) takeResult(e StepResolved, step *Step) error {
 	if err := w.keepOutputs(definition.OutputParams, answer); err != nil {
 		return refuse("step %q cannot be marked done: %v; give the result that its function would have answered", step.Name, err)
 	}
-	step.Result = result
+	step.Result = w.hideOutputs(definition.OutputParams, result)
 	return nil
 }
 

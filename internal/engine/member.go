@@ -237,6 +237,7 @@ func left(s State, b *Batch, e MemberLeft, now time.Time) (Decision, error) {
 	b.Removed++
 	d := Decision{Batch: b, Member: &m, Effects: []Effect{Remove{}}}
 	if b.Filling || len(s.Runbook.OnMemberRemoved) == 0 {
+		m.eraseIfOver()
 		return d, nil
 	}
 	m.Removal = b.removal(now)
@@ -296,6 +297,9 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 	run := s.Runs[failed].clone()
 	at := run.failedAt()
 	run.restart(e.Task)
+	if err := run.needErased(s.Runbooks[run.Version], &m, at, e.Resolve); err != nil {
+		return Decision{}, err
+	}
 	if err := run.settle(s.Runbooks[run.Version], at, e.Resolve, now); err != nil {
 		return Decision{}, err
 	}

@@ -119,10 +119,11 @@ func (r *Run) Outstanding() []Effect {
 
 // walk is one decision on a run in the making.
 type walk struct {
-	state State
-	run   *Run
-	busy  *Member // the member, where BusyUntil changed
-	now   time.Time
+	state   State
+	run     *Run
+	busy    *Member // the member, where BusyUntil changed
+	now     time.Time
+	secrets map[string]json.RawMessage // that the step in hand uses
 }
 
 // decideRun applies an event to a run: what it changes is a copy.
@@ -287,7 +288,11 @@ func (w *walk) succeeded(result json.RawMessage) error {
 	if reason != "" {
 		return w.abort(reason)
 	}
-	step.Result = result
+	definition, err := w.definition()
+	if err != nil {
+		return err
+	}
+	step.Result = w.hideOutputs(definition.OutputParams, result)
 	answer := readAnswer(result)
 	if answer.incomplete {
 		if step.PollInterval <= 0 {
@@ -301,10 +306,6 @@ func (w *walk) succeeded(result json.RawMessage) error {
 			w.end(RunCancelled, w.stopReason())
 		}
 		return nil
-	}
-	definition, err := w.definition()
-	if err != nil {
-		return err
 	}
 	if err := w.keepOutputs(definition.OutputParams, answer); err != nil {
 		return w.abort(err.Error())
@@ -390,7 +391,7 @@ func (w *walk) rollBack(name, because string) error {
 
 // end closes the run; what it had not begun is cancelled.
 func (w *walk) end(status RunStatus, reason string) {
-	w.run.Status, w.run.EndedAt, w.run.Error, w.run.HeldAt, w.run.Stopping = status, &w.now, reason, nil, ""
+	w.run.Status, w.run.EndedAt, w.run.Error, w.run.HeldAt, w.run.Stopping, w.run.Secrets = status, &w.now, reason, nil, "", nil
 	w.cancelSteps()
 }
 
@@ -432,6 +433,7 @@ func (w *walk) decision() (Decision, error) {
 		if w.state.Batch == nil {
 			return Decision{}, ErrBatchNeeded
 		}
+		w.dropSecretOutputs()
 		b := w.state.Batch.clone()
 		return Decision{Run: run, Batch: b, Effects: endOfBatchRun(b, run, w.now)}, nil
 	}
@@ -447,6 +449,8 @@ func (w *walk) decision() (Decision, error) {
 		w.end(RunFailed, fmt.Sprintf("step %q: %s", step.Name, reason))
 		m, effects = leave(w.state.Member, run, w.now)
 	}
+	w.dropSecretOutputs()
+	w.eraseSpent(m)
 	run.Next = m.OpenPhase
 	run.Yielded = true
 	var counted Effect = Count{Outcome: run.Status}

@@ -37,12 +37,14 @@ type Batch struct {
 	Paused           *Mark       `json:"paused,omitempty"`       // nothing new is dispatched
 	StoppedBy        int         `json:"stoppedBy,omitempty"`    // the phase execution whose stop_when paused it; 0: none did
 	Cancelled        *Mark       `json:"cancelled,omitempty"`
-	Shared           bool        `json:"shared,omitempty"`   // an administrator allowed members who are in other batches
-	Revision         int         `json:"revision,omitempty"` // counts the decisions on it, so that what follows from each is told apart
-	Joining          []Join      `json:"joining,omitempty"`  // pages of members added late that have not caught up
-	Held             *Held       `json:"held,omitempty"`     // removals that the source asks for and that wait for an administrator
-	Kept             int         `json:"kept,omitempty"`     // members whom the source lacks and an administrator keeps
-	Phases           []Phase     `json:"phases"`             // append-only: an execution's place never changes
+	Shared           bool        `json:"shared,omitempty"`          // an administrator allowed members who are in other batches
+	Revision         int         `json:"revision,omitempty"`        // counts the decisions on it, so that what follows from each is told apart
+	Joining          []Join      `json:"joining,omitempty"`         // pages of members added late that have not caught up
+	Held             *Held       `json:"held,omitempty"`            // removals that the source asks for and that wait for an administrator
+	Kept             int         `json:"kept,omitempty"`            // members whom the source lacks and an administrator keeps
+	Secrets          bool        `json:"secrets,omitempty"`         // a version of its runbook has secrets
+	SecretsErasedAt  *time.Time  `json:"secretsErasedAt,omitempty"` // when all secrets that were left were erased last
+	Phases           []Phase     `json:"phases"`                    // append-only: an execution's place never changes
 
 	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
 }
@@ -169,6 +171,7 @@ type Run struct {
 	Current    int                        `json:"current"`
 	Steps      []Step                     `json:"steps"`
 	Outputs    map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
+	Secrets    map[string]json.RawMessage `json:"secrets,omitempty"`   // encrypted values that the parameters of the step in hand refer to
 	Counts     *Counts                    `json:"counts,omitempty"`    // on_complete only: how the phase ended
 	StartTime  *time.Time                 `json:"startTime,omitempty"` // the batch's
 	LastEvent  string                     `json:"lastEvent,omitempty"` // the event applied last, to know it when it comes again

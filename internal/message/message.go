@@ -119,6 +119,7 @@ const (
 	WorkRetry   = "retry"   // try failed members again
 	WorkMend    = "mend"    // see that a step that somebody resolved led on; Task is its execution id
 	WorkSweep   = "sweep"   // take up what is overdue
+	WorkErase   = "erase"   // erase the secrets of a batch that has ended
 	WorkLeave   = "leave"   // remove the members whose held removal was confirmed
 )
 

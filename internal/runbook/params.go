@@ -51,6 +51,9 @@ func (p *parser) value(n *yaml.Node, path string, depth int, s *draftStep) any {
 			if key.Value == "" {
 				p.errorf(at(key), path, CodeBadValue, "has an empty key")
 			}
+			if Reserved(map[string]any{key.Value: nil}) {
+				p.errorf(at(key), f.join(key.Value), CodeReservedName, "names that begin with $secret or $sealed are reserved")
+			}
 			m[key.Value] = p.value(f.values[key.Value], f.join(key.Value), depth+1, s)
 		}
 		return m

@@ -99,6 +99,9 @@ func (r *resolver) value(v any, path string) any {
 		if err == nil && len(segments) == 1 && segments[0].variable {
 			return r.lookup(segments[0].text, path)
 		}
+		if err == nil && slices.ContainsFunc(segments, r.secret) {
+			return r.secretText(segments, path)
+		}
 		return r.text(v, path)
 	case []any:
 		list := make([]any, len(v))
@@ -193,6 +196,8 @@ func scalarText(v any) (text, fault string) {
 		return "", "is a list, which has no text"
 	case map[string]any:
 		return "", "is an object, which has no text"
+	case Secret:
+		return "", "is secret, and can only be used in parameters"
 	}
 	return "", fmt.Sprintf("has a value of type %T, which has no text", v)
 }

@@ -70,6 +70,15 @@ func (l *linter) secrets() {
 			l.p.warnf(s.pos, s.path, CodeUnknownSecret, "no step uses or gives {{%s}}%s", clip(s.variable), hint)
 		}
 	}
+	l.eachStep(func(s draftStep) {
+		for _, out := range s.outputs {
+			for other, field := range s.OutputParams {
+				if secret[other] && other != out.variable && strings.EqualFold(field, s.OutputParams[out.variable]) {
+					l.p.errorf(out.pos, out.path, CodeSecretPlace, "takes the same field as the secret %q: use one variable for it", clip(other))
+				}
+			}
+		}
+	})
 	for _, u := range functions {
 		if secret[u.variable] {
 			l.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, and the name of a function is shown everywhere", clip(u.variable))
@@ -112,6 +121,15 @@ func (r *Runbook) LastUse(secret string) string {
 		return ""
 	}
 	return last.Name
+}
+
+// Spent tells whether no step uses the value of a secret after a phase.
+func (r *Runbook) Spent(secret, phase string) bool {
+	place := func(name string) int {
+		return slices.IndexFunc(r.Phases, func(p Phase) bool { return p.Name == name })
+	}
+	last, after := place(r.LastUse(secret)), place(phase)
+	return last >= 0 && after >= last && r.Phases[after].Offset <= r.Phases[last].Offset
 }
 
 // touches tells whether a step, or a rollback that its failure calls, uses a variable

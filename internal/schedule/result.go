@@ -17,10 +17,12 @@ import (
 // It is not safe for concurrent use while rows are added.
 type Result struct {
 	layout layout
-	zone   *time.Location
-	rows   []row          // those whose key can be read, each key once
-	byKey  map[string]int // place in rows
-	count  int            // of all rows
+	// hashKey, where it is not nil, is what hashes of rows are made with.
+	hashKey []byte
+	zone    *time.Location
+	rows    []row          // those whose key can be read, each key once
+	byKey   map[string]int // place in rows
+	count   int            // of all rows
 
 	starts  []time.Time       // each once, in UTC
 	byStart map[time.Time]int // place in starts
@@ -52,6 +54,10 @@ const (
 	// namedRows bounds how many rows a sentence names by number.
 	namedRows = 5
 )
+
+// HashWith makes the hashes of rows with a key, so that nobody without it can guess secret
+// values from them. It is called before rows are added.
+func (r *Result) HashWith(key []byte) { r.hashKey = key }
 
 // NewResult begins a result with these columns. The error is a [*ColumnsError]: the
 // result lacks what the runbook uses.

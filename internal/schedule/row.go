@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -80,6 +81,11 @@ func (a *adding) read(values []json.RawMessage) {
 		return
 	}
 	sum := sha256.Sum256(a.buf.Bytes())
+	if a.hashKey != nil {
+		mac := hmac.New(sha256.New, a.hashKey)
+		_, _ = mac.Write(a.buf.Bytes()) // a hash takes everything
+		mac.Sum(sum[:0])
+	}
 	copy(a.row.hash[:], sum[:])
 	a.row.data = string(data)
 }

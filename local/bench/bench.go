@@ -224,7 +224,7 @@ func (b *bed) start(ctx context.Context) error {
 			"local", "up", "--parts", string(part), "--auto-approve",
 			"--data-dir", b.file("data"), "--app", b.App, "--endpoints", endpoints, "--stats", b.file(string(part) + ".stats"),
 			"--servicebus", addresses.ServiceBus, "--cosmos", addresses.Cosmos, "--entra", addresses.Entra,
-			"--tenant", addresses.Tenant, "--host", addresses.Host,
+			"--tenant", addresses.Tenant, "--key-vault", addresses.KeyVault, "--host", addresses.Host,
 		}, b.settings...)...)
 		if err != nil {
 			return err

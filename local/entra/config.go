@@ -25,6 +25,9 @@ type Config struct {
 	// AutoApprove is the user principal name that every device code is approved
 	// as at once. Empty leaves approval to the page.
 	AutoApprove string
+	// ManagedIdentity is the client ID of the application that IdentityPath gives tokens
+	// of, as a managed identity that is the only one of its process. Empty: there is none.
+	ManagedIdentity string
 	// Now is the clock of everything but the TLS certificates; default time.Now.
 	Now func() time.Time
 	// Logger receives one line per issued or refused token, never a secret or a
@@ -109,6 +112,9 @@ const (
 	// its tokens are good for local services only.
 	DefaultWorkerSecret = "local-worker-secret"
 
+	// DefaultHandlerClientID is the managed identity of the Functions app.
+	DefaultHandlerClientID = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b07"
+
 	DefaultAdminUPN       = "admin@contoso.onmicrosoft.com"
 	DefaultAdminObjectID  = "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b05"
 	DefaultReaderUPN      = "reader@contoso.onmicrosoft.com"
@@ -155,6 +161,7 @@ func DefaultConfig() Config {
 					AppRoles:       []string{RoleAdmin, RoleReader},
 				},
 				Application{ClientID: DefaultCLIClientID, Name: "matoolkit CLI", Public: true},
+				Application{ClientID: DefaultHandlerClientID, Name: "matoolkit Functions app"},
 				Application{
 					ClientID: DefaultWorkerClientID,
 					Name:     "matoolkit worker",

@@ -13,6 +13,13 @@ import (
 // https://learn.microsoft.com/azure/app-service/overview-managed-identity#rest-endpoint-reference.
 const identityAPIVersion = "2019-08-01"
 
+// IdentityPath is where the server has the endpoint of a managed identity, and
+// IdentityHeader what IDENTITY_HEADER is there. It guards nothing.
+const (
+	IdentityPath   = "/msi/token/"
+	IdentityHeader = "local"
+)
+
 // ManagedIdentity is the endpoint that App Service and Azure Functions give a process
 // with managed identities: IDENTITY_ENDPOINT is where the caller serves it, over plain
 // http as there, IDENTITY_HEADER is header. system is the client ID of the identity that

@@ -29,6 +29,9 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/token", s.inTenant(s.token))
 	mux.HandleFunc("POST /{tenant}/oauth2/v2.0/devicecode", s.inTenant(s.deviceCode))
 	mux.Handle("/devicelogin", s.approvalPage())
+	if id := s.config.ManagedIdentity; id != "" {
+		mux.Handle(IdentityPath, http.StripPrefix(strings.TrimSuffix(IdentityPath, "/"), s.ManagedIdentity(IdentityHeader, id)))
+	}
 	return http.MaxBytesHandler(mux, maxRequestBytes)
 }
 

@@ -132,12 +132,20 @@ func (s *Server) URL() string { return s.url }
 // names are what the real service takes for a secret.
 var names = regexp.MustCompile(`^[0-9a-zA-Z-]{1,127}$`)
 
+// NewVersion is an id for SetVersion.
+func NewVersion() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
+
 // Set adds a version, which is the current one from now on, and returns its id.
 func (s *Server) Set(name string, secret Secret) (string, error) {
+	return s.SetVersion(name, NewVersion(), secret)
+}
+
+// SetVersion adds a version that an earlier vault had by this id.
+func (s *Server) SetVersion(name, id string, secret Secret) (string, error) {
 	if !names.MatchString(name) {
 		return "", fmt.Errorf("%q cannot be the name of a secret", name)
 	}
-	v := version{Secret: secret, id: strings.ReplaceAll(uuid.NewString(), "-", ""), name: name, made: s.config.Now()}
+	v := version{Secret: secret, id: id, name: name, made: s.config.Now()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := strings.ToLower(name)

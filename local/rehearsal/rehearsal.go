@@ -11,6 +11,7 @@ package rehearsal
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -151,10 +153,13 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 	for _, kind := range []string{runbook.SourceCSV, runbook.SourceSQL, runbook.SourceDatabricks, runbook.SourceDataverse} {
 		open[kind] = r.source.open
 	}
+	key := make([]byte, secret.KeySize)
+	_, _ = rand.Read(key) // never fails
 	r.app = app.New(app.Config{
 		Store: r.store, Bus: r.broker, Now: now, Log: slog.New(slog.DiscardHandler),
 		WorkerStartup: time.Nanosecond, // the worker is always there: a job without an answer is lost
 		Sources:       &datasource.Reader{Sources: open, Getenv: func(string) string { return "the list of members" }},
+		Secrets:       secret.New(secret.Fixed(key)),
 	})
 	return server, nil
 }

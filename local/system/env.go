@@ -43,6 +43,10 @@ func (s *System) HandlerEnv() map[string]string {
 		"AzureAd__TenantId":        entra.DefaultTenantID,
 		"AzureAd__ClientId":        entra.DefaultAdminAPIClientID,
 		"AzureAd__Audience":        entra.DefaultAdminAPIAudience,
+		"KEY_VAULT_URL":            "https://" + s.config.Addresses.KeyVault,
+		"SECRETS_KEY_NAME":         SecretsKey,
+		"IDENTITY_ENDPOINT":        "https://" + s.config.Addresses.Entra + entra.IdentityPath,
+		"IDENTITY_HEADER":          entra.IdentityHeader,
 		"EXTRA_CA_FILE":            s.caFile,
 	}
 	maps.Copy(settings, s.config.Settings)

@@ -23,6 +23,7 @@ import (
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
+	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
@@ -30,7 +31,7 @@ import (
 // Part is one of the servers.
 type Part string
 
-// The parts. Identity is Entra ID and the tenant, whose tokens it verifies.
+// The parts. Identity is Entra ID with the tenant and the key vault, which verify its tokens.
 const (
 	ServiceBus Part = "servicebus"
 	Cosmos     Part = "cosmos"
@@ -43,20 +44,21 @@ func AllParts() []Part { return []Part{ServiceBus, Cosmos, Identity, Host} }
 
 // Addresses are where the parts listen, host:port on loopback. Port 0 takes a
 // free one.
-type Addresses struct{ ServiceBus, Cosmos, Entra, Tenant, Host string }
+type Addresses struct{ ServiceBus, Cosmos, Entra, Tenant, KeyVault, Host string }
 
 // DefaultAddresses are the documented ports.
 func DefaultAddresses() Addresses {
 	return Addresses{
 		ServiceBus: "127.0.0.1:5672", Cosmos: "127.0.0.1:8081",
 		Host: "127.0.0.1:7071", Entra: "127.0.0.1:7072", Tenant: "127.0.0.1:7073",
+		KeyVault: "127.0.0.1:7074",
 	}
 }
 
 // FreeAddresses let every part take a free port.
 func FreeAddresses() Addresses {
 	const free = "127.0.0.1:0"
-	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free}
+	return Addresses{ServiceBus: free, Cosmos: free, Host: free, Entra: free, Tenant: free, KeyVault: free}
 }
 
 // Config of a System.
@@ -82,6 +84,7 @@ type System struct {
 	Cosmos     *cosmos.Server        //
 	Entra      *entra.Server         //
 	Tenant     *tenant.Server        //
+	KeyVault   *keyvault.Server      //
 	Host       *functionshost.Server //
 	clock      *clock.Clock
 	caFile     string
@@ -208,6 +211,7 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	if e.DataDir, err = s.dir("entra"); err != nil {
 		return err
 	}
+	e.ManagedIdentity = entra.DefaultHandlerClientID
 	if s.config.AutoApprove {
 		e.AutoApprove = entra.DefaultAdminUPN
 	}
@@ -232,7 +236,7 @@ func (s *System) startIdentity(ctx context.Context) (err error) {
 	}
 	s.config.Addresses.Tenant = strings.TrimPrefix(s.Tenant.URL(), "http://")
 	s.started("Microsoft 365 tenant", s.Tenant.URL(), s.Tenant.Close)
-	return nil
+	return s.startKeyVault(ctx)
 }
 
 // graphRoles are the application permissions in a token for Graph. A token that is not

@@ -112,6 +112,9 @@ param entraAudience string = 'api://${entraClientId}'
 @description('Connection strings of data sources: name of the setting, as runbooks give it, to name of the secret in the Key Vault. The secrets have to be there. A deployment takes no right away: for a secret that is left out later, that is done by hand.')
 param dataSourceSecrets object = {}
 
+@description('Name of the Key Vault secret with the key that the handler encrypts secret values of members with; empty: runbooks with secrets are refused. The secret has to be there.')
+param secretsKeyName string = ''
+
 @description('An OpenTelemetry collector that the host and the handler send traces and figures to as well, such as https://collector.example.com; empty for none.')
 param otlpEndpoint string = ''
 
@@ -201,6 +204,12 @@ var secretSettings = union(
     : {
         OTEL_EXPORTER_OTLP_HEADERS: otlpHeadersSecretName
       }
+)
+
+// The handler reads the key itself, to know its versions.
+var readableSecrets = union(
+  map(items(secretSettings), item => item.value),
+  empty(secretsKeyName) ? [] : [ secretsKeyName ]
 )
 
 // All HTTP functions share a group of instances; each other function has its own.
@@ -308,12 +317,12 @@ module subscriptions 'subscriptions.bicep' = {
   }
 }
 
-module secrets 'secrets.bicep' = if (!empty(secretSettings)) {
+module secrets 'secrets.bicep' = if (!empty(readableSecrets)) {
   name: '${base}-func-secrets'
   params: {
     vaultName: vault.name
     // Two settings may name one secret.
-    secretNames: union(map(items(secretSettings), item => item.value), [])
+    secretNames: union(readableSecrets, [])
     principalId: identity.outputs.principalId
   }
 }
@@ -352,7 +361,15 @@ module app 'app.bicep' = {
     secretSettings: secretSettings
     logLevel: logLevel
     otlpEndpoint: otlpEndpoint
-    extraSettings: extraSettings
+    extraSettings: union(
+      extraSettings,
+      empty(secretsKeyName)
+        ? {}
+        : {
+            KEY_VAULT_URL: vault.properties.vaultUri
+            SECRETS_KEY_NAME: secretsKeyName
+          }
+    )
     workspaceId: workspace.id
   }
   // Else the host could start before it may take messages, and look broken for minutes.

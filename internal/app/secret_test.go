@@ -1,0 +1,480 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/report"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/secret"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// canary is the secret that the tests look for; made is one that a function makes. The
+// quote is written otherwise in JSON.
+const (
+	canary = `canary-"S3cret!`
+	made   = `made-by-"function!`
+)
+
+// vaulted is a stage of a deployment with a key for secrets, and what its processes log.
+type vaulted struct {
+	*stage
+	logged lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+var testKey = bytes.Repeat([]byte("k"), secret.KeySize)
+
+func withKey(s *stage) *vaulted {
+	v := &vaulted{stage: s}
+	s.log = slog.New(slog.NewJSONHandler(&v.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s.useKeys(secret.Fixed(testKey))
+	return v
+}
+
+// useKeys gives both processes keys for secrets.
+func (s *stage) useKeys(keys secret.Keys) {
+	for _, process := range []**app.App{&s.app, &s.other} {
+		*process = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources(), Secrets: secret.New(keys)})
+	}
+}
+
+// forms are the ways in which a text stands in what is stored, shown or logged.
+func forms(text string) []string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	twice, err := json.Marshal(string(quoted))
+	if err != nil {
+		panic(err)
+	}
+	return []string{text, string(quoted[1 : len(quoted)-1]), strings.Trim(string(twice), `\"`), strings.ReplaceAll(text, `"`, `&#34;`), strings.ReplaceAll(text, `"`, `""`)}
+}
+
+// wantNowhere looks for secrets wherever they could show.
+func (v *vaulted) wantNowhere(when string, ids ...int) {
+	v.t.Helper()
+	absent := func(where, text string) {
+		v.t.Helper()
+		for _, secret := range []string{canary, made} {
+			for _, form := range forms(secret) {
+				if i := strings.Index(text, form); i >= 0 {
+					v.t.Errorf("%s: %s shows a secret: …%s…", when, where, text[max(0, i-120):min(len(text), i+60)])
+				}
+			}
+		}
+	}
+	for _, d := range v.documents() {
+		absent(fmt.Sprintf("the document %s %s of %s", d.Type, d.ID, d.PK), string(d.Doc))
+		if d.Type != "unprocessed" {
+			continue
+		}
+		var u app.Unprocessed
+		if err := json.Unmarshal(d.Doc, &u); err != nil {
+			v.t.Fatal(err)
+		}
+		absent("the body of a kept message in the store", string(u.Body))
+	}
+	show := func(where string, view any, err error) {
+		v.t.Helper()
+		text, failed := json.Marshal(view)
+		if err != nil || failed != nil {
+			v.t.Fatalf("%s: %v %v", where, err, failed)
+		}
+		absent(where, string(text))
+		if strings.Contains(string(text), "v1.fixed.") || strings.Contains(string(text), "$sealed") || strings.Contains(string(text), "$secret") {
+			v.t.Errorf("%s: %s shows an encrypted value or a reference: %s", when, where, text)
+		}
+	}
+	all := app.ListOptions{Limit: 1000}
+	for _, id := range ids {
+		batch, err := v.app.Batch(v.ctx, id)
+		show("batch", batch, err)
+		members, err := v.app.Members(v.ctx, reader, id, all)
+		show("members", members, err)
+		steps, err := v.app.Steps(v.ctx, reader, id, all)
+		show("steps", steps, err)
+		phases, err := v.app.Phases(v.ctx, id)
+		show("phases", phases, err)
+		trail, err := v.app.BatchAudit(v.ctx, id, app.AuditFilter{}, all)
+		show("batch audit", trail, err)
+		for _, format := range report.Formats {
+			absent("the report as "+string(format), v.report(id, format))
+		}
+	}
+	batches, err := v.app.Batches(v.ctx, all)
+	show("batches", batches, err)
+	trail, err := v.app.Audit(v.ctx, app.AuditFilter{}, all)
+	show("audit", trail, err)
+	for _, status := range []string{"open", "replayed", "discarded"} {
+		for _, m := range v.kept(app.ListOptions{Status: status}) {
+			show("kept message", m, nil)
+			view := v.message(m.ID)
+			show("body of a kept message", view, nil)
+			absent("body of a kept message", string(view.BodyBase64))
+		}
+	}
+	absent("the log", v.logged.String())
+}
+
+const secretRunbook = `name: moves
+data_source: {type: csv, primary_key: Upn}
+secret: [Password, Token]
+phases:
+  - name: create
+    offset: T-1d
+    steps:
+      - name: new
+        worker_id: worker-01
+        function: New
+        params: {Upn: "{{Upn}}", Password: "{{Password}}", Note: "for {{Upn}}: {{Password}}."}
+        output_params: {UserId: id, Token: token}
+        poll: {interval: 1m, timeout: 1h}
+      - {name: join, worker_id: worker-01, function: Join, params: {User: "{{UserId}}"}}
+  - name: verify
+    offset: T-0
+    steps:
+      - {name: check, worker_id: worker-01, function: Check, params: {Token: "{{Token}}", List: [a, "{{Token}}"]}, retry: {max_retries: 1, interval: 1m}}
+`
+
+func secretFile(keys ...string) string {
+	file := "Upn,Password\n"
+	for _, key := range keys {
+		file += key + "," + `"` + strings.ReplaceAll(canary, `"`, `""`) + `"` + "\n"
+	}
+	return file
+}
+
+// paramsOf are the parameters of the last job of a function.
+func (s *stage) paramsOf(function string) map[string]any {
+	s.t.Helper()
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	for _, j := range slices.Backward(s.jobs) {
+		if j.FunctionName == function {
+			var params map[string]any
+			if err := json.Unmarshal(j.Parameters, &params); err != nil {
+				s.t.Fatal(err)
+			}
+			return params
+		}
+	}
+	s.t.Fatalf("no job of %s", function)
+	return nil
+}
+
+func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		v := withKey(s)
+		madeJSON, _ := json.Marshal(made)
+		polled := fmt.Sprintf(`{"complete":false,"data":{"token":%s}}`, madeJSON)
+		echo, _ := json.Marshal("I got " + canary)
+		done := fmt.Sprintf(`{"complete":true,"data":{"id":7,"token":%s,"echo":%s}}`, madeJSON, echo)
+		s.script = script{
+			"New":   inTurn(always(polled), always(done)),
+			"Check": inTurn(fails(errors.New("token "+made+" is wrong")), fails(errors.New(string(madeJSON)+" is wrong")), always("true")),
+		}
+		s.publish(secretRunbook)
+		by := app.Caller{Name: "ada", Key: "one"}
+		b, err := s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann")))
+		must(s, b, err)
+		again, err := s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann")))
+		if must(s, again, err); !again.Replayed || again.ID != b.ID {
+			t.Errorf("the same request again: %+v", again)
+		}
+		_, err = s.app.CreateBatch(s.ctx, by, "moves", []byte(strings.ReplaceAll(secretFile("ann"), "S3cret", "other")))
+		s.refused(err, app.CodeKeyReused, "other content")
+		v.wantNowhere("created", b.ID)
+
+		s.advance(b.ID)
+		if got := s.paramsOf("New"); got["Password"] != canary || got["Note"] != "for ann: "+canary+"." {
+			t.Errorf("the worker got %v", got)
+		}
+		v.wantNowhere("polling", b.ID)
+		if got := s.step(b.ID, 1, "new"); string(got.Params) != `{"Note":"(secret)","Password":"(secret)","Upn":"ann"}` {
+			t.Errorf("the parameters are shown as %s", got.Params)
+		}
+		s.pass(time.Minute)
+		s.wantPhases(b.ID, "create completed 1/0/0, verify pending 0/0/0")
+		v.wantNowhere("created by the worker", b.ID)
+		if got := s.step(b.ID, 1, "new"); string(got.Result) != `{"complete":true,"data":{"echo":"I got (secret)","id":7,"token":"(secret)"}}` {
+			t.Errorf("the result is shown as %s", got.Result)
+		}
+		m := s.member(b.ID, 1)
+		if string(m.Data["Password"]) != `"(secret, erased)"` || string(m.WorkerData["Token"]) != `"(secret)"` || string(m.WorkerData["UserId"]) != "7" {
+			t.Errorf("the member is shown as %s %s", m.Data, m.WorkerData)
+		}
+
+		s.advance(b.ID)
+		s.pass(time.Minute)
+		v.wantNowhere("failed", b.ID)
+		m = s.member(b.ID, 1)
+		if m.Status != "failed" || m.Error != `phase verify: step "check": "(secret)" is wrong (Test)` {
+			t.Errorf("%s: %s", m.Status, m.Error)
+		}
+		s.retry(b.ID, app.Selection{})
+		if got := s.paramsOf("Check"); got["Token"] != made || fmt.Sprint(got["List"]) != fmt.Sprint([]any{"a", made}) {
+			t.Errorf("the worker got %v", got)
+		}
+		s.wantStatus(b.ID, "completed")
+		v.wantNowhere("completed", b.ID)
+		for _, d := range s.documents() {
+			if strings.Contains(string(d.Doc), "v1.fixed.") && d.Type != "request" {
+				t.Errorf("after its last use a secret is still in %s %s: %s", d.Type, d.ID, d.Doc)
+			}
+		}
+	})
+}
+
+// A member who failed can be retried for a week after the batch has ended, and no longer.
+func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		v := withKey(s)
+		s.script = script{"New": fails(errNo)}
+		s.publish(secretRunbook)
+		b := s.batch("moves", secretFile("ann", "ben"))
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.wantStatus(b.ID, "failed")
+		encrypted := func() bool {
+			return slices.ContainsFunc(s.documents(), func(d document) bool { return strings.Contains(string(d.Doc), "v1.fixed.") && d.Type == "member" })
+		}
+		s.pass(engine.SecretsKept - time.Hour)
+		s.tick()
+		if !encrypted() {
+			t.Fatal("the secrets of members who can be retried are gone")
+		}
+		s.retry(b.ID, app.Selection{Member: 1})
+		if got := s.paramsOf("New"); got["Password"] != canary {
+			t.Errorf("retried, the worker got %v", got)
+		}
+		s.pass(engine.SecretsKept + time.Minute)
+		s.tick()
+		if encrypted() {
+			t.Error("a week later the secrets are still there")
+		}
+		v.wantNowhere("erased", b.ID)
+		s.pass(time.Hour)
+		s.tick()
+		task, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Member: 1}, "once more")
+		must(s, task, err)
+		s.settle()
+		s.wantMember(b.ID, 1, "failed")
+		if got := s.logText(v); !strings.Contains(got, `needs the secret \"Password\", which was erased`) {
+			t.Error("nobody is told that the secret is gone")
+		}
+		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, s.step(b.ID, 2, "new").ID, json.RawMessage(`{"id":1,"token":"`+`made-by-\"function!`+`"}`), "by hand")
+		must(s, 0, err)
+		s.settle()
+		v.wantNowhere("marked done", b.ID)
+	})
+}
+
+func (s *stage) logText(v *vaulted) string { return v.logged.String() }
+
+func TestACancelledBatchKeepsNoSecrets(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		withKey(s)
+		s.publish(secretRunbook)
+		b := s.batch("moves", secretFile("ann", "ben"))
+		s.cancel(b.ID)
+		s.tick()
+		s.pass(time.Minute)
+		s.tick()
+		s.wantStatus(b.ID, "cancelled")
+		for _, d := range s.documents() {
+			if strings.Contains(string(d.Doc), "v1.fixed.") {
+				t.Errorf("%s %s: %s", d.Type, d.ID, d.Doc)
+			}
+		}
+	})
+}
+
+const secretSource = `name: found
+data_source:
+  type: sql
+  connection: PEOPLE
+  query: SELECT Upn, Name, Start FROM people
+  primary_key: Upn
+  batch_time_column: Start
+secret: [Name]
+phases:
+  - name: create
+    offset: T-1d
+    steps:
+      - {name: new, worker_id: worker-01, function: New, params: {Password: "{{Name}}"}}
+  - name: late
+    offset: T-0
+    steps:
+      - {name: set, worker_id: worker-01, function: Set, params: {Upn: "{{Upn}}"}}
+`
+
+func TestSecretsOfADataSource(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		v := withKey(s)
+		people := s.table()
+		start := dawn.Add(48 * time.Hour)
+		people.put(start, "ann")
+		people.exec("UPDATE people SET Name = ?", canary)
+		s.publish(secretSource)
+		view, err := s.app.PreviewQuery(s.ctx, ada, "found", 10)
+		if must(s, view, err); string(view.Sample[0]["Name"]) != `"(secret)"` {
+			t.Errorf("the preview shows %s", view.Sample)
+		}
+		s.automate("found")
+		s.tick()
+		v.wantNowhere("found", 1)
+		hash := func() string {
+			m, err := store.Read[engine.Member](s.ctx, s.store, store.MemberKey(1, 1))
+			must(s, 0, err)
+			return m.Doc.Hash
+		}
+		first := hash()
+		s.tick()
+		if hash() != first {
+			t.Error("a row that is as it was is taken for another")
+		}
+		people.exec("UPDATE people SET Name = ?", made)
+		s.tick()
+		if hash() == first {
+			t.Error("a change of the secret is not noticed")
+		}
+		v.wantNowhere("changed", 1)
+		s.pass(25 * time.Hour)
+		s.tick()
+		if got := s.paramsOf("New"); got["Password"] != made {
+			t.Errorf("the worker got %v", got)
+		}
+		if got := string(s.member(1, 1).Data["Name"]); got != `"(secret, erased)"` {
+			t.Errorf("after its last use the secret is %s", got)
+		}
+		people.exec("UPDATE people SET Name = ?", canary)
+		s.tick()
+		if got := string(s.member(1, 1).Data["Name"]); got != `"(secret, erased)"` {
+			t.Errorf("the data source brought an erased secret back: %s", got)
+		}
+		v.wantNowhere("erased", 1)
+	})
+}
+
+func TestKeptMessagesShowNoSecrets(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	v := withKey(s)
+	s.script = script{"New": always(`{"id":1,"token":"t"}`)}
+	s.publish(secretRunbook)
+	b := s.batch("moves", secretFile("ann"))
+	s.advance(b.ID)
+	quoted, _ := json.Marshal(made)
+	correlation := message.Correlation{BatchID: b.ID, StepExecutionID: 9_00000_001_000, RunbookName: "moves", RunbookVersion: 1}
+	known, err := json.Marshal(message.Result{JobID: "j", Status: message.StatusSuccess, Result: json.RawMessage(`{"token":` + string(quoted) + `}`), CorrelationData: correlation})
+	must(s, 0, err)
+	for i, body := range []string{string(known), `{"Result":` + string(quoted), `["` + made, `{"Password":` + string(quoted) + `}`} {
+		m := app.Message{ID: fmt.Sprintf("bad-%d", i), Type: message.TypeWorkerResult, Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch}
+		for range 2 {
+			if err := s.app.HandleResult(s.ctx, m); err != nil {
+				t.Fatal(describe(err))
+			}
+		}
+	}
+	kept := s.kept(app.ListOptions{})
+	if len(kept) != 4 {
+		t.Fatalf("%d messages are kept", len(kept))
+	}
+	v.wantNowhere("kept", b.ID)
+	replayed, err := s.app.Replay(s.ctx, ada, kept[0].ID, "again")
+	must(s, replayed, err)
+	s.settle()
+	if again := s.kept(app.ListOptions{}); len(again) != 4 {
+		t.Errorf("after a replay %d messages are kept: what came back is not known as the same", len(again))
+	}
+	v.wantNowhere("replayed", b.ID)
+	for _, m := range s.kept(app.ListOptions{}) {
+		view := s.message(m.ID)
+		if m.MessageID == "bad-0" && (!strings.Contains(string(view.Body), `"JobId":"j"`) || !strings.Contains(string(view.Body), `"Result":"(secret)"`)) {
+			t.Errorf("a result is shown as %s", view.Body)
+		}
+	}
+}
+
+func TestAJobWhoseSecretIsLostFails(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	withKey(s)
+	s.publish(secretRunbook)
+	b := s.batch("moves", secretFile("ann"))
+	lost := make([]byte, secret.KeySize)
+	s.useKeys(secret.Fixed(lost))
+	s.advance(b.ID)
+	m := s.member(b.ID, 1)
+	if m.Status != "failed" || !strings.Contains(m.Error, "the secret cannot be decrypted") || !strings.Contains(m.Error, "SecretLost") {
+		t.Errorf("with another key the member is %s: %s", m.Status, m.Error)
+	}
+	if len(s.jobs) != 0 {
+		t.Errorf("the worker got %v", s.jobs)
+	}
+}
+
+func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	_, err := s.tryPublish(secretRunbook, app.PublishOptions{})
+	s.refused(err, app.CodeConflict, "no key to encrypt them with")
+	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Functions: []app.Function{{Name: "New", Params: []app.Parameter{{Name: "Password", Secret: true}}}}})
+	plain := "name: plain\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - {name: a, offset: T-0, steps: [{name: new, worker_id: worker-01, function: new, params: {PASSWORD: \"%s\"}}]}\n"
+	_, err = s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), app.PublishOptions{})
+	s.refused(err, app.CodeConflict, "has secrets (First)")
+	view := s.mustPublish(fmt.Sprintf(plain, "Welcome1"), app.PublishOptions{})
+	if !slices.ContainsFunc(view.Warnings, func(d runbook.Diagnostic) bool { return d.Code == "open-secret" }) {
+		t.Errorf("a secret in the runbook: %+v", view.Warnings)
+	}
+	s.app = app.New(app.Config{
+		Store: s.store, Bus: s.bus, Now: s.clock.Now, Secrets: secret.New(secret.Fixed(testKey)),
+		Functions: []app.Function{{Name: "New", Params: []app.Parameter{{Name: "Password", Secret: true}}}},
+	})
+	if view := s.mustPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), app.PublishOptions{}); !slices.Equal(view.Secrets, []string{"First"}) {
+		t.Errorf("the secrets are %v", view.Secrets)
+	}
+	b := s.batch("plain", "Upn,First\nann,"+"canary\n")
+	if got := string(s.member(b.ID, 1).Data["First"]); got != `"(secret)"` {
+		t.Errorf("a column of a secret parameter is shown as %s", got)
+	}
+	s.other = s.app
+	s.advance(b.ID)
+	if got := s.paramsOf("new"); got["PASSWORD"] != "xcanaryann" {
+		t.Errorf("the worker got %v", got)
+	}
+}

@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+const secretSource = `
+name: move
+data_source: {type: csv, primary_key: Upn}
+secret: [Password, Token]
+phases:
+  - name: create
+    offset: T-1d
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}", Password: "{{Password}}", Note: "x{{Password}}y"}, output_params: {UserId: id, Token: token}}
+      - {name: other, worker_id: w1, function: Other, params: {User: "{{UserId}}"}}
+  - name: verify
+    offset: T-0
+    steps:
+      - {name: check, worker_id: w1, function: Check, params: {Token: "{{Token}}"}}
+`
+
+const (
+	ada        = `{"Upn":"ada","Password":{"$sealed":"v1.k.AAAA"}}`
+	erasedJSON = `{"$sealed":"erased"}`
+)
+
+func (p *person) current() engine.Step { return p.run.Steps[p.run.Current] }
+
+// A run carries the encrypted values of the step in hand, and nothing else of its secrets
+// that is not a reference.
+func TestASecretIsReferredToAndErasedAfterItsLastUse(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, secretSource), 1, ada)
+	p.on(engine.RunStarted{})
+	if got := string(p.current().Params); got != `{"Name":"ada","Note":{"$secret":["x",{"$secret":"Password"},"y"]},"Password":{"$secret":"Password"}}` {
+		t.Errorf("the parameters are %s", got)
+	}
+	if len(p.run.Secrets) != 1 || string(p.run.Secrets["Password"]) != `{"$sealed":"v1.k.AAAA"}` {
+		t.Errorf("the run carries %s", p.run.Secrets)
+	}
+	p.answer(`{"id":7,"token":{"$sealed":"v1.k.BBBB"}}`)
+	if got := string(p.run.Steps[0].Result); got != `{"id":7,"token":{"$secret":"Token"}}` {
+		t.Errorf("the result is %s", got)
+	}
+	if p.run.Secrets != nil {
+		t.Errorf("a step without secrets is in hand, and the run carries %s", p.run.Secrets)
+	}
+	p.answer(`true`)
+	if p.run.Status != engine.RunSucceeded || p.run.Outputs["Token"] != nil || string(p.run.Outputs["UserId"]) != "7" {
+		t.Errorf("the run is %s with the outputs %s", p.run.Status, p.run.Outputs)
+	}
+	if got := text(t, p.member.Data); got != `{"Password":`+erasedJSON+`,"Upn":"ada"}` {
+		t.Errorf("after its last use the password is still there: %s", got)
+	}
+	if got := string(p.member.WorkerData["Token"]); got != `{"$sealed":"v1.k.BBBB"}` {
+		t.Errorf("the token, which a later phase uses, is %s", got)
+	}
+
+	verify, err := engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.run, p.member.OpenPhase = verify, 2
+	p.on(engine.RunStarted{})
+	p.answer(`true`)
+	if got := string(p.member.WorkerData["Token"]); got != erasedJSON {
+		t.Errorf("after its last use the token is %s", got)
+	}
+}
+
+// While a step can be retried its secrets are kept, wherever the run ended.
+func TestASecretIsKeptForARetry(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, secretSource), 1, ada)
+	p.on(engine.RunStarted{})
+	p.answer(`{"id":7,"token":{"$sealed":"v1.k.BBBB"}}`)
+	p.on(engine.StepResult{Step: 1, JobID: p.current().JobID, Error: "no"})
+	if p.run.Status != engine.RunFailed || p.run.Outputs["Token"] != nil {
+		t.Fatalf("the run is %s with the outputs %s", p.run.Status, p.run.Outputs)
+	}
+	if all := text(t, p.member); !strings.Contains(all, "v1.k.AAAA") || !strings.Contains(all, "v1.k.BBBB") {
+		t.Errorf("a member who may be retried lost a secret: %s", all)
+	}
+}
+
+func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
+	t.Parallel()
+	rb := read(t, secretSource)
+	p := enterOf(t, rb, 1, ada)
+	p.member.OpenPhase = 0
+	d, err := engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: rb}, engine.MemberLeft{By: "eve"}, now)
+	if err != nil || strings.Contains(text(t, d.Member), "v1.k") {
+		t.Errorf("nothing is under way for a removed member with secrets: %s, %v", text(t, d.Member), err)
+	}
+
+	p = enterOf(t, rb, 1, ada)
+	p.on(engine.RunStarted{})
+	p.member.Status = engine.MemberRemoved
+	p.on(engine.RunStopped{Reason: "the member was removed"})
+	p.answer(`{"id":7,"token":{"$sealed":"v1.k.BBBB"}}`)
+	if p.run.Status != engine.RunCancelled || strings.Contains(text(t, p.member)+text(t, p.run), "v1.k") {
+		t.Errorf("what was under way has ended, and %s, %s", text(t, p.member), text(t, p.run))
+	}
+
+	undo := read(t, secretSource+"on_member_removed:\n  - {name: undo, worker_id: w1, function: Undo, params: {Password: \"{{Password}}\"}}\n")
+	p = enterOf(t, undo, 1, ada)
+	p.member.OpenPhase = 0
+	d, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: undo}, engine.MemberLeft{By: "eve"}, now)
+	if err != nil || !strings.Contains(text(t, d.Member), "v1.k.AAAA") {
+		t.Fatalf("the removal steps need the password: %s, %v", text(t, d.Member), err)
+	}
+	p.batch, p.member = *d.Batch, *d.Member
+	removal := p.batch.Phases[p.member.Removal-1]
+	if p.run, err = engine.NewRun(&p.batch, removal, &p.member, undo, now); err != nil {
+		t.Fatal(err)
+	}
+	p.member.OpenPhase = removal.ID
+	p.on(engine.RunStarted{})
+	p.answer("true")
+	if p.run.Status != engine.RunSucceeded || strings.Contains(text(t, p.member)+text(t, p.run), "v1.k") {
+		t.Errorf("after the removal: %s, %s", text(t, p.member), text(t, p.run))
+	}
+}
+
+func TestAStepSaysThatItsSecretWasErased(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, secretSource), 1, `{"Upn":"ada","Password":`+erasedJSON+`}`)
+	p.on(engine.RunStarted{})
+	const want = `the secret "Password" was erased after its last use; create a batch for this person`
+	if p.run.Status != engine.RunFailed || !strings.Contains(p.run.Error, want) {
+		t.Errorf("the run is %s: %s", p.run.Status, p.run.Error)
+	}
+}
+
+func TestARetryThatNeedsAnErasedSecretIsRefused(t *testing.T) {
+	t.Parallel()
+	p := enterOf(t, read(t, secretSource), 1, ada)
+	p.batch.Phases[0].Status, p.batch.Phases[0].DispatchedAt, p.batch.Phases[0].Walked = engine.PhaseDispatched, &now, true
+	p.on(engine.RunStarted{})
+	p.on(engine.StepResult{Step: 0, JobID: p.current().JobID, Error: "no"})
+	state := engine.State{
+		Batch: &p.batch, Member: &p.member, Runs: []*engine.Run{&p.run},
+		Shards: map[int]*engine.Shard{1: {Phase: 1, Page: 1, Runs: 1, Failed: 1}}, Runbooks: map[int]*runbook.Runbook{3: p.rb},
+	}
+	if _, err := engine.Decide(state, engine.MemberRetried{Task: "a"}, now); err != nil {
+		t.Fatalf("with its secret: %v", err)
+	}
+	if !p.member.EraseSecrets() || p.member.EraseSecrets() {
+		t.Error("the secrets were not erased once")
+	}
+	_, err := engine.Decide(state, engine.MemberRetried{Task: "a"}, now)
+	if err == nil || !strings.Contains(err.Error(), `member 17 cannot be retried: step "new" needs the secret "Password", which was erased`) {
+		t.Errorf("without it: %v", err)
+	}
+	resolve := engine.StepResolved{Step: 0, Skip: true}
+	if _, err := engine.Decide(state, engine.MemberRetried{Task: "a", Resolve: &resolve}, now); err != nil {
+		t.Errorf("where the step is skipped: %v", err)
+	}
+}
+
+func TestABatchKeepsSecretsForAWhile(t *testing.T) {
+	t.Parallel()
+	rb := read(t, secretSource)
+	b := engine.NewBatch(42, rb, 3, 1, nil, "ada", now)
+	if b.EraseSecretsAt() != nil {
+		t.Error("a batch under way is to lose its secrets")
+	}
+	b.Status, b.CompletedAt = engine.BatchCompleted, &now
+	end := now.Add(engine.SecretsKept)
+	if at := b.EraseSecretsAt(); at == nil || !at.Equal(end) {
+		t.Errorf("erased at %v, want %s", at, end)
+	}
+	d, err := engine.Decide(engine.State{Batch: &b}, engine.SecretsErased{}, end.Add(-time.Second))
+	if err != nil || !d.Stale {
+		t.Errorf("too early: %+v, %v", d, err)
+	}
+	if d, err = engine.Decide(engine.State{Batch: &b}, engine.SecretsErased{}, end); err != nil || d.Batch == nil || d.Batch.EraseSecretsAt() != nil {
+		t.Fatalf("in time: %+v, %v", d, err)
+	}
+	again := *d.Batch // retried, and ended once more
+	later := end.Add(time.Hour)
+	again.CompletedAt = &later
+	if at := again.EraseSecretsAt(); at == nil {
+		t.Error("a batch that ended once more keeps what it got since")
+	}
+	b.Status = engine.BatchCancelled
+	if at := b.EraseSecretsAt(); at == nil || !at.Equal(now) {
+		t.Errorf("a cancelled batch loses them at %v, want %s", at, now)
+	}
+}
