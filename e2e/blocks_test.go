@@ -239,9 +239,9 @@ func commands(b pages.Block, word, rest string) (class string, err error) {
 
 // The fields by which a block shows what it is a part of.
 var (
-	runbookFields = strings.Fields("name description data_source quiet_hours retry init phases on_member_removed rollbacks")
+	runbookFields = strings.Fields("name description data_source quiet_hours retry secret init phases on_member_removed rollbacks")
 	answerFields  = strings.Fields("answers approvals members")
-	phaseFields   = strings.Fields("name offset steps approval require_success on_complete")
+	phaseFields   = strings.Fields("name offset steps approval require_success stop_when on_complete")
 	stepFields    = strings.Fields("name worker_id function params output_params timeout poll retry on_failure")
 )
 
