@@ -90,7 +90,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 	for only, importers := range map[string][]string{
 		"github.com/microsoftgraph/":                                        {"worker/graph"},
 		"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos":               {"internal/store"},
-		"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus":      {"internal/bus", "worker", "worker/announce", "worker/control", "worker/dispatch", "worker/remedy", "worker/verify", "cmd/matoolkit", "local/"},
+		"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus":      {"internal/bus", "worker", "worker/announce", "worker/control", "worker/dispatch", "worker/heartbeat", "worker/remedy", "worker/verify", "cmd/matoolkit", "local/"},
 		"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azsecrets": {"internal/secret/vault", "worker/signin"},
 		"github.com/gin-gonic/gin":                                          {"functions/admin-http"},
 		"github.com/golang-jwt/jwt":                                         {"internal/signin", "internal/cli", "local/"},
