@@ -75,10 +75,10 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 		t.Fatal(describe(err))
 	}
 	w.pump(1, migrate, func() bool {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: "dispatched"})
+		page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: "queued"})
 		return err == nil && len(page.Items) == people3
 	})
-	page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: "dispatched"})
+	page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: "queued"})
 	if err != nil {
 		t.Fatal(describe(err))
 	}
@@ -322,7 +322,7 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 		}
 		return page.Items
 	}
-	w.pump(1, func(message.Job) (string, error) { return "", errLost }, func() bool { return len(steps("dispatched")) == 2 && len(w.seen()) == 2 })
+	w.pump(1, func(message.Job) (string, error) { return "", errLost }, func() bool { return len(steps("queued")) == 2 && len(w.seen()) == 2 })
 	if _, err := w.store.Commit(w.ctx, store.Upsert(store.WorkerKey("worker-01"), map[string]any{"id": "worker-01"})); err != nil {
 		t.Fatal(err)
 	}
