@@ -65,7 +65,6 @@ type jobRecord struct {
 const (
 	maxReplicas      = 20        // the ones that reported last
 	replicaRetention = time.Hour // of a replica that no longer reports
-	maxJobID         = 80
 )
 
 // merge takes a heartbeat into the record and reports whether that changed it: one that
@@ -129,8 +128,11 @@ func jobsOf(h message.Heartbeat, before []jobRecord, now time.Time) []jobRecord 
 // heartbeat keeps what a replica of a worker reports.
 func (a *App) heartbeat(ctx context.Context, m Message, h message.Heartbeat) error {
 	now := a.now().UTC()
-	if err := checkHeartbeat(len(m.Body), h, now); err != nil {
-		return err
+	if len(m.Body) > message.Limit {
+		return reject("the heartbeat has %d bytes; at most %d are allowed", len(m.Body), message.Limit)
+	}
+	if err := h.Check(now); err != nil {
+		return reject("%v", err)
 	}
 	reported := h.Timestamp.UTC()
 	sent := m.EnqueuedAt
@@ -140,7 +142,7 @@ func (a *App) heartbeat(ctx context.Context, m Message, h message.Heartbeat) err
 	if now.Sub(sent) > replicaRetention {
 		return nil // the replica may have been dropped since: it must not come back
 	}
-	if !m.EnqueuedAt.IsZero() && reported.Sub(m.EnqueuedAt) > clockSlack {
+	if !m.EnqueuedAt.IsZero() && reported.Sub(m.EnqueuedAt) > message.ClockSlack {
 		reported = m.EnqueuedAt.UTC() // a clock that is ahead would keep later ones out
 	}
 	return a.changeWorker(ctx, h.WorkerID, func(r *workerRecord) bool { return r.merge(h, reported, now) })
@@ -168,57 +170,6 @@ func (a *App) changeWorker(ctx context.Context, id string, change func(*workerRe
 		return store.ErrChanged // another process was first: it is read again
 	}
 	return err
-}
-
-func checkHeartbeat(size int, h message.Heartbeat, now time.Time) error {
-	switch {
-	case size > message.Limit:
-		return reject("the heartbeat has %d bytes; at most %d are allowed", size, message.Limit)
-	case !workerID.MatchString(h.WorkerID):
-		return reject("invalid WorkerId %q: use letters, digits, '-', '_' or '.', at most 43", clipped(h.WorkerID))
-	case !replicaID.MatchString(h.ReplicaID):
-		return reject("invalid ReplicaId %q: use letters, digits, '-', '_' or '.', at most 100", clipped(h.ReplicaID))
-	case len(h.Version) > 100:
-		return reject("the heartbeat's Version has %d bytes; at most 100 are allowed", len(h.Version))
-	case h.MaxParallelism < 0 || h.InFlight < len(h.JobsInFlight):
-		return reject("the heartbeat counts MaxParallelism %d and InFlight %d, and lists %d jobs", h.MaxParallelism, h.InFlight, len(h.JobsInFlight))
-	case len(h.JobsInFlight) > message.MaxHeartbeatJobs:
-		return reject("the heartbeat lists %d jobs; at most %d are allowed", len(h.JobsInFlight), message.MaxHeartbeatJobs)
-	}
-	for i, id := range h.JobsInFlight {
-		if id == "" || len(id) > maxJobID {
-			return reject("JobsInFlight[%d] has %d bytes; a job id has 1 to %d", i, len(id), maxJobID)
-		}
-	}
-	return checkTimes(h, now)
-}
-
-// maxThrottling is how long a tenant can ask a worker to wait. A longer time is a mistake,
-// which must not keep jobs from failing.
-const maxThrottling = 7 * 24 * time.Hour
-
-func checkTimes(h message.Heartbeat, now time.Time) error {
-	for _, at := range []struct {
-		field  string
-		value  *time.Time
-		latest time.Time // zero: any
-	}{
-		{"StartedAt", &h.StartedAt, h.Timestamp.Add(clockSlack)},
-		{"Timestamp", &h.Timestamp, time.Time{}},
-		{"OldestJobAt", h.OldestJobAt, h.Timestamp.Add(clockSlack)},
-		{"TakenThrough", h.TakenThrough, now.Add(clockSlack)}, // by the orchestrator's clock
-		{"ThrottledUntil", h.ThrottledUntil, h.Timestamp.Add(maxThrottling)},
-		{"CredentialExpiresAt", h.CredentialExpiresAt, time.Time{}},
-	} {
-		switch {
-		case at.value == nil:
-		case at.value.Year() < 2000 || at.value.Year() > 9999:
-			return reject("the heartbeat's %s is %s, or missing", at.field, at.value.UTC().Format(time.RFC3339))
-		case !at.latest.IsZero() && at.value.After(at.latest):
-			return reject("the heartbeat's %s is %s; it can be %s at the latest", at.field, at.value.UTC().Format(time.RFC3339), at.latest.UTC().Format(time.RFC3339))
-		}
-	}
-	return nil
 }
 
 // answerInterval is how often each process records an answer of a worker at most.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -49,21 +48,11 @@ type ReplicaView struct {
 	CredentialExpiresAt *time.Time `json:"credentialExpiresAt,omitempty"`
 }
 
-// workerID is what a step can name (see package runbook). It is also a safe id of an item.
-var workerID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,41}[A-Za-z0-9])?$`)
-
 // The bounds of a catalogue, beside message.Limit.
 const (
 	maxFunctions  = 1000
 	maxParameters = 200 // of a function; so are its fields
 )
-
-// replicaID is what a replica can call itself.
-var replicaID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
-
-// clockSlack is by how much a worker's clock may be ahead of the broker's before the
-// broker's is believed, whose times can be whole seconds.
-const clockSlack = 5 * time.Minute
 
 // announced keeps what a worker says that it can be asked for. Of several replicas of
 // one worker the one that started last speaks for all; an announcement that comes again,
@@ -73,7 +62,7 @@ func (a *App) announced(ctx context.Context, m Message, c message.Catalog) error
 		return err
 	}
 	at := c.Timestamp.UTC()
-	if !m.EnqueuedAt.IsZero() && at.Sub(m.EnqueuedAt) > clockSlack {
+	if !m.EnqueuedAt.IsZero() && at.Sub(m.EnqueuedAt) > message.ClockSlack {
 		at = m.EnqueuedAt.UTC() // a clock that is ahead would keep later ones out
 	}
 	now := a.now().UTC()
@@ -100,7 +89,7 @@ func checkCatalog(size int, c message.Catalog) error {
 	switch {
 	case size > message.Limit:
 		return reject("the catalogue has %d bytes; at most %d are taken", size, message.Limit)
-	case !workerID.MatchString(c.WorkerID):
+	case !message.ValidWorkerID(c.WorkerID):
 		return reject("%q is no id of a worker: it has letters, digits and - _ . only and is at most 43 long", clipped(c.WorkerID))
 	case len(c.Version) > 100:
 		return reject("the catalogue's Version has %d bytes; at most 100 are taken", len(c.Version))
@@ -194,7 +183,7 @@ func (a *App) Workers(ctx context.Context, o ListOptions) (Page[WorkerView], err
 
 // Worker gives a worker with its functions. Errors: CodeNotFound, CodeUnavailable.
 func (a *App) Worker(ctx context.Context, id string) (WorkerView, error) {
-	if !workerID.MatchString(id) {
+	if !message.ValidWorkerID(id) {
 		return WorkerView{}, fail(CodeNotFound, "there is no worker %q", clipped(id))
 	}
 	record, err := store.Read[workerRecord](ctx, a.store, store.WorkerKey(id))

@@ -9,6 +9,7 @@ package message
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"time"
 )
 
@@ -63,6 +64,12 @@ const Limit = 240 << 10
 // jobs of one worker, filtered by PropertyWorkerID, and the one of
 // TopicWorkerControl that its replicas read, which has no filter.
 func WorkerSubscription(workerID string) string { return "worker-" + workerID }
+
+var workerID = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,41}[A-Za-z0-9])?$`)
+
+// ValidWorkerID reports whether a step of a runbook can name a worker by an id (see package
+// runbook). Such an id is also safe as the id of an item in the store.
+func ValidWorkerID(id string) bool { return workerID.MatchString(id) }
 
 // BatchInit asks for a batch's init steps to be started.
 type BatchInit struct {
