@@ -55,7 +55,8 @@ broker on this machine, and only while no orchestrator runs. An orchestrator of 
 namespace gets the results as well and keeps them as messages that it cannot process; so
 verify a worker beside a system that is not in use.
 
-The exit status is 1 when a check failed.`,
+The exit status is 1 when a check failed. A check that warns, such as of a worker that sends
+no heartbeat, does not change it.`,
 		Example: `  matoolkit local up --parts servicebus --ephemeral    in one terminal, the worker in another
   eval "$(matoolkit local env --for worker)"
   matoolkit worker verify worker-01 --results-subscription orchestrator

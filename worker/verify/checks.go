@@ -15,7 +15,7 @@ import (
 )
 
 // checks are made in this order: the last ones judge everything that came before.
-// A check returns what it saw, a breach, a skip, or an error that ends the run.
+// A check returns what it saw, a breach, a warning, a skip, or an error that ends the run.
 var checks = []struct {
 	name string
 	make func(ctx context.Context, v *verifier) (string, error)
@@ -29,6 +29,8 @@ var checks = []struct {
 	{"fails a job without a function", failsWithoutFunction},
 	{"survives what is no job", survives},
 	{"does not begin an expired job", doesNotBegin},
+	{"does not begin a revoked job", failsRevoked},
+	{"begins a job that was dispatched after a control", beginsLater},
 	{"fails an answer that is too large", failsHuge},
 	{"answers a repeated job the same", repeats},
 	{"answers many jobs", many},
@@ -37,6 +39,7 @@ var checks = []struct {
 	{"gives the correlation back", correlates},
 	{"writes results as agreed", shapes},
 	{"sends messages as agreed", envelopes},
+	{"sends heartbeats", sendsHeartbeats},
 }
 
 func answers(ctx context.Context, v *verifier) (string, error) {
@@ -189,10 +192,64 @@ func doesNotBegin(ctx context.Context, v *verifier) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if e, err := r.failure(); err != nil || e.Type == nil || *e.Type != message.ErrorJobExpired {
+	if !r.failedAs(message.ErrorJobExpired) {
 		return "", breachf("Error.Type is not %s: %s", message.ErrorJobExpired, said)
 	}
 	return said, nil
+}
+
+// betweenProbes is the delay between two jobs that ask whether a control has arrived.
+const betweenProbes = 500 * time.Millisecond
+
+// failsRevoked revokes the jobs of a batch, and sends jobs of it until one is not begun. A
+// worker may begin those that it receives before it has read the control, for at most
+// message.ControlMaxAge.
+func failsRevoked(ctx context.Context, v *verifier) (string, error) {
+	c := message.Control{BatchID: v.revokedBatch, RevokedThrough: time.Now().UTC().Truncate(time.Millisecond)}
+	if err := v.line.revoke(ctx, c); err != nil {
+		return "", err
+	}
+	sent := time.Now()
+	for n := 0; ; n++ {
+		j := v.probe(fmt.Sprintf("revoked-%d", n))
+		j.batch, j.dispatchedAt = c.BatchID, &c.RevokedThrough
+		age := time.Since(sent)
+		r, err := v.ask(ctx, j)
+		if err != nil {
+			return "", err
+		}
+		if r.failedAs(message.ErrorJobRevoked) {
+			v.revokedThrough = c.RevokedThrough
+			return fmt.Sprintf("%d ms after the control: %s", age.Milliseconds(), r.said()), nil
+		}
+		if age >= v.config.ControlWait {
+			return "", breachf("a job that was sent %s after the control that revoked it does not fail with Error.Type %s, but: %s",
+				age.Round(time.Millisecond), message.ErrorJobRevoked, r.said())
+		}
+		select {
+		case <-time.After(min(betweenProbes, v.config.ControlWait-age)):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// beginsLater sends a job as after the resumption of a batch that was paused.
+func beginsLater(ctx context.Context, v *verifier) (string, error) {
+	if v.revokedThrough.IsZero() {
+		return "", skip("the worker reads no controls")
+	}
+	later := v.revokedThrough.Add(time.Millisecond)
+	j := v.probe("after-control")
+	j.batch, j.dispatchedAt = v.revokedBatch, &later
+	r, err := v.ask(ctx, j)
+	if err != nil {
+		return "", err
+	}
+	if r.failedAs(message.ErrorJobRevoked) {
+		return "", breachf("a job whose DispatchedAt is after RevokedThrough is not begun: %s", r.said())
+	}
+	return r.said(), v.succeeds(r)
 }
 
 func failsHuge(ctx context.Context, v *verifier) (string, error) {
@@ -303,6 +360,33 @@ func shapes(_ context.Context, v *verifier) (string, error) {
 
 func envelopes(_ context.Context, v *verifier) (string, error) {
 	return v.each(func(_ string, r result) []string { return r.envelope(v.config.WorkerID, v.line.trace) })
+}
+
+// sendsHeartbeats waits for a heartbeat: a worker sends one every message.HeartbeatInterval.
+// Without heartbeats a worker does its jobs, so that this is no breach; heartbeats that the
+// orchestrator cannot use are one.
+func sendsHeartbeats(ctx context.Context, v *verifier) (string, error) {
+	ctx, cancel := context.WithDeadline(ctx, v.began.Add(v.config.HeartbeatWait))
+	defer cancel()
+	for {
+		beats, more := v.line.heartbeats()
+		for _, b := range beats {
+			if b.fault != nil {
+				return "", breachf("%s", b.fault)
+			}
+		}
+		if len(beats) > 0 {
+			return fmt.Sprintf("%d heartbeats", len(beats)), nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return "", ctx.Err()
+			}
+			return "", warning(fmt.Sprintf("no heartbeat came within %s: the orchestrator cannot tell whether the worker is busy or gone", v.config.HeartbeatWait))
+		}
+	}
 }
 
 // each judges every result. Of what is wrong it tells each kind once, with the

@@ -2,8 +2,10 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,19 +22,26 @@ type line struct {
 	prefix  string // of the ids of the jobs that results are kept of
 	trace   string
 	jobs    *azservicebus.Sender
+	control *azservicebus.Sender
 	back    *azservicebus.Receiver
 	waiting *azservicebus.Receiver // what the worker has not settled
+	since   time.Time              // older heartbeats do not count
 
 	mu      sync.Mutex
 	got     map[string][]result
-	strange []string      // what came and is no result of anything
+	strange []string // what came and is no result of anything
+	beats   []heartbeat
 	more    chan struct{} // closed when something comes
 }
 
 func open(config Config, prefix string) (*line, error) {
 	l := &line{config: config, prefix: prefix, trace: strings.Repeat(prefix[len("verify-"):], 4), got: map[string][]result{}, more: make(chan struct{})}
+	l.since = time.Now().Add(-message.HeartbeatInterval)
 	var err error
 	if l.jobs, err = config.Client.NewSender(message.TopicWorkerJobs, nil); err != nil {
+		return nil, err
+	}
+	if l.control, err = config.Client.NewSender(message.TopicWorkerControl, nil); err != nil {
 		return nil, err
 	}
 	if l.back, err = config.Client.NewReceiverForSubscription(message.TopicWorkerResults, config.Results, nil); err != nil {
@@ -46,6 +55,7 @@ func (l *line) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	_ = l.jobs.Close(ctx)
+	_ = l.control.Close(ctx)
 	_ = l.back.Close(ctx)
 	_ = l.waiting.Close(ctx)
 }
@@ -69,6 +79,33 @@ func (l *line) send(ctx context.Context, body []byte, ids ...string) error {
 		}, nil); err != nil {
 			return fmt.Errorf("send a job: %w", err)
 		}
+	}
+	return nil
+}
+
+// revoke sends a control, and sees to it that the worker has a subscription for it.
+func (l *line) revoke(ctx context.Context, c message.Control) error {
+	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	defer cancel()
+	subscription := message.WorkerSubscription(l.config.WorkerID)
+	receiver, err := l.config.Client.NewReceiverForSubscription(message.TopicWorkerControl, subscription, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = receiver.Close(context.WithoutCancel(ctx)) }() // the client is closed after it
+	if _, err := receiver.PeekMessages(ctx, 1, nil); err != nil {
+		return fmt.Errorf("look at the worker's subscription %s of %s: %w", subscription, message.TopicWorkerControl, err)
+	}
+	body, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	id, contentType, ttl := c.ID(), "application/json", lifetime
+	if err := l.control.SendMessage(ctx, &azservicebus.Message{
+		Body: body, MessageID: &id, ContentType: &contentType, TimeToLive: &ttl,
+		ApplicationProperties: map[string]any{message.PropertyMessageType: message.TypeControl},
+	}, nil); err != nil {
+		return fmt.Errorf("send a control: %w", err)
 	}
 	return nil
 }
@@ -103,12 +140,23 @@ func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 // take keeps a result of this run, and tells whether it may be one: so may what
 // cannot be read. What a worker says of itself is none, and nothing strange.
 func (l *line) take(m *azservicebus.ReceivedMessage) bool {
-	if kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string); strings.EqualFold(kind, message.TypeWorkerCatalog) || strings.EqualFold(kind, message.TypeWorkerHeartbeat) {
+	kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
+	if strings.EqualFold(kind, message.TypeWorkerCatalog) {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.EqualFold(kind, message.TypeWorkerHeartbeat) {
+		if m.EnqueuedTime != nil && m.EnqueuedTime.Before(l.since) {
+			return true
+		}
+		if b := readHeartbeat(m, time.Now()); b.worker == "" || b.worker == l.config.WorkerID {
+			l.beats = append(l.beats, b)
+			l.notify()
+		}
 		return true
 	}
 	r, err := readResult(m)
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch {
 	case err != nil:
 		l.strange = append(l.strange, err.Error())
@@ -117,9 +165,44 @@ func (l *line) take(m *azservicebus.ReceivedMessage) bool {
 	default:
 		l.got[r.jobID()] = append(l.got[r.jobID()], r)
 	}
+	l.notify()
+	return true
+}
+
+// notify wakes those who wait for more. The caller holds mu.
+func (l *line) notify() {
 	close(l.more)
 	l.more = make(chan struct{})
-	return true
+}
+
+// heartbeat is one heartbeat of a worker, and what is wrong with it. The worker is empty
+// where the message does not name it.
+type heartbeat struct {
+	worker string
+	fault  error
+}
+
+func readHeartbeat(m *azservicebus.ReceivedMessage, now time.Time) heartbeat {
+	var h message.Heartbeat
+	err := json.Unmarshal(m.Body, &h)
+	if err == nil {
+		err = h.Check(now)
+	}
+	if err != nil {
+		err = fmt.Errorf("the heartbeat %s cannot be used: %w", m.MessageID, err)
+	}
+	if h.WorkerID == "" {
+		h.WorkerID, _ = m.ApplicationProperties[message.PropertyWorkerID].(string)
+	}
+	return heartbeat{h.WorkerID, err}
+}
+
+// heartbeats gives the worker's heartbeats, and a channel that is closed when anything
+// more comes.
+func (l *line) heartbeats() ([]heartbeat, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.beats), l.more
 }
 
 // results of one job, and a channel that is closed when anything more comes.

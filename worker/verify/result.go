@@ -69,6 +69,12 @@ func (r result) failure() (e jobError, err error) {
 	return e, err
 }
 
+// failedAs reports whether the result is a failure of a type.
+func (r result) failedAs(kind string) bool {
+	e, err := r.failure()
+	return r.is(message.StatusFailure) && err == nil && e.Type != nil && *e.Type == kind
+}
+
 // said is how the result ended, for details.
 func (r result) said() string {
 	if e, err := r.failure(); err == nil && e.Message != nil {

@@ -7,6 +7,7 @@ package verify
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,12 @@ type Config struct {
 	HugeParameters json.RawMessage
 	Jobs           int           // how many are sent at once to see that none is lost; 0 means 32
 	Timeout        time.Duration // for each thing that is waited for; 0 means 30 s
+	// ControlWait is how old a control may be when a job that it revokes is still begun; 0
+	// means message.ControlMaxAge.
+	ControlWait time.Duration
+	// HeartbeatWait is how long after its beginning a run waits for a heartbeat; 0 means a
+	// little more than message.HeartbeatInterval.
+	HeartbeatWait time.Duration
 }
 
 // Outcome of a check.
@@ -48,11 +55,12 @@ type Outcome string
 const (
 	Passed  Outcome = "passed"
 	Failed  Outcome = "failed"
+	Warned  Outcome = "warned" // the worker lacks something optional that it should have
 	Skipped Outcome = "skipped"
 )
 
-// Finding is what one check came to. Detail says what is wrong, why the check was
-// skipped, or what was seen.
+// Finding is what one check came to. Detail says what is wrong or missing, why the check
+// was skipped, or what was seen.
 type Finding struct {
 	Check   string  `json:"check"`
 	Outcome Outcome `json:"outcome"`
@@ -83,7 +91,13 @@ func Run(ctx context.Context, config Config) ([]Finding, error) {
 	if len(config.HugeParameters) == 0 {
 		config.HugeParameters = json.RawMessage(`{}`)
 	}
-	v := &verifier{config: config, sent: map[string]sentJob{}, id: "verify-" + random()}
+	if config.ControlWait <= 0 {
+		config.ControlWait = message.ControlMaxAge
+	}
+	if config.HeartbeatWait <= 0 {
+		config.HeartbeatWait = message.HeartbeatInterval + 5*time.Second
+	}
+	v := &verifier{config: config, sent: map[string]sentJob{}, id: "verify-" + random(), revokedBatch: randomBatch(), began: time.Now()}
 	var err error
 	if v.line, err = open(config, v.id); err != nil {
 		return nil, err
@@ -104,6 +118,7 @@ func Run(ctx context.Context, config Config) ([]Finding, error) {
 	for _, c := range checks {
 		detail, err := c.make(ctx, v)
 		var reason skip
+		var doubt warning
 		var wrong breach
 		switch {
 		case ctx.Err() != nil:
@@ -112,6 +127,8 @@ func Run(ctx context.Context, config Config) ([]Finding, error) {
 			v.add(c.name, Passed, detail)
 		case errors.As(err, &reason):
 			v.add(c.name, Skipped, string(reason))
+		case errors.As(err, &doubt):
+			v.add(c.name, Warned, string(doubt))
 		case errors.As(err, &wrong):
 			v.add(c.name, Failed, string(wrong))
 		default:
@@ -132,6 +149,10 @@ type verifier struct {
 	sent     map[string]sentJob
 	findings []Finding
 	silent   bool // the worker does not answer: there is nothing more to find
+	began    time.Time
+
+	revokedBatch   int       // whose jobs are revoked
+	revokedThrough time.Time // of the control that the worker has read; zero when it has not
 }
 
 func (v *verifier) add(check string, outcome Outcome, detail string) {
@@ -145,6 +166,11 @@ func (b breach) Error() string { return string(b) }
 
 func breachf(format string, args ...any) error { return breach(fmt.Sprintf(format, args...)) }
 
+// warning is why a check warns: the worker lacks something optional.
+type warning string
+
+func (w warning) Error() string { return string(w) }
+
 // skip is why a check was not made.
 type skip string
 
@@ -154,6 +180,17 @@ func random() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // it never fails
 	return hex.EncodeToString(b[:])
+}
+
+// batch is the number of the batch of all jobs but those that are revoked.
+const batch = 2147480001
+
+// randomBatch returns the number of a batch whose jobs can be revoked: another one in each
+// run, because a control stays on the topic when the run has ended.
+func randomBatch() int {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return batch - 1 - int(binary.BigEndian.Uint32(b[:])%(1<<30))
 }
 
 // sentJob is a job as it was sent, or what was sent in the place of one.
@@ -168,39 +205,51 @@ type job struct {
 	name       string // completes its id
 	function   string
 	parameters json.RawMessage
+	batch      int // 0 means batch
 	expiresAt  *time.Time
-	lower      bool // all names of fields in lower case
-	without    string
-	copies     int // how often it is sent, each under a message id of its own; 0 means once
+	// dispatchedAt is missing in a job without it, which no control revokes.
+	dispatchedAt *time.Time
+	lower        bool // all names of fields in lower case
+	without      string
+	copies       int // how often it is sent, each under a message id of its own; 0 means once
 }
 
 // correlation is what a worker must give back as it is: with an odd number that is too
 // large for a float and with fields that it has never heard of.
-func (v *verifier) correlation() json.RawMessage {
+func (v *verifier) correlation(batch int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(
-		`{"BatchId":2147480001,"StepExecutionId":%d,"IsInitStep":false,"RunbookName":%q,"RunbookVersion":1,"Later":{"Ratio":2.5,"None":null,"Text":"<é>"}}`,
-		int64(9007199254740993)+2*int64(len(v.sent)), v.id))
+		`{"BatchId":%d,"StepExecutionId":%d,"IsInitStep":false,"RunbookName":%q,"RunbookVersion":1,"Later":{"Ratio":2.5,"None":null,"Text":"<é>"}}`,
+		batch, int64(9007199254740993)+2*int64(len(v.sent)), v.id))
 }
 
 // send sends a job and returns its id.
 func (v *verifier) send(ctx context.Context, j job) (string, error) {
 	id := v.id + "-" + j.name
-	s := sentJob{id: id, correlation: v.correlation(), function: j.function}
-	fields := []struct {
+	if j.batch == 0 {
+		j.batch = batch
+	}
+	s := sentJob{id: id, correlation: v.correlation(j.batch), function: j.function}
+	type field struct {
 		name  string
 		value any
-	}{
+	}
+	fields := []field{
 		{"JobId", id},
-		{"BatchId", 2147480001},
+		{"BatchId", j.batch},
 		{"WorkerId", v.config.WorkerID},
 		{"FunctionName", j.function},
 		{"Parameters", j.parameters},
 		{"CorrelationData", s.correlation},
-		{"ExpiresAt", j.expiresAt},
+	}
+	if j.dispatchedAt != nil {
+		fields = append(fields, field{"DispatchedAt", j.dispatchedAt})
+	}
+	if j.expiresAt != nil {
+		fields = append(fields, field{"ExpiresAt", j.expiresAt})
 	}
 	var body strings.Builder
 	for _, f := range fields {
-		if f.name == j.without || f.name == "ExpiresAt" && j.expiresAt == nil {
+		if f.name == j.without {
 			continue
 		}
 		value, err := json.Marshal(f.value)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +16,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/catalog"
+	"github.com/matoolkit/matoolkit/worker/control"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
+	"github.com/matoolkit/matoolkit/worker/heartbeat"
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
 
@@ -81,7 +85,7 @@ func config(t *testing.T, server *servicebus.Server) verify.Config {
 		Client: connect(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator,
 		Function: "Get-Echo", Parameters: json.RawMessage(`{"Text":"x"}`), Required: []string{"text"},
 		Huge: "Get-Echo", HugeParameters: json.RawMessage(`{"Text":"x","Huge":true}`),
-		Timeout: 10 * time.Second,
+		Timeout: 10 * time.Second, HeartbeatWait: 10 * time.Second,
 	}
 }
 
@@ -95,21 +99,33 @@ func TestOurWorkerPasses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			log := slog.New(slog.DiscardHandler)
+			controls, err := control.New(connect(t, server), control.Config{WorkerID: workerID, Interval: 20 * time.Millisecond, Log: log})
+			if err != nil {
+				t.Fatal(err)
+			}
 			loop, err := dispatch.New(connect(t, server), functions, dispatch.Config{
-				WorkerID: workerID, MaxParallelism: 4, Log: slog.New(slog.DiscardHandler),
+				WorkerID: workerID, MaxParallelism: 4, Controls: controls, Log: log,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
+			results, err := connect(t, server).NewSender(message.TopicWorkerResults, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			heartbeats := heartbeat.New(heartbeat.Config{
+				WorkerID: workerID, MaxParallelism: 4, To: results, Interval: 100 * time.Millisecond, Log: log,
+				State: func() heartbeat.State { return heartbeat.State{} },
+			})
 			ctx, stop := context.WithCancel(t.Context())
-			stopped := make(chan struct{})
-			go func() {
-				defer close(stopped)
-				loop.Run(ctx)
-			}()
+			var parts sync.WaitGroup
+			for _, run := range []func(context.Context){controls.Run, loop.Run, heartbeats.Run} {
+				parts.Go(func() { run(ctx) })
+			}
 			defer func() {
 				stop()
-				<-stopped
+				parts.Wait()
 			}()
 			for note, c := range map[string]verify.Config{
 				"with a function":    config(t, server),
@@ -121,14 +137,14 @@ func TestOurWorkerPasses(t *testing.T) {
 				}
 				skipped := 0
 				for _, f := range findings {
-					if f.Outcome == verify.Failed {
-						t.Errorf("%s: %s: %s", note, f.Check, f.Detail)
+					if f.Outcome == verify.Failed || f.Outcome == verify.Warned {
+						t.Errorf("%s: %s: %s: %s", note, f.Check, f.Outcome, f.Detail)
 					}
 					if f.Outcome == verify.Skipped {
 						skipped++
 					}
 				}
-				if want := map[bool]int{true: 0, false: 3}[c.Function != ""]; len(findings) != 17 || skipped != want {
+				if want := map[bool]int{true: 0, false: 3}[c.Function != ""]; len(findings) != 20 || skipped != want {
 					t.Errorf("%s: %d findings, %d of them skipped", note, len(findings), skipped)
 				}
 			}
@@ -160,6 +176,18 @@ func TestBreachesAreFound(t *testing.T) {
 		{"keeps rubbish", func(w *worker) { w.keepsRubbish = true }, "survives what is no job", "neither completed nor dead-lettered"},
 		{"begins an expired job", func(w *worker) { w.late = true }, "does not begin an expired job", "not answered with a failure"},
 		{"calls an expired job otherwise", func(w *worker) { w.expiredType = "TooLate" }, "does not begin an expired job", "Error.Type is not JobExpired"},
+		{"begins a revoked job", func(w *worker) { w.begins = true }, "does not begin a revoked job", "after the control that revoked it does not fail with Error.Type JobRevoked, but: Success"},
+		{"begins a revoked job and cannot know", func(w *worker) { w.begins, w.can = true, "Other" }, "does not begin a revoked job", "but: UnknownFunction"},
+		{"calls a revoked job otherwise", func(w *worker) { w.revokedType = "Cancelled" }, "does not begin a revoked job", "but: Cancelled"},
+		{"takes a pause for the end of the batch", func(w *worker) { w.revokesAll = true }, "begins a job that was dispatched after a control", "is after RevokedThrough is not begun"},
+		{"sends no heartbeat", func(w *worker) { w.heartbeat = "" }, "sends heartbeats", "no heartbeat came within"},
+		{"sends heartbeats of another worker", func(w *worker) {
+			w.heartbeat = `{"WorkerId":"worker-02","ReplicaId":"","StartedAt":"2026-03-01T12:00:00Z","Timestamp":"2026-03-01T12:00:00Z"}`
+		}, "sends heartbeats", "no heartbeat came within"},
+		{"sends heartbeats without a replica", func(w *worker) {
+			w.heartbeat = `{"WorkerId":"worker-01","StartedAt":"2026-03-01T12:00:00Z","Timestamp":"2026-03-01T12:00:00Z"}`
+		}, "sends heartbeats", `invalid ReplicaId ""`},
+		{"sends heartbeats that are no JSON", func(w *worker) { w.heartbeat = "alive" }, "sends heartbeats", "cannot be used"},
 		{"drops what is too large", func(w *worker) { w.dropsHuge = true }, "fails an answer that is too large", "was not answered"},
 		{"sends results under ids of the moment", func(w *worker) { w.randomIDs = true }, "answers a repeated job the same", "different message ids"},
 		{"does a repeated job again", func(w *worker) { w.counts = true }, "answers a repeated job the same", "answered otherwise"},
@@ -218,14 +246,18 @@ func TestBreachesAreFound(t *testing.T) {
 			tc.wrong(w)
 			w.run(t)
 			c := config(t, server)
-			c.Timeout = 3 * time.Second
+			c.Timeout, c.ControlWait, c.HeartbeatWait = 3*time.Second, 200*time.Millisecond, time.Second
 			findings, err := verify.Run(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, f := range findings {
 				if f.Check == tc.check {
-					if f.Outcome != verify.Failed || !strings.Contains(f.Detail, tc.says) {
+					want := verify.Failed
+					if strings.HasPrefix(tc.says, "no heartbeat") { // a worker does its jobs without
+						want = verify.Warned
+					}
+					if f.Outcome != want || !strings.Contains(f.Detail, tc.says) {
 						t.Errorf("%s: %s: %s; want %s", f.Check, f.Outcome, f.Detail, tc.says)
 					}
 					return
@@ -319,6 +351,61 @@ func send(t *testing.T, client *azservicebus.Client, body string) {
 	}
 	if err := sender.SendMessage(t.Context(), &azservicebus.Message{Body: []byte(body)}, nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The documents list the checks in the order in which they are made.
+func TestDocumentsListTheChecks(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/own-workers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(page), "\n| check | the worker fails it when |\n|---|---|\n")
+	table, _, ended := strings.Cut(table, "\n\n")
+	if !found || !ended {
+		t.Fatal("docs/own-workers.md has no table of the checks")
+	}
+	var listed []string
+	for row := range strings.Lines(table) {
+		listed = append(listed, strings.TrimSpace(strings.Split(row, "|")[1]))
+	}
+	server := broker(t, true)
+	newWorker(connect(t, server)).run(t)
+	findings, err := verify.Run(t.Context(), config(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, f := range findings {
+		made = append(made, f.Check)
+	}
+	if !slices.Equal(listed, made) {
+		t.Errorf("docs/own-workers.md lists\n%q\nwant\n%q", listed, made)
+	}
+}
+
+// A worker that has no subscription for controls cannot be blamed for beginning revoked
+// jobs: the run ends with the name of what is missing.
+func TestMissingControlSubscriptionIsNamed(t *testing.T) {
+	t.Parallel()
+	topology := servicebus.DefaultTopology()
+	for i := range topology.Topics {
+		if topic := &topology.Topics[i]; topic.Name == message.TopicWorkerControl {
+			topic.Subscriptions[0].Name = "worker-other"
+		}
+	}
+	server, err := servicebus.Start(t.Context(), servicebus.Config{Addr: "127.0.0.1:0", Topology: topology, Key: "c2VjcmV0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	w := newWorker(connect(t, server))
+	w.deaf = true
+	w.run(t)
+	_, err = verify.Run(t.Context(), config(t, server))
+	if err == nil || !strings.Contains(err.Error(), "the worker's subscription worker-worker-01 of worker-control") {
+		t.Errorf("got %v", err)
 	}
 }
 

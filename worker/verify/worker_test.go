@@ -24,20 +24,27 @@ type worker struct {
 	mute, exactCase, anything, nameless, loose, dropsNameless bool
 	dies, keepsRubbish, late, dropsHuge, randomIDs, counts    bool
 	keeps, twice, floats                                      bool
+	deaf, begins, revokesAll                                  bool // of controls
 	loses                                                     int
-	can, expiredType, contentType                             string
-	answer                                                    any // in the place of an object
+	can, expiredType, revokedType, contentType                string
+	heartbeat                                                 string // "" for none
+	answer                                                    any    // in the place of an object
 	properties                                                map[string]any
 	body                                                      func(map[string]any) any
 	errorIs                                                   func(text string) any
 
-	done  map[string][]byte // results by job
+	done    map[string][]byte // results by job
+	revoked map[int]time.Time // by batch
+	control *azservicebus.Receiver
+
 	count int
 }
 
 func newWorker(client *azservicebus.Client) *worker {
 	return &worker{
-		client: client, can: "Get-Echo", expiredType: "JobExpired", contentType: "application/json", done: map[string][]byte{},
+		client: client, can: "Get-Echo", expiredType: "JobExpired", revokedType: "JobRevoked", contentType: "application/json",
+		heartbeat: `{"WorkerId":"worker-01","ReplicaId":"r1","StartedAt":"2026-03-01T12:00:00Z","Timestamp":"2026-03-01T12:00:30Z"}`,
+		done:      map[string][]byte{}, revoked: map[int]time.Time{},
 		body: func(fields map[string]any) any { return fields },
 		errorIs: func(text string) any {
 			kind, text, _ := strings.Cut(text, ": ")
@@ -63,6 +70,10 @@ func (w *worker) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.control, err = w.client.NewReceiverForSubscription(message.TopicWorkerControl, message.WorkerSubscription(workerID), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	results, err := w.client.NewSender(message.TopicWorkerResults, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +93,7 @@ func (w *worker) run(t *testing.T) {
 				return
 			}
 			for _, m := range messages {
-				if !w.take(ctx, jobs, results, m) {
+				if w.readControls(ctx) != nil || !w.take(ctx, jobs, results, m) {
 					return
 				}
 			}
@@ -97,6 +108,33 @@ func (w *worker) announce(ctx context.Context, results *azservicebus.Sender) {
 		MessageID: &id, Body: []byte(`{"WorkerId":"worker-01","Timestamp":"2026-03-01T12:00:00Z","Functions":[{"Name":"` + w.can + `"}]}`),
 		ApplicationProperties: map[string]any{message.PropertyMessageType: "worker-catalog"},
 	}, nil)
+	if w.heartbeat != "" {
+		id := "heartbeat"
+		_ = results.SendMessage(ctx, &azservicebus.Message{
+			MessageID: &id, Body: []byte(w.heartbeat),
+			ApplicationProperties: map[string]any{message.PropertyMessageType: "worker-heartbeat"},
+		}, nil)
+	}
+}
+
+// readControls peeks the controls that came since the last call.
+func (w *worker) readControls(ctx context.Context) error {
+	for !w.deaf {
+		page, err := w.control.PeekMessages(ctx, 100, nil)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, m := range page {
+			var c struct {
+				BatchID        int `json:"BatchId"`
+				RevokedThrough time.Time
+			}
+			if json.Unmarshal(m.Body, &c) == nil && c.RevokedThrough.After(w.revoked[c.BatchID]) {
+				w.revoked[c.BatchID] = c.RevokedThrough
+			}
+		}
+	}
+	return nil
 }
 
 // take does a job, and tells whether the worker lives.
@@ -139,6 +177,8 @@ type readJob struct {
 	parameters   json.RawMessage
 	correlation  json.RawMessage
 	expires      *time.Time
+	batch        int
+	dispatched   time.Time
 }
 
 func (w *worker) read(body []byte) (readJob, bool) {
@@ -161,6 +201,8 @@ func (w *worker) read(body []byte) (readJob, bool) {
 	_ = json.Unmarshal(get("JobId"), &j.id)
 	_ = json.Unmarshal(get("FunctionName"), &j.function)
 	_ = json.Unmarshal(get("ExpiresAt"), &j.expires)
+	_ = json.Unmarshal(get("BatchId"), &j.batch)
+	_ = json.Unmarshal(get("DispatchedAt"), &j.dispatched)
 	return j, j.id != "" && len(j.correlation) > 0 && j.correlation[0] == '{'
 }
 
@@ -202,6 +244,10 @@ func (w *worker) result(j readJob) []byte {
 func (w *worker) do(j readJob) (any, error) {
 	if j.expires != nil && time.Now().After(*j.expires) && !w.late {
 		return nil, errors.New(w.expiredType + ": the job has expired")
+	}
+	through, revoked := w.revoked[j.batch]
+	if revoked && !w.begins && (w.revokesAll || !j.dispatched.IsZero() && !j.dispatched.After(through)) {
+		return nil, errors.New(w.revokedType + ": the batch was paused or cancelled")
 	}
 	if j.function != w.can && !w.anything {
 		if w.nameless {
