@@ -376,7 +376,7 @@ func sendsHeartbeats(ctx context.Context, v *verifier) (string, error) {
 			}
 		}
 		if len(beats) > 0 {
-			return fmt.Sprintf("%d heartbeats", len(beats)), nil
+			return fmt.Sprintf("heartbeats: %d", len(beats)), nil
 		}
 		select {
 		case <-more:
