@@ -299,6 +299,25 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// A parameter that is declared as secret is blanked whatever its name is, also where
+// JSON writes its value in another way.
+func TestDeclaredSecretsAreBlanked(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	d.script(t, "params: [{name: FirstPin, secret: true, description: x}, {name: Codes, type: string list, secret: true, description: x}, {name: UserId, description: x}]", `
+cat >&2
+echo '{"success":false,"error":{"message":"the pin p1n&word of ada and code-1 were refused"}}'`)
+	_, c := d.load(t, environment())
+	log := &records{}
+	_, failure := callWith(t, withLog(t.Context(), log), c, `{"firstpin":"p1n&word","Codes":["code-1","code-2"],"UserId":"ada"}`)
+	if want := "the pin [blanked] of ada and [blanked] were refused"; failure == nil || failure.Message != want {
+		t.Errorf("got %+v, want %s", failure, want)
+	}
+	if want := `\"Codes\":[\"[blanked]\",\"[blanked]\"],\"FirstPin\":\"[blanked]\",\"UserId\":\"ada\"`; !strings.Contains(log.String(), want) {
+		t.Errorf("the log lacks %s:\n%s", want, log.String())
+	}
+}
+
 func TestStandardErrorGoesIntoTheLogWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)

@@ -2,6 +2,7 @@ package custom
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"slices"
@@ -57,14 +58,25 @@ const (
 	leastBlank = 4 // bytes: shorter values are found everywhere
 )
 
-// blanks replaces the values of the variables that a function was given by name,
-// and of parameters that are secrets by their name.
-func blanks(secrets []string, params catalog.Params) *strings.Replacer {
-	secrets = slices.Clone(secrets)
-	for name, value := range params {
-		text, _ := value.(string)
-		if slices.ContainsFunc(secretive, func(part string) bool { return strings.Contains(strings.ToLower(name), part) }) {
-			secrets = append(secrets, text)
+// blanks replaces the values of the variables that the function was given, and of the
+// parameters that it declares as secret or that have the name of a secret.
+func (p *program) blanks(params catalog.Params) *strings.Replacer {
+	secrets := slices.Clone(p.secrets)
+	for _, declared := range p.declared.Params {
+		if !declared.Secret && !secretName(declared.Name) {
+			continue
+		}
+		switch value := params[declared.Name].(type) {
+		case string:
+			secrets = append(secrets, value)
+		case []string:
+			secrets = append(secrets, value...)
+		}
+	}
+	// A function that logs its input logs the values as JSON writes them.
+	for _, secret := range secrets {
+		if text, err := json.Marshal(secret); err == nil {
+			secrets = append(secrets, string(text[1:len(text)-1]))
 		}
 	}
 	var parts []string
@@ -81,4 +93,10 @@ func blanks(secrets []string, params catalog.Params) *strings.Replacer {
 		pairs = append(pairs, part, blanked)
 	}
 	return strings.NewReplacer(pairs...)
+}
+
+// secretName reports whether a parameter is a secret by its name.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(secretive, func(part string) bool { return strings.Contains(name, part) })
 }
