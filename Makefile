@@ -111,9 +111,9 @@ up: stage ## start Azure and a tenant on this machine, until Ctrl-C
 
 test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
-	$(PLAIN) go test -trimpath -vet=off $(GRAPH) $(SIMULATION) $(PACKING) ./internal/app
+	$(PLAIN) go test -trimpath -vet=off -timeout 30m $(GRAPH) $(SIMULATION) $(PACKING) ./internal/app
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	go test -vet=off $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/simulation|local/rehearsal|infra/(archive|pack|release))')
+	go test -vet=off -timeout 30m $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/simulation|local/rehearsal|infra/(archive|pack|release))')
 
 # For how long "make soak" runs, such as SOAK=10m; 0 is until Ctrl-C.
 SOAK ?= 0

@@ -57,8 +57,10 @@ func (w Worker) body(described bool) ([]byte, error) {
 	}
 	c := message.Catalog{WorkerID: w.ID, Version: w.Version, Timestamp: w.Started.UTC(), Functions: []message.CatalogFunction{}}
 	for _, f := range w.Functions {
-		function := message.CatalogFunction{Name: f.Name, Description: text(f.Description), Permissions: f.Permissions,
-			TimeoutSeconds: cmp.Or(f.TimeoutSeconds, int(w.JobTimeout.Seconds()))}
+		function := message.CatalogFunction{
+			Name: f.Name, Description: text(f.Description), Permissions: f.Permissions,
+			TimeoutSeconds: cmp.Or(f.TimeoutSeconds, int(w.JobTimeout.Seconds())),
+		}
 		for _, p := range f.Params {
 			function.Parameters = append(function.Parameters, message.CatalogParameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: text(p.Description), Secret: p.Secret})
 		}
