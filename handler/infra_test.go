@@ -40,7 +40,7 @@ func deployed(t *testing.T, source string) map[string]string {
 		"cosmosDatabase": named(t, cosmos, "database"), "cosmosContainer": named(t, cosmos, "container"),
 		"insightsConnectionString": "InstrumentationKey=" + guid, "entraTenantIds": []any{guid}, "entraClientId": guid, "entraAudience": "api://" + guid,
 		"vaultUri": "https://matoolkit-test-kv.vault.azure.net/", "secretSettings": map[string]any{"OTEL_EXPORTER_OTLP_HEADERS": "collector"}, "logLevel": "info",
-		"otlpEndpoint": "https://collector.example.com", "extraSettings": map[string]any{},
+		"otlpEndpoint": "https://collector.example.com", "extraSettings": map[string]any{}, "dataSources": []any{"MOVES_SQL", "WAREHOUSE"},
 	}
 	value, err := bicep.Values{File: file, FS: os.DirFS(".."), Given: given}.Of(&bicep.Reference{Name: bicep.Name{Text: "settings"}})
 	if err != nil {
@@ -162,6 +162,7 @@ func TestDriftOfDeployedSettingsIsFound(t *testing.T) {
 		"    COSMOS_ENDPOINT:":                  "COSMOS_ENDPOINT is missing",
 		"    AzureAd__TenantId:":                "AzureAd__TenantId is missing",
 		"    AzureAd__Audience:":                "AzureAd__AudienceX is set, and nobody reads it",
+		"        DATA_SOURCES:":                 "DATA_SOURCESX is set, and nobody reads it",
 		"    LOG_LEVEL:":                        "LOG_LEVELX is set, and nobody reads it",
 		"        OTEL_EXPORTER_OTLP_ENDPOINT:":  "OTEL_EXPORTER_OTLP_ENDPOINTX is set, and nobody reads it",
 		"    ServiceBusConnection__credential:": "ServiceBusConnection__credential is not set, and the host needs it",

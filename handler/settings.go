@@ -14,6 +14,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 )
 
@@ -44,6 +45,8 @@ type settings struct {
 	apiRate  int // API_REQUESTS_PER_SECOND, of one caller
 	apiBurst int // API_REQUEST_BURST, of one caller
 	apiLong  int // API_LONG_REQUESTS, which are answered at once
+
+	dataSources []string // DATA_SOURCES: the settings that runbooks may name in data_source
 
 	workerStartup int // WORKER_STARTUP_SECONDS: how long a worker that was scaled to zero may take to start
 
@@ -79,6 +82,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		apiRate:              r.count("API_REQUESTS_PER_SECOND", adminhttp.DefaultRate),
 		apiBurst:             r.count("API_REQUEST_BURST", adminhttp.DefaultBurst),
 		apiLong:              r.count("API_LONG_REQUESTS", adminhttp.DefaultLong),
+		dataSources:          r.names("DATA_SOURCES"),
 		workerStartup:        r.count("WORKER_STARTUP_SECONDS", int(app.DefaultWorkerStartup/time.Second)),
 		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
 	}
@@ -178,6 +182,27 @@ func (r *reader) guids(name string) []string {
 			r.wrong("%s has %q, not a GUID; several stand with commas between them", name, word)
 		case slices.Contains(all, word):
 			r.wrong("%s has %q twice", name, word)
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// names reads the names of settings with commas between them, each once; none is
+// possible. It does not quote what is no name: it may be a connection string.
+func (r *reader) names(name string) []string {
+	value := strings.TrimSpace(r.lookup(name))
+	if value == "" {
+		return nil
+	}
+	var all []string
+	for word := range strings.SplitSeq(value, ",") {
+		word = strings.TrimSpace(word)
+		switch {
+		case !runbook.SettingName(word):
+			r.wrong("%s: entry %d is not the name of a setting (letters, digits and _); list names with commas between them, not connections", name, len(all)+1)
+		case slices.Contains(all, word):
+			r.wrong("%s has %s twice", name, word)
 		}
 		all = append(all, word)
 	}

@@ -75,6 +75,9 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"a log level that is none":    {"LOG_LEVEL", "loud", "not debug, info, warn or error"},
 		"a rate that is none":         {"API_REQUESTS_PER_SECOND", "0", "not a number from 1 to 1000000"},
 		"a burst that is none":        {"API_REQUEST_BURST", "many", "not a number from 1 to 1000000"},
+		"a connection for a name":     {"DATA_SOURCES", "PEOPLE,Server=h;Password=pass", "entry 2 is not the name of a setting"},
+		"a name too many":             {"DATA_SOURCES", "PEOPLE,", "entry 2 is not the name of a setting"},
+		"a name twice":                {"DATA_SOURCES", "PEOPLE, PEOPLE", "has PEOPLE twice"},
 		"no long requests":            {"API_LONG_REQUESTS", "-1", "not a number from 1 to 1000000"},
 		"an invalid start-up time":    {"WORKER_STARTUP_SECONDS", "10m", "not a number from 1 to 1000000"},
 		"a timeout that is none":      {"AzureFunctionsJobHost__functionTimeout", "10m", "hh:mm:ss"},
@@ -105,6 +108,26 @@ func TestSeveralTenants(t *testing.T) {
 	want := []string{"7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b01", "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b0f"}
 	if err != nil || !slices.Equal(got.entraTenants, want) {
 		t.Errorf("%q, %v", got.entraTenants, err)
+	}
+}
+
+// TestListedDataSources checks that the reader of data sources takes the names in
+// DATA_SOURCES, and none where the setting is missing.
+func TestListedDataSources(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string][]string{"": nil, " ": nil, "PEOPLE": {"PEOPLE"}, " PEOPLE ,WAREHOUSE_1": {"PEOPLE", "WAREHOUSE_1"}} {
+		environment := inAzure()
+		environment["DATA_SOURCES"] = value
+		got, err := read(environment)
+		if err != nil || !slices.Equal(got.dataSources, want) {
+			t.Errorf("%q: %q, %v", value, got.dataSources, err)
+		}
+		reader := sources(got.dataSources, nil, nil)
+		for _, name := range []string{"PEOPLE", "COSMOS_ENDPOINT"} {
+			if err := reader.CheckSetting(name); (err == nil) != slices.Contains(want, name) {
+				t.Errorf("%q: %s: %v", value, name, err)
+			}
+		}
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // sources reads every kind of data source that a runbook can have. The connections
-// are app settings, whose names the runbooks give.
-func sources(identity azcore.TokenCredential, client *http.Client) *datasource.Reader {
+// are app settings, whose names the runbooks give: settings are those that they may name.
+func sources(settings []string, identity azcore.TokenCredential, client *http.Client) *datasource.Reader {
 	return &datasource.Reader{
 		Sources: map[string]datasource.Open{
 			runbook.SourceDataverse:  database.OpenDataverse,
@@ -22,6 +22,7 @@ func sources(identity azcore.TokenCredential, client *http.Client) *datasource.R
 			runbook.SourceSQL:        database.OpenSQL,
 			runbook.SourceCSV:        csvfile.Open,
 		},
+		Settings:   settings,
 		Credential: identity,
 		HTTPClient: client,
 		// A row that is too long for a member is that row's fault alone, up to here.

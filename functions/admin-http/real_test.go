@@ -80,8 +80,9 @@ func newReal(t *testing.T) *real {
 	check(t, err)
 	quiet := slog.New(slog.DiscardHandler)
 	sources := &datasource.Reader{
-		Sources: map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
-		Getenv:  func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
+		Sources:  map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
+		Settings: []string{"PEOPLE"},
+		Getenv:   func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
 	}
 	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources})
 	api := httptest.NewServer(adminhttp.New(adminhttp.Config{App: r.app, Verifier: verifier, Log: quiet, Rate: rate.Inf}))

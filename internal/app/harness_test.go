@@ -38,7 +38,8 @@ type world struct {
 	client *azservicebus.Client
 	now    func() time.Time // nil: the real time
 
-	env map[string]string // of the processes: what the runbooks' data sources are
+	env     map[string]string // of the processes: what the runbooks' data sources are
+	allowed []string          // the settings that runbooks may name
 
 	mu   sync.Mutex
 	jobs []message.Job // in the order they were taken
@@ -102,7 +103,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 	if w.client, err = azservicebus.NewClientFromConnectionString(w.broker.ConnectionString(), soon); err != nil {
 		t.Fatal(err)
 	}
-	w.env = map[string]string{}
+	w.env, w.allowed = map[string]string{}, []string{"PEOPLE", "ELSEWHERE"}
 	w.now = now
 	w.app = app.New(w.config())
 	return w
@@ -116,8 +117,9 @@ func (w *world) config() app.Config {
 // sources read what the environment of this world names.
 func (w *world) sources() *datasource.Reader {
 	return &datasource.Reader{
-		Sources: map[string]datasource.Open{runbook.SourceSQL: database.OpenSQL, runbook.SourceCSV: csvfile.Open},
-		Getenv:  func(name string) string { return w.env[name] },
+		Sources:  map[string]datasource.Open{runbook.SourceSQL: database.OpenSQL, runbook.SourceCSV: csvfile.Open},
+		Settings: w.allowed,
+		Getenv:   func(name string) string { return w.env[name] },
 	}
 }
 

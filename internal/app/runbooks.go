@@ -96,7 +96,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		message := fmt.Sprintf("the request names runbook %q, its YAML %q", name, rb.Name)
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: message, Problems: []Problem{{Field: "name", Message: message}}}
 	}
-	if bad := tooLong(rb); len(bad) > 0 {
+	if bad := slices.Concat(tooLong(rb), problems(a.unlistedSettings(yaml, rb))); len(bad) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
 	known, err := a.catalogs(ctx, workersOf(rb))

@@ -77,8 +77,9 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 	t.Cleanup(func() { _ = s.bus.Close(context.Background()) })
 	s.people = filepath.Join(t.TempDir(), "people.csv")
 	sources := &datasource.Reader{
-		Sources: map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
-		Getenv:  func(name string) string { return map[string]string{"PEOPLE": s.people}[name] },
+		Sources:  map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
+		Settings: []string{"PEOPLE"},
+		Getenv:   func(name string) string { return map[string]string{"PEOPLE": s.people}[name] },
 	}
 	s.app = app.New(app.Config{Store: items, Bus: s.bus, Log: slog.New(slog.DiscardHandler), Sources: sources})
 

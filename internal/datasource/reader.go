@@ -23,6 +23,9 @@ import (
 type Reader struct {
 	// Sources are the kinds of sources by the type that a runbook gives.
 	Sources map[string]Open
+	// Settings are the names of the environment variables that runbooks may name. The
+	// others hold what is not for those who publish runbooks, such as the handler's keys.
+	Settings []string
 	// Getenv gives the value of an environment variable; nil: os.Getenv.
 	Getenv func(string) string
 	// Credential and HTTPClient go into the [Spec] of every source.
@@ -76,11 +79,23 @@ func (r *Reader) Read(ctx context.Context, rb *runbook.Runbook, begin func(colum
 	return newError(rb.Name, ds.Type, ds.Connection, err, secretsOf(connection, warehouse))
 }
 
+// CheckSetting returns an error if runbooks may not name this environment variable.
+func (r *Reader) CheckSetting(name string) error {
+	if slices.Contains(r.Settings, name) {
+		return nil
+	}
+	return fmt.Errorf("the setting %s is not listed in DATA_SOURCES of the handler; add it there, or name a setting that is listed", name)
+}
+
 // variable is the value of the environment variable that a field of data_source
-// names, without the spaces and line ends around it.
+// names, without the spaces and line ends around it. It checks the name here too, and not
+// only when a runbook is published: the list may have become shorter since.
 func (r *Reader) variable(field, name string) (string, error) {
 	if name == "" {
 		return "", fmt.Errorf("it has no data_source.%s to be read from", field)
+	}
+	if err := r.CheckSetting(name); err != nil {
+		return "", fmt.Errorf("data_source.%s: %w", field, err)
 	}
 	getenv := r.Getenv
 	if getenv == nil {

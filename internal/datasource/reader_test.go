@@ -31,8 +31,9 @@ func people() *runbook.Runbook {
 // reader reads CSV files. connection is the value of PEOPLE.
 func reader(connection string) *datasource.Reader {
 	return &datasource.Reader{
-		Sources: map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
-		Getenv:  env(map[string]string{"PEOPLE": connection}),
+		Sources:  map[string]datasource.Open{runbook.SourceCSV: csvfile.Open},
+		Settings: []string{"PEOPLE", "WAREHOUSE"},
+		Getenv:   env(map[string]string{"PEOPLE": connection}),
 	}
 }
 
@@ -168,8 +169,17 @@ func TestReadNamesWhatIsMissing(t *testing.T) {
 	fails(t, t.Context(), reader("the connection"), rb, "data_source.connection")
 
 	rb = people()
-	rb.DataSource.WarehouseID = "WAREHOUSE"
+	rb.DataSource.Connection = "PATH"
 	r := reader("the connection")
+	r.Getenv = nil // the process has PATH
+	fails(t, t.Context(), r, rb, "data_source.connection: the setting PATH is not listed in DATA_SOURCES of the handler")
+	rb = people()
+	rb.DataSource.WarehouseID = "HOME"
+	fails(t, t.Context(), reader("the connection"), rb, "data_source.warehouse_id: the setting HOME is not listed in DATA_SOURCES of the handler")
+
+	rb = people()
+	rb.DataSource.WarehouseID = "WAREHOUSE"
+	r = reader("the connection")
 	fails(t, t.Context(), r, rb, "environment variable WAREHOUSE", "data_source.warehouse_id")
 
 	s := &source{columns: []string{"Id"}}

@@ -116,6 +116,10 @@ var (
 	secretLike = regexp.MustCompile(`[=;@]|://|^dapi[0-9a-f]{32}|^eyJ`)
 )
 
+// SettingName tells whether a name can be that of a setting, which is an environment
+// variable of the handler.
+func SettingName(name string) bool { return environmentName.MatchString(name) }
+
 // variable reads a field as the name of an environment variable. What might be a
 // secret is never quoted back.
 func (f fields) variable(name string) string {
@@ -125,7 +129,7 @@ func (f fields) variable(name string) string {
 	case secretLike.MatchString(s) || len(s) > 64:
 		f.p.errorf(f.at(name), f.join(name), CodeSecret, "looks like a connection string or a token; put that into an environment variable and give the variable's name here")
 		return ""
-	case !environmentName.MatchString(s):
+	case !SettingName(s):
 		f.p.errorf(f.at(name), f.join(name), CodeBadConnection, "must be the name of an environment variable: letters, digits and _ only, beginning with a letter or _")
 		return ""
 	}

@@ -158,7 +158,7 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 	r.app = app.New(app.Config{
 		Store: r.store, Bus: r.broker, Now: now, Log: slog.New(slog.DiscardHandler),
 		WorkerStartup: time.Nanosecond, // the worker is always there: a job without an answer is lost
-		Sources:       &datasource.Reader{Sources: open, Getenv: func(string) string { return "the list of members" }},
+		Sources:       &datasource.Reader{Sources: open, Settings: []string{r.runbook.DataSource.Connection, r.runbook.DataSource.WarehouseID}, Getenv: func(string) string { return "the list of members" }},
 		Secrets:       secret.New(secret.Fixed(key)),
 	})
 	return server, nil

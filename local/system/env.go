@@ -3,7 +3,10 @@ package system
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -48,6 +51,15 @@ func (s *System) HandlerEnv() map[string]string {
 		"IDENTITY_ENDPOINT":        "https://" + s.config.Addresses.Entra + entra.IdentityPath,
 		"IDENTITY_HEADER":          entra.IdentityHeader,
 		"EXTRA_CA_FILE":            s.caFile,
+	}
+	// What is given to a system on one machine, its runbooks may name.
+	names := slices.Sorted(maps.Keys(s.config.Settings))
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, own := settings[name]
+		return own || !runbook.SettingName(name)
+	})
+	if len(names) > 0 {
+		settings["DATA_SOURCES"] = strings.Join(names, ",")
 	}
 	maps.Copy(settings, s.config.Settings)
 	return settings

@@ -121,6 +121,9 @@ param logLevel string
 @description('An OpenTelemetry collector to send to as well; empty for none.')
 param otlpEndpoint string
 
+@description('Names of the settings that runbooks may name in their data sources.')
+param dataSources array
+
 @description('Further settings of the handler. Those that are set here anyway stay as they are.')
 param extraSettings object
 
@@ -135,6 +138,11 @@ var settings = union(
     item => item.key,
     item => '@Microsoft.KeyVault(SecretUri=${vaultUri}secrets/${item.value})'
   ),
+  empty(dataSources)
+    ? {}
+    : {
+        DATA_SOURCES: join(dataSources, ',')
+      },
   // The host would speak gRPC to the collector, the handler speaks this only.
   empty(otlpEndpoint)
     ? {}

@@ -112,6 +112,9 @@ param entraAudience string = 'api://${entraClientId}'
 @description('Connection strings of data sources: name of the setting, as runbooks give it, to name of the secret in the Key Vault. The secrets have to be there. A deployment takes no right away: for a secret that is left out later, that is done by hand.')
 param dataSourceSecrets object = {}
 
+@description('Connections of data sources that are no secrets, such as the id of a warehouse or the URL of a blob that the app reads as itself: name of the setting, as runbooks give it, to its value. Runbooks may name these settings and those of dataSourceSecrets, and no others.')
+param dataSourceSettings object = {}
+
 @description('Name of the Key Vault secret with the key that the handler encrypts secret values of members with; empty: runbooks with secrets are refused. The secret has to be there.')
 param secretsKeyName string = ''
 
@@ -128,7 +131,7 @@ param otlpHeadersSecretName string = ''
 ])
 param logLevel string = 'info'
 
-@description('Further settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets: those are dataSourceSecrets.')
+@description('Further settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets, and nothing of data sources: those are dataSourceSecrets and dataSourceSettings.')
 param extraSettings object = {}
 
 @description('E-mail addresses that are told of alerts.')
@@ -361,8 +364,10 @@ module app 'app.bicep' = {
     secretSettings: secretSettings
     logLevel: logLevel
     otlpEndpoint: otlpEndpoint
+    dataSources: map(items(union(dataSourceSecrets, dataSourceSettings)), source => source.key)
     extraSettings: union(
       extraSettings,
+      dataSourceSettings,
       empty(secretsKeyName)
         ? {}
         : {

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// codeUnlistedSetting is the code of the errors that unlistedSettings finds.
+const codeUnlistedSetting = "unlisted-setting"
+
+// unlistedSettings finds the settings in the data source of a runbook, parsed from text
+// without errors, that this deployment does not let runbooks name.
+func (a *App) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnostics {
+	var found runbook.Diagnostics
+	for _, s := range []struct{ field, name string }{
+		{"connection", rb.DataSource.Connection}, {"warehouse_id", rb.DataSource.WarehouseID},
+	} {
+		if s.name == "" {
+			continue
+		}
+		err := a.sources.CheckSetting(s.name)
+		if err == nil {
+			continue
+		}
+		path := []any{"data_source", s.field}
+		d := runbook.Diagnostic{Severity: runbook.SeverityError, Code: codeUnlistedSetting, Message: err.Error(), Path: pathText(path)}
+		var root yaml.Node
+		if yaml.Unmarshal(text, &root) == nil && len(root.Content) > 0 {
+			if value := find(root.Content[0], path); value != nil {
+				d.Line, d.Column = value.Line, value.Column
+			}
+		}
+		found = append(found, d)
+	}
+	return found
+}
