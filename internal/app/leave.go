@@ -119,11 +119,13 @@ func (a *App) memberRemoved(ctx context.Context, e message.MemberEvent) error {
 // Where somebody else has just done so, who may have died of it, what followed from it
 // is done again.
 func (a *App) stopMember(ctx context.Context, batch int, m engine.Member) error {
+	stopped := "" // the ETag of the run when it was last told to stop
 	for m.OpenPhase != 0 && m.OpenPhase != m.Removal && ctx.Err() == nil {
 		run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(batch, m.OpenPhase, m.ID))
-		if err != nil || run.Doc.Status == engine.RunRollingBack || run.Doc.Stopping != "" {
-			return err
+		if err != nil || run.Doc.Status == engine.RunRollingBack || run.Doc.Stopping != "" || run.ETag == stopped {
+			return err // the last: the batch is cancelled, and the job in flight ends the run
 		}
+		stopped = run.ETag
 		err = a.runEvent(ctx, run, true, engine.RunStopped{Reason: "the member was removed"})
 		if !errors.Is(err, errOutdated) {
 			return err

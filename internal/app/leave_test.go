@@ -1,14 +1,17 @@
 package app_test
 
 import (
+	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // leaving adds to a runbook what is done for members who are removed.
@@ -71,6 +74,40 @@ func TestUndoOfARemovedMemberWaitsForTheJobInFlight(t *testing.T) {
 		s.wantSteps(b.ID, 2, "new succeeded, join cancelled, forward succeeded, close succeeded")
 		s.wantPhases(b.ID, "first completed 1/0/1, second pending 0/0/0, on_member_removed completed 1/0/0")
 	})
+}
+
+// In a cancelled batch the job in flight ends the run as it is: there is nothing to note.
+func TestRemovalInACancelledBatchDoesNotPollTheStoreUntilTheJobEnds(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": fails(errLost)}
+	s.publish(leaving(twoSteps))
+	b := s.batch("two", people(1))
+	s.advance(b.ID)
+	s.park = func(kind, _ string) bool { return kind == message.TypeMemberRemoved }
+	s.remove(b.ID, 1)
+	s.cancel(b.ID)
+	left := s.parked[0]
+	ctx, stop := context.WithCancel(s.ctx)
+	defer stop()
+	var reads atomic.Int64
+	remove := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Read}, Match: func(cosmos.Request) bool {
+		if reads.Add(1) == 100 {
+			stop()
+		}
+		return false
+	}})
+	defer remove()
+	if err := left.handle(s.app, ctx, left.m); err != nil || reads.Load() >= 100 {
+		t.Fatalf("%v, after %d reads", err, reads.Load())
+	}
+	s.unpark()
+	s.wantCalls(1, "New")
+	s.answers(1, "New", "true", nil)
+	s.wantCalls(1, "New Forward Close")
+	s.pass(5 * time.Second)
+	s.wantStatus(b.ID, "cancelled")
+	s.verify()
 }
 
 func TestUndoOfARemovedMemberWaitsForTheDeadlineOfALostJob(t *testing.T) {
