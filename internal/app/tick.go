@@ -185,9 +185,11 @@ func (s *sweep) phases(ctx context.Context) error {
 			}
 			walkedAt := *p.DispatchedAt
 			if made != nil {
-				if open, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Page+1); err != nil {
+				open, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Page+1)
+				if err != nil {
 					return err
-				} else if !open {
+				}
+				if !open && (made.Sent || made.Open == 0) { // else the jobs of this page may be unsent
 					continue
 				}
 				walkedAt = made.MadeAt

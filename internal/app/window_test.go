@@ -125,6 +125,37 @@ func TestFanOutGoesOnWhereverItIsCut(t *testing.T) {
 	})
 }
 
+// A page that was stored, and whose jobs were not sent, does not wait for another page to
+// yield: nobody else sends them.
+func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": fails(errLost)}
+	s.publish(twoSteps)
+	b := s.pages("two", engine.FanOutWindow+2)
+	announced := 0
+	s.park = func(kind, _ string) bool {
+		if kind == message.TypePhaseDue {
+			announced++
+		}
+		return announced == engine.FanOutWindow
+	}
+	s.advance(b.ID)
+	last := s.parked[0]
+	s.parked, s.park = nil, nil // the broker gives it up
+	if !s.killed(1, func(ctx context.Context, a *app.App) error { return last.handle(a, ctx, last.m) }) {
+		t.Fatal("the process did not die")
+	}
+	s.wantBegun(b.ID, 1, engine.FanOutWindow)
+	s.wantCalls(engine.FanOutWindow, "")
+	s.pass(app.TickInterval)
+	s.tick()
+	s.wantCalls(engine.FanOutWindow, "New")
+	s.wantBegun(b.ID, 1, engine.FanOutWindow)
+	s.finish(b.ID)
+	s.verify()
+}
+
 // controls are the messages of the topic that workers peek at.
 func (s *stage) controls() []message.Control {
 	s.t.Helper()
