@@ -272,6 +272,13 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 		if _, err := a.store.Commit(ctx, ops...); err != nil {
 			return false, err
 		}
+		for _, s := range d.Shards {
+			if s.HasYielded() && !state.Shards[s.Phase].HasYielded() { // no run that ends announces the next page any more
+				if err := a.pageYielded(ctx, batch, s); err != nil {
+					return false, err
+				}
+			}
+		}
 		if err := a.list(ctx, d.Batch); err != nil {
 			return false, err
 		}

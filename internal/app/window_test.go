@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,28 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
 	s.finish(b.ID)
 	s.verify()
+}
+
+// A member who is retried joins the page of a phase that is under way, and no longer
+// counts there: with that the page may have yielded.
+func TestRetryThatMakesAPageYieldAnnouncesTheNext(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": only(fails(errNo), 2), "Check": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(2))
+		for page := 2; page <= engine.FanOutWindow+2; page++ {
+			s.add(b.ID, fmt.Sprintf("page%d@x", page))
+		}
+		s.advance(b.ID)
+		s.advance(b.ID)
+		s.wantBegun(b.ID, 2, engine.FanOutWindow)
+		delete(s.script, "New")
+		s.retry(b.ID, app.Selection{})
+		s.wantCalls(2, "New New Join Check")
+		s.wantBegun(b.ID, 2, engine.FanOutWindow+1)
+		s.finish(b.ID)
+	})
 }
 
 // controls are the messages of the topic that workers peek at.
