@@ -68,6 +68,29 @@ func (a *api) previewQuery(c *gin.Context) {
 	respond(c, view, err)
 }
 
+func (a *api) getAdditions(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.HeldAdditions(c.Request.Context(), callerOf(c), name)
+	respond(c, view, err)
+}
+
+// confirmAdditions takes the body {"revision": "…"}, with a reason or without.
+func (a *api) confirmAdditions(c *gin.Context) {
+	name, ok := runbookName(c)
+	if !ok {
+		return
+	}
+	revision, why, ok := decided(c)
+	if !ok {
+		return
+	}
+	view, err := a.App.ConfirmAdditions(c.Request.Context(), callerOf(c), name, revision, why)
+	respond(c, view, err)
+}
+
 func (a *api) listRemovals(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
@@ -106,20 +129,26 @@ func decision(c *gin.Context) (batch int, revision, why string, ok bool) {
 	if batch, ok = batchID(c); !ok {
 		return 0, "", "", false
 	}
+	revision, why, ok = decided(c)
+	return batch, revision, why, ok
+}
+
+// decided reads the revision and the reason of a decision, either of which can be absent.
+func decided(c *gin.Context) (revision, why string, ok bool) {
 	var request struct {
 		Revision *string `json:"revision"`
 		because
 	}
 	data, ok := optionalBody(c, maxReason)
 	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
-		return 0, "", "", false
+		return "", "", false
 	}
 	if request.Revision != nil {
 		if revision = *request.Revision; revision == "" || len(revision) > maxName {
-			invalid(c, "the revision has %d bytes; it is the one that the list of held removals has", len(revision))
-			return 0, "", "", false
+			invalid(c, "the revision has %d bytes; use the one that the answer with the held changes has", len(revision))
+			return "", "", false
 		}
 	}
 	why, ok = request.why(c, false)
-	return batch, revision, why, ok
+	return revision, why, ok
 }

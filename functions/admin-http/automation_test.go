@@ -27,6 +27,15 @@ func (r *recorder) HeldRemovals(_ context.Context, by app.Caller, batch int, o a
 	return app.HeldView{HeldSummary: app.HeldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %s %d %s", by.Name, batch, shown(o))
 }
 
+func (r *recorder) HeldAdditions(_ context.Context, by app.Caller, name string) (app.AdditionsView, error) {
+	return app.AdditionsView{RunbookName: name, HeldAdditions: app.HeldAdditions{Revision: "r1"}}, r.note("HeldAdditions %s %q", by.Name, name)
+}
+
+func (r *recorder) ConfirmAdditions(_ context.Context, by app.Caller, name, revision, why string) (app.AdditionsConfirmation, error) {
+	view := app.AdditionsConfirmation{RunbookName: name, Revision: revision, Confirmed: &app.MarkView{By: by.Name}}
+	return view, r.note("ConfirmAdditions %s %q %q %q", by.Name, name, revision, why)
+}
+
 func (r *recorder) ConfirmRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error) {
 	view := app.BatchView{ID: batch, Held: &app.HeldSummary{BatchID: batch, Confirmed: &app.MarkView{By: by.Name}}}
 	return view, r.note("ConfirmRemovals %s %d %q %q", by.Name, batch, revision, why)
@@ -52,6 +61,13 @@ func automationRoutes() []route {
 		{send("POST", "runbooks/rb/query/preview", ""), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"sample":[{"Due":null}]`},
 		{send("POST", "runbooks/rb/query/preview", "{}"), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"runbookName":"rb"`},
 		{send("POST", "runbooks/rb/query/preview", `{"limit":1000}`), true, 200, `PreviewQuery avery@contoso "rb" 1000`, `"runbookName":"rb"`},
+		{send("GET", "runbooks/rb/additions", ""), false, 200, `HeldAdditions CALLER "rb"`, `"revision":"r1"`},
+		{
+			send("POST", "runbooks/rb/additions/confirm", `{"reason":"wave 1","revision":"r1"}`),
+			true, 200,
+			`ConfirmAdditions avery@contoso "rb" "r1" "wave 1"`, `"confirmed":{"by":"avery@contoso"`,
+		},
+		{send("POST", "runbooks/rb/additions/confirm", ""), true, 200, `ConfirmAdditions avery@contoso "rb" "" ""`, `"runbookName":"rb"`},
 		{
 			send("GET", "batches/7/removals?limit=2&continuationToken=2", ""),
 			false, 200,
@@ -115,6 +131,9 @@ func TestRefusedAutomation(t *testing.T) {
 		{"another query", preview(`{"query":"SELECT 1"}`), 400, "invalid", `unknown field "query"`},
 		{"GET", request{"GET", "/api/runbooks/rb/query/preview", "admin", "", ""}, 405, "method_not_allowed", "allows POST"},
 
+		{"additions of a long name", request{"GET", "/api/runbooks/" + long + "/additions", "reader", "", ""}, 404, "not_found", "at most 100 bytes"},
+		{"additions confirmed for a long name", request{"POST", "/api/runbooks/" + long + "/additions/confirm", "admin", "", ""}, 404, "not_found", ""},
+		{"additions of an empty revision", request{"POST", "/api/runbooks/rb/additions/confirm", "admin", jsonMedia, `{"revision":""}`}, 400, "invalid", "the revision has 0 bytes"},
 		{"removals of no batch", request{"GET", "/api/batches/seven/removals", "reader", "", ""}, 404, "not_found", "named by its number"},
 		{"removals by status", request{"GET", "/api/batches/7/removals?status=active", "reader", "", ""}, 400, "invalid", "this address has limit, continuationToken"},
 		{"a decision on no batch", request{"POST", "/api/batches/0/removals/discard", "admin", "", ""}, 404, "not_found", ""},

@@ -200,6 +200,17 @@ func tour(c *contract, r *real) {
 	do("previewQuery", http.StatusOK, waves)
 	do("setAutomation", http.StatusOK, with(waves, `{"enabled":true}`))
 	check(c.t, r.app.Tick(c.t.Context()))
+	many := make([]string, 101)
+	for i := range many {
+		many[i] = fmt.Sprintf("m%d,a,%s", i, start)
+	}
+	r.found(append(many, everyone...)...)
+	check(c.t, r.app.Tick(c.t.Context()))
+	additions := do("getHeldAdditions", http.StatusOK, waves)
+	do("confirmAdditions", http.StatusOK, with(waves, fmt.Sprintf(`{"revision":%q,"reason":"wave 1"}`, additions["revision"])))
+	do("getHeldAdditions", http.StatusOK, waves)
+	do("getAutomation", http.StatusOK, waves)
+	do("previewQuery", http.StatusOK, waves)
 	for _, decide := range []string{"discardRemovals", "confirmRemovals"} {
 		r.found(everyone...)
 		check(c.t, r.app.Tick(c.t.Context()))

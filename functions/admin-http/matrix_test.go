@@ -69,6 +69,8 @@ var demands = map[string]level{
 	"GET /api/batches/:id/report":                  reader,
 	"GET /api/batches/:id/removals":                reader,
 	"POST /api/batches/:id/removals/confirm":       admin,
+	"GET /api/runbooks/:name/additions":            reader,
+	"POST /api/runbooks/:name/additions/confirm":   admin,
 	"POST /api/batches/:id/removals/discard":       admin,
 	"POST /api/batches/:id/advance":                admin,
 	"POST /api/batches/:id/cancel":                 admin,

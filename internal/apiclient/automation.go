@@ -43,6 +43,26 @@ func (c *Client) PreviewQuery(ctx context.Context, runbook string, sample int) (
 	return ask[app.PreviewView](ctx, c, k)
 }
 
+// HeldAdditions shows the additions of a runbook that are held. An error with the status
+// 404 also says that none are.
+func (c *Client) HeldAdditions(ctx context.Context, runbook string) (app.AdditionsView, error) {
+	return ask[app.AdditionsView](ctx, c, get("runbooks", runbook, "additions"))
+}
+
+// ConfirmAdditions lets the next tick add the people of this revision. Asking twice does
+// what asking once does.
+func (c *Client) ConfirmAdditions(ctx context.Context, runbook, revision, why string) (app.AdditionsConfirmation, error) {
+	k, err := postJSON(struct {
+		Revision string `json:"revision"`
+		because
+	}{revision, because{why}}, "runbooks", runbook, "additions", "confirm")
+	if err != nil {
+		return app.AdditionsConfirmation{}, err
+	}
+	k.repeatable = true
+	return ask[app.AdditionsConfirmation](ctx, c, k)
+}
+
 // HeldRemovals shows whose removal from a batch is held. An error with the status 404
 // tells also that nobody's is.
 func (c *Client) HeldRemovals(ctx context.Context, id int, o app.ListOptions) (app.HeldView, error) {

@@ -33,6 +33,14 @@ var automationCalls = []sending{
 		_, err := c.PreviewQuery(ctx, "moves", 5)
 		return err
 	}, `POST /api/runbooks/moves/query/preview {"limit":5}`},
+	{"HeldAdditions", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.HeldAdditions(ctx, "moves")
+		return err
+	}, "GET /api/runbooks/moves/additions"},
+	{"ConfirmAdditions", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.ConfirmAdditions(ctx, "moves", "r1", "wave 1")
+		return err
+	}, `POST /api/runbooks/moves/additions/confirm {"revision":"r1","reason":"wave 1"}`},
 	{"HeldRemovals", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.HeldRemovals(ctx, 7, app.ListOptions{Limit: 5, Continuation: "5"})
 		return err

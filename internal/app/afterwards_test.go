@@ -58,6 +58,7 @@ func TestReasonOfAHoldIsThatOfTheLastTick(t *testing.T) {
 func TestHeldRemovalsAreShownAlsoWhenATickGoesWrong(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
+	s.publish(unguarded(found(twoPhases, "")))
 	people.exec(`WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 1000)
 		INSERT INTO people SELECT printf('b%d@x', i), 'Somebody', strftime('%Y-%m-%dT%H:%M:%SZ', '2026-03-05', '+'||i||' seconds') FROM n`)
 	s.tick()

@@ -34,19 +34,21 @@ const (
 	actReadSteps    = "read-steps"
 	actReadReport   = "read-report"
 	actReadRemovals = "read-removals"
-	actPreviewQuery = "preview-query"
-	actReadMessage  = "read-message"
-	actReadProblems = "read-problems" // the rows of a query's result that were not used
+
+	actReadAdditions = "read-additions"
+	actPreviewQuery  = "preview-query"
+	actReadMessage   = "read-message"
+	actReadProblems  = "read-problems" // the rows of a query's result that were not used
 )
 
 // AuditActions are the actions that an audit trail can have: those of batches, of
 // runbooks and of messages, and last what was read.
 var AuditActions = []string{
 	"create", "advance", "cancel", "pause", "resume", "approve", "retry", "skip-step", "mark-done",
-	"add-members", "remove-member", "confirm-removals", "discard-removals",
+	"add-members", "remove-member", "confirm-removals", "discard-removals", "confirm-additions",
 	"publish", "deactivate", "enable-automation", "disable-automation",
 	"replay", "discard",
-	actReadMembers, actReadSteps, actReadReport, actReadRemovals, actPreviewQuery, actReadMessage, actReadProblems,
+	actReadMembers, actReadSteps, actReadReport, actReadRemovals, actReadAdditions, actPreviewQuery, actReadMessage, actReadProblems,
 }
 
 // auditTime is the time in a record's id: of fixed length, so that it sorts.

@@ -19,6 +19,9 @@ type automation struct {
 	EnabledBy  string     `json:"enabledBy,omitempty"`
 	DisabledAt *time.Time `json:"disabledAt,omitempty"`
 	DisabledBy string     `json:"disabledBy,omitempty"`
+	// Additions is what an administrator confirmed last; nil when the query has returned
+	// other people since.
+	Additions *confirmedAdditions `json:"additions,omitempty"`
 }
 
 // synced is what came of comparing a runbook's batches with its data source. It is
@@ -36,6 +39,7 @@ type synced struct {
 	Problems     []schedule.Problem `json:"problems,omitempty"` // the first of them
 	ProblemCount int                `json:"problemCount,omitempty"`
 	Held         []int              `json:"held,omitempty"` // batches of which removals were held then
+	Additions    *heldAdditions     `json:"additions,omitempty"`
 }
 
 // AutomationView is how a runbook's automation stands.
@@ -47,7 +51,7 @@ type AutomationView struct {
 	EnabledBy   string     `json:"enabledBy,omitempty"`
 	DisabledAt  *time.Time `json:"disabledAt"`
 	DisabledBy  string     `json:"disabledBy,omitempty"`
-	ETag        string     `json:"etag"` // changes with whether it is on, not with the ticks
+	ETag        string     `json:"etag"` // changes with the setting and with confirmed additions
 
 	LastRunAt    *time.Time    `json:"lastRunAt"`  // when the query was run last
 	LastGoodAt   *time.Time    `json:"lastGoodAt"` // when all went well last
@@ -58,6 +62,8 @@ type AutomationView struct {
 	ProblemCount int           `json:"problemCount"` // rows that were not used
 	Problems     []RowProblem  `json:"problems,omitempty"`
 	Held         []HeldSummary `json:"heldRemovals,omitempty"`
+
+	Additions *HeldAdditions `json:"heldAdditions,omitempty"`
 }
 
 // RowProblem is a row of a query's result that was not used, and why.
@@ -188,6 +194,7 @@ func (a *App) automationView(ctx context.Context, head runbookHead, item store.I
 	if head.Active == 0 {
 		view.Idle = "no version of the runbook is active: no batches are made, and those under way go on without following the data source. Publish a version to have both again"
 	}
+	view.Additions = heldAdditionsOf(&s, &setting)
 	view.Held, err = a.stillHeld(ctx, s.Held)
 	return view, err
 }

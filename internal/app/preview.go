@@ -33,6 +33,17 @@ type PreviewView struct {
 	Groups       []PreviewGroup               `json:"groups"`
 	ProblemCount int                          `json:"problemCount"` // of rows that are not used
 	Problems     []RowProblem                 `json:"problems"`     // the first of them
+
+	Additions *PreviewAdditions `json:"heldAdditions,omitempty"` // nil when none would be held
+}
+
+// PreviewAdditions are the additions that the next tick would hold. Revision confirms them,
+// also before that tick.
+type PreviewAdditions struct {
+	People   int    `json:"memberCount"`
+	Of       int    `json:"activeCount"`
+	Reason   string `json:"reason"`
+	Revision string `json:"revision"`
 }
 
 // PreviewGroup is what would become of one batch.
@@ -44,7 +55,8 @@ type PreviewGroup struct {
 	Add            int        `json:"add"`
 	Refresh        int        `json:"refresh"`
 	Remove         int        `json:"remove"`
-	Held           int        `json:"held"` // whose removal would be held, or is
+	Held           int        `json:"held"`    // whose removal would be held, or is
+	AddHeld        int        `json:"addHeld"` // whose addition would be held, or is
 	Note           string     `json:"note,omitempty"`
 }
 
@@ -91,6 +103,9 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 	view.RowCount, view.ProblemCount = s.result.Len(), s.plan.Counts.Problems
 	view.Problems = append(view.Problems, rowProblems(s.plan.Problems[:min(len(s.plan.Problems), keptProblems)])...)
 	view.Groups = append(view.Groups, s.groups()...)
+	if held := s.plan.Additions; held != nil {
+		view.Additions = &PreviewAdditions{People: len(held.People), Of: held.Of, Reason: held.Reason, Revision: s.plan.Revision}
+	}
 	a.log.Info("query previewed", "runbook", name, "rows", view.RowCount, "by", by.Name)
 	return view, nil
 }
@@ -137,6 +152,12 @@ func (s *synchronization) groups() []PreviewGroup {
 	for _, c := range s.plan.Changes {
 		changes[c.Batch] = c
 	}
+	waiting := map[time.Time]int{}
+	if s.plan.Additions != nil {
+		for _, p := range s.plan.Additions.People {
+			waiting[p.Start]++
+		}
+	}
 	told := map[time.Time]bool{}
 	var groups []PreviewGroup
 	for id, b := range s.batches {
@@ -147,7 +168,7 @@ func (s *synchronization) groups() []PreviewGroup {
 		told[start] = true
 		g := PreviewGroup{
 			BatchStartTime: &start, BatchID: id, Status: string(b.Doc.Status), Rows: rows[start],
-			Add: len(c.Add), Refresh: len(c.Refresh), Remove: len(c.Remove),
+			Add: len(c.Add), Refresh: len(c.Refresh), Remove: len(c.Remove), AddHeld: waiting[start],
 		}
 		if c.Held != nil {
 			g.Held, g.Note = len(c.Held.Removals), c.Held.Reason
@@ -156,14 +177,17 @@ func (s *synchronization) groups() []PreviewGroup {
 	}
 	for _, n := range s.plan.New {
 		told[n.Start] = true
-		groups = append(groups, PreviewGroup{BatchStartTime: &n.Start, Rows: rows[n.Start], Add: len(n.Rows), Note: s.newNote(n.Start)})
+		groups = append(groups, PreviewGroup{BatchStartTime: &n.Start, Rows: rows[n.Start], Add: len(n.Rows), AddHeld: waiting[n.Start], Note: s.newNote(n.Start)})
 	}
 	for start, n := range rows {
 		if told[start] {
 			continue
 		}
-		g := PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: s.over[start]}
-		if g.Note = "no batch is made now: they are still in another, or the problems say why"; g.BatchID != 0 {
+		g := PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: s.over[start], AddHeld: waiting[start]}
+		switch g.Note = "no batch is made now: they are still in another, or the problems say why"; {
+		case g.AddHeld > 0:
+			g.Note = "no batch is made before the additions are confirmed"
+		case g.BatchID != 0:
 			g.Note = fmt.Sprintf("batch %d for this start has ended; nobody is added to it", g.BatchID)
 		}
 		groups = append(groups, g)

@@ -48,6 +48,13 @@ var looks = []asked{
 		},
 	},
 	{
+		name: "additions", prep: manyHeld, line: `read-additions runbook found "" ""  -> `,
+		ask: func(s *stage, by app.Caller) error {
+			_, err := s.app.HeldAdditions(s.ctx, by, "found")
+			return err
+		},
+	},
+	{
 		name: "preview", line: `preview-query runbook found "" ""  -> `,
 		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")) },
 		ask:  func(s *stage, by app.Caller) error { _, err := s.app.PreviewQuery(s.ctx, by, "found", 1); return err },

@@ -250,8 +250,9 @@ func (a *App) automated(ctx context.Context, views []RunbookView) error {
 	for i := range views {
 		at[views[i].Name] = &views[i]
 	}
+	setting := map[string]automation{}
 	for _, s := range settings {
-		at[s.Doc.Runbook].Enabled = s.Doc.Enabled
+		setting[s.Doc.Runbook], at[s.Doc.Runbook].Enabled = s.Doc, s.Doc.Enabled
 	}
 	for _, s := range last {
 		v := at[s.Doc.Runbook]
@@ -261,6 +262,10 @@ func (a *App) automated(ctx context.Context, views []RunbookView) error {
 			return err
 		}
 		v.Held = len(held)
+		of := setting[s.Doc.Runbook]
+		if waiting := heldAdditionsOf(&s.Doc, &of); waiting != nil && waiting.Confirmed == nil {
+			v.Additions = waiting.People
+		}
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ const (
 	EventStuckSteps         = "stuck-steps"         // what did not come about by itself
 	EventMessageUnprocessed = "message-unprocessed" // a message is kept for an administrator
 	EventRemovalsHeld       = "removals-held"       // people wait for an administrator's word to leave
+	EventAdditionsHeld      = "additions-held"      // people wait for an administrator's confirmation to be added
 	EventRunbookNotSynced   = "runbook-not-synced"  // a runbook's batches do not follow its data source
 	EventWorkerGone         = "worker-gone"         // jobs wait for a worker that is gone
 	EventCredentialExpiring = "credential-expiring" // a worker's credential expires soon, or has expired
@@ -30,7 +31,7 @@ const (
 
 // Events are all of them.
 var Events = []string{
-	EventTick, EventOldestMessage, EventBatchFailed, EventPhaseStopped, EventStuckSteps, EventMessageUnprocessed, EventRemovalsHeld, EventRunbookNotSynced,
+	EventTick, EventOldestMessage, EventBatchFailed, EventPhaseStopped, EventStuckSteps, EventMessageUnprocessed, EventRemovalsHeld, EventAdditionsHeld, EventRunbookNotSynced,
 	EventWorkerGone, EventCredentialExpiring,
 }
 

@@ -83,6 +83,11 @@ phases:
 }
 
 // automate turns automation on.
+// unguarded is a runbook whose additions are never held.
+func unguarded(yaml string) string {
+	return strings.Replace(yaml, "primary_key: Upn", "primary_key: Upn\n  addition_guard: {number: 1000000}", 1)
+}
+
 func (s *stage) automate(runbook string) {
 	s.t.Helper()
 	v, err := s.app.SetAutomation(s.ctx, ada, runbook, true)

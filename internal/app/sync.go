@@ -108,6 +108,7 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 		last.Rows, last.ProblemCount = s.result.Len(), s.plan.Counts.Problems
 		last.Problems = s.plan.Problems[:min(len(s.plan.Problems), keptProblems)]
 		last.Held = s.held
+		last.Additions = s.additions(last.Additions)
 	}
 	if err != nil {
 		a.log.Error("runbook not brought into line with its data source", eventKey, EventRunbookNotSynced, "RunbookName", name, "error", err)
@@ -235,7 +236,13 @@ func (s *synchronization) compare(ctx context.Context) error {
 		return err
 	}
 	s.over = situation.Ended
+	if setting.Doc.Additions != nil {
+		situation.Confirmed = setting.Doc.Additions.Revision
+	}
 	s.plan = schedule.Make(s.rb, s.result, situation)
+	if err := s.expireConfirmation(ctx, setting); err != nil {
+		return err
+	}
 	if len(s.plan.New) > 0 { // the runbook may have been taken out of use meanwhile, too
 		if head, err = store.Read[runbookHead](ctx, s.app.store, store.RunbookKey(s.name)); err != nil {
 			return err
@@ -295,12 +302,13 @@ type memberLine struct {
 	AddedBy   string              `json:"addedBy"`
 	OpenPhase int                 `json:"openPhase"`
 	Leaving   bool                `json:"leaving"`
+	Removal   int                 `json:"removal"`
 }
 
 // situation loads the runbook's batches that have not ended, with their members, and
 // what became of the batches for the starts that the result has.
 func (s *synchronization) situation(ctx context.Context) (schedule.Situation, error) {
-	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}}
+	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}, Former: map[string]bool{}}
 	s.batches, s.holds = map[int]store.Item[engine.Batch]{}, map[int]hold{}
 	listed, err := s.app.unfinished(ctx, s.name)
 	if err != nil {
@@ -363,8 +371,7 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 	}
 	members, err := store.Select[memberLine](ctx, s.app.store, store.BatchPartition(id),
 		"SELECT c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy, "+
-			"c.doc.addedBy AS addedBy, c.doc.openPhase AS openPhase, c.doc.leaving AS leaving FROM c WHERE c.type = 'member' AND "+
-			"(c.doc.status != 'removed' OR IS_DEFINED(c.doc.removedBy) OR IS_DEFINED(c.doc.addedBy) OR "+stillLeaving+")")
+			"c.doc.addedBy AS addedBy, c.doc.openPhase AS openPhase, c.doc.leaving AS leaving, c.doc.removal AS removal FROM c WHERE c.type = 'member'")
 	if err != nil {
 		return err
 	}
@@ -385,8 +392,9 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 		removed := m.Status == engine.MemberRemoved
 		// A removal by hand ends when an administrator adds the person again.
 		byHand := removed && m.RemovedBy != "" && addedAgain[strings.ToLower(m.Key)] <= m.ID
-		leaving := removed && (m.OpenPhase > 0 || m.Leaving)
+		leaving := removed && (m.OpenPhase > 0 || m.Leaving && m.Removal > 0) // as stillLeaving has it
 		if removed && !byHand && !leaving {
+			situation.Former[m.Key] = true
 			continue
 		}
 		batch.Members = append(batch.Members, schedule.Member{

@@ -43,7 +43,7 @@ func ticking(t *testing.T, runbooks, batches, members int) (*stage, *table) {
 	}
 	for r := range runbooks {
 		name := fmt.Sprintf("found-%d", r)
-		s.publish(strings.NewReplacer("name: found", "name: "+name, "worker-01", fmt.Sprintf("worker-0%d", r+1)).Replace(found(twoPhases, "")))
+		s.publish(strings.NewReplacer("name: found", "name: "+name, "worker-01", fmt.Sprintf("worker-0%d", r+1)).Replace(unguarded(found(twoPhases, ""))))
 		s.automate(name)
 	}
 	s.tick()

@@ -152,6 +152,19 @@ var done = []asked{
 		line: `discard-removals batch 1 "3 members" "they stay" {"held":3,"kept":0,"members":[1,2,3],"revision":"…"} -> {"held":0,"kept":3}`,
 	},
 	{
+		name: "confirm-additions",
+		prep: manyHeld,
+		ask: func(s *stage, by app.Caller) error {
+			h, err := s.app.HeldAdditions(s.ctx, reader, "found")
+			if err != nil {
+				return err
+			}
+			_, err = s.app.ConfirmAdditions(s.ctx, by, "found", h.Revision, "all of them")
+			return err
+		},
+		line: `confirm-additions runbook found "" "all of them"  -> {"held":101,"of":5,"revision":"…"}`,
+	},
+	{
 		name: "publish the first version",
 		prep: func(*stage) {},
 		ask:  publishes(twoSteps, app.PublishOptions{}),
@@ -235,6 +248,17 @@ func threeHeld(s *stage) {
 	s.automate("found")
 	s.tick()
 	rows.drop("p000", "p001", "p002")
+	s.tick()
+}
+
+// manyHeld has 101 additions held, to a batch of 5.
+func manyHeld(s *stage) {
+	rows := s.table()
+	rows.put(dawn.Add(day), crowd(5)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	rows.put(dawn.Add(day), crowd(106)...)
 	s.tick()
 }
 
@@ -443,6 +467,12 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 		"add":     func() error { _, err := s.app.AddMembers(s.ctx, grace, 1, []byte("Upn\n")); return err },
 		"remove":  func() error { _, err := s.app.RemoveMember(s.ctx, grace, 1, 9, ""); return err },
 		"confirm": func() error { _, err := s.app.ConfirmRemovals(s.ctx, grace, 1, "r", ""); return err },
+		"add all": func() error {
+			_, err := s.app.ConfirmAdditions(s.ctx, grace, "two", "0123456789abcdef", "")
+			return err
+		},
+		"revision":  func() error { _, err := s.app.ConfirmAdditions(s.ctx, grace, "two", "r", ""); return err },
+		"additions": func() error { _, err := s.app.HeldAdditions(s.ctx, grace, "two"); return err },
 		"publish": func() error {
 			_, err := s.app.PublishRunbook(s.ctx, grace, "", []byte("name: x"), app.PublishOptions{})
 			return err

@@ -42,12 +42,13 @@ type RunbookView struct {
 	Enabled     bool                 `json:"automationEnabled"`   // its batches are made by themselves
 	LastError   string               `json:"lastError,omitempty"` // of the last tick, where it went wrong
 	LastErrorAt *time.Time           `json:"lastErrorAt,omitempty"`
-	Held        int                  `json:"heldRemovals,omitempty"` // batches of which removals are held
-	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`     // only in the answer to a publish
-	Unchanged   bool                 `json:"unchanged,omitempty"`    // a publish of what was already active
-	DryRun      bool                 `json:"dryRun,omitempty"`       // nothing was stored: the version is the one that there would be
-	Changes     *ChangesView         `json:"changes,omitempty"`      // only in the answer to a publish
-	Replayed    bool                 `json:"-"`                      // a publish that had been asked for by this key before
+	Held        int                  `json:"heldRemovals,omitempty"`  // batches of which removals are held
+	Additions   int                  `json:"heldAdditions,omitempty"` // people whose addition is held
+	Warnings    []runbook.Diagnostic `json:"warnings,omitempty"`      // only in the answer to a publish
+	Unchanged   bool                 `json:"unchanged,omitempty"`     // a publish of what was already active
+	DryRun      bool                 `json:"dryRun,omitempty"`        // nothing was stored: the version is the one that there would be
+	Changes     *ChangesView         `json:"changes,omitempty"`       // only in the answer to a publish
+	Replayed    bool                 `json:"-"`                       // a publish that had been asked for by this key before
 }
 
 // BatchView is a batch as a list or a page shows it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -128,6 +129,32 @@ func TestAutomation(t *testing.T) {
 	s.type_(0, "batch", "members", "1")
 	s.type_(0, "batch", "list")
 
+	// The query returns many more people than there are members.
+	many := []string{"u1,a@contoso.com," + when, "u4,d@contoso.com," + when, "u5,e@contoso.com," + when}
+	kept := many
+	for i := range 101 {
+		many = append(many, fmt.Sprintf("v%03d,v%d@contoso.com,%s", i, i, when))
+	}
+	s.type_(4, "runbook", "additions", "waves")
+	system.found(many...)
+	s.type_(0, "query", "preview", "waves", "--rows", "1")
+	system.tick()
+	s.type_(0, "automation", "status", "waves")
+	s.type_(0, "runbook", "list")
+	s.type_(0, "runbook", "additions", "waves")
+	s.type_(0, "runbook", "additions", "waves", "--quiet")
+	s.type_(2, "runbook", "confirm-additions", "waves")
+	s.type_(5, "runbook", "confirm-additions", "waves", "--revision", "0123456789abcdef")
+	held, _, _ := s.run("runbook", "additions", "waves", "--output", "json")
+	var additions app.AdditionsView
+	check(t, json.Unmarshal([]byte(held), &additions))
+	s.type_(0, "runbook", "confirm-additions", "waves", "--revision", additions.Revision, "--reason", "wave 2")
+	s.type_(0, "automation", "status", "waves")
+	s.type_(0, "runbook", "additions", "waves", "--quiet")
+	system.found(kept...) // it was a mistake after all
+	system.tick()
+	s.type_(4, "runbook", "additions", "waves")
+
 	// The file is away: the runbook tells, and its batch stays as it is.
 	system.tick()
 	check(t, os.Remove(system.people))
@@ -152,6 +179,7 @@ func TestAutomationIsForAdministrators(t *testing.T) {
 	}
 	for args, want := range map[string]int{
 		"automation enable moves": 3, "automation disable moves": 3, "query preview moves": 3, "automation status moves": 4, "batch removals 1": 4,
+		"runbook additions moves": 4, "runbook confirm-additions moves --revision 0123456789abcdef": 3,
 	} {
 		if _, err, status := p.run(strings.Fields(args)...); status != want {
 			t.Errorf("a reader's %s: status %d, want %d: %s", args, status, want, err)

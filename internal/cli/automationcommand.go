@@ -20,8 +20,8 @@ func automationCommand(c *console) *cobra.Command {
 Every five minutes the scheduler runs the query of each runbook. People with the same
 start time make a batch, which then goes through its phases by itself, each when it is
 due. Those who are new to the data join their batch, those who are no longer in it are
-removed, and those whose start time has changed move. Where many would be removed at
-once nobody is, until an administrator has looked at it.
+removed, and those whose start time has changed move. Where many would be removed or
+added at once nobody is, until an administrator has looked at it.
 
 The first time:
   matoolkit query preview moves       see what would be made of the data now
@@ -36,7 +36,8 @@ func automationStatusCommand(c *console) *cobra.Command {
 		Long: `Tell whether a runbook's batches are made by themselves, since when and by whom; when
 its query was run last, how many rows it gave and what went wrong. Rows that could not
 be used are listed with what is wrong with them: put it right in the data, and the next
-tick takes them up. Removals that are held are listed with what to do about them.`,
+tick takes them up. Removals and additions that are held are listed with what to do
+about them.`,
 		Example: `  matoolkit automation status moves
   matoolkit automation status moves --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,7 +61,9 @@ func enableCommand(c *console) *cobra.Command {
 on, which is within five minutes. A batch is made for each start time that has none
 yet; phases that are due by then begin at once.
 
-See what would be made with matoolkit query preview, before you enable it.`,
+See what would be made with matoolkit query preview, before you enable it. If the
+addition_guard would hold the first people, it shows the revision with which matoolkit
+runbook confirm-additions confirms them.`,
 		Example: `  matoolkit query preview moves && matoolkit automation enable moves`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.setAutomation(cmd.Context(), args[0], true)
@@ -114,6 +117,9 @@ func (c *console) automationTable(v app.AutomationView) *sheet {
 	if n := len(v.Held); n > 0 {
 		held = "in " + batches(n)
 	}
+	if v.Additions != nil && v.Additions.Confirmed == nil {
+		held = strings.TrimPrefix(held+", additions", ", ")
+	}
 	t.row(v.RunbookName, onOff(v.Enabled), since, by, v.LastRunAt, rows, problems, held)
 	return t
 }
@@ -150,6 +156,12 @@ func (c *console) printAutomation(v app.AutomationView) error {
 	}
 	for _, held := range v.Held {
 		fmt.Fprintf(out, "\nBatch %d: %s\n", held.BatchID, c.cell(heldNote(held)))
+	}
+	if v.Additions != nil {
+		fmt.Fprintf(out, "\n%s\n", c.cell(additionWords(*v.Additions)))
+		if v.Additions.Confirmed == nil {
+			fmt.Fprintf(out, "Show them with: matoolkit runbook additions %s\n", shellWord(v.RunbookName))
+		}
 	}
 	return nil
 }
@@ -199,6 +211,9 @@ func automationOf(v app.RunbookView) string {
 	if v.Held > 0 {
 		word += ", removals held"
 	}
+	if v.Additions > 0 {
+		word += ", additions held"
+	}
 	return word
 }
 
@@ -212,6 +227,9 @@ func (c *console) tellAutomation(v app.RunbookView) {
 	}
 	if v.Held > 0 {
 		c.notice("At the last tick removals were held in %s; see: matoolkit automation status %s", batches(v.Held), shellWord(v.Name))
+	}
+	if v.Additions > 0 {
+		c.notice("The addition of %s is held. Show them with: matoolkit runbook additions %s", people(v.Additions), shellWord(v.Name))
 	}
 }
 

@@ -68,6 +68,10 @@ func (c *console) printPreview(v app.PreviewView) error {
 	}
 	took := round(time.Duration(v.Milliseconds) * time.Millisecond)
 	c.notice("The query took %s. Nothing was changed.", took)
+	if v.Additions != nil {
+		c.notice("The next tick would hold %s: %s.", people(v.Additions.People), printable(v.Additions.Reason))
+		c.notice("Add them: matoolkit runbook confirm-additions %s --revision %s", shellWord(v.RunbookName), shellWord(v.Additions.Revision))
+	}
 	if !v.Enabled {
 		c.notice("Automation is off: no batch is made before it is turned on with: matoolkit automation enable %s", shellWord(v.RunbookName))
 	}
@@ -96,13 +100,13 @@ func (c *console) printGroups(groups []app.PreviewGroup) error {
 }
 
 func (c *console) groupTable(groups []app.PreviewGroup, notes bool) *sheet {
-	head := []string{"start", "batch", "status", "rows", "add", "refresh", "remove", "held"}
+	head := []string{"start", "batch", "status", "rows", "add", "refresh", "remove", "held", "add held"}
 	if notes {
 		head = append(head, "note")
 	}
 	t := c.table(head...)
 	for _, g := range groups {
-		row := []any{g.BatchStartTime, groupBatch(g), g.Status, g.Rows, g.Add, g.Refresh, g.Remove, g.Held}
+		row := []any{g.BatchStartTime, groupBatch(g), g.Status, g.Rows, g.Add, g.Refresh, g.Remove, g.Held, g.AddHeld}
 		if notes {
 			row = append(row, g.Note)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func runbookCommand(c *console) *cobra.Command {
-	return group("runbook", "Check, publish and show runbooks", lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), runbookAuditCommand(c), deleteCommand(c))
+	return group("runbook", "Check, publish and show runbooks", lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), additionsCommand(c), confirmAdditionsCommand(c), runbookAuditCommand(c), deleteCommand(c))
 }
 
 func listRunbooksCommand(c *console) *cobra.Command {
@@ -20,7 +20,8 @@ func listRunbooksCommand(c *console) *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the active runbooks", Args: needs(),
 		Long: `List the active runbooks, and whether batches are made of what their queries find. One
-that is failing, or has removals that are held, is told of in matoolkit automation status.`,
+that is failing, or has removals or additions that are held, is told of in
+matoolkit automation status.`,
 		Example: `  matoolkit runbook list
   matoolkit runbook list --quiet`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -62,6 +62,7 @@ func (c *comparison) source(from, to DataSource) {
 	}
 	c.field(path+"timeout", durationText(from.Timeout), durationText(to.Timeout))
 	c.field(path+"removal_guard", percentText(from.RemovalGuard), percentText(to.RemovalGuard))
+	c.field(path+"addition_guard", from.AdditionGuard.text(), to.AdditionGuard.text())
 }
 
 func (c *comparison) quietHours(from, to *QuietHours) {
@@ -267,6 +268,13 @@ func percentText(share float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(share, 'f', -1, 64) + "%"
+}
+
+func (g AdditionGuard) text() string {
+	if g == (AdditionGuard{}) {
+		return ""
+	}
+	return fmt.Sprintf("{share: %s, number: %d}", percentText(g.Share), g.Number)
 }
 
 // durationText writes a duration in its largest whole unit.

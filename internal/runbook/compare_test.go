@@ -36,7 +36,7 @@ func sample() *Runbook {
 		Name: "moves", Description: "d",
 		DataSource: DataSource{
 			Type: SourceDatabricks, Connection: "C", WarehouseID: "W", Query: "q", PrimaryKey: "email", BatchTimeColumn: "wave", BatchTime: BatchTimeImmediate,
-			TimeZone: "UTC", MultiValued: []MultiValued{{"groups", FormatJSONArray}}, Timeout: time.Minute, RemovalGuard: 20,
+			TimeZone: "UTC", MultiValued: []MultiValued{{"groups", FormatJSONArray}}, Timeout: time.Minute, RemovalGuard: 20, AdditionGuard: AdditionGuard{20, 100},
 		},
 		QuietHours: &QuietHours{TimeZone: "UTC", Windows: []Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
 		Retry:      &Retry{MaxRetries: 1, Interval: time.Minute, Backoff: BackoffExponential, MaxInterval: time.Hour, Jitter: 5},

@@ -18,7 +18,7 @@ var columnFormats = []string{FormatSemicolonDelimited, FormatCommaDelimited, For
 // so it needs no batch time.
 func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 	var ds draftSource
-	f, ok := p.object(n, path, "type", "connection", "warehouse_id", "query", "primary_key", "batch_time_column", "batch_time", "time_zone", "multi_valued_columns", "timeout", "removal_guard")
+	f, ok := p.object(n, path, "type", "connection", "warehouse_id", "query", "primary_key", "batch_time_column", "batch_time", "time_zone", "multi_valued_columns", "timeout", "removal_guard", "addition_guard")
 	if !ok {
 		return ds
 	}
@@ -52,6 +52,7 @@ func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 	ds.MultiValued = f.multiValued(ds.DataSource)
 	ds.Timeout = f.duration("timeout")
 	ds.RemovalGuard = f.percentage("removal_guard")
+	ds.AdditionGuard = f.additionGuard("addition_guard")
 	f.querying(&ds)
 	return ds
 }
@@ -62,7 +63,7 @@ func (f fields) querying(ds *draftSource) {
 		f.idle("query", "is not asked for: all rows of a csv are its members")
 	}
 	if ds.uploaded {
-		for _, name := range []string{"time_zone", "timeout", "removal_guard"} {
+		for _, name := range []string{"time_zone", "timeout", "removal_guard", "addition_guard"} {
 			if f.has(name) {
 				f.p.errorf(f.at(name), f.join(name), CodeBadValue, "is only for a source that is queried; the members of a csv without a connection are uploaded")
 			}
@@ -82,6 +83,24 @@ func (f fields) querying(ds *draftSource) {
 	}
 	ds.Timeout = cmp.Or(ds.Timeout, DefaultQueryTimeout)
 	ds.RemovalGuard = cmp.Or(ds.RemovalGuard, DefaultRemovalGuard)
+	ds.AdditionGuard.Share = cmp.Or(ds.AdditionGuard.Share, DefaultAdditionGuard.Share)
+	ds.AdditionGuard.Number = cmp.Or(ds.AdditionGuard.Number, DefaultAdditionGuard.Number)
+}
+
+// additionGuard reads an addition guard. A field that is absent is 0.
+func (f fields) additionGuard(name string) AdditionGuard {
+	n, ok := f.values[name]
+	if !ok {
+		return AdditionGuard{}
+	}
+	g, ok := f.p.object(n, f.join(name), "share", "number")
+	if !ok {
+		return AdditionGuard{}
+	}
+	if len(g.keys) == 0 {
+		f.p.errorf(g.pos, g.path, CodeMissingField, `"share" or "number" is missing`)
+	}
+	return AdditionGuard{Share: g.percentage("share"), Number: g.count("number", 1, MaxAdditions)}
 }
 
 // idle warns of a field that changes nothing, and says why.

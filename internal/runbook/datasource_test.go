@@ -37,6 +37,42 @@ func TestQueriedSources(t *testing.T) {
 	}
 }
 
+func TestAdditionGuard(t *testing.T) {
+	t.Parallel()
+	for guard, want := range map[string]AdditionGuard{
+		"":                            {20, 100},
+		"addition_guard: {share: 5%}": {5, 100},
+		"addition_guard: {number: 1}": {20, 1},
+		"addition_guard: {share: 0.5%, number: 1000000}": {0.5, 1_000_000},
+	} {
+		rb, found := Parse([]byte(strings.Replace(smallest, "type: csv,", "type: csv, connection: C, batch_time: immediate, "+guard+",", 1)))
+		if guard == "" {
+			rb, found = Parse([]byte(strings.Replace(smallest, "type: csv,", "type: csv, connection: C, batch_time: immediate,", 1)))
+		}
+		if len(found) > 0 || rb.DataSource.AdditionGuard != want {
+			t.Errorf("%s: %v %v", guard, rb.DataSource.AdditionGuard, found)
+		}
+	}
+	for guard, want := range map[string]string{
+		"20%":               "data_source.addition_guard: must be a mapping",
+		"{}":                `data_source.addition_guard: "share" or "number" is missing`,
+		"{share: 0%}":       "data_source.addition_guard.share: \"0%\" is not possible",
+		"{share: 20}":       "data_source.addition_guard.share: must be a percentage",
+		"{number: 0}":       "data_source.addition_guard.number: must be a whole number from 1 to 1000000",
+		"{number: 1000001}": "data_source.addition_guard.number: must be a whole number from 1 to 1000000",
+		"{count: 5}":        "data_source.addition_guard.count: unknown field",
+	} {
+		_, found := Parse([]byte(strings.Replace(smallest, "type: csv,", "type: csv, connection: C, batch_time: immediate, addition_guard: "+guard+",", 1)))
+		if len(found) == 0 || !strings.Contains(found[0].String(), want) {
+			t.Errorf("%s: %v", guard, found)
+		}
+	}
+	_, found := Parse([]byte(strings.Replace(smallest, "type: csv,", "type: csv, addition_guard: {number: 5},", 1)))
+	if len(found) != 1 || !strings.Contains(found[0].Message, "is only for a source that is queried") {
+		t.Errorf("uploaded: %v", found)
+	}
+}
+
 // A csv that is fetched needs what every source that is queried needs, but a query.
 func TestFetchedCSV(t *testing.T) {
 	t.Parallel()

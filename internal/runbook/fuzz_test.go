@@ -78,9 +78,10 @@ func FuzzParse(f *testing.F) {
 func checkTimes(t *testing.T, rb *Runbook) {
 	t.Helper()
 	ds := rb.DataSource
-	within := ds.Timeout > 0 && ds.Timeout <= MaxQueryTimeout && ds.RemovalGuard > 0 && ds.RemovalGuard <= 100
-	if ds.Queried() != within || !ds.Queried() && (ds.Timeout != 0 || ds.RemovalGuard != 0) {
-		t.Errorf("queried %v, within %v, guard %v", ds.Queried(), ds.Timeout, ds.RemovalGuard)
+	within := ds.Timeout > 0 && ds.Timeout <= MaxQueryTimeout && ds.RemovalGuard > 0 && ds.RemovalGuard <= 100 &&
+		ds.AdditionGuard.Share > 0 && ds.AdditionGuard.Share <= 100 && ds.AdditionGuard.Number > 0 && ds.AdditionGuard.Number <= MaxAdditions
+	if ds.Queried() != within || !ds.Queried() && (ds.Timeout != 0 || ds.RemovalGuard != 0 || ds.AdditionGuard != (AdditionGuard{})) {
+		t.Errorf("queried %v, within %v, guards %v and %v", ds.Queried(), ds.Timeout, ds.RemovalGuard, ds.AdditionGuard)
 	}
 	if ds.Queried() && (ds.BatchTime == "") == (ds.BatchTimeColumn == "") {
 		t.Errorf("batch time %q, column %q", ds.BatchTime, ds.BatchTimeColumn)

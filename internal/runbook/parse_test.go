@@ -36,7 +36,7 @@ func TestParseReadsTheWholeExample(t *testing.T) {
 			Query: "SELECT UserPrincipalName, FirstName, LastName, Department, GroupId, CutoverTime, ProxyAddresses\n" +
 				"FROM crm_migrationusers\nWHERE wave IS NOT NULL\n",
 			PrimaryKey: "UserPrincipalName", BatchTimeColumn: "CutoverTime",
-			Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard,
+			Timeout: DefaultQueryTimeout, RemovalGuard: DefaultRemovalGuard, AdditionGuard: DefaultAdditionGuard,
 			MultiValued: []MultiValued{{"ProxyAddresses", FormatSemicolonDelimited}},
 		},
 		Retry: &Retry{MaxRetries: 2, Interval: time.Minute},

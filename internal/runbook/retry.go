@@ -25,7 +25,7 @@ func (f fields) retry() *Retry {
 	}
 	g.require("max_retries")
 	r := &Retry{
-		MaxRetries: g.count("max_retries", maxRetries), Interval: g.duration("interval"),
+		MaxRetries: g.count("max_retries", 0, maxRetries), Interval: g.duration("interval"),
 		Backoff: g.oneOf("backoff", backoffs), MaxInterval: g.duration("max_interval"), Jitter: g.jitter(),
 	}
 	if r.MaxRetries > 0 {
@@ -80,8 +80,8 @@ func (f fields) jitter() int {
 	return share
 }
 
-// count reads a field as a whole number from 0 to most.
-func (f fields) count(name string, most int) int {
+// count reads a field as a whole number from least to most; 0 when absent or refused.
+func (f fields) count(name string, least, most int) int {
 	n, ok := f.values[name]
 	if !ok {
 		return 0
@@ -95,8 +95,8 @@ func (f fields) count(name string, most int) int {
 		return 0
 	}
 	c, err := strconv.Atoi(n.Value)
-	if err != nil || c < 0 || c > most {
-		f.p.errorf(at(n), path, CodeBadValue, "must be a whole number from 0 to %d", most)
+	if err != nil || c < least || c > most {
+		f.p.errorf(at(n), path, CodeBadValue, "must be a whole number from %d to %d", least, most)
 		return 0
 	}
 	return c

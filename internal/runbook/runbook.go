@@ -24,6 +24,12 @@ const (
 	DefaultRemovalGuard = 20.0 // percent
 )
 
+// DefaultAdditionGuard is the addition guard of a source whose runbook sets none.
+var DefaultAdditionGuard = AdditionGuard{Share: 20, Number: 100}
+
+// MaxAdditions is the largest number that an addition guard can have.
+const MaxAdditions = 1_000_000
+
 // MaxRetryWait bounds the wait before a retry, before jitter. Waits that would
 // grow beyond it stay there; an interval that is longer is refused.
 const MaxRetryWait = 24 * time.Hour
@@ -145,6 +151,16 @@ type DataSource struct {
 	// RemovalGuard is the largest share, in percent, of a batch's members that one
 	// result may remove without being asked about.
 	RemovalGuard float64
+	// AdditionGuard is what one result may add without confirmation. Like RemovalGuard,
+	// it is empty for a source that is not queried.
+	AdditionGuard AdditionGuard
+}
+
+// AdditionGuard bounds the people whom one result adds. More than Number people who are
+// also more than Share percent of the members of the runbook's batches are held.
+type AdditionGuard struct {
+	Share  float64
+	Number int
 }
 
 // Queried tells whether members are found by asking the source. Those of a csv

@@ -2,9 +2,12 @@ package schedule
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // guard decides of each batch whether those who are to leave do so, all of them or
@@ -98,4 +101,56 @@ func (p *planner) share(d *draft) string {
 		what = fmt.Sprintf("no longer returns %d and now has another batch for %d of %s", gone, elsewhere, of)
 	}
 	return fmt.Sprintf("the query %s, more than the removal_guard of %s%% allows", what, strconv.FormatFloat(percent, 'f', -1, 64))
+}
+
+// guardAdditions holds the additions when there are too many, all of them together. A
+// query that has lost its WHERE clause returns people who are not to be migrated.
+func (p *planner) guardAdditions(entering []coming) *HeldAdditions {
+	guard := p.rb.DataSource.AdditionGuard
+	var people []Addition
+	for _, c := range entering {
+		if p.isAddition(c) {
+			people = append(people, Addition{Key: p.result.rows[c.row].key, Start: c.start})
+		}
+	}
+	members := 0
+	for i := range p.drafts {
+		if d := &p.drafts[i]; !d.Manual {
+			for _, m := range d.Members {
+				if !m.gone() {
+					members++
+				}
+			}
+		}
+	}
+	if len(people) <= guard.Number || float64(len(people))*100 <= guard.Share*float64(members) || p.revision == p.situation.Confirmed {
+		return nil
+	}
+	return &HeldAdditions{People: people, Of: members, Reason: fmt.Sprintf(
+		"the query returns %d new people for %s; the addition_guard allows %d people or %s%% of the members",
+		len(people), count(members, "member"), guard.Number, strconv.FormatFloat(guard.Share, 'f', -1, 64))}
+}
+
+// isAddition reports whether a person who enters a batch is new: neither moves to it nor
+// was a member before.
+func (p *planner) isAddition(c coming) bool {
+	return len(c.from) == 0 && !p.situation.Former[p.result.rows[c.row].key]
+}
+
+// digest makes the revision: a digest of the usable rows' keys and starts. It covers all rows, not only
+// those that would be added, so that it stays the same while a confirmed result is applied:
+// after a crash the next tick applies the rest. Without automation the same rows add fewer
+// people, so that this is part of it.
+func (p *planner) digest() string {
+	digest := sha256.New()
+	fmt.Fprintln(digest, p.situation.Automation)
+	for _, i := range p.inKeyOrder() {
+		row := &p.result.rows[i]
+		start := ""
+		if !p.result.immediate() { // then it is the time of the tick
+			start = p.result.startOf(row, p.situation.Now).UTC().Format(time.RFC3339Nano)
+		}
+		fmt.Fprintf(digest, "%q %s\n", row.key, start)
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:8])
 }

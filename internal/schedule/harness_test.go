@@ -158,6 +158,13 @@ func situation(t testing.TB, rb *runbook.Runbook, lines ...string) schedule.Situ
 			s.Automation = false
 			continue
 		}
+		if keys, ok := strings.CutPrefix(line, "former: "); ok {
+			s.Former = map[string]bool{}
+			for _, key := range strings.Fields(keys) {
+				s.Former[key] = true
+			}
+			continue
+		}
 		head, list, _ := strings.Cut(line, ":")
 		var b schedule.Batch
 		words := strings.Fields(head)
@@ -213,6 +220,9 @@ func told(p schedule.Plan) []string {
 			out = append(out, fmt.Sprintf("%s %d returned", to, id))
 		}
 	}
+	if p.Additions != nil {
+		out = append(out, fmt.Sprintf("hold additions %s: %s", additions(p.Additions.People), p.Additions.Reason))
+	}
 	for _, pr := range p.Problems {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("row %d %s: %s", pr.Row, pr.Code, pr.Key)))
 	}
@@ -225,6 +235,14 @@ func keys(rows []schedule.Row) string {
 		out = append(out, row.Key)
 	}
 	return strings.Join(out, " ")
+}
+
+func additions(list []schedule.Addition) string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.Key+" to "+named(a.Start))
+	}
+	return strings.Join(out, ", ")
 }
 
 func removals(list []schedule.Removal) string {

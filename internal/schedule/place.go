@@ -33,6 +33,8 @@ type planner struct {
 	late     map[time.Time]int
 	coming   []coming
 	groups   map[time.Time]*Group
+	held     *HeldAdditions
+	revision string
 	problems []Problem
 	counts   Counts
 }
@@ -323,10 +325,20 @@ func (p *planner) missing() {
 
 // come lets those in who have left everything else.
 func (p *planner) come() {
+	var entering []coming
 	for _, c := range p.coming {
 		// Most of those who come into a batch that most are gone from may be the same
 		// people by other keys.
 		if c.batch != newBatch && p.drafts[c.batch].tooMany != "" || slices.ContainsFunc(c.from, func(batch int) bool { return p.drafts[batch].stay }) {
+			p.counts.Waiting++
+			continue
+		}
+		entering = append(entering, c)
+	}
+	p.revision = p.digest()
+	p.held = p.guardAdditions(entering)
+	for _, c := range entering {
+		if p.held != nil && p.isAddition(c) {
 			p.counts.Waiting++
 			continue
 		}
@@ -346,7 +358,7 @@ func (p *planner) come() {
 }
 
 func (p *planner) plan() Plan {
-	plan := Plan{Counts: p.counts}
+	plan := Plan{Additions: p.held, Revision: p.revision, Counts: p.counts}
 	for _, start := range slices.SortedFunc(maps.Keys(p.groups), time.Time.Compare) {
 		plan.New = append(plan.New, *p.groups[start])
 	}

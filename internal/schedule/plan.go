@@ -23,6 +23,12 @@ type Situation struct {
 	Batches []Batch
 	// Ended has the batch that was made for a start and has ended.
 	Ended map[time.Time]int
+	// Former has the keys of those who were members of one of Batches and are not any
+	// more. The addition guard does not count them: a person who moves is one of them
+	// between the removal and the addition.
+	Former map[string]bool
+	// Confirmed is the revision of held additions that an administrator confirmed.
+	Confirmed string
 }
 
 // Batch is a batch that has not ended.
@@ -57,8 +63,12 @@ type Member struct {
 // by start, what is in them by key. Once it is applied, the same rows give a plan of
 // nothing but the same holds.
 type Plan struct {
-	New      []Group
-	Changes  []Change
+	New     []Group
+	Changes []Change
+	// Additions are held by the addition guard; nil when none are.
+	Additions *HeldAdditions
+	// Revision identifies who would be in which batch by this result.
+	Revision string
 	Problems []Problem // at most MaxProblems; Counts.Problems has how many there are
 	Counts   Counts
 }
@@ -109,6 +119,20 @@ type Held struct {
 	Reason string // for administrators
 }
 
+// HeldAdditions are people who enter batches only when an administrator has confirmed
+// the plan's revision.
+type HeldAdditions struct {
+	People []Addition // never empty; by key
+	Of     int        // members of the runbook's batches that follow the data source
+	Reason string     // for administrators
+}
+
+// Addition is a person who would enter a batch.
+type Addition struct {
+	Key   string
+	Start time.Time // of the batch, in UTC
+}
+
 // Counts says what became of the rows and what was left as it is.
 type Counts struct {
 	Rows          int // of the result
@@ -120,7 +144,7 @@ type Counts struct {
 	LongPast      int // rows of batches that would have been due long ago
 	Off           int // rows without a batch, since automation is off
 	// Waiting are rows of those who come in later: their move is held, or they are still
-	// leaving, or their batch takes nobody for now.
+	// leaving, or their batch takes nobody for now, or additions are held.
 	Waiting  int
 	Kept     int // members without a row who were kept
 	Problems int // all of them

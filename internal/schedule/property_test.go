@@ -107,7 +107,7 @@ func (w *world) homes() map[string]int {
 var (
 	someKeys  = strings.Fields("a b c d e f g h i j k l A B 7 ö")
 	someDays  = rapid.SampledFrom([]string{"mon", "tue", "wed", "long-ago", "yesterday"})
-	someKinds = rapid.SampledFrom([]string{scheduled, scheduled, scheduled + "\nremoval_guard: 100%", scheduled + "\nremoval_guard: 55.5%", immediate})
+	someKinds = rapid.SampledFrom([]string{scheduled, scheduled, scheduled + "\nremoval_guard: 100%", scheduled + "\nremoval_guard: 55.5%", scheduled + guarded, immediate, immediate + guarded})
 )
 
 var starts = func() map[string]time.Time {
@@ -185,7 +185,7 @@ func check(t *testing.T, property func(t *rapid.T, w *world, rows []string, r *s
 	t.Helper()
 	t.Parallel()
 	kinds := map[string]*runbook.Runbook{}
-	for _, timing := range []string{scheduled, scheduled + "\nremoval_guard: 100%", scheduled + "\nremoval_guard: 55.5%", immediate} {
+	for _, timing := range []string{scheduled, scheduled + "\nremoval_guard: 100%", scheduled + "\nremoval_guard: 55.5%", scheduled + guarded, immediate, immediate + guarded} {
 		kinds[timing] = parse(t, timing)
 	}
 	hashes := map[string]string{}
@@ -518,7 +518,7 @@ func TestBadRowsChangeNothingForGoodOnes(t *testing.T) {
 func TestManyTicks(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]*runbook.Runbook{}
-	for _, timing := range []string{scheduled, scheduled + "\nremoval_guard: 100%", immediate} {
+	for _, timing := range []string{scheduled, scheduled + "\nremoval_guard: 100%", scheduled + guarded, immediate} {
 		kinds[timing] = parse(t, timing)
 	}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -159,6 +159,7 @@ data_source:
   query: SELECT Upn, Name, Start FROM people WHERE Runbook = '%s'
   primary_key: Upn
   batch_time_column: Start
+  addition_guard: {number: 1000000}
 phases:
   - name: only
     offset: T-0

@@ -72,6 +72,9 @@ type rehearsal struct {
 	ended    map[gate]time.Time // when phases ended first: late members open them again
 	known    map[string]bool    // keys of members, once all is over
 	events   []Event
+	// heldAdditions is the revision of the additions that were held at the last tick.
+	heldAdditions string
+
 	warnings []string
 }
 
@@ -260,12 +263,45 @@ func (r *rehearsal) tick(ctx context.Context) error {
 	if err := r.app.Tick(ctx); err != nil {
 		return err
 	}
+	if err := r.additions(ctx); err != nil {
+		return err
+	}
 	if err := r.find(ctx); err != nil {
 		return err
 	}
 	r.restless, r.unseen = r.broker.accepted > sent, false
 	r.nextTick = r.clock.Truncate(app.TickInterval).Add(app.TickInterval)
 	return r.look(ctx)
+}
+
+// additions reports additions that are held. It confirms those of the first batches, as
+// the administrator does who has looked at the preview.
+func (r *rehearsal) additions(ctx context.Context) error {
+	if !r.runbook.DataSource.Queried() {
+		return nil
+	}
+	view, err := r.app.Automation(ctx, ada, r.runbook.Name)
+	if err != nil {
+		return err
+	}
+	if view.Additions == nil {
+		r.heldAdditions = ""
+		return nil
+	}
+	held := view.Additions
+	if held.Revision == r.heldAdditions {
+		return nil
+	}
+	r.heldAdditions = held.Revision
+	if held.Of > 0 {
+		r.tell(Event{Kind: KindAdditionsHeld, Text: held.Reason})
+		return nil
+	}
+	r.tell(Event{Kind: KindAdditionsHeld, Text: fmt.Sprintf("the administrator confirms that %d people are added", held.People)})
+	if _, err := r.app.ConfirmAdditions(ctx, ada, r.runbook.Name, held.Revision, ""); err != nil {
+		return err
+	}
+	return r.app.Tick(ctx)
 }
 
 // ahead is for how long before a phase begins no tick is left out: the scheduler announces

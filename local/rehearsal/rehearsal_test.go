@@ -218,6 +218,23 @@ func TestImmediateBatchesEnd(t *testing.T) {
 	}
 }
 
+// The administrator of a rehearsal confirms the additions of the first batches.
+func TestFirstAdditionsAreConfirmedInARehearsal(t *testing.T) {
+	t.Parallel()
+	c := scenario(t, "leavers")
+	c.Runbook = []byte(strings.Replace(string(c.Runbook), "removal_guard:", "addition_guard: {number: 1}\n  removal_guard:", 1))
+	timeline, _ := played(t, c)
+	var held []string
+	for _, e := range timeline.Events {
+		if e.Kind == KindAdditionsHeld {
+			held = append(held, e.Text)
+		}
+	}
+	if len(held) != 1 || held[0] != "the administrator confirms that 2 people are added" || len(timeline.Batches) != 1 || timeline.Batches[0].Succeeded != 2 {
+		t.Errorf("%q %+v", held, timeline.Batches)
+	}
+}
+
 // A member of a batch that is made by hand joins and leaves by what the administrator
 // does.
 func TestJoiningAndLeavingByHand(t *testing.T) {

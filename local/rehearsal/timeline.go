@@ -32,6 +32,9 @@ const (
 	KindRemoved      Kind = "member_removed"
 	KindRolledBack   Kind = "rolled_back"
 	KindRemovalsHeld Kind = "removals_held"
+
+	KindAdditionsHeld Kind = "additions_held"
+
 	KindPhaseStopped Kind = "phase_stopped" // its stop_when pauses the batch, and nobody resumes it
 	KindRefused      Kind = "refused"       // what the administrator asks for
 	KindJob          Kind = "job"           // of a member who is told of one by one

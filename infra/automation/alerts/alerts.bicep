@@ -225,6 +225,19 @@ var rules = [
     ]
   }
   {
+    key: 'held-additions'
+    description: 'The query of a runbook returns so many new people that their addition is held: confirm it, or correct the query.'
+    severity: 3
+    window: 'PT15M'
+    query: '${lines}| where Event == "additions-held"\n| extend Value = 1'
+    aggregation: 'Total'
+    operator: 'GreaterThan'
+    threshold: 0
+    dimensions: [
+      'RunbookName'
+    ]
+  }
+  {
     key: 'held-removals'
     description: 'So many people are gone from the data source that their removal is held: confirm or discard it. Until then nobody new may come into the batch.'
     severity: 3

@@ -1,0 +1,231 @@
+package app_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+// sizes counts the members of each batch, by id.
+func (s *stage) sizes() []int {
+	s.t.Helper()
+	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 100})
+	must(s, 0, err)
+	sizes := make([]int, len(page.Items))
+	for _, b := range page.Items {
+		sizes[b.ID-1] = b.MemberCount
+	}
+	return sizes
+}
+
+func (s *stage) wantSizes(want ...int) {
+	s.t.Helper()
+	got := s.sizes()
+	if len(got) != len(want) {
+		s.t.Fatalf("batches of %v, want %v", got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			s.t.Fatalf("batches of %v, want %v", got, want)
+		}
+	}
+}
+
+// lostWhere is a runbook of five people whose query then returns people of all starts.
+func (s *stage) lostWhere(all int) *table {
+	s.t.Helper()
+	rows := s.table()
+	rows.put(dawn.Add(3*day), crowd(5)...)
+	s.publish(found(twoPhases, ""))
+	s.automate("found")
+	s.tick()
+	s.wantSizes(5)
+	names := crowd(all)
+	rows.put(dawn.Add(3*day), names[:all/2]...)
+	rows.put(dawn.Add(4*day), names[all/2:]...)
+	return rows
+}
+
+func (s *stage) additions() app.AdditionsView {
+	s.t.Helper()
+	v, err := s.app.HeldAdditions(s.ctx, reader, "found")
+	return must(s, v, err)
+}
+
+func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.lostWhere(500)
+		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
+		if must(s, 0, err); preview.Additions == nil || preview.Additions.People != 495 || preview.Groups[0].AddHeld != 245 || preview.Groups[1].AddHeld != 250 || preview.Groups[1].Add != 0 {
+			t.Fatalf("%+v %+v", preview.Additions, preview.Groups)
+		}
+		s.tick()
+		since := s.clock.Now()
+		s.pass(5 * time.Minute)
+		s.tick()
+		s.wantSizes(5)
+		held := s.additions()
+		if held.People != 495 || held.Of != 5 || !held.Since.Equal(since) || held.Revision != preview.Additions.Revision || len(held.Starts) != 2 || held.Starts[0].People != 245 ||
+			len(held.Items) != 100 || held.Items[0].Key != "p005@x" || !held.Items[0].BatchStartTime.Equal(dawn.Add(3*day)) || held.Confirmed != nil ||
+			held.Reason != "the query returns 495 new people for 5 members; the addition_guard allows 100 people or 20% of the members" {
+			t.Fatalf("%+v", held)
+		}
+		if v := s.automation("found"); v.Additions == nil || v.Additions.People != 495 || v.LastError != "" {
+			t.Fatalf("%+v", v)
+		}
+		if rb, err := s.app.Runbook(s.ctx, "found"); err != nil || rb.Additions != 495 {
+			t.Fatalf("%+v %v", rb, err)
+		}
+
+		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "", "")
+		s.refused(err, app.CodeInvalid, "invalid revision")
+		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "0123456789abcdef", "")
+		s.refused(err, app.CodeConflict, "have changed")
+		for range 2 { // also again
+			v, err := s.app.ConfirmAdditions(s.ctx, ada, "found", held.Revision, "the whole company")
+			if must(s, v, err); v.Confirmed == nil || v.Confirmed.By != "ada" || v.Confirmed.Why != "the whole company" {
+				t.Fatalf("%+v", v)
+			}
+		}
+		if held := s.additions(); held.Confirmed == nil {
+			t.Fatalf("%+v", held)
+		}
+		s.wantSizes(5)
+		s.tick()
+		s.wantSizes(250, 250)
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found")
+		s.refused(err, app.CodeNotFound, "no additions are held")
+	})
+}
+
+func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.lostWhere(300)
+		s.tick()
+		first := s.additions()
+		_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", first.Revision, "")
+		must(s, 0, err)
+		rows.put(dawn.Add(3*day), "another")
+		s.tick()
+		s.wantSizes(5)
+		second := s.additions()
+		if second.People != 296 || second.Revision == first.Revision || second.Confirmed != nil {
+			t.Fatalf("%+v", second)
+		}
+		rows.drop("another") // what was confirmed before is no longer confirmed
+		s.tick()
+		s.wantSizes(5)
+		if again := s.additions(); again.Revision != first.Revision || again.Confirmed != nil {
+			t.Fatalf("%+v", again)
+		}
+		rows.drop(crowd(300)[5:]...) // the query is repaired
+		s.tick()
+		s.wantSizes(5)
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found")
+		s.refused(err, app.CodeNotFound, "no additions are held")
+	})
+}
+
+// A tick that dies while it adds confirmed people leaves the rest to the next one.
+func TestConfirmedAdditionsGoOnAfterACrash(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.lostWhere(160)
+		s.tick()
+		_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, "")
+		must(s, 0, err)
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) })
+		s.pass(10 * time.Minute) // until the lease has ended
+		s.tick()
+		s.pass(10 * time.Minute) // until claims without a member have ended
+		s.tick()
+		s.wantSizes(80, 80)
+		return cut
+	})
+}
+
+func TestFirstFillIsConfirmedWithTheRevisionOfThePreview(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.table()
+		rows.put(dawn.Add(3*day), crowd(101)...)
+		s.publish(found(twoPhases, ""))
+		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
+		if must(s, 0, err); preview.Additions == nil || preview.Additions.Of != 0 || !strings.Contains(preview.Groups[0].Note, "confirmed") {
+			t.Fatalf("%+v %+v", preview.Additions, preview.Groups)
+		}
+		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", preview.Additions.Revision, "wave 1")
+		must(s, 0, err)
+		s.tick()
+		s.wantSizes()
+		s.automate("found")
+		s.tick()
+		s.wantSizes(101)
+	})
+}
+
+func TestFirstFillWithoutConfirmationIsHeldAboveTheNumber(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.table()
+		rows.put(dawn.Add(3*day), crowd(101)...)
+		s.publish(found(twoPhases, ""))
+		s.automate("found")
+		s.tick()
+		s.wantSizes()
+		if held := s.additions(); held.People != 101 || held.Of != 0 {
+			t.Fatalf("%+v", held)
+		}
+		rows.drop("p100")
+		s.tick()
+		s.wantSizes(100)
+	})
+}
+
+// People who move are no additions, also while they are in no batch.
+func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.table()
+		rows.put(dawn.Add(3*day), crowd(100)...)
+		rows.put(dawn.Add(4*day), "stays")
+		s.publish(strings.Replace(found(twoPhases, ""), "batch_time_column: Start", "batch_time_column: Start\n  addition_guard: {share: 1%, number: 100}", 1))
+		s.automate("found")
+		s.tick()
+		if _, err := s.app.HeldAdditions(s.ctx, reader, "found"); err == nil {
+			_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, "")
+			must(s, 0, err)
+			s.tick()
+		}
+		s.wantSizes(100, 1)
+		s.publish(strings.Replace(found(twoPhases, undone), "batch_time_column: Start", "batch_time_column: Start\n  addition_guard: {share: 1%, number: 1}", 1))
+		rows.put(dawn.Add(4*day), crowd(100)...)
+		s.tick()
+		s.confirm(1)
+		s.settle()
+		s.tick()
+		s.tick()
+		if got := s.batchOf(2); got.MemberCount != 101 {
+			t.Fatalf("%+v %v", got, s.sizes())
+		}
+	})
+}
+
+func TestAdditionsAreOnlyConfirmedOfARunbookWithAQuery(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.publish(twoSteps)
+	_, err := s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", "")
+	s.refused(err, app.CodeConflict, "has no query")
+	_, err = s.app.ConfirmAdditions(s.ctx, ada, "none", "0123456789abcdef", "")
+	s.refused(err, app.CodeNotFound, "")
+	_, err = s.app.HeldAdditions(s.ctx, reader, "none")
+	s.refused(err, app.CodeNotFound, "")
+	_, err = s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", strings.Repeat("x", app.MaxWhy+1))
+	s.refused(err, app.CodeInvalid, "the reason has")
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+)
+
+func additionsCommand(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use: "additions <runbook>", Short: "Show the additions that are held", Args: ofRunbook(needs("the runbook")),
+		Long: `Show the people whom a runbook's query returned for the first time and who enter no
+batch until an administrator confirms them: there are more of them than the runbook's
+addition_guard allows, so that the query may be wrong. Batches go on with the members
+that they have.
+
+It shows what the last tick of the scheduler held: how many people for each start, and
+the first 100 of them. When the query no longer returns them, the hold ends with the
+next tick. The exit status is 4 when no additions are held.`,
+		Example: `  matoolkit runbook additions moves
+  matoolkit runbook additions moves --output json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			held, err := s.Client.HeldAdditions(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return c.printAdditions(held)
+		},
+	}
+}
+
+// printAdditions prints why additions are held, for which starts, the first people, and
+// the command that confirms them.
+func (c *console) printAdditions(held app.AdditionsView) error {
+	first := c.table("key", "start")
+	for _, p := range held.Items {
+		first.row(p.Key, p.BatchStartTime)
+	}
+	if c.format != formatTable || c.quiet {
+		return c.print(held, first)
+	}
+	out := c.env.Stdout
+	fmt.Fprintf(out, "%s\n\n", c.cell(additionWords(held.HeldAdditions)))
+	starts := c.table("start", "people")
+	for _, s := range held.Starts {
+		starts.row(s.BatchStartTime, s.People)
+	}
+	if err := starts.print(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if err := first.print(); err != nil {
+		return err
+	}
+	if more := held.People - len(held.Items); more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
+	if held.Confirmed == nil {
+		c.notice("")
+		c.notice("Add them: matoolkit runbook confirm-additions %s --revision %s", shellWord(held.RunbookName), shellWord(held.Revision))
+	}
+	return nil
+}
+
+func people(n int) string {
+	if n == 1 {
+		return "1 person"
+	}
+	return fmt.Sprintf("%d people", n)
+}
+
+// additionWords describes held additions in a sentence.
+func additionWords(h app.HeldAdditions) string {
+	if h.Confirmed != nil {
+		return fmt.Sprintf("The next tick adds %s, confirmed by %s.", people(h.People), marked(*h.Confirmed))
+	}
+	return fmt.Sprintf("The addition of %s is held since %s: %s.", people(h.People), stamp(h.Since), h.Reason)
+}
+
+func confirmAdditionsCommand(c *console) *cobra.Command {
+	var why, revision string
+	confirm := &cobra.Command{
+		Use: "confirm-additions <runbook>", Short: "Let the next tick add the people whose addition is held", Args: ofRunbook(needs("the runbook")),
+		Long: `Let the next tick of the scheduler add the people whose addition is held. The revision
+is the one that matoolkit runbook additions shows. It names exactly the people that the
+query returned, with their start times: if the query returns others at the next tick,
+they are held again, with another revision.
+
+The first batches of a runbook can be confirmed before automation is enabled, with the
+revision that matoolkit query preview shows.`,
+		Example: `  matoolkit runbook additions moves
+  matoolkit runbook confirm-additions moves --revision 0123456789abcdef --reason "wave 1"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if revision == "" {
+				return usagef("--revision is missing; matoolkit runbook additions %s shows it", shellWord(args[0]))
+			}
+			s, err := c.session()
+			if err != nil {
+				return err
+			}
+			view, err := s.Client.ConfirmAdditions(cmd.Context(), args[0], revision, why)
+			if err != nil {
+				return err
+			}
+			c.notice("The next tick of the scheduler adds them, if the query still returns the same people and automation is on.")
+			c.notice("Next: matoolkit automation status %s", shellWord(view.RunbookName))
+			t := c.table("runbook", "revision", "confirmed", "by", "reason")
+			if m := view.Confirmed; m != nil {
+				t.row(view.RunbookName, view.Revision, m.At, m.By, m.Why)
+			}
+			return c.print(view, t)
+		},
+	}
+	confirm.Flags().StringVar(&revision, "revision", "", "of the additions that you looked at")
+	reasonFlag(confirm, &why)
+	return confirm
+}
