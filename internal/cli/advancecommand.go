@@ -33,7 +33,7 @@ and asks. Without a terminal, give --phase or --yes:
     which no member succeeded: name the next phase then.
 
 With --wait the command follows the phase and returns when it has ended: exit
-status 0 when it completed, 1 when it failed.`,
+status 0 when it completed, 1 when it failed or its stop_when has paused the batch.`,
 		Example: `  matoolkit batch advance 42
   matoolkit batch advance 42 --phase cut-over --wait
   matoolkit batch advance 42 --yes --wait`,

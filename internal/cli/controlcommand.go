@@ -32,10 +32,10 @@ func cancelCommand(c *console) *cobra.Command {
 		Long: `End a batch for good. Within a second nothing more is dispatched, and every phase
 and step that is pending is cancelled.
 
-A job that a worker has already is not called back: it may still do its work, and
-its result is kept and changes nothing. What was done is not undone: no rollback is
-begun. Rollbacks and removal steps that have begun are carried to their end; until
-then the batch is cancelling, after that cancelled.
+Within 20 seconds workers start none of its jobs that wait in their queues. A job that
+runs ends, its result is kept, and its member ends with it. What was done is not undone:
+no rollback begins. Rollbacks and removal steps that have begun run to their end. The
+batch is cancelling until no job of it runs or waits at a worker, then cancelled.
 
 A cancelled batch cannot be resumed or retried. To stop for a while, give
 matoolkit batch pause instead.
@@ -61,7 +61,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 				c.notice("%s", printable(warning))
 			}
 			if view.Status == string(engine.BatchCancelling) {
-				c.notice("What is under way comes to its end; follow it with: matoolkit batch watch %d", id)
+				c.notice("Jobs that run end first. Follow the batch with: matoolkit batch watch %d", id)
 			}
 			return c.print(view, c.batchTable(view))
 		},
@@ -90,7 +90,8 @@ func pauseCommand(c *console) *cobra.Command {
 		Long: `Stop a batch for a while. Within a second nothing more is dispatched: no step, no
 poll, no retry, and a phase that falls due waits.
 
-Jobs that workers have are carried to their results, which are kept; their members
+Within 20 seconds workers start none of its jobs that wait in their queues; resuming the
+batch dispatches them again. Jobs that run end, their results are kept, and their members
 go on from there when the batch is resumed. The time that a batch is paused does not
 count against the timeout of a step that polls.`,
 		Example: `  matoolkit batch pause 42 --reason "the tenant is throttling"`,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +31,7 @@ type Source interface {
 // WatchOptions says until when and how often to look. Zero values take defaults.
 type WatchOptions struct {
 	// UntilIdle ends the watch when the phase that the batch was last advanced to has
-	// ended, rather than when the batch has.
+	// ended or its stop_when has paused the batch, rather than when the batch has ended.
 	UntilIdle bool
 	// Interval is the time between two looks while something moves; it grows to four
 	// times as long while nothing does. 500 ms by default.
@@ -67,7 +66,7 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 			}
 			last, seen = next, true
 			show(last)
-			if terminal(last.Batch) || o.UntilIdle && idle(last) {
+			if terminal(last.Batch) || o.UntilIdle && (idle(last) || stopped(last)) {
 				return last, nil
 			}
 		case !outage(err):
@@ -123,6 +122,12 @@ func idle(p Progress) bool {
 	return begun && p.Batch.Status != string(engine.BatchInitDispatched) && p.Batch.Status != string(engine.BatchCancelling)
 }
 
+// stopped reports whether a stop_when has paused the batch: the phase does not end before
+// a person has looked at the failures. Only a stop_when pauses as the system.
+func stopped(p Progress) bool {
+	return p.Batch.Paused != nil && p.Batch.Paused.By == string(app.ActorSystem)
+}
+
 // current is the phase that the batch was last advanced to, of the newest version.
 func current(p Progress) (app.PhaseView, bool) {
 	for i := len(p.Phases) - 1; i >= 0; i-- {
@@ -157,7 +162,8 @@ API. Ctrl-C stops the watching, not the batch.
 
 The exit status is 0 when the batch completed and 1 when it failed or was cancelled.
 With --until-idle it returns as soon as nothing runs any more, with the outcome of
-the phase that ran last. A batch that is paused, waits for an approval or for its next
+the phase that ran last, or with 1 as soon as the stop_when of a phase has paused the
+batch. A batch that an administrator paused, that waits for an approval or for its next
 phase to be due has not ended: the command says so and watches on.`,
 		Example: `  matoolkit batch watch 42
   matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
@@ -195,19 +201,31 @@ func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptio
 			return err
 		}
 	}
-	if failed(last) {
-		c.notice("Some failed; see: matoolkit batch members %d --status failed", id)
+	if n := failed(last); n > 0 {
+		c.notice("%s failed. Show them: matoolkit batch members %d --status failed", count(n, "member"), id)
 	}
 	return outcome(last, o.UntilIdle)
 }
 
-func failed(p Progress) bool {
-	return slices.ContainsFunc(p.Phases, func(phase app.PhaseView) bool { return phase.Kind == string(engine.KindPhase) && phase.Failed > 0 })
+// failed counts the failed members. A member who failed takes no part in later phases.
+func failed(p Progress) (n int) {
+	for _, phase := range p.Phases {
+		if phase.Kind == string(engine.KindPhase) {
+			n += phase.Failed
+		}
+	}
+	return n
 }
 
 // outcome is the failure of a batch, or of the phase that ran last in one that goes
 // on. Whoever waited for that phase only is told of it though the batch has ended too.
 func outcome(p Progress, phaseOnly bool) error {
+	if phaseOnly && stopped(p) && !terminal(p.Batch) {
+		return &exit{
+			status: ExitFailed, text: because(fmt.Sprintf("batch %d is paused by %s", p.Batch.ID, p.Batch.Paused.By), p.Batch.Paused.Why),
+			hint: fmt.Sprintf("Look at the failures, then go on with matoolkit batch resume %d, or end the batch with matoolkit batch cancel %[1]d", p.Batch.ID),
+		}
+	}
 	last, ok := current(p)
 	lastFailed := ok && last.Status == string(engine.PhaseFailed)
 	if terminal(p.Batch) && !(phaseOnly && lastFailed && p.Batch.Status == string(engine.BatchCompleted)) {

@@ -2,8 +2,13 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"regexp"
 	"strings"
@@ -19,10 +24,12 @@ import (
 // script is a batch as successive looks find it.
 type script struct {
 	looks  []look
-	paused map[int]string               // why, by look
-	change map[int]func(*app.BatchView) // of a batch that follows its schedule, by look
-	at     int
-	calls  int
+	paused map[int]string // why, by look
+	// pausedBy is who paused the batch, by look; ada where it is not said.
+	pausedBy map[int]string
+	change   map[int]func(*app.BatchView) // of a batch that follows its schedule, by look
+	at       int
+	calls    int
 }
 
 type look struct {
@@ -38,7 +45,7 @@ func (s *script) Batch(context.Context, int) (app.BatchView, error) {
 	l := s.now()
 	b := app.BatchView{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}
 	if why, ok := s.paused[s.at]; ok {
-		b.Paused = &app.MarkView{By: "ada", At: start, Why: why}
+		b.Paused = &app.MarkView{By: cmp.Or(s.pausedBy[s.at], "ada"), At: start, Why: why}
 	}
 	if s.change != nil {
 		begins := start.Add(25 * time.Hour)
@@ -154,6 +161,53 @@ func TestWatchUntilIdle(t *testing.T) {
 		s := &script{looks: tt.looks}
 		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(cli.Progress) {}); err != nil || s.at != tt.want {
 			t.Errorf("%s: ended at look %d with %v, want %d", tt.name, s.at, err, tt.want)
+		}
+	}
+}
+
+// The stop_when of a phase pauses the batch: the phase may never end, so a script that
+// waits for it is told. An administrator's pause is waited out.
+func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
+	t.Parallel()
+	running := look{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 2, 1, 7)}, nil}
+	s := &script{looks: []look{running, running, running}, paused: map[int]string{1: "ada pauses", 2: "stop_when: 1"}, pausedBy: map[int]string{2: "system"}}
+	last, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(cli.Progress) {})
+	if err != nil || s.at != 2 {
+		t.Errorf("ended at look %d with %v", s.at, err)
+	}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		var answer any = last.Batch
+		switch {
+		case r.Method == http.MethodPost:
+			answer = app.AdvanceView{Batch: last.Batch, Advanced: "prepare", Repeated: true}
+		case strings.HasSuffix(r.URL.Path, "/phases"):
+			view := last.Phases[0]
+			view.Kind = "phase"
+			answer = app.Page[app.PhaseView]{Items: []app.PhaseView{view}}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(api.Close)
+	var notices bytes.Buffer
+	root := cli.NewRoot(cli.Environment{
+		Stdout: io.Discard, Stderr: &notices, Now: func() time.Time { return start },
+		Token: func(context.Context) (string, error) { return "token", nil },
+		Wait:  func(context.Context, time.Duration) error { return errors.New("it watches on") },
+		Getenv: func(name string) string {
+			return map[string]string{"MATOOLKIT_API_URL": api.URL, "MATOOLKIT_CONFIG_DIR": t.TempDir()}[name]
+		},
+	})
+	root.SetArgs([]string{"batch", "advance", "42", "--phase", "prepare", "--wait"})
+	if exit := cli.Execute(t.Context(), root); exit != cli.ExitFailed {
+		t.Errorf("exit status %d:\n%s", exit, notices.String())
+	}
+	for _, want := range []string{
+		"1 member failed. Show them: matoolkit batch members 42 --status failed", "batch 42 is paused by system: stop_when: 1",
+		"go on with matoolkit batch resume 42, or end the batch with matoolkit batch cancel 42",
+	} {
+		if !strings.Contains(notices.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, notices.String())
 		}
 	}
 }
