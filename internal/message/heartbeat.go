@@ -27,9 +27,9 @@ type Heartbeat struct {
 	JobsInFlight []string   `json:"JobsInFlight,omitempty"`
 	InFlight     int        `json:"InFlight"`
 	OldestJobAt  *time.Time `json:"OldestJobAt,omitempty"` // when the oldest of them was taken
-	// TakenThrough is the latest Job.DispatchedAt among the jobs that the replica has
-	// taken: a job that was dispatched later still waits in the queue, unless another
-	// replica has it.
+	// TakenThrough is the latest Job.DispatchedAt among the jobs that had their turn at the
+	// replica. It does not count jobs that were only taken to sort out revoked ones, because
+	// these may go back to the queue.
 	TakenThrough        *time.Time `json:"TakenThrough,omitempty"`
 	ThrottledUntil      *time.Time `json:"ThrottledUntil,omitempty"`      // the tenant takes no call before then
 	CredentialExpiresAt *time.Time `json:"CredentialExpiresAt,omitempty"` // of what the worker signs in with

@@ -461,3 +461,45 @@ func TestWhatAReplicaHasInHand(t *testing.T) {
 		t.Errorf("in the end: %+v", got)
 	}
 }
+
+// A job that waits for a slot may be given back to the queue, and those before it too.
+// The orchestrator must not take them for lost.
+func TestAJobThatWaitsForASlotHasNotHadItsTurn(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
+	b := &bus{server: server, client: connect(t, server.ConnectionString())}
+	b.open(t)
+	gate := make(chan struct{})
+	f := until(gate)
+	controls, watch := &fixedControls{changed: make(chan struct{})}, newDeliveries()
+	loop, err := dispatch.New(connect(t, server.ConnectionString()), f, dispatch.Config{
+		WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Controls: controls, Observer: watch, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		loop.Run(ctx)
+	}()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	b.send(t, dispatched(1, 1, 1, at)...)
+	awaitStart(t, f)
+	next(t, "the first job", watch.came)
+	b.send(t, dispatched(2, 2, 1, at.Add(time.Minute))...)
+	controls.set(func(*fixedControls) {}) // another batch is paused: the queue is looked through
+	next(t, "the second job", watch.came)
+	if got := loop.InHand(); len(got.Jobs) != 2 || !got.TakenThrough.Equal(at) {
+		t.Errorf("while the second waits: %+v", got)
+	}
+	close(gate)
+	b.receive(t, 2)
+	if got := loop.InHand(); !got.TakenThrough.Equal(at.Add(time.Minute)) {
+		t.Errorf("when both are done: %+v", got)
+	}
+	stop()
+	await(t, "the worker stops", stopped)
+}

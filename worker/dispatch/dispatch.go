@@ -306,7 +306,6 @@ func (l *Loop) accept(messages []*azservicebus.ReceivedMessage, slots, extra int
 		d.job, d.err = readJob(m.Body, l.config.WorkerID)
 		calls := d.err == nil
 		if calls {
-			l.inHand.take(d.job)
 			d.identity = identity(d.job)
 			if !l.memory.knows(d.identity) && l.refusal(d) != nil {
 				calls = false
@@ -333,6 +332,8 @@ func (l *Loop) begin(d *received, calls bool) {
 		l.inHand.add(d.job)
 		if d.held = !d.slot; d.held {
 			l.room.held.Add(1)
+		} else {
+			l.inHand.take(d.job)
 		}
 	}
 	go func() {

@@ -146,6 +146,7 @@ func (l *Loop) awaitSlot(d *received) bool {
 		select {
 		case <-l.room.slots:
 			d.slot = true
+			l.inHand.take(d.job)
 			l.room.give(0, 1)
 			return true
 		case <-changed:
@@ -162,7 +163,7 @@ func (l *Loop) awaitSlot(d *received) bool {
 type inHand struct {
 	mu    sync.Mutex
 	jobs  map[string]handled // by id
-	taken time.Time          // the latest DispatchedAt of a job that was taken
+	taken time.Time          // the latest DispatchedAt of a job that got a slot
 }
 
 type handled struct {
@@ -170,7 +171,8 @@ type handled struct {
 	deliveries int
 }
 
-// take notes that a job was taken from the subscription.
+// take notes that a job was taken from the subscription and has a slot. One without a slot
+// may be given back, and jobs that were dispatched before it with it: they are not lost.
 func (h *inHand) take(job message.Job) {
 	if job.DispatchedAt == nil {
 		return
@@ -211,7 +213,7 @@ func (h *inHand) remove(job message.Job) {
 type InHand struct {
 	Jobs         []string  // ids (message.Job.ID), oldest first
 	Oldest       time.Time // when the first of them was taken; zero without any
-	TakenThrough time.Time // the latest DispatchedAt of all jobs taken so far; zero without any
+	TakenThrough time.Time // the latest DispatchedAt of all jobs that got a slot so far; zero without any
 }
 
 // InHand returns the jobs that the worker has in hand. It is safe for concurrent use.
