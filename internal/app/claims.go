@@ -377,8 +377,9 @@ func (c *claimant) holder(ctx context.Context, id int) (claimingBatch, error) {
 const maxTaken = 100
 
 // refuseTaken is the error for people who are in other batches; nil for none. The action is
-// what was not done with them: added or retried.
-func refuseTaken(taken []takenPerson, of int, action string, lines map[string]int) error {
+// what was not done with them: added or retried. With allowable it names the option that
+// allows it.
+func refuseTaken(taken []takenPerson, of int, action string, lines map[string]int, allowable bool) error {
 	if len(taken) == 0 {
 		return nil
 	}
@@ -394,7 +395,11 @@ func refuseTaken(taken []takenPerson, of int, action string, lines map[string]in
 	if more := len(taken) - len(names); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	e := fail(CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out", len(taken), people(of), action, text)
+	allow := ""
+	if allowable {
+		allow = ", or add them all the same with allowInOtherBatches (--allow-in-other-batches)"
+	}
+	e := fail(CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out%s", len(taken), people(of), action, text, allow)
 	for _, t := range taken[:min(len(taken), maxTaken)] {
 		e.Problems = append(e.Problems, Problem{Line: lines[t.key], Code: "in_other_batch", Message: fmt.Sprintf("%s is in %s", t.key, t.reason)})
 	}

@@ -333,6 +333,7 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	s.batch("uploaded", string(upload(numbered("n", 300)...)))
 	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
 	s.refused(err, app.CodeConflict, "300 of 300 people cannot be added")
+	s.refused(err, app.CodeConflict, "or add them all the same with allowInOtherBatches (--allow-in-other-batches)")
 	var e *app.Error
 	if !errors.As(err, &e) || len(e.Problems) != 101 || e.Problems[0].Line != 2 || e.Problems[100].Message != "200 more people are in other batches" {
 		t.Errorf("%+v", e)

@@ -169,7 +169,7 @@ func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[reques
 				return fmt.Errorf("the request was begun elsewhere: %w", store.ErrExists)
 			}
 		}
-		return refuseTaken(taken, len(keys), "added", lines)
+		return refuseTaken(taken, len(keys), "added", lines, true)
 	}
 	if err := refuse(c.look(ctx, keys)); err != nil {
 		return 0, err
@@ -201,7 +201,7 @@ func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[reques
 		return id, err
 	}
 	if len(taken) > 0 {
-		return id, cmp.Or(a.withdraw(ctx, by, id), refuseTaken(taken, len(keys), "added", lines))
+		return id, cmp.Or(a.withdraw(ctx, by, id), refuseTaken(taken, len(keys), "added", lines, true))
 	}
 	return id, a.sealClaims(ctx, id)
 }

@@ -80,7 +80,7 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 		people = note.left()
 	}
 	taken, err := a.join(ctx, by, b, people, false, note, a.claimant(batch, rb, newTask(), shared), &view)
-	if err = cmp.Or(err, refuseTaken(taken, len(people), "added", lines)); err != nil {
+	if err = cmp.Or(err, refuseTaken(taken, len(people), "added", lines, b.Doc.Manual)); err != nil {
 		return AddedView{}, a.outward(err)
 	}
 	a.log.Info("members added", "BatchId", batch, "added", view.Added, "present", len(view.Present), "by", by.Name, "again", begun)

@@ -91,7 +91,7 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 			return nil, err
 		}
 		taken, err := a.claimant(batch, rb, newTask(), b.Shared).look(ctx, keys)
-		return facts{"failedMembers": len(keys)}, cmp.Or(err, refuseTaken(taken, len(keys), "retried", nil))
+		return facts{"failedMembers": len(keys)}, cmp.Or(err, refuseTaken(taken, len(keys), "retried", nil, false))
 	}
 	runs, err := a.runsOf(ctx, batch, 0, "c.doc.status = 'failed'")
 	if err != nil {
