@@ -96,7 +96,7 @@ func TestWithAMovedClock(t *testing.T) {
 }
 
 // ask sends a request that must succeed and reads the answer.
-func ask(t *testing.T, method, url, token, kind, body string, into any) {
+func ask(t testing.TB, method, url, token, kind, body string, into any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader([]byte(body)))
 	if err != nil {

@@ -50,13 +50,13 @@ type system struct {
 	caFile string
 }
 
-func newSystem(t *testing.T) *system {
+func newSystem(t testing.TB) *system {
 	t.Helper()
 	return newSystemWith(t, func(*servicebus.Config) {})
 }
 
 // newSystemWith is a system whose broker is not as usual.
-func newSystemWith(t *testing.T, broker func(*servicebus.Config)) *system {
+func newSystemWith(t testing.TB, broker func(*servicebus.Config)) *system {
 	t.Helper()
 	var s system
 	var err error
@@ -119,7 +119,7 @@ func nowhere() map[string]string {
 
 // process is a handler that the test itself plays the host of.
 type process struct {
-	t              *testing.T
+	t              testing.TB
 	url            string
 	cmd            *exec.Cmd
 	stdout, stderr output
@@ -127,7 +127,7 @@ type process struct {
 	ended          chan struct{}
 }
 
-func start(t *testing.T, settings map[string]string) *process {
+func start(t testing.TB, settings map[string]string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary), started: time.Now(), ended: make(chan struct{})}
 	port := freePort(t)
@@ -151,7 +151,7 @@ func start(t *testing.T, settings map[string]string) *process {
 	return p
 }
 
-func freePort(t *testing.T) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -209,7 +209,7 @@ func message(data, metadata string) string {
 	return fmt.Sprintf(`{"Data":{"message":%s},"Metadata":%s}`, data, metadata)
 }
 
-func eventually(t *testing.T, what string, done func() bool) {
+func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -33,7 +33,7 @@ func TestEveryStepOfEveryMemberCanBeSent(t *testing.T) {
 	}
 	for _, row := range rows {
 		vars := runbook.Variables{"UserId": "5b2f9a4e-0000-4000-8000-000000000001"}
-		for name, value := range row.Data() {
+		for name, value := range values(t, row) {
 			vars[name] = decode[any](t, value)
 		}
 		for _, phase := range rb.Phases {
@@ -81,7 +81,7 @@ func TestTenantFailsTwoMembers(t *testing.T) {
 	}
 	var failing []string
 	for _, row := range rows {
-		alias, source := decode[string](t, row.Data()["Alias"]), decode[string](t, row.Data()["SourceEmail"])
+		alias, source := decode[string](t, values(t, row)["Alias"]), decode[string](t, values(t, row)["SourceEmail"])
 		for _, user := range state.Users {
 			if user.UPN() == alias+"@fabrikam.onmicrosoft.com" {
 				failing = append(failing, row.Key)
@@ -94,6 +94,15 @@ func TestTenantFailsTwoMembers(t *testing.T) {
 	if len(failing) != 2 || failing[0] != "daniel.garcia@fabrikam.com" || failing[1] != "kofi.mensah@fabrikam.com" {
 		t.Errorf("failing members = %v", failing)
 	}
+}
+
+func values(t *testing.T, row roster.Row) map[string]json.RawMessage {
+	t.Helper()
+	data, err := row.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func load(t *testing.T) (*runbook.Runbook, []roster.Row) {

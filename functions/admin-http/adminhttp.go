@@ -37,7 +37,7 @@ type App interface {
 	Automation(ctx context.Context, by app.Caller, name string) (app.AutomationView, error)
 	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (app.AutomationView, error)
 	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (app.PreviewView, error)
-	CreateBatch(ctx context.Context, by app.Caller, runbookName string, csv []byte, options ...app.UploadOption) (app.BatchView, error)
+	CreateBatchFrom(ctx context.Context, by app.Caller, runbookName string, csv roster.File, options ...app.UploadOption) (app.BatchView, error)
 	Batches(ctx context.Context, o app.ListOptions) (app.Page[app.BatchView], error)
 	Batch(ctx context.Context, id int) (app.BatchView, error)
 	Members(ctx context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.MemberView], error)
@@ -52,7 +52,7 @@ type App interface {
 	RetryFailed(ctx context.Context, by app.Caller, batch int, which app.Selection, why string) (app.RetryView, error)
 	SkipStep(ctx context.Context, by app.Caller, batch int, stepID int64, why string) (app.StepView, error)
 	MarkStepDone(ctx context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (app.StepView, error)
-	AddMembers(ctx context.Context, by app.Caller, batch int, csv []byte, options ...app.UploadOption) (app.AddedView, error)
+	AddMembersFrom(ctx context.Context, by app.Caller, batch int, csv roster.File, options ...app.UploadOption) (app.AddedView, error)
 	RemoveMember(ctx context.Context, by app.Caller, batch, member int, why string) (app.MemberView, error)
 	HeldRemovals(ctx context.Context, by app.Caller, batch int, o app.ListOptions) (app.HeldView, error)
 	HeldAdditions(ctx context.Context, by app.Caller, runbook string) (app.AdditionsView, error)
@@ -85,6 +85,8 @@ type Config struct {
 
 	// MaxBody is the largest upload of members, in bytes; roster.MaxBytes when 0.
 	MaxBody int64
+	// TempDir is the folder of the uploads that are being read; os.TempDir when empty.
+	TempDir string
 
 	// Rate is how many requests a second one caller may send, Burst how many at once
 	// after a pause; DefaultRate and DefaultBurst when 0. rate.Inf is no limit.

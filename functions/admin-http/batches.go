@@ -1,6 +1,7 @@
 package adminhttp
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,16 +18,22 @@ func (a *api) createBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	values, ok := a.form(c, part{"runbookName", maxName, "names the runbook"}, part{"file", a.MaxBody, csvOfMembers})
+	values, release, ok := a.form(c, part{"runbookName", maxName, "names the runbook"}, part{"file", a.MaxBody, csvOfMembers})
 	if !ok {
 		return
 	}
-	name := strings.TrimSpace(string(values["runbookName"]))
+	defer release()
+	text, err := io.ReadAll(values["runbookName"])
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	name := strings.TrimSpace(string(text))
 	if name == "" {
 		invalid(c, "the part runbookName of the form is empty")
 		return
 	}
-	view, err := a.App.CreateBatch(c.Request.Context(), callerOf(c), name, values["file"], options...)
+	view, err := a.App.CreateBatchFrom(c.Request.Context(), callerOf(c), name, values["file"], options...)
 	if err != nil {
 		fail(c, err)
 		return

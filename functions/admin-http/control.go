@@ -207,11 +207,12 @@ func (a *api) addMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	values, ok := a.form(c, part{"file", a.MaxBody, csvOfMembers})
+	values, release, ok := a.form(c, part{"file", a.MaxBody, csvOfMembers})
 	if !ok {
 		return
 	}
-	view, err := a.App.AddMembers(c.Request.Context(), callerOf(c), id, values["file"], options...)
+	defer release()
+	view, err := a.App.AddMembersFrom(c.Request.Context(), callerOf(c), id, values["file"], options...)
 	if err != nil {
 		fail(c, err)
 		return

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
 func (r *recorder) Cancel(_ context.Context, by app.Caller, batch int, why string) (app.BatchView, error) {
@@ -37,9 +38,9 @@ func (r *recorder) MarkStepDone(_ context.Context, by app.Caller, batch int, ste
 	return app.StepView{ID: stepID, Status: "succeeded"}, r.note("MarkStepDone %s %d %d %q %q", by.Name, batch, stepID, result, why)
 }
 
-func (r *recorder) AddMembers(_ context.Context, by app.Caller, batch int, csv []byte, options ...app.UploadOption) (app.AddedView, error) {
-	view := app.AddedView{Batch: app.BatchView{ID: batch}, Added: strings.Count(string(csv), "new")}
-	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, csv, shownOptions(options))
+func (r *recorder) AddMembersFrom(_ context.Context, by app.Caller, batch int, csv roster.File, options ...app.UploadOption) (app.AddedView, error) {
+	view := app.AddedView{Batch: app.BatchView{ID: batch}, Added: strings.Count(content(csv), "new")}
+	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, content(csv), shownOptions(options))
 }
 
 func (r *recorder) RemoveMember(_ context.Context, by app.Caller, batch, member int, why string) (app.MemberView, error) {

@@ -19,6 +19,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
 
@@ -76,8 +77,17 @@ func (r *recorder) CSVTemplate(_ context.Context, name string) ([]byte, error) {
 	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
 }
 
-func (r *recorder) CreateBatch(_ context.Context, by app.Caller, name string, csv []byte, options ...app.UploadOption) (app.BatchView, error) {
-	return app.BatchView{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, csv, shownOptions(options))
+func (r *recorder) CreateBatchFrom(_ context.Context, by app.Caller, name string, csv roster.File, options ...app.UploadOption) (app.BatchView, error) {
+	return app.BatchView{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
+}
+
+// content is the text of a file, or why it cannot be read.
+func content(file roster.File) string {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, file.Size()))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 func shownOptions(options []app.UploadOption) string {

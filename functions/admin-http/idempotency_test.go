@@ -12,6 +12,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
 // named sends a request with the keys that it is called by, and tells what the answer
@@ -42,14 +43,14 @@ func (h *heard) PublishRunbook(ctx context.Context, by app.Caller, name string, 
 	return h.recorder.PublishRunbook(ctx, by, name, yaml, o)
 }
 
-func (h *heard) CreateBatch(ctx context.Context, by app.Caller, name string, csv []byte, options ...app.UploadOption) (app.BatchView, error) {
+func (h *heard) CreateBatchFrom(ctx context.Context, by app.Caller, name string, csv roster.File, options ...app.UploadOption) (app.BatchView, error) {
 	h.by = by
-	return h.recorder.CreateBatch(ctx, by, name, csv, options...)
+	return h.recorder.CreateBatchFrom(ctx, by, name, csv, options...)
 }
 
-func (h *heard) AddMembers(ctx context.Context, by app.Caller, id int, csv []byte, options ...app.UploadOption) (app.AddedView, error) {
+func (h *heard) AddMembersFrom(ctx context.Context, by app.Caller, id int, csv roster.File, options ...app.UploadOption) (app.AddedView, error) {
 	h.by = by
-	return h.recorder.AddMembers(ctx, by, id, csv, options...)
+	return h.recorder.AddMembersFrom(ctx, by, id, csv, options...)
 }
 
 // hear sends a request with keys to an App that notes who asked.

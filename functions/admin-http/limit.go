@@ -19,10 +19,16 @@ const (
 	DefaultBurst = 200 // requests of one caller at once, after a pause
 	DefaultLong  = 8   // reports, and previews, that are being made at once
 
-	maxCallers   = 10_000    // who are told apart; the one who was away longest begins anew
-	uploadRows   = 12 << 20  // bytes that the rows of an upload take beside its content, at most
-	maxUploads   = 496 << 20 // bytes of memory for the uploads in hand: eight of the largest
-	waitForARoom = 2         // seconds that a caller is asked to wait where others are at it
+	maxCallers   = 10_000 // who are told apart; the one who was away longest begins anew
+	waitForARoom = 2      // seconds that a caller is asked to wait where others are at it
+
+	// The text of an upload is in a file. Its keys, the places of its rows and the page that
+	// is written are in memory: they take at most uploadMemory bytes, and of a small upload
+	// uploadShare times its size and uploadPage.
+	uploadMemory = 32 << 20
+	uploadShare  = 24
+	uploadPage   = 1 << 20
+	maxUploads   = 8 * uploadMemory // bytes of memory for the uploads in hand
 )
 
 const errTooMany = "too_many_requests"
@@ -90,7 +96,7 @@ func (a *api) uploads() gin.HandlerFunc {
 		if size < 0 || size > a.MaxBody {
 			size = a.MaxBody
 		}
-		size = min(size+uploadRows, maxUploads)
+		size = min(size*uploadShare+uploadPage, uploadMemory)
 		if !rooms.TryAcquire(size) {
 			tooMany(c, waitForARoom, "other files are being read; wait for one of them")
 			return

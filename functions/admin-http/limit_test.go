@@ -2,10 +2,13 @@ package adminhttp_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -93,11 +96,12 @@ func TestTooManyLongRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// Uploads are read only as long as they fit into memory together.
+// Eight large uploads are read at once, and small ones beside fewer. An upload that does not
+// say how large it is counts as a large one.
 func TestTooManyUploadsAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), MaxBody: 400 << 20})
+	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: t.TempDir()})
 	media, body := form(t, "file", "Key\n1\n")
 	upload := func(body io.Reader, length int64) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/api/batches/7/members", body)
@@ -108,28 +112,70 @@ func TestTooManyUploadsAtOnce(t *testing.T) {
 		f.handler.ServeHTTP(w, r)
 		return w
 	}
-	sending, sent := io.Pipe()
 	var all sync.WaitGroup
-	all.Go(func() {
-		if w := upload(sending, -1); w.Code >= 300 { // it does not say how large it is
-			t.Errorf("the large upload: %d %s", w.Code, w.Body)
+	begin := func() (end func()) {
+		sending, sent := io.Pipe()
+		all.Go(func() {
+			if w := upload(sending, -1); w.Code >= 300 {
+				t.Errorf("a large upload: %d %s", w.Code, w.Body)
+			}
+		})
+		if _, err := io.WriteString(sent, body[:10]); err != nil { // it is being read
+			t.Fatal(err)
 		}
-	})
-	if _, err := io.WriteString(sent, body[:10]); err != nil { // it is being read
-		t.Fatal(err)
+		return func() {
+			if _, err := io.WriteString(sent, body[10:]); err != nil {
+				t.Error(err)
+			}
+			_ = sent.Close()
+		}
 	}
-	if w := upload(strings.NewReader(body), 100<<20); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
-		t.Errorf("another large one: %d", w.Code)
+	var ends []func()
+	for range 7 {
+		ends = append(ends, begin())
 	}
 	if w := upload(strings.NewReader(body), int64(len(body))); w.Code >= 300 {
-		t.Errorf("a small one: %d %s", w.Code, w.Body)
+		t.Errorf("a small one beside seven: %d %s", w.Code, w.Body)
 	}
-	if _, err := io.WriteString(sent, body[10:]); err != nil {
-		t.Fatal(err)
+	ends = append(ends, begin())
+	for _, length := range []int64{-1, 40 << 20, int64(len(body))} {
+		if w := upload(strings.NewReader(body), length); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+			t.Errorf("one of %d bytes beside eight: %d", length, w.Code)
+		}
 	}
-	_ = sent.Close()
+	for _, end := range ends {
+		end()
+	}
 	all.Wait()
-	if w := upload(strings.NewReader(body), 100<<20); w.Code >= 300 {
+	if w := upload(strings.NewReader(body), 40<<20); w.Code >= 300 {
 		t.Errorf("a large one afterwards: %d %s", w.Code, w.Body)
+	}
+}
+
+// An upload that cannot be kept on disk is refused, and changes nothing. No upload leaves a
+// file behind, however it ends.
+func TestTemporaryFilesOfUploads(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := newFixture()
+	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: filepath.Join(dir, "missing")})
+	media, body := form(t, "file", "Key\n1\n")
+	w := f.send(request{"POST", "/api/batches/7/members", "admin", media, body})
+	if p := problem(t, w); w.Code != http.StatusServiceUnavailable || !strings.Contains(p.Detail, "cannot be stored") || len(f.app.calls) > 0 {
+		t.Errorf("%d %+v, %q", w.Code, p, f.app.calls)
+	}
+
+	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: dir})
+	for want, body := range map[int]string{http.StatusBadRequest: body[:len(body)/2], http.StatusOK: body} {
+		if w := f.send(request{"POST", "/api/batches/7/members", "admin", media, body}); w.Code != want {
+			t.Errorf("%d, want %d: %s", w.Code, want, w.Body)
+		}
+	}
+	f.app.err = errors.New("no")
+	if w := f.send(request{"POST", "/api/batches/7/members", "admin", media, body}); w.Code != http.StatusInternalServerError {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%d files are left: %v", len(left), err)
 	}
 }

@@ -1,11 +1,11 @@
 package adminhttp
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -23,10 +23,14 @@ type part struct {
 
 const csvOfMembers = "holds the CSV of members"
 
+// errNoRoom says that the temporary folder does not take an upload.
+var errNoRoom = &app.Error{Code: app.CodeUnavailable, Message: "the file cannot be stored while it is read; try again"}
+
 // form reads a form of exactly these parts. It goes part by part, so that one that is
-// too large or not expected is refused before the rest has been read. It answers and
-// returns false when the form is not as it has to be.
-func (a *api) form(c *gin.Context, parts ...part) (map[string][]byte, bool) {
+// too large or not expected is refused before the rest has been read. The parts are kept in
+// a temporary file, which release closes. It answers and returns false when the form is not
+// as it has to be.
+func (a *api) form(c *gin.Context, parts ...part) (values map[string]*io.SectionReader, release func(), ok bool) {
 	var names []string
 	for _, p := range parts {
 		names = append(names, p.name)
@@ -35,25 +39,37 @@ func (a *api) form(c *gin.Context, parts ...part) (map[string][]byte, bool) {
 	media, params := mediaType(c)
 	if media != "multipart/form-data" || params["boundary"] == "" {
 		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send multipart/form-data with %s", expected)
-		return nil, false
+		return nil, nil, false
 	}
 	const around = 4096 // what the parts' headers and short parts take
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, a.MaxBody+around)
-	values, ok := a.parts(c, multipart.NewReader(c.Request.Body, params["boundary"]), parts, expected)
+	file, err := a.temporary()
+	if err != nil {
+		_ = c.Error(err)
+		fail(c, errNoRoom)
+		return nil, nil, false
+	}
+	defer func() {
+		if !ok {
+			file.close()
+		}
+	}()
+	values, ok = a.parts(c, multipart.NewReader(c.Request.Body, params["boundary"]), file, parts, expected)
 	if !ok {
-		return nil, false
+		return nil, nil, false
 	}
 	for _, p := range parts {
 		if _, there := values[p.name]; !there {
 			invalid(c, "the form has no part %s, which %s", p.name, p.is)
-			return nil, false
+			return nil, nil, false
 		}
 	}
-	return values, true
+	return values, file.close, true
 }
 
-func (a *api) parts(c *gin.Context, form *multipart.Reader, parts []part, expected string) (map[string][]byte, bool) {
-	values := map[string][]byte{}
+// parts writes the parts of a form into a file, one after the other.
+func (a *api) parts(c *gin.Context, form *multipart.Reader, file *temporary, parts []part, expected string) (map[string]*io.SectionReader, bool) {
+	values := map[string]*io.SectionReader{}
 	for {
 		next, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -74,19 +90,51 @@ func (a *api) parts(c *gin.Context, form *multipart.Reader, parts []part, expect
 			return nil, false
 		}
 		limit := parts[at].limit
-		var buf bytes.Buffer
-		// The part is nearly all of a large request: room for it at once, in place of the
-		// copies that a buffer makes as it grows.
-		buf.Grow(int(min(limit+1, max(0, c.Request.ContentLength))) + bytes.MinRead)
-		if _, err := buf.ReadFrom(io.LimitReader(next, limit+1)); err != nil {
+		begin := file.size
+		size, err := io.Copy(file, io.LimitReader(next, limit+1))
+		switch {
+		case file.failed != nil:
+			_ = c.Error(file.failed)
+			fail(c, errNoRoom)
+			return nil, false
+		case err != nil:
 			unreadable(c, err, a.MaxBody)
 			return nil, false
-		}
-		data := buf.Bytes()
-		if int64(len(data)) > limit {
+		case size > limit:
 			refuse(c, http.StatusRequestEntityTooLarge, string(app.CodeTooLarge), "the part %s is larger than the %d bytes allowed", field, limit)
 			return nil, false
 		}
-		values[field] = data
+		values[field] = io.NewSectionReader(file.file, begin, size)
+	}
+}
+
+// temporary is a file without a name where the system allows that: the system deletes it when
+// the process ends, however that happens.
+type temporary struct {
+	file   *os.File
+	named  bool // Windows keeps the name of an open file
+	size   int64
+	failed error // of the disk
+}
+
+func (a *api) temporary() (*temporary, error) {
+	file, err := os.CreateTemp(a.TempDir, "upload-")
+	if err != nil {
+		return nil, err
+	}
+	return &temporary{file: file, named: os.Remove(file.Name()) != nil}, nil
+}
+
+func (t *temporary) Write(p []byte) (int, error) {
+	n, err := t.file.Write(p)
+	t.size += int64(n)
+	t.failed = err
+	return n, err
+}
+
+func (t *temporary) close() {
+	_ = t.file.Close() // nobody reads it again
+	if t.named {
+		_ = os.Remove(t.file.Name()) // a file that stays costs space in the temporary folder
 	}
 }

@@ -330,7 +330,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	var people []newcomer
 	for _, row := range rows {
 		if !s.stays[row.Key] {
-			people = append(people, newcomer{Key: row.Key, Data: func() map[string]json.RawMessage { return row.Data }, Hash: row.Hash})
+			people = append(people, newcomer{Key: row.Key, Data: func() (map[string]json.RawMessage, error) { return row.Data, nil }, Hash: row.Hash})
 		}
 	}
 	if len(people) > 0 {

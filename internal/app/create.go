@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -28,15 +29,20 @@ type sequence struct {
 	Last int `json:"last"`
 }
 
-// CreateBatch makes a manual batch of the members in a CSV, under the runbook's
+// CreateBatch is CreateBatchFrom with a CSV in memory.
+func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte, options ...UploadOption) (BatchView, error) {
+	return a.CreateBatchFrom(ctx, by, runbookName, bytes.NewReader(csv), options...)
+}
+
+// CreateBatchFrom makes a manual batch of the members in a CSV, under the runbook's
 // active version. Nothing is made unless every row is good, and nobody is in another
 // batch that has not ended, except with AllowInOtherBatches. Asked again by the same
 // key, it goes on with the batch that was begun, or answers with it as it stands.
 // Errors: CodeInvalid with every bad row, CodeConflict with the people who are in other
 // batches, CodeNotFound, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte, options ...UploadOption) (BatchView, error) {
-	if len(csv) > roster.MaxBytes {
-		return BatchView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", len(csv), roster.MaxBytes)
+func (a *App) CreateBatchFrom(ctx context.Context, by Caller, runbookName string, csv roster.File, options ...UploadOption) (BatchView, error) {
+	if csv.Size() > roster.MaxBytes {
+		return BatchView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
 	}
 	for {
 		view, err := a.createBatch(ctx, by, runbookName, csv, slices.Contains(options, AllowInOtherBatches))
@@ -50,8 +56,12 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 	}
 }
 
-func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv []byte, shared bool) (BatchView, error) {
-	content := digest(runbookName, digestOf(csv))
+func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv roster.File, shared bool) (BatchView, error) {
+	content, err := digestOf(csv)
+	if err != nil {
+		return BatchView{}, err
+	}
+	content = digest(runbookName, content)
 	if shared {
 		content = digest(content, "shared")
 	}
@@ -76,7 +86,10 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 			return BatchView{}, err
 		}
 	}
-	rows, warnings, bad := roster.Parse(csv, rb)
+	rows, warnings, bad, err := roster.Read(csv, rb)
+	if err != nil {
+		return BatchView{}, err
+	}
 	if len(bad) > 0 {
 		return BatchView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no batch was created", plural(len(bad), "problem")), Problems: csvProblems(bad)}
 	}
@@ -262,11 +275,14 @@ func (a *App) reserve(ctx context.Context, line entry, more func(id int) ([]stor
 // is at it as well, are the first; they are left as they are.
 func (a *App) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runbook, rows []roster.Row) error {
 	for done := 0; done < len(rows); {
-		part := rows[done:]
-		part = part[:sized(part, store.MaxOperations, func(r roster.Row) map[string]json.RawMessage { return r.Data() })]
+		page, err := sized(rows[done:], store.MaxOperations, roster.Row.Data)
+		if err != nil {
+			return err
+		}
 		var ops []store.Op
-		for i, row := range part {
-			data, err := a.sealData(ctx, rb, b.ID, done+i+1, row.Data())
+		for i, plain := range page {
+			row := rows[done+i]
+			data, err := a.sealData(ctx, rb, b.ID, done+i+1, plain)
 			if err != nil {
 				return err
 			}
@@ -276,7 +292,7 @@ func (a *App) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runb
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.ID, m.ID), m))
 		}
-		_, err := a.store.Commit(ctx, ops...)
+		_, err = a.store.Commit(ctx, ops...)
 		if errors.Is(err, store.ErrExists) {
 			if done, err = a.lastMember(ctx, b.ID); err == nil {
 				continue
@@ -285,7 +301,7 @@ func (a *App) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runb
 		if err != nil {
 			return fmt.Errorf("members: %w", err)
 		}
-		done += len(part)
+		done += len(page)
 	}
 	return nil
 }
@@ -302,18 +318,22 @@ func (a *App) lastMember(ctx context.Context, batch int) (int, error) {
 	return last[0].Doc.ID, nil
 }
 
-// sized is how many of the rows can be written at once: at most so many, and fewer where
-// they would come near the 2 MB that the service takes.
-func sized[R any](rows []R, most int, data func(R) map[string]json.RawMessage) int {
+// sized makes the data of the first rows that can be written at once: at most so many, and
+// fewer where they would come near the 2 MB that the service takes.
+func sized[R any](rows []R, most int, data func(R) (map[string]json.RawMessage, error)) (page []map[string]json.RawMessage, err error) {
 	const limit = 1 << 20
 	total := 0
-	rows = rows[:min(len(rows), most)]
-	for i, row := range rows {
-		if total += size(data(row)) + 512; total > limit && i > 0 {
-			return i
+	for _, row := range rows[:min(len(rows), most)] {
+		d, err := data(row)
+		if err != nil {
+			return nil, err
 		}
+		if total += size(d) + 512; total > limit && len(page) > 0 {
+			break
+		}
+		page = append(page, d)
 	}
-	return len(rows)
+	return page, nil
 }
 
 func size(data map[string]json.RawMessage) int {

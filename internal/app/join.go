@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -19,7 +20,12 @@ import (
 // own, for which somebody waits.
 const maxAdded = 10_000
 
-// AddMembers adds the people in a CSV to a batch that is under way: they catch up on
+// AddMembers is AddMembersFrom with a CSV in memory.
+func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, options ...UploadOption) (AddedView, error) {
+	return a.AddMembersFrom(ctx, by, batch, bytes.NewReader(csv), options...)
+}
+
+// AddMembersFrom adds the people in a CSV to a batch that is under way: they catch up on
 // its phases in order and take part in the later ones. Nobody is added unless every
 // row is good. Those whose key is a member's already are left as they are, so that
 // what was cut short can be asked for again; somebody who was removed is added anew.
@@ -29,9 +35,9 @@ const maxAdded = 10_000
 // removed in between; what has been done to the end is only told again.
 // Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict, with the people who
 // are in other batches, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, options ...UploadOption) (AddedView, error) {
-	if len(csv) > roster.MaxBytes {
-		return AddedView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", len(csv), roster.MaxBytes)
+func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv roster.File, options ...UploadOption) (AddedView, error) {
+	if csv.Size() > roster.MaxBytes {
+		return AddedView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
@@ -41,7 +47,11 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 	if shared && !b.Doc.Manual {
 		return AddedView{}, fail(CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
 	}
-	content := digest(digestOf(csv))
+	content, err := digestOf(csv)
+	if err != nil {
+		return AddedView{}, a.outward(err)
+	}
+	content = digest(content)
 	if shared {
 		content = digest(content, "shared")
 	}
@@ -62,7 +72,10 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 			return AddedView{}, a.outward(err)
 		}
 	}
-	rows, warnings, bad := roster.Parse(csv, rb)
+	rows, warnings, bad, err := roster.Read(csv, rb)
+	if err != nil {
+		return AddedView{}, a.outward(err)
+	}
 	if len(bad) > 0 {
 		return AddedView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; nobody was added", plural(len(bad), "problem")), Problems: csvProblems(bad)}
 	}
@@ -91,7 +104,7 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 // an administrator adds them, whom no source then removes.
 type newcomer struct {
 	Key  string
-	Data func() map[string]json.RawMessage // made for one page at a time
+	Data func() (map[string]json.RawMessage, error) // made for one page at a time
 	Hash string
 }
 
@@ -128,8 +141,12 @@ func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], r
 			note.found(view.Present)
 		}
 		for len(rows) > 0 {
-			n := pageOfRows(rows)
-			next, err := a.joinPage(ctx, by, b, rows[:n], note, rows[n:], c)
+			data, err := pageOfRows(rows)
+			if err != nil {
+				return taken, err
+			}
+			n := len(data)
+			next, err := a.joinPage(ctx, by, b, rows[:n], data, note, rows[n:], c)
 			if overtaken(err) {
 				break
 			}
@@ -176,13 +193,13 @@ func catchUps(b *engine.Batch) []engine.Effect {
 	return effects
 }
 
-// pageOfRows is how many rows make one page that can be written at once.
-func pageOfRows(rows []newcomer) int {
-	return sized(rows, engine.PageSize, func(n newcomer) map[string]json.RawMessage { return n.Data() })
+// pageOfRows makes the data of the first rows, which make one page that can be written at once.
+func pageOfRows(rows []newcomer) ([]map[string]json.RawMessage, error) {
+	return sized(rows, engine.PageSize, func(n newcomer) (map[string]json.RawMessage, error) { return n.Data() })
 }
 
-// joinPage adds the people of one page; rest are those who are left for later ones.
-func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, note *addition, rest []newcomer, c *claimant) (store.Item[engine.Batch], error) {
+// joinPage adds the people of one page, each with their data; rest are those who are left for later ones.
+func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, data []map[string]json.RawMessage, note *addition, rest []newcomer, c *claimant) (store.Item[engine.Batch], error) {
 	now := a.now().UTC()
 	d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.MembersJoined{Members: len(rows), Key: rows[0].Key, Shared: c.shared}, now)
 	if err != nil {
@@ -195,11 +212,11 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	join := engine.Join{Page: d.Batch.PageCount(), First: b.Doc.Members + 1}
 	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
 	for i, row := range rows {
-		data, err := a.sealData(ctx, rb, b.Doc.ID, join.First+i, row.Data())
+		sealed, err := a.sealData(ctx, rb, b.Doc.ID, join.First+i, data[i])
 		if err != nil {
 			return b, err
 		}
-		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: data, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
+		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: sealed, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
 		if row.Hash == "" {
 			m.AddedBy = by.Name
 		}

@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -65,10 +67,13 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// digestOf is a short text for a long one, made without a copy of it.
-func digestOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
+// digestOf is a short text for the content of a file.
+func digestOf(file roster.File) (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, file.Size())); err != nil {
+		return "", fmt.Errorf("read the member CSV: %w", err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // addition is a named request to add people.

@@ -1,54 +1,84 @@
 package roster
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// decode checks that src is text in UTF-8 and takes off the byte order mark.
-func (p *parser) decode(src []byte) ([]byte, bool) {
-	at := Problem{Line: 1, Code: CodeEncoding}
-	if len(src) > MaxBytes {
-		at.Code, at.Line = CodeTooLarge, 0
-		p.add(at, "the file has %d bytes; at most %d are allowed", len(src), MaxBytes)
-		return nil, false
+// bufferSize is how much of a file is read at once, in bytes.
+const bufferSize = 64 << 10
+
+// decode checks that the file is text in UTF-8 and gives where it begins, after the byte
+// order mark. It refuses a line of which the commas alone are too many for any row: taken
+// apart, it would take a hundred times its size. ok is false where there is a problem.
+func (p *parser) decode() (begin int64, ok bool, err error) {
+	if p.file.Size() > MaxBytes {
+		p.add(Problem{Code: CodeTooLarge}, "the file has %d bytes; at most %d are allowed", p.file.Size(), MaxBytes)
+		return 0, false, nil
 	}
-	if err := csvtext.Foreign(src); err != nil {
-		p.add(at, "%v", err)
-		return nil, false
+	text := bufio.NewReaderSize(io.NewSectionReader(p.file, 0, p.file.Size()), bufferSize)
+	start, err := text.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, err
 	}
-	src = bytes.TrimPrefix(src, csvtext.BOM)
-	if utf8.Valid(src) {
-		return src, true
+	if err := csvtext.Foreign(start); err != nil {
+		p.add(Problem{Line: 1, Code: CodeEncoding}, "%v", err)
+		return 0, false, nil
 	}
-	i := -1
-	for line := range bytes.Lines(src) {
-		if i++; utf8.Valid(line) {
-			continue
+	if bytes.HasPrefix(start, csvtext.BOM) {
+		n, err := text.Discard(len(csvtext.BOM))
+		if err != nil {
+			return 0, false, err
 		}
-		if len(p.problems) == maxProblems {
-			break
-		}
-		at := Problem{Line: i + 1, Column: invalidAt(line) + 1, Code: CodeEncoding}
-		p.add(at, "the line is not in UTF-8; %s", csvtext.SaveAs)
+		begin = int64(n)
 	}
-	return nil, false
+	err = p.checkLines(text)
+	return begin, len(p.problems) == 0, err
 }
 
-// invalidAt is the offset of the first byte of line that is not UTF-8.
-func invalidAt(line []byte) int {
-	for i := 0; i < len(line); {
-		r, n := utf8.DecodeRune(line[i:])
-		if r == utf8.RuneError && n <= 1 {
-			return i
+// checkLines reports the lines that are not in UTF-8, and ends at one with too many commas.
+func (p *parser) checkLines(text *bufio.Reader) error {
+	for line := 1; len(p.problems) < maxProblems; line++ {
+		invalid, commas, err := checkLine(text)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
 		}
-		i += n
+		if invalid > 0 {
+			p.add(Problem{Line: line, Column: invalid, Code: CodeEncoding}, "the line is not in UTF-8; %s", csvtext.SaveAs)
+		}
+		if commas > MaxRow+MaxColumns {
+			p.add(Problem{Line: line, Code: CodeRowTooLong}, "the line has %d commas; no row can have as many", commas)
+			return nil
+		}
+		if err != nil {
+			return nil
+		}
 	}
-	return len(line)
+	return nil
+}
+
+// checkLine reads one line and gives the column of the first byte that is not UTF-8, from 1,
+// and the number of commas.
+func checkLine(text *bufio.Reader) (invalid, commas int, err error) {
+	for column := 1; ; {
+		r, n, err := text.ReadRune()
+		switch {
+		case err != nil || r == '\n':
+			return invalid, commas, err
+		case r == ',':
+			commas++
+		case r == utf8.RuneError && n == 1 && invalid == 0:
+			invalid = column
+		}
+		column += n
+	}
 }
 
 // encode makes the JSON value of a field: a string, or for a multi-valued column an

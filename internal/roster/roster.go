@@ -8,11 +8,13 @@
 package roster
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
@@ -31,35 +33,64 @@ const (
 	MaxField    = 32_767  // characters
 	MaxKey      = 255     // characters
 	MaxRow      = 128_000 // bytes, all fields of a row together
+	MaxKeys     = 8 << 20 // bytes, all keys together: they stay in memory
 	maxProblems = 1_000
+
+	// maxText is the most of a file, in bytes, that is read for one row. A row of MaxRow
+	// bytes takes twice as many where all of them are quotation marks.
+	maxText = 512 << 10
 )
+
+// File is a member CSV. It is read more than once, and must stay as it is. A *bytes.Reader
+// is one, and an *io.SectionReader of a file on disk.
+type File interface {
+	io.ReaderAt
+	Size() int64
+}
 
 // Row is one member. It refers to its text in the file and makes its values when they are
 // asked for: those of all rows together take a hundred times the file.
 type Row struct {
-	Line    int // where the row begins, from 1; the header is line 1
-	Key     string
-	text    []byte
+	Line   int // where the row begins, from 1; the header is line 1
+	Key    string
+	at     int64
+	length int
+	from   *origin
+}
+
+// origin is what the rows of one file have in common.
+type origin struct {
+	file    File
 	columns []column
 }
 
 // Data makes a value for each column that the runbook uses: a JSON string, or a JSON array
 // for the columns it declares as multi-valued.
-func (r Row) Data() map[string]json.RawMessage {
-	data := map[string]json.RawMessage{}
-	record, err := csv.NewReader(bytes.NewReader(r.text)).Read()
-	if err != nil {
-		panic(err) // Parse has read the same text
+// It fails where the file cannot be read.
+func (r Row) Data() (map[string]json.RawMessage, error) {
+	text := make([]byte, r.length)
+	if _, err := r.from.file.ReadAt(text, r.at); err != nil && !errors.Is(err, io.EOF) {
+		return nil, unread(err)
 	}
+	record, err := csv.NewReader(bytes.NewReader(text)).Read()
+	if err == nil && len(record) != len(r.from.columns) {
+		err = csv.ErrFieldCount
+	}
+	if err != nil { // Read has read other text here
+		return nil, unread(fmt.Errorf("line %d: %w", r.Line, err))
+	}
+	data := make(map[string]json.RawMessage, len(record))
 	for i, field := range record {
-		if c := r.columns[i]; c.name != "" {
+		if c := r.from.columns[i]; c.name != "" {
 			if data[c.name], err = encode(c.format, field); err != nil {
-				panic(err) // Parse has made the same value
+				return nil, unread(fmt.Errorf("line %d: %w", r.Line, err))
 			}
 		}
 	}
-	return data
+	return data, nil
 }
+
+func unread(err error) error { return fmt.Errorf("read the member CSV: %w", err) }
 
 // Problem is one thing wrong with a file. Line and Column count from 1, Column in
 // bytes; 0 means the file, or the line, as a whole.
@@ -92,30 +123,47 @@ const (
 	CodeBadValue        = "bad-value"
 )
 
-// Parse reads src for rb. The warnings are for people: columns that the runbook
-// does not use, rows without any value, keys that differ only in case. Rows are
-// returned only when there is no problem; they refer to src, which must stay as it is.
+// Parse reads a file that is in memory, as Read does.
 func Parse(src []byte, rb *runbook.Runbook) ([]Row, []string, []Problem) {
-	p := &parser{rb: rb, lines: map[string]int{}, folded: map[string]string{}}
-	text, ok := p.decode(src)
-	if ok {
-		p.read(text)
+	rows, warnings, problems, err := Read(bytes.NewReader(src), rb)
+	if err != nil {
+		panic(err) // memory can be read
+	}
+	return rows, warnings, problems
+}
+
+// Read reads a file for rb. The warnings are for people: columns that the runbook does not
+// use, rows without any value, keys that differ only in case. Rows are returned only when
+// there is no problem; they refer to the file. Read keeps neither the text nor the values
+// of a row. It fails where the file cannot be read.
+func Read(file File, rb *runbook.Runbook) ([]Row, []string, []Problem, error) {
+	p := &parser{rb: rb, file: file, lines: map[string]int{}, seed: maphash.MakeSeed(), folded: map[uint64]string{}}
+	begin, ok, err := p.decode()
+	if ok && err == nil {
+		err = p.read(begin)
+	}
+	if err != nil {
+		return nil, nil, nil, unread(err)
 	}
 	if len(p.problems) > 0 {
-		return nil, p.warnings, p.problems
+		return nil, p.warnings, p.problems, nil
 	}
 	if p.blank > 0 {
 		p.warn("%s without any value passed over", count(p.blank, "row"))
 	}
-	return p.rows, p.warnings, nil
+	return p.rows, p.warnings, nil, nil
 }
 
 type parser struct {
 	rb       *runbook.Runbook
+	file     File
 	columns  []column
+	from     *origin
 	rows     []Row
-	lines    map[string]int    // key → line
-	folded   map[string]string // key in lower case → key
+	keys     int            // bytes of all keys
+	lines    map[string]int // key → line
+	seed     maphash.Seed
+	folded   map[uint64]string // hash of the key in lower case → key
 	blank    int
 	warnings []string
 	problems []Problem
@@ -138,25 +186,28 @@ func (p *parser) add(pr Problem, format string, args ...any) {
 	p.problems = append(p.problems, pr)
 }
 
-// sparing refuses a line of which the commas alone are too many for any row: taken apart,
-// it would fill the memory before it could be refused.
-func (p *parser) sparing(text []byte) bool {
-	line := 0
-	for one := range bytes.Lines(text) {
-		line++
-		if n := bytes.Count(one, []byte(",")); n > MaxRow+MaxColumns {
-			p.add(Problem{Line: line, Code: CodeRowTooLong}, "the line has %d commas; no row can have as many", n)
-			return false
-		}
-	}
-	return true
+// errEndless says that maxText bytes hold no end of a row.
+var errEndless = errors.New("a row does not end")
+
+// bounded reads on until more than left bytes have been read.
+type bounded struct {
+	io.Reader
+	left int
 }
 
-func (p *parser) read(text []byte) {
-	if !p.sparing(text) {
-		return
+func (b *bounded) Read(into []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errEndless
 	}
-	r := csv.NewReader(bytes.NewReader(text))
+	n, err := b.Reader.Read(into)
+	b.left -= n
+	return n, err
+}
+
+// read reads the rows, from where the text begins.
+func (p *parser) read(begin int64) error {
+	text := &bounded{io.NewSectionReader(p.file, begin, p.file.Size()-begin), maxText}
+	r := csv.NewReader(bufio.NewReaderSize(text, bufferSize))
 	r.FieldsPerRecord = -1
 	r.ReuseRecord = true
 
@@ -164,53 +215,81 @@ func (p *parser) read(text []byte) {
 	switch {
 	case errors.Is(err, io.EOF):
 		p.add(Problem{Line: 1, Code: CodeEmpty}, "the file is empty; its first line has to name the columns")
-		return
+		return nil
 	case err != nil:
-		p.syntax(err)
-		return
+		return p.syntax(err, begin)
 	}
 	if !p.header(r, header) {
-		return
+		return nil
 	}
+	p.from = &origin{p.file, p.columns}
 	for {
-		began := r.InputOffset()
+		began := begin + r.InputOffset()
+		text.left = maxText
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if len(p.problems) >= maxProblems {
 			p.add(Problem{Code: CodeTooManyProblems}, "more than %d problems; the rest of the file was not read", maxProblems)
-			return
+			return nil
 		}
 		if err != nil {
-			p.syntax(err)
+			if fault := p.syntax(err, began); fault != nil || errors.Is(err, errEndless) {
+				return fault
+			}
 			continue
 		}
 		line, _ := r.FieldPos(0)
 		if len(p.rows) == MaxRows {
 			p.add(Problem{Line: line, Code: CodeTooManyRows}, "more than %d members; split the file into several batches", MaxRows)
-			return
+			return nil
 		}
-		p.record(r, line, record, text[began:r.InputOffset()])
+		p.record(r, line, record, began, int(begin+r.InputOffset()-began))
+		if p.keys > MaxKeys {
+			p.add(Problem{Line: line, Code: CodeTooLarge}, "the keys up to this line have more than %d bytes; split the file into several batches", MaxKeys)
+			return nil
+		}
 	}
 	if len(p.rows) == 0 && len(p.problems) == 0 {
 		p.add(Problem{Line: 1, Code: CodeEmpty}, "the file has a header and no members")
 	}
+	return nil
 }
 
-// syntax reports what encoding/csv could not read. Reading goes on with the line
-// after.
-func (p *parser) syntax(err error) {
+// syntax reports what encoding/csv could not read of a row that begins at an offset. It
+// fails where the file cannot be read.
+func (p *parser) syntax(err error, began int64) error {
 	var e *csv.ParseError
-	if !errors.As(err, &e) {
-		p.add(Problem{Code: CodeQuote}, "%v", err)
-		return
+	switch {
+	case errors.As(err, &e):
+		line, column, message := csvtext.Fault(e)
+		p.add(Problem{Line: line, Column: column, Code: CodeQuote}, "%s", message)
+		return nil
+	case errors.Is(err, errEndless):
+		line, err := p.lineAt(began)
+		p.add(Problem{Line: line, Code: CodeRowTooLong}, "no row ends within %d bytes from this line; close the field that begins with a quotation mark, or remove the empty lines", maxText)
+		return err
 	}
-	line, column, message := csvtext.Fault(e)
-	p.add(Problem{Line: line, Column: column, Code: CodeQuote}, "%s", message)
+	return err
 }
 
-func (p *parser) record(r *csv.Reader, line int, record []string, text []byte) {
+// lineAt is the number of the line that has an offset.
+func (p *parser) lineAt(offset int64) (int, error) {
+	text := bufio.NewReaderSize(io.NewSectionReader(p.file, 0, offset), bufferSize)
+	for line := 1; ; {
+		switch _, err := text.ReadSlice('\n'); {
+		case err == nil:
+			line++
+		case errors.Is(err, io.EOF):
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+func (p *parser) record(r *csv.Reader, line int, record []string, began int64, length int) {
 	if !slices.ContainsFunc(record, func(field string) bool { return field != "" }) {
 		p.blank++
 		return
@@ -220,7 +299,7 @@ func (p *parser) record(r *csv.Reader, line int, record []string, text []byte) {
 		p.add(Problem{Line: line, Code: CodeFieldCount}, "%s where the header has %d", count(len(record), "field"), len(p.columns))
 		return
 	}
-	row := Row{Line: line, text: text, columns: p.columns}
+	row := Row{Line: line, at: began, length: length, from: p.from}
 	size := 0
 	for i, field := range record {
 		size += len(field)
@@ -248,7 +327,6 @@ func (p *parser) record(r *csv.Reader, line int, record []string, text []byte) {
 		p.add(Problem{Line: line, Code: CodeRowTooLong}, "the row has %d bytes; at most %d are allowed", size, MaxRow)
 	}
 	if len(p.problems) == before {
-		row.Key = strings.Clone(row.Key)
 		p.rows = append(p.rows, row)
 	}
 }
@@ -290,9 +368,11 @@ func (p *parser) key(at Problem, line int, key string) string {
 		return ""
 	}
 	key = strings.Clone(key)
+	p.keys += len(key)
 	p.lines[key] = line
-	fold := strings.ToLower(key)
-	if other, ok := p.folded[fold]; ok {
+	lower := strings.ToLower(key)
+	fold := maphash.String(p.seed, lower)
+	if other, ok := p.folded[fold]; ok && strings.ToLower(other) == lower {
 		p.warn("lines %d and %d: the keys %q and %q differ only in case and are taken as two members", p.lines[other], line, short(other), short(key))
 	} else {
 		p.folded[fold] = key

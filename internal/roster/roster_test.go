@@ -1,7 +1,9 @@
 package roster_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -89,7 +91,7 @@ func TestRows(t *testing.T) {
 			}
 			var got []member
 			for _, r := range rows {
-				got = append(got, member{r.Line, r.Key, r.Data()})
+				got = append(got, member{r.Line, r.Key, values(t, r)})
 			}
 			if !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("rows:\n%s\nwant:\n%s", dump(got), dump(tt.want))
@@ -99,6 +101,15 @@ func TestRows(t *testing.T) {
 			}
 		})
 	}
+}
+
+func values(t *testing.T, r roster.Row) map[string]json.RawMessage {
+	t.Helper()
+	data, err := r.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // member is a row with its values.
@@ -169,6 +180,9 @@ func TestProblems(t *testing.T) {
 		},
 		{"too many columns", "UserId,Mail,Groups" + strings.Repeat(",", roster.MaxColumns-2) + "\nu1,m,g\n", []string{"1:0 too-many-columns "}, "names 1001 columns"},
 		{"a line of nothing but commas", header + strings.Repeat(",", 200_000) + "\n", []string{"2:0 row-too-long "}, "200000 commas"},
+		{"a quotation mark that is not closed for long", header + "u1,m,g\nu2,\"" + strings.Repeat("a,b\n", 150_000), []string{"3:0 row-too-long "}, "close the field"},
+		{"a line that does not end", header + "u1,m,g\nu2," + strings.Repeat("a", 600_000), []string{"3:0 row-too-long "}, "no row ends within"},
+		{"keys that take too much memory", header + longKeys(), []string{"32898:0 too-large "}, "the keys up to this line have more than 8388608 bytes"},
 		{"too large", strings.Repeat("x", roster.MaxBytes+1), []string{"0:0 too-large "}, "52428800"},
 	}
 	for _, tt := range tests {
@@ -190,6 +204,60 @@ func TestProblems(t *testing.T) {
 				t.Errorf("a file with problems gave %d rows", len(rows))
 			}
 		})
+	}
+}
+
+// longKeys are rows with keys of the greatest length, 100 rows more than are allowed.
+func longKeys() string {
+	var b strings.Builder
+	for i := range roster.MaxKeys/roster.MaxKey + 100 {
+		fmt.Fprintf(&b, "%0*d,m,g\n", roster.MaxKey, i)
+	}
+	return b.String()
+}
+
+// broken is a file whose disk fails after some reads.
+type broken struct {
+	*bytes.Reader
+	reads int
+}
+
+var errDisk = errors.New("the disk failed")
+
+func (b *broken) ReadAt(into []byte, at int64) (int, error) {
+	if b.reads--; b.reads < 0 {
+		return 0, errDisk
+	}
+	return b.Reader.ReadAt(into, at)
+}
+
+// Wherever a file cannot be read, no rows of it are returned, and no values of a row.
+func TestFileThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	src := []byte("UserId,Mail,Groups\nu1,m,g\n\"" + strings.Repeat("a,b\n", 150_000))
+	for reads := 0; ; reads++ {
+		rows, _, problems, err := roster.Read(&broken{bytes.NewReader(src), reads}, users("semicolon_delimited"))
+		if rows != nil {
+			t.Errorf("after %d reads: %d rows", reads, len(rows))
+		}
+		if err == nil {
+			if len(problems) != 1 || problems[0].Line != 3 || reads < 10 {
+				t.Errorf("after %d reads: %v", reads, problems)
+			}
+			break
+		}
+		if !errors.Is(err, errDisk) {
+			t.Errorf("after %d reads: %v", reads, err)
+		}
+	}
+	file := &broken{bytes.NewReader([]byte("UserId,Mail,Groups\nu,m,g\n")), 1000}
+	rows, _, problems, err := roster.Read(file, users("semicolon_delimited"))
+	if err != nil || len(rows) != 1 {
+		t.Fatal(problems, err)
+	}
+	file.reads = 0
+	if _, err := rows[0].Data(); !errors.Is(err, errDisk) {
+		t.Errorf("values of a row: %v", err)
 	}
 }
 
@@ -251,11 +319,11 @@ func FuzzParse(f *testing.F) {
 		}
 		keys := map[string]bool{}
 		for _, r := range rows {
-			if r.Key == "" || keys[r.Key] || len(r.Data()) != 3 {
+			if r.Key == "" || keys[r.Key] || len(values(t, r)) != 3 {
 				t.Fatalf("row %+v", r)
 			}
 			keys[r.Key] = true
-			for _, v := range r.Data() {
+			for _, v := range values(t, r) {
 				if !json.Valid(v) {
 					t.Fatalf("value %q", v)
 				}
