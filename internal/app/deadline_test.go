@@ -167,15 +167,15 @@ func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"Do": fails(errLost)}
-		s.publish(oneStep(", timeout: 1m"))
+		s.publish(oneStep(", timeout: 3m"))
 		s.publish(strings.NewReplacer("name: one", "name: other", "function: Do", "function: Other").Replace(oneStep("")))
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
-		s.pass(50 * time.Second)
+		s.pass(150 * time.Second)
 		later := s.batch("other", people(3), app.AllowInOtherBatches)
 		s.advance(later.ID) // done at once: the worker is past the lost one
 		s.wantStatus(later.ID, "completed")
-		s.pass(10*time.Second + engine.SettleTime)
+		s.pass(30*time.Second + engine.SettleTime)
 		s.wantSteps(b.ID, 1, "do failed")
 	})
 }

@@ -239,3 +239,37 @@ func TestInvalidHeartbeatIsKeptAndChangesNothing(t *testing.T) {
 		t.Errorf("%s became %s", before, got)
 	}
 }
+
+// A replica that is killed has its jobs locked until their locks expire. Meanwhile the
+// other replica may take jobs that were sent later.
+func TestJobThatAKilledReplicaHadLockedIsNotLost(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Long": fails(errLost), "Do": fails(errLost)}
+		s.publish(strings.NewReplacer("name: one", "name: long", "function: Do", "function: Long").Replace(oneStep(", timeout: 2h")))
+		s.publish(oneStep(", timeout: 3m"))
+		long := s.batch("long", people(1))
+		s.advance(long.ID)
+		killed, other := s.replica("r1"), s.replica("r2")
+		killed.beat()
+		other.takes(1)
+		other.beat()
+		b := s.batch("one", people(1), app.AllowInOtherBatches)
+		s.advance(b.ID)
+		other.during(150 * time.Second)
+		killed.JobsInFlight, killed.InFlight = []string{"batch-9-other"}, 1
+		killed.beat() // then it takes the job, and is killed before it says so
+		later := s.batch("long", people(1), app.AllowInOtherBatches)
+		s.advance(later.ID)
+		last := s.jobs[len(s.jobs)-1]
+		other.JobsInFlight, other.TakenThrough = []string{last.ID()}, last.DispatchedAt
+		other.beat()
+		other.during(time.Minute)
+		s.wantSteps(b.ID, 1, "do dispatched")
+		other.takes(2) // the lock has expired
+		other.JobsInFlight, other.InFlight, other.TakenThrough = other.JobsInFlight[1:], 1, last.DispatchedAt
+		other.during(30 * time.Second)
+		s.answersJob(s.jobs[1], "true", nil)
+		s.wantStatus(b.ID, "completed")
+	})
+}

@@ -25,6 +25,15 @@ type workerRecord struct {
 	AnsweredAt time.Time       `json:"answeredAt,omitzero"`
 	SentAt     time.Time       `json:"sentAt,omitzero"`
 	Replicas   []replicaRecord `json:"replicas,omitempty"`
+	// Taken says how far the replicas had taken jobs at several times, oldest first: what
+	// is known for less than silence, and the latest of what is known for longer.
+	Taken []takenRecord `json:"taken,omitempty"`
+}
+
+// takenRecord says that a replica had taken a job that was dispatched at Through.
+type takenRecord struct {
+	Through time.Time `json:"through"`
+	SeenAt  time.Time `json:"seenAt"`
 }
 
 // announcedCatalog is an announcement without its functions, which have a document of
@@ -49,7 +58,6 @@ type replicaRecord struct {
 	Jobs                []jobRecord `json:"jobs,omitempty"`
 	InFlight            int         `json:"inFlight"`
 	OldestJobAt         *time.Time  `json:"oldestJobAt,omitempty"`
-	TakenThrough        *time.Time  `json:"takenThrough,omitempty"`
 	ThrottledUntil      *time.Time  `json:"throttledUntil,omitempty"`
 	CredentialExpiresAt *time.Time  `json:"credentialExpiresAt,omitempty"`
 	Stopped             bool        `json:"stopped,omitempty"` // it said goodbye
@@ -80,7 +88,7 @@ func (r *workerRecord) merge(h message.Heartbeat, reported, now time.Time) bool 
 	}
 	next := replicaRecord{
 		ID: h.ReplicaID, Version: h.Version, StartedAt: h.StartedAt.UTC(), ReportedAt: reported, SeenAt: now,
-		MaxParallelism: h.MaxParallelism, InFlight: h.InFlight, OldestJobAt: h.OldestJobAt, TakenThrough: h.TakenThrough,
+		MaxParallelism: h.MaxParallelism, InFlight: h.InFlight, OldestJobAt: h.OldestJobAt,
 		ThrottledUntil: h.ThrottledUntil, CredentialExpiresAt: h.CredentialExpiresAt, Stopped: h.Stopping,
 	}
 	switch {
@@ -100,7 +108,22 @@ func (r *workerRecord) merge(h message.Heartbeat, reported, now time.Time) bool 
 	if n := len(r.Replicas); n > maxReplicas {
 		r.Replicas = r.Replicas[n-maxReplicas:]
 	}
+	if h.TakenThrough != nil {
+		r.addTaken(h.TakenThrough.UTC(), now)
+	}
 	return true
+}
+
+// addTaken notes how far the worker has taken jobs, at most once in a heartbeat interval.
+// A later heartbeat repeats what was left out.
+func (r *workerRecord) addTaken(through, now time.Time) {
+	if n := len(r.Taken); n > 0 && (!through.After(r.Taken[n-1].Through) || now.Sub(r.Taken[n-1].SeenAt) < message.HeartbeatInterval) {
+		return
+	}
+	r.Taken = append(slices.Clone(r.Taken), takenRecord{Through: through, SeenAt: now})
+	for len(r.Taken) > 1 && now.Sub(r.Taken[1].SeenAt) >= silence {
+		r.Taken = r.Taken[1:]
+	}
 }
 
 // jobsOf are the jobs of a heartbeat, each with when it began: as the heartbeat says of

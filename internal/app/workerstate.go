@@ -143,18 +143,24 @@ func (r *workerRecord) runningOf(batch int, now time.Time) (n int) {
 }
 
 // sendDelay is by how much jobs can come to the queue in another order than that of their
-// dispatch: several processes send, each after it has stored what it sends.
-const sendDelay = 30 * time.Second
+// dispatch: several processes send, each after it has stored what it sends, and what a
+// process that died did not send is sent when the lock of its message has expired.
+const sendDelay = 2 * time.Minute
 
-// tookLater reports whether the worker took a job that was dispatched after a time. It
-// takes jobs in the order of their dispatch.
-func (r *workerRecord) tookLater(sent time.Time) bool {
-	for _, p := range r.Replicas {
-		if p.TakenThrough != nil && p.TakenThrough.After(sent.Add(sendDelay)) {
+// tookLater reports whether the worker should have taken a job that was dispatched at a
+// time, because it took one that was dispatched later. Heartbeats must have said so for as
+// long as silence: a job that a killed replica had locked comes again when its lock has
+// expired, and the next heartbeat lists it; or its result is on its way.
+func (r *workerRecord) tookLater(sent, now time.Time) bool {
+	if r.answersOnly() {
+		return r.SentAt.After(sent.Add(sendDelay))
+	}
+	for _, t := range r.Taken {
+		if now.Sub(t.SeenAt) >= silence && t.Through.After(sent.Add(sendDelay)) {
 			return true
 		}
 	}
-	return r.SentAt.After(sent.Add(sendDelay))
+	return false
 }
 
 // idleSince is since when a worker that is alive has had nothing to do, zero if it works.
@@ -206,7 +212,7 @@ func (r *workerRecord) outlook(worker, job string, sent, now time.Time, startup 
 	switch {
 	case !r.throttledUntil(now).IsZero():
 		return outlook{Waits: true}
-	case r.tookLater(sent):
+	case r.tookLater(sent, now):
 		return outlook{Cause: fmt.Sprintf("worker %s took jobs that were sent later: the job or its result was lost", worker), Unseen: true}
 	case !r.answersOnly() && !idle.IsZero() && now.Sub(later(idle, sent)) >= silence:
 		return outlook{Cause: fmt.Sprintf("worker %s has had nothing to do since %s and did not receive the job", worker, clock(idle)), Unseen: true}

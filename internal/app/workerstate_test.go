@@ -25,6 +25,9 @@ func TestStateOfAWorker(t *testing.T) {
 	throttled := func(p replicaRecord) replicaRecord {
 		return with(p, func(p *replicaRecord) { p.ThrottledUntil = at(-3 * minute) })
 	}
+	taken := func(through, seen time.Duration) workerRecord {
+		return workerRecord{ID: "w", Replicas: []replicaRecord{running(0)}, Taken: []takenRecord{{Through: ago(through), SeenAt: ago(seen)}}}
+	}
 	replicas := func(all ...replicaRecord) workerRecord { return workerRecord{ID: "w", Replicas: all} }
 	answered := func(d, sent time.Duration) workerRecord {
 		return workerRecord{ID: "w", AnsweredAt: ago(d), SentAt: ago(sent)}
@@ -51,10 +54,13 @@ func TestStateOfAWorker(t *testing.T) {
 		"goodbye after the other was killed":       {replicas(running(9*minute), stopped(5*minute)), time.Hour, WorkerScaledToZero, WorkerScaledToZero, ""},
 		"killed after the other's goodbye":         {replicas(stopped(9*minute), running(5*minute)), time.Hour, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
 		"throttled":                                {replicas(throttled(running(0))), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"throttled, and it took later jobs":        {replicas(throttled(with(running(0), func(p *replicaRecord) { p.TakenThrough = at(minute) }))), time.Hour, WorkerAlive, WorkerAlive, ""},
+		"throttled, and it took later jobs":        {workerRecord{Replicas: []replicaRecord{throttled(running(0))}, Taken: taken(30*minute, 20*minute).Taken}, time.Hour, WorkerAlive, WorkerAlive, ""},
 		"throttled when it was killed":             {replicas(throttled(running(5 * minute))), time.Hour, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
-		"took jobs of the same moment":             {replicas(with(running(0), func(p *replicaRecord) { p.TakenThrough = at(time.Hour) })), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"took later jobs":                          {replicas(with(running(0), func(p *replicaRecord) { p.TakenThrough = at(minute) })), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
+		"took jobs of the same moment":             {taken(time.Hour, 50*minute), time.Hour, WorkerAlive, WorkerAlive, ""},
+		"took later jobs":                          {taken(30*minute, 2*minute), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
+		"took later jobs a minute ago":             {taken(30*minute, minute), time.Hour, WorkerAlive, WorkerAlive, ""},
+		"took jobs that were sent a minute later":  {taken(59*minute, 50*minute), time.Hour, WorkerAlive, WorkerAlive, ""},
+		"answered a later job a moment ago":        {workerRecord{Replicas: []replicaRecord{running(0)}, Taken: taken(30*minute, minute).Taken, AnsweredAt: now, SentAt: ago(30 * minute)}, time.Hour, WorkerAlive, WorkerAlive, ""},
 		"runs the job":                             {replicas(job(0, 40*minute)), time.Hour, WorkerAlive, WorkerAlive, "the job started at 2026-03-01T11:20:00Z and did not end within its timeout"},
 		"runs the job and is throttled":            {replicas(throttled(job(0, 40*minute))), time.Hour, WorkerAlive, WorkerAlive, "worker w is throttled until 2026-03-01T12:03:00Z"},
 		"killed with the job":                      {replicas(job(9*minute, 40*minute)), time.Hour, WorkerGone, WorkerScaledToZero, "the job started at 2026-03-01T11:20:00Z; no worker w since 2026-03-01T11:51:00Z"},
@@ -64,7 +70,7 @@ func TestStateOfAWorker(t *testing.T) {
 		"nothing to do for two minutes":            {replicas(with(running(0), func(p *replicaRecord) { p.IdleSince = at(2 * minute) })), time.Hour, WorkerAlive, WorkerAlive, "worker w has had nothing to do since 2026-03-01T11:58:00Z and did not receive the job"},
 		"one of two has nothing to do":             {replicas(running(0), with(running(0), func(p *replicaRecord) { p.IdleSince = at(9 * minute) })), time.Hour, WorkerAlive, WorkerAlive, ""},
 		"sends no heartbeats, answers":             {answered(minute, time.Hour), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"sends no heartbeats, answers later jobs":  {answered(minute, 2*minute), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
+		"sends no heartbeats, answers later jobs":  {answered(minute, 30*minute), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
 		"sends no heartbeats, stopped answering":   {answered(2*minute, time.Hour), time.Hour, WorkerSilent, WorkerScaledToZero, "no worker w since 2026-03-01T11:58:00Z"},
 		"sends no heartbeats, may be starting":     {answered(time.Hour, time.Hour), 3 * minute, WorkerScaledToZero, WorkerScaledToZero, ""},
 		"sends no heartbeats, did not start":       {answered(time.Hour, time.Hour), 20 * minute, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:00:00Z"},
@@ -88,5 +94,25 @@ func TestStateOfAWorker(t *testing.T) {
 				t.Error("a job waits for a worker that is gone")
 			}
 		})
+	}
+}
+
+func TestTakenJobsAreKnownForSilenceAndNoLonger(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := workerRecord{ID: "w"}
+	for i := range 200 { // twenty replicas, for five minutes
+		now := start.Add(time.Duration(i) * 1500 * time.Millisecond)
+		r.addTaken(now.Add(-time.Second), now)
+	}
+	if n := len(r.Taken); n > 6 {
+		t.Errorf("%d times are kept", n)
+	}
+	now := start.Add(5 * time.Minute)
+	r.Replicas = []replicaRecord{{ID: "r", SeenAt: now}}
+	for sent, want := range map[time.Duration]bool{0: true, 30 * time.Second: true, 70 * time.Second: false, 4 * time.Minute: false} {
+		if got := r.tookLater(start.Add(sent), now); got != want {
+			t.Errorf("job sent after %s: %v", sent, got)
+		}
 	}
 }

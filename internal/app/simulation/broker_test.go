@@ -189,9 +189,9 @@ func (b *broker) visible(twice bool) []*held {
 	return out
 }
 
-// waits tells whether a message waits in a topic, or is being processed.
-func (b *broker) waits(topic string) bool {
-	return slices.ContainsFunc(b.messages, func(m *held) bool { return m.topic == topic && !m.visibleAt.After(b.w.now()) })
+// holds reports whether a topic has a message, locked ones among them.
+func (b *broker) holds(topic string) bool {
+	return slices.ContainsFunc(b.messages, func(m *held) bool { return m.topic == topic })
 }
 
 // Oldest is a Watcher's: when the message came that is in a subscription longest.

@@ -32,6 +32,7 @@ type worker struct {
 	answers  map[string]message.Result // by message id, of jobs that were begun before
 	begun    map[string]beginning      // by message id
 	ended    map[string]bool           // by message id: a replica has carried the job out
+	declines map[string]declined       // by sequence: the latest, of a job that was carried out before
 	latest   map[string]int            // by owner, the number of the job begun last
 	// of jobs with a short deadline, by message id
 	lost   map[string]bool
@@ -79,6 +80,13 @@ type beginning struct {
 	polling bool
 }
 
+// declined is the refusal of a job that another replica carried out before. Which of the two
+// results comes first shows in the next job of the sequence.
+type declined struct {
+	step   int64
+	before beginning
+}
+
 // silence is a time in which the worker takes no job.
 type silence struct {
 	kind  silenceKind
@@ -104,7 +112,7 @@ const abort = 3 * time.Second
 func newWorker(w *world) *worker {
 	k := &worker{
 		w: w, rng: w.plan.rng("worker"), rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{}, repolls: map[string]bool{},
-		answers: map[string]message.Result{}, begun: map[string]beginning{}, ended: map[string]bool{}, latest: map[string]int{},
+		answers: map[string]message.Result{}, begun: map[string]beginning{}, ended: map[string]bool{}, declines: map[string]declined{}, latest: map[string]int{},
 		lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{}, tries: map[string]map[string]bool{},
 	}
 	for range w.plan.work.replicas {
@@ -140,7 +148,7 @@ func (k *worker) due() (time.Time, bool) {
 // beats tells whether heartbeats matter: they are left out while no job waits for the
 // worker, as those of a worker that was scaled to zero, and in plans without a deadline.
 func (k *worker) beats() bool {
-	return heartbeats && k.w.plan.hasDeadlines() && len(k.replicas) > 0 && (len(k.running) > 0 || k.w.broker.waits(message.TopicWorkerJobs))
+	return heartbeats && k.w.plan.hasDeadlines() && len(k.replicas) > 0 && (len(k.running) > 0 || k.w.broker.holds(message.TopicWorkerJobs))
 }
 
 // beat sends the heartbeats that are due.
@@ -249,7 +257,7 @@ func (k *worker) die(r *replica) {
 		}
 		k.w.trace("  with %s in hand", e.message.id)
 		e.message.inHand = 0
-		e.message.visibleAt = k.w.now().Add(time.Duration(k.rng.IntN(300)) * time.Second)
+		e.message.visibleAt = k.w.now().Add(time.Duration(k.rng.IntN(60)) * time.Second) // as long as a job is locked
 		k.w.repeated = true
 		return true
 	})
@@ -392,7 +400,11 @@ func (k *worker) decisionOf(id string) string {
 // it, its sequence is where it was before.
 func (k *worker) refuse(r *replica, m *held, j message.Job, why string) {
 	k.w.trace("replica %d does not begin %s: %s", r.id, m.id, why)
-	if begun, ok := k.begun[m.id]; ok && !k.ended[m.id] && begun.name != "" {
+	switch begun, ok := k.begun[m.id]; {
+	case !ok || begun.name == "":
+	case k.ended[m.id]:
+		k.declines[begun.name] = declined{j.CorrelationData.StepExecutionID, begun}
+	default:
 		k.at[begun.name], k.polling[begun.name] = begun.at, begun.polling
 	}
 	if strings.Contains(j.JobID, "-poll-") { // it comes again as a first attempt would
@@ -622,6 +634,10 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 		k.w.problem("job %s (%s) is of %s, who has none", j.JobID, j.FunctionName, name)
 		return job{}, false
 	}
+	if r, ok := k.declines[name]; ok && r.step == j.CorrelationData.StepExecutionID && strings.Contains(j.JobID, "-attempt-") {
+		k.at[name], k.polling[name] = r.before.at, r.before.polling
+	}
+	delete(k.declines, name)
 	q = k.settled(name, j)
 	polls := strings.Contains(j.JobID, "-poll-") || k.repolls[name]
 	k.repolls[name] = false
@@ -652,8 +668,12 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 // through tells whether all jobs of a sequence were done.
 func (k *worker) through(name string) bool {
 	at := k.at[name]
-	if jobs := k.expected.sequences[name].jobs; k.polling[name] || at < len(jobs) && jobs[at].decision != "" {
+	jobs := k.expected.sequences[name].jobs
+	if k.polling[name] {
 		at++
 	}
-	return at >= len(k.expected.sequences[name].jobs)
+	for at < len(jobs) && jobs[at].decision != "" { // of which no later job told
+		at++
+	}
+	return at >= len(jobs)
 }
