@@ -177,7 +177,7 @@ func newMaking(t *testing.T) *making {
 	t.Cleanup(cancel)
 	clock := &fakeClock{}
 	clock.ns.Store(dawn.UnixNano())
-	w := &world{t: t, ctx: ctx, env: map[string]string{}}
+	w := &world{t: t, ctx: ctx, env: map[string]string{}, allowed: []string{"PEOPLE"}}
 	m := &making{stage: &stage{world: w, clock: clock, log: slog.New(slog.DiscardHandler)}, queue: &queue{now: clock.Now, seen: map[string]time.Time{}}}
 	var err error
 	w.cosmos, err = cosmos.Open(cosmos.Config{Now: clock.Now})
