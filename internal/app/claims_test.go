@@ -101,7 +101,7 @@ func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, false)
 			s.publish(flatUpn)
-			for n := 1; ; n++ {
+			for n := 1; ; n += everyCut { // under the race detector each takes long
 				prefix := fmt.Sprintf("u%03d-", n)
 				shared := numbered(prefix+"b", 2)
 				var second error
@@ -148,7 +148,7 @@ func TestAdditionsAtOnceShareNobody(t *testing.T) {
 			s.publish(flatUpn)
 			s.batch("uploaded", string(upload("first")))
 			s.batch("uploaded", string(upload("second")))
-			for n := 1; ; n++ {
+			for n := 1; ; n += everyCut { // under the race detector each takes long
 				prefix := fmt.Sprintf("u%03d-", n)
 				shared := numbered(prefix+"b", 2)
 				var second error
@@ -207,7 +207,7 @@ func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
 // the tick goes on. When it has ended, they come in.
 func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 	t.Parallel()
-	for n := 1; ; n++ {
+	for n := 1; ; n += everyCut { // under the race detector each takes long
 		s := newStage(t, false)
 		people := s.table()
 		people.put(dawn.Add(5*day), crowd(60)...)
