@@ -332,7 +332,7 @@ const (
 	batchOpen
 )
 
-// claimingBatch is a batch that claims somebody.
+// claimingBatch is a batch that claims a person.
 type claimingBatch struct {
 	standing batchStanding
 	runbook  string

@@ -24,7 +24,7 @@ func TestFateOfADeadLetter(t *testing.T) {
 		"an event":                       {with(result, func(c *deadLetterCase) { c.topic, c.kind = message.TopicOrchestratorEvents, message.TypePhaseDue }), fateReturn},
 		"returned four times":            {with(result, func(c *deadLetterCase) { c.returns = 4 }), fateReturn},
 		"returned five times":            {with(result, func(c *deadLetterCase) { c.returns = 5 }), fateHold},
-		"dead-lettered by somebody":      {with(result, func(c *deadLetterCase) { c.reason = "by hand" }), fateHold},
+		"dead-lettered by a receiver":    {with(result, func(c *deadLetterCase) { c.reason = "by hand" }), fateHold},
 		"without a reason":               {with(result, func(c *deadLetterCase) { c.reason = "" }), fateHold},
 		"too large":                      {with(result, func(c *deadLetterCase) { c.whole = false }), fateHold},
 		"a heartbeat":                    {with(result, func(c *deadLetterCase) { c.kind = message.TypeWorkerHeartbeat }), fateForget},
