@@ -10,7 +10,9 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +29,7 @@ type App struct {
 	store    *store.Store
 	bus      bus.Sender
 	now      func() time.Time
+	newID    func() string
 	log      *slog.Logger
 	runbooks runbookCache
 	runs     *runCache
@@ -49,13 +52,15 @@ type App struct {
 	keyed           bool // there is a key for secrets
 }
 
-// Config is what an App is made of. Now defaults to time.Now, Log to slog.Default.
+// Config is what an App is made of. Now defaults to time.Now, NewID to
+// random ids, Log to slog.Default.
 // Functions are those of workers that have not announced theirs, which a runbook is
 // checked against when it is published.
 type Config struct {
 	Store *store.Store
 	Bus   bus.Sender
 	Now   func() time.Time
+	NewID func() string // 16 lower-case letters and digits, never the same twice
 	Log   *slog.Logger
 
 	Functions []Function
@@ -74,6 +79,9 @@ func New(c Config) *App {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.NewID == nil {
+		c.NewID = randomID
+	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
@@ -85,13 +93,16 @@ func New(c Config) *App {
 		c.Secrets = secret.New(noKey{})
 	}
 	return &App{
-		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, callable: c.Functions, sources: c.Sources, waiting: c.Waiting,
+		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, callable: c.Functions, sources: c.Sources, waiting: c.Waiting,
 		startup: cmp.Or(c.WorkerStartup, defaultStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
 		answers: newAnswerCache(), looks: newLookCache(), reads: newReadCache(), lane: make(chan struct{}, 1),
 		dead: c.Dead, born: c.Now(),
 		secrets: c.Secrets, keyed: keyed,
 	}
 }
+
+// randomID makes an id of 80 random bits.
+func randomID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // Message is a message as a trigger delivers it.
 type Message struct {

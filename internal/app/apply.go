@@ -335,7 +335,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	}
 	if len(people) > 0 {
 		var view AddedView
-		c := s.app.claimant(b.Doc.ID, s.rb, newTask(), false)
+		c := s.app.claimant(b.Doc.ID, s.rb, s.app.newID(), false)
 		c.partly = true
 		taken, err := s.app.join(ctx, scheduler, b, people, known, nil, c, &view)
 		s.reportTaken(taken)

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -62,9 +60,7 @@ func (a *App) auditOp(r auditRecord) store.Op {
 		panic("no audit action: " + r.Action) // only a constant of this package can be it
 	}
 	r.At = r.At.UTC()
-	suffix := make([]byte, 6)
-	_, _ = rand.Read(suffix) // it never fails
-	return store.Create(store.AuditKey(r.partition(), r.At.Format(auditTime)+"-"+hex.EncodeToString(suffix)), r)
+	return store.Create(store.AuditKey(r.partition(), r.At.Format(auditTime)+"-"+a.newID()), r)
 }
 
 func (r auditRecord) partition() string {

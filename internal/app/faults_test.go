@@ -73,7 +73,7 @@ func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Conte
 		},
 	})
 	defer remove()
-	err = do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, Log: s.log, Sources: s.sources()}))
+	err = do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, NewID: s.newID, Log: s.log, Sources: s.sources()}))
 	if died := ctx.Err() != nil; !died || err == nil {
 		must(s, 0, err)
 		return false

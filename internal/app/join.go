@@ -92,7 +92,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 		note = newAddition(by, batch, asked, people)
 		people = note.left()
 	}
-	taken, err := a.join(ctx, by, b, people, false, note, a.claimant(batch, rb, newTask(), shared), &view)
+	taken, err := a.join(ctx, by, b, people, false, note, a.claimant(batch, rb, a.newID(), shared), &view)
 	if err = cmp.Or(err, refuseTaken(taken, len(people), "added", lines, b.Doc.Manual)); err != nil {
 		return AddedView{}, a.outward(err)
 	}

@@ -154,11 +154,11 @@ func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engin
 		if err != nil {
 			return err
 		}
-		_, err = a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Task: newTask(), Resolve: &e}, audit)
+		_, err = a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Task: a.newID(), Resolve: &e}, audit)
 		return err
 	}
 	if run.Doc.Status == engine.RunFailed && run.Doc.Member == 0 {
-		return a.retrySequence(ctx, run, engine.SequenceRetried{Task: newTask(), Resolve: &e}, audit)
+		return a.retrySequence(ctx, run, engine.SequenceRetried{Task: a.newID(), Resolve: &e}, audit)
 	}
 	if err := a.runEvent(ctx, run, false, e, audit); err != nil {
 		return err

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,7 +53,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 		return RetryView{}, a.outward(err)
 	}
 	now := a.now().UTC()
-	id := newTask()
+	id := a.newID()
 	_, err = a.store.Commit(ctx,
 		store.Create(store.TaskKey(batch, id), task{Work: message.WorkRetry, Selection: which, By: engine.Mark{By: by.Name, At: now, Why: why}}),
 		a.auditOp(auditRecord{
@@ -90,7 +89,7 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 		if err != nil {
 			return nil, err
 		}
-		taken, err := a.claimant(batch, rb, newTask(), b.Shared).look(ctx, keys)
+		taken, err := a.claimant(batch, rb, a.newID(), b.Shared).look(ctx, keys)
 		return facts{"failedMembers": len(keys)}, cmp.Or(err, refuseTaken(taken, len(keys), "retried", nil, false))
 	}
 	runs, err := a.runsOf(ctx, batch, 0, "c.doc.status = 'failed'")
@@ -106,8 +105,6 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 	}
 	return nil, fail(CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, which.text())
 }
-
-func newTask() string { return strings.ToLower(rand.Text()[:16]) }
 
 // text tells in words who is selected.
 func (s Selection) text() string {

@@ -27,11 +27,12 @@ import (
 // test lets it pass, and messages wait at the broker until the test lets them come.
 type stage struct {
 	*world
-	hard  bool         // messages come twice, late and in any order, to two processes
-	other *app.App     // the second process
-	clock *fakeClock   // of both, and of the broker
-	meter *meter       // of what each message costs; nil for none
-	log   *slog.Logger // of processes that are made in the course of the test
+	hard  bool          // messages come twice, late and in any order, to two processes
+	other *app.App      // the second process
+	clock *fakeClock    // of both, and of the broker
+	meter *meter        // of what each message costs; nil for none
+	log   *slog.Logger  // of processes that are made in the course of the test
+	newID func() string // theirs, too; nil: random
 
 	script script                              // what the worker answers; true where it says nothing
 	park   func(kind string, body string) bool // events that are kept back, for now

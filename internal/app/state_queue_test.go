@@ -3,12 +3,17 @@ package app_test
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,9 +73,34 @@ func (q *queue) Send(_ context.Context, topic string, messages ...bus.Message) e
 	return nil
 }
 
+// sort orders the messages by time and id: a tick sends those of several batches at once.
+func (q *queue) sort() {
+	slices.SortFunc(q.letters, func(a, b letter) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+}
+
+// momentIDs derives ids from the time and from how many it made at that time. A change of
+// the scene changes only the ids that are made at the same moment.
+type momentIDs struct {
+	now  func() time.Time
+	mu   sync.Mutex
+	at   time.Time
+	made int
+}
+
+func (m *momentIDs) next() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.now(); now.After(m.at) {
+		m.at, m.made = now, 0
+	}
+	m.made++
+	digest := sha256.Sum256(fmt.Appendf(nil, "%d-%d", m.at.UnixNano(), m.made))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(digest[:10]))
+}
+
 // next takes the message of these topics that is there longest; no topics are all.
 func (q *queue) next(topics ...string) (letter, bool) {
-	slices.SortStableFunc(q.letters, func(a, b letter) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
+	q.sort()
 	i := slices.IndexFunc(q.letters, func(l letter) bool {
 		return !l.At.After(q.now()) && (len(topics) == 0 || slices.Contains(topics, l.Topic))
 	})
@@ -178,7 +208,7 @@ func newMaking(t *testing.T) *making {
 	clock := &fakeClock{}
 	clock.ns.Store(dawn.UnixNano())
 	w := &world{t: t, ctx: ctx, env: map[string]string{}, allowed: []string{"PEOPLE"}}
-	m := &making{stage: &stage{world: w, clock: clock, log: slog.New(slog.DiscardHandler)}, queue: &queue{now: clock.Now, seen: map[string]time.Time{}}}
+	m := &making{stage: &stage{world: w, clock: clock, log: slog.New(slog.DiscardHandler), newID: (&momentIDs{now: clock.Now}).next}, queue: &queue{now: clock.Now, seen: map[string]time.Time{}}}
 	var err error
 	w.cosmos, err = cosmos.Open(cosmos.Config{Now: clock.Now})
 	must(m.stage, 0, err)
@@ -188,7 +218,7 @@ func newMaking(t *testing.T) *making {
 	w.store, err = store.Open(config)
 	must(m.stage, 0, err)
 	must(m.stage, 0, w.store.Provision(ctx))
-	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, Log: m.log, Sources: w.sources()})
+	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, NewID: m.newID, Log: m.log, Sources: w.sources()})
 	return m
 }
 

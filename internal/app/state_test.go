@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/cryptotest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -165,20 +164,49 @@ func TestStateIsWritten(t *testing.T) {
 	if bytes.Contains(changes, []byte("\n## ["+currentState+".")) {
 		t.Fatalf("%s is released, and its state stays as it is: give currentState the name of the version that is being made", currentState)
 	}
-	cryptotest.SetGlobalRandom(t, 1) // but for the order in which ids are drawn, the same comes of it each time
+	for name, text := range stateFiles(t) {
+		folder := filepath.Join(states, currentState)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStateIsTheSameEachTime compares two states that this version makes, so that a change
+// of a stored shape changes only the lines that it concerns.
+func TestStateIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	first, second := stateFiles(t), stateFiles(t)
+	for name, text := range first {
+		was, is := strings.Split(string(text), "\n"), strings.Split(string(second[name]), "\n")
+		for i, line := range was {
+			if i >= len(is) || is[i] != line {
+				t.Errorf("%s differs from line %d on:\n%s\n%s", name, i+1, line, strings.Join(is[min(i, len(is)):min(i+1, len(is))], ""))
+				break
+			}
+		}
+		if len(is) > len(was) {
+			t.Errorf("%s has %d lines, and then %d", name, len(was), len(is))
+		}
+	}
+}
+
+// stateFiles makes the files of this version's state.
+func stateFiles(t *testing.T) map[string][]byte {
+	t.Helper()
 	m := newMaking(t)
 	m.perform()
+	m.queue.sort()
 	k := kept{Documents: m.documents(), Messages: slices.Clone(m.queue.letters), People: m.people, System: system{m.clock.Now(), m.repeat}}
 	m.late = true
 	m.carryOn(m.repeat, func(d time.Duration) { m.clock.ns.Add(int64(d)); m.deliver(); m.tick() })
 	k.End = m.endings()
-	for name, text := range map[string][]byte{
+	return map[string][]byte{
 		"documents.jsonl": lines(k.Documents), "messages.jsonl": lines(k.Messages), "people.csv": []byte(k.People),
 		"system.json": indented(k.System), "end.json": indented(k.End), "shape.txt": []byte(strings.Join(shapes(), "\n") + "\n"),
-	} {
-		folder := filepath.Join(states, currentState)
-		must(m.stage, 0, os.MkdirAll(folder, 0o755))
-		must(m.stage, 0, os.WriteFile(filepath.Join(folder, name), text, 0o644))
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
@@ -88,7 +87,7 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 	if unreadable == nil && !rb.DataSource.Queried() {
 		return nil
 	}
-	held, err := a.lease(ctx, name, uuid.NewString())
+	held, err := a.lease(ctx, name, a.newID())
 	if errors.Is(err, errLeased) {
 		a.log.Warn("another tick has the runbook in hand", "runbook", name, "until", held.Doc.Until)
 		return nil
