@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -49,17 +50,28 @@ func (a *App) enterLane(ctx context.Context) (leave func(), err error) {
 }
 
 // attemptsKey identifies a message however often it is delivered or put back.
-func attemptsKey(topic string, m Message) store.Key {
+func (a *App) attemptsKey(ctx context.Context, topic string, m Message) (store.Key, error) {
 	if id, n, ok := replayed(m.firstID()); ok {
-		return store.AttemptsKey(fmt.Sprintf("%s-%d", id, n))
+		return store.AttemptsKey(fmt.Sprintf("%s-%d", id, n)), nil
 	}
-	return store.AttemptsKey(unprocessedItemID(topic, m))
+	id, err := a.messageItemID(ctx, topic, m)
+	return store.AttemptsKey(id), err
+}
+
+// readAttempts reads the attempts of a message, and where they are counted. There is no
+// ETag where none is counted yet.
+func (a *App) readAttempts(ctx context.Context, topic string, m Message) (found store.Item[attempts], key store.Key, err error) {
+	if key, err = a.attemptsKey(ctx, topic, m); err != nil {
+		return found, key, err
+	}
+	found, err = orNone(store.Read[attempts](ctx, a.store, key))
+	return found, key, err
 }
 
 // beginAttempt counts an attempt before it begins. If the message has had all of its
 // attempts, beginAttempt keeps it.
 func (a *App) beginAttempt(ctx context.Context, topic string, m Message) (kept bool, err error) {
-	found, err := orNone(store.Read[attempts](ctx, a.store, attemptsKey(topic, m)))
+	found, key, err := a.readAttempts(ctx, topic, m)
 	if err != nil {
 		return false, err
 	}
@@ -71,7 +83,7 @@ func (a *App) beginAttempt(ctx context.Context, topic string, m Message) (kept b
 		err := a.keep(ctx, topic, m, attemptsReason(found.Doc.Count, reason))
 		return err == nil, err
 	}
-	return false, a.writeAttempts(ctx, topic, m, found, found.Doc.Count+1, "")
+	return false, a.writeAttempts(ctx, key, topic, m, found, found.Doc.Count+1, "")
 }
 
 func attemptsReason(count int, last string) string {
@@ -86,7 +98,7 @@ func (a *App) failAttempt(ctx context.Context, topic string, m Message, cause er
 		switch {
 		case errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists):
 			continue
-		case errors.Is(err, store.ErrUnavailable) || errors.Is(err, bus.ErrUnavailable):
+		case errors.Is(err, store.ErrUnavailable), errors.Is(err, bus.ErrUnavailable), errors.Is(err, secret.ErrUnavailable):
 			return a.putBack(ctx, topic, m, putBack, err)
 		}
 		return err
@@ -94,7 +106,7 @@ func (a *App) failAttempt(ctx context.Context, topic string, m Message, cause er
 }
 
 func (a *App) failAttemptOnce(ctx context.Context, topic string, m Message, cause error) error {
-	found, err := orNone(store.Read[attempts](ctx, a.store, attemptsKey(topic, m)))
+	found, key, err := a.readAttempts(ctx, topic, m)
 	if err != nil {
 		return err
 	}
@@ -109,15 +121,14 @@ func (a *App) failAttemptOnce(ctx context.Context, topic string, m Message, caus
 		a.clearAttempts(ctx, topic, m)
 		return nil
 	}
-	if err := a.writeAttempts(ctx, topic, m, found, count, cause.Error()); err != nil {
+	if err := a.writeAttempts(ctx, key, topic, m, found, count, cause.Error()); err != nil {
 		return err
 	}
 	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "attempt", count, "error", cause)
 	return cause
 }
 
-func (a *App) writeAttempts(ctx context.Context, topic string, m Message, found store.Item[attempts], count int, reason string) error {
-	key := attemptsKey(topic, m)
+func (a *App) writeAttempts(ctx context.Context, key store.Key, topic string, m Message, found store.Item[attempts], count int, reason string) error {
 	next := attempts{Topic: topic, MessageID: m.ID, Count: count, Reason: reason, At: a.now().UTC()}
 	write := store.Create(key, next)
 	if found.ETag != "" {
@@ -140,11 +151,11 @@ func (a *App) clearAttempts(ctx context.Context, topic string, m Message) {
 	ctx, cancel := context.WithTimeout(ctx, haste)
 	defer cancel()
 	err := untilDone(ctx, func() error {
-		found, err := store.Read[attempts](ctx, a.store, attemptsKey(topic, m))
-		if err != nil {
+		found, key, err := a.readAttempts(ctx, topic, m)
+		if err != nil || found.ETag == "" {
 			return err
 		}
-		_, err = a.store.Commit(ctx, store.Delete(attemptsKey(topic, m), found.ETag))
+		_, err = a.store.Commit(ctx, store.Delete(key, found.ETag))
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -416,9 +416,20 @@ func people(n int) string {
 	return fmt.Sprintf("%d people", n)
 }
 
-// inClaimOrder sorts keys by the ids of their claims.
+// inClaimOrder sorts keys by the ids of their claims. It computes each id, which is a
+// digest, once.
 func inClaimOrder(keys []string) []string {
-	return slices.SortedFunc(slices.Values(keys), func(p, q string) int { return cmp.Compare(store.ClaimKey(p).ID, store.ClaimKey(q).ID) })
+	type person struct{ id, key string }
+	people := make([]person, len(keys))
+	for i, key := range keys {
+		people[i] = person{store.ClaimKey(key).ID, key}
+	}
+	slices.SortStableFunc(people, func(p, q person) int { return cmp.Compare(p.id, q.id) })
+	sorted := make([]string, len(people))
+	for i, p := range people {
+		sorted[i] = p.key
+	}
+	return sorted
 }
 
 // sealClaims notes that all members of a batch in the making are claimed. From then on

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -209,7 +210,11 @@ func pace() backoff.BackOff {
 
 func (a *App) putBack(ctx context.Context, topic string, m Message, delay time.Duration, cause error) error {
 	at := a.now().Add(delay)
-	again := bus.Message{ID: fmt.Sprintf("%s%s%d", m.firstID(), mark, at.Unix()), Body: m.Body, Properties: withType(m.Properties, m.Type), At: at}
+	first := m.firstID()
+	if first == "" { // a digest of the body would let a secret in it be guessed
+		first = rand.Text()
+	}
+	again := bus.Message{ID: fmt.Sprintf("%s%s%d", first, mark, at.Unix()), Body: m.Body, Properties: withType(m.Properties, m.Type), At: at}
 	if err := a.bus.Send(ctx, topic, again); err != nil {
 		return errors.Join(cause, err)
 	}
@@ -232,18 +237,18 @@ func withType(properties map[string]any, kind string) map[string]any {
 // mark stands between a message's id and the time of its being put back.
 const mark = "-again-"
 
-// firstID is the id that a message had before it was ever put back, so that ids
-// do not grow with each time. A message that has none is known by its body, and
-// so is one whose id leaves no room (the broker takes 128 characters).
+// firstID is the id that a message had before it was ever put back, so that ids do not grow
+// with each time. An id that leaves no room, for the broker takes 128 characters, is replaced
+// by its digest. It is empty where the sender gave none.
 func (m Message) firstID() string {
 	id := m.ID
 	if i := strings.LastIndex(id, mark); i >= 0 {
 		id = id[:i]
 	}
-	if id != "" && len(id) <= 100 {
+	if len(id) <= 100 {
 		return id
 	}
-	digest := sha256.Sum256(append([]byte(id+"\x00"), m.Body...))
+	digest := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(digest[:16])
 }
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -143,19 +144,9 @@ func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.I
 			return item, 0, err
 		}
 	}
-	id := unprocessedItemID(topic, m)
-	sealed, err := a.mayHoldSecrets(ctx, topic, m.Body)
+	id, err := a.messageItemID(ctx, topic, m)
 	if err != nil {
 		return item, 0, err
-	}
-	if sealed { // or the secrets could be guessed from the id
-		key, err := a.secrets.DigestKey(ctx)
-		if err != nil {
-			return item, 0, err
-		}
-		mac := hmac.New(sha256.New, key)
-		_, _ = mac.Write(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...)) // a hash takes everything
-		id = hex.EncodeToString(mac.Sum(nil)[:16])
 	}
 	item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
 	if errors.Is(err, store.ErrNotFound) {
@@ -164,11 +155,21 @@ func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.I
 	return item, 0, err
 }
 
-// unprocessedItemID is the id of a message's item, the same however often the message is
-// delivered or put back.
-func unprocessedItemID(topic string, m Message) string {
-	digest := sha256.Sum256(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...))
-	return hex.EncodeToString(digest[:16])
+// messageItemID returns the id of a message's items, the same however often the message is
+// delivered or put back. A message that may hold a secret has a digest with a key, because a
+// short password can be guessed from a plain one. After a rotation of the key the id is
+// another one: the message then has new attempts, and can be listed twice.
+func (a *App) messageItemID(ctx context.Context, topic string, m Message) (string, error) {
+	digest := sha256.New()
+	if a.keyed && topic != message.TopicOrchestratorEvents {
+		key, err := a.secrets.DigestKey(ctx)
+		if err != nil {
+			return "", err
+		}
+		digest = hmac.New(sha256.New, key)
+	}
+	_, _ = digest.Write(append([]byte(topic+"\x00"+m.firstID()+"\x00"), m.Body...)) // a hash takes everything
+	return hex.EncodeToString(digest.Sum(nil)[:16]), nil
 }
 
 // failsAnew tells a failure that is not yet counted from one that is kept again, as

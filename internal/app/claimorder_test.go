@@ -1,0 +1,4 @@
+package app
+
+// InClaimOrder is inClaimOrder for the tests.
+var InClaimOrder = inClaimOrder

@@ -1,0 +1,75 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/secret"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// TestNobodyGuessesASecretFromAnID: the ids that follow from the body of a message differ
+// with the key of the deployment, so that a password in the body cannot be guessed from them.
+func TestNobodyGuessesASecretFromAnID(t *testing.T) {
+	t.Parallel()
+	ids := func(key byte, id string) (of map[string]string) {
+		w := newWorld(t)
+		book := &notebook{Sender: w.bus}
+		a := app.New(app.Config{
+			Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler),
+			Secrets: secret.New(secret.Fixed(bytes.Repeat([]byte{key}, secret.KeySize))),
+		})
+		m := app.Message{ID: id, Type: message.TypeWorkerResult, Body: []byte(`{"Result":"1234`), DeliveryCount: 4, EnqueuedAt: epoch}
+		w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Delete}, Status: 403}) // the attempts are not cleared
+		if err := a.HandleResult(w.ctx, m); err != nil {
+			t.Fatal(describe(err))
+		}
+		of = map[string]string{}
+		for _, d := range w.documents() {
+			of[d.Type] = d.ID
+		}
+		w.cosmos.Inject(cosmos.Fault{Status: 503})
+		ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
+		defer cancel()
+		if err := a.HandleResult(ctx, m); err != nil || len(book.sent) != 1 {
+			t.Fatalf("%v, sent %v", err, book.sent)
+		}
+		if id == "" {
+			of["put back"], _, _ = strings.Cut(book.sent[0].ID, "-again-")
+		}
+		return of
+	}
+	for _, id := range []string{"", "result-1"} {
+		one, other := ids(1, id), ids(2, id)
+		for _, kind := range []string{"attempts", "unprocessed", "put back"} {
+			if one[kind] == "" && (id == "" || kind != "put back") {
+				t.Errorf("message %q: no id of kind %s: %v", id, kind, one)
+			}
+			if one[kind] != "" && one[kind] == other[kind] {
+				t.Errorf("message %q: the id of kind %s does not depend on the key: %s", id, kind, one[kind])
+			}
+		}
+	}
+}
+
+// TestClaimsComputeEachIDOnce: the order of claims takes a number of digests that grows with
+// the number of people, and not with the number of comparisons.
+func TestClaimsComputeEachIDOnce(t *testing.T) {
+	keys := numbered("p", 1000)
+	one := testing.AllocsPerRun(3, func() { app.InClaimOrder(keys[:1]) })
+	all := testing.AllocsPerRun(3, func() { app.InClaimOrder(keys) })
+	if limit := one * float64(len(keys)); all > limit {
+		t.Errorf("%d people take %.0f allocations, want at most %.0f", len(keys), all, limit)
+	}
+	sorted := app.InClaimOrder(keys)
+	if slices.Sort(sorted); !slices.Equal(sorted, keys) {
+		t.Error("the order of claims does not have the same people")
+	}
+}
