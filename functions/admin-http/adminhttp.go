@@ -36,6 +36,7 @@ type App interface {
 	CSVTemplate(ctx context.Context, name string) ([]byte, error)
 	Automation(ctx context.Context, by app.Caller, name string) (app.AutomationView, error)
 	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (app.AutomationView, error)
+	EnableAutomation(ctx context.Context, by app.Caller, name, revision string, tags ...string) (app.AutomationView, error)
 	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (app.PreviewView, error)
 	CreateBatchFrom(ctx context.Context, by app.Caller, runbookName string, csv roster.File, options ...app.UploadOption) (app.BatchView, error)
 	Batches(ctx context.Context, o app.ListOptions) (app.Page[app.BatchView], error)

@@ -19,14 +19,16 @@ func (a *api) getAutomation(c *gin.Context) {
 
 // setAutomation takes the body {"enabled": true} or {"enabled": false}. What is to be
 // is said each time: a request that left it out could mean either. With If-Match only
-// a setting that is still as it was is changed.
+// a setting that is still as it was is changed. {"enabled": true, "revision": "…"} also
+// confirms the additions of a preview.
 func (a *api) setAutomation(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
 	}
 	var request struct {
-		Enabled *bool `json:"enabled"`
+		Enabled  *bool   `json:"enabled"`
+		Revision *string `json:"revision"`
 	}
 	if !optionalJSON(c, maxSetting, &request) {
 		return
@@ -35,8 +37,17 @@ func (a *api) setAutomation(c *gin.Context) {
 		invalid(c, `enabled is missing; the body is {"enabled": true} or {"enabled": false}`)
 		return
 	}
+	if request.Revision != nil && !*request.Enabled {
+		invalid(c, "a revision confirms additions; leave it out when you disable automation")
+		return
+	}
 	tags, ok := ifMatch(c)
 	if !ok {
+		return
+	}
+	if request.Revision != nil {
+		view, err := a.App.EnableAutomation(c.Request.Context(), callerOf(c), name, *request.Revision, tags...)
+		tagged(c, view, view.ETag, err)
 		return
 	}
 	view, err := a.App.SetAutomation(c.Request.Context(), callerOf(c), name, *request.Enabled, tags...)

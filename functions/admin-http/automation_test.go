@@ -18,6 +18,10 @@ func (r *recorder) SetAutomation(_ context.Context, by app.Caller, name string, 
 	return app.AutomationView{RunbookName: name, Enabled: enabled, ETag: "e2"}, r.note("SetAutomation %s %q %t %q", by.Name, name, enabled, tags)
 }
 
+func (r *recorder) EnableAutomation(_ context.Context, by app.Caller, name, revision string, tags ...string) (app.AutomationView, error) {
+	return app.AutomationView{RunbookName: name, Enabled: true, ETag: "e2"}, r.note("EnableAutomation %s %q %q %q", by.Name, name, revision, tags)
+}
+
 func (r *recorder) PreviewQuery(_ context.Context, by app.Caller, name string, sample int) (app.PreviewView, error) {
 	view := app.PreviewView{RunbookName: name, Sample: []map[string]json.RawMessage{{"Due": json.RawMessage("null")}}}
 	return view, r.note("PreviewQuery %s %q %d", by.Name, name, sample)
@@ -58,6 +62,7 @@ func automationRoutes() []route {
 		{send("GET", "runbooks/my%20moves/automation", ""), false, 200, `Automation CALLER "my moves"`, `"automationEnabled":false`},
 		{send("PUT", "runbooks/rb/automation", `{"enabled":true}`), true, 200, `SetAutomation avery@contoso "rb" true []`, `"automationEnabled":true`},
 		{send("PUT", "runbooks/rb/automation", `{"enabled":false}`), true, 200, `SetAutomation avery@contoso "rb" false []`, `"automationEnabled":false`},
+		{send("PUT", "runbooks/rb/automation", `{"enabled":true,"revision":"r1"}`), true, 200, `EnableAutomation avery@contoso "rb" "r1" []`, `"automationEnabled":true`},
 		{send("POST", "runbooks/rb/query/preview", ""), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"sample":[{"Due":null}]`},
 		{send("POST", "runbooks/rb/query/preview", "{}"), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"runbookName":"rb"`},
 		{send("POST", "runbooks/rb/query/preview", `{"limit":1000}`), true, 200, `PreviewQuery avery@contoso "rb" 1000`, `"runbookName":"rb"`},
@@ -116,6 +121,7 @@ func TestRefusedAutomation(t *testing.T) {
 		{"a word", put(`{"enabled":"yes"}`), 400, "invalid", "enabled is a string"},
 		{"as the answer has it", put(`{"automationEnabled":true}`), 400, "invalid", `unknown field "automationEnabled"`},
 		{"with a reason", put(`{"enabled":true,"reason":"x"}`), 400, "invalid", `unknown field "reason"`},
+		{"off with a revision", put(`{"enabled":false,"revision":"r1"}`), 400, "invalid", "leave it out when you disable automation"},
 		{"twice", put(`{"enabled":true}{"enabled":false}`), 400, "invalid", "goes on"},
 		{"as a form", request{"PUT", "/api/runbooks/rb/automation", "admin", "application/x-www-form-urlencoded", "enabled=true"}, 415, "unsupported_media_type", "application/json"},
 		{"too large", put(strings.Repeat(" ", 2000)), 413, "too_large", "1024 bytes"},

@@ -22,7 +22,17 @@ func (c *Client) Automation(ctx context.Context, runbook string) (app.Automation
 // SetAutomation turns the making of new batches on or off. Asking twice does what
 // asking once does.
 func (c *Client) SetAutomation(ctx context.Context, runbook string, enabled bool) (app.AutomationView, error) {
-	k, err := postJSON(map[string]bool{"enabled": enabled}, "runbooks", runbook, "automation")
+	return c.setAutomation(ctx, runbook, map[string]any{"enabled": enabled})
+}
+
+// EnableAutomation turns the making of new batches on, and confirms the additions of a
+// preview. Asking twice does what asking once does.
+func (c *Client) EnableAutomation(ctx context.Context, runbook, revision string) (app.AutomationView, error) {
+	return c.setAutomation(ctx, runbook, map[string]any{"enabled": true, "revision": revision})
+}
+
+func (c *Client) setAutomation(ctx context.Context, runbook string, setting map[string]any) (app.AutomationView, error) {
+	k, err := postJSON(setting, "runbooks", runbook, "automation")
 	if err != nil {
 		return app.AutomationView{}, err
 	}

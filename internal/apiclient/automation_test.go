@@ -25,6 +25,10 @@ var automationCalls = []sending{
 		_, err := c.SetAutomation(ctx, "moves", false)
 		return err
 	}, `PUT /api/runbooks/moves/automation {"enabled":false}`},
+	{"EnableAutomation", true, func(ctx context.Context, c *apiclient.Client) error {
+		_, err := c.EnableAutomation(ctx, "moves", "r1")
+		return err
+	}, `PUT /api/runbooks/moves/automation {"enabled":true,"revision":"r1"}`},
 	{"PreviewQuery", false, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.PreviewQuery(ctx, "moves", 0)
 		return err

@@ -131,8 +131,8 @@ func heldAdditionsOf(s *synced, setting *automation) *HeldAdditions {
 		return nil
 	}
 	view := &HeldAdditions{People: h.People, Of: h.Of, Reason: h.Reason, Since: h.Since, Revision: h.Revision}
-	if c := setting.Additions; c != nil && c.Revision == h.Revision {
-		view.Confirmed = markView(&c.Mark)
+	if setting.confirmed(h.Revision) {
+		view.Confirmed = markView(&setting.Additions.Mark)
 	}
 	return view
 }
@@ -189,7 +189,7 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 		return AdditionsConfirmation{}, err
 	}
 	if !additionsRevision.MatchString(revision) {
-		return AdditionsConfirmation{}, fail(CodeInvalid, "invalid revision %q: use the revision that the held additions or the preview of the query have", clip(revision))
+		return AdditionsConfirmation{}, invalidRevision(revision)
 	}
 	for {
 		_, rb, err := a.active(ctx, name)
@@ -203,11 +203,11 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 		if err != nil {
 			return AdditionsConfirmation{}, err
 		}
-		if held := last.Doc.Additions; held != nil && held.Revision != revision && setting.Doc.Enabled {
-			return AdditionsConfirmation{}, fail(CodeConflict, "the additions that are held in runbook %q have changed: look at them again (revision %s)", name, held.Revision)
+		if err := otherAdditions(&last.Doc, &setting.Doc, revision); err != nil {
+			return AdditionsConfirmation{}, err
 		}
-		if done := setting.Doc.Additions; done != nil && done.Revision == revision {
-			return confirmationView(name, done), nil
+		if setting.Doc.confirmed(revision) {
+			return confirmationView(name, setting.Doc.Additions), nil
 		}
 		now := a.now().UTC()
 		next := setting.Doc
@@ -229,6 +229,36 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 		a.log.Info("additions confirmed", "runbook", name, "revision", revision, "by", by.Name)
 		return confirmationView(name, next.Additions), nil
 	}
+}
+
+func invalidRevision(revision string) error {
+	return fail(CodeInvalid, "invalid revision %q: use the revision that the held additions or the preview of the query have", clip(revision))
+}
+
+// confirmable refuses a revision when other additions are held; an empty one is none.
+func (a *App) confirmable(ctx context.Context, name string, setting *automation, revision string) error {
+	if revision == "" || !setting.Enabled {
+		return nil
+	}
+	last, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
+	if err != nil {
+		return err
+	}
+	return otherAdditions(&last.Doc, setting, revision)
+}
+
+// otherAdditions refuses a revision when a tick under automation has held another one.
+// What a tick held before automation was on has a revision of its own, which no preview
+// shows.
+func otherAdditions(last *synced, setting *automation, revision string) error {
+	held := last.Additions
+	if held == nil || held.Revision == revision || !setting.Enabled {
+		return nil
+	}
+	if last.LastRunAt != nil && setting.EnabledAt != nil && last.LastRunAt.Before(*setting.EnabledAt) {
+		return nil
+	}
+	return fail(CodeConflict, "the additions that are held in runbook %q have changed: look at them again (revision %s)", setting.Runbook, held.Revision)
 }
 
 func confirmationView(name string, c *confirmedAdditions) AdditionsConfirmation {

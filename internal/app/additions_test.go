@@ -169,6 +169,79 @@ func TestFirstFillIsConfirmedWithTheRevisionOfThePreview(t *testing.T) {
 	})
 }
 
+// An administrator previews the query and enables automation with the preview's revision:
+// the next tick makes the batches.
+func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.table()
+		rows.put(dawn.Add(3*day), crowd(101)...)
+		s.publish(found(twoPhases, ""))
+		_, err := s.app.EnableAutomation(s.ctx, ada, "found", "r1")
+		s.refused(err, app.CodeInvalid, "invalid revision")
+		if s.automation("found").Enabled {
+			t.Fatal("a refused request enabled automation")
+		}
+		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
+		must(s, 0, err)
+		for range 2 { // also again
+			v, err := s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)
+			if must(s, v, err); !v.Enabled || v.EnabledBy != "ada" {
+				t.Fatalf("%+v", v)
+			}
+		}
+		if trail := s.runbookTrail("found", "enable-automation"); len(trail) != 1 || !strings.Contains(string(trail[0].After), preview.Additions.Revision) {
+			t.Fatalf("%+v", trail)
+		}
+		s.tick()
+		s.wantSizes(101)
+
+		// The same on a runbook whose automation is on: it confirms what is held, and nothing else.
+		rows.put(dawn.Add(3*day), crowd(300)...)
+		s.tick()
+		s.wantSizes(101)
+		_, err = s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)
+		s.refused(err, app.CodeConflict, "have changed")
+		_, err = s.app.EnableAutomation(s.ctx, ada, "found", s.additions().Revision)
+		must(s, 0, err)
+		if trail := s.runbookTrail("found", "confirm-additions"); len(trail) != 1 {
+			t.Fatalf("%+v", trail)
+		}
+		s.tick()
+		s.wantSizes(300)
+	})
+}
+
+// What a tick held without automation keeps no revision of a preview from being confirmed
+// once automation is on, also before the next tick.
+func TestPreviewIsConfirmedBetweenEnableAndTick(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.lostWhere(300)
+		_, err := s.app.SetAutomation(s.ctx, ada, "found", false)
+		must(s, 0, err)
+		s.tick()
+		s.pass(time.Minute)
+		preview, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
+		must(s, 0, err)
+		if held := s.additions(); held.Revision == preview.Additions.Revision {
+			t.Fatalf("%+v", held)
+		}
+		s.automate("found")
+		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", preview.Additions.Revision, "")
+		must(s, 0, err)
+		s.tick()
+		s.wantSizes(150, 150)
+	})
+}
+
+// runbookTrail is the audit trail of a runbook's records of one action.
+func (s *stage) runbookTrail(name, action string) []app.AuditView {
+	s.t.Helper()
+	page, err := s.app.RunbookAudit(s.ctx, name, app.AuditFilter{Action: action}, app.ListOptions{})
+	return must(s, page, err).Items
+}
+
 func TestFirstFillWithoutConfirmationIsHeldAboveTheNumber(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {

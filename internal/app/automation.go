@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -22,6 +23,11 @@ type automation struct {
 	// Additions is what an administrator confirmed last; nil when the query has returned
 	// other people since.
 	Additions *confirmedAdditions `json:"additions,omitempty"`
+}
+
+// confirmed reports whether the additions of a revision are confirmed.
+func (s *automation) confirmed(revision string) bool {
+	return s.Additions != nil && s.Additions.Revision == revision
 }
 
 // synced is what came of comparing a runbook's batches with its data source. It is
@@ -103,6 +109,23 @@ func (a *App) Automation(ctx context.Context, by Caller, name string) (Automatio
 // changed. Errors: CodeNotFound; CodeConflict where the runbook has no query, and for
 // turning it on where no version is active; CodeChanged.
 func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled bool, tags ...string) (AutomationView, error) {
+	return a.setAutomation(ctx, by, name, enabled, "", tags)
+}
+
+// EnableAutomation turns the making of new batches on and confirms, in the same write, the
+// additions of a revision: that of a preview, so that the first tick makes the batches
+// whose additions it would hold otherwise. Errors: those of SetAutomation; CodeInvalid for
+// a malformed revision; CodeConflict when a tick has held other additions since automation
+// is on.
+func (a *App) EnableAutomation(ctx context.Context, by Caller, name, revision string, tags ...string) (AutomationView, error) {
+	if !additionsRevision.MatchString(revision) {
+		return AutomationView{}, invalidRevision(revision)
+	}
+	return a.setAutomation(ctx, by, name, true, revision, tags)
+}
+
+// setAutomation writes the setting, and a confirmation where a revision is given.
+func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled bool, revision string, tags []string) (AutomationView, error) {
 	for {
 		head, err := a.head(ctx, name)
 		if err != nil {
@@ -115,17 +138,25 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 		if err := a.automatable(ctx, head.Doc, was.Doc.Enabled, enabled); err != nil {
 			return AutomationView{}, a.outward(err)
 		}
+		if err := a.confirmable(ctx, name, &was.Doc, revision); err != nil {
+			return AutomationView{}, a.outward(err)
+		}
 		next := was.Doc
-		if was.ETag == "" || was.Doc.Enabled != enabled {
+		sets := was.ETag == "" || was.Doc.Enabled != enabled
+		if confirms := revision != "" && !was.Doc.confirmed(revision); sets || confirms {
 			if !matches(tags, tag(was.ETag)) {
 				return AutomationView{}, fail(CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
 			}
 			now := a.now().UTC()
 			next.Runbook, next.Enabled = name, enabled
-			if enabled {
+			switch {
+			case sets && enabled:
 				next.EnabledAt, next.EnabledBy = &now, by.Name
-			} else {
+			case sets:
 				next.DisabledAt, next.DisabledBy = &now, by.Name
+			}
+			if confirms {
+				next.Additions = &confirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now}}
 			}
 			write := store.Create(store.AutomationKey(name), next)
 			if was.ETag != "" {
@@ -139,7 +170,7 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 				return AutomationView{}, a.outward(err)
 			}
 			was.ETag = outcome.ETag(0)
-			a.log.Info("automation set", "runbook", name, "enabled", enabled, "by", by.Name)
+			a.log.Info("automation set", "runbook", name, "enabled", enabled, "revision", revision, "by", by.Name)
 		}
 		was.Doc = next
 		view, err := a.automationView(ctx, head.Doc, was)
@@ -150,15 +181,20 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 	}
 }
 
-// automationSet is the line of the trail that tells who turned automation on or off.
+// automationSet makes the audit record of a setting, and of the additions that it confirms.
 func automationSet(by Caller, was, next automation, now time.Time) auditRecord {
-	action := "disable-automation"
+	r := auditRecord{At: now, actor: by.actor(), Action: "disable-automation", Runbook: next.Runbook}
+	before, after := facts{"automationEnabled": was.Enabled}, facts{"automationEnabled": next.Enabled}
 	if next.Enabled {
-		action = "enable-automation"
+		r.Action = "enable-automation"
 	}
-	return auditRecord{
-		At: now, actor: by.actor(), Action: action, Runbook: next.Runbook, Before: facts{"automationEnabled": was.Enabled}.text(), After: facts{"automationEnabled": next.Enabled}.text(),
+	if c := next.Additions; c != nil && !was.confirmed(c.Revision) {
+		if after["revision"] = c.Revision; was.Enabled {
+			r.Action = "confirm-additions"
+		}
 	}
+	r.Before, r.After = before.text(), after.text()
+	return r
 }
 
 // automatable tells why a runbook's automation cannot be set: nil where it can.

@@ -55,20 +55,28 @@ about them.`,
 }
 
 func enableCommand(c *console) *cobra.Command {
-	return &cobra.Command{
+	var revision string
+	enable := &cobra.Command{
 		Use: "enable <runbook>", Short: "Have batches made of what the query finds", Args: ofRunbook(needs("the runbook")),
 		Long: `Have batches made of what a runbook's query finds, from the next tick of the scheduler
 on, which is within five minutes. A batch is made for each start time that has none
 yet; phases that are due by then begin at once.
 
 See what would be made with matoolkit query preview, before you enable it. If the
-addition_guard would hold the first people, it shows the revision with which matoolkit
-runbook confirm-additions confirms them.`,
-		Example: `  matoolkit query preview moves && matoolkit automation enable moves`,
+addition_guard would hold the first people, it shows a revision. Give it with --revision:
+the next tick then adds exactly the people that you saw. If the query returns others by
+then, they are held.`,
+		Example: `  matoolkit query preview moves && matoolkit automation enable moves
+  matoolkit automation enable moves --revision 0123456789abcdef`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.setAutomation(cmd.Context(), args[0], true)
+			if revision == "" && cmd.Flags().Changed("revision") {
+				return usagef("--revision is empty; matoolkit query preview %s shows it", shellWord(args[0]))
+			}
+			return c.setAutomation(cmd.Context(), args[0], true, revision)
 		},
 	}
+	enable.Flags().StringVar(&revision, "revision", "", "of the preview whose people the next tick may add")
+	return enable
 }
 
 func disableCommand(c *console) *cobra.Command {
@@ -81,17 +89,22 @@ and leave them, and their phases begin when they are due. To stop one of them gi
 matoolkit batch pause or matoolkit batch cancel.`,
 		Example: `  matoolkit automation disable moves`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.setAutomation(cmd.Context(), args[0], false)
+			return c.setAutomation(cmd.Context(), args[0], false, "")
 		},
 	}
 }
 
-func (c *console) setAutomation(ctx context.Context, runbook string, enabled bool) error {
+func (c *console) setAutomation(ctx context.Context, runbook string, enabled bool, revision string) error {
 	s, err := c.session()
 	if err != nil {
 		return err
 	}
-	view, err := s.Client.SetAutomation(ctx, runbook, enabled)
+	var view app.AutomationView
+	if revision != "" {
+		view, err = s.Client.EnableAutomation(ctx, runbook, revision)
+	} else {
+		view, err = s.Client.SetAutomation(ctx, runbook, enabled)
+	}
 	if err != nil {
 		return err
 	}

@@ -70,9 +70,15 @@ func (c *console) printPreview(v app.PreviewView) error {
 	c.notice("The query took %s. Nothing was changed.", took)
 	if v.Additions != nil {
 		c.notice("The next tick would hold %s: %s.", people(v.Additions.People), printable(v.Additions.Reason))
-		c.notice("Add them: matoolkit runbook confirm-additions %s --revision %s", shellWord(v.RunbookName), shellWord(v.Additions.Revision))
+		if v.Enabled {
+			c.notice("Add them: matoolkit runbook confirm-additions %s --revision %s", shellWord(v.RunbookName), shellWord(v.Additions.Revision))
+		}
 	}
-	if !v.Enabled {
+	switch {
+	case v.Enabled:
+	case v.Additions != nil:
+		c.notice("Automation is off. Enable it and add them: matoolkit automation enable %s --revision %s", shellWord(v.RunbookName), shellWord(v.Additions.Revision))
+	default:
 		c.notice("Automation is off: no batch is made before it is turned on with: matoolkit automation enable %s", shellWord(v.RunbookName))
 	}
 	return nil
