@@ -214,6 +214,11 @@ func (a *App) batchWork(ctx context.Context, m message.BatchWork) error {
 	default:
 		return reject("no work over a batch is called %q", m.Work)
 	}
+	if m.Work == message.WorkRelease || m.Work == message.WorkRetry {
+		if open, err := a.workWindowOpen(ctx, &b.Doc, m); err != nil || !open {
+			return err
+		}
+	}
 	more, err := work(ctx, &b.Doc, m)
 	if err != nil || !more {
 		return err

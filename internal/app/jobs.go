@@ -50,8 +50,12 @@ func (a *App) workersOfJobs(ctx context.Context, batch int) (map[string]time.Tim
 
 // countJobs counts the jobs of a batch that one worker has not answered.
 func (a *App) countJobs(ctx context.Context, batch int, worker string) (int, error) {
-	counts, err := store.Select[int](ctx, a.store, store.BatchPartition(batch),
-		"SELECT VALUE COUNT(1) FROM c WHERE c.type = 'run' AND c.doc.worker = @worker", store.Param{Name: "@worker", Value: worker})
+	return a.countRuns(ctx, batch, "c.doc.worker = @worker", store.Param{Name: "@worker", Value: worker})
+}
+
+// countRuns counts the runs of a batch that a condition holds for.
+func (a *App) countRuns(ctx context.Context, batch int, condition string, params ...store.Param) (int, error) {
+	counts, err := store.Select[int](ctx, a.store, store.BatchPartition(batch), "SELECT VALUE COUNT(1) FROM c WHERE c.type = 'run' AND "+condition, params...)
 	total := 0
 	for _, n := range counts {
 		total += n

@@ -302,13 +302,27 @@ func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
 	if b.Doc.Gate() == engine.Stopped {
 		return a.stopPage(ctx, m.BatchID, member.Doc.Page, "stopped")
 	}
-	return a.catchUp(ctx, b, member.Doc.Page, at)
+	page := member.Doc.Page
+	if joiningAt(&b.Doc, page) < 0 { // it has caught up, perhaps without announcing the next
+		return a.announceJoin(ctx, m.BatchID)
+	}
+	if b.Doc.Gate() != engine.Open { // resuming the batch comes back to it
+		return nil
+	}
+	open, err := a.joinWindowOpen(ctx, &b.Doc, page)
+	if err != nil {
+		return err
+	}
+	if !open {
+		return a.waitToJoin(ctx, &b.Doc, page)
+	}
+	return a.catchUp(ctx, b, page, at)
 }
 
 // catchUp dispatches to a page of late members, in order, the phases that the others
 // have been dispatched to. A page that has caught up is left as it is.
 func (a *App) catchUp(ctx context.Context, b store.Item[engine.Batch], page int, at time.Time) error {
-	i := slices.IndexFunc(b.Doc.Joining, func(j engine.Join) bool { return j.Page == page })
+	i := joiningAt(&b.Doc, page)
 	if i < 0 || b.Doc.Gate() != engine.Open { // resuming the batch comes back to it
 		return nil
 	}
@@ -318,5 +332,8 @@ func (a *App) catchUp(ctx context.Context, b store.Item[engine.Batch], page int,
 			return err
 		}
 	}
-	return a.batchEvent(ctx, b.Doc.ID, engine.PageCaughtUp{Page: page})
+	if err := a.batchEvent(ctx, b.Doc.ID, engine.PageCaughtUp{Page: page}); err != nil {
+		return err
+	}
+	return a.announceJoin(ctx, b.Doc.ID)
 }

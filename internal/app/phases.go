@@ -138,6 +138,11 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 	if page > pages {
 		return reject("batch %d has %d pages of members, not %d", m.BatchID, pages, page)
 	}
+	if open, err := a.joinWindowOpen(ctx, &b.Doc, page); err != nil {
+		return err
+	} else if !open { // its members have not begun the phases before this one
+		return engine.ErrNotYet
+	}
 	if err := a.catchUp(ctx, b, page, at); err != nil { // members enter the phases in their order
 		return err
 	}

@@ -260,7 +260,13 @@ func (s *sweep) control(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		releases := false
 		if len(held) > 0 {
+			if releases, err = s.app.releases(ctx, s.batch); err != nil {
+				return err
+			}
+		}
+		if len(held) > 0 && !releases {
 			o.events = append(o.events, workMessage(s.batch.ID, message.WorkRelease, s.again, 0))
 		}
 	}

@@ -3,8 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -63,4 +66,83 @@ func (a *App) pageYielded(ctx context.Context, batch int, shard *engine.Shard) e
 		return err
 	}
 	return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(&b.Doc, *p, next, "", time.Time{}))
+}
+
+// Other work over the members of a batch comes to pages that have been begun before, and
+// late members come on pages of any size: for these the jobs in flight are counted.
+
+// windowJobs is from how many jobs in flight on a retry, a resumption or a late page waits.
+const windowJobs = engine.FanOutWindow * engine.PageSize
+
+// windowWait is after what time what waits for jobs in flight counts them again.
+const windowWait = time.Second
+
+// workWindowOpen reports whether a retry or a resumption may go on to a page, and
+// otherwise sends its message again for later. It counts the jobs of the work's task.
+func (a *App) workWindowOpen(ctx context.Context, b *engine.Batch, m message.BatchWork) (bool, error) {
+	if m.Page <= engine.FanOutWindow || b.Gate() != engine.Open {
+		return true, nil
+	}
+	jobs, err := a.countRuns(ctx, b.ID, "c.doc.task = @task AND c.doc.worker > ''", store.Param{Name: "@task", Value: m.Task})
+	if err != nil || jobs < windowJobs {
+		return err == nil, err
+	}
+	at := a.now().Add(windowWait).Truncate(windowWait)
+	return false, a.bus.Send(ctx, message.TopicOrchestratorEvents, event(fmt.Sprintf("%s-at-%d", workID(m), at.Unix()), message.TypeBatchWork, m, at))
+}
+
+// releases reports whether a resumption is under way: the runs that it has released have
+// jobs in flight.
+func (a *App) releases(ctx context.Context, b *engine.Batch) (bool, error) {
+	if b.PageCount() <= engine.FanOutWindow {
+		return false, nil
+	}
+	jobs, err := a.countRuns(ctx, b.ID, "c.doc.worker > ''")
+	return jobs >= engine.PageSize, err
+}
+
+// joiningAt is the place of a page among those that are catching up; -1 if it is not one.
+func joiningAt(b *engine.Batch, page int) int {
+	return slices.IndexFunc(b.Joining, func(j engine.Join) bool { return j.Page == page })
+}
+
+// joinWindowOpen reports whether a page of late members may catch up: it is among the first
+// engine.FanOutWindow that wait for that, and the pages before it leave room in the window.
+func (a *App) joinWindowOpen(ctx context.Context, b *engine.Batch, page int) (bool, error) {
+	i := joiningAt(b, page)
+	if i < 0 || i >= engine.FanOutWindow || page <= engine.FanOutWindow {
+		return i < engine.FanOutWindow, nil
+	}
+	jobs, err := a.countRuns(ctx, b.ID, "c.doc.worker > '' AND c.doc.page >= @first AND c.doc.page < @page",
+		store.Param{Name: "@first", Value: page - 2*engine.FanOutWindow}, store.Param{Name: "@page", Value: page})
+	return err == nil && jobs+i*engine.PageSize < windowJobs, err
+}
+
+// waitToJoin announces a page of late members again for later. One that is not among the
+// first is announced when it is.
+func (a *App) waitToJoin(ctx context.Context, b *engine.Batch, page int) error {
+	i := joiningAt(b, page)
+	if i >= engine.FanOutWindow {
+		return nil
+	}
+	m := joinMessage(b, b.Joining[i])
+	m.At = a.now().Add(windowWait).Truncate(windowWait)
+	m.ID = fmt.Sprintf("%s-at-%d", m.ID, m.At.Unix())
+	return a.bus.Send(ctx, message.TopicOrchestratorEvents, m)
+}
+
+// announceJoin announces the pages of late members that may be among the first now: of
+// several pages that caught up at once each can be the one that finds them so.
+func (a *App) announceJoin(ctx context.Context, batch int) error {
+	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
+	if err != nil || len(b.Doc.Joining) == 0 {
+		return err
+	}
+	var next []bus.Message
+	for _, j := range b.Doc.Joining[:min(engine.FanOutWindow, len(b.Doc.Joining))] {
+		m := joinMessage(&b.Doc, j)
+		m.ID += "-next"
+		next = append(next, m)
+	}
+	return a.bus.Send(ctx, message.TopicOrchestratorEvents, next...)
 }

@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -283,6 +284,93 @@ func TestEffectIDOutlivesTheJob(t *testing.T) {
 	})
 }
 
+// joinsWhilePaused makes a batch whose first member has been through a phase, and pages of
+// one late member each that catch up when it is resumed.
+func (s *stage) joinsWhilePaused(pages int) int {
+	s.t.Helper()
+	s.publish(twoSteps)
+	b := s.batch("two", people(1))
+	s.advance(b.ID)
+	s.pause(b.ID)
+	for page := range pages {
+		s.add(b.ID, fmt.Sprintf("late%d@x", page))
+	}
+	return b.ID
+}
+
+func TestEveryLatePageCatchesUp(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		const pages = 3 * engine.FanOutWindow
+		id := s.joinsWhilePaused(pages)
+		s.resume(id)
+		s.wantPhases(id, fmt.Sprintf("first completed %d/0/0, second pending 0/0/0", pages+1))
+	})
+}
+
+func TestEveryLatePageCatchesUpWhereverItIsCut(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		const pages = engine.FanOutWindow + 1
+		id := s.joinsWhilePaused(pages)
+		s.park = func(kind, _ string) bool { return kind == message.TypeMemberAdded }
+		s.resume(id)
+		joins := s.parked
+		s.parked, s.park = nil, nil
+		slices.SortFunc(joins, func(p, q past) int { return strings.Compare(p.m.ID, q.m.ID) })
+		s.give(joins[pages-1]) // which has to wait until one of the others has caught up
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return joins[0].handle(a, ctx, joins[0].m) })
+		for _, join := range joins[:pages-1] { // the broker delivers the first again
+			s.give(join)
+		}
+		s.settle()
+		s.wantPhases(id, fmt.Sprintf("first completed %d/0/0, second pending 0/0/0", pages+1))
+		return cut
+	})
+}
+
+// A tick begins no second resumption beside one that is under way.
+func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	m := newMaking(t)
+	const large = 8 * engine.PageSize
+	m.publish("name: large\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
+		"      - {name: one, worker_id: worker-01, function: large, poll: {interval: 10m, timeout: 50h}}\n")
+	m.script = script{"large": always(unfinished)}
+	b := m.begins("large", large)
+	m.serveAll()
+	_, err := m.app.Pause(m.ctx, ada, b, "")
+	must(m.stage, 0, err)
+	m.clock.ns.Add(int64(time.Hour))
+	m.deliver()
+	_, err = m.app.Resume(m.ctx, ada, b, "")
+	must(m.stage, 0, err)
+	m.deliver(message.TopicOrchestratorEvents)
+	for range 5 { // the worker is slow
+		m.clock.ns.Add(int64(app.TickInterval))
+		must(m.stage, 0, m.app.Tick(m.ctx))
+		m.deliver(message.TopicOrchestratorEvents)
+	}
+	queued := 0
+	for _, l := range m.queue.letters {
+		if l.Topic == message.TopicWorkerJobs {
+			queued++
+		}
+	}
+	if most := (engine.FanOutWindow + 1) * engine.PageSize; queued > most {
+		t.Errorf("%d jobs are queued after the ticks, more than %d", queued, most)
+	}
+	m.script = nil
+	for range 5 {
+		m.clock.ns.Add(int64(app.TickInterval))
+		must(m.stage, 0, m.app.Tick(m.ctx))
+		m.serveAll()
+	}
+	if got := m.phases(b)[0].Succeeded; got != large {
+		t.Errorf("%d members have succeeded, not %d", got, large)
+	}
+}
+
 const parallelism = 8
 
 // rounds lets a worker take its jobs eight at a time, in their order, until a batch has
@@ -300,54 +388,119 @@ func (m *making) rounds(batch int) int {
 	}
 }
 
-func (m *making) serve() {
+// serve lets a worker take eight jobs, and reports whether there was one.
+func (m *making) serve() bool {
 	m.t.Helper()
 	m.clock.ns.Add(int64(time.Second))
-	for range parallelism {
+	for i := range parallelism {
 		l, ok := m.queue.next(message.TopicWorkerJobs)
 		if !ok {
-			return
+			return i > 0
 		}
 		var j message.Job
 		must(m.stage, 0, json.Unmarshal(l.Body, &j))
-		must(m.stage, 0, m.answer(j, "true", nil))
+		result, err := "true", error(nil)
+		if f := m.script[j.FunctionName]; f != nil {
+			result, err = f(j)
+		}
+		if !errors.Is(err, errLost) {
+			must(m.stage, 0, m.answer(j, result, err))
+		}
+	}
+	return true
+}
+
+// serveAll lets a worker take jobs until there is none.
+func (m *making) serveAll() {
+	m.t.Helper()
+	for {
+		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
+		if !m.serve() {
+			return
+		}
 	}
 }
 
+// begins creates a batch of members with names of their own, and begins its phase.
+func (m *making) begins(name string, members int) int {
+	m.t.Helper()
+	b := m.batch(name, strings.ReplaceAll(people(members), "\np", "\n"+name))
+	_, err := m.app.Advance(m.ctx, ada, b.ID, "only")
+	must(m.stage, 0, err)
+	return b.ID
+}
+
 // The worker takes its jobs in the order in which they were sent. A batch that starts
-// behind a large one is done within ten times the rounds that it takes alone.
+// behind a large one is done within ten times the rounds that it takes alone, whatever
+// the large one does.
 func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 	t.Parallel()
-	const steps = "name: NAME\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
-		"      - {name: one, worker_id: worker-01, function: One}\n      - {name: two, worker_id: worker-01, function: Two}\n" +
-		"      - {name: three, worker_id: worker-01, function: Three}\n      - {name: four, worker_id: worker-01, function: Four}\n" +
-		"      - {name: five, worker_id: worker-01, function: Five}\n"
-	began := func(m *making, name string, members int) int {
-		b := m.batch(name, strings.ReplaceAll(people(members), "\np", "\n"+name))
-		_, err := m.app.Advance(m.ctx, ada, b.ID, "only")
-		must(m.stage, 0, err)
-		return b.ID
-	}
+	const large = 12 * engine.PageSize
+	const yaml = "name: NAME\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
+		"      - {name: one, worker_id: worker-01, function: NAME, poll: {interval: 10m, timeout: 5h}}\n"
+	publish := func(m *making, name string) { m.publish(strings.ReplaceAll(yaml, "NAME", name)) }
 	alone := newMaking(t)
-	alone.publish(strings.Replace(steps, "NAME", "small", 1))
-	want := 10 * alone.rounds(began(alone, "small", 25))
+	publish(alone, "small")
+	took := alone.rounds(alone.begins("small", 25))
 
-	m := newMaking(t)
-	m.publish(strings.Replace(steps, "NAME", "small", 1))
-	m.publish(strings.Replace(steps, "NAME", "large", 1))
-	large := began(m, "large", 3000)
-	for range 100 { // it is well under way
-		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
-		m.serve()
-	}
-	got := m.rounds(began(m, "small", 25))
-	if got > want {
-		t.Errorf("behind a batch of 3,000 members the one of 25 took %d rounds, more than %d", got, want)
-	}
-	t.Logf("alone %d rounds, behind the large batch %d", want/10, got)
-	view, err := m.app.Batch(m.ctx, large)
-	must(m.stage, 0, err)
-	if view.Status != "active" {
-		t.Errorf("the large batch is %s: it was too small for this", view.Status)
+	for name, begin := range map[string]func(m *making) (batch int){
+		"that begins a phase": func(m *making) int { return m.begins("large", large) },
+		"whose failed members are retried": func(m *making) int {
+			m.script = script{"large": fails(errNo)}
+			b := m.begins("large", large)
+			m.serveAll()
+			m.script = nil
+			_, err := m.app.RetryFailed(m.ctx, ada, b, app.Selection{}, "")
+			must(m.stage, 0, err)
+			return b
+		},
+		"whose members were added late": func(m *making) int {
+			m.script = script{"large": only(fails(errLost), 1)} // or the batch ends
+			b := m.begins("large", 1)
+			m.serveAll()
+			_, err := m.app.AddMembers(m.ctx, ada, b, []byte(strings.ReplaceAll(people(large), "\np", "\nlate")))
+			must(m.stage, 0, err)
+			return b
+		},
+		"that is resumed": func(m *making) int {
+			m.script = script{"large": always(unfinished)}
+			b := m.begins("large", large)
+			m.serveAll()
+			_, err := m.app.Pause(m.ctx, ada, b, "")
+			must(m.stage, 0, err)
+			m.clock.ns.Add(int64(time.Hour))
+			m.deliver()
+			m.script = nil
+			_, err = m.app.Resume(m.ctx, ada, b, "")
+			must(m.stage, 0, err)
+			return b
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaking(t)
+			publish(m, "small")
+			publish(m, "large")
+			b := begin(m)
+			for range 10 { // it is well under way
+				m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
+				m.serve()
+			}
+			if got := m.rounds(m.begins("small", 25)); got > 10*took {
+				t.Errorf("behind the large batch the small one took %d rounds, more than ten times %d", got, took)
+			} else {
+				t.Logf("alone %d rounds, behind the large batch %d", took, got)
+			}
+			if view := m.batchOf(b); view.Status != "active" {
+				t.Errorf("the large batch is %s: it was too small for this", view.Status)
+			}
+			for range 60 { // nothing of the large batch is left out
+				m.clock.ns.Add(int64(time.Minute))
+				m.serveAll()
+			}
+			if got := m.phases(b)[0].Succeeded; got != large {
+				t.Errorf("%d members of the large batch have succeeded, not %d", got, large)
+			}
+		})
 	}
 }
