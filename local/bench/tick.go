@@ -118,7 +118,8 @@ func watch(ctx context.Context, c Config, who crowd, looks []look) (results []re
 }
 
 // write puts the crowd into a database. Batches start in a month, so that nothing of
-// them is due; those that are to have ended started an hour ago.
+// them is due; those that are to have ended started an hour ago. Each runbook has people of
+// its own, for nobody can be in the batches of two.
 func (w crowd) write(ctx context.Context, db *sql.DB, now time.Time) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -138,7 +139,7 @@ func (w crowd) write(ctx context.Context, db *sql.DB, now time.Time) error {
 			if i >= w.members {
 				start = now.Truncate(time.Minute).Add(-time.Hour - time.Duration(i-w.members)*time.Minute)
 			}
-			_, err := add.ExecContext(ctx, i, runbookName(runbook), fmt.Sprintf("person%06d@contoso.com", i), fmt.Sprintf("Person %d", i), start.Format(time.RFC3339))
+			_, err := add.ExecContext(ctx, i, runbookName(runbook), fmt.Sprintf("person%02d-%06d@contoso.com", runbook, i), fmt.Sprintf("Person %d", i), start.Format(time.RFC3339))
 			if err != nil {
 				return err
 			}
@@ -220,7 +221,8 @@ func (w crowd) check(ctx context.Context, api *apiclient.Client, since time.Time
 			return err
 		}
 		if v.LastError != "" || v.LastGoodAt == nil || v.LastGoodAt.Before(since) || v.Rows != w.rows() || v.ProblemCount != 0 || len(v.Held) != 0 {
-			return fmt.Errorf("the tick was not as it should be: %+v", v)
+			return fmt.Errorf("the tick of %s read %d rows, with %d problems (the first: %+v), %d holds and error %q; want %d rows and nothing else",
+				runbookName(i), v.Rows, v.ProblemCount, v.Problems[:min(1, len(v.Problems))], len(v.Held), v.LastError, w.rows())
 		}
 	}
 	return nil
