@@ -11,7 +11,8 @@ import (
 // Advance starts the next phase of a manual batch, which the caller names: the init
 // steps first, named "init", then each phase in order. Asked again while that is the
 // phase that was started last, it answers as the first time with Repeated set, and sends
-// the announcement again if no handler has taken it up. Where tags are given, it starts
+// the announcement again if no handler has taken it up. The answer has the counts of the
+// phase that was started last. Where tags are given, it starts
 // a phase only if the batch is still at one of them.
 // Errors: CodeNotFound; CodeConflict with what stands in the way, the current and the
 // next phase; CodeChanged; CodeUnavailable.
@@ -62,7 +63,13 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 			return AdvanceView{}, a.outward(err)
 		}
 		view := AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: d.Repeated, Remaining: append([]string{}, next.Remaining()...)}
-		view.Batch.ETag = tag(b.ETag)
+		view.Batch.ETag, view.NextPhase = tag(b.ETag), next.Next()
+		if p := next.Current(); p != nil {
+			view.Phase = phaseView(*p)
+			if err := a.count(ctx, next, *p, &view.Phase); err != nil {
+				return AdvanceView{}, a.outward(err)
+			}
+		}
 		return view, nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // A host repeats a request up to 80 times, also long after the phase has ended.
@@ -24,11 +25,39 @@ func TestAdvanceThatIsRepeatedStartsOnePhase(t *testing.T) {
 			}
 		}
 		s.wantPhases(b.ID, "first failed 0/3/0, second pending 0/0/0")
+		v, err := s.app.Advance(s.ctx, ada, b.ID, "first")
+		if must(s, 0, err); v.Phase.Name != "first" || v.Phase.Status != "failed" || v.Phase.Failed != 3 || v.NextPhase != "second" {
+			t.Errorf("%+v", v)
+		}
 		s.advance(b.ID)
-		_, err := s.app.Advance(s.ctx, ada, b.ID, "first")
+		_, err = s.app.Advance(s.ctx, ada, b.ID, "first")
 		var e *app.Error
 		if !errors.As(err, &e) || e.Code != app.CodeConflict || e.CurrentPhase != "second" || e.NextPhase != "" {
 			t.Errorf("%+v", err)
+		}
+	})
+}
+
+// The answer to a repeated advance shows how the phase is going and which one comes next.
+func TestRepeatedAdvanceHasTheCountsOfThePhase(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": func(j message.Job) (string, error) {
+			if who(j) == 1 {
+				return "", errLost
+			}
+			return moverOf(true)(j)
+		}}
+		s.publish(twoSteps)
+		b := s.batch("two", people(3))
+		first, err := s.app.Advance(s.ctx, ada, b.ID, "first")
+		if must(s, 0, err); first.Phase.Name != "first" || first.Phase.Status != "dispatched" || first.Phase.Members != 3 || first.Phase.Waiting != 3 || first.NextPhase != "second" {
+			t.Fatalf("%+v", first)
+		}
+		s.settle()
+		again, err := s.app.Advance(s.ctx, ada, b.ID, "first")
+		if must(s, 0, err); !again.Repeated || again.Phase.Succeeded != 2 || again.Phase.Running != 1 || again.NextPhase != "second" {
+			t.Fatalf("%+v", again)
 		}
 	})
 }

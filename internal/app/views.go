@@ -152,11 +152,14 @@ type StepView struct {
 	Late           []LateView      `json:"abandonedJobs,omitempty"`
 }
 
-// AdvanceView is the answer to an advance: what was set going.
+// AdvanceView is the answer to an advance: the phase that was started, now or by an
+// earlier request, with its counts, and what can be started after it.
 type AdvanceView struct {
 	Batch     BatchView `json:"batch"`
 	Advanced  string    `json:"advanced"`  // the phase, or "init"
 	Members   int       `json:"members"`   // who are active in the batch now
 	Repeated  bool      `json:"repeated"`  // it had been started before: this request started nothing
+	Phase     PhaseView `json:"phase"`     // the phase in Advanced, as it is now
 	Remaining []string  `json:"remaining"` // phases that can still be advanced to, in order
+	NextPhase string    `json:"nextPhase,omitempty"`
 }

@@ -54,7 +54,7 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 		exit    int
 		says    []string
 	}{
-		{name: "no terminal", phases: []app.PhaseView{pending}, exit: 2, says: []string{"name the phase to start with --phase, or give --yes"}},
+		{name: "no terminal", phases: []app.PhaseView{pending}, exit: 2, says: []string{"give --phase <name>, or --yes for the next phase"}},
 		{name: "an empty name", args: "--phase=", phases: []app.PhaseView{pending}, exit: 2, says: []string{"--phase is empty"}},
 		{name: "named", args: "--phase move", phases: []app.PhaseView{pending}, sent: []string{"move"}, says: []string{"Started phase move (20 members). Remaining: clean up."}},
 		{name: "named with --yes on a terminal", args: "--phase move --yes", answer: "n\n", phases: []app.PhaseView{pending}, sent: []string{"move"}},

@@ -46,7 +46,7 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
 			case phase == "" && cmd.Flags().Changed("phase"):
 				return usagef("--phase is empty: name the phase to start")
 			case phase == "" && !yes && !c.env.Terminal:
-				return usagef("there is no terminal to ask on: name the phase to start with --phase, or give --yes to start the next one")
+				return usagef("cannot ask which phase to start without a terminal; give --phase <name>, or --yes for the next phase")
 			}
 			s, err := c.session()
 			if err != nil {
@@ -195,10 +195,31 @@ func endWords(last app.PhaseView) string {
 	return fmt.Sprintf("No member succeeded in phase %s: %d failed, %d cancelled.", printable(last.Name), last.Failed, last.Cancelled)
 }
 
+// startedBefore says how the phase of a repeated advance is going, and what comes next.
+func startedBefore(view app.AdvanceView) string {
+	text := capital(phaseWords(view.Advanced)) + " was started before; nothing was started now."
+	next := " It is the last phase."
+	if view.NextPhase != "" {
+		next = " Next: " + view.NextPhase + "."
+	}
+	p := view.Phase
+	switch {
+	case p.Status != string(engine.PhaseDispatched):
+		return text + " " + endWords(p) + next
+	case p.Kind == string(engine.KindInit):
+		return text + " " + fmt.Sprintf("It is running: %d of %s succeeded.", p.Succeeded, count(p.Members, "step")) + next
+	}
+	text += " " + fmt.Sprintf("It is running: %d of %s succeeded, %d failed", p.Succeeded, count(p.Members, "member"), p.Failed)
+	if p.Cancelled > 0 {
+		text += fmt.Sprintf(", %d cancelled", p.Cancelled)
+	}
+	return text + "." + next
+}
+
 // advanced says what an advance has started.
 func advanced(view app.AdvanceView) string {
 	if view.Repeated {
-		return fmt.Sprintf("%s was started before; nothing was started now.", capital(phaseWords(view.Advanced)))
+		return startedBefore(view)
 	}
 	text := fmt.Sprintf("Started %s (%s)", phaseWords(view.Advanced), count(view.Members, "member"))
 	if len(view.Remaining) == 0 {

@@ -11,7 +11,7 @@ import (
 // it waits, which a read alone does not see.
 func (c *console) confirm(ctx context.Context, question string, args ...any) error {
 	if !c.env.Terminal {
-		return usagef("there is no terminal to ask on; give --yes")
+		return usagef("cannot ask for confirmation without a terminal; give --yes")
 	}
 	fmt.Fprintf(c.env.Stderr, question+" [y/N] ", args...)
 	answered := make(chan string, 1)

@@ -180,7 +180,7 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 		var answer any = last.Batch
 		switch {
 		case r.Method == http.MethodPost:
-			answer = app.AdvanceView{Batch: last.Batch, Advanced: "prepare", Repeated: true}
+			answer = app.AdvanceView{Batch: last.Batch, Advanced: "prepare", Repeated: true, Phase: last.Phases[0], NextPhase: "cut over"}
 		case strings.HasSuffix(r.URL.Path, "/phases"):
 			view := last.Phases[0]
 			view.Kind = "phase"
@@ -203,6 +203,7 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 		t.Errorf("exit status %d:\n%s", exit, notices.String())
 	}
 	for _, want := range []string{
+		"Phase prepare was started before; nothing was started now. It is running: 2 of 10 members succeeded, 1 failed. Next: cut over.",
 		"1 member failed. Show them: matoolkit batch members 42 --status failed", "batch 42 is paused by system: stop_when: 1",
 		"go on with matoolkit batch resume 42, or end the batch with matoolkit batch cancel 42",
 	} {

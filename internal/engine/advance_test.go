@@ -58,7 +58,7 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 				c.counts(2, 99, 0)
 			}), phase: "create", refused: `the next phase is "clean", the last one that was started is "move"`,
 		},
-		{name: "again when it is cancelled", before: all(start("create"), cancel), phase: "create", refused: "has ended (cancelling)"},
+		{name: "again when it is cancelled", before: all(start("create"), cancel), phase: "create", refused: "is being cancelled"},
 		{name: "again while it runs and a newer version has it again", before: all(start("create"), rerun), phase: "create", again: 1},
 		{name: "as a newer version has it again", before: all(start("create"), ended(100, 0), rerun), phase: "create", starts: 4},
 	} {

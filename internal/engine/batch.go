@@ -73,6 +73,17 @@ func (b *Batch) Remaining() []string {
 // hasEnded tells whether nothing more begins in the batch.
 func (b *Batch) hasEnded() bool { return b.Status.Terminal() || b.Status == BatchCancelling }
 
+// refuseEnded refuses what a batch that has ended, or is being cancelled, does not allow.
+func (b *Batch) refuseEnded(consequence string) error {
+	switch {
+	case b.Status == BatchCancelling:
+		return refuse("batch %d is being cancelled: %s", b.ID, consequence)
+	case b.Status.Terminal():
+		return refuse("batch %d has ended (%s): %s", b.ID, b.Status, consequence)
+	}
+	return refuse("batch %d was cancelled: %s", b.ID, consequence)
+}
+
 func (b *Batch) clone() *Batch {
 	c := *b
 	c.Phases = slices.Clone(b.Phases)
@@ -149,9 +160,8 @@ func (b *Batch) Next() string {
 	return ""
 }
 
-// advancedTo returns the execution that the batch was advanced to last; nil if there is
-// none.
-func (b *Batch) advancedTo() *Phase {
+// Current returns the phase execution that was started last; nil if there is none.
+func (b *Batch) Current() *Phase {
 	for i := len(b.Phases) - 1; i >= 0; i-- {
 		if p := &b.Phases[i]; p.Name == b.CurrentPhase && p.Kind != KindRemoval && p.DispatchedAt != nil {
 			return p
@@ -165,11 +175,11 @@ func (b *Batch) advancedTo() *Phase {
 // while that is the phase the batch was advanced to last, it repeats the first answer,
 // because the first answer may have been lost: it never starts the phase after it.
 func advance(b *Batch, phase string, now time.Time) (Decision, error) {
-	current := b.advancedTo()
+	current := b.Current()
 	repeats := current != nil && current.Name == phase
 	switch {
 	case b.Cancelled != nil:
-		return Decision{}, refuse("batch %d has ended (%s): it cannot be advanced", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("it cannot be advanced")
 	case !b.Manual:
 		return Decision{}, refuse("batch %d follows its schedule: only a manual batch is advanced by hand", b.ID)
 	case repeats && (current.Status == PhaseDispatched || b.Next() != phase):
@@ -179,7 +189,7 @@ func advance(b *Batch, phase string, now time.Time) (Decision, error) {
 		}
 		return d, nil
 	case b.hasEnded():
-		return Decision{}, refuse("batch %d has ended (%s): it cannot be advanced", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("it cannot be advanced")
 	case b.Paused != nil:
 		return Decision{}, refuse("batch %d is paused by %s: resume it first", b.ID, b.Paused.By)
 	}

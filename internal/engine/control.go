@@ -12,7 +12,7 @@ import (
 func paused(b *Batch, by Mark) (Decision, error) {
 	switch {
 	case b.hasEnded():
-		return Decision{}, refuse("batch %d has ended (%s): it cannot be paused", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("it cannot be paused")
 	case b.Paused != nil:
 		return Decision{Repeated: true, Effects: b.Revocation()}, nil
 	}
@@ -50,7 +50,7 @@ func (b *Batch) Revocation() []Effect {
 // being walked or fell due, and the members who were catching up.
 func resumed(b *Batch, now time.Time) (Decision, error) {
 	if b.hasEnded() {
-		return Decision{}, refuse("batch %d has ended (%s): it cannot be resumed", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("it cannot be resumed")
 	}
 	d := Decision{Batch: b}
 	if b.Paused == nil {
@@ -79,7 +79,7 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 	case b.Status == BatchCancelling:
 		return Decision{Repeated: true, Effects: append(b.Revocation(), Stop{})}, nil
 	case b.Status.Terminal():
-		return Decision{}, refuse("batch %d has ended (%s): it cannot be cancelled", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("it cannot be cancelled")
 	}
 	begun := slices.ContainsFunc(b.Phases, func(p Phase) bool { return p.DispatchedAt != nil })
 	b.Status, b.Cancelled, b.Paused, b.Filling, b.Held, b.StoppedBy = BatchCancelling, &by, nil, false, nil, 0

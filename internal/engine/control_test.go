@@ -207,7 +207,7 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.wantStale(engine.PhaseDue{Phase: 3})
 	for _, e := range []engine.Event{next(c.b), engine.BatchPaused{}, engine.BatchResumed{}, engine.MembersJoined{Members: 1}} {
 		_, err := c.on(e)
-		wantRefusal(t, err, "cancelling")
+		wantRefusal(t, err, "batch 42 is being cancelled: ")
 	}
 	c.counts(2, 10, 0)
 	c.wantBatch(engine.BatchCancelling)

@@ -37,7 +37,7 @@ func removalsHeld(b *Batch, e RemovalsHeld, now time.Time) (Decision, error) {
 func removalsConfirmed(b *Batch, by Mark) (Decision, error) {
 	switch {
 	case b.hasEnded():
-		return Decision{}, refuse("batch %d has ended (%s): nobody can be removed", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("nobody can be removed")
 	case b.Held == nil:
 		return Decision{}, refuse("no removals of batch %d are held: there is nothing to confirm", b.ID)
 	case b.Held.Confirmed != nil:
@@ -53,7 +53,7 @@ func removalsConfirmed(b *Batch, by Mark) (Decision, error) {
 func removalsDiscarded(b *Batch) (Decision, error) {
 	switch {
 	case b.hasEnded():
-		return Decision{}, refuse("batch %d has ended (%s): nobody is removed any more", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("nobody is removed any more")
 	case b.Held == nil:
 		return Decision{}, refuse("no removals of batch %d are held: there is nothing to discard", b.ID)
 	case b.Held.Confirmed != nil:

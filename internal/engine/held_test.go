@@ -149,10 +149,14 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 				} {
 					c.wantStale(e)
 				}
+				over := "has ended (" + string(c.b.Status) + ")"
+				if c.b.Status == engine.BatchCancelling {
+					over = "is being cancelled"
+				}
 				_, err := c.on(engine.RemovalsConfirmed{By: by})
-				wantRefusal(t, err, "has ended ("+string(c.b.Status)+"): nobody can be removed")
+				wantRefusal(t, err, over+": nobody can be removed")
 				_, err = c.on(engine.RemovalsDiscarded{By: by})
-				wantRefusal(t, err, "has ended ("+string(c.b.Status)+"): nobody is removed any more")
+				wantRefusal(t, err, over+": nobody is removed any more")
 			}
 		})
 	}

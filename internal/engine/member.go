@@ -150,7 +150,7 @@ func (b *Batch) joiningWaits() string {
 // to it as to the others.
 func joined(b *Batch, e MembersJoined) (Decision, error) {
 	if b.hasEnded() {
-		return Decision{}, refuse("batch %d has ended (%s): nobody can be added", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("nobody can be added")
 	}
 	if len(b.Joining) >= mostJoining {
 		return Decision{}, refuse("%d pages of members who were added to batch %d have not caught up: add more when they have (%s)", len(b.Joining), b.ID, b.joiningWaits())
@@ -229,7 +229,7 @@ func left(s State, b *Batch, e MemberLeft, now time.Time) (Decision, error) {
 	case m.Status == MemberRemoved:
 		return Decision{Repeated: true, Effects: []Effect{Remove{}}}, nil
 	case b.hasEnded():
-		return Decision{}, refuse("batch %d has ended (%s): nobody can be removed", b.ID, b.Status)
+		return Decision{}, b.refuseEnded("nobody can be removed")
 	case m.Status == MemberFailed:
 		return Decision{}, refuse("member %d has failed and takes part in nothing more; retry the member, or leave it", m.ID)
 	}
