@@ -120,7 +120,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 	if err != nil {
 		return nil, err
 	}
-	members, err := a.membersByID(ctx, batch, ids)
+	members, err := a.store.MembersByID(ctx, batch, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -211,11 +211,6 @@ func (s *synchronization) abandon(ctx context.Context, id int) error {
 // errSomebodyCame is that a batch is not abandoned after all.
 var errSomebodyCame = &Error{Code: CodeConflict, Message: "somebody is in it now"}
 
-func (a *App) membersByID(ctx context.Context, batch int, ids []int) ([]store.Item[engine.Member], error) {
-	return store.All[engine.Member](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'member' AND ARRAY_CONTAINS(@ids, c.doc.memberId) ORDER BY c.id", store.Param{Name: "@ids", Value: ids})
-}
-
 // numbers writes the numbers of members as people do: 3, 7 and 9.
 func numbers(ids []int) string {
 	text := ""
@@ -245,7 +240,7 @@ func (s *synchronization) refresh(ctx context.Context, c schedule.Change) error 
 	most := 90
 	for len(ids) > 0 {
 		some := ids[:min(most, len(ids))]
-		members, err := s.app.membersByID(ctx, c.Batch, some)
+		members, err := s.app.store.MembersByID(ctx, c.Batch, some)
 		if err != nil {
 			return err
 		}

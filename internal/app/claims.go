@@ -40,10 +40,6 @@ const claimTime = 10 * time.Minute
 // claimsAtOnce is how many claims one commit writes.
 const claimsAtOnce = 90
 
-// stillLeaving is the condition for members who are removed, and for whom something is
-// still under way or to be undone.
-const stillLeaving = "c.doc.status = 'removed' AND (c.doc.openPhase > 0 OR c.doc.leaving = true AND c.doc.removal > 0)"
-
 // UploadOption changes how uploaded members are taken.
 type UploadOption int
 
@@ -219,7 +215,7 @@ func (c *claimant) people(ctx context.Context, keys []string) ([]*claimed, error
 			held[h.Batch] = append(held[h.Batch], h.Key)
 		}
 	}
-	members := map[int]map[string][]claimedMember{}
+	members := map[int]map[string][]store.MemberClaim{}
 	for _, batch := range slices.Sorted(maps.Keys(held)) {
 		if members[batch], err = c.membersOf(ctx, batch, held[batch]); err != nil {
 			return nil, err
@@ -233,23 +229,13 @@ func (c *claimant) people(ctx context.Context, keys []string) ([]*claimed, error
 	return people, nil
 }
 
-// claimedMember is what a claim goes by of a member.
-type claimedMember struct {
-	Key     string              `json:"key"`
-	Status  engine.MemberStatus `json:"status"`
-	Claim   string              `json:"claim"`
-	Leaving bool                `json:"leaving"`
-}
-
 // membersOf gives the members of a batch that is under way, by key.
-func (c *claimant) membersOf(ctx context.Context, batch int, keys []string) (map[string][]claimedMember, error) {
+func (c *claimant) membersOf(ctx context.Context, batch int, keys []string) (map[string][]store.MemberClaim, error) {
 	if b, err := c.holder(ctx, batch); err != nil || b.standing != batchOpen {
 		return nil, err
 	}
-	lines, err := store.Select[claimedMember](ctx, c.app.store, store.BatchPartition(batch),
-		"SELECT c.doc.key AS key, c.doc.status AS status, c.doc.claim AS claim, ("+stillLeaving+") AS leaving FROM c WHERE c.type = 'member' AND ARRAY_CONTAINS(@keys, c.doc.key)",
-		store.Param{Name: "@keys", Value: keys})
-	members := map[string][]claimedMember{}
+	lines, err := c.app.store.MembersByKey(ctx, batch, keys)
+	members := map[string][]store.MemberClaim{}
 	for _, m := range lines {
 		members[m.Key] = append(members[m.Key], m)
 	}
@@ -257,7 +243,7 @@ func (c *claimant) membersOf(ctx context.Context, batch int, keys []string) (map
 }
 
 // judge decides what one holder of a claim means for a person.
-func (c *claimant) judge(p *claimed, h claimHolder, members []claimedMember) {
+func (c *claimant) judge(p *claimed, h claimHolder, members []store.MemberClaim) {
 	reason := c.holds(h, members)
 	if reason != "" && !slices.Contains(p.keys, h.Key) {
 		reason += ", as " + h.Key
@@ -284,7 +270,7 @@ func (c *claimant) judge(p *claimed, h claimHolder, members []claimedMember) {
 }
 
 // holds tells why a batch still has a person; empty where it does not.
-func (c *claimant) holds(h claimHolder, members []claimedMember) string {
+func (c *claimant) holds(h claimHolder, members []store.MemberClaim) string {
 	b := c.batches[h.Batch]
 	where := fmt.Sprintf("batch %d of runbook %s", h.Batch, b.runbook)
 	switch b.standing {
@@ -311,7 +297,7 @@ func (c *claimant) holds(h claimHolder, members []claimedMember) string {
 
 // inOwn tells why a person cannot be added to the batch itself; empty where they can, or
 // are a member already.
-func (c *claimant) inOwn(held string, asked bool, members []claimedMember) string {
+func (c *claimant) inOwn(held string, asked bool, members []store.MemberClaim) string {
 	for _, m := range members {
 		switch {
 		case m.Leaving:

@@ -226,18 +226,12 @@ func (a *App) batchWork(ctx context.Context, m message.BatchWork) error {
 	return a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(m.BatchID, m.Work, m.Task, m.Page+1))
 }
 
-// runsOf gives the runs of one page that a condition holds for.
-func (a *App) runsOf(ctx context.Context, batch, page int, condition string, params ...store.Param) ([]store.Item[engine.Run], error) {
-	return store.All[engine.Run](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.page = @page AND "+condition, append(params, store.Param{Name: "@page", Value: page})...)
-}
-
 // releasePage lets the held runs of one page go on.
 func (a *App) releasePage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
 	if b.Gate() == engine.Paused {
 		return false, nil // paused again: resuming it begins anew
 	}
-	runs, err := a.runsOf(ctx, b.ID, m.Page, "(IS_DEFINED(c.doc.heldAt) OR c.doc.task = @task)", store.Param{Name: "@task", Value: m.Task})
+	runs, err := a.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: true, Task: m.Task})
 	if err != nil {
 		return false, err
 	}

@@ -308,14 +308,11 @@ func (a *App) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runb
 
 // lastMember is the highest number that a member of a batch has.
 func (a *App) lastMember(ctx context.Context, batch int) (int, error) {
-	last, _, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(batch), "SELECT * FROM c WHERE c.type = 'member' ORDER BY c.id DESC", nil, 1, "")
-	if err != nil {
-		return 0, err
-	}
-	if len(last) == 0 {
+	last, err := a.store.LastMember(ctx, batch)
+	if err == nil && last == 0 {
 		return 0, fmt.Errorf("batch %d has members that cannot be found", batch)
 	}
-	return last[0].Doc.ID, nil
+	return last, err
 }
 
 // sized makes the data of the first rows that can be written at once: at most so many, and

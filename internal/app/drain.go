@@ -27,8 +27,7 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 	if m.Page <= b.PageCount() {
 		return true, a.stopPage(ctx, b.ID, m.Page, m.Task)
 	}
-	open, _, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
-		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.status IN ('waiting', 'running', 'rolling_back')", nil, engine.PageSize, "")
+	open, err := a.store.OpenRuns(ctx, b.ID, engine.PageSize)
 	if err != nil {
 		return false, err
 	}
@@ -58,8 +57,7 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 // reportAll reports the empty shards of a batch that did not get to it.
 func (a *App) reportAll(ctx context.Context, batch int) error {
 	for {
-		shards, _, err := store.Query[engine.Shard](ctx, a.store, store.BatchPartition(batch),
-			"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.open = 0 AND c.doc.reported = false", nil, engine.PageSize, "")
+		shards, err := a.store.Shards(ctx, batch, store.ShardFilter{Unreported: true, Limit: engine.PageSize})
 		if err != nil || len(shards) == 0 {
 			return err
 		}
@@ -78,8 +76,9 @@ func (a *App) reportAll(ctx context.Context, batch int) error {
 // stopPage ends the open runs of one page and reports its shards, where that was
 // cut short before.
 func (a *App) stopPage(ctx context.Context, batch, page int, task string) error {
-	runs, err := a.runsOf(ctx, batch, page, "(c.doc.status IN ('waiting', 'running') OR IS_DEFINED(c.doc.heldAt) OR c.doc.task = @task)",
-		store.Param{Name: "@task", Value: task})
+	runs, err := a.store.RunsOfPage(ctx, batch, page, store.RunSelection{
+		Statuses: []engine.RunStatus{engine.RunWaiting, engine.RunRunning}, Paused: true, Task: task,
+	})
 	if err != nil {
 		return err
 	}
@@ -97,8 +96,7 @@ func (a *App) stopPage(ctx context.Context, batch, page int, task string) error 
 // sendUnsent sends the jobs of a page whose sending was cut short. Their runs wait for
 // results, which only a worker can give: it answers that the jobs are revoked.
 func (a *App) sendUnsent(ctx context.Context, batch, page int) error {
-	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.page = @page AND c.doc.open > 0", store.Param{Name: "@page", Value: page})
+	shards, err := a.store.ShardsOfPage(ctx, batch, page, store.ShardFilter{Open: true})
 	if err != nil {
 		return err
 	}

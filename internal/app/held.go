@@ -177,7 +177,7 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
 		return HeldView{}, a.outward(err)
 	}
-	members, err := a.membersByID(ctx, batch, some)
+	members, err := a.store.MembersByID(ctx, batch, some)
 	if err != nil {
 		return HeldView{}, a.outward(err)
 	}

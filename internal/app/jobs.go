@@ -26,52 +26,15 @@ func inProgress(b *engine.Batch) bool {
 	return slices.ContainsFunc(b.Phases, func(p engine.Phase) bool { return p.Status == engine.PhaseDispatched })
 }
 
-// workersOfJobs finds the workers that have jobs of a batch, with the oldest job of each.
-// It takes one query for each of them and one more, however many jobs there are.
-func (a *App) workersOfJobs(ctx context.Context, batch int) (map[string]time.Time, error) {
-	oldest := map[string]time.Time{}
-	for last := ""; ; {
-		found, _, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(batch),
-			"SELECT * FROM c WHERE c.type = 'run' AND c.doc.worker > @last ORDER BY c.doc.worker ASC", []store.Param{{Name: "@last", Value: last}}, 1, "")
-		if err != nil || len(found) == 0 {
-			return oldest, err
-		}
-		last = found[0].Doc.Worker
-		first, _, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(batch),
-			"SELECT * FROM c WHERE c.type = 'run' AND c.doc.worker = @worker ORDER BY c.doc.sentAt ASC", []store.Param{{Name: "@worker", Value: last}}, 1, "")
-		if err != nil {
-			return nil, err
-		}
-		if len(first) > 0 && first[0].Doc.SentAt != nil { // or it was answered in between
-			oldest[last] = *first[0].Doc.SentAt
-		}
-	}
-}
-
-// countJobs counts the jobs of a batch that one worker has not answered.
-func (a *App) countJobs(ctx context.Context, batch int, worker string) (int, error) {
-	return a.countRuns(ctx, batch, "c.doc.worker = @worker", store.Param{Name: "@worker", Value: worker})
-}
-
-// countRuns counts the runs of a batch that a condition holds for.
-func (a *App) countRuns(ctx context.Context, batch int, condition string, params ...store.Param) (int, error) {
-	counts, err := store.Select[int](ctx, a.store, store.BatchPartition(batch), "SELECT VALUE COUNT(1) FROM c WHERE c.type = 'run' AND "+condition, params...)
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
-	return total, err
-}
-
 // jobsOfBatch counts the jobs of a batch by worker.
 func (a *App) jobsOfBatch(ctx context.Context, batch int) (map[string]waitingJobs, error) {
-	oldest, err := a.workersOfJobs(ctx, batch)
+	oldest, err := a.store.WorkersWithJobs(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
 	jobs := map[string]waitingJobs{}
 	for _, worker := range slices.Sorted(maps.Keys(oldest)) {
-		n, err := a.countJobs(ctx, batch, worker)
+		n, err := a.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker})
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +116,7 @@ func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {
 	if b.Status.Terminal() || !inProgress(b) {
 		return nil, nil
 	}
-	oldest, err := a.workersOfJobs(ctx, b.ID)
+	oldest, err := a.store.WorkersWithJobs(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +140,7 @@ func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {
 		default:
 			view.Reason = "no worker since " + clock(*view.Since)
 		}
-		jobs, err := a.countJobs(ctx, b.ID, id)
+		jobs, err := a.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: id})
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +164,7 @@ func (a *App) tallyJobs(ctx context.Context, b *engine.Batch, tally *jobTally) {
 	if !inProgress(b) {
 		return
 	}
-	oldest, err := a.workersOfJobs(ctx, b.ID)
+	oldest, err := a.store.WorkersWithJobs(ctx, b.ID)
 	if err != nil {
 		a.log.Warn("failed to count the jobs of a batch", "BatchId", b.ID, "error", err)
 		return
@@ -253,7 +216,7 @@ func (a *App) tellWorkers(ctx context.Context, tally *jobTally) {
 func (a *App) tellGone(ctx context.Context, worker *workerRecord, tally *jobTally, now time.Time) {
 	jobs := 0
 	for _, batch := range tally.batches[worker.ID] {
-		n, err := a.countJobs(ctx, batch, worker.ID)
+		n, err := a.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker.ID})
 		if err != nil {
 			a.log.Warn("failed to count the jobs of a batch", "BatchId", batch, "error", err)
 		}

@@ -264,13 +264,12 @@ func (a *App) newcomers(ctx context.Context, batch int, rows []newcomer, view *A
 		for i, row := range chunk {
 			keys[i] = row.Key
 		}
-		members, err := store.All[engine.Member](ctx, a.store, store.BatchPartition(batch),
-			"SELECT * FROM c WHERE c.type = 'member' AND c.doc.status != 'removed' AND ARRAY_CONTAINS(@keys, c.doc.key)", store.Param{Name: "@keys", Value: keys})
+		members, err := a.store.MembersByKey(ctx, batch, keys)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range members {
-			present[m.Doc.Key] = true
+			present[m.Key] = present[m.Key] || m.Status != engine.MemberRemoved
 		}
 	}
 	var fresh []newcomer

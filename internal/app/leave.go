@@ -196,8 +196,7 @@ func (a *App) queueRemoval(ctx context.Context, b *engine.Batch, m store.Item[en
 
 // reportShards reports the empty shards of a page, where that was cut short before.
 func (a *App) reportShards(ctx context.Context, batch, page int) error {
-	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.page = @page AND c.doc.open = 0 AND c.doc.reported = false", store.Param{Name: "@page", Value: page})
+	shards, err := a.store.ShardsOfPage(ctx, batch, page, store.ShardFilter{Unreported: true})
 	if err != nil {
 		return err
 	}

@@ -100,16 +100,11 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	if err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
-	f := &filter{where: []string{"c.type = 'member'"}}
-	if o.Status != "" {
-		f.add("c.doc.status = @status", "@status", o.Status)
-	}
-	f.search(o.Search, "c.doc.key")
-	text, err := f.sorted(o.Sort, MemberSorts)
+	paging, err := MemberSorts.paging(o)
 	if err != nil {
 		return Page[MemberView]{}, err
 	}
-	items, next, err := store.Query[engine.Member](ctx, a.store, store.BatchPartition(id), text, f.params, limit(o), o.Continuation)
+	found, err := a.store.Members(ctx, id, store.MemberFilter{Status: engine.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
 	if err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
@@ -120,8 +115,8 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	if err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
-	page := Page[MemberView]{Items: []MemberView{}, Continuation: next}
-	for _, i := range items {
+	page := Page[MemberView]{Items: []MemberView{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
 		page.Items = append(page.Items, memberView(&b.Doc, i.Doc, secrets))
 	}
 	return page, nil
@@ -163,8 +158,7 @@ func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *Pha
 		v.Members = p.Succeeded + p.Failed + p.Cancelled
 		return nil
 	}
-	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(b.ID),
-		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.phaseId = @phase", store.Param{Name: "@phase", Value: p.ID})
+	shards, err := a.store.Shards(ctx, b.ID, store.ShardFilter{Phase: p.ID})
 	if err != nil {
 		return err
 	}
@@ -243,31 +237,22 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	if err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}
-	f := &filter{where: []string{"c.type = 'run'"}}
+	filter := store.RunFilter{Member: o.Member, Waking: o.Status == statusWaitingForRetry, KeyPrefix: o.Search}
 	if o.Phase != "" {
-		phase, err := phaseNamed(&b.Doc, o.Phase)
-		if err != nil {
+		if filter.Phase, err = phaseNamed(&b.Doc, o.Phase); err != nil {
 			return Page[StepView]{}, err
 		}
-		f.add("c.doc.phase = @phase", "@phase", phase)
-	}
-	if o.Member > 0 {
-		f.add("c.doc.memberId = @member", "@member", o.Member)
 	}
 	if o.Status != "" { // at the store, or most pages would come to nothing
-		f.add(`ARRAY_CONTAINS(c.doc.steps, {"status": @status}, true)`, "@status", storedStatus(o.Status))
+		filter.StepStatus = storedStatus(o.Status)
 	}
-	if o.Status == statusWaitingForRetry {
-		f.where = append(f.where, "IS_DEFINED(c.doc.wakeAt)")
-	}
-	f.search(o.Search, "c.doc.key")
-	text, err := f.sorted(o.Sort, StepSorts)
+	paging, err := StepSorts.paging(o)
 	if err != nil {
 		return Page[StepView]{}, err
 	}
 	page := Page[StepView]{Items: []StepView{}, Continuation: o.Continuation}
 	for range maxPagesPerList {
-		if err := a.stepPage(ctx, id, text, f.params, o, &page); err != nil {
+		if err := a.stepPage(ctx, id, filter, paging, o.Status, &page); err != nil {
 			return Page[StepView]{}, a.outward(err)
 		}
 		if len(page.Items) > 0 || page.Continuation == "" {
@@ -285,15 +270,16 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 const maxPagesPerList = 10
 
 // stepPage adds the steps of one page of runs to a page of steps.
-func (a *App) stepPage(ctx context.Context, batch int, text string, params []store.Param, o ListOptions, page *Page[StepView]) error {
-	items, next, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(batch), text, params, limit(o), page.Continuation)
+func (a *App) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, status string, page *Page[StepView]) error {
+	paging.Continuation = page.Continuation
+	found, err := a.store.Runs(ctx, batch, filter, paging)
 	if err != nil {
 		return err
 	}
-	page.Continuation = next
-	runs := make([]*engine.Run, len(items))
-	for i := range items {
-		runs[i] = &items[i].Doc
+	page.Continuation = found.Continuation
+	runs := make([]*engine.Run, len(found.Items))
+	for i := range found.Items {
+		runs[i] = &found.Items[i].Doc
 	}
 	workers, err := a.workersAt(ctx, runs...)
 	if err != nil {
@@ -301,7 +287,7 @@ func (a *App) stepPage(ctx context.Context, batch int, text string, params []sto
 	}
 	for _, run := range runs {
 		for index, s := range run.Steps {
-			if view := stepView(run, index, s, workers, a.now()); o.Status == "" || o.Status == view.Status {
+			if view := stepView(run, index, s, workers, a.now()); status == "" || status == view.Status {
 				page.Items = append(page.Items, view)
 			}
 		}

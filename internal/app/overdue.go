@@ -26,17 +26,8 @@ func (a *App) sweepRuns(ctx context.Context, b *engine.Batch, m message.BatchWor
 		return nil
 	}
 	now := found.now
-	// Times are compared as text. Among times with and without a fraction that is
-	// right to the second, which the grace is far longer than.
-	bounds := []store.Param{
-		{Name: "@late", Value: now.Add(-grace).Format(time.RFC3339Nano)},
-		{Name: "@soon", Value: now.Add(TickInterval).Format(time.RFC3339Nano)},
-	}
-	// The next page begins behind the last run of this one. The store's continuation would
-	// not do: it is of this query with these times.
-	bounds = append(bounds, store.Param{Name: "@after", Value: m.After})
-	runs, more, err := store.Query[engine.Run](ctx, a.store, store.BatchPartition(b.ID),
-		"SELECT * FROM c WHERE c.type = 'run' AND c.id > @after AND (c.doc.wakeAt < @late OR c.doc.deadlineAt < @soon) ORDER BY c.id", bounds, engine.PageSize, "")
+	bounds := store.OverdueBounds{After: m.After, WakeBefore: now.Add(-grace), DeadlineBefore: now.Add(TickInterval)}
+	runs, more, err := a.store.OverdueRuns(ctx, b.ID, bounds, engine.PageSize)
 	if err != nil {
 		return err
 	}
@@ -50,7 +41,7 @@ func (a *App) sweepRuns(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if len(o.events) > 0 {
 		a.log.Info("what was overdue is announced again", "BatchId", b.ID, "messages", len(o.events))
 	}
-	if more != "" && len(runs) > 0 {
+	if more {
 		next := m
 		next.Page, next.After = m.Page+1, runs[len(runs)-1].ID
 		o.events = append(o.events, event(workID(next), message.TypeBatchWork, next, time.Time{}))

@@ -120,10 +120,10 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 		return reject("batch %d has no phase execution %d", m.BatchID, m.PhaseExecutionID)
 	}
 	if page == 1 && m.Walk != "" { // announced again: the pages that were made need not be gone over
-		if made, err := a.frontier(ctx, m.BatchID, m.PhaseExecutionID); err != nil {
+		if made, err := a.store.LastShard(ctx, m.BatchID, m.PhaseExecutionID); err != nil {
 			return err
 		} else if made != nil {
-			page = made.Page
+			page = made.Doc.Page
 		}
 	}
 	if b.Doc.Gate() == engine.Stopped { // this page may have been made as the batch was cancelled

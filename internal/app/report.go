@@ -150,7 +150,7 @@ func (r *reporting) write(ctx context.Context, to io.Writer) error {
 		}
 	}
 	for page := 1; page <= r.batch.PageCount(); page++ {
-		if err := r.page(ctx, w, told, page, "TRUE"); err != nil {
+		if err := r.page(ctx, w, told, page, ""); err != nil {
 			return r.app.outward(err)
 		}
 	}
@@ -162,11 +162,7 @@ func (r *reporting) write(ctx context.Context, to io.Writer) error {
 
 // failed tells of the members who have failed: of those pages that have any.
 func (r *reporting) failed(ctx context.Context, w report.Writer, told []bool) error {
-	type where struct {
-		Page int `json:"page"`
-	}
-	found, err := store.Select[where](ctx, r.app.store, store.BatchPartition(r.batch.ID),
-		"SELECT c.doc.page AS page FROM c WHERE c.type = 'member' AND c.doc.status = 'failed'")
+	found, err := r.app.store.FailedMembers(ctx, r.batch.ID)
 	if err != nil {
 		return err
 	}
@@ -180,19 +176,18 @@ func (r *reporting) failed(ctx context.Context, w report.Writer, told []bool) er
 		if !has {
 			continue
 		}
-		if err := r.page(ctx, w, told, page, "c.doc.status = 'failed'"); err != nil {
+		if err := r.page(ctx, w, told, page, engine.MemberFailed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// page tells of the members of one page that a condition holds for and who have not
-// been told of.
-func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page int, condition string) error {
+// page writes those members of one page that were not written before. With a status it
+// writes only members in it.
+func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page int, status engine.MemberStatus) error {
 	at := r.app.now().UTC()
-	members, err := store.All[engine.Member](ctx, r.app.store, store.BatchPartition(r.batch.ID),
-		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.page = @page AND "+condition+" ORDER BY c.id", store.Param{Name: "@page", Value: page})
+	members, err := r.app.store.MembersOfPage(ctx, r.batch.ID, page, status)
 	if err != nil {
 		return err
 	}
@@ -200,7 +195,7 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 	if len(members) == 0 {
 		return nil
 	}
-	runs, err := r.app.runsOf(ctx, r.batch.ID, page, "c.doc.phaseId <= @last", store.Param{Name: "@last", Value: len(r.batch.Phases)})
+	runs, err := r.app.store.RunsOfPage(ctx, r.batch.ID, page, store.RunSelection{LastPhase: len(r.batch.Phases)})
 	if err != nil {
 		return err
 	}

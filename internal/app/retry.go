@@ -73,8 +73,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 // are in another batch by now. Otherwise it tells how much of what is selected has failed.
 func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (facts, error) {
 	batch := b.ID
-	members, err := store.Select[engine.Member](ctx, a.store, store.BatchPartition(batch),
-		"SELECT c.doc.memberId AS memberId, c.doc.key AS key, c.doc.failedIn AS failedIn, c.doc.failedStep AS failedStep, c.doc.error AS error FROM c WHERE c.type = 'member' AND c.doc.status = 'failed'")
+	members, err := a.store.FailedMembers(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 		taken, err := a.claimant(batch, rb, a.newID(), b.Shared).look(ctx, keys)
 		return facts{"failedMembers": len(keys)}, cmp.Or(err, refuseTaken(taken, len(keys), "retried", nil, false))
 	}
-	runs, err := a.runsOf(ctx, batch, 0, "c.doc.status = 'failed'")
+	runs, err := a.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}})
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +122,15 @@ func (s Selection) text() string {
 	return strings.Join(parts, ", ")
 }
 
-func (s Selection) takes(m engine.Member) bool {
+func (s Selection) takes(m store.FailedMember) bool {
 	return (s.Member == 0 || s.Member == m.ID) &&
 		(s.Phase == "" || strings.EqualFold(s.Phase, m.FailedIn)) &&
 		(s.Step == "" || strings.EqualFold(s.Step, m.FailedStep)) &&
 		(s.Error == "" || strings.Contains(strings.ToLower(m.Error), strings.ToLower(s.Error)))
+}
+
+func failedMember(m *engine.Member) store.FailedMember {
+	return store.FailedMember{ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, Error: m.Error}
 }
 
 // takesRun tells whether init or on_complete steps are selected: never with a member.
@@ -158,13 +161,12 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		return more, a.retrySequences(ctx, b, m.Task, t.Doc)
 	}
 	started := map[int]bool{}
-	members, err := store.All[engine.Member](ctx, a.store, store.BatchPartition(b.ID),
-		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.page = @page AND c.doc.status = 'failed'", store.Param{Name: "@page", Value: m.Page})
+	members, err := a.store.MembersOfPage(ctx, b.ID, m.Page, engine.MemberFailed)
 	if err != nil {
 		return false, err
 	}
 	for _, member := range members {
-		if !which.takes(member.Doc) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
+		if !which.takes(failedMember(&member.Doc)) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
 			continue // the latter failed since, perhaps again
 		}
 		done, err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task})
@@ -180,7 +182,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	}
 	// In case the start of others was cut short. They are looked for last: whoever is
 	// not failed by now because of another delivery of this message is among them.
-	again, err := a.runsOf(ctx, b.ID, m.Page, "c.doc.task = @task", store.Param{Name: "@task", Value: m.Task})
+	again, err := a.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Task: m.Task})
 	if err != nil {
 		return false, err
 	}
@@ -211,13 +213,11 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 	if err != nil {
 		return false, err
 	}
-	runs, err := store.All[engine.Run](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.memberId = @member ORDER BY c.id", store.Param{Name: "@member", Value: m.Doc.ID})
+	runs, err := a.store.RunsOfMember(ctx, batch, m.Doc.ID)
 	if err != nil {
 		return false, err
 	}
-	shards, err := store.All[engine.Shard](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.page = @page", store.Param{Name: "@page", Value: m.Doc.Page})
+	shards, err := a.store.ShardsOfPage(ctx, batch, m.Doc.Page, store.ShardFilter{})
 	if err != nil {
 		return false, err
 	}
@@ -296,7 +296,7 @@ func (a *App) startAll(ctx context.Context, batch, member int, effects []engine.
 
 // retrySequences starts the init and on_complete steps that failed again.
 func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, asked task) error {
-	runs, err := a.runsOf(ctx, b.ID, 0, "(c.doc.status = 'failed' OR c.doc.task = @task)", store.Param{Name: "@task", Value: id})
+	runs, err := a.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}, Task: id})
 	if err != nil {
 		return err
 	}

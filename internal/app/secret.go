@@ -484,7 +484,7 @@ func (a *App) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	}
 	var ops []store.Op
 	if m.Page == 0 {
-		runs, err := a.runsOf(ctx, b.ID, 0, "TRUE")
+		runs, err := a.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{})
 		if err != nil {
 			return false, err
 		}
@@ -494,8 +494,7 @@ func (a *App) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 			}
 		}
 	} else {
-		members, err := store.All[engine.Member](ctx, a.store, store.BatchPartition(b.ID),
-			"SELECT * FROM c WHERE c.type = 'member' AND c.doc.page = @page", store.Param{Name: "@page", Value: m.Page})
+		members, err := a.store.MembersOfPage(ctx, b.ID, m.Page, "")
 		if err != nil {
 			return false, err
 		}

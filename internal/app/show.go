@@ -93,14 +93,14 @@ var StepStatuses = []string{
 }
 
 // storedStatus is the status in the store of steps that are shown as the given one.
-func storedStatus(shown string) string {
+func storedStatus(shown string) engine.StepStatus {
 	switch shown {
 	case statusQueued, statusAtWorker:
-		return string(engine.StepDispatched)
+		return engine.StepDispatched
 	case statusWaitingForRetry:
-		return string(engine.StepPending)
+		return engine.StepPending
 	}
-	return shown
+	return engine.StepStatus(shown)
 }
 
 func stepStatus(r *engine.Run, s engine.Step, workers map[string]workerRecord, now time.Time) string {

@@ -3,51 +3,56 @@ package app
 import (
 	"slices"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // Sorts are the fields that a list can be sorted by, as its view names them. Each is one
-// path that every item of the list has, for an index of the store serves no more.
+// field that every item of the list has: an index of the store serves no more.
 type Sorts struct {
 	fields []sortField
 	usual  string // what a list is sorted by that is not asked to be
 }
 
-type sortField struct{ name, path string }
+type sortField struct {
+	name string
+	by   store.Field
+}
 
 // The lists that can be sorted. Times are compared to the second; letters by their code,
 // capitals first.
 var (
 	BatchSorts = Sorts{[]sortField{
-		{"id", "c.id"},
-		{"runbookName", "c.doc.runbookName"},
-		{"status", "c.doc.status"},
-		{"batchStartTime", "c.doc.batchStartTime"},
-		{"detectedAt", "c.doc.detectedAt"},
-		{"memberCount", "c.doc.memberCount"},
+		{"id", store.FieldID},
+		{"runbookName", store.FieldRunbookName},
+		{"status", store.FieldStatus},
+		{"batchStartTime", store.FieldStartTime},
+		{"detectedAt", store.FieldDetectedAt},
+		{"memberCount", store.FieldMemberCount},
 	}, "-id"}
 	MemberSorts = Sorts{[]sortField{
-		{"id", "c.id"},
-		{"memberKey", "c.doc.key"},
-		{"status", "c.doc.status"},
-		{"addedAt", "c.doc.addedAt"},
+		{"id", store.FieldID},
+		{"memberKey", store.FieldMemberKey},
+		{"status", store.FieldStatus},
+		{"addedAt", store.FieldAddedAt},
 	}, "id"}
 	// StepSorts sort the runs that the steps are of; the id is the phase's and the member's.
 	StepSorts = Sorts{[]sortField{
-		{"id", "c.id"},
-		{"memberId", "c.doc.memberId"},
+		{"id", store.FieldID},
+		{"memberId", store.FieldMemberID},
 	}, "id"}
 	RunbookSorts = Sorts{[]sortField{
-		{"name", "c.doc.name"},
-		{"createdAt", "c.doc.publishedAt"},
-		{"publishedBy", "c.doc.publishedBy"},
+		{"name", store.FieldName},
+		{"createdAt", store.FieldPublishedAt},
+		{"publishedBy", store.FieldPublishedBy},
 	}, "name"}
 	VersionSorts = Sorts{[]sortField{
-		{"version", "c.doc.version"},
+		{"version", store.FieldVersion},
 	}, "-version"}
 	UnprocessedSorts = Sorts{[]sortField{
-		{"keptAt", "c.doc.place"},
-		{"topic", "c.doc.topic"},
-		{"messageType", "c.doc.messageType"},
+		{"keptAt", store.FieldPlace},
+		{"topic", store.FieldTopic},
+		{"messageType", store.FieldMessageType},
 	}, "-keptAt"}
 )
 
@@ -78,18 +83,34 @@ func (s Sorts) Check(by string) error {
 	return nil
 }
 
-// clause is the ORDER BY of a query. Errors: CodeInvalid.
-func (s Sorts) clause(by string) (string, error) {
+// sort gives the store's order for a list. Errors: CodeInvalid.
+func (s Sorts) sort(by string) (store.Sort, error) {
 	if err := s.Check(by); err != nil {
-		return "", err
+		return store.Sort{}, err
 	}
 	if by == "" {
 		by = s.usual
 	}
-	direction := "ASC"
-	if strings.HasPrefix(by, "-") {
-		by, direction = by[1:], "DESC"
+	name, descending := strings.CutPrefix(by, "-")
+	i := slices.IndexFunc(s.fields, func(f sortField) bool { return f.name == name })
+	return store.Sort{By: s.fields[i].by, Descending: descending}, nil
+}
+
+// paging gives what a list asks of the store. Errors: CodeInvalid.
+func (s Sorts) paging(o ListOptions) (store.Paging, error) {
+	sort, err := s.sort(o.Sort)
+	return store.Paging{Limit: limit(o), Continuation: o.Continuation, Sort: sort}, err
+}
+
+// clause is the ORDER BY of a query. Errors: CodeInvalid.
+func (s Sorts) clause(by string) (string, error) {
+	sort, err := s.sort(by)
+	path, direction := "c.doc."+string(sort.By), "ASC"
+	if sort.By == store.FieldID {
+		path = "c.id"
 	}
-	i := slices.IndexFunc(s.fields, func(f sortField) bool { return f.name == by })
-	return " ORDER BY " + s.fields[i].path + " " + direction, nil
+	if sort.Descending {
+		direction = "DESC"
+	}
+	return " ORDER BY " + path + " " + direction, err
 }

@@ -291,19 +291,6 @@ func (s *synchronization) query(ctx context.Context) error {
 	return err
 }
 
-// memberLine is what the comparison needs of a member.
-type memberLine struct {
-	ID        int                 `json:"id"`
-	Key       string              `json:"key"`
-	Hash      string              `json:"hash"`
-	Status    engine.MemberStatus `json:"status"`
-	RemovedBy string              `json:"removedBy"`
-	AddedBy   string              `json:"addedBy"`
-	OpenPhase int                 `json:"openPhase"`
-	Leaving   bool                `json:"leaving"`
-	Removal   int                 `json:"removal"`
-}
-
 // situation loads the runbook's batches that have not ended, with their members, and
 // what became of the batches for the starts that the result has.
 func (s *synchronization) situation(ctx context.Context) (schedule.Situation, error) {
@@ -368,9 +355,7 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 			kept[member] = true
 		}
 	}
-	members, err := store.Select[memberLine](ctx, s.app.store, store.BatchPartition(id),
-		"SELECT c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy, "+
-			"c.doc.addedBy AS addedBy, c.doc.openPhase AS openPhase, c.doc.leaving AS leaving, c.doc.removal AS removal FROM c WHERE c.type = 'member'")
+	members, err := s.app.store.MemberProjections(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -391,7 +376,7 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 		removed := m.Status == engine.MemberRemoved
 		// A removal by hand ends when an administrator adds the person again.
 		byHand := removed && m.RemovedBy != "" && addedAgain[strings.ToLower(m.Key)] <= m.ID
-		leaving := removed && (m.OpenPhase > 0 || m.Leaving && m.Removal > 0) // as stillLeaving has it
+		leaving := m.StillLeaving()
 		if removed && !byHand && !leaving {
 			situation.Former[m.Key] = true
 			continue

@@ -179,20 +179,20 @@ func (s *sweep) phases(ctx context.Context) error {
 		case p.Status == engine.PhasePending && p.Kind == engine.KindInit && !s.batch.Manual && s.batch.Status == engine.BatchDetected:
 			o.events = append(o.events, announcement(s.batch, p, 1, s.again, time.Time{}))
 		case p.Status == engine.PhaseDispatched && !p.Walked && s.now.Sub(*p.DispatchedAt) > grace:
-			made, err := s.app.frontier(ctx, s.batch.ID, p.ID)
+			made, err := s.app.store.LastShard(ctx, s.batch.ID, p.ID)
 			if err != nil {
 				return err
 			}
 			walkedAt := *p.DispatchedAt
 			if made != nil {
-				open, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Page+1)
+				open, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Doc.Page+1)
 				if err != nil {
 					return err
 				}
-				if !open && (made.Sent || made.Open == 0) { // else the jobs of this page may be unsent
+				if !open && (made.Doc.Sent || made.Doc.Open == 0) { // else the jobs of this page may be unsent
 					continue
 				}
-				walkedAt = made.MadeAt
+				walkedAt = made.Doc.MadeAt
 			}
 			if s.now.Sub(walkedAt) > grace {
 				s.found.since(walkedAt)
@@ -255,18 +255,17 @@ func (s *sweep) control(ctx context.Context) error {
 		o.events = append(o.events, workMessage(s.batch.ID, message.WorkStop, s.again, 0))
 		return s.app.send(ctx, &o)
 	case engine.Open:
-		held, _, err := store.Query[engine.Run](ctx, s.app.store, store.BatchPartition(s.batch.ID),
-			"SELECT * FROM c WHERE c.type = 'run' AND IS_DEFINED(c.doc.heldAt)", nil, 1, "")
+		paused, err := s.app.store.HasPausedRuns(ctx, s.batch.ID)
 		if err != nil {
 			return err
 		}
 		releases := false
-		if len(held) > 0 {
+		if paused {
 			if releases, err = s.app.releases(ctx, s.batch); err != nil {
 				return err
 			}
 		}
-		if len(held) > 0 && !releases {
+		if paused && !releases {
 			o.events = append(o.events, workMessage(s.batch.ID, message.WorkRelease, s.again, 0))
 		}
 	}
@@ -290,8 +289,7 @@ func (s *sweep) members(ctx context.Context) error {
 		m.ID += "-" + s.again
 		o.events = append(o.events, m)
 	}
-	leaving, err := store.All[engine.Member](ctx, s.app.store, store.BatchPartition(s.batch.ID),
-		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.leaving = true")
+	leaving, err := s.app.store.LeavingMembers(ctx, s.batch.ID)
 	if err != nil {
 		return err
 	}

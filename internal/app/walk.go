@@ -20,8 +20,7 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 	if err != nil {
 		return err
 	}
-	members, err := store.All[engine.Member](ctx, a.store, store.BatchPartition(b.ID),
-		"SELECT * FROM c WHERE c.type = 'member' AND c.doc.page = @page ORDER BY c.id", store.Param{Name: "@page", Value: page})
+	members, err := a.store.MembersOfPage(ctx, b.ID, page, "")
 	if err != nil {
 		return err
 	}
@@ -87,16 +86,6 @@ func (a *App) walkPage(ctx context.Context, b *engine.Batch, p engine.Phase, pag
 // that was sent longer ago would be delivered again.
 const remembers = 9 * time.Minute
 
-// frontier is the page of a phase that was made last, nil where none was.
-func (a *App) frontier(ctx context.Context, batch, phase int) (*engine.Shard, error) {
-	shards, _, err := store.Query[engine.Shard](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.phaseId = @phase ORDER BY c.id DESC", []store.Param{{Name: "@phase", Value: phase}}, 1, "")
-	if err != nil || len(shards) == 0 {
-		return nil, err
-	}
-	return &shards[0].Doc, nil
-}
-
 // resumePage takes up a page whose runs exist: each is started, or its start is
 // repeated, where it has not gone further. A job that was surely sent, and longer ago
 // than the broker remembers, is let be: a worker might do it twice.
@@ -105,9 +94,7 @@ func (a *App) resumePage(ctx context.Context, batch, phase, page int) error {
 	if err != nil {
 		return err
 	}
-	runs, err := store.All[engine.Run](ctx, a.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'run' AND c.doc.phaseId = @phase AND c.doc.page = @page",
-		store.Param{Name: "@phase", Value: phase}, store.Param{Name: "@page", Value: page})
+	runs, err := a.store.RunsOfPage(ctx, batch, page, store.RunSelection{Phase: phase})
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (a *App) workWindowOpen(ctx context.Context, b *engine.Batch, m message.Bat
 	if m.Page <= engine.FanOutWindow || b.Gate() != engine.Open {
 		return true, nil
 	}
-	jobs, err := a.countRuns(ctx, b.ID, "c.doc.task = @task AND c.doc.worker > ''", store.Param{Name: "@task", Value: m.Task})
+	jobs, err := a.store.CountJobs(ctx, b.ID, store.JobFilter{Task: m.Task})
 	if err != nil || jobs < windowJobs {
 		return err == nil, err
 	}
@@ -97,7 +97,7 @@ func (a *App) releases(ctx context.Context, b *engine.Batch) (bool, error) {
 	if b.PageCount() <= engine.FanOutWindow {
 		return false, nil
 	}
-	jobs, err := a.countRuns(ctx, b.ID, "c.doc.worker > ''")
+	jobs, err := a.store.CountJobs(ctx, b.ID, store.JobFilter{})
 	return jobs >= engine.PageSize, err
 }
 
@@ -113,8 +113,7 @@ func (a *App) joinWindowOpen(ctx context.Context, b *engine.Batch, page int) (bo
 	if i < 0 || i >= engine.FanOutWindow || page <= engine.FanOutWindow {
 		return i < engine.FanOutWindow, nil
 	}
-	jobs, err := a.countRuns(ctx, b.ID, "c.doc.worker > '' AND c.doc.page >= @first AND c.doc.page < @page",
-		store.Param{Name: "@first", Value: page - 2*engine.FanOutWindow}, store.Param{Name: "@page", Value: page})
+	jobs, err := a.store.CountJobs(ctx, b.ID, store.JobFilter{FirstPage: page - 2*engine.FanOutWindow, BeforePage: page})
 	return err == nil && jobs+i*engine.PageSize < windowJobs, err
 }
 

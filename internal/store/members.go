@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Members are the named reads of a batch's members. Each is one query within the batch's
+// partition, which costs about 3 RU and 1 RU for every 20 members that it returns, unless its
+// comment says otherwise. All fail with ErrUnavailable.
+type Members interface {
+	// Members lists the members of a batch, by id unless Sort asks for another order: FieldID,
+	// FieldMemberKey, FieldStatus or FieldAddedAt. It also fails with ErrContinuation.
+	Members(ctx context.Context, batch int, filter MemberFilter, page Paging) (Page[engine.Member], error)
+
+	// MembersOfPage returns the members of one page of a batch, by id: at most engine.PageSize,
+	// so that the cost does not grow with the batch. With a status it returns only members in it.
+	MembersOfPage(ctx context.Context, batch, page int, status engine.MemberStatus) ([]Item[engine.Member], error)
+
+	// MembersByID returns those of the given members that the batch has, by id.
+	MembersByID(ctx context.Context, batch int, ids []int) ([]Item[engine.Member], error)
+
+	// MembersByKey returns what a claim depends on of the members with the given keys, in any
+	// order. Keys are compared exactly. More than one member can have a key: all but the last
+	// were removed.
+	MembersByKey(ctx context.Context, batch int, keys []string) ([]MemberClaim, error)
+
+	// LastMember returns the highest id that a member of the batch has, and 0 if there is none.
+	// It costs about 3 RU.
+	LastMember(ctx context.Context, batch int) (int, error)
+
+	// LeavingMembers returns the removed members whose removal steps have not been set going,
+	// in any order: few, unless messages were lost.
+	LeavingMembers(ctx context.Context, batch int) ([]Item[engine.Member], error)
+
+	// FailedMembers returns a projection of the members that have failed, in any order. It reads
+	// all of them, so that the cost grows with their number: about 1 RU for every 20.
+	FailedMembers(ctx context.Context, batch int) ([]FailedMember, error)
+
+	// MemberProjections returns what a data source sync compares of every member of a batch, in
+	// any order. The cost grows with the batch: about 1 RU for every 20 members.
+	MemberProjections(ctx context.Context, batch int) ([]MemberProjection, error)
+}
+
+// MemberFilter narrows a list of members. An empty field takes all.
+type MemberFilter struct {
+	Status    engine.MemberStatus
+	KeyPrefix string // compared exactly
+}
+
+// FailedMember is the part of a failed member that a retry selects by.
+type FailedMember struct {
+	ID         int    `json:"memberId"`
+	Page       int    `json:"page"`
+	Key        string `json:"key"`
+	FailedIn   string `json:"failedIn"`
+	FailedStep string `json:"failedStep"`
+	Error      string `json:"error"`
+}
+
+// MemberClaim is the part of a member that decides whether a claim holds.
+type MemberClaim struct {
+	Key     string              `json:"key"`
+	Status  engine.MemberStatus `json:"status"`
+	Claim   string              `json:"claim"`
+	Leaving bool                `json:"leaving"` // see StillLeaving
+}
+
+// MemberProjection is the part of a member that a data source sync compares.
+type MemberProjection struct {
+	ID        int                 `json:"id"`
+	Key       string              `json:"key"`
+	Hash      string              `json:"hash"`
+	Status    engine.MemberStatus `json:"status"`
+	RemovedBy string              `json:"removedBy"`
+	AddedBy   string              `json:"addedBy"`
+	OpenPhase int                 `json:"openPhase"`
+	Leaving   bool                `json:"leaving"`
+	Removal   int                 `json:"removal"`
+}
+
+// StillLeaving reports whether a removed member has a run that has not ended, or removal steps
+// that have not been set going.
+func (m MemberProjection) StillLeaving() bool {
+	return m.Status == engine.MemberRemoved && (m.OpenPhase > 0 || m.Leaving && m.Removal > 0)
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Runs implements Runs.
+func (s *Store) Runs(ctx context.Context, batch int, f RunFilter, page Paging) (Page[engine.Run], error) {
+	q := newQuery("c.type = 'run'")
+	if f.Phase != "" {
+		q.where("c.doc.phase = @phase", "@phase", f.Phase)
+	}
+	if f.Member > 0 {
+		q.where("c.doc.memberId = @member", "@member", f.Member)
+	}
+	if f.StepStatus != "" {
+		q.where(`ARRAY_CONTAINS(c.doc.steps, {"status": @status}, true)`, "@status", f.StepStatus)
+	}
+	if f.Waking {
+		q.and("IS_DEFINED(c.doc.wakeAt)")
+	}
+	q.startsWith("c.doc.key", f.KeyPrefix)
+	order, err := orderBy(page.Sort, Sort{By: FieldID}, FieldID, FieldMemberID)
+	if err != nil {
+		return Page[engine.Run]{}, err
+	}
+	return list[engine.Run](ctx, s, BatchPartition(batch), q.items(order), page)
+}
+
+// RunsOfPage implements Runs.
+func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of RunSelection) ([]Item[engine.Run], error) {
+	q := newQuery("c.type = 'run'")
+	q.where("c.doc.page = @page", "@page", page)
+	if of.Phase != 0 {
+		q.where("c.doc.phaseId = @phase", "@phase", of.Phase)
+	}
+	if of.LastPhase != 0 {
+		q.where("c.doc.phaseId <= @last", "@last", of.LastPhase)
+	}
+	var any []string
+	if len(of.Statuses) > 0 {
+		any = append(any, "ARRAY_CONTAINS(@statuses, c.doc.status)")
+		q.param("@statuses", of.Statuses)
+	}
+	if of.Paused {
+		any = append(any, "IS_DEFINED(c.doc.heldAt)")
+	}
+	if of.Task != "" {
+		any = append(any, "c.doc.task = @task")
+		q.param("@task", of.Task)
+	}
+	if len(any) > 0 {
+		q.and("(" + strings.Join(any, " OR ") + ")")
+	}
+	return all[engine.Run](ctx, s, BatchPartition(batch), q.items(""))
+}
+
+// RunsOfMember implements Runs.
+func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]Item[engine.Run], error) {
+	q := newQuery("c.type = 'run'")
+	q.where("c.doc.memberId = @member", "@member", member)
+	return all[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.id"))
+}
+
+// OpenRuns implements Runs.
+func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]Item[engine.Run], error) {
+	q := newQuery("c.type = 'run'", "c.doc.status IN ('waiting', 'running', 'rolling_back')")
+	page, err := list[engine.Run](ctx, s, BatchPartition(batch), q.items(""), Paging{Limit: limit})
+	return page.Items, err
+}
+
+// HasPausedRuns implements Runs.
+func (s *Store) HasPausedRuns(ctx context.Context, batch int) (bool, error) {
+	paused, err := first[engine.Run](ctx, s, BatchPartition(batch), newQuery("c.type = 'run'", "IS_DEFINED(c.doc.heldAt)").items(""))
+	return paused != nil, err
+}
+
+// OverdueRuns implements Runs. The next page begins behind the last run of this one: a
+// continuation would be of this query with these times.
+func (s *Store) OverdueRuns(ctx context.Context, batch int, bounds OverdueBounds, limit int) ([]Item[engine.Run], bool, error) {
+	q := newQuery("c.type = 'run'", "c.id > @after", "(c.doc.wakeAt < @wake OR c.doc.deadlineAt < @deadline)")
+	q.param("@after", bounds.After)
+	q.param("@wake", bounds.WakeBefore.UTC().Format(time.RFC3339Nano))
+	q.param("@deadline", bounds.DeadlineBefore.UTC().Format(time.RFC3339Nano))
+	page, err := list[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.id"), Paging{Limit: limit})
+	return page.Items, page.Continuation != "" && len(page.Items) > 0, err
+}
+
+// WorkersWithJobs implements Runs.
+func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time.Time, error) {
+	oldest := map[string]time.Time{}
+	for last := ""; ; {
+		q := newQuery("c.type = 'run'", "c.doc.worker > @last")
+		q.param("@last", last)
+		next, err := first[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.doc.worker ASC"))
+		if err != nil || next == nil {
+			return oldest, err
+		}
+		last = next.Doc.Worker
+		q = newQuery("c.type = 'run'", "c.doc.worker = @worker")
+		q.param("@worker", last)
+		run, err := first[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.doc.sentAt ASC"))
+		if err != nil {
+			return nil, err
+		}
+		if run != nil && run.Doc.SentAt != nil { // or it was answered in between
+			oldest[last] = *run.Doc.SentAt
+		}
+	}
+}
+
+// CountJobs implements Runs. The service may count in parts.
+func (s *Store) CountJobs(ctx context.Context, batch int, f JobFilter) (int, error) {
+	q := newQuery("c.type = 'run'")
+	if f.Worker != "" {
+		q.where("c.doc.worker = @worker", "@worker", f.Worker)
+	} else {
+		q.and("c.doc.worker > ''")
+	}
+	if f.Task != "" {
+		q.where("c.doc.task = @task", "@task", f.Task)
+	}
+	if f.FirstPage != 0 {
+		q.where("c.doc.page >= @first", "@first", f.FirstPage)
+	}
+	if f.BeforePage != 0 {
+		q.where("c.doc.page < @before", "@before", f.BeforePage)
+	}
+	counts, err := project[int](ctx, s, BatchPartition(batch), q.fields("VALUE COUNT(1)"))
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	return total, err
+}
