@@ -251,7 +251,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"no status of a batch", get("/api/batches?status=removed"), 400, "invalid", "one of detected, init_dispatched, active, cancelling, completed, failed, cancelled"},
 		{"no status of a member", get("/api/batches/7/members?status=detected"), 400, "invalid", "one of active, removed, failed"},
 		{"no status of a message", get("/api/messages/unprocessed?status=lost"), 400, "invalid", "one of open, replayed, discarded"},
-		{"no topic of a message", get("/api/messages/unprocessed?topic=worker-jobs"), 400, "invalid", "one of orchestrator-events, worker-results"},
+		{"no topic of a message", get("/api/messages/unprocessed?topic=workers"), 400, "invalid", "one of orchestrator-events, worker-results"},
 		{"status of an audit record", get("/api/batches/7/audit?status=open"), 400, "invalid", "this address has action, by, from, to, limit"},
 		{"reason as a form", request{"POST", "/api/messages/unprocessed/a/replay", "admin", "", "x"}, 415, "unsupported_media_type", "application/json"},
 		{"reason under another name", request{"POST", "/api/messages/unprocessed/a/discard", "admin", jsonMedia, `{"why":"x"}`}, 400, "invalid", `unknown field "why"`},

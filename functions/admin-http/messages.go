@@ -13,7 +13,7 @@ import (
 // What the list of messages can be narrowed to.
 var (
 	messageStatuses = []app.UnprocessedStatus{app.UnprocessedOpen, app.UnprocessedReplayed, app.UnprocessedDiscarded}
-	messageTopics   = []string{message.TopicOrchestratorEvents, message.TopicWorkerResults}
+	messageTopics   = []string{message.TopicOrchestratorEvents, message.TopicWorkerResults, message.TopicWorkerJobs}
 )
 
 func (a *api) listMessages(c *gin.Context) {

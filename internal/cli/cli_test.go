@@ -111,7 +111,7 @@ func TestUsage(t *testing.T) {
 		{"batch frobnicate", 2, `unknown command "frobnicate" for "matoolkit batch"; see matoolkit batch --help`},
 		{"batch list --status removed", 2, `--status is "removed"; it can be detected, init_dispatched,`},
 		{"batch members 1 --sort=-key", 2, `--sort is "-key"; it can be id, memberKey, status or addedAt, with - in front the other way round`},
-		{"messages list --topic worker-jobs --api-url=http://127.0.0.1:1", 2, `--topic is "worker-jobs"; it can be orchestrator-events or worker-results`},
+		{"messages list --topic workers --api-url=http://127.0.0.1:1", 2, `--topic is "workers"; it can be orchestrator-events, worker-results or worker-jobs`},
 		{"batch list --api-url=", 2, "config set api-url"},
 		{"batch list --api-url=", 2, `For the system on this machine: eval "$(matoolkit local env)"`},
 		{"batch list --ca-file none.pem", 2, "none.pem"},

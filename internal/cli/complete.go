@@ -90,7 +90,7 @@ func (c *console) complete(cmd *cobra.Command) {
 	}
 	for option, words := range map[string][]cobra.Completion{
 		"action": texts(app.AuditActions), "status": statusChoices(cmd), "format": {"csv", "html"}, "overdue": {app.OverdueIgnore, app.OverdueRerun},
-		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults},
+		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults, message.TopicWorkerJobs},
 	} {
 		if cmd.Flags().Lookup(option) != nil && len(words) > 0 {
 			completeOption(cmd, option, fixed(words...))
