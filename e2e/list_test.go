@@ -23,6 +23,12 @@ const columns = "UserPrincipalName TEXT, GivenName TEXT, Surname TEXT, Departmen
 
 func newList(t *testing.T) *list {
 	t.Helper()
+	return newListOf(t, columns)
+}
+
+// newListOf is newList with other columns.
+func newListOf(t *testing.T, columns string) *list {
+	t.Helper()
 	l := &list{t: t, file: filepath.Join(t.TempDir(), "people.db")}
 	db, err := sql.Open("sqlite", "file:"+l.file+"?_pragma=busy_timeout(5000)")
 	if err != nil {
