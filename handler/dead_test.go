@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	contract "github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -180,7 +181,7 @@ func (s *system) takeJobs(t *testing.T, n int) []contract.Job {
 // answer sends the results of jobs.
 func (s *system) answer(t *testing.T, jobs []contract.Job) {
 	t.Helper()
-	b, err := bus.Dial(bus.Config{ConnectionString: s.bus.ConnectionString()})
+	b, err := azbus.Dial(azbus.Config{ConnectionString: s.bus.ConnectionString()})
 	if err != nil {
 		t.Fatal(err)
 	}

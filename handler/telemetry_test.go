@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	topics "github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/collector"
 )
@@ -19,7 +20,7 @@ func TestFigureOfTheOldestMessageIsOfEachTickAndTopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	sender, err := bus.Dial(bus.Config{ConnectionString: system.bus.ConnectionString()})
+	sender, err := azbus.Dial(azbus.Config{ConnectionString: system.bus.ConnectionString()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	workerresults "github.com/matoolkit/matoolkit/functions/worker-results"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/secret"
@@ -32,7 +32,7 @@ import (
 type wiring struct {
 	app      *app.App
 	handler  http.Handler
-	bus      *bus.Azure
+	bus      *servicebus.Client
 	measured *otlp.Providers
 }
 
@@ -68,7 +68,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, err
 	}
-	sender, err := bus.Dial(bus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: identity})
+	sender, err := servicebus.Dial(servicebus.Config{ConnectionString: s.serviceBusConnection, Namespace: s.serviceBusNamespace, Credential: identity})
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -228,7 +228,7 @@ func populated(f *testing.F) (http.Handler, []string) {
 	items, err := store.Open(store.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
 	must(err)
 	must(items.Provision(ctx))
-	sender, err := bus.Dial(bus.Config{ConnectionString: broker.ConnectionString()})
+	sender, err := azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()})
 	must(err)
 	f.Cleanup(func() { _ = sender.Close(context.Background()) })
 	quiet := slog.New(slog.DiscardHandler)

@@ -21,7 +21,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -48,7 +48,7 @@ type real struct {
 	entra  *entra.Server
 	cosmos *cosmos.Server
 	broker *servicebus.Server
-	bus    *bus.Azure
+	bus    *azbus.Client
 }
 
 func newReal(t *testing.T) *real {
@@ -71,7 +71,7 @@ func newReal(t *testing.T) *real {
 	items, err := store.Open(store.Config{Endpoint: r.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
 	check(t, err)
 	check(t, items.Provision(ctx))
-	r.bus, err = bus.Dial(bus.Config{ConnectionString: r.broker.ConnectionString()})
+	r.bus, err = azbus.Dial(azbus.Config{ConnectionString: r.broker.ConnectionString()})
 	check(t, err)
 	t.Cleanup(func() { _ = r.bus.Close(context.Background()) })
 	verifier, err := signin.New(ctx, signin.Config{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/datasource/database"
@@ -34,7 +35,7 @@ type world struct {
 	store  *store.Store
 	cosmos *cosmos.Server
 	broker *servicebus.Server
-	bus    *bus.Azure
+	bus    *azbus.Client
 	client *azservicebus.Client
 	now    func() time.Time // nil: the real time
 
@@ -94,7 +95,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 	if err := w.store.Provision(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if w.bus, err = bus.Dial(bus.Config{ConnectionString: w.broker.ConnectionString()}); err != nil {
+	if w.bus, err = azbus.Dial(azbus.Config{ConnectionString: w.broker.ConnectionString()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.bus.Close(context.Background()) })

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -255,7 +256,7 @@ func TestTickDoesNotWaitForABrokerThatSaysNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	away, err := bus.Dial(bus.Config{ConnectionString: fmt.Sprintf("Endpoint=sb://%s;SharedAccessKeyName=k;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true", mute.Addr())})
+	away, err := azbus.Dial(azbus.Config{ConnectionString: fmt.Sprintf("Endpoint=sb://%s;SharedAccessKeyName=k;SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true", mute.Addr())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,47 +1,172 @@
-// Package bus carries messages over Azure Service Bus. It knows topics, message
-// ids, application properties and times; what is in a message is its users'
-// business (package message).
+// Package bus is the contract between the programs and the message broker: what is sent,
+// received and settled, and which errors there are. It knows topics, message ids,
+// application properties and times; what is in a message is its users' business (package
+// message).
 //
-// There is one implementation, over azservicebus; on a laptop and in tests it
-// talks to local/servicebus.
+// Drivers: bus/servicebus over Azure Service Bus, and bus/memory in the process, for tests
+// and simulations. Both pass the same suite, package bustest.
 package bus
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
-// ErrUnavailable: the broker cannot be reached or did not acknowledge. The
-// messages may have been taken; sending them again, with the same ids, is safe.
-var ErrUnavailable = errors.New("bus: the broker cannot be reached")
+// Errors of a broker. ErrNotFound and ErrUnauthorized are also ErrUnavailable: what was
+// called for can succeed later, once somebody has created the entity or given the right.
+var (
+	// ErrUnavailable means that the broker cannot be reached or did not acknowledge.
+	// Messages of a Send may have been accepted; sending them again, with the same ids,
+	// is safe.
+	ErrUnavailable = errors.New("bus: the broker cannot be reached")
+	// ErrNotFound means that the broker has no such topic or subscription.
+	ErrNotFound error = refinement{"bus: there is no such topic or subscription"}
+	// ErrUnauthorized means that the broker refused the caller's credential.
+	ErrUnauthorized error = refinement{"bus: the credential has no right to do this"}
+	// ErrTooLarge means that a message is larger than the broker accepts. Messages before it
+	// may have been accepted. It is not worth sending again.
+	ErrTooLarge = errors.New("bus: the message is too large")
+	// ErrLockLost means that a delivery is not, or no longer, locked by its receiver. The
+	// message was settled, or is delivered again.
+	ErrLockLost = errors.New("bus: the lock of the message is lost")
+)
 
-// ErrNotFound: the broker has no such topic or subscription.
-var ErrNotFound = errors.New("bus: there is no such topic or subscription")
+// refinement is an ErrUnavailable whose cause is known.
+type refinement struct{ text string }
 
-// Message is one message to send. ID is derived from what the message is about, so
-// that the same message sent twice within ten minutes arrives once.
+func (r refinement) Error() string        { return r.text }
+func (r refinement) Is(target error) bool { return target == ErrUnavailable }
+
+// Unavailable returns err as an ErrUnavailable. A cancelled context stays what it is.
+func Unavailable(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// Message is a message to send. ID is derived from what the message is about, so that the
+// same message sent twice within ten minutes arrives once. The content type is
+// application/json.
 type Message struct {
-	ID         string
-	Body       []byte
-	Properties map[string]any
-	At         time.Time // when it is to arrive; zero is at once
+	ID            string
+	CorrelationID string
+	Body          []byte
+	Properties    map[string]any // strings, booleans and numbers
+	At            time.Time      // when the message is enqueued; zero means at once
+	TimeToLive    time.Duration  // after it is enqueued; 0 means as long as the topic keeps messages
 }
 
 // Sender sends messages. It is safe for concurrent use.
 type Sender interface {
-	// Send returns when the broker has all messages. Errors: ErrUnavailable, or
-	// the broker's refusal.
+	// Send returns when the broker has all messages. They are sent in order and in as few
+	// requests as possible; an error may leave the first of them sent. A message carries the
+	// trace of ctx, if ctx has one. Errors: ErrUnavailable, ErrTooLarge, or the broker's
+	// refusal.
 	Send(ctx context.Context, topic string, messages ...Message) error
-	// Ping tells whether the broker answers.
+	// Ping returns nil if the broker answers.
 	Ping(ctx context.Context) error
 }
 
-// Watcher looks at what waits in subscriptions. It is safe for concurrent use.
+// Watcher looks at the messages that wait in subscriptions. It is safe for concurrent use.
 type Watcher interface {
-	// Oldest tells when the message came to a subscription that is there longest, and
-	// whether there is any. One that is being processed counts, one that is scheduled
-	// for later or was set aside (deferred) does not. Nothing is taken, locked or counted as delivered. It takes the
-	// right to receive. Errors: ErrNotFound, ErrUnavailable.
+	// Oldest returns when the oldest message of a subscription was enqueued, and whether
+	// there is one. A locked message counts; one that is scheduled or deferred does not.
+	// Nothing is received, locked or counted as delivered. It takes the right to receive.
+	// Errors: ErrNotFound, ErrUnavailable.
 	Oldest(ctx context.Context, topic, subscription string) (at time.Time, found bool, err error)
+}
+
+// Receivers opens receivers. It is safe for concurrent use.
+type Receivers interface {
+	// Receiver opens a receiver of one subscription. It does not connect: the receiver's
+	// first call does.
+	Receiver(topic, subscription string) (Receiver, error)
+}
+
+// Receiver receives the messages of one subscription. Each delivery is locked for as long
+// as the subscription says, and delivered again unless it is settled within that time:
+// completed, abandoned or dead-lettered. Receive must not be called concurrently; all else
+// may, also while Receive runs.
+//
+// Errors: ErrNotFound, ErrUnauthorized, ErrUnavailable, the context's own and, of
+// settlements and Renew, ErrLockLost.
+type Receiver interface {
+	// Receive waits until there is a message, for the given time at most, and returns up to
+	// n of those that are there. It returns neither messages nor an error if none came.
+	Receive(ctx context.Context, n int, wait time.Duration) ([]*Received, error)
+	// Complete removes the message from the subscription.
+	Complete(ctx context.Context, m *Received) error
+	// Abandon ends the lock. The message is delivered again at once, or dead-lettered if
+	// this was the last delivery that the subscription allows.
+	Abandon(ctx context.Context, m *Received) error
+	// DeadLetter moves the message to the subscription's dead-letter queue.
+	DeadLetter(ctx context.Context, m *Received, reason, description string) error
+	// Renew begins the lock's time anew and returns its end. It does not change m, which
+	// others may read.
+	Renew(ctx context.Context, m *Received) (lockedUntil time.Time, err error)
+	// Peek returns up to n messages from a sequence number on, in order, locked ones among
+	// them, and changes nothing. It may return fewer than there are: only an empty answer
+	// is the end. A message that was peeked cannot be settled.
+	Peek(ctx context.Context, from int64, n int) ([]*Received, error)
+	// Close ends the receiver. Deliveries in hand stay locked until their time is up.
+	Close(ctx context.Context) error
+}
+
+// Received is one delivery of a message, or a message that was peeked.
+type Received struct {
+	ID            string
+	CorrelationID string
+	ContentType   string
+	Body          []byte
+	Properties    map[string]any
+	Sequence      int64     // the broker's number of the message within its topic
+	EnqueuedAt    time.Time // by the broker's clock
+	ExpiresAt     time.Time // when the broker drops or dead-letters the message; zero means never
+	DeliveryCount int       // 1 with the first delivery
+	LockedUntil   time.Time // zero if the message was peeked
+	Handle        any       // the driver's own
+}
+
+// Reasons which the broker itself gives to a dead letter: no receiver said that something is
+// wrong with the message.
+const (
+	ReasonDeliveries = "MaxDeliveryCountExceeded"
+	ReasonExpired    = "TTLExpiredException"
+)
+
+// DeadLetter is a message that the broker, or a receiver, moved to the dead-letter queue
+// of a subscription.
+type DeadLetter struct {
+	Topic, Subscription string
+	Sequence            int64 // identifies it within its dead-letter queue
+	ID                  string
+	Body                []byte
+	Properties          map[string]any // without those that say why it was moved
+	EnqueuedAt          time.Time
+	DeliveryCount       int
+	Reason, Description string // one of the reasons above, or what a receiver gave
+}
+
+// DeadLetters reads dead-letter queues. It is safe for concurrent use.
+type DeadLetters interface {
+	// TakeDeadLetters calls take with at most n dead letters of a subscription, possibly
+	// several at once, and removes those for which take returned nil. The others stay. It
+	// returns how many were removed, and 0 without an error if there is none. It takes the
+	// right to receive from the subscription. Errors: ErrNotFound, ErrUnavailable, or those
+	// of take.
+	TakeDeadLetters(ctx context.Context, topic, subscription string, n int, take func(context.Context, DeadLetter) error) (removed int, err error)
+}
+
+// Client is one program's connection to the broker: what each driver offers. It is safe for
+// concurrent use.
+type Client interface {
+	Sender
+	Watcher
+	Receivers
+	DeadLetters
+	// Close ends the connection, and with it all receivers.
+	Close(ctx context.Context) error
 }

@@ -20,6 +20,7 @@ import (
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
@@ -42,7 +43,7 @@ type system struct {
 	api   *httptest.Server
 	entra *entra.Server
 	app   *app.App
-	bus   *bus.Azure
+	bus   *azbus.Client
 	ca    string
 	mild  atomic.Bool // the worker lets everything pass
 
@@ -73,7 +74,7 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 	t.Cleanup(func() { _ = broker.Close() })
 	items := must(store.Open(store.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}))
 	check(t, items.Provision(ctx))
-	s.bus = must(bus.Dial(bus.Config{ConnectionString: broker.ConnectionString()}))
+	s.bus = must(azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()}))
 	t.Cleanup(func() { _ = s.bus.Close(context.Background()) })
 	s.people = filepath.Join(t.TempDir(), "people.csv")
 	sources := &datasource.Reader{
