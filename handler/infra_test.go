@@ -39,7 +39,7 @@ func deployed(t *testing.T, source string) map[string]string {
 		"cosmosEndpoint": "https://matoolkit-test-cosmos.documents.azure.com:443/",
 		"cosmosDatabase": named(t, cosmos, "database"), "cosmosContainer": named(t, cosmos, "container"),
 		"insightsConnectionString": "InstrumentationKey=" + guid, "entraTenantIds": []any{guid}, "entraClientId": guid, "entraAudience": "api://" + guid,
-		"vaultUri": "https://matoolkit-test-kv.vault.azure.net/", "secretSettings": map[string]any{"OTEL_EXPORTER_OTLP_HEADERS": "collector"}, "logLevel": "info",
+		"vaultUri": "https://matoolkit-test-kv.vault.azure.net/", "secretSettings": map[string]any{"OTEL_EXPORTER_OTLP_HEADERS": "collector"}, "logLevel": "info", "workerStartupSeconds": 600,
 		"otlpEndpoint": "https://collector.example.com", "extraSettings": map[string]any{}, "dataSources": []any{"MOVES_SQL", "WAREHOUSE"},
 	}
 	value, err := bicep.Values{File: file, FS: os.DirFS(".."), Given: given}.Of(&bicep.Reference{Name: bicep.Name{Text: "settings"}})

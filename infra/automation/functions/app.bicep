@@ -118,6 +118,9 @@ param secretSettings object
 ])
 param logLevel string
 
+@description('How long a worker that was scaled to zero may take to start, in seconds.')
+param workerStartupSeconds int
+
 @description('An OpenTelemetry collector to send to as well; empty for none.')
 param otlpEndpoint string
 
@@ -173,6 +176,7 @@ var settings = union(
     AzureAd__ClientId: entraClientId
     AzureAd__Audience: entraAudience
     LOG_LEVEL: logLevel
+    WORKER_STARTUP_SECONDS: string(workerStartupSeconds)
   }
 )
 

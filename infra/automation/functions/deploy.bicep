@@ -131,6 +131,11 @@ param otlpHeadersSecretName string = ''
 ])
 param logLevel string = 'info'
 
+@description('How long a worker that was scaled to zero may take to start, in seconds, before jobs that wait for it can fail.')
+@minValue(1)
+@maxValue(1000000)
+param workerStartupSeconds int = 600
+
 @description('Further settings of the handler, such as API_REQUESTS_PER_SECOND. No secrets, and nothing of data sources: those are dataSourceSecrets and dataSourceSettings.')
 param extraSettings object = {}
 
@@ -363,6 +368,7 @@ module app 'app.bicep' = {
     vaultUri: vault.properties.vaultUri
     secretSettings: secretSettings
     logLevel: logLevel
+    workerStartupSeconds: workerStartupSeconds
     otlpEndpoint: otlpEndpoint
     dataSources: map(items(union(dataSourceSecrets, dataSourceSettings)), source => source.key)
     extraSettings: union(
