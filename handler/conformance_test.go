@@ -171,6 +171,10 @@ func TestWhereTheLinesGo(t *testing.T) {
 	p := start(t, newSystem(t).settings())
 	p.ready()
 	p.call(eventFunction, message(`7`, meta))
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended // until then its output may be on the way
 	lines := strings.Split(strings.TrimSpace(p.stdout.String()), "\n")
 	for _, line := range lines {
 		var entry struct{ Level string }
