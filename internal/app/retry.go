@@ -271,7 +271,8 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 		}
 		for _, s := range d.Shards {
 			if s.HasYielded() && !state.Shards[s.Phase].HasYielded() { // no run that ends announces the next page any more
-				if err := a.pageYielded(ctx, batch, s); err != nil {
+				of := slices.IndexFunc(d.Runs, func(r *engine.Run) bool { return r.Phase == s.Phase })
+				if err := a.pageYielded(ctx, d.Runs[of], s.Page); err != nil {
 					return false, err
 				}
 			}

@@ -224,7 +224,7 @@ func (a *App) commitRun(ctx context.Context, run store.Item[engine.Run], member 
 			return err
 		}
 		if yields && counted.Doc.Yielded == counted.Doc.YieldsAt() {
-			if err := a.pageYielded(ctx, next.Batch, &counted.Doc); err != nil {
+			if err := a.pageYielded(ctx, next, next.Page); err != nil {
 				return err
 			}
 		}
@@ -285,7 +285,7 @@ func (a *App) repeat(ctx context.Context, run *engine.Run, effects []engine.Effe
 		return err
 	}
 	if shard.Doc.HasYielded() {
-		if err := a.pageYielded(ctx, run.Batch, &shard.Doc); err != nil {
+		if err := a.pageYielded(ctx, run, run.Page); err != nil {
 			return err
 		}
 	}

@@ -47,25 +47,22 @@ func (a *App) windowOpen(ctx context.Context, batch, phase, page int) (bool, err
 
 // pageYielded announces the page that waits for this one to yield. Where the page before
 // that one is yet to be begun, announceNext finds the yield: it was stored before this
-// read, and the page is stored before that one.
-func (a *App) pageYielded(ctx context.Context, batch int, shard *engine.Shard) error {
-	next := shard.Page + engine.FanOutWindow
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
-	if err != nil {
-		return err
-	}
-	p, ok := b.Doc.Phase(shard.Phase)
-	if !ok || p.Status != engine.PhaseDispatched || p.Walked || next > b.Doc.PageCount() {
-		return nil
-	}
-	_, err = store.Read[engine.Shard](ctx, a.store, store.ShardKey(batch, shard.Phase, next-1))
+// read, and the page is stored before that one. phaseDue sees whether the phase has such a
+// page and waits for it; the message has an id of its own, so that where it came to nothing
+// the broker still takes the announcement of a page that is added then. The run is one of
+// the page.
+func (a *App) pageYielded(ctx context.Context, run *engine.Run, page int) error {
+	next := page + engine.FanOutWindow
+	_, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(run.Batch, run.Phase, next-1))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(&b.Doc, *p, next, "", time.Time{}))
+	b := engine.Batch{ID: run.Batch, Runbook: run.Runbook}
+	p := engine.Phase{ID: run.Phase, Kind: engine.KindPhase, Name: run.PhaseName, Version: run.Version}
+	return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(&b, p, next, "yielded", time.Time{}))
 }
 
 // Other work over the members of a batch comes to pages that have been begun before, and
