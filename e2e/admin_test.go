@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 )
 
@@ -36,7 +36,7 @@ func newAdminOf(m *machine, name, runbook, members string) *admin {
 	m.t.Helper()
 	a := signIn(m)
 	a.must("runbook", "publish", runbook)
-	var b app.BatchView
+	var b api.Batch
 	a.ask(&b, "batch", "create", name, members)
 	a.batch = strconv.Itoa(b.ID)
 	return a
@@ -104,33 +104,33 @@ func (a *admin) advance() error {
 }
 
 // phase tells how a phase stands, or why nobody can tell.
-func (a *admin) phase(name string) (app.PhaseView, error) {
+func (a *admin) phase(name string) (api.Phase, error) {
 	phases, err := a.phases()
 	if err != nil {
-		return app.PhaseView{}, err
+		return api.Phase{}, err
 	}
 	for _, p := range phases {
 		if p.Name == name {
 			return p, nil
 		}
 	}
-	return app.PhaseView{}, fmt.Errorf("the batch has no phase %q", name)
+	return api.Phase{}, fmt.Errorf("the batch has no phase %q", name)
 }
 
 // phases tells how all of them stand, init first.
-func (a *admin) phases() ([]app.PhaseView, error) {
+func (a *admin) phases() ([]api.Phase, error) {
 	out, _, err := a.give("batch", "phases", a.batch, "--output", "json")
 	if err != nil {
 		return nil, err
 	}
-	var phases app.Page[app.PhaseView]
+	var phases api.Page[api.Phase]
 	err = json.Unmarshal([]byte(out), &phases)
 	return phases.Items, err
 }
 
 // await waits until a phase is as asked for. An outage is waited out.
-func (a *admin) await(name string, is func(app.PhaseView) bool) error {
-	var p app.PhaseView
+func (a *admin) await(name string, is func(api.Phase) bool) error {
+	var p api.Phase
 	var err error
 	for end := time.Now().Add(a.patience); time.Now().Before(end); time.Sleep(a.every) {
 		if p, err = a.phase(name); err == nil && is(p) {
@@ -140,4 +140,4 @@ func (a *admin) await(name string, is func(app.PhaseView) bool) error {
 	return fmt.Errorf("phase %s stands at %+v, %v", name, p, err)
 }
 
-func ended(p app.PhaseView) bool { return p.Status == "completed" || p.Status == "failed" }
+func ended(p api.Phase) bool { return p.Status == "completed" || p.Status == "failed" }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -50,9 +50,9 @@ func (c *canaries) deadLetters() {
 	}
 	c.tick()
 
-	var page app.Page[app.UnprocessedView]
+	var page api.Page[api.UnprocessedMessage]
 	c.ask(&page, "messages", "list", "--topic", message.TopicWorkerJobs)
-	page.Items = slices.DeleteFunc(page.Items, func(m app.UnprocessedView) bool { return m.DeadLetter == nil || m.DeadLetter.Reason != reason })
+	page.Items = slices.DeleteFunc(page.Items, func(m api.UnprocessedMessage) bool { return m.DeadLetter == nil || m.DeadLetter.Reason != reason })
 	if len(page.Items) != 2 {
 		c.t.Fatalf("the dead-lettered jobs are listed as %+v", page.Items)
 	}
@@ -65,7 +65,7 @@ func (c *canaries) deadLetters() {
 		if !strings.Contains(shown, `"Parameters": "(secret)"`) {
 			c.t.Errorf("a dead-lettered job is shown as %s", shown)
 		}
-		var one app.UnprocessedView
+		var one api.UnprocessedMessage
 		var job message.Job
 		if json.Unmarshal([]byte(shown), &one) != nil {
 			c.t.Fatalf("a message is shown as %s", shown)
@@ -92,13 +92,13 @@ func (c *canaries) deadLetters() {
 			c.t.Errorf("the replayed job did not give the worker %s", want)
 		}
 	}
-	c.untilPhase("create", func(p app.PhaseView) bool { return p.Succeeded == 1 })
+	c.untilPhase("create", func(p api.Phase) bool { return p.Succeeded == 1 })
 	if strings.Contains(got, "eve@example.com") {
 		c.t.Error("the discarded job reached the worker")
 	}
 	result := `{"Id":"8","Token":"` + canary + `ByHand"}`
 	c.must("batch", "mark-done", c.batch, fmt.Sprint(steps["eve@example.com"]), "--result", result, "--reason", "done by hand")
-	c.untilPhase("create", func(p app.PhaseView) bool { return p.Succeeded == 2 })
+	c.untilPhase("create", func(p api.Phase) bool { return p.Succeeded == 2 })
 }
 
 // broker is a client of the system's broker.
@@ -115,9 +115,9 @@ func (c *canaries) broker() *azservicebus.Client {
 // memberOf is the key of the member that a step of the batch is of.
 func (c *canaries) memberOf(step int64) string {
 	c.t.Helper()
-	var steps app.Page[app.StepView]
+	var steps api.Page[api.Step]
 	c.ask(&steps, "batch", "steps", c.batch, "--all")
-	at := slices.IndexFunc(steps.Items, func(v app.StepView) bool { return v.ID == step })
+	at := slices.IndexFunc(steps.Items, func(v api.Step) bool { return v.ID == step })
 	if at < 0 {
 		c.t.Fatalf("batch %s has no step %d", c.batch, step)
 	}
@@ -164,7 +164,7 @@ func (c *canaries) unprocessable() {
 // awaitKept has ticks read the dead-letter queues until at least n messages are kept.
 func (c *canaries) awaitKept(n int) {
 	c.t.Helper()
-	var kept []app.UnprocessedView
+	var kept []api.UnprocessedMessage
 	for end := time.Now().Add(c.patience); time.Now().Before(end); time.Sleep(c.every) {
 		c.tick()
 		if kept = c.messages(); len(kept) >= n {

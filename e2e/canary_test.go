@@ -24,7 +24,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -187,7 +187,7 @@ func (c *canaries) follow(l *list) {
 	add(30, 0, 10)
 	c.must("automation", "enable", "found")
 	c.tick()
-	var batches app.Page[app.BatchView]
+	var batches api.Page[api.Batch]
 	if c.ask(&batches, "batch", "list", "--runbook", "found"); len(batches.Items) != 1 || batches.Items[0].MemberCount != 10 {
 		c.t.Fatalf("the data source made %+v", batches.Items)
 	}
@@ -380,18 +380,18 @@ func (c *canaries) askEverything() {
 	}
 }
 
-func (c *canaries) batches() []app.BatchView {
+func (c *canaries) batches() []api.Batch {
 	c.t.Helper()
-	var page app.Page[app.BatchView]
+	var page api.Page[api.Batch]
 	c.ask(&page, "batch", "list", "--all")
 	return page.Items
 }
 
 // messages are all kept messages.
-func (c *canaries) messages() (all []app.UnprocessedView) {
+func (c *canaries) messages() (all []api.UnprocessedMessage) {
 	c.t.Helper()
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		var page app.Page[app.UnprocessedView]
+		var page api.Page[api.UnprocessedMessage]
 		c.ask(&page, "messages", "list", "--all", "--status", status)
 		all = append(all, page.Items...)
 	}
@@ -555,13 +555,13 @@ func (c *canaries) people(names ...string) string {
 // create creates a batch of the runbook moves and gives its number.
 func (c *canaries) create(names ...string) {
 	c.t.Helper()
-	var b app.BatchView
+	var b api.Batch
 	c.ask(&b, "batch", "create", "moves", c.people(names...))
 	c.batch = fmt.Sprint(b.ID)
 }
 
 // untilPhase waits until members of a phase of the batch stand as wanted.
-func (c *canaries) untilPhase(name string, is func(app.PhaseView) bool) {
+func (c *canaries) untilPhase(name string, is func(api.Phase) bool) {
 	c.t.Helper()
 	if err := c.await(name, is); err != nil {
 		c.t.Fatal(err)
@@ -576,14 +576,14 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 	c := newCanaries(t)
 	c.write("moves.yaml", []byte(canaryRunbook))
 	c.must("runbook", "publish", c.path("moves.yaml"))
-	var view app.RunbookView
+	var view api.Runbook
 	if c.ask(&view, "runbook", "get", "moves"); !slices.Equal(view.Secrets, []string{"Code", "First", "Token"}) {
 		t.Fatalf("the secrets are %v", view.Secrets)
 	}
 
 	c.create("ann", "bad", "cid")
 	c.must("batch", "advance", c.batch, "--phase", "create", "--yes")
-	c.untilPhase("create", func(p app.PhaseView) bool { return p.Succeeded == 2 && p.Failed == 1 })
+	c.untilPhase("create", func(p api.Phase) bool { return p.Succeeded == 2 && p.Failed == 1 })
 	c.noted("undo", "bad@example.com", 1)
 	for _, want := range []string{canaryOf("Column", "ann"), canaryOf("Pin", "ann")} {
 		encoded, _ := json.Marshal(want)
@@ -598,7 +598,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.must("batch", "retry", c.batch, "--reason", "mended")
-	c.untilPhase("create", func(p app.PhaseView) bool { return p.Succeeded == 3 })
+	c.untilPhase("create", func(p api.Phase) bool { return p.Succeeded == 3 })
 	c.must("batch", "remove-member", c.batch, "3", "--yes", "--reason", "left")
 	c.noted("undo", "cid@example.com", 1)
 	c.must("batch", "advance", c.batch, "--phase", "verify", "--yes")

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -65,7 +65,7 @@ func TestEveryFunction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var steps app.Page[app.StepView]
+		var steps api.Page[api.Step]
 		a.ask(&steps, "batch", "steps", a.batch, "--phase", phase)
 		for _, s := range steps.Items {
 			if s.Status != "succeeded" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -52,7 +52,7 @@ func fill(t *testing.T, victim string) {
 	go func() { ticked <- s.askLocal("POST", "functions/scheduler-timer", struct{}{}, nil) }()
 	s.every = time.Millisecond
 	s.until("the batch is being filled", func() (bool, any) {
-		var batches app.Page[app.BatchView]
+		var batches api.Page[api.Batch]
 		s.ask(&batches, "batch", "list")
 		if len(batches.Items) == 0 {
 			return false, "no batch"
@@ -73,7 +73,7 @@ func fill(t *testing.T, victim string) {
 	if !half.Filling || half.Status != "detected" || half.MemberCount < people/8 || half.MemberCount >= people {
 		t.Errorf("the batch is %+v, want it to be half filled", half)
 	}
-	var steps app.Page[app.StepView]
+	var steps api.Page[api.Step]
 	if s.ask(&steps, "batch", "steps", "1", "--all"); len(steps.Items) > 0 {
 		t.Errorf("there are steps of the half filled batch: %+v", steps.Items)
 	}

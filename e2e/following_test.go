@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // TestListIsFollowedWhateverIsKilled changes the list at random, tick for tick, and
@@ -115,11 +115,11 @@ func (f *following) dyingTick(round int) {
 }
 
 // batches are those of the starts, in their order.
-func (f *following) batches() []app.BatchView {
+func (f *following) batches() []api.Batch {
 	f.t.Helper()
-	var list app.Page[app.BatchView]
+	var list api.Page[api.Batch]
 	f.ask(&list, "batch", "list")
-	byStart := make([]app.BatchView, len(f.starts))
+	byStart := make([]api.Batch, len(f.starts))
 	for _, b := range list.Items {
 		at := slices.IndexFunc(f.starts, b.BatchStartTime.Equal)
 		if at < 0 || byStart[at].ID != 0 {
@@ -156,14 +156,14 @@ func (f *following) missing() (wrong []string) {
 // checkNobodyWasTwice looks at who was when in which batch.
 func (f *following) checkNobodyWasTwice() {
 	f.t.Helper()
-	was := map[string][]app.MemberView{}
+	was := map[string][]api.Member{}
 	for _, b := range f.batches() {
 		for _, m := range f.members(b.ID) {
 			was[m.Key] = append(was[m.Key], m)
 		}
 	}
 	for name, times := range was {
-		slices.SortFunc(times, func(a, b app.MemberView) int { return a.AddedAt.Compare(b.AddedAt) })
+		slices.SortFunc(times, func(a, b api.Member) int { return a.AddedAt.Compare(b.AddedAt) })
 		for i, m := range times[1:] {
 			if before := times[i]; before.RemovedAt == nil || before.RemovedAt.After(m.AddedAt) {
 				f.t.Errorf("%s was in two batches, or twice in one: %+v and %+v", name, before, m)
@@ -178,9 +178,9 @@ func (f *following) settled() {
 	f.t.Helper()
 	for _, b := range f.batches() {
 		f.until("every step has ended", func() (bool, any) {
-			var steps app.Page[app.StepView]
+			var steps api.Page[api.Step]
 			f.ask(&steps, "batch", "steps", strconv.Itoa(b.ID), "--all")
-			open := slices.DeleteFunc(steps.Items, func(s app.StepView) bool { return s.CompletedAt != nil || s.Status == "cancelled" })
+			open := slices.DeleteFunc(steps.Items, func(s api.Step) bool { return s.CompletedAt != nil || s.Status == "cancelled" })
 			return len(open) == 0, open
 		})
 	}
@@ -192,7 +192,7 @@ func (f *following) checkSteps() {
 	f.t.Helper()
 	for _, b := range f.batches() {
 		batch := b.ID
-		var steps app.Page[app.StepView]
+		var steps api.Page[api.Step]
 		f.ask(&steps, "batch", "steps", strconv.Itoa(batch), "--all")
 		done, sent := map[string]int{}, map[string]int{}
 		for _, s := range steps.Items {

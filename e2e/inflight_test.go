@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // slow is a machine whose worker has two functions: Do-Slowly, which notes its begin and
@@ -85,7 +85,7 @@ func (s *slow) until(what string, is func() bool) {
 // steps counts the steps of the batch by status.
 func (s *slow) steps() map[string]int {
 	s.t.Helper()
-	var page app.Page[app.StepView]
+	var page api.Page[api.Step]
 	s.ask(&page, "batch", "steps", "1", "--all")
 	counts := map[string]int{}
 	for _, v := range page.Items {
@@ -95,7 +95,7 @@ func (s *slow) steps() map[string]int {
 }
 
 func (s *slow) status() string {
-	var b app.BatchView
+	var b api.Batch
 	s.ask(&b, "batch", "get", "1")
 	return b.Status
 }

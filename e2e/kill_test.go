@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // phases are those of the example, init first, with how many times the victim is
@@ -91,7 +91,7 @@ func moments(random *rand.Rand, n, members int) []moment {
 func killIn(m *machine, a *admin, victim, phase string, moments []moment) error {
 	for _, at := range moments {
 		through := 0
-		err := a.await(phase, func(p app.PhaseView) bool {
+		err := a.await(phase, func(p api.Phase) bool {
 			through = p.Succeeded + p.Failed
 			return at.members == 0 || through >= at.members || ended(p)
 		})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -102,7 +102,7 @@ func (r *runner) people(batch, n int, failing ...int) string {
 // next is the number that the next batch has.
 func (r *runner) next() int {
 	r.t.Helper()
-	var all app.Page[app.BatchView]
+	var all api.Page[api.Batch]
 	r.ask(&all, "batch", "list", "--all")
 	last := 0
 	for _, b := range all.Items {
@@ -115,7 +115,7 @@ func (r *runner) next() int {
 func (r *runner) batch(n int, failing ...int) string {
 	r.t.Helper()
 	r.file("people-of-batch.csv", r.people(r.next(), n, failing...))
-	var b app.BatchView
+	var b api.Batch
 	r.ask(&b, "batch", "create", "moves", filepath.Join(r.home, "people-of-batch.csv"))
 	id := strconv.Itoa(b.ID)
 	r.names = []string{"42", id}
@@ -142,9 +142,9 @@ func (r *runner) fails() {
 	jobs := map[int]string{}
 	again := func() {
 		r.until("members 7 and 8 have failed, again", func() (bool, any) {
-			var steps app.Page[app.StepView]
+			var steps api.Page[api.Step]
 			r.ask(&steps, "batch", "steps", id, "--status", "failed")
-			var members app.Page[app.MemberView]
+			var members api.Page[api.Member]
 			r.ask(&members, "batch", "members", id, "--status", "failed")
 			now := map[int]string{}
 			for _, s := range steps.Items {
@@ -174,7 +174,7 @@ func (r *runner) fails() {
 func (r *runner) retires() {
 	r.t.Helper()
 	r.settle = nil
-	var v app.RunbookView
+	var v api.Runbook
 	r.ask(&v, "runbook", "get", "moves")
 	r.names = []string{"moves 3", "moves " + strconv.Itoa(v.Version)}
 }
@@ -203,16 +203,16 @@ func (r *runner) follows(n int, less ...int) {
 }
 
 // automated is the batch that automation has made.
-func (r *runner) automated() (batch app.BatchView, ok bool) {
+func (r *runner) automated() (batch api.Batch, ok bool) {
 	r.t.Helper()
-	var all app.Page[app.BatchView]
+	var all api.Page[api.Batch]
 	r.ask(&all, "batch", "list", "--all")
 	for _, b := range all.Items {
 		if !b.IsManual {
 			return b, true
 		}
 	}
-	return app.BatchView{}, false
+	return api.Batch{}, false
 }
 
 // strange has the handler get two messages that it can do nothing with.
@@ -237,7 +237,7 @@ func (r *runner) strange() {
 		}
 	}
 	r.until("two messages are kept", func() (bool, any) {
-		var kept app.Page[app.UnprocessedView]
+		var kept api.Page[api.UnprocessedMessage]
 		r.ask(&kept, "messages", "list")
 		if len(kept.Items) < 2 {
 			return false, kept.Items

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // operations is what has gone wrong before the blocks of docs/operations.md, for a system
@@ -33,7 +33,7 @@ func (r *runner) lacksItsSource() {
 	}
 	r.must("automation", "enable", "moves")
 	r.tick()
-	var all app.Page[app.RunbookView]
+	var all api.Page[api.Runbook]
 	r.ask(&all, "runbook", "list")
 	if len(all.Items) != 1 || all.Items[0].LastError == "" {
 		r.t.Fatalf("the runbook does not fail: %+v", all.Items)
@@ -48,7 +48,7 @@ func (r *runner) strangeTwice() {
 		if !strings.Contains(line, "messages replay") {
 			return
 		}
-		var kept app.Page[app.UnprocessedView]
+		var kept api.Page[api.UnprocessedMessage]
 		r.ask(&kept, "messages", "list")
 		if len(kept.Items) == 0 {
 			r.t.Fatal("nothing is kept besides")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/demo"
@@ -21,8 +21,8 @@ func checkOutcome(m *machine, a *admin) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), patience)
 	defer cancel()
-	var batch app.BatchView
-	var members app.Page[app.MemberView]
+	var batch api.Batch
+	var members api.Page[api.Member]
 	a.ask(&batch, "batch", "get", a.batch)
 	a.ask(&members, "batch", "members", a.batch, "--limit", "1000")
 	state, err := demo.State(ctx, m.endpoints.TenantURL)

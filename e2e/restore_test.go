@@ -9,7 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -24,8 +24,8 @@ func TestStateIsRestored(t *testing.T) {
 	if err := errors.Join(a.advance(), a.await("init", ended), a.advance()); err != nil {
 		t.Fatal(err)
 	}
-	var at app.PhaseView
-	if err := a.await("pre-stage", func(p app.PhaseView) bool { at = p; return p.Succeeded+p.Failed >= 5 }); err != nil {
+	var at api.Phase
+	if err := a.await("pre-stage", func(p api.Phase) bool { at = p; return p.Succeeded+p.Failed >= 5 }); err != nil {
 		t.Fatal(err)
 	}
 	if ended(at) {

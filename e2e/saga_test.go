@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
@@ -93,9 +93,9 @@ func (s *saga) awaitBatch(batch int, status string) {
 func (s *saga) awaitStep(batch int, name, step, status string) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("%s of %s is %s", step, name, status), func() (bool, any) {
-		var steps app.Page[app.StepView]
+		var steps api.Page[api.Step]
 		s.ask(&steps, "batch", "steps", strconv.Itoa(batch), "--all")
-		var found []app.StepView
+		var found []api.Step
 		for _, v := range steps.Items {
 			if v.MemberKey == key(name) && v.Name == step && (v.Kind == "removal") == (step == "leave-migration-group") {
 				found = append(found, v)
@@ -105,35 +105,35 @@ func (s *saga) awaitStep(batch int, name, step, status string) {
 	})
 }
 
-func (s *saga) automation() app.AutomationView {
+func (s *saga) automation() api.Automation {
 	s.t.Helper()
-	var v app.AutomationView
+	var v api.Automation
 	s.ask(&v, "automation", "status", s.runbook)
 	return v
 }
 
-func (s *saga) get(batch int) app.BatchView {
+func (s *saga) get(batch int) api.Batch {
 	s.t.Helper()
-	var v app.BatchView
+	var v api.Batch
 	s.ask(&v, "batch", "get", strconv.Itoa(batch))
 	return v
 }
 
-func (s *saga) removals(batch int) app.HeldView {
+func (s *saga) removals(batch int) api.RemovalHold {
 	s.t.Helper()
-	var v app.HeldView
+	var v api.RemovalHold
 	s.ask(&v, "batch", "removals", strconv.Itoa(batch))
 	return v
 }
 
-func (s *saga) members(batch int) []app.MemberView {
+func (s *saga) members(batch int) []api.Member {
 	s.t.Helper()
-	var v app.Page[app.MemberView]
+	var v api.Page[api.Member]
 	s.ask(&v, "batch", "members", strconv.Itoa(batch), "--all")
 	return v.Items
 }
 
-func (s *saga) member(batch int, name string) app.MemberView {
+func (s *saga) member(batch int, name string) api.Member {
 	s.t.Helper()
 	for _, m := range s.members(batch) {
 		if m.Key == key(name) {
@@ -141,11 +141,11 @@ func (s *saga) member(batch int, name string) app.MemberView {
 		}
 	}
 	s.t.Fatalf("%s is not in batch %d", name, batch)
-	return app.MemberView{}
+	return api.Member{}
 }
 
 // keysOf are the first names of members, sorted.
-func keysOf(members []app.MemberView) []string {
+func keysOf(members []api.Member) []string {
 	var names []string
 	for _, m := range members {
 		names = append(names, strings.TrimSuffix(m.Key, key("")))
@@ -153,15 +153,15 @@ func keysOf(members []app.MemberView) []string {
 	return sorted(names)
 }
 
-func (s *saga) phases(batch int) []app.PhaseView {
+func (s *saga) phases(batch int) []api.Phase {
 	s.t.Helper()
-	var v app.Page[app.PhaseView]
+	var v api.Page[api.Phase]
 	s.ask(&v, "batch", "phases", strconv.Itoa(batch))
 	return v.Items
 }
 
 // phaseOf is a phase as the latest version of the runbook that has it in the batch.
-func (s *saga) phaseOf(batch int, name string) app.PhaseView {
+func (s *saga) phaseOf(batch int, name string) api.Phase {
 	s.t.Helper()
 	for _, p := range slices.Backward(s.phases(batch)) {
 		if p.Name == name {
@@ -169,7 +169,7 @@ func (s *saga) phaseOf(batch int, name string) app.PhaseView {
 		}
 	}
 	s.t.Fatalf("batch %d has no phase %s", batch, name)
-	return app.PhaseView{}
+	return api.Phase{}
 }
 
 // state is what the tenant holds.
@@ -205,7 +205,7 @@ func (s *saga) count() {
 // wantBatches compares the runbook's batches, each by its number and its start.
 func (s *saga) wantBatches(want ...string) {
 	s.t.Helper()
-	var batches app.Page[app.BatchView]
+	var batches api.Page[api.Batch]
 	s.ask(&batches, "batch", "list")
 	var got []string
 	for _, b := range slices.Backward(batches.Items) {
@@ -238,7 +238,7 @@ func (s *saga) wantMembers(batch int, want string) {
 // who tells who is in a batch, and who was.
 func (s *saga) who(batch int) string {
 	s.t.Helper()
-	by := map[string][]app.MemberView{}
+	by := map[string][]api.Member{}
 	for _, m := range s.members(batch) {
 		by[m.Status] = append(by[m.Status], m)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // scheduled is the example that follows a list of people.
@@ -56,7 +56,7 @@ func (s *saga) nothingUntilEnabled() {
 	s.publish()
 	s.tick()
 	s.wantBatches()
-	var p app.PreviewView
+	var p api.QueryPreview
 	s.ask(&p, "query", "preview", scheduled)
 	if len(p.Groups) != 2 || p.Groups[0].Rows != 10 || !p.Groups[0].BatchStartTime.Equal(first) || p.Groups[1].Rows != 5 || !p.Groups[1].BatchStartTime.Equal(second) {
 		s.t.Errorf("preview: got %+v, want a batch of 10 and one of 5", p.Groups)
@@ -105,7 +105,7 @@ func (s *saga) queryBreaks() {
 		s.t.Errorf("got %+v, want an error at the last run, and the last good one as before (%s)", v, was.LastGoodAt)
 	}
 	s.wantMembers(1, "ada amir anna beatriz ben carlos chen chloe zoe, removed: deepa elena")
-	var rb app.RunbookView
+	var rb api.Runbook
 	s.ask(&rb, "runbook", "get", scheduled)
 	if rb.LastError != v.LastError || !rb.Enabled {
 		s.t.Errorf("the runbook shows %+v", rb)
@@ -208,9 +208,9 @@ func (s *saga) manyLeave() {
 	s.tick()
 	s.wantMembers(1, "ada amir anna beatriz ben chen chloe julia zoe, removed: carlos deepa elena")
 	held := s.removals(1)
-	var who []app.MemberView
+	var who []api.Member
 	for _, m := range held.Items {
-		if who = append(who, m.MemberView); m.MovesTo != nil {
+		if who = append(who, m.Member); m.MovesTo != nil {
 			s.t.Errorf("%s leaves, and would move to %s", m.Key, m.MovesTo)
 		}
 	}
@@ -218,7 +218,7 @@ func (s *saga) manyLeave() {
 		s.t.Errorf("held is %+v", held)
 	}
 	if held := s.removals(2); held.Members != 2 || held.Of != 6 {
-		s.t.Errorf("held is %+v", held.HeldSummary)
+		s.t.Errorf("held is %+v", held.RemovalHoldSummary)
 	}
 	if _, _, err := s.give("batch", "confirm-removals", "1", "--yes", "--revision", "another"); err == nil {
 		s.t.Error("removals were confirmed that nobody has looked at")

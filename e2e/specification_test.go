@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/local/demo"
 )
@@ -168,16 +168,16 @@ func (s *specified) publishes() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	want(s, "the first version", look[app.RunbookView](s, "runbook", "publish", file).Version, 1)
+	want(s, "the first version", look[api.Runbook](s, "runbook", "publish", file).Version, 1)
 	s.write("second.yaml", bytes.Replace(yaml, []byte("description: "), []byte("description: Once more. "), 1))
-	want(s, "the second version", look[app.RunbookView](s, "runbook", "publish", s.path("second.yaml")).Version, 2)
-	list := look[app.Page[app.RunbookView]](s, "runbook", "list").Items
+	want(s, "the second version", look[api.Runbook](s, "runbook", "publish", s.path("second.yaml")).Version, 2)
+	list := look[api.Page[api.Runbook]](s, "runbook", "list").Items
 	if len(list) != 1 || list[0].Name != "user-migration" || list[0].Version != 2 {
 		s.t.Errorf("runbook list shows %+v", list)
 	}
-	want(s, "the YAML of version 1", look[app.RunbookView](s, "runbook", "get", "user-migration", "--version", "1").YAML, string(yaml))
-	want(s, "the active version", look[app.RunbookView](s, "runbook", "get", "user-migration").Version, 2)
-	versions := look[app.Page[app.VersionView]](s, "runbook", "versions", "user-migration").Items
+	want(s, "the YAML of version 1", look[api.Runbook](s, "runbook", "get", "user-migration", "--version", "1").YAML, string(yaml))
+	want(s, "the active version", look[api.Runbook](s, "runbook", "get", "user-migration").Version, 2)
+	versions := look[api.Page[api.RunbookVersion]](s, "runbook", "versions", "user-migration").Items
 	want(s, "how many versions there are", len(versions), 2)
 	columns, _, _ := strings.Cut(s.do("template", "download", "user-migration", "--file", "-"), "\n")
 	for _, c := range []string{"UserPrincipalName", "Alias", "SourceEmail", "ExchangeGuid"} {
@@ -195,14 +195,14 @@ func (s *specified) runsABatch() {
 	rows := bytes.SplitAfter(body, []byte("\n"))
 	s.write("three.csv", bytes.Join(rows[:4], nil))
 	s.write("fourth.csv", slices.Concat(rows[0], rows[4]))
-	want(s, "the batch's members", look[app.BatchView](s, "batch", "create", "user-migration", s.path("three.csv")).MemberCount, 3)
-	want(s, "the batches in the list", len(look[app.Page[app.BatchView]](s, "batch", "list").Items), 1)
-	want(s, "who was added", look[app.AddedView](s, "batch", "add-members", "1", s.path("fourth.csv")).Added, 1)
-	removed := look[app.MemberView](s, "batch", "remove-member", "1", "2", "--yes")
+	want(s, "the batch's members", look[api.Batch](s, "batch", "create", "user-migration", s.path("three.csv")).MemberCount, 3)
+	want(s, "the batches in the list", len(look[api.Page[api.Batch]](s, "batch", "list").Items), 1)
+	want(s, "who was added", look[api.AddResult](s, "batch", "add-members", "1", s.path("fourth.csv")).Added, 1)
+	removed := look[api.Member](s, "batch", "remove-member", "1", "2", "--yes")
 	want(s, "who was removed", removed.Status, "removed")
-	batch := look[app.BatchView](s, "batch", "get", "1")
+	batch := look[api.Batch](s, "batch", "get", "1")
 	want(s, "the members, and who of them was removed", [2]int{batch.MemberCount, batch.RemovedCount}, [2]int{4, 1})
-	members := look[app.Page[app.MemberView]](s, "batch", "members", "1").Items
+	members := look[api.Page[api.Member]](s, "batch", "members", "1").Items
 	if len(members) != 4 || members[1].Key != removed.Key || members[1].Status != "removed" || members[3].Status != "active" {
 		s.t.Errorf("batch members shows %+v", members)
 	}
@@ -210,11 +210,11 @@ func (s *specified) runsABatch() {
 		s.do("batch", "advance", "1", "--yes", "--wait")
 	}
 	var stood []string
-	for _, p := range look[app.Page[app.PhaseView]](s, "batch", "phases", "1").Items {
+	for _, p := range look[api.Page[api.Phase]](s, "batch", "phases", "1").Items {
 		stood = append(stood, p.Name+" "+p.Status)
 	}
 	want(s, "the phases", strings.Join(stood[:3], ", "), "init completed, pre-stage completed, verify pending")
-	steps := look[app.Page[app.StepView]](s, "batch", "steps", "1", "--phase", "pre-stage").Items
+	steps := look[api.Page[api.Step]](s, "batch", "steps", "1", "--phase", "pre-stage").Items
 	want(s, "the steps of three members", len(steps), 6)
 	for _, step := range steps {
 		want(s, "step "+step.Name+" of "+step.MemberKey, step.Status, "succeeded")
@@ -240,7 +240,7 @@ func (s *specified) cancels() {
 	s.do("batch", "cancel", "1", "--yes", "--reason", "the story ends")
 	_, status, _ := s.give("batch", "watch", "1", "--quiet")
 	want(s, "a watch to the end of what is cancelled", status, cli.ExitFailed)
-	v := look[app.BatchView](s, "batch", "get", "1")
+	v := look[api.Batch](s, "batch", "get", "1")
 	if v.Status != "cancelled" || v.Cancelled == nil {
 		s.t.Errorf("the batch is %+v", v)
 	}
@@ -250,15 +250,15 @@ func (s *specified) cancels() {
 
 func (s *specified) followsAList() {
 	s.do("runbook", "publish", filepath.Join(root, "examples", scheduled, "runbook.yaml"))
-	preview := look[app.PreviewView](s, "query", "preview", scheduled)
+	preview := look[api.QueryPreview](s, "query", "preview", scheduled)
 	want(s, "the batches that would be made", len(preview.Groups), 2)
-	want(s, "the automation at first", look[app.AutomationView](s, "automation", "status", scheduled).Enabled, false)
-	want(s, "the automation then", look[app.AutomationView](s, "automation", "enable", scheduled).Enabled, true)
+	want(s, "the automation at first", look[api.Automation](s, "automation", "status", scheduled).Enabled, false)
+	want(s, "the automation then", look[api.Automation](s, "automation", "enable", scheduled).Enabled, true)
 	s.tick()
-	made := look[app.Page[app.BatchView]](s, "batch", "list", "--runbook", scheduled).Items
+	made := look[api.Page[api.Batch]](s, "batch", "list", "--runbook", scheduled).Items
 	want(s, "the batches that were made", len(made), 2)
-	want(s, "the automation in the end", look[app.AutomationView](s, "automation", "disable", scheduled).Enabled, false)
-	if v := look[app.AutomationView](s, "automation", "status", scheduled); v.Enabled || v.LastGoodAt == nil {
+	want(s, "the automation in the end", look[api.Automation](s, "automation", "disable", scheduled).Enabled, false)
+	if v := look[api.Automation](s, "automation", "status", scheduled); v.Enabled || v.LastGoodAt == nil {
 		s.t.Errorf("automation status shows %+v", v)
 	}
 }
@@ -267,7 +267,7 @@ func (s *specified) retires() {
 	s.do("runbook", "delete", "user-migration", "2", "--yes")
 	_, status, _ := s.give("runbook", "get", "user-migration")
 	want(s, "the runbook afterwards", status, cli.ExitNotFound)
-	for _, v := range look[app.Page[app.VersionView]](s, "runbook", "versions", "user-migration").Items {
+	for _, v := range look[api.Page[api.RunbookVersion]](s, "runbook", "versions", "user-migration").Items {
 		want(s, "a version that is in use", v.Active, false)
 	}
 	_, status, _ = s.give("batch", "create", "user-migration", s.path("three.csv"))

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/local/demo"
 )
 
@@ -263,14 +263,14 @@ func checkStorm(m *machine, a *admin, all []person) {
 // checkBatch looks at the batch, its members and its phases.
 func checkBatch(a *admin, want expectation) {
 	a.t.Helper()
-	var batch app.BatchView
+	var batch api.Batch
 	for end := time.Now().Add(patience); batch.Status != "completed" && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		a.ask(&batch, "batch", "get", a.batch)
 	}
 	if batch.Status != "completed" {
 		a.t.Errorf("the batch is %s: %s", batch.Status, batch.Error)
 	}
-	var members app.Page[app.MemberView]
+	var members api.Page[api.Member]
 	a.ask(&members, "batch", "members", a.batch, "--all")
 	for _, m := range members.Items {
 		at, fails := want.stumble[m.Key]
@@ -296,7 +296,7 @@ func checkBatch(a *admin, want expectation) {
 // have needed the orchestrator's patience too.
 func checkSteps(a *admin, want expectation, all []person) {
 	a.t.Helper()
-	var steps app.Page[app.StepView]
+	var steps api.Page[api.Step]
 	a.ask(&steps, "batch", "steps", a.batch, "--all")
 	throttled := map[string]bool{}
 	for _, p := range all {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/collector"
 )
@@ -48,7 +48,7 @@ func TestOneAdvanceIsOneTrace(t *testing.T) {
 	if err := a.await("move", ended); err != nil {
 		t.Fatal(err)
 	}
-	var batch app.BatchView
+	var batch api.Batch
 	a.ask(&batch, "batch", "get", a.batch)
 	members := persons(t, people)
 

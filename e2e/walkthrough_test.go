@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/e2e/pages"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // TestWalkthrough gives the commands of the scheduled example's README, one after the
@@ -85,7 +85,7 @@ func TestWalkthrough(t *testing.T) {
 	s.wantBatches("1 2030-03-09T17:00:00Z", "2 2030-03-16T09:00:00Z")
 	for batch, active := range map[int]int{1: 5, 2: 6} {
 		s.awaitBatch(batch, "completed")
-		stayed := slices.DeleteFunc(s.members(batch), func(m app.MemberView) bool { return m.Status != "active" })
+		stayed := slices.DeleteFunc(s.members(batch), func(m api.Member) bool { return m.Status != "active" })
 		if len(stayed) != active {
 			t.Errorf("batch %d ends with %d members, want %d: %+v", batch, len(stayed), active, stayed)
 		}
@@ -140,7 +140,7 @@ func (s *saga) shell(dir, line string) string {
 func (s *saga) idle() {
 	s.t.Helper()
 	s.until("nothing is under way", func() (bool, any) {
-		var batches app.Page[app.BatchView]
+		var batches api.Page[api.Batch]
 		s.ask(&batches, "batch", "list")
 		now := s.clock()
 		for _, b := range batches.Items {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // TestAWorkerTellsWhatItCanBeAskedFor has the real worker announce its functions, custom
@@ -41,7 +41,7 @@ phases:
 	m.write("badges.yaml", []byte(calls))
 	warned := func() string {
 		t.Helper()
-		var view app.RunbookView
+		var view api.Runbook
 		a.ask(&view, "runbook", "publish", m.path("badges.yaml"), "--dry-run")
 		var codes []string
 		for _, d := range view.Warnings {
@@ -77,7 +77,7 @@ phases:
 	if err := m.killHandler(); err != nil {
 		t.Fatal(err)
 	}
-	next := a.announced(func(v app.WorkerView) bool { return v.StartedAt != nil && v.StartedAt.After(*first.StartedAt) })
+	next := a.announced(func(v api.Worker) bool { return v.StartedAt != nil && v.StartedAt.After(*first.StartedAt) })
 	if next.FunctionCount != first.FunctionCount+1 {
 		t.Errorf("%d functions, and %d before", next.FunctionCount, first.FunctionCount)
 	}
@@ -86,19 +86,19 @@ phases:
 	}
 }
 
-func anyWorker(v app.WorkerView) bool { return v.StartedAt != nil }
+func anyWorker(v api.Worker) bool { return v.StartedAt != nil }
 
 // announced waits until the worker is known as it has to be, and gives it with its
 // functions.
-func (a *admin) announced(as func(app.WorkerView) bool) app.WorkerView {
+func (a *admin) announced(as func(api.Worker) bool) api.Worker {
 	a.t.Helper()
 	for end := time.Now().Add(a.patience); time.Now().Before(end); time.Sleep(a.every) {
 		out, _, err := a.give("worker", "list", "--output", "json") // an outage is waited out
-		var page app.Page[app.WorkerView]
+		var page api.Page[api.Worker]
 		if err != nil || json.Unmarshal([]byte(out), &page) != nil || len(page.Items) == 0 || !as(page.Items[0]) {
 			continue
 		}
-		var view app.WorkerView
+		var view api.Worker
 		a.ask(&view, "worker", "get", page.Items[0].ID)
 		if len(view.Functions) != view.FunctionCount {
 			a.t.Errorf("%d functions are counted, of %d", view.FunctionCount, len(view.Functions))
@@ -106,5 +106,5 @@ func (a *admin) announced(as func(app.WorkerView) bool) app.WorkerView {
 		return view
 	}
 	a.t.Fatal("the worker has not announced itself")
-	return app.WorkerView{}
+	return api.Worker{}
 }

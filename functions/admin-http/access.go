@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
@@ -13,16 +14,16 @@ import (
 const keyAdmin = "admin"
 
 // signIn lets a request pass only with a token of someone signed in.
-func (a *api) signIn(c *gin.Context) {
+func (a *server) signIn(c *gin.Context) {
 	identity, err := a.Verifier.Verify(c.Request.Context(), c.GetHeader("Authorization"))
 	if err != nil {
 		_ = c.Error(err) // record logs it with its cause
 		refuseToken(c, err)
 		return
 	}
-	caller := app.Caller{Name: identity.Name, Kind: app.ActorUser, TenantID: identity.TenantID, ObjectID: identity.ObjectID}
+	caller := app.Caller{Name: identity.Name, Kind: api.ActorUser, TenantID: identity.TenantID, ObjectID: identity.ObjectID}
 	if identity.IsApp {
-		caller.Kind = app.ActorApplication
+		caller.Kind = api.ActorApplication
 	}
 	c.Set(keyCaller, caller)
 	c.Set(keyAdmin, identity.Admin())
@@ -40,11 +41,11 @@ func refuseToken(c *gin.Context, err error) {
 	}
 	switch {
 	case errors.Is(e, signin.ErrMissing), errors.Is(e, signin.ErrInvalid):
-		refuse(c, http.StatusUnauthorized, errUnauthenticated, "sign in: %s", e.Reason)
+		refuse(c, http.StatusUnauthorized, api.CodeUnauthenticated, "sign in: %s", e.Reason)
 	case errors.Is(e, signin.ErrForbidden):
-		refuse(c, http.StatusForbidden, errForbidden, "%s", e.Reason)
+		refuse(c, http.StatusForbidden, api.CodeForbidden, "%s", e.Reason)
 	case errors.Is(e, signin.ErrUnavailable):
-		refuse(c, http.StatusServiceUnavailable, string(app.CodeUnavailable), "%s", e.Reason)
+		refuse(c, http.StatusServiceUnavailable, api.CodeUnavailable, "%s", e.Reason)
 	default:
 		fail(c, err)
 	}
@@ -52,17 +53,17 @@ func refuseToken(c *gin.Context, err error) {
 
 // adminReads lets a request pass only if its caller may see what workers and sources
 // sent, which can hold anything. What that is, a refusal tells.
-func (a *api) adminReads(what string) gin.HandlerFunc {
+func (a *server) adminReads(what string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if !c.GetBool(keyAdmin) {
-			refuse(c, http.StatusForbidden, errForbidden, "%s may not read %s; that takes the app role %s", callerOf(c).Name, what, signin.RoleAdmin)
+			refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may not read %s; that takes the app role %s", callerOf(c).Name, what, signin.RoleAdmin)
 		}
 	}
 }
 
 // admin lets a request pass only if its caller may change things.
-func (a *api) admin(c *gin.Context) {
+func (a *server) admin(c *gin.Context) {
 	if !c.GetBool(keyAdmin) {
-		refuse(c, http.StatusForbidden, errForbidden, "%s may read and not change anything; that takes the app role %s", callerOf(c).Name, signin.RoleAdmin)
+		refuse(c, http.StatusForbidden, api.CodeForbidden, "%s may read and not change anything; that takes the app role %s", callerOf(c).Name, signin.RoleAdmin)
 	}
 }

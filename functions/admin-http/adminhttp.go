@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/roster"
@@ -26,50 +27,50 @@ import (
 
 // App is the use cases that the routes call; *app.App has them.
 type App interface {
-	Health(ctx context.Context) app.Health
-	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o app.PublishOptions) (app.RunbookView, error)
-	Runbooks(ctx context.Context, o app.ListOptions) (app.Page[app.RunbookView], error)
-	Runbook(ctx context.Context, name string) (app.RunbookView, error)
-	Versions(ctx context.Context, name string, o app.ListOptions) (app.Page[app.VersionView], error)
-	Version(ctx context.Context, name string, version int) (app.VersionView, error)
-	Deactivate(ctx context.Context, by app.Caller, name string, version int, why string, tags ...string) (app.VersionView, error)
+	Health(ctx context.Context) api.Health
+	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error)
+	Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error)
+	Runbook(ctx context.Context, name string) (api.Runbook, error)
+	Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error)
+	Version(ctx context.Context, name string, version int) (api.RunbookVersion, error)
+	Deactivate(ctx context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error)
 	CSVTemplate(ctx context.Context, name string) ([]byte, error)
-	Automation(ctx context.Context, by app.Caller, name string) (app.AutomationView, error)
-	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (app.AutomationView, error)
-	EnableAutomation(ctx context.Context, by app.Caller, name, revision string, tags ...string) (app.AutomationView, error)
-	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (app.PreviewView, error)
-	CreateBatchFrom(ctx context.Context, by app.Caller, runbookName string, csv roster.File, options ...app.UploadOption) (app.BatchView, error)
-	Batches(ctx context.Context, o app.ListOptions) (app.Page[app.BatchView], error)
-	Batch(ctx context.Context, id int) (app.BatchView, error)
-	Members(ctx context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.MemberView], error)
-	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
-	Steps(ctx context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.StepView], error)
+	Automation(ctx context.Context, by app.Caller, name string) (api.Automation, error)
+	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (api.Automation, error)
+	EnableAutomation(ctx context.Context, by app.Caller, name, revision string, tags ...string) (api.Automation, error)
+	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (api.QueryPreview, error)
+	CreateBatchFrom(ctx context.Context, by app.Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error)
+	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
+	Batch(ctx context.Context, id int) (api.Batch, error)
+	Members(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
+	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
+	Steps(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error)
 	Report(ctx context.Context, by app.Caller, id int, format report.Format) (app.Report, error)
-	Advance(ctx context.Context, by app.Caller, id int, phase string, tags ...string) (app.AdvanceView, error)
-	Cancel(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
-	Pause(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
-	Resume(ctx context.Context, by app.Caller, batch int, why string) (app.BatchView, error)
-	Approve(ctx context.Context, by app.Caller, batch int, phase, why string) (app.PhaseView, error)
-	RetryFailed(ctx context.Context, by app.Caller, batch int, which app.Selection, why string) (app.RetryView, error)
-	SkipStep(ctx context.Context, by app.Caller, batch int, stepID int64, why string) (app.StepView, error)
-	MarkStepDone(ctx context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (app.StepView, error)
-	AddMembersFrom(ctx context.Context, by app.Caller, batch int, csv roster.File, options ...app.UploadOption) (app.AddedView, error)
-	RemoveMember(ctx context.Context, by app.Caller, batch, member int, why string) (app.MemberView, error)
-	HeldRemovals(ctx context.Context, by app.Caller, batch int, o app.ListOptions) (app.HeldView, error)
-	HeldAdditions(ctx context.Context, by app.Caller, runbook string) (app.AdditionsView, error)
-	ConfirmAdditions(ctx context.Context, by app.Caller, runbook, revision, why string) (app.AdditionsConfirmation, error)
-	ConfirmRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error)
-	DiscardRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error)
-	Audit(ctx context.Context, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error)
-	BatchAudit(ctx context.Context, batch int, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error)
-	RunbookAudit(ctx context.Context, name string, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error)
-	MessageAudit(ctx context.Context, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error)
-	Workers(ctx context.Context, o app.ListOptions) (app.Page[app.WorkerView], error)
-	Worker(ctx context.Context, id string) (app.WorkerView, error)
-	Unprocessed(ctx context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error)
-	UnprocessedMessage(ctx context.Context, by app.Caller, id string) (app.UnprocessedView, error)
-	Replay(ctx context.Context, by app.Caller, id, why string) (app.UnprocessedView, error)
-	Discard(ctx context.Context, by app.Caller, id, why string) (app.UnprocessedView, error)
+	Advance(ctx context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error)
+	Cancel(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
+	Pause(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
+	Resume(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
+	Approve(ctx context.Context, by app.Caller, batch int, phase, why string) (api.Phase, error)
+	RetryFailed(ctx context.Context, by app.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
+	SkipStep(ctx context.Context, by app.Caller, batch int, stepID int64, why string) (api.Step, error)
+	MarkStepDone(ctx context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error)
+	AddMembersFrom(ctx context.Context, by app.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error)
+	RemoveMember(ctx context.Context, by app.Caller, batch, member int, why string) (api.Member, error)
+	HeldRemovals(ctx context.Context, by app.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
+	HeldAdditions(ctx context.Context, by app.Caller, runbook string) (api.AdditionHold, error)
+	ConfirmAdditions(ctx context.Context, by app.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
+	ConfirmRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
+	DiscardRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
+	Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+	BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+	RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+	MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+	Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error)
+	Worker(ctx context.Context, id string) (api.Worker, error)
+	Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error)
+	UnprocessedMessage(ctx context.Context, by app.Caller, id string) (api.UnprocessedMessage, error)
+	Replay(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
+	Discard(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
 }
 
 // Verifier tells whose an Authorization header is; *signin.Verifier is one.
@@ -109,7 +110,7 @@ const (
 	maxRunbookJSON = 2*runbook.MaxBytes + 4096
 )
 
-type api struct {
+type server struct {
 	Config
 	health  healthCache
 	buckets *buckets
@@ -127,7 +128,7 @@ func New(c Config) http.Handler {
 		c.MaxBody = roster.MaxBytes
 	}
 	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
-	a := &api{Config: c, buckets: newBuckets(c.Rate, c.Burst)}
+	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst)}
 	reports, previews, uploads := atOnce(c.Long, "reports"), atOnce(c.Long, "previews"), a.uploads()
 
 	r := gin.New()

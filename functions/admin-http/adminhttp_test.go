@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -193,12 +193,12 @@ func TestAnswerHeaders(t *testing.T) {
 }
 
 // problem reads a problem document and checks what every one has.
-func problem(t *testing.T, w *httptest.ResponseRecorder) adminhttp.Problem {
+func problem(t *testing.T, w *httptest.ResponseRecorder) api.Problem {
 	t.Helper()
 	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
 		t.Fatalf("status %d with content type %q: %s", w.Code, got, w.Body)
 	}
-	var p adminhttp.Problem
+	var p api.Problem
 	d := json.NewDecoder(w.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
@@ -316,7 +316,7 @@ func refused(t *testing.T, r request, status int, code, says string) {
 	f := newFixture()
 	w := f.send(r)
 	p := problem(t, w)
-	if w.Code != status || p.Error != code {
+	if w.Code != status || string(p.Error) != code {
 		t.Errorf("%d %s, want %d %s: %s", w.Code, p.Error, status, code, p.Detail)
 	}
 	if !strings.Contains(p.Detail, says) {
@@ -329,24 +329,24 @@ func refused(t *testing.T, r request, status int, code, says string) {
 
 func TestErrorsOfUseCases(t *testing.T) {
 	t.Parallel()
-	problems := []app.Problem{{Line: 3, Column: 1, Field: "Mail", Code: "empty-key", Message: "is empty"}}
+	problems := []api.InputProblem{{Line: 3, Column: 1, Field: "Mail", Code: "empty-key", Message: "is empty"}}
 	cause := errors.New("10.0.0.4: AccountKey=secret")
 	tests := []struct {
 		err      error
 		status   int
 		code     string
 		detail   string
-		problems []app.Problem
+		problems []api.InputProblem
 	}{
-		{&app.Error{Code: app.CodeInvalid, Message: "bad status"}, 400, "invalid", "bad status", nil},
-		{&app.Error{Code: app.CodeInvalid, Message: "bad file", Problems: problems}, 422, "invalid", "bad file", problems},
-		{&app.Error{Code: app.CodeNotFound, Message: "no batch 7"}, 404, "not_found", "no batch 7", nil},
-		{fmt.Errorf("wrapped: %w", &app.Error{Code: app.CodeConflict, Message: "nothing left"}), 409, "conflict", "nothing left", nil},
-		{&app.Error{Code: app.CodeChanged, Message: "look again"}, 412, "changed", "look again", nil},
-		{&app.Error{Code: app.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
-		{&app.Error{Code: app.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
-		{&app.Error{Code: app.CodeSourceAway, Message: "no answer", Cause: cause}, 503, "source_away", "no answer", nil},
-		{&app.Error{Code: app.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
+		{&app.Error{Code: api.CodeInvalid, Message: "bad status"}, 400, "invalid", "bad status", nil},
+		{&app.Error{Code: api.CodeInvalid, Message: "bad file", Problems: problems}, 422, "invalid", "bad file", problems},
+		{&app.Error{Code: api.CodeNotFound, Message: "no batch 7"}, 404, "not_found", "no batch 7", nil},
+		{fmt.Errorf("wrapped: %w", &app.Error{Code: api.CodeConflict, Message: "nothing left"}), 409, "conflict", "nothing left", nil},
+		{&app.Error{Code: api.CodeChanged, Message: "look again"}, 412, "changed", "look again", nil},
+		{&app.Error{Code: api.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
+		{&app.Error{Code: api.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
+		{&app.Error{Code: api.CodeSourceAway, Message: "no answer", Cause: cause}, 503, "source_away", "no answer", nil},
+		{&app.Error{Code: api.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
 		{cause, 500, "internal", "something went wrong", nil},
 		{context.DeadlineExceeded, 500, "internal", "something went wrong", nil},
 	}
@@ -359,7 +359,7 @@ func TestErrorsOfUseCases(t *testing.T) {
 			w := f.send(r)
 			body := w.Body.String()
 			p := problem(t, w)
-			if w.Code != tt.status || p.Error != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || !reflect.DeepEqual(p.Problems, tt.problems) {
+			if w.Code != tt.status || string(p.Error) != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || !reflect.DeepEqual(p.Problems, tt.problems) {
 				t.Errorf("%s %s with %v: %s", r.method, r.path, tt.err, body)
 			}
 			if strings.Contains(body, "secret") {
@@ -401,7 +401,7 @@ func TestHealthIsOpenAndKeptForAMoment(t *testing.T) {
 	if len(f.app.calls) != 1 {
 		t.Errorf("three requests asked %d times", len(f.app.calls))
 	}
-	f.app.health = app.Health{Status: "degraded", Parts: map[string]string{"store": "cannot be reached"}}
+	f.app.health = api.Health{Status: "degraded", Parts: map[string]string{"store": "cannot be reached"}}
 	f.now = f.now.Add(6 * time.Second)
 	if w := f.send(health); w.Code != 503 || strings.TrimSpace(w.Body.String()) != `{"status":"degraded"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -460,7 +460,7 @@ func TestRefusedTokens(t *testing.T) {
 	} {
 		w := newFixture().send(request{"GET", "/api/batches", tt.token, "", ""})
 		p := problem(t, w)
-		if w.Code != tt.status || p.Error != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || w.Header().Get("WWW-Authenticate") != tt.challenge {
+		if w.Code != tt.status || string(p.Error) != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || w.Header().Get("WWW-Authenticate") != tt.challenge {
 			t.Errorf("%q: %d %q %+v", tt.token, w.Code, w.Header().Get("WWW-Authenticate"), p)
 		}
 	}

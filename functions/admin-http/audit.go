@@ -6,46 +6,46 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // trailParameters are the query parameters of every audit trail.
 var trailParameters = []string{"action", "by", "from", "to", "limit", "continuationToken"}
 
-func (a *api) listBatchAudit(c *gin.Context) {
+func (a *server) listBatchAudit(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
 	}
-	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.App.BatchAudit(c.Request.Context(), id, f, o)
 	})
 }
 
-func (a *api) listRunbookAudit(c *gin.Context) {
+func (a *server) listRunbookAudit(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
 	}
-	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.App.RunbookAudit(c.Request.Context(), name, f, o)
 	})
 }
 
-func (a *api) listMessageAudit(c *gin.Context) {
-	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+func (a *server) listMessageAudit(c *gin.Context) {
+	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.App.MessageAudit(c.Request.Context(), f, o)
 	})
 }
 
-func (a *api) listAudit(c *gin.Context) {
-	trail(c, func(f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+func (a *server) listAudit(c *gin.Context) {
+	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 		return a.App.Audit(c.Request.Context(), f, o)
 	})
 }
 
 // trail answers with a page of an audit trail.
-func trail(c *gin.Context, list func(app.AuditFilter, app.ListOptions) (app.Page[app.AuditView], error)) {
+func trail(c *gin.Context, list func(api.AuditFilter, api.ListOptions) (api.Page[api.AuditRecord], error)) {
 	o, ok := options[string](c, nil)
 	if !ok {
 		return
@@ -60,9 +60,9 @@ func trail(c *gin.Context, list func(app.AuditFilter, app.ListOptions) (app.Page
 
 // auditFilter reads what narrows a trail. It answers and returns false when a time is
 // none.
-func auditFilter(c *gin.Context) (app.AuditFilter, bool) {
+func auditFilter(c *gin.Context) (api.AuditFilter, bool) {
 	values := c.MustGet(keyQuery).(url.Values)
-	f := app.AuditFilter{Action: values.Get("action"), By: values.Get("by")}
+	f := api.AuditFilter{Action: values.Get("action"), By: values.Get("by")}
 	for _, bound := range []struct {
 		name string
 		into *time.Time

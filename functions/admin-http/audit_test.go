@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-func (r *recorder) noteTrail(of string, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+func (r *recorder) noteTrail(of string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	given := []string{}
 	for _, v := range []struct{ name, value string }{{"Action", f.Action}, {"By", f.By}, {"From", moment(f.From)}, {"To", moment(f.To)}} {
 		if v.value != "" {
 			given = append(given, v.name+":"+v.value)
 		}
 	}
-	return app.Page[app.AuditView]{}, r.note("%s {%s} %s", of, strings.Join(given, " "), shown(o))
+	return api.Page[api.AuditRecord]{}, r.note("%s {%s} %s", of, strings.Join(given, " "), shown(o))
 }
 
 func moment(t time.Time) string {
@@ -27,19 +27,19 @@ func moment(t time.Time) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-func (r *recorder) Audit(_ context.Context, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+func (r *recorder) Audit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail("Audit", f, o)
 }
 
-func (r *recorder) BatchAudit(_ context.Context, batch int, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+func (r *recorder) BatchAudit(_ context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail(fmt.Sprintf("BatchAudit %d", batch), f, o)
 }
 
-func (r *recorder) RunbookAudit(_ context.Context, name string, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+func (r *recorder) RunbookAudit(_ context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail(fmt.Sprintf("RunbookAudit %q", name), f, o)
 }
 
-func (r *recorder) MessageAudit(_ context.Context, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+func (r *recorder) MessageAudit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail("MessageAudit", f, o)
 }
 

@@ -8,7 +8,7 @@ const (
 	maxSample  = 1000 // rows that a preview shows
 )
 
-func (a *api) getAutomation(c *gin.Context) {
+func (a *server) getAutomation(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -21,7 +21,7 @@ func (a *api) getAutomation(c *gin.Context) {
 // is said each time: a request that left it out could mean either. With If-Match only
 // a setting that is still as it was is changed. {"enabled": true, "revision": "…"} also
 // confirms the additions of a preview.
-func (a *api) setAutomation(c *gin.Context) {
+func (a *server) setAutomation(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -56,7 +56,7 @@ func (a *api) setAutomation(c *gin.Context) {
 
 // previewQuery takes a body that is empty or {"limit": 1 to 1000}: how many rows are
 // shown. All of them are read in any case.
-func (a *api) previewQuery(c *gin.Context) {
+func (a *server) previewQuery(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -79,7 +79,7 @@ func (a *api) previewQuery(c *gin.Context) {
 	respond(c, view, err)
 }
 
-func (a *api) getAdditions(c *gin.Context) {
+func (a *server) getAdditions(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -89,7 +89,7 @@ func (a *api) getAdditions(c *gin.Context) {
 }
 
 // confirmAdditions takes the body {"revision": "…"}, with a reason or without.
-func (a *api) confirmAdditions(c *gin.Context) {
+func (a *server) confirmAdditions(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -102,7 +102,7 @@ func (a *api) confirmAdditions(c *gin.Context) {
 	respond(c, view, err)
 }
 
-func (a *api) listRemovals(c *gin.Context) {
+func (a *server) listRemovals(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
@@ -115,7 +115,7 @@ func (a *api) listRemovals(c *gin.Context) {
 	respond(c, view, err)
 }
 
-func (a *api) confirmRemovals(c *gin.Context) {
+func (a *server) confirmRemovals(c *gin.Context) {
 	id, revision, why, ok := decision(c)
 	if !ok {
 		return
@@ -124,7 +124,7 @@ func (a *api) confirmRemovals(c *gin.Context) {
 	accepted(c, view, err, "/api/batches/%d", id)
 }
 
-func (a *api) discardRemovals(c *gin.Context) {
+func (a *server) discardRemovals(c *gin.Context) {
 	id, revision, why, ok := decision(c)
 	if !ok {
 		return

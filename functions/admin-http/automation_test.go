@@ -7,46 +7,47 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
-func (r *recorder) Automation(_ context.Context, by app.Caller, name string) (app.AutomationView, error) {
-	return app.AutomationView{RunbookName: name, ETag: "e1"}, r.note("Automation %s %q", by.Name, name)
+func (r *recorder) Automation(_ context.Context, by app.Caller, name string) (api.Automation, error) {
+	return api.Automation{RunbookName: name, ETag: "e1"}, r.note("Automation %s %q", by.Name, name)
 }
 
-func (r *recorder) SetAutomation(_ context.Context, by app.Caller, name string, enabled bool, tags ...string) (app.AutomationView, error) {
-	return app.AutomationView{RunbookName: name, Enabled: enabled, ETag: "e2"}, r.note("SetAutomation %s %q %t %q", by.Name, name, enabled, tags)
+func (r *recorder) SetAutomation(_ context.Context, by app.Caller, name string, enabled bool, tags ...string) (api.Automation, error) {
+	return api.Automation{RunbookName: name, Enabled: enabled, ETag: "e2"}, r.note("SetAutomation %s %q %t %q", by.Name, name, enabled, tags)
 }
 
-func (r *recorder) EnableAutomation(_ context.Context, by app.Caller, name, revision string, tags ...string) (app.AutomationView, error) {
-	return app.AutomationView{RunbookName: name, Enabled: true, ETag: "e2"}, r.note("EnableAutomation %s %q %q %q", by.Name, name, revision, tags)
+func (r *recorder) EnableAutomation(_ context.Context, by app.Caller, name, revision string, tags ...string) (api.Automation, error) {
+	return api.Automation{RunbookName: name, Enabled: true, ETag: "e2"}, r.note("EnableAutomation %s %q %q %q", by.Name, name, revision, tags)
 }
 
-func (r *recorder) PreviewQuery(_ context.Context, by app.Caller, name string, sample int) (app.PreviewView, error) {
-	view := app.PreviewView{RunbookName: name, Sample: []map[string]json.RawMessage{{"Due": json.RawMessage("null")}}}
+func (r *recorder) PreviewQuery(_ context.Context, by app.Caller, name string, sample int) (api.QueryPreview, error) {
+	view := api.QueryPreview{RunbookName: name, Sample: []map[string]json.RawMessage{{"Due": json.RawMessage("null")}}}
 	return view, r.note("PreviewQuery %s %q %d", by.Name, name, sample)
 }
 
-func (r *recorder) HeldRemovals(_ context.Context, by app.Caller, batch int, o app.ListOptions) (app.HeldView, error) {
-	return app.HeldView{HeldSummary: app.HeldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %s %d %s", by.Name, batch, shown(o))
+func (r *recorder) HeldRemovals(_ context.Context, by app.Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
+	return api.RemovalHold{RemovalHoldSummary: api.RemovalHoldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %s %d %s", by.Name, batch, shown(o))
 }
 
-func (r *recorder) HeldAdditions(_ context.Context, by app.Caller, name string) (app.AdditionsView, error) {
-	return app.AdditionsView{RunbookName: name, HeldAdditions: app.HeldAdditions{Revision: "r1"}}, r.note("HeldAdditions %s %q", by.Name, name)
+func (r *recorder) HeldAdditions(_ context.Context, by app.Caller, name string) (api.AdditionHold, error) {
+	return api.AdditionHold{RunbookName: name, AdditionHoldSummary: api.AdditionHoldSummary{Revision: "r1"}}, r.note("HeldAdditions %s %q", by.Name, name)
 }
 
-func (r *recorder) ConfirmAdditions(_ context.Context, by app.Caller, name, revision, why string) (app.AdditionsConfirmation, error) {
-	view := app.AdditionsConfirmation{RunbookName: name, Revision: revision, Confirmed: &app.MarkView{By: by.Name}}
+func (r *recorder) ConfirmAdditions(_ context.Context, by app.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
+	view := api.AdditionsConfirmation{RunbookName: name, Revision: revision, Confirmed: &api.Attribution{By: by.Name}}
 	return view, r.note("ConfirmAdditions %s %q %q %q", by.Name, name, revision, why)
 }
 
-func (r *recorder) ConfirmRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error) {
-	view := app.BatchView{ID: batch, Held: &app.HeldSummary{BatchID: batch, Confirmed: &app.MarkView{By: by.Name}}}
+func (r *recorder) ConfirmRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error) {
+	view := api.Batch{ID: batch, Held: &api.RemovalHoldSummary{BatchID: batch, Confirmed: &api.Attribution{By: by.Name}}}
 	return view, r.note("ConfirmRemovals %s %d %q %q", by.Name, batch, revision, why)
 }
 
-func (r *recorder) DiscardRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (app.BatchView, error) {
-	return app.BatchView{ID: batch, Kept: 3}, r.note("DiscardRemovals %s %d %q %q", by.Name, batch, revision, why)
+func (r *recorder) DiscardRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error) {
+	return api.Batch{ID: batch, Kept: 3}, r.note("DiscardRemovals %s %d %q %q", by.Name, batch, revision, why)
 }
 
 // automationRoutes is every route about batches that are made by themselves.

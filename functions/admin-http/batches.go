@@ -8,12 +8,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // createBatch takes a form of two parts: runbookName and file, the CSV of members.
-func (a *api) createBatch(c *gin.Context) {
+func (a *server) createBatch(c *gin.Context) {
 	options, ok := uploadOptions(c)
 	if !ok {
 		return
@@ -44,19 +43,19 @@ func (a *api) createBatch(c *gin.Context) {
 }
 
 // uploadOptions reads how uploaded members are taken.
-func uploadOptions(c *gin.Context) (options []app.UploadOption, ok bool) {
+func uploadOptions(c *gin.Context) (options []api.UploadOption, ok bool) {
 	var shared bool
 	if !flag(c, "allowInOtherBatches", &shared) {
 		return nil, false
 	}
 	if shared {
-		options = append(options, app.AllowInOtherBatches)
+		options = append(options, api.AllowInOtherBatches)
 	}
 	return options, true
 }
 
-func (a *api) listBatches(c *gin.Context) {
-	o, ok := options(c, engine.BatchStatuses)
+func (a *server) listBatches(c *gin.Context) {
+	o, ok := options(c, api.BatchStatuses)
 	if !ok {
 		return
 	}
@@ -64,7 +63,7 @@ func (a *api) listBatches(c *gin.Context) {
 	page(c, p, err)
 }
 
-func (a *api) getBatch(c *gin.Context) {
+func (a *server) getBatch(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
@@ -73,12 +72,12 @@ func (a *api) getBatch(c *gin.Context) {
 	tagged(c, view, view.ETag, err)
 }
 
-func (a *api) listMembers(c *gin.Context) {
+func (a *server) listMembers(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
 	}
-	o, ok := options(c, engine.MemberStatuses)
+	o, ok := options(c, api.MemberStatuses)
 	if !ok {
 		return
 	}
@@ -86,7 +85,7 @@ func (a *api) listMembers(c *gin.Context) {
 	page(c, p, err)
 }
 
-func (a *api) listPhases(c *gin.Context) {
+func (a *server) listPhases(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
@@ -95,12 +94,12 @@ func (a *api) listPhases(c *gin.Context) {
 	page(c, p, err)
 }
 
-func (a *api) listSteps(c *gin.Context) {
+func (a *server) listSteps(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
 	}
-	o, ok := options(c, app.StepStatuses)
+	o, ok := options(c, api.StepStatuses)
 	if !ok {
 		return
 	}
@@ -111,7 +110,7 @@ func (a *api) listSteps(c *gin.Context) {
 // advanceBatch takes the body {"phase": "…"}. The phase is named each time: a request
 // without it, sent twice, would start two phases. With If-Match it starts the phase only
 // if the batch is still as the caller saw it.
-func (a *api) advanceBatch(c *gin.Context) {
+func (a *server) advanceBatch(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return

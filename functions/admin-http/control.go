@@ -12,16 +12,16 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
 )
 
 // The limits of what steers a batch, in bytes of the body.
 const (
-	maxReason = 12*app.MaxWhy + 1024       // a character takes at most twelve bytes, as two escapes
-	maxRetry  = 4 * maxReason              // the reason and three filters
-	maxResult = engine.MaxPayload + 64<<10 // a result, which may be spaced out a little, and a reason
-	maxStepID = 1<<53 - 1                  // not bytes: the largest id, as in package engine
+	maxReason = 12*api.MaxReason + 1024 // a character takes at most twelve bytes, as two escapes
+	maxRetry  = 4 * maxReason           // the reason and three filters
+	maxResult = api.MaxResult + 64<<10  // a result, which may be spaced out a little, and a reason
+	maxStepID = 1<<53 - 1               // not bytes: the largest id, as in package engine
 )
 
 // because is the body of a request that says why.
@@ -44,8 +44,8 @@ func (b because) why(c *gin.Context, needed bool) (string, bool) {
 
 func trimmedReason(c *gin.Context, reason string) (string, bool) {
 	reason = strings.TrimSpace(reason)
-	if n := utf8.RuneCountInString(reason); n < 1 || n > app.MaxWhy {
-		invalid(c, "the reason has %d characters; one that is given has 1 to %d that are not spaces around it", n, app.MaxWhy)
+	if n := utf8.RuneCountInString(reason); n < 1 || n > api.MaxReason {
+		invalid(c, "the reason has %d characters; one that is given has 1 to %d that are not spaces around it", n, api.MaxReason)
 		return "", false
 	}
 	return reason, true
@@ -79,7 +79,7 @@ func steer[V any](do func(c *gin.Context, batch int, why string) (V, error)) gin
 	}
 }
 
-func (a *api) cancelBatch(c *gin.Context) {
+func (a *server) cancelBatch(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
@@ -92,19 +92,19 @@ func (a *api) cancelBatch(c *gin.Context) {
 	accepted(c, view, err, "/api/batches/%d", id)
 }
 
-func (a *api) pauseBatch(c *gin.Context, batch int, why string) (app.BatchView, error) {
+func (a *server) pauseBatch(c *gin.Context, batch int, why string) (api.Batch, error) {
 	return a.App.Pause(c.Request.Context(), callerOf(c), batch, why)
 }
 
-func (a *api) resumeBatch(c *gin.Context, batch int, why string) (app.BatchView, error) {
+func (a *server) resumeBatch(c *gin.Context, batch int, why string) (api.Batch, error) {
 	return a.App.Resume(c.Request.Context(), callerOf(c), batch, why)
 }
 
-func (a *api) approvePhase(c *gin.Context, batch int, why string) (app.PhaseView, error) {
+func (a *server) approvePhase(c *gin.Context, batch int, why string) (api.Phase, error) {
 	phase := c.Param("phase")
 	if len(phase) > maxName || !utf8.ValidString(phase) {
-		return app.PhaseView{}, &app.Error{
-			Code: app.CodeNotFound, Message: fmt.Sprintf("there is no phase %q; names have at most %d bytes", clip(phase), maxName),
+		return api.Phase{}, &app.Error{
+			Code: api.CodeNotFound, Message: fmt.Sprintf("there is no phase %q; names have at most %d bytes", clip(phase), maxName),
 		}
 	}
 	return a.App.Approve(c.Request.Context(), callerOf(c), batch, phase, why)
@@ -112,7 +112,7 @@ func (a *api) approvePhase(c *gin.Context, batch int, why string) (app.PhaseView
 
 // retryFailed takes the fields that narrow the retry beside the reason. One that is
 // given and empty, or null, is refused rather than taken for all members.
-func (a *api) retryFailed(c *gin.Context) {
+func (a *server) retryFailed(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
@@ -132,7 +132,7 @@ func (a *api) retryFailed(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var which app.Selection
+	var which api.RetrySelection
 	if request.Member != nil {
 		if which.Member = *request.Member; which.Member < 1 || which.Member > 1<<31-1 {
 			invalid(c, "memberId is %d; members are numbered from 1", which.Member)
@@ -147,18 +147,18 @@ func (a *api) retryFailed(c *gin.Context) {
 		if f.given == nil {
 			continue
 		}
-		if n := utf8.RuneCountInString(*f.given); strings.TrimSpace(*f.given) == "" || n > app.MaxWhy {
-			invalid(c, "%s has %d characters; it has 1 to %d that are not all spaces, or is left out", f.name, n, app.MaxWhy)
+		if n := utf8.RuneCountInString(*f.given); strings.TrimSpace(*f.given) == "" || n > api.MaxReason {
+			invalid(c, "%s has %d characters; it has 1 to %d that are not all spaces, or is left out", f.name, n, api.MaxReason)
 			return
 		}
 		*f.into = *f.given
 	}
 	view, err := a.App.RetryFailed(c.Request.Context(), callerOf(c), id, which, why)
-	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, engine.MemberFailed)
+	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, api.MemberFailed)
 }
 
 // skipStep needs a reason: a person is taken past a step that their runbook has.
-func (a *api) skipStep(c *gin.Context) {
+func (a *server) skipStep(c *gin.Context) {
 	id, step, ok := stepID(c)
 	if !ok {
 		return
@@ -177,7 +177,7 @@ func (a *api) skipStep(c *gin.Context) {
 
 // markStepDone needs a reason, as skipStep does. The result is what the step's
 // function would have answered; without one the step has none.
-func (a *api) markStepDone(c *gin.Context) {
+func (a *server) markStepDone(c *gin.Context) {
 	id, step, ok := stepID(c)
 	if !ok {
 		return
@@ -198,7 +198,7 @@ func (a *api) markStepDone(c *gin.Context) {
 }
 
 // addMembers takes a form of one part: file, the CSV of members.
-func (a *api) addMembers(c *gin.Context) {
+func (a *server) addMembers(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
@@ -228,14 +228,14 @@ func (a *api) addMembers(c *gin.Context) {
 
 // removeMember takes its reason from the address: many clients send no body with a
 // DELETE. What undoes the member's part goes on after the answer.
-func (a *api) removeMember(c *gin.Context) {
+func (a *server) removeMember(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return
 	}
 	member, ok := number(c.Param("memberId"), 1<<31-1)
 	if !ok {
-		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no member %q; a member is named by its number in the batch", clip(c.Param("memberId")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no member %q; a member is named by its number in the batch", clip(c.Param("memberId")))
 		return
 	}
 	values := c.MustGet(keyQuery).(url.Values)
@@ -256,7 +256,7 @@ func stepID(c *gin.Context) (batch int, step int64, ok bool) {
 	}
 	n, ok := number(c.Param("stepId"), maxStepID)
 	if !ok {
-		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no step %q; a step is named by its number in the list of steps", clip(c.Param("stepId")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no step %q; a step is named by its number in the list of steps", clip(c.Param("stepId")))
 	}
 	return batch, int64(n), ok
 }
@@ -274,7 +274,7 @@ func optionalBody(c *gin.Context, limit int64) ([]byte, bool) {
 		return nil, ok
 	}
 	if media, _ := mediaType(c); media != "application/json" {
-		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the body as application/json in UTF-8, or none")
+		refuse(c, http.StatusUnsupportedMediaType, api.CodeUnsupportedMedia, "send the body as application/json in UTF-8, or none")
 		return nil, false
 	}
 	return data, true

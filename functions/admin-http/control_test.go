@@ -6,45 +6,46 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
-func (r *recorder) Cancel(_ context.Context, by app.Caller, batch int, why string) (app.BatchView, error) {
-	return app.BatchView{ID: batch, Status: "cancelling"}, r.note("Cancel %s %d %q", by.Name, batch, why)
+func (r *recorder) Cancel(_ context.Context, by app.Caller, batch int, why string) (api.Batch, error) {
+	return api.Batch{ID: batch, Status: "cancelling"}, r.note("Cancel %s %d %q", by.Name, batch, why)
 }
 
-func (r *recorder) Pause(_ context.Context, by app.Caller, batch int, why string) (app.BatchView, error) {
-	return app.BatchView{ID: batch, Paused: &app.MarkView{By: by.Name, Why: why}}, r.note("Pause %s %d %q", by.Name, batch, why)
+func (r *recorder) Pause(_ context.Context, by app.Caller, batch int, why string) (api.Batch, error) {
+	return api.Batch{ID: batch, Paused: &api.Attribution{By: by.Name, Why: why}}, r.note("Pause %s %d %q", by.Name, batch, why)
 }
 
-func (r *recorder) Resume(_ context.Context, by app.Caller, batch int, why string) (app.BatchView, error) {
-	return app.BatchView{ID: batch, Status: "active"}, r.note("Resume %s %d %q", by.Name, batch, why)
+func (r *recorder) Resume(_ context.Context, by app.Caller, batch int, why string) (api.Batch, error) {
+	return api.Batch{ID: batch, Status: "active"}, r.note("Resume %s %d %q", by.Name, batch, why)
 }
 
-func (r *recorder) Approve(_ context.Context, by app.Caller, batch int, phase, why string) (app.PhaseView, error) {
-	return app.PhaseView{Name: phase, Approved: &app.MarkView{By: by.Name}}, r.note("Approve %s %d %q %q", by.Name, batch, phase, why)
+func (r *recorder) Approve(_ context.Context, by app.Caller, batch int, phase, why string) (api.Phase, error) {
+	return api.Phase{Name: phase, Approved: &api.Attribution{By: by.Name}}, r.note("Approve %s %d %q %q", by.Name, batch, phase, why)
 }
 
-func (r *recorder) RetryFailed(_ context.Context, by app.Caller, batch int, which app.Selection, why string) (app.RetryView, error) {
-	return app.RetryView{BatchID: batch, Task: "t1", Selection: which}, r.note("RetryFailed %s %d %+v %q", by.Name, batch, which, why)
+func (r *recorder) RetryFailed(_ context.Context, by app.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
+	return api.RetryResult{BatchID: batch, Task: "t1", Selection: which}, r.note("RetryFailed %s %d %+v %q", by.Name, batch, which, why)
 }
 
-func (r *recorder) SkipStep(_ context.Context, by app.Caller, batch int, stepID int64, why string) (app.StepView, error) {
-	return app.StepView{ID: stepID, Status: "skipped"}, r.note("SkipStep %s %d %d %q", by.Name, batch, stepID, why)
+func (r *recorder) SkipStep(_ context.Context, by app.Caller, batch int, stepID int64, why string) (api.Step, error) {
+	return api.Step{ID: stepID, Status: "skipped"}, r.note("SkipStep %s %d %d %q", by.Name, batch, stepID, why)
 }
 
-func (r *recorder) MarkStepDone(_ context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (app.StepView, error) {
-	return app.StepView{ID: stepID, Status: "succeeded"}, r.note("MarkStepDone %s %d %d %q %q", by.Name, batch, stepID, result, why)
+func (r *recorder) MarkStepDone(_ context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
+	return api.Step{ID: stepID, Status: "succeeded"}, r.note("MarkStepDone %s %d %d %q %q", by.Name, batch, stepID, result, why)
 }
 
-func (r *recorder) AddMembersFrom(_ context.Context, by app.Caller, batch int, csv roster.File, options ...app.UploadOption) (app.AddedView, error) {
-	view := app.AddedView{Batch: app.BatchView{ID: batch}, Added: strings.Count(content(csv), "new")}
+func (r *recorder) AddMembersFrom(_ context.Context, by app.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
+	view := api.AddResult{Batch: api.Batch{ID: batch}, Added: strings.Count(content(csv), "new")}
 	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, content(csv), shownOptions(options))
 }
 
-func (r *recorder) RemoveMember(_ context.Context, by app.Caller, batch, member int, why string) (app.MemberView, error) {
-	return app.MemberView{ID: member, Status: "removed"}, r.note("RemoveMember %s %d %d %q", by.Name, batch, member, why)
+func (r *recorder) RemoveMember(_ context.Context, by app.Caller, batch, member int, why string) (api.Member, error) {
+	return api.Member{ID: member, Status: "removed"}, r.note("RemoveMember %s %d %d %q", by.Name, batch, member, why)
 }
 
 // controlRoutes is every route that steers a batch.
@@ -59,13 +60,13 @@ func controlRoutes(t *testing.T) []route {
 		return request{"POST", "/api/batches/7" + path, "", media, body}
 	}
 	// The largest reason, in characters and in what JSON makes of them.
-	reason := strings.Repeat("ä", app.MaxWhy)
-	escaped := `{"reason":"` + strings.Repeat(`\uD83D\uDE00`, app.MaxWhy) + `"}`
+	reason := strings.Repeat("ä", api.MaxReason)
+	escaped := `{"reason":"` + strings.Repeat(`\uD83D\uDE00`, api.MaxReason) + `"}`
 	return []route{
 		{post("/cancel", ""), true, 202, `Cancel avery@contoso 7 ""`, `"status":"cancelling"`},
 		{post("/cancel", `{"reason":" the merger is off "}`), true, 202, `Cancel avery@contoso 7 "the merger is off"`, `"status":"cancelling"`},
 		{post("/pause", `{"reason":"`+reason+`"}`), true, 200, `Pause avery@contoso 7 "` + reason + `"`, `"paused":{"by":"avery@contoso"`},
-		{post("/pause", escaped), true, 200, `Pause avery@contoso 7 "` + strings.Repeat("😀", app.MaxWhy) + `"`, `"reason":"😀`},
+		{post("/pause", escaped), true, 200, `Pause avery@contoso 7 "` + strings.Repeat("😀", api.MaxReason) + `"`, `"reason":"😀`},
 		{post("/resume", "{}"), true, 200, `Resume avery@contoso 7 ""`, `"status":"active"`},
 		{post("/phases/cut%20over/approve", `{"reason":"x"}`), true, 200, `Approve avery@contoso 7 "cut over" "x"`, `"phaseName":"cut over"`},
 		{post("/retry", ""), true, 202, `RetryFailed avery@contoso 7 {Member:0 Phase: Step: Error:} ""`, `"task":"t1","selection":{}`},
@@ -121,7 +122,7 @@ func TestRefusedControl(t *testing.T) {
 		return request{"POST", "/api/batches/7/members", "admin", media, body}
 	}
 	remove := func(path string) request { return request{"DELETE", "/api/batches/7/members/" + path, "admin", "", ""} }
-	long := strings.Repeat("x", app.MaxWhy+1)
+	long := strings.Repeat("x", api.MaxReason+1)
 	tests := []struct {
 		name string
 		request

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/signin"
@@ -29,7 +30,7 @@ type recorder struct {
 	mu     sync.Mutex
 	calls  []string
 	err    error
-	health app.Health
+	health api.Health
 	panics bool
 
 	early, late error // of a report: before its first byte, and after it
@@ -46,7 +47,7 @@ func (r *recorder) note(format string, args ...any) error {
 }
 
 // shown are the options that are given.
-func shown(o app.ListOptions) string {
+func shown(o api.ListOptions) string {
 	var given []string
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(o)) {
 		if v := reflect.ValueOf(o).FieldByIndex(f.Index); !v.IsZero() {
@@ -56,29 +57,29 @@ func shown(o app.ListOptions) string {
 	return "{" + strings.Join(given, " ") + "}"
 }
 
-func (r *recorder) Health(context.Context) app.Health {
+func (r *recorder) Health(context.Context) api.Health {
 	_ = r.note("Health")
 	return r.health
 }
 
-func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
-	return app.RunbookView{Name: "a b", Version: 1, Unchanged: string(yaml) == "same", DryRun: o.DryRun}, r.note("PublishRunbook %s %q %q %+v", by.Name, name, yaml, o)
+func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
+	return api.Runbook{Name: "a b", Version: 1, Unchanged: string(yaml) == "same", DryRun: o.DryRun}, r.note("PublishRunbook %s %q %q %+v", by.Name, name, yaml, o)
 }
 
-func (r *recorder) Runbooks(_ context.Context, o app.ListOptions) (app.Page[app.RunbookView], error) {
-	return app.Page[app.RunbookView]{}, r.note("Runbooks %s", shown(o))
+func (r *recorder) Runbooks(_ context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
+	return api.Page[api.Runbook]{}, r.note("Runbooks %s", shown(o))
 }
 
-func (r *recorder) Runbook(_ context.Context, name string) (app.RunbookView, error) {
-	return app.RunbookView{Name: name, Version: 3}, r.note("Runbook %q", name)
+func (r *recorder) Runbook(_ context.Context, name string) (api.Runbook, error) {
+	return api.Runbook{Name: name, Version: 3}, r.note("Runbook %q", name)
 }
 
 func (r *recorder) CSVTemplate(_ context.Context, name string) ([]byte, error) {
 	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
 }
 
-func (r *recorder) CreateBatchFrom(_ context.Context, by app.Caller, name string, csv roster.File, options ...app.UploadOption) (app.BatchView, error) {
-	return app.BatchView{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
+func (r *recorder) CreateBatchFrom(_ context.Context, by app.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
+	return api.Batch{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
 }
 
 // content is the text of a file, or why it cannot be read.
@@ -90,51 +91,51 @@ func content(file roster.File) string {
 	return string(text)
 }
 
-func shownOptions(options []app.UploadOption) string {
-	if slices.Contains(options, app.AllowInOtherBatches) {
+func shownOptions(options []api.UploadOption) string {
+	if slices.Contains(options, api.AllowInOtherBatches) {
 		return " in other batches"
 	}
 	return ""
 }
 
-func (r *recorder) Batches(_ context.Context, o app.ListOptions) (app.Page[app.BatchView], error) {
-	return app.Page[app.BatchView]{Items: []app.BatchView{{ID: 1}}, Continuation: "next"}, r.note("Batches %s", shown(o))
+func (r *recorder) Batches(_ context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
+	return api.Page[api.Batch]{Items: []api.Batch{{ID: 1}}, Continuation: "next"}, r.note("Batches %s", shown(o))
 }
 
-func (r *recorder) Batch(_ context.Context, id int) (app.BatchView, error) {
-	return app.BatchView{ID: id}, r.note("Batch %d", id)
+func (r *recorder) Batch(_ context.Context, id int) (api.Batch, error) {
+	return api.Batch{ID: id}, r.note("Batch %d", id)
 }
 
-func (r *recorder) Members(_ context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.MemberView], error) {
-	return app.Page[app.MemberView]{}, r.note("Members %s %d %s", by.Name, id, shown(o))
+func (r *recorder) Members(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
+	return api.Page[api.Member]{}, r.note("Members %s %d %s", by.Name, id, shown(o))
 }
 
-func (r *recorder) Phases(_ context.Context, id int) (app.Page[app.PhaseView], error) {
-	return app.Page[app.PhaseView]{}, r.note("Phases %d", id)
+func (r *recorder) Phases(_ context.Context, id int) (api.Page[api.Phase], error) {
+	return api.Page[api.Phase]{}, r.note("Phases %d", id)
 }
 
-func (r *recorder) Steps(_ context.Context, by app.Caller, id int, o app.ListOptions) (app.Page[app.StepView], error) {
-	return app.Page[app.StepView]{}, r.note("Steps %s %d %s", by.Name, id, shown(o))
+func (r *recorder) Steps(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
+	return api.Page[api.Step]{}, r.note("Steps %s %d %s", by.Name, id, shown(o))
 }
 
-func (r *recorder) Advance(_ context.Context, by app.Caller, id int, phase string, tags ...string) (app.AdvanceView, error) {
-	return app.AdvanceView{Batch: app.BatchView{ID: id, ETag: "e1"}, Advanced: phase}, r.note("Advance %s %d %s %q", by.Name, id, phase, tags)
+func (r *recorder) Advance(_ context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
+	return api.AdvanceResult{Batch: api.Batch{ID: id, ETag: "e1"}, Advanced: phase}, r.note("Advance %s %d %s %q", by.Name, id, phase, tags)
 }
 
-func (r *recorder) Unprocessed(_ context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error) {
-	return app.Page[app.UnprocessedView]{}, r.note("Unprocessed %s", shown(o))
+func (r *recorder) Unprocessed(_ context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
+	return api.Page[api.UnprocessedMessage]{}, r.note("Unprocessed %s", shown(o))
 }
 
-func (r *recorder) UnprocessedMessage(_ context.Context, by app.Caller, id string) (app.UnprocessedView, error) {
-	return app.UnprocessedView{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
+func (r *recorder) UnprocessedMessage(_ context.Context, by app.Caller, id string) (api.UnprocessedMessage, error) {
+	return api.UnprocessedMessage{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
 }
 
-func (r *recorder) Replay(_ context.Context, by app.Caller, id, why string) (app.UnprocessedView, error) {
-	return app.UnprocessedView{ID: id, Status: app.UnprocessedReplayed}, r.note("Replay %s %q %q", by.Name, id, why)
+func (r *recorder) Replay(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
+	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedReplayed}, r.note("Replay %s %q %q", by.Name, id, why)
 }
 
-func (r *recorder) Discard(_ context.Context, by app.Caller, id, why string) (app.UnprocessedView, error) {
-	return app.UnprocessedView{ID: id, Status: app.UnprocessedDiscarded}, r.note("Discard %s %q %q", by.Name, id, why)
+func (r *recorder) Discard(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
+	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedDiscarded}, r.note("Discard %s %q %q", by.Name, id, why)
 }
 
 // fixture is the API over a recorder.
@@ -146,7 +147,7 @@ type fixture struct {
 }
 
 func newFixture() *fixture {
-	f := &fixture{app: &recorder{health: app.Health{Status: "ok", Version: "1"}}, log: &bytes.Buffer{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	f := &fixture{app: &recorder{health: api.Health{Status: "ok", Version: "1"}}, log: &bytes.Buffer{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	f.handler = adminhttp.New(adminhttp.Config{
 		App: f.app, Verifier: tokens{}, MaxBody: 1000, Now: func() time.Time { return f.now },
 		Log: slog.New(slog.NewJSONHandler(f.log, nil)),

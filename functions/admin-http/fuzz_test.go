@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -41,7 +42,7 @@ func FuzzQuery(f *testing.F) {
 		case w.Code >= http.StatusInternalServerError:
 			t.Fatalf("%s: %d %s", name, w.Code, w.Body)
 		case w.Code >= http.StatusBadRequest:
-			var p adminhttp.Problem
+			var p api.Problem
 			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != w.Code || p.Error == "" || p.Detail == "" || p.TraceID == "" {
 				t.Fatalf("%s: a refusal that says too little: %d %s", name, w.Code, w.Body)
 			}
@@ -235,10 +236,10 @@ func populated(f *testing.F) (http.Handler, []string) {
 	a := app.New(app.Config{Store: items, Bus: sender, Log: quiet})
 	by := app.Caller{Name: "avery@contoso"}
 	for _, name := range []string{"moves", "others"} {
-		_, err := a.PublishRunbook(ctx, by, "", []byte(strings.Replace(moves, "name: moves", "name: "+name, 1)), app.PublishOptions{})
+		_, err := a.PublishRunbook(ctx, by, "", []byte(strings.Replace(moves, "name: moves", "name: "+name, 1)), api.PublishOptions{})
 		must(err)
 		for range 2 {
-			_, err := a.CreateBatch(ctx, by, name, []byte("UserId,Mail\nu1,u1@x\nu2,u2@x\nu3,u3@x\n"), app.AllowInOtherBatches)
+			_, err := a.CreateBatch(ctx, by, name, []byte("UserId,Mail\nu1,u1@x\nu2,u2@x\nu3,u3@x\n"), api.AllowInOtherBatches)
 			must(err)
 		}
 	}
@@ -249,9 +250,9 @@ func populated(f *testing.F) (http.Handler, []string) {
 	_, err = a.Cancel(ctx, by, 3, "")
 	must(err)
 
-	batches, err := a.Batches(ctx, app.ListOptions{Limit: 1})
+	batches, err := a.Batches(ctx, api.ListOptions{Limit: 1})
 	must(err)
-	members, err := a.Members(ctx, by, 1, app.ListOptions{Limit: 1})
+	members, err := a.Members(ctx, by, 1, api.ListOptions{Limit: 1})
 	must(err)
 	return adminhttp.New(adminhttp.Config{App: a, Verifier: tokens{}, Log: quiet, Rate: rate.Inf}), []string{batches.Continuation, members.Continuation}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // healthCache keeps the last answer for a moment: the route is open to everyone and
@@ -16,11 +16,11 @@ import (
 type healthCache struct {
 	mu   sync.Mutex
 	at   time.Time
-	last app.Health
+	last api.Health
 }
 
 // getHealth tells anyone whether the system works, and nothing else about it.
-func (a *api) getHealth(c *gin.Context) {
+func (a *server) getHealth(c *gin.Context) {
 	a.health.mu.Lock()
 	defer a.health.mu.Unlock()
 	if now := a.Now(); a.health.at.IsZero() || now.Sub(a.health.at) >= keepHealth {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
@@ -38,17 +39,17 @@ type heard struct {
 	by app.Caller
 }
 
-func (h *heard) PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
+func (h *heard) PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
 	h.by = by
 	return h.recorder.PublishRunbook(ctx, by, name, yaml, o)
 }
 
-func (h *heard) CreateBatchFrom(ctx context.Context, by app.Caller, name string, csv roster.File, options ...app.UploadOption) (app.BatchView, error) {
+func (h *heard) CreateBatchFrom(ctx context.Context, by app.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
 	h.by = by
 	return h.recorder.CreateBatchFrom(ctx, by, name, csv, options...)
 }
 
-func (h *heard) AddMembersFrom(ctx context.Context, by app.Caller, id int, csv roster.File, options ...app.UploadOption) (app.AddedView, error) {
+func (h *heard) AddMembersFrom(ctx context.Context, by app.Caller, id int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
 	h.by = by
 	return h.recorder.AddMembersFrom(ctx, by, id, csv, options...)
 }
@@ -70,7 +71,7 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 	r := newReal(t)
 	admin := r.token(automationID)
 	publish := request{"POST", "/api/runbooks", admin, "application/yaml", moves}
-	var first, again app.RunbookView
+	var first, again api.Runbook
 	if was := r.named(publish, 201, &first, "k"); was != "" {
 		t.Errorf("replayed: %q", was)
 	}
@@ -81,7 +82,7 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 	other.body += "\n# other\n"
 	var refusal struct{ Error string }
 	r.named(other, 422, &refusal, "k")
-	if refusal.Error != string(app.CodeKeyReused) {
+	if refusal.Error != string(api.CodeKeyReused) {
 		t.Errorf("%+v", refusal)
 	}
 
@@ -89,7 +90,7 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 		media, body := form(t, "runbookName", "moves", "file", csv)
 		return request{"POST", "/api/batches", admin, media, body}
 	}
-	var made, same app.BatchView
+	var made, same api.Batch
 	r.named(upload("UserId,Mail\nu1,m\n"), 201, &made, "k")
 	if was := r.named(upload("UserId,Mail\nu1,m\n"), 201, &same, "k"); was != "true" || same.ID != made.ID {
 		t.Errorf("replayed: %q, %+v", was, same)
@@ -103,7 +104,7 @@ func TestRequestIsCarriedOutOnceByItsKey(t *testing.T) {
 		media, body := form(t, "file", csv)
 		return request{"POST", fmt.Sprintf("/api/batches/%d/members", made.ID), admin, media, body}
 	}
-	var added app.AddedView
+	var added api.AddResult
 	for _, want := range []string{"", "true"} {
 		if was := r.named(add("UserId,Mail\nu7,m\n"), 201, &added, "k"); was != want || added.Added != 1 || added.Batch.MemberCount != 2 {
 			t.Errorf("replayed: %q, want %q: %+v", was, want, added)

@@ -10,6 +10,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
+
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // The limits of how much is asked at once. They are those of one process, of which there
@@ -30,8 +32,6 @@ const (
 	uploadPage   = 1 << 20
 	maxUploads   = 8 * uploadMemory // bytes of memory for the uploads in hand
 )
-
-const errTooMany = "too_many_requests"
 
 // buckets hold how many requests each caller may still send.
 type buckets struct {
@@ -67,7 +67,7 @@ func (b *buckets) take(caller string, now time.Time) (time.Duration, bool) {
 }
 
 // throttle lets a request pass only if its caller has not sent too many.
-func (a *api) throttle(c *gin.Context) {
+func (a *server) throttle(c *gin.Context) {
 	if wait, ok := a.buckets.take(callerOf(c).Identity(), a.Now()); !ok {
 		tooMany(c, int(math.Ceil(wait.Seconds())), "%s sends too many requests; %g a second are taken", callerOf(c).Name, float64(a.Rate))
 	}
@@ -89,7 +89,7 @@ func atOnce(n int, what string) gin.HandlerFunc {
 // uploads makes what lets uploads be read only as long as they fit into memory together:
 // few large files, or many small ones. One that does not say how large it is counts as
 // the largest.
-func (a *api) uploads() gin.HandlerFunc {
+func (a *server) uploads() gin.HandlerFunc {
 	rooms := semaphore.NewWeighted(maxUploads)
 	return func(c *gin.Context) {
 		size := c.Request.ContentLength
@@ -108,5 +108,5 @@ func (a *api) uploads() gin.HandlerFunc {
 
 func tooMany(c *gin.Context, seconds int, format string, args ...any) {
 	c.Header("Retry-After", strconv.Itoa(max(seconds, 1)))
-	refuse(c, http.StatusTooManyRequests, errTooMany, format, args...)
+	refuse(c, http.StatusTooManyRequests, api.CodeTooManyRequests, format, args...)
 }

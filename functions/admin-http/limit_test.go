@@ -15,6 +15,7 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
@@ -63,7 +64,7 @@ type slow struct {
 func (s *slow) Report(context.Context, app.Caller, int, report.Format) (app.Report, error) {
 	s.begun <- struct{}{}
 	<-s.let
-	return app.Report{}, &app.Error{Code: app.CodeNotFound, Message: "there is no batch 7"}
+	return app.Report{}, &app.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}
 }
 
 // Of the requests that take long only so many are carried out at once.

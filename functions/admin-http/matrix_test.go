@@ -22,7 +22,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -206,7 +206,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 	})
 	check(t, err)
 	api := func() (http.Handler, *recorder) {
-		r := &recorder{health: app.Health{Status: "ok"}}
+		r := &recorder{health: api.Health{Status: "ok"}}
 		return adminhttp.New(adminhttp.Config{App: r, Verifier: verifier, Log: slog.New(slog.DiscardHandler)}), r
 	}
 
@@ -252,7 +252,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 			if want.error == "" {
 				continue
 			}
-			if p := problem(t, w); p.Error != want.error {
+			if p := problem(t, w); string(p.Error) != want.error {
 				t.Errorf("%s, %s: error %q, want %q", name, who, p.Error, want.error)
 			}
 			if calls.calls != nil {

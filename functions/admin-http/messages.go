@@ -6,17 +6,17 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // What the list of messages can be narrowed to.
 var (
-	messageStatuses = []app.UnprocessedStatus{app.UnprocessedOpen, app.UnprocessedReplayed, app.UnprocessedDiscarded}
+	messageStatuses = []api.UnprocessedStatus{api.UnprocessedOpen, api.UnprocessedReplayed, api.UnprocessedDiscarded}
 	messageTopics   = []string{message.TopicOrchestratorEvents, message.TopicWorkerResults, message.TopicWorkerJobs}
 )
 
-func (a *api) listMessages(c *gin.Context) {
+func (a *server) listMessages(c *gin.Context) {
 	o, ok := options(c, messageStatuses)
 	if !ok {
 		return
@@ -29,12 +29,12 @@ func (a *api) listMessages(c *gin.Context) {
 	page(c, p, err)
 }
 
-func (a *api) getMessage(c *gin.Context) {
+func (a *server) getMessage(c *gin.Context) {
 	view, err := a.App.UnprocessedMessage(c.Request.Context(), callerOf(c), c.Param("id"))
 	respond(c, view, err)
 }
 
-func (a *api) replayMessage(c *gin.Context) {
+func (a *server) replayMessage(c *gin.Context) {
 	why, ok := reasonGiven(c)
 	if !ok {
 		return
@@ -43,7 +43,7 @@ func (a *api) replayMessage(c *gin.Context) {
 	accepted(c, view, err, "/api/messages/unprocessed/%s", view.ID)
 }
 
-func (a *api) discardMessage(c *gin.Context) {
+func (a *server) discardMessage(c *gin.Context) {
 	why, ok := reasonGiven(c)
 	if !ok {
 		return

@@ -15,9 +15,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"gopkg.in/yaml.v3"
 
-	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 type parameter struct {
@@ -112,18 +111,18 @@ func TestDocumentHasTheFieldsOfTheViews(t *testing.T) {
 	t.Parallel()
 	d, src := readDocument(t)
 	for name, view := range map[string]any{
-		"Runbook": app.RunbookView{}, "Batch": app.BatchView{}, "Member": app.MemberView{}, "Phase": app.PhaseView{}, "Step": app.StepView{},
-		"Advance": app.AdvanceView{}, "Problem": adminhttp.Problem{}, "InputProblem": app.Problem{}, "Diagnostic": runbook.Diagnostic{},
-		"RunbookPage": app.Page[app.RunbookView]{}, "BatchPage": app.Page[app.BatchView]{}, "MemberPage": app.Page[app.MemberView]{},
-		"Changes": app.ChangesView{}, "Change": runbook.Change{}, "Foreseen": app.ForeseenView{},
-		"Version": app.VersionView{}, "VersionPage": app.Page[app.VersionView]{},
-		"PhasePage": app.Page[app.PhaseView]{}, "StepPage": app.Page[app.StepView]{},
-		"Mark": app.MarkView{}, "LateJob": app.LateView{}, "Selection": app.Selection{}, "Retrying": app.RetryView{}, "Added": app.AddedView{},
-		"AuditRecord": app.AuditView{}, "AuditPage": app.Page[app.AuditView]{},
-		"Automation": app.AutomationView{}, "RowProblem": app.RowProblem{}, "Preview": app.PreviewView{}, "PreviewGroup": app.PreviewGroup{},
-		"Held": app.HeldSummary{}, "HeldPage": app.HeldView{}, "HeldMember": app.HeldMember{},
-		"Worker": app.WorkerView{}, "WorkerPage": app.Page[app.WorkerView]{}, "Function": app.Function{}, "FunctionParameter": app.Parameter{}, "FunctionField": app.Field{},
-		"UnprocessedMessage": app.UnprocessedView{}, "UnprocessedPage": app.Page[app.UnprocessedView]{},
+		"Runbook": api.Runbook{}, "Batch": api.Batch{}, "Member": api.Member{}, "Phase": api.Phase{}, "Step": api.Step{},
+		"Advance": api.AdvanceResult{}, "Problem": api.Problem{}, "InputProblem": api.InputProblem{}, "Diagnostic": api.Diagnostic{},
+		"RunbookPage": api.Page[api.Runbook]{}, "BatchPage": api.Page[api.Batch]{}, "MemberPage": api.Page[api.Member]{},
+		"Changes": api.VersionChanges{}, "Change": api.Change{}, "Foreseen": api.BatchForecast{},
+		"Version": api.RunbookVersion{}, "VersionPage": api.Page[api.RunbookVersion]{},
+		"PhasePage": api.Page[api.Phase]{}, "StepPage": api.Page[api.Step]{},
+		"Mark": api.Attribution{}, "LateJob": api.AbandonedJob{}, "Selection": api.RetrySelection{}, "Retrying": api.RetryResult{}, "Added": api.AddResult{},
+		"AuditRecord": api.AuditRecord{}, "AuditPage": api.Page[api.AuditRecord]{},
+		"Automation": api.Automation{}, "RowProblem": api.RowProblem{}, "Preview": api.QueryPreview{}, "PreviewGroup": api.PreviewGroup{},
+		"Held": api.RemovalHoldSummary{}, "HeldPage": api.RemovalHold{}, "HeldMember": api.HeldMember{},
+		"Worker": api.Worker{}, "WorkerPage": api.Page[api.Worker]{}, "Function": api.Function{}, "FunctionParameter": api.Parameter{}, "FunctionField": api.Field{},
+		"UnprocessedMessage": api.UnprocessedMessage{}, "UnprocessedPage": api.Page[api.UnprocessedMessage]{},
 	} {
 		var fields, always []string
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(view)) {
@@ -174,8 +173,8 @@ func TestDocumentHasTheStatuses(t *testing.T) {
 func TestDocumentHasTheActionsOfTheAuditTrail(t *testing.T) {
 	t.Parallel()
 	d, _ := readDocument(t)
-	if got := d.Components.Schemas["AuditAction"].Enum; !slices.Equal(got, app.AuditActions) {
-		t.Errorf("described: %v; there are %v", got, app.AuditActions)
+	if got := d.Components.Schemas["AuditAction"].Enum; !slices.Equal(got, api.AuditActions) {
+		t.Errorf("described: %v; there are %v", got, api.AuditActions)
 	}
 }
 
@@ -250,9 +249,9 @@ func TestDocumentIsValid(t *testing.T) {
 func TestDocumentHasWhatListsCanBeSortedBy(t *testing.T) {
 	t.Parallel()
 	d, _ := readDocument(t)
-	for name, by := range map[string]app.Sorts{
-		"RunbookSort": app.RunbookSorts, "VersionSort": app.VersionSorts, "BatchSort": app.BatchSorts,
-		"MemberSort": app.MemberSorts, "StepSort": app.StepSorts, "MessageSort": app.UnprocessedSorts,
+	for name, by := range map[string]api.SortFields{
+		"RunbookSort": api.RunbookSorts, "VersionSort": api.VersionSorts, "BatchSort": api.BatchSorts,
+		"MemberSort": api.MemberSorts, "StepSort": api.StepSorts, "MessageSort": api.UnprocessedSorts,
 	} {
 		if got := d.Components.Schemas[name].Enum; !slices.Equal(got, by.Values()) {
 			t.Errorf("%s is described as %v; there are %v", name, got, by.Values())

@@ -1,12 +1,12 @@
 package adminhttp_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -16,8 +16,8 @@ func TestPublishingSafelyOverTheRealSystem(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin := r.token(automationID)
-	var p adminhttp.Problem
-	var v app.RunbookView
+	var p api.Problem
+	var v api.Runbook
 	newer := strings.Replace(moves, "offset: T-0", "offset: T+1d", 1)
 	doubtful := newer + "rollbacks: {undo: [{name: back, worker_id: w, function: Back}]}\n"
 	yaml := func(query, body string) request {
@@ -37,7 +37,7 @@ func TestPublishingSafelyOverTheRealSystem(t *testing.T) {
 	if p.Error != "invalid" || len(p.Problems) != 1 || p.Problems[0].Code != "unused-rollback" || p.Problems[0].Severity != "warning" || p.Problems[0].Line == 0 {
 		t.Errorf("%+v", p)
 	}
-	var dry, published app.RunbookView
+	var dry, published api.Runbook
 	r.call(yaml("?dryRun=true", doubtful), 200, &dry)
 	if !dry.DryRun || dry.Version != 2 || len(dry.Warnings) != 1 || len(dry.Changes.Runbook) != 2 {
 		t.Errorf("%+v", dry)
@@ -45,13 +45,13 @@ func TestPublishingSafelyOverTheRealSystem(t *testing.T) {
 	if c := dry.Changes.Runbook[0]; c.Kind != "changed" || c.From != "T-0" || c.To != "T+1d" || !strings.HasSuffix(c.Path, ".offset") {
 		t.Errorf("%+v", c)
 	}
-	var now app.RunbookView
+	var now api.Runbook
 	r.call(request{"GET", "/api/runbooks/moves", admin, "", ""}, 200, &now)
 	if now.Version != 1 || now.YAML != moves || now.Changes != nil {
 		t.Errorf("%+v", now)
 	}
 	r.call(request{"POST", "/api/runbooks", admin, jsonMedia, `{"strict":false,"dryRun":false,"yamlContent":` + quote(doubtful) + `}`}, 201, &published)
-	if published.DryRun || !published.Active || published.Version != 2 || published.Changes.Runbook.String() != dry.Changes.Runbook.String() {
+	if published.DryRun || !published.Active || published.Version != 2 || !slices.Equal(published.Changes.Runbook, dry.Changes.Runbook) {
 		t.Errorf("%+v", published)
 	}
 	r.call(yaml("?dryRun=true", doubtful), 200, &v)

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
@@ -153,7 +154,7 @@ func TestOverTheRealSystem(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin, reader := r.token(automationID), r.token(reportsID)
-	var p adminhttp.Problem
+	var p api.Problem
 
 	// Nothing is there yet.
 	r.call(request{"GET", "/api/runbooks/moves", reader, "", ""}, 404, &p)
@@ -161,7 +162,7 @@ func TestOverTheRealSystem(t *testing.T) {
 	r.call(request{"GET", "/api/batches/1/steps", reader, "", ""}, 404, &p)
 
 	// A runbook is published, once.
-	var rb app.RunbookView
+	var rb api.Runbook
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", "name: moves\n"}, 422, &p)
 	if len(p.Problems) == 0 || p.Error != "invalid" {
 		t.Errorf("problem %+v", p)
@@ -179,7 +180,7 @@ func TestOverTheRealSystem(t *testing.T) {
 	}
 
 	// Batches are made of good files only.
-	var batch app.BatchView
+	var batch api.Batch
 	media, body := form(t, "runbookName", "moves", "file", "UserId,Mail\nu1,\nu1,x\n")
 	r.call(request{"POST", "/api/batches", admin, media, body}, 422, &p)
 	if len(p.Problems) != 1 || p.Problems[0].Line != 3 || p.Problems[0].Field != "UserId" {
@@ -196,7 +197,7 @@ func TestOverTheRealSystem(t *testing.T) {
 	// Lists come in pages.
 	var seen []int
 	for path, pages := "/api/batches?limit=2", 0; path != "" && pages < 5; pages++ {
-		var page app.Page[app.BatchView]
+		var page api.Page[api.Batch]
 		r.call(request{"GET", path, reader, "", ""}, 200, &page)
 		for _, b := range page.Items {
 			seen = append(seen, b.ID)
@@ -214,14 +215,14 @@ func TestOverTheRealSystem(t *testing.T) {
 			t.Errorf("%s: %+v", list, p)
 		}
 	}
-	var members app.Page[app.MemberView]
+	var members api.Page[api.Member]
 	r.call(request{"GET", "/api/batches/1/members", reader, "", ""}, 200, &members)
 	if len(members.Items) != 3 || members.Items[1].Key != "u2" || string(members.Items[1].Data["Mail"]) != `"b"` {
 		t.Errorf("members %+v", members)
 	}
 
 	// An advance is taken; the same once more starts nothing.
-	var advance app.AdvanceView
+	var advance api.AdvanceResult
 	const phase = `{"phase":"move"}`
 	r.call(request{"POST", "/api/batches/1/advance", reader, jsonMedia, phase}, 403, &p)
 	r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, `{"phase":"later"}`}, 409, &p)
@@ -236,7 +237,7 @@ func TestOverTheRealSystem(t *testing.T) {
 	if !advance.Repeated {
 		t.Errorf("second advance %+v", advance)
 	}
-	p = adminhttp.Problem{}
+	p = api.Problem{}
 	r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, `{"phase":"later"}`}, 409, &p)
 	if p.NextPhase != "" || p.CurrentPhase != "move" || !strings.Contains(p.Detail, `still in phase "move"`) {
 		t.Errorf("problem %+v", p)
@@ -265,7 +266,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin, reader := r.token(automationID), r.token(reportsID)
-	var p adminhttp.Problem
+	var p api.Problem
 	post := func(path, body string, status int, into any) http.Header {
 		t.Helper()
 		return r.call(request{"POST", "/api/batches/" + path, admin, jsonMedia, body}, status, into)
@@ -281,7 +282,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	r.call(request{"POST", "/api/batches", admin, media, body}, 201, nil)
 
 	// A paused batch says by whom and why, and is not advanced.
-	var batch app.BatchView
+	var batch api.Batch
 	post("1/pause", `{"reason":"throttled"}`, 200, &batch)
 	if batch.Paused == nil || batch.Paused.By == "" || batch.Paused.Why != "throttled" || batch.Paused.At.IsZero() {
 		t.Errorf("paused %+v", batch.Paused)
@@ -292,14 +293,14 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	}
 	post("1/advance", `{"phase":"prepare"}`, 409, &p)
 	post("1/resume", "", 200, nil)
-	batch = app.BatchView{}
+	batch = api.Batch{}
 	r.call(request{"GET", "/api/batches/1", reader, "", ""}, 200, &batch)
 	if batch.Paused != nil {
 		t.Errorf("paused %+v after it was resumed", batch.Paused)
 	}
 
 	// A gate is opened by the name of its phase.
-	var phase app.PhaseView
+	var phase api.Phase
 	post("1/phases/prepare/approve", "", 409, &p)
 	post("1/phases/none/approve", "", 404, &p)
 	post("1/phases/cut%20over/approve", `{"reason":"change 4711"}`, 200, &phase)
@@ -308,7 +309,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	}
 
 	// Members join and leave.
-	var added app.AddedView
+	var added api.AddResult
 	upload("1/members", "UserId,Mail\n,c\n", 422, &p)
 	if len(p.Problems) != 1 || p.Problems[0].Line != 2 {
 		t.Errorf("problem %+v", p)
@@ -323,7 +324,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 		t.Helper()
 		r.call(request{"DELETE", "/api/batches/1/members/" + member, admin, "", ""}, status, into)
 	}
-	var member app.MemberView
+	var member api.Member
 	remove("3?reason=has%20left", 202, &member)
 	remove("3", 202, &member)
 	if member.Key != "u3" || member.Status != "removed" || member.RemovedAt == nil {
@@ -342,7 +343,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 	if batch.Cancelled == nil || batch.Cancelled.Why != "the merger is off" {
 		t.Errorf("batch %+v", batch)
 	}
-	var page app.Page[app.BatchView]
+	var page api.Page[api.Batch]
 	r.call(request{"GET", "/api/batches?status=" + batch.Status, reader, "", ""}, 200, &page)
 	if len(page.Items) != 1 || page.Items[0].ID != 1 {
 		t.Errorf("batches that are %s: %+v", batch.Status, page.Items)
@@ -359,7 +360,7 @@ func TestControlOverTheRealSystem(t *testing.T) {
 func TestTokensOfTheRealIdentityProvider(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
-	var p adminhttp.Problem
+	var p api.Problem
 	list := func(token string) request { return request{"GET", "/api/batches", token, "", ""} }
 	r.call(list(r.token(reportsID)), 200, nil)
 	r.call(list(r.token(strangerID)), 403, &p)
@@ -384,7 +385,7 @@ func TestOutageOfTheStore(t *testing.T) {
 	admin := r.token(automationID)
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
 	check(t, r.cosmos.Close())
-	var p adminhttp.Problem
+	var p api.Problem
 	header := r.call(request{"POST", "/api/batches/1/advance", admin, jsonMedia, `{"phase":"move"}`}, 503, &p)
 	if p.Error != "unavailable" || header.Get("Retry-After") == "" || strings.Contains(p.Detail, "127.0.0.1") {
 		t.Errorf("problem %+v", p)

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 const automated = `name: waves
@@ -30,7 +29,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin, reader := r.token(automationID), r.token(reportsID)
-	var p adminhttp.Problem
+	var p api.Problem
 	get := func(path string, status int, into any) {
 		t.Helper()
 		r.call(request{"GET", "/api/" + path, reader, "", ""}, status, into)
@@ -65,7 +64,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	// A preview tells what would become of the rows, and changes nothing.
 	start := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Hour).Format(time.RFC3339)
 	r.found("u1,a,"+start, "u2,b,"+start, "u3,c,"+start, "u4,d,"+start, ",e,"+start, "u6,f,soon")
-	var preview app.PreviewView
+	var preview api.QueryPreview
 	send("POST", "runbooks/waves/query/preview", `{"limit":2}`, 200, &preview)
 	if preview.RowCount != 6 || len(preview.Sample) != 2 || string(preview.Sample[1]["Mail"]) != `"b"` || preview.ProblemCount != 2 ||
 		len(preview.Groups) != 1 || preview.Enabled {
@@ -73,13 +72,13 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	}
 	get("batches/1", 404, &p)
 
-	var standing app.AutomationView
+	var standing api.Automation
 	send("PUT", "runbooks/waves/automation", `{"enabled":true}`, 200, &standing)
 	if !standing.Enabled || standing.EnabledBy == "" || standing.LastRunAt != nil {
 		t.Errorf("automation %+v", standing)
 	}
 	check(t, r.app.Tick(t.Context()))
-	var batch app.BatchView
+	var batch api.Batch
 	get("batches/1", 200, &batch)
 	if batch.IsManual || batch.MemberCount != 4 || batch.BatchStartTime == nil || batch.BatchStartTime.Format(time.RFC3339) != start {
 		t.Errorf("batch %+v", batch)
@@ -95,7 +94,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	// Half of them are missing: nobody goes until somebody says so.
 	r.found("u1,a,"+start, "u2,b,"+start)
 	check(t, r.app.Tick(t.Context()))
-	var held, page app.HeldView
+	var held, page api.RemovalHold
 	get("batches/1/removals?limit=1", 200, &held)
 	get("batches/1/removals?limit=1&continuationToken="+held.Continuation, 200, &page)
 	if held.Members != 2 || held.Of != 4 || held.Reason == "" || len(held.Items) != 1 || held.Items[0].Key != "u3" || page.Items[0].Key != "u4" || page.Continuation != "" {
@@ -107,7 +106,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	if batch.Held == nil || batch.Held.Members != 2 || len(standing.Held) != 1 || standing.Held[0].BatchID != 1 {
 		t.Errorf("batch %+v, automation %+v", batch.Held, standing.Held)
 	}
-	var list app.Page[app.RunbookView]
+	var list api.Page[api.Runbook]
 	get("runbooks", 200, &list)
 	if len(list.Items) != 2 || !list.Items[1].Enabled || list.Items[1].Held != 1 || list.Items[0].Enabled {
 		t.Errorf("runbooks %+v", list.Items)
@@ -124,7 +123,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	get("batches/1/removals", 200, &held)
 	decision = fmt.Sprintf(`{"revision":%q,"reason":"they stay"}`, held.Revision)
 	r.call(request{"POST", "/api/batches/1/removals/discard", reader, jsonMedia, decision}, 403, &p)
-	batch = app.BatchView{}
+	batch = api.Batch{}
 	send("POST", "batches/1/removals/discard", decision, 200, &batch)
 	if batch.Held != nil || batch.Kept != 3 {
 		t.Errorf("batch %+v", batch)
@@ -144,7 +143,7 @@ func TestAutomationOverTheRealSystem(t *testing.T) {
 	check(t, os.Remove(r.people))
 	check(t, r.app.Tick(t.Context()))
 	get("runbooks/waves/automation", 200, &standing)
-	var rb app.RunbookView
+	var rb api.Runbook
 	get("runbooks/waves", 200, &rb)
 	if standing.LastError == "" || standing.LastErrorAt == nil || rb.LastError != standing.LastError {
 		t.Errorf("automation %+v", standing)

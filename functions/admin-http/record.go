@@ -28,7 +28,7 @@ var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[
 
 // record runs the request, turns a panic into a 500 and logs one line. Bodies,
 // queries and tokens are never logged.
-func (a *api) record(c *gin.Context) {
+func (a *server) record(c *gin.Context) {
 	start := a.Now()
 	c.Set(keyTrace, newTrace(c.Request.Header.Get("traceparent")))
 	h := c.Writer.Header()
@@ -41,7 +41,7 @@ func (a *api) record(c *gin.Context) {
 	c.Next()
 }
 
-func (a *api) log(c *gin.Context, start time.Time) {
+func (a *server) log(c *gin.Context, start time.Time) {
 	route := c.FullPath()
 	if route == "" {
 		route = "none"
@@ -76,7 +76,7 @@ func describe(span trace.Span, method, route string, status int) {
 	}
 }
 
-func (a *api) recover(c *gin.Context) {
+func (a *server) recover(c *gin.Context) {
 	r := recover()
 	if r == nil {
 		return

@@ -13,7 +13,7 @@ import (
 // getReport answers with a report as a file, as it is made. Where that goes wrong
 // after the answer has begun, the connection is broken off: what arrived must not pass
 // for the whole.
-func (a *api) getReport(c *gin.Context) {
+func (a *server) getReport(c *gin.Context) {
 	id, ok := batchID(c)
 	if !ok {
 		return

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
@@ -34,7 +35,7 @@ func (r *recorder) Report(_ context.Context, by app.Caller, id int, format repor
 func TestReportThatFailsBeforeItsFirstByteIsAProblem(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	f.app.early = &app.Error{Code: app.CodeUnavailable, Message: "try again"}
+	f.app.early = &app.Error{Code: api.CodeUnavailable, Message: "try again"}
 	w := f.send(request{"GET", "/api/batches/7/report?format=html", "reader", "", ""})
 	if p := problem(t, w); w.Code != 503 || p.Detail != "try again" || w.Header().Get("Content-Disposition") != "" {
 		t.Errorf("%d %v %+v", w.Code, w.Header(), p)
@@ -72,7 +73,7 @@ func TestReportOverTheRealSystem(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin, reader := r.token(automationID), r.token(reportsID)
-	var b app.BatchView
+	var b api.Batch
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
 	media, body := form(t, "runbookName", "moves", "file", "UserId,Mail\n=u1,a@contoso.com\n")
 	r.call(request{"POST", "/api/batches", admin, media, body}, 201, &b)

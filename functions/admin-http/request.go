@@ -15,7 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 const keyQuery = "query"
@@ -63,9 +63,9 @@ func listed[S ~string](all []S) string {
 
 // options reads the query into what the lists take; statuses are those that the
 // list's items can have. It answers and returns false when a value is wrong.
-func options[S ~string](c *gin.Context, statuses []S) (app.ListOptions, bool) {
+func options[S ~string](c *gin.Context, statuses []S) (api.ListOptions, bool) {
 	values := c.MustGet(keyQuery).(url.Values)
-	o := app.ListOptions{
+	o := api.ListOptions{
 		Continuation: values.Get("continuationToken"), Status: lower(values.Get("status")),
 		Runbook: values.Get("runbook"), Phase: values.Get("phase"), Sort: values.Get("sort"), Search: values.Get("search"),
 		Topic: lower(values.Get("topic")),
@@ -114,7 +114,7 @@ func number(s string, limit int) (int, bool) {
 func batchID(c *gin.Context) (int, bool) {
 	id, ok := number(c.Param("id"), 1<<31-1)
 	if !ok {
-		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no batch %q; a batch is named by its number", clip(c.Param("id")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no batch %q; a batch is named by its number", clip(c.Param("id")))
 	}
 	return id, ok
 }
@@ -123,7 +123,7 @@ func batchID(c *gin.Context) (int, bool) {
 func runbookName(c *gin.Context) (string, bool) {
 	name := c.Param("name")
 	if len(name) > maxName || !utf8.ValidString(name) {
-		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no runbook %q; names have at most %d bytes", clip(name), maxName)
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no runbook %q; names have at most %d bytes", clip(name), maxName)
 		return "", false
 	}
 	return name, true
@@ -156,7 +156,7 @@ func body(c *gin.Context, limit int64) ([]byte, bool) {
 func unreadable(c *gin.Context, err error, limit int64) {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		refuse(c, http.StatusRequestEntityTooLarge, string(app.CodeTooLarge), "the request is larger than the %d bytes allowed", limit)
+		refuse(c, http.StatusRequestEntityTooLarge, api.CodeTooLarge, "the request is larger than the %d bytes allowed", limit)
 		return
 	}
 	_ = c.Error(err)
@@ -200,7 +200,7 @@ func reason(err error) string {
 }
 
 func invalid(c *gin.Context, format string, args ...any) {
-	refuse(c, http.StatusBadRequest, string(app.CodeInvalid), format, args...)
+	refuse(c, http.StatusBadRequest, api.CodeInvalid, format, args...)
 }
 
 // clip shortens what a caller sent for a message.

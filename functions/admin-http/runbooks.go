@@ -7,7 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -15,7 +15,7 @@ import (
 // had it, or as the YAML itself. What a new version does to batches that are under
 // way, and on what terms it is published, is said in the JSON, and beside the YAML in
 // the address.
-func (a *api) publishRunbook(c *gin.Context) {
+func (a *server) publishRunbook(c *gin.Context) {
 	var request struct {
 		Name        string `json:"name"`
 		YAMLContent string `json:"yamlContent"`
@@ -52,14 +52,14 @@ func (a *api) publishRunbook(c *gin.Context) {
 			return
 		}
 	default:
-		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send the runbook as application/yaml or as application/json, in UTF-8")
+		refuse(c, http.StatusUnsupportedMediaType, api.CodeUnsupportedMedia, "send the runbook as application/yaml or as application/json, in UTF-8")
 		return
 	}
-	if o := request.Overdue; o != "" && o != app.OverdueIgnore && o != app.OverdueRerun {
-		invalid(c, "overdueBehavior is %q; it can be %s or %s", clip(o), app.OverdueIgnore, app.OverdueRerun)
+	if o := request.Overdue; o != "" && o != api.OverdueIgnore && o != api.OverdueRerun {
+		invalid(c, "overdueBehavior is %q; it can be %s or %s", clip(o), api.OverdueIgnore, api.OverdueRerun)
 		return
 	}
-	o := app.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit, Strict: request.Strict, DryRun: request.DryRun}
+	o := api.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit, Strict: request.Strict, DryRun: request.DryRun}
 	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml, o)
 	if err != nil {
 		fail(c, err)
@@ -90,7 +90,7 @@ func flag(c *gin.Context, name string, into *bool) bool {
 	return true
 }
 
-func (a *api) listRunbooks(c *gin.Context) {
+func (a *server) listRunbooks(c *gin.Context) {
 	o, ok := options[string](c, nil)
 	if !ok {
 		return
@@ -99,7 +99,7 @@ func (a *api) listRunbooks(c *gin.Context) {
 	page(c, p, err)
 }
 
-func (a *api) getRunbook(c *gin.Context) {
+func (a *server) getRunbook(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -108,7 +108,7 @@ func (a *api) getRunbook(c *gin.Context) {
 	respond(c, view, err)
 }
 
-func (a *api) getTemplate(c *gin.Context) {
+func (a *server) getTemplate(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -132,7 +132,7 @@ func respond[V any](c *gin.Context, view V, err error) {
 }
 
 // page answers with one page of a list, whose items are never null.
-func page[V any](c *gin.Context, p app.Page[V], err error) {
+func page[V any](c *gin.Context, p api.Page[V], err error) {
 	if p.Items == nil {
 		p.Items = []V{}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -24,13 +25,13 @@ type part struct {
 const csvOfMembers = "holds the CSV of members"
 
 // errNoRoom says that the temporary folder does not take an upload.
-var errNoRoom = &app.Error{Code: app.CodeUnavailable, Message: "the file cannot be stored while it is read; try again"}
+var errNoRoom = &app.Error{Code: api.CodeUnavailable, Message: "the file cannot be stored while it is read; try again"}
 
 // form reads a form of exactly these parts. It goes part by part, so that one that is
 // too large or not expected is refused before the rest has been read. The parts are kept in
 // a temporary file, which release closes. It answers and returns false when the form is not
 // as it has to be.
-func (a *api) form(c *gin.Context, parts ...part) (values map[string]*io.SectionReader, release func(), ok bool) {
+func (a *server) form(c *gin.Context, parts ...part) (values map[string]*io.SectionReader, release func(), ok bool) {
 	var names []string
 	for _, p := range parts {
 		names = append(names, p.name)
@@ -38,7 +39,7 @@ func (a *api) form(c *gin.Context, parts ...part) (values map[string]*io.Section
 	expected := map[bool]string{true: "the part ", false: "the parts "}[len(names) == 1] + strings.Join(names, " and ")
 	media, params := mediaType(c)
 	if media != "multipart/form-data" || params["boundary"] == "" {
-		refuse(c, http.StatusUnsupportedMediaType, errUnsupportedMedia, "send multipart/form-data with %s", expected)
+		refuse(c, http.StatusUnsupportedMediaType, api.CodeUnsupportedMedia, "send multipart/form-data with %s", expected)
 		return nil, nil, false
 	}
 	const around = 4096 // what the parts' headers and short parts take
@@ -68,7 +69,7 @@ func (a *api) form(c *gin.Context, parts ...part) (values map[string]*io.Section
 }
 
 // parts writes the parts of a form into a file, one after the other.
-func (a *api) parts(c *gin.Context, form *multipart.Reader, file *temporary, parts []part, expected string) (map[string]*io.SectionReader, bool) {
+func (a *server) parts(c *gin.Context, form *multipart.Reader, file *temporary, parts []part, expected string) (map[string]*io.SectionReader, bool) {
 	values := map[string]*io.SectionReader{}
 	for {
 		next, err := form.NextPart()
@@ -101,7 +102,7 @@ func (a *api) parts(c *gin.Context, form *multipart.Reader, file *temporary, par
 			unreadable(c, err, a.MaxBody)
 			return nil, false
 		case size > limit:
-			refuse(c, http.StatusRequestEntityTooLarge, string(app.CodeTooLarge), "the part %s is larger than the %d bytes allowed", field, limit)
+			refuse(c, http.StatusRequestEntityTooLarge, api.CodeTooLarge, "the part %s is larger than the %d bytes allowed", field, limit)
 			return nil, false
 		}
 		values[field] = io.NewSectionReader(file.file, begin, size)
@@ -117,7 +118,7 @@ type temporary struct {
 	failed error // of the disk
 }
 
-func (a *api) temporary() (*temporary, error) {
+func (a *server) temporary() (*temporary, error) {
 	file, err := os.CreateTemp(a.TempDir, "upload-")
 	if err != nil {
 		return nil, err

@@ -7,10 +7,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-func (a *api) listVersions(c *gin.Context) {
+func (a *server) listVersions(c *gin.Context) {
 	name, ok := runbookName(c)
 	if !ok {
 		return
@@ -23,7 +23,7 @@ func (a *api) listVersions(c *gin.Context) {
 	page(c, p, err)
 }
 
-func (a *api) getVersion(c *gin.Context) {
+func (a *server) getVersion(c *gin.Context) {
 	name, version, ok := runbookVersion(c)
 	if !ok {
 		return
@@ -34,7 +34,7 @@ func (a *api) getVersion(c *gin.Context) {
 
 // deactivateVersion takes its reason from the address, as removeMember does. With
 // If-Match only a version that is still as it was is deactivated.
-func (a *api) deactivateVersion(c *gin.Context) {
+func (a *server) deactivateVersion(c *gin.Context) {
 	name, version, ok := runbookVersion(c)
 	if !ok {
 		return
@@ -61,7 +61,7 @@ func runbookVersion(c *gin.Context) (name string, version int, ok bool) {
 		return "", 0, false
 	}
 	if version, ok = number(c.Param("version"), 1<<31-1); !ok {
-		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no version %q; a version is named by its number", clip(c.Param("version")))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no version %q; a version is named by its number", clip(c.Param("version")))
 	}
 	return name, version, ok
 }

@@ -10,20 +10,20 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
-func (r *recorder) Versions(_ context.Context, name string, o app.ListOptions) (app.Page[app.VersionView], error) {
-	return app.Page[app.VersionView]{}, r.note("Versions %q %s", name, shown(o))
+func (r *recorder) Versions(_ context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
+	return api.Page[api.RunbookVersion]{}, r.note("Versions %q %s", name, shown(o))
 }
 
-func (r *recorder) Version(_ context.Context, name string, version int) (app.VersionView, error) {
-	return app.VersionView{Name: name, Version: version, ETag: "v1"}, r.note("Version %q %d", name, version)
+func (r *recorder) Version(_ context.Context, name string, version int) (api.RunbookVersion, error) {
+	return api.RunbookVersion{Name: name, Version: version, ETag: "v1"}, r.note("Version %q %d", name, version)
 }
 
-func (r *recorder) Deactivate(_ context.Context, by app.Caller, name string, version int, why string, tags ...string) (app.VersionView, error) {
-	return app.VersionView{Name: name, Version: version, ETag: "v2"}, r.note("Deactivate %s %q %d %q %q", by.Name, name, version, why, tags)
+func (r *recorder) Deactivate(_ context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
+	return api.RunbookVersion{Name: name, Version: version, ETag: "v2"}, r.note("Deactivate %s %q %d %q %q", by.Name, name, version, why, tags)
 }
 
 // versionRoutes is every route about versions of runbooks.
@@ -194,12 +194,12 @@ func TestVersionsOverTheRealSystem(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin, reader := r.token(automationID), r.token(reportsID)
-	var p adminhttp.Problem
-	var v app.VersionView
+	var p api.Problem
+	var v api.RunbookVersion
 	r.call(request{"POST", "/api/runbooks", admin, "application/yaml", moves}, 201, nil)
 	r.call(request{"POST", "/api/runbooks?overdueBehavior=rerun&rerunInit=true", admin, "application/yaml", moves + "# 2\n"}, 201, nil)
 
-	var page, rest app.Page[app.VersionView]
+	var page, rest api.Page[api.RunbookVersion]
 	r.call(request{"GET", "/api/runbooks/moves/versions?limit=1", reader, "", ""}, 200, &page)
 	r.call(request{"GET", "/api/runbooks/moves/versions?limit=1&continuationToken=" + url.QueryEscape(page.Continuation), reader, "", ""}, 200, &rest)
 	if len(page.Items) != 1 || len(rest.Items) != 1 || rest.Continuation != "" {
@@ -221,7 +221,7 @@ func TestVersionsOverTheRealSystem(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	for range 2 {
-		var done app.VersionView
+		var done api.RunbookVersion
 		r.call(request{"DELETE", "/api/runbooks/moves/versions/2?reason=the%20wrong%20one", admin, "", ""}, 200, &done)
 		if done.Active || done.Deactivated == nil || done.Deactivated.By == "" || done.Deactivated.Why != "the wrong one" {
 			t.Errorf("%+v", done)
@@ -231,7 +231,7 @@ func TestVersionsOverTheRealSystem(t *testing.T) {
 	if !strings.Contains(p.Detail, `no version of runbook "moves" is active`) {
 		t.Errorf("%+v", p)
 	}
-	var listed app.Page[app.RunbookView]
+	var listed api.Page[api.Runbook]
 	r.call(request{"GET", "/api/runbooks", reader, "", ""}, 200, &listed)
 	if len(listed.Items) != 0 {
 		t.Errorf("%+v", listed)

@@ -5,10 +5,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
-func (a *api) listWorkers(c *gin.Context) {
+func (a *server) listWorkers(c *gin.Context) {
 	o, ok := options[string](c, nil)
 	if !ok {
 		return
@@ -17,10 +17,10 @@ func (a *api) listWorkers(c *gin.Context) {
 	page(c, p, err)
 }
 
-func (a *api) getWorker(c *gin.Context) {
+func (a *server) getWorker(c *gin.Context) {
 	id := c.Param("id")
 	if len(id) > maxName {
-		refuse(c, http.StatusNotFound, string(app.CodeNotFound), "there is no worker %q", clip(id))
+		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no worker %q", clip(id))
 		return
 	}
 	view, err := a.App.Worker(c.Request.Context(), id)

@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-func (r *recorder) Workers(_ context.Context, o app.ListOptions) (app.Page[app.WorkerView], error) {
-	return app.Page[app.WorkerView]{}, r.note("Workers %s", shown(o))
+func (r *recorder) Workers(_ context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
+	return api.Page[api.Worker]{}, r.note("Workers %s", shown(o))
 }
 
-func (r *recorder) Worker(_ context.Context, id string) (app.WorkerView, error) {
-	return app.WorkerView{ID: id, FunctionCount: 1}, r.note("Worker %q", id)
+func (r *recorder) Worker(_ context.Context, id string) (api.Worker, error) {
+	return api.Worker{ID: id, FunctionCount: 1}, r.note("Worker %q", id)
 }
 
 // workerRoutes is every route about workers.
@@ -47,7 +47,7 @@ func TestWorkersOverTheRealSystem(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	admin, reader := r.token(automationID), r.token(reportsID)
-	var p adminhttp.Problem
+	var p api.Problem
 	r.call(request{"GET", "/api/workers/worker-01", reader, "", ""}, 404, &p)
 	if p.Error != "not_found" || !strings.Contains(p.Detail, `no worker "worker-01" has announced itself`) {
 		t.Errorf("%+v", p)
@@ -60,7 +60,7 @@ func TestWorkersOverTheRealSystem(t *testing.T) {
 	other.WorkerID = "worker-02"
 	r.announce(other)
 
-	var page, rest app.Page[app.WorkerView]
+	var page, rest api.Page[api.Worker]
 	r.call(request{"GET", "/api/workers?limit=1", reader, "", ""}, 200, &page)
 	r.call(request{"GET", "/api/workers?limit=1&continuationToken=" + page.Continuation, reader, "", ""}, 200, &rest)
 	if len(page.Items) != 1 || len(rest.Items) != 1 || page.Items[0].ID != "worker-01" || rest.Items[0].ID != "worker-02" || page.Items[0].FunctionCount != 2 || page.Items[0].Functions != nil {
@@ -76,7 +76,7 @@ func TestWorkersOverTheRealSystem(t *testing.T) {
 		t.Errorf("%s of %v", functions, worker)
 	}
 
-	var view app.RunbookView
+	var view api.Runbook
 	runbook := strings.Replace(moves, "function: Move-User", "function: New-Badge", 1)
 	r.call(request{"POST", "/api/runbooks?dryRun=true", admin, "application/yaml", runbook}, 200, &view)
 	codes := map[string]int{}

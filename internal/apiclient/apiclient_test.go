@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -110,11 +110,11 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		return err
 	}, "POST /api/runbooks"},
 	{"PublishWith", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.PublishWith(ctx, []byte("name: x"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true, Strict: true, DryRun: true})
+		_, err := c.PublishWith(ctx, []byte("name: x"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true, Strict: true, DryRun: true})
 		return err
 	}, "POST /api/runbooks?dryRun=true&overdueBehavior=rerun&rerunInit=true&strict=true"},
 	{"Runbooks", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Runbooks(ctx, app.ListOptions{Limit: 5, Continuation: "a+b"})
+		_, err := c.Runbooks(ctx, api.ListOptions{Limit: 5, Continuation: "a+b"})
 		return err
 	}, "GET /api/runbooks?continuationToken=a%2Bb&limit=5"},
 	{"Runbook", true, func(ctx context.Context, c *apiclient.Client) error {
@@ -126,17 +126,17 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		return err
 	}, "POST /api/batches"},
 	{"Batches", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Batches(ctx, app.ListOptions{Status: "active", Runbook: "moves"})
+		_, err := c.Batches(ctx, api.ListOptions{Status: "active", Runbook: "moves"})
 		return err
 	}, "GET /api/batches?runbook=moves&status=active"},
 	{"Batch", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Batch(ctx, 7); return err }, "GET /api/batches/7"},
 	{"Members", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Members(ctx, 7, app.ListOptions{Status: "failed", Sort: "-memberKey", Search: "ada@"})
+		_, err := c.Members(ctx, 7, api.ListOptions{Status: "failed", Sort: "-memberKey", Search: "ada@"})
 		return err
 	}, "GET /api/batches/7/members?search=ada%40&sort=-memberKey&status=failed"},
 	{"Phases", true, func(ctx context.Context, c *apiclient.Client) error { _, err := c.Phases(ctx, 7); return err }, "GET /api/batches/7/phases"},
 	{"Steps", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Steps(ctx, 7, app.ListOptions{Phase: "move", Member: 3})
+		_, err := c.Steps(ctx, 7, api.ListOptions{Phase: "move", Member: 3})
 		return err
 	}, "GET /api/batches/7/steps?member=3&phase=move"},
 	{"Advance", true, func(ctx context.Context, c *apiclient.Client) error {
@@ -144,23 +144,23 @@ var calls = append(slices.Concat(controlCalls, automationCalls, versionCalls, wo
 		return err
 	}, `POST /api/batches/7/advance {"phase":"cut-over"}`},
 	{"BatchAudit", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.BatchAudit(ctx, 7, app.AuditFilter{Action: "advance"}, app.ListOptions{})
+		_, err := c.BatchAudit(ctx, 7, api.AuditFilter{Action: "advance"}, api.ListOptions{})
 		return err
 	}, "GET /api/batches/7/audit?action=advance"},
 	{"RunbookAudit", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.RunbookAudit(ctx, "my moves", app.AuditFilter{By: "ada@contoso"}, app.ListOptions{Continuation: "t"})
+		_, err := c.RunbookAudit(ctx, "my moves", api.AuditFilter{By: "ada@contoso"}, api.ListOptions{Continuation: "t"})
 		return err
 	}, "GET /api/runbooks/my%20moves/audit?by=ada%40contoso&continuationToken=t"},
 	{"MessageAudit", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.MessageAudit(ctx, app.AuditFilter{From: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600))}, app.ListOptions{})
+		_, err := c.MessageAudit(ctx, api.AuditFilter{From: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600))}, api.ListOptions{})
 		return err
 	}, "GET /api/messages/audit?from=2026-01-02T02%3A04%3A05.000006Z"},
 	{"Audit", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Audit(ctx, app.AuditFilter{To: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, app.ListOptions{Limit: 1000})
+		_, err := c.Audit(ctx, api.AuditFilter{To: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, api.ListOptions{Limit: 1000})
 		return err
 	}, "GET /api/audit?limit=1000&to=2026-01-02T03%3A04%3A05Z"},
 	{"Unprocessed", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Unprocessed(ctx, app.ListOptions{Status: "open", Topic: "worker-results"})
+		_, err := c.Unprocessed(ctx, api.ListOptions{Status: "open", Topic: "worker-results"})
 		return err
 	}, "GET /api/messages/unprocessed?status=open&topic=worker-results"},
 	{"UnprocessedMessage", true, func(ctx context.Context, c *apiclient.Client) error {
@@ -303,7 +303,7 @@ func TestTooManyRequestsAreWaitedOut(t *testing.T) {
 	t.Parallel()
 	s, _ := server(t, answer(429, "application/problem+json", `{"error":"too_many_requests"}`, "Retry-After", "2"), answer(202, "application/json", "{}"))
 	c, waits := client(t, s.URL)
-	if _, err := c.RetryFailed(t.Context(), 1, app.Selection{}, ""); err != nil {
+	if _, err := c.RetryFailed(t.Context(), 1, api.RetrySelection{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if want := []time.Duration{2 * time.Second}; !reflect.DeepEqual(*waits, want) {
@@ -318,7 +318,7 @@ func TestErrors(t *testing.T) {
 		answer func(http.ResponseWriter)
 		want   apiclient.Error
 	}{
-		{"a problem document", problem(422, "invalid"), apiclient.Error{Status: 422, Code: "invalid", Detail: "why", TraceID: "t1", Problems: []app.Problem{{Line: 3, Message: "bad"}}}},
+		{"a problem document", problem(422, "invalid"), apiclient.Error{Status: 422, Code: "invalid", Detail: "why", TraceID: "t1", Problems: []api.InputProblem{{Line: 3, Message: "bad"}}}},
 		{"an error of something else", answer(404, "text/html", "<html>"), apiclient.Error{Status: 404, Code: apiclient.CodeNotTheAPI, Detail: "URL answered 404 Not Found, and not as the admin API does"}},
 		{"a problem document cut off", answer(400, "application/problem+json", `{"error":`), apiclient.Error{Status: 400, Code: apiclient.CodeNotTheAPI, Detail: "URL answered 400 Bad Request, and not as the admin API does"}},
 		{"a sign-in page", answer(302, "text/html", "", "Location", "https://login.example.org"), apiclient.Error{Status: 302, Code: apiclient.CodeNotTheAPI, Detail: "URL answered 302 Found, and not as the admin API does; it sends callers elsewhere"}},

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // previewTime is for how long a preview is waited for: the API gives the query three
@@ -15,92 +15,92 @@ const previewTime = 4 * time.Minute
 
 // Automation tells whether a runbook's batches are made by themselves, and how that
 // goes.
-func (c *Client) Automation(ctx context.Context, runbook string) (app.AutomationView, error) {
-	return ask[app.AutomationView](ctx, c, get("runbooks", runbook, "automation"))
+func (c *Client) Automation(ctx context.Context, runbook string) (api.Automation, error) {
+	return ask[api.Automation](ctx, c, get("runbooks", runbook, "automation"))
 }
 
 // SetAutomation turns the making of new batches on or off. Asking twice does what
 // asking once does.
-func (c *Client) SetAutomation(ctx context.Context, runbook string, enabled bool) (app.AutomationView, error) {
+func (c *Client) SetAutomation(ctx context.Context, runbook string, enabled bool) (api.Automation, error) {
 	return c.setAutomation(ctx, runbook, map[string]any{"enabled": enabled})
 }
 
 // EnableAutomation turns the making of new batches on, and confirms the additions of a
 // preview. Asking twice does what asking once does.
-func (c *Client) EnableAutomation(ctx context.Context, runbook, revision string) (app.AutomationView, error) {
+func (c *Client) EnableAutomation(ctx context.Context, runbook, revision string) (api.Automation, error) {
 	return c.setAutomation(ctx, runbook, map[string]any{"enabled": true, "revision": revision})
 }
 
-func (c *Client) setAutomation(ctx context.Context, runbook string, setting map[string]any) (app.AutomationView, error) {
+func (c *Client) setAutomation(ctx context.Context, runbook string, setting map[string]any) (api.Automation, error) {
 	k, err := postJSON(setting, "runbooks", runbook, "automation")
 	if err != nil {
-		return app.AutomationView{}, err
+		return api.Automation{}, err
 	}
 	k.method, k.repeatable = http.MethodPut, true
-	return ask[app.AutomationView](ctx, c, k)
+	return ask[api.Automation](ctx, c, k)
 }
 
 // PreviewQuery runs a runbook's query and tells what the next tick would make of it
 // with automation on, whether it is or not.
 // At most sample rows are given, as many as the API likes where it is 0. It changes
 // nothing, and is sent once all the same: the query may be one that is long at work.
-func (c *Client) PreviewQuery(ctx context.Context, runbook string, sample int) (app.PreviewView, error) {
+func (c *Client) PreviewQuery(ctx context.Context, runbook string, sample int) (api.QueryPreview, error) {
 	k := call{method: http.MethodPost, path: []string{"runbooks", runbook, "query", "preview"}, within: previewTime}
 	if sample > 0 {
 		k.media = "application/json"
 		k.body, _ = json.Marshal(map[string]int{"limit": sample}) // numbers always marshal
 	}
-	return ask[app.PreviewView](ctx, c, k)
+	return ask[api.QueryPreview](ctx, c, k)
 }
 
 // HeldAdditions shows the additions of a runbook that are held. An error with the status
 // 404 also says that none are.
-func (c *Client) HeldAdditions(ctx context.Context, runbook string) (app.AdditionsView, error) {
-	return ask[app.AdditionsView](ctx, c, get("runbooks", runbook, "additions"))
+func (c *Client) HeldAdditions(ctx context.Context, runbook string) (api.AdditionHold, error) {
+	return ask[api.AdditionHold](ctx, c, get("runbooks", runbook, "additions"))
 }
 
 // ConfirmAdditions lets the next tick add the people of this revision. Asking twice does
 // what asking once does.
-func (c *Client) ConfirmAdditions(ctx context.Context, runbook, revision, why string) (app.AdditionsConfirmation, error) {
+func (c *Client) ConfirmAdditions(ctx context.Context, runbook, revision, why string) (api.AdditionsConfirmation, error) {
 	k, err := postJSON(struct {
 		Revision string `json:"revision"`
 		because
 	}{revision, because{why}}, "runbooks", runbook, "additions", "confirm")
 	if err != nil {
-		return app.AdditionsConfirmation{}, err
+		return api.AdditionsConfirmation{}, err
 	}
 	k.repeatable = true
-	return ask[app.AdditionsConfirmation](ctx, c, k)
+	return ask[api.AdditionsConfirmation](ctx, c, k)
 }
 
 // HeldRemovals shows whose removal from a batch is held. An error with the status 404
 // tells also that nobody's is.
-func (c *Client) HeldRemovals(ctx context.Context, id int, o app.ListOptions) (app.HeldView, error) {
-	return listed[app.HeldView](ctx, c, o, batchPath(id, "removals")...)
+func (c *Client) HeldRemovals(ctx context.Context, id int, o api.ListOptions) (api.RemovalHold, error) {
+	return listed[api.RemovalHold](ctx, c, o, batchPath(id, "removals")...)
 }
 
 // ConfirmRemovals lets the members go whose removal is held, as the list of this
 // revision has them. An answer that is lost does
 // not lead to a second request: by then they may be gone, which the API would refuse
 // to confirm.
-func (c *Client) ConfirmRemovals(ctx context.Context, id int, revision, why string) (app.BatchView, error) {
+func (c *Client) ConfirmRemovals(ctx context.Context, id int, revision, why string) (api.Batch, error) {
 	return c.decide(ctx, id, revision, why, "confirm")
 }
 
 // DiscardRemovals keeps the members whose removal is held, whoever they are where the
 // revision is empty. It is sent once, as
 // ConfirmRemovals is.
-func (c *Client) DiscardRemovals(ctx context.Context, id int, revision, why string) (app.BatchView, error) {
+func (c *Client) DiscardRemovals(ctx context.Context, id int, revision, why string) (api.Batch, error) {
 	return c.decide(ctx, id, revision, why, "discard")
 }
 
-func (c *Client) decide(ctx context.Context, id int, revision, why, what string) (app.BatchView, error) {
+func (c *Client) decide(ctx context.Context, id int, revision, why, what string) (api.Batch, error) {
 	k, err := postJSON(struct {
 		Revision string `json:"revision,omitempty"`
 		because
 	}{revision, because{why}}, batchPath(id, "removals", what)...)
 	if err != nil {
-		return app.BatchView{}, err
+		return api.Batch{}, err
 	}
-	return ask[app.BatchView](ctx, c, k)
+	return ask[api.Batch](ctx, c, k)
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // automationCalls is every call about batches that are made by themselves.
@@ -46,7 +46,7 @@ var automationCalls = []sending{
 		return err
 	}, `POST /api/runbooks/moves/additions/confirm {"revision":"r1","reason":"wave 1"}`},
 	{"HeldRemovals", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.HeldRemovals(ctx, 7, app.ListOptions{Limit: 5, Continuation: "5"})
+		_, err := c.HeldRemovals(ctx, 7, api.ListOptions{Limit: 5, Continuation: "5"})
 		return err
 	}, "GET /api/batches/7/removals?continuationToken=5&limit=5"},
 	{"ConfirmRemovals", false, func(ctx context.Context, c *apiclient.Client) error {

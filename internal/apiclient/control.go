@@ -10,79 +10,79 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // Cancel ends a batch. As with every call here but RetryFailed, asking twice does what
 // asking once does. An empty reason is none; this goes for all calls.
-func (c *Client) Cancel(ctx context.Context, id int, why string) (app.BatchView, error) {
-	return steer[app.BatchView](ctx, c, why, batchPath(id, "cancel")...)
+func (c *Client) Cancel(ctx context.Context, id int, why string) (api.Batch, error) {
+	return steer[api.Batch](ctx, c, why, batchPath(id, "cancel")...)
 }
 
 // Pause keeps a batch from dispatching anything more.
-func (c *Client) Pause(ctx context.Context, id int, why string) (app.BatchView, error) {
-	return steer[app.BatchView](ctx, c, why, batchPath(id, "pause")...)
+func (c *Client) Pause(ctx context.Context, id int, why string) (api.Batch, error) {
+	return steer[api.Batch](ctx, c, why, batchPath(id, "pause")...)
 }
 
 // Resume lets a paused batch go on.
-func (c *Client) Resume(ctx context.Context, id int, why string) (app.BatchView, error) {
-	return steer[app.BatchView](ctx, c, why, batchPath(id, "resume")...)
+func (c *Client) Resume(ctx context.Context, id int, why string) (api.Batch, error) {
+	return steer[api.Batch](ctx, c, why, batchPath(id, "resume")...)
 }
 
 // Approve lets a phase begin that waits at a gate.
-func (c *Client) Approve(ctx context.Context, id int, phase, why string) (app.PhaseView, error) {
-	return steer[app.PhaseView](ctx, c, why, batchPath(id, "phases", phase, "approve")...)
+func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Phase, error) {
+	return steer[api.Phase](ctx, c, why, batchPath(id, "phases", phase, "approve")...)
 }
 
 // RetryFailed lets the selected members who failed try again; all of them without a
 // selection. An answer that is lost does not lead to a second retry.
-func (c *Client) RetryFailed(ctx context.Context, id int, which app.Selection, why string) (app.RetryView, error) {
+func (c *Client) RetryFailed(ctx context.Context, id int, which api.RetrySelection, why string) (api.RetryResult, error) {
 	k, err := postJSON(struct {
-		app.Selection
+		api.RetrySelection
 		because
 	}{which, because{why}}, batchPath(id, "retry")...)
 	if err != nil {
-		return app.RetryView{}, err
+		return api.RetryResult{}, err
 	}
-	return ask[app.RetryView](ctx, c, k)
+	return ask[api.RetryResult](ctx, c, k)
 }
 
 // SkipStep lets a member pass by a step. It needs a reason.
-func (c *Client) SkipStep(ctx context.Context, id int, step int64, why string) (app.StepView, error) {
-	return steer[app.StepView](ctx, c, why, stepPath(id, step, "skip")...)
+func (c *Client) SkipStep(ctx context.Context, id int, step int64, why string) (api.Step, error) {
+	return steer[api.Step](ctx, c, why, stepPath(id, step, "skip")...)
 }
 
 // MarkStepDone tells that what a step does was done by hand. The result is what its
 // function would have answered, as JSON; empty for none. It needs a reason.
-func (c *Client) MarkStepDone(ctx context.Context, id int, step int64, result json.RawMessage, why string) (app.StepView, error) {
+func (c *Client) MarkStepDone(ctx context.Context, id int, step int64, result json.RawMessage, why string) (api.Step, error) {
 	k, err := postJSON(struct {
 		Result json.RawMessage `json:"result,omitempty"`
 		because
 	}{result, because{why}}, stepPath(id, step, "done")...)
 	if err != nil {
-		return app.StepView{}, err
+		return api.Step{}, err
 	}
 	k.repeatable = true
-	return ask[app.StepView](ctx, c, k)
+	return ask[api.Step](ctx, c, k)
 }
 
 // AddMembers adds the members in a CSV file to a batch. Those who are members already
 // are left as they are.
-func (c *Client) AddMembers(ctx context.Context, id int, csv []byte, options ...app.UploadOption) (app.AddedView, error) {
+func (c *Client) AddMembers(ctx context.Context, id int, csv []byte, options ...api.UploadOption) (api.AddResult, error) {
 	k, err := upload(csv, options, nil, batchPath(id, "members")...)
 	if err != nil {
-		return app.AddedView{}, err
+		return api.AddResult{}, err
 	}
-	return ask[app.AddedView](ctx, c, once(k))
+	return ask[api.AddResult](ctx, c, once(k))
 }
 
 // RemoveMember takes a member out of a batch.
-func (c *Client) RemoveMember(ctx context.Context, id, member int, why string) (app.MemberView, error) {
+func (c *Client) RemoveMember(ctx context.Context, id, member int, why string) (api.Member, error) {
 	k := call{method: http.MethodDelete, path: batchPath(id, "members", strconv.Itoa(member)), repeatable: true}
 	if why != "" {
 		k.query = url.Values{"reason": {why}}
 	}
-	return ask[app.MemberView](ctx, c, k)
+	return ask[api.Member](ctx, c, k)
 }
 
 type because struct {
@@ -102,7 +102,7 @@ func postJSON(body any, path ...string) (call, error) {
 }
 
 // upload is a call with a form: its fields, and the CSV as the part file.
-func upload(csv []byte, options []app.UploadOption, fields map[string]string, path ...string) (call, error) {
+func upload(csv []byte, options []api.UploadOption, fields map[string]string, path ...string) (call, error) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	for name, value := range fields {
@@ -118,7 +118,7 @@ func upload(csv []byte, options []app.UploadOption, fields map[string]string, pa
 		err = w.Close()
 	}
 	k := call{method: http.MethodPost, path: path, media: w.FormDataContentType(), body: form.Bytes()}
-	if slices.Contains(options, app.AllowInOtherBatches) {
+	if slices.Contains(options, api.AllowInOtherBatches) {
 		k.query = url.Values{"allowInOtherBatches": {"true"}}
 	}
 	return k, err

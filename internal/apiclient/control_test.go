@@ -10,8 +10,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // controlCalls is every call that steers a batch.
@@ -24,7 +24,7 @@ var controlCalls = []sending{
 		return err
 	}, "POST /api/batches/7/phases/cut%20over/approve"},
 	{"RetryFailed", false, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.RetryFailed(ctx, 7, app.Selection{}, "")
+		_, err := c.RetryFailed(ctx, 7, api.RetrySelection{}, "")
 		return err
 	}, "POST /api/batches/7/retry {}"},
 	{"SkipStep", true, func(ctx context.Context, c *apiclient.Client) error {
@@ -61,14 +61,14 @@ func TestBodies(t *testing.T) {
 		},
 		"a selection": {
 			func(ctx context.Context, c *apiclient.Client) error {
-				_, err := c.RetryFailed(ctx, 7, app.Selection{Member: 3, Phase: "move", Step: "copy", Error: "timeout"}, "x")
+				_, err := c.RetryFailed(ctx, 7, api.RetrySelection{Member: 3, Phase: "move", Step: "copy", Error: "timeout"}, "x")
 				return err
 			},
 			"application/json", `{"memberId":3,"phase":"move","step":"copy","error":"timeout","reason":"x"}`,
 		},
 		"all who failed": {
 			func(ctx context.Context, c *apiclient.Client) error {
-				_, err := c.RetryFailed(ctx, 7, app.Selection{}, "")
+				_, err := c.RetryFailed(ctx, 7, api.RetrySelection{}, "")
 				return err
 			},
 			"application/json", `{}`,
@@ -89,7 +89,7 @@ func TestBodies(t *testing.T) {
 		},
 		"a runbook with options": {
 			func(ctx context.Context, c *apiclient.Client) error {
-				_, err := c.PublishWith(ctx, []byte("name: \xff"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+				_, err := c.PublishWith(ctx, []byte("name: \xff"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
 				return err
 			},
 			"application/yaml", "name: \xff",

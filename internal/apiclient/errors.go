@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // Error is why a call failed. Status is the HTTP status, 0 when there was no answer.
@@ -16,7 +16,7 @@ type Error struct {
 	Code     string // as the problem document has it, or unreachable, or not_the_api
 	Detail   string // for people
 	TraceID  string // where the API's log has more
-	Problems []app.Problem
+	Problems []api.InputProblem
 	Cause    error
 
 	NextPhase string // of an advance that was refused; empty where no phase is left
@@ -53,23 +53,16 @@ func (e *Error) Temporary() bool {
 // between here and the API: a gateway, a sign-in page, another program on the port.
 func refusal(r *http.Response, body []byte, where string) *Error {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	var p struct {
-		Detail   string        `json:"detail"`
-		Error    string        `json:"error"`
-		TraceID  string        `json:"traceId"`
-		Problems []app.Problem `json:"problems"`
-
-		NextPhase string `json:"nextPhase"`
-	}
+	var p api.Problem
 	if media == "application/problem+json" && json.Unmarshal(body, &p) == nil && p.Error != "" {
-		return &Error{Status: r.StatusCode, Code: p.Error, Detail: p.Detail, TraceID: p.TraceID, Problems: p.Problems, NextPhase: p.NextPhase}
+		return &Error{Status: r.StatusCode, Code: string(p.Error), Detail: p.Detail, TraceID: p.TraceID, Problems: p.Problems, NextPhase: p.NextPhase}
 	}
 	e := &Error{Status: r.StatusCode, Code: CodeNotTheAPI, Detail: fmt.Sprintf("%s answered %s, and not as the admin API does", where, r.Status)}
 	if location := r.Header.Get("Location"); location != "" {
 		e.Detail += "; it sends callers elsewhere"
 	}
 	if e.Temporary() {
-		e.Code, e.Detail = string(app.CodeUnavailable), fmt.Sprintf("%s answered %s", where, r.Status)
+		e.Code, e.Detail = string(api.CodeUnavailable), fmt.Sprintf("%s answered %s", where, r.Status)
 	}
 	e.Detail = strings.TrimSpace(e.Detail)
 	return e

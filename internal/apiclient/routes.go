@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // Health asks whether the system works: nil when it does. It takes no sign-in.
@@ -19,13 +19,13 @@ func (c *Client) Health(ctx context.Context) error {
 }
 
 // PublishRunbook publishes the YAML of a runbook, as PublishWith does without options.
-func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (app.RunbookView, error) {
-	return c.PublishWith(ctx, yaml, app.PublishOptions{})
+func (c *Client) PublishRunbook(ctx context.Context, yaml []byte) (api.Runbook, error) {
+	return c.PublishWith(ctx, yaml, api.PublishOptions{})
 }
 
 // PublishWith publishes the YAML of a runbook. The options say what a new version
 // does to the batches that are under way, and on what terms it is published.
-func (c *Client) PublishWith(ctx context.Context, yaml []byte, o app.PublishOptions) (app.RunbookView, error) {
+func (c *Client) PublishWith(ctx context.Context, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
 	k := call{method: http.MethodPost, path: []string{"runbooks"}, media: "application/yaml", body: yaml}
 	k.query = url.Values{}
 	if o.Overdue != "" {
@@ -36,17 +36,17 @@ func (c *Client) PublishWith(ctx context.Context, yaml []byte, o app.PublishOpti
 			k.query.Set(name, "true")
 		}
 	}
-	return ask[app.RunbookView](ctx, c, once(k))
+	return ask[api.Runbook](ctx, c, once(k))
 }
 
 // Runbooks lists the active runbooks.
-func (c *Client) Runbooks(ctx context.Context, o app.ListOptions) (app.Page[app.RunbookView], error) {
-	return list[app.RunbookView](ctx, c, o, "runbooks")
+func (c *Client) Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
+	return list[api.Runbook](ctx, c, o, "runbooks")
 }
 
 // Runbook gets the active version of a runbook.
-func (c *Client) Runbook(ctx context.Context, name string) (app.RunbookView, error) {
-	return ask[app.RunbookView](ctx, c, get("runbooks", name))
+func (c *Client) Runbook(ctx context.Context, name string) (api.Runbook, error) {
+	return ask[api.Runbook](ctx, c, get("runbooks", name))
 }
 
 // Template gets the empty CSV file of a runbook.
@@ -60,69 +60,69 @@ func (c *Client) Template(ctx context.Context, name string) ([]byte, error) {
 
 // CreateBatch makes a batch of the members in a CSV file. An answer that is lost is asked
 // for again, by a key that keeps the API from making a second batch.
-func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte, options ...app.UploadOption) (app.BatchView, error) {
+func (c *Client) CreateBatch(ctx context.Context, runbook string, csv []byte, options ...api.UploadOption) (api.Batch, error) {
 	k, err := upload(csv, options, map[string]string{"runbookName": runbook}, "batches")
 	if err != nil {
-		return app.BatchView{}, err
+		return api.Batch{}, err
 	}
-	return ask[app.BatchView](ctx, c, once(k))
+	return ask[api.Batch](ctx, c, once(k))
 }
 
 // Batches lists batches, the newest first.
-func (c *Client) Batches(ctx context.Context, o app.ListOptions) (app.Page[app.BatchView], error) {
-	return list[app.BatchView](ctx, c, o, "batches")
+func (c *Client) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
+	return list[api.Batch](ctx, c, o, "batches")
 }
 
 // Batch gets a batch.
-func (c *Client) Batch(ctx context.Context, id int) (app.BatchView, error) {
-	return ask[app.BatchView](ctx, c, get("batches", strconv.Itoa(id)))
+func (c *Client) Batch(ctx context.Context, id int) (api.Batch, error) {
+	return ask[api.Batch](ctx, c, get("batches", strconv.Itoa(id)))
 }
 
 // Members lists the members of a batch.
-func (c *Client) Members(ctx context.Context, id int, o app.ListOptions) (app.Page[app.MemberView], error) {
-	return list[app.MemberView](ctx, c, o, "batches", strconv.Itoa(id), "members")
+func (c *Client) Members(ctx context.Context, id int, o api.ListOptions) (api.Page[api.Member], error) {
+	return list[api.Member](ctx, c, o, "batches", strconv.Itoa(id), "members")
 }
 
 // Phases lists the phases of a batch with how their members stand.
-func (c *Client) Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error) {
-	return ask[app.Page[app.PhaseView]](ctx, c, get("batches", strconv.Itoa(id), "phases"))
+func (c *Client) Phases(ctx context.Context, id int) (api.Page[api.Phase], error) {
+	return ask[api.Page[api.Phase]](ctx, c, get("batches", strconv.Itoa(id), "phases"))
 }
 
 // Steps lists the steps of a batch.
-func (c *Client) Steps(ctx context.Context, id int, o app.ListOptions) (app.Page[app.StepView], error) {
-	return list[app.StepView](ctx, c, o, "batches", strconv.Itoa(id), "steps")
+func (c *Client) Steps(ctx context.Context, id int, o api.ListOptions) (api.Page[api.Step], error) {
+	return list[api.Step](ctx, c, o, "batches", strconv.Itoa(id), "steps")
 }
 
 // Advance starts the next phase of a manual batch, which the caller names; "init" is the
 // init steps. With a tag, only if the batch still has it. Asking twice does what asking
 // once does.
-func (c *Client) Advance(ctx context.Context, id int, phase, tag string) (app.AdvanceView, error) {
+func (c *Client) Advance(ctx context.Context, id int, phase, tag string) (api.AdvanceResult, error) {
 	body, _ := json.Marshal(map[string]string{"phase": phase}) // strings always marshal
-	return ask[app.AdvanceView](ctx, c, call{
+	return ask[api.AdvanceResult](ctx, c, call{
 		method: http.MethodPost, path: []string{"batches", strconv.Itoa(id), "advance"},
 		media: "application/json", body: body, ifMatch: tag, repeatable: true,
 	})
 }
 
 // Unprocessed lists messages that could not be processed, those kept last first.
-func (c *Client) Unprocessed(ctx context.Context, o app.ListOptions) (app.Page[app.UnprocessedView], error) {
-	return list[app.UnprocessedView](ctx, c, o, "messages", "unprocessed")
+func (c *Client) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
+	return list[api.UnprocessedMessage](ctx, c, o, "messages", "unprocessed")
 }
 
 // UnprocessedMessage gets such a message with its body.
-func (c *Client) UnprocessedMessage(ctx context.Context, id string) (app.UnprocessedView, error) {
-	return ask[app.UnprocessedView](ctx, c, get("messages", "unprocessed", id))
+func (c *Client) UnprocessedMessage(ctx context.Context, id string) (api.UnprocessedMessage, error) {
+	return ask[api.UnprocessedMessage](ctx, c, get("messages", "unprocessed", id))
 }
 
 // Replay sends such a message to its topic again. An answer that is lost does not
 // lead to a second replay: the caller has to look before asking again.
-func (c *Client) Replay(ctx context.Context, id, why string) (app.UnprocessedView, error) {
-	return ask[app.UnprocessedView](ctx, c, post(why, "messages", "unprocessed", id, "replay"))
+func (c *Client) Replay(ctx context.Context, id, why string) (api.UnprocessedMessage, error) {
+	return ask[api.UnprocessedMessage](ctx, c, post(why, "messages", "unprocessed", id, "replay"))
 }
 
 // Discard marks such a message as dealt with. It is sent once, as Replay is.
-func (c *Client) Discard(ctx context.Context, id, why string) (app.UnprocessedView, error) {
-	return ask[app.UnprocessedView](ctx, c, post(why, "messages", "unprocessed", id, "discard"))
+func (c *Client) Discard(ctx context.Context, id, why string) (api.UnprocessedMessage, error) {
+	return ask[api.UnprocessedMessage](ctx, c, post(why, "messages", "unprocessed", id, "discard"))
 }
 
 // post asks for something to be done, with the reason where there is one.
@@ -135,18 +135,18 @@ func post(why string, path ...string) call {
 	return k
 }
 
-func list[V any](ctx context.Context, c *Client, o app.ListOptions, path ...string) (app.Page[V], error) {
-	return listed[app.Page[V]](ctx, c, o, path...)
+func list[V any](ctx context.Context, c *Client, o api.ListOptions, path ...string) (api.Page[V], error) {
+	return listed[api.Page[V]](ctx, c, o, path...)
 }
 
 // listed asks for a page of a list that has more to it than its items.
-func listed[V any](ctx context.Context, c *Client, o app.ListOptions, path ...string) (V, error) {
+func listed[V any](ctx context.Context, c *Client, o api.ListOptions, path ...string) (V, error) {
 	k := get(path...)
 	k.query = listQuery(o)
 	return ask[V](ctx, c, k)
 }
 
-func listQuery(o app.ListOptions) url.Values {
+func listQuery(o api.ListOptions) url.Values {
 	query := url.Values{}
 	for name, value := range map[string]string{
 		"continuationToken": o.Continuation, "status": o.Status, "sort": o.Sort, "search": o.Search, "runbook": o.Runbook, "phase": o.Phase,

@@ -6,14 +6,14 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // versionCalls is every call about versions of runbooks.
 var versionCalls = []sending{
 	{"Versions", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Versions(ctx, "my moves", app.ListOptions{Limit: 5, Continuation: "t"})
+		_, err := c.Versions(ctx, "my moves", api.ListOptions{Limit: 5, Continuation: "t"})
 		return err
 	}, "GET /api/runbooks/my%20moves/versions?continuationToken=t&limit=5"},
 	{"Version", true, func(ctx context.Context, c *apiclient.Client) error {

@@ -3,14 +3,14 @@ package apiclient_test
 import (
 	"context"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // workerCalls is every call about workers.
 var workerCalls = []sending{
 	{"Workers", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.Workers(ctx, app.ListOptions{Limit: 5, Continuation: "t"})
+		_, err := c.Workers(ctx, api.ListOptions{Limit: 5, Continuation: "t"})
 		return err
 	}, "GET /api/workers?continuationToken=t&limit=5"},
 	{"Worker", true, func(ctx context.Context, c *apiclient.Client) error {

@@ -44,44 +44,6 @@ type confirmedAdditions struct {
 	Mark     engine.Mark `json:"mark"`
 }
 
-// HeldAdditions are additions of a runbook that wait for an administrator.
-type HeldAdditions struct {
-	People    int       `json:"memberCount"` // whose addition is held
-	Of        int       `json:"activeCount"` // members of the runbook's batches that follow the data source
-	Reason    string    `json:"reason"`
-	Since     time.Time `json:"since"`
-	Revision  string    `json:"revision"`
-	Confirmed *MarkView `json:"confirmed,omitempty"` // the next tick adds them
-}
-
-// AdditionsView shows the additions of a runbook that are held, by batch, with the first
-// of the people.
-type AdditionsView struct {
-	RunbookName string `json:"runbookName"`
-	HeldAdditions
-	Starts []AdditionStart `json:"starts"`
-	Items  []HeldAddition  `json:"items"` // the first of them, by key
-}
-
-// AdditionStart is how many people wait for the batch of one start.
-type AdditionStart struct {
-	BatchStartTime time.Time `json:"batchStartTime"`
-	People         int       `json:"memberCount"`
-}
-
-// HeldAddition is a person whose addition is held.
-type HeldAddition struct {
-	Key            string    `json:"memberKey"`
-	BatchStartTime time.Time `json:"batchStartTime"`
-}
-
-// AdditionsConfirmation is an administrator's confirmation of a revision.
-type AdditionsConfirmation struct {
-	RunbookName string    `json:"runbookName"`
-	Revision    string    `json:"revision"`
-	Confirmed   *MarkView `json:"confirmed"`
-}
-
 // additions gives what this tick holds, in place of what the tick before it held.
 func (s *synchronization) additions(was *heldAdditions) *heldAdditions {
 	plan := s.plan.Additions
@@ -152,7 +114,7 @@ func (a *App) HeldAdditions(ctx context.Context, by Caller, name string) (Additi
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadAdditions, Runbook: name}); err != nil {
 		return AdditionsView{}, a.outward(err)
 	}
-	view := AdditionsView{RunbookName: name, HeldAdditions: *held, Starts: []AdditionStart{}, Items: []HeldAddition{}}
+	view := AdditionsView{RunbookName: name, AdditionHoldSummary: *held, Starts: []AdditionStart{}, Items: []HeldAddition{}}
 	for _, s := range last.Doc.Additions.Starts {
 		view.Starts = append(view.Starts, AdditionStart{BatchStartTime: s.Start, People: s.People})
 	}

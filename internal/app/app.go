@@ -114,13 +114,6 @@ type Message struct {
 	EnqueuedAt    time.Time
 }
 
-// Health tells whether what the system stands on can be reached.
-type Health struct {
-	Status  string            `json:"status"` // ok or degraded
-	Version string            `json:"version"`
-	Parts   map[string]string `json:"parts"` // store, bus: ok or what is wrong
-}
-
 // Health asks the store and the bus; it answers within the context's time.
 func (a *App) Health(ctx context.Context) Health {
 	h := Health{Status: "ok", Version: Version, Parts: map[string]string{}}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -17,36 +18,13 @@ import (
 type auditRecord struct {
 	At time.Time `json:"at"`
 	actor
-	Action  string          `json:"action"` // one of AuditActions
+	Action  string          `json:"action"` // one of api.AuditActions
 	Batch   int             `json:"batchId,omitempty"`
 	Runbook string          `json:"runbook,omitempty"`
 	Target  string          `json:"target,omitempty"` // of what in the batch or of the runbook; the id of a message
 	Why     string          `json:"why,omitempty"`
 	Before  json.RawMessage `json:"before,omitempty"`
 	After   json.RawMessage `json:"after,omitempty"`
-}
-
-// What an audit trail can have beside changes: that somebody read what is of members.
-const (
-	actReadMembers  = "read-members"
-	actReadSteps    = "read-steps"
-	actReadReport   = "read-report"
-	actReadRemovals = "read-removals"
-
-	actReadAdditions = "read-additions"
-	actPreviewQuery  = "preview-query"
-	actReadMessage   = "read-message"
-	actReadProblems  = "read-problems" // the rows of a query's result that were not used
-)
-
-// AuditActions are the actions that an audit trail can have: those of batches, of
-// runbooks and of messages, and last what was read.
-var AuditActions = []string{
-	"create", "advance", "cancel", "pause", "resume", "approve", "retry", "skip-step", "mark-done",
-	"add-members", "remove-member", "confirm-removals", "discard-removals", "confirm-additions",
-	"publish", "deactivate", "enable-automation", "disable-automation",
-	"replay", "discard",
-	actReadMembers, actReadSteps, actReadReport, actReadRemovals, actReadAdditions, actPreviewQuery, actReadMessage, actReadProblems,
 }
 
 // auditTime is the time in a record's id: of fixed length, so that it sorts.
@@ -56,7 +34,7 @@ const auditTime = "20060102T150405.000000000Z"
 // the change that it tells of, so that there is neither without the other; At and By
 // are the caller's to fill in. Each call makes an operation with an id of its own.
 func (a *App) auditOp(r auditRecord) store.Op {
-	if !slices.Contains(AuditActions, r.Action) {
+	if !slices.Contains(api.AuditActions, r.Action) {
 		panic("no audit action: " + r.Action) // only a constant of this package can be it
 	}
 	r.At = r.At.UTC()
@@ -73,10 +51,6 @@ func (r auditRecord) partition() string {
 	return store.PartitionUnprocessed
 }
 
-// MaxWhy is how many characters the reason may have that somebody gives for what
-// they ask for.
-const MaxWhy = 1000
-
 // checkWhy refuses a reason that is too long. It may be empty. Errors: CodeInvalid.
 func checkWhy(why string) error {
 	if n := utf8.RuneCountInString(why); n > MaxWhy {
@@ -85,42 +59,12 @@ func checkWhy(why string) error {
 	return nil
 }
 
-// AuditView is one line of an audit trail. BatchID or Runbook is what it is about; a
-// line that has neither is about a message. Before and After, where present, are what
-// the change was from and to.
-type AuditView struct {
-	ID string    `json:"id"`
-	At time.Time `json:"at"`
-	By string    `json:"by"`
-	// ByKind, ByTenantID and ByObjectID tell actors of one name apart. The system and what
-	// was recorded without a token have no ids.
-	ByKind     ActorKind `json:"byKind,omitempty"`
-	ByTenantID string    `json:"byTenantId,omitempty"`
-	ByObjectID string    `json:"byObjectId,omitempty"`
-
-	Action  string          `json:"action"`
-	BatchID int             `json:"batchId,omitempty"`
-	Runbook string          `json:"runbookName,omitempty"`
-	Target  string          `json:"target,omitempty"` // of what in the batch or of the runbook; the id of a message
-	Why     string          `json:"reason,omitempty"`
-	Before  json.RawMessage `json:"before,omitempty"`
-	After   json.RawMessage `json:"after,omitempty"`
-}
-
-// AuditFilter narrows an audit trail. An empty field takes all.
-type AuditFilter struct {
-	Action string    // one of AuditActions
-	By     string    // whose doing it is, exactly as the trail has the name
-	From   time.Time // from this moment on
-	To     time.Time // before this moment
-}
-
 // query is what selects the records, without the places in which it looks.
-func (f AuditFilter) query() (*filter, error) {
+func auditQuery(f AuditFilter) (*filter, error) {
 	q := &filter{where: []string{"c.type = 'audit'"}}
 	if f.Action != "" {
-		if !slices.Contains(AuditActions, f.Action) {
-			return nil, fail(CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(AuditActions, ", "))
+		if !slices.Contains(api.AuditActions, f.Action) {
+			return nil, fail(CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(api.AuditActions, ", "))
 		}
 		q.add("c.doc.action = @action", "@action", f.Action)
 	}
@@ -148,7 +92,7 @@ func (f AuditFilter) query() (*filter, error) {
 // CodeInvalid for an action that there is not and a time that ends before it begins,
 // CodeUnavailable.
 func (a *App) BatchAudit(ctx context.Context, batch int, f AuditFilter, o ListOptions) (Page[AuditView], error) {
-	q, err := f.query()
+	q, err := auditQuery(f)
 	if err != nil {
 		return Page[AuditView]{}, err
 	}
@@ -161,7 +105,7 @@ func (a *App) BatchAudit(ctx context.Context, batch int, f AuditFilter, o ListOp
 // RunbookAudit lists who published, deactivated or previewed a runbook and set its
 // automation, the newest first. Errors: as BatchAudit.
 func (a *App) RunbookAudit(ctx context.Context, name string, f AuditFilter, o ListOptions) (Page[AuditView], error) {
-	q, err := f.query()
+	q, err := auditQuery(f)
 	if err != nil {
 		return Page[AuditView]{}, err
 	}
@@ -175,7 +119,7 @@ func (a *App) RunbookAudit(ctx context.Context, name string, f AuditFilter, o Li
 // MessageAudit lists who read, replayed or discarded messages that could not be
 // processed, the newest first. Errors: CodeInvalid, CodeUnavailable.
 func (a *App) MessageAudit(ctx context.Context, f AuditFilter, o ListOptions) (Page[AuditView], error) {
-	q, err := f.query()
+	q, err := auditQuery(f)
 	if err != nil {
 		return Page[AuditView]{}, err
 	}
@@ -194,7 +138,7 @@ func (a *App) trail(ctx context.Context, pk string, q *filter, o ListOptions) (P
 // order, page by page as it is kept: putting it in order takes all of it. Errors:
 // CodeInvalid, CodeUnavailable.
 func (a *App) Audit(ctx context.Context, f AuditFilter, o ListOptions) (Page[AuditView], error) {
-	q, err := f.query()
+	q, err := auditQuery(f)
 	if err != nil {
 		return Page[AuditView]{}, err
 	}

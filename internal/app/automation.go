@@ -48,39 +48,6 @@ type synced struct {
 	Additions    *heldAdditions     `json:"additions,omitempty"`
 }
 
-// AutomationView is how a runbook's automation stands.
-type AutomationView struct {
-	RunbookName string     `json:"runbookName"`
-	Idle        string     `json:"idle,omitempty"` // why nothing is done, whether it is on or off
-	Enabled     bool       `json:"automationEnabled"`
-	EnabledAt   *time.Time `json:"enabledAt"`
-	EnabledBy   string     `json:"enabledBy,omitempty"`
-	DisabledAt  *time.Time `json:"disabledAt"`
-	DisabledBy  string     `json:"disabledBy,omitempty"`
-	ETag        string     `json:"etag"` // changes with the setting and with confirmed additions
-
-	LastRunAt    *time.Time    `json:"lastRunAt"`  // when the query was run last
-	LastGoodAt   *time.Time    `json:"lastGoodAt"` // when all went well last
-	LastError    string        `json:"lastError,omitempty"`
-	LastErrorAt  *time.Time    `json:"lastErrorAt,omitempty"`
-	Milliseconds int64         `json:"durationMs,omitempty"`
-	Rows         int           `json:"rowCount"`
-	ProblemCount int           `json:"problemCount"` // rows that were not used
-	Problems     []RowProblem  `json:"problems,omitempty"`
-	Held         []HeldSummary `json:"heldRemovals,omitempty"`
-
-	Additions *HeldAdditions `json:"heldAdditions,omitempty"`
-}
-
-// RowProblem is a row of a query's result that was not used, and why.
-type RowProblem struct {
-	Row     int    `json:"row"` // counts from 1; 0: the result as a whole
-	Key     string `json:"memberKey,omitempty"`
-	Column  string `json:"column,omitempty"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
 // Automation tells how a runbook's automation stands. That somebody read it is recorded
 // first where rows that were not used name members. Errors: CodeNotFound,
 // CodeUnavailable.

@@ -1,15 +1,5 @@
 package app
 
-// ActorKind says what kind of actor did something.
-type ActorKind string
-
-// The kinds. The system acts by itself, on what a data source has.
-const (
-	ActorUser        ActorKind = "user"
-	ActorApplication ActorKind = "application"
-	ActorSystem      ActorKind = "system"
-)
-
 // Caller is who asks for something.
 type Caller struct {
 	// Name is what records of the caller's doings show. Two people can have the same.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -13,41 +14,11 @@ import (
 // maxForeseen is for how many batches a publish tells what becomes of them.
 const maxForeseen = 100
 
-// ChangesView is what publishing a version changes: in the runbook, and for the batches
-// that are in flight when it is published.
-type ChangesView struct {
-	Against    int             `json:"againstVersion"`    // the version compared with: the active one, else the latest; 0: there is none
-	Problem    string          `json:"problem,omitempty"` // why it could not be compared
-	Runbook    runbook.Changes `json:"runbook"`
-	BatchCount int             `json:"batchCount"` // batches of the runbook that have not ended
-	Batches    []ForeseenView  `json:"batches"`    // the first 100 of them, by number
-}
-
-// ForeseenView is what becomes of a batch when it goes over to a newer version of its
-// runbook, which it does at the next tick or when it is advanced. Phases are told by
-// name.
-type ForeseenView struct {
-	BatchID    int      `json:"batchId"`
-	Problem    string   `json:"problem,omitempty"` // why it could not be looked at; nothing else is told then
-	Status     string   `json:"status,omitempty"`
-	Manual     bool     `json:"isManual"`
-	From       int      `json:"fromVersion"`
-	Stays      string   `json:"stays,omitempty"`      // why it stays with that version; nothing else is told then
-	UnderWay   []string `json:"underWay,omitempty"`   // begun under an older version, under which they end
-	Superseded []string `json:"superseded,omitempty"` // not begun: the newer version's phases come in their place
-	Skipped    []string `json:"skipped,omitempty"`    // of the newer version, past due
-	Again      []string `json:"runAgain,omitempty"`   // of the newer version, though the batch has been in them
-	Pending    []string `json:"pending,omitempty"`    // of the newer version, still to come for the first time
-	Init       bool     `json:"init,omitempty"`       // its init steps are still to come
-	InitAgain  bool     `json:"initAgain,omitempty"`  // though the batch has begun them before
-	Ends       bool     `json:"ends,omitempty"`       // nothing is left to do
-}
-
 // changes tells what a version changes if it were published now. The version that it
 // is compared with can be one that can no longer be read: that must not keep anybody
 // from publishing a better one.
 func (a *App) changes(ctx context.Context, head runbookHead, version runbookVersion, rb *runbook.Runbook) (*ChangesView, error) {
-	view := &ChangesView{Runbook: runbook.Changes{}, Batches: []ForeseenView{}}
+	view := &ChangesView{Runbook: []api.Change{}, Batches: []ForeseenView{}}
 	if head.Latest == 0 {
 		return view, nil
 	}
@@ -61,7 +32,9 @@ func (a *App) changes(ctx context.Context, head runbookHead, version runbookVers
 	if older, found := runbook.Parse([]byte(before.Doc.YAML)); older == nil {
 		view.Problem = "that version can no longer be read: " + found.Err().Error()
 	} else {
-		view.Runbook = append(view.Runbook, runbook.Compare(older, rb)...)
+		for _, c := range runbook.Compare(older, rb) {
+			view.Runbook = append(view.Runbook, api.Change{Kind: string(c.Kind), Path: c.Path, From: c.From, To: c.To})
+		}
 	}
 	ids, err := a.unfinished(ctx, head.Name)
 	if err != nil {

@@ -40,13 +40,6 @@ const claimTime = 10 * time.Minute
 // claimsAtOnce is how many claims one commit writes.
 const claimsAtOnce = 90
 
-// UploadOption changes how uploaded members are taken.
-type UploadOption int
-
-// AllowInOtherBatches lets a batch have people who are members of other batches that have
-// not ended.
-const AllowInOtherBatches UploadOption = iota + 1
-
 // claimant claims people for one batch. It is used by one goroutine.
 type claimant struct {
 	app     *App

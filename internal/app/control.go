@@ -172,7 +172,7 @@ func (a *App) joinIn(ctx context.Context, by Caller, b store.Item[engine.Batch],
 	if first == nil || first.By == by.Name && first.Why == s.why {
 		return nil
 	}
-	q, err := AuditFilter{Action: s.action, By: by.Name, From: first.At}.query()
+	q, err := auditQuery(AuditFilter{Action: s.action, By: by.Name, From: first.At})
 	if err != nil {
 		return err
 	}

@@ -40,15 +40,8 @@ const (
 	settleReturn = 30 * time.Second
 )
 
-// DeadLettered says which dead-letter queue a message was taken from, and why it was there.
-type DeadLettered struct {
-	Subscription string `json:"subscription"`
-	Sequence     int64  `json:"sequence"` // identifies it within the queue
-	Reason       string `json:"reason"`
-	Description  string `json:"description,omitempty"`
-}
-
-func (d *DeadLettered) is(of bus.DeadLetter) bool {
+// isDeadLetter reports whether d is the dead letter of.
+func isDeadLetter(d *DeadLettered, of bus.DeadLetter) bool {
 	return d != nil && d.Subscription == of.Subscription && d.Sequence == of.Sequence
 }
 
@@ -250,7 +243,7 @@ func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message,
 	known := item.ETag != ""
 	u := &item.Doc
 	switch {
-	case known && u.DeadLetter.is(d): // the process that recorded it died, or could not remove it
+	case known && isDeadLetter(u.DeadLetter, d): // the process that recorded it died, or could not remove it
 		return item, u.Asked > u.Failed, nil
 	case known && !failsAnew(u, m, replay): // it is kept, and its settlement was lost
 		return item, false, nil

@@ -13,33 +13,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Function is what a runbook may call: one of a worker's functions, with what it takes
-// and answers. Names are compared in any case, as the workers do.
-type Function struct {
-	Name        string      `json:"name"`
-	Description string      `json:"description,omitempty"`
-	Params      []Parameter `json:"params"`
-	Result      []Field     `json:"result,omitempty"` // empty: the answer is true
-	Permissions []string    `json:"permissions,omitempty"`
-	// TimeoutSeconds is how long one call may take; 0 means that it is not known.
-	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
-}
-
-// Parameter is one parameter of a Function. Types are those of message.CatalogParameter.
-type Parameter struct {
-	Name        string `json:"name"`
-	Type        string `json:"type,omitempty"`
-	Required    bool   `json:"required"`
-	Description string `json:"description,omitempty"`
-	Secret      bool   `json:"secret,omitempty"` // its value is stored encrypted and never shown
-}
-
-// Field is a field of the object that a Function answers.
-type Field struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-}
-
 // Callable is what is known of what runbooks may call.
 type Callable struct {
 	Standard []Function            // of a worker that is not among Workers

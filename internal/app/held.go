@@ -37,31 +37,6 @@ func (h hold) revision() string {
 	return hex.EncodeToString(digest[:8])
 }
 
-// HeldSummary is a batch of which removals are held.
-type HeldSummary struct {
-	BatchID   int       `json:"batchId"`
-	Members   int       `json:"memberCount"` // whose removal is held
-	Of        int       `json:"activeCount"` // the batch's active members
-	Reason    string    `json:"reason"`
-	Since     time.Time `json:"since"`
-	Confirmed *MarkView `json:"confirmed,omitempty"` // they are being removed
-}
-
-// HeldView is a batch of which removals are held, with a page of those members.
-// Revision is for the confirmation to say which set of members is meant.
-type HeldView struct {
-	HeldSummary
-	Revision     string       `json:"revision"`
-	Items        []HeldMember `json:"items"`
-	Continuation string       `json:"continuationToken,omitempty"`
-}
-
-// HeldMember is somebody whose removal is held.
-type HeldMember struct {
-	MemberView
-	MovesTo *time.Time `json:"movesTo,omitempty"` // the start of the batch that they would come into; nil: into none
-}
-
 func heldSummary(b *engine.Batch) *HeldSummary {
 	if b.Held == nil {
 		return nil
@@ -172,7 +147,7 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 	if err != nil || first < 0 || first > len(h.Doc.Members) {
 		return HeldView{}, fail(CodeInvalid, "%q is no continuation token of this list", o.Continuation)
 	}
-	view := HeldView{HeldSummary: *summary, Revision: h.Doc.revision(), Items: []HeldMember{}}
+	view := HeldView{RemovalHoldSummary: *summary, Revision: h.Doc.revision(), Items: []HeldMember{}}
 	some := h.Doc.Members[first:min(first+min(limit(o), 200), len(h.Doc.Members))]
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
 		return HeldView{}, a.outward(err)
@@ -186,7 +161,7 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 		return HeldView{}, a.outward(err)
 	}
 	for _, m := range members {
-		one := HeldMember{MemberView: memberView(&b.Doc, m.Doc, secrets)}
+		one := HeldMember{Member: memberView(&b.Doc, m.Doc, secrets)}
 		if start, moves := h.Doc.Moves[m.Doc.ID]; moves {
 			one.MovesTo = &start
 		}

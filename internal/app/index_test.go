@@ -17,6 +17,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -157,18 +158,18 @@ func everyList(s *stage, batch int) error {
 			first = err
 		}
 	}
-	all := func(sorts app.Sorts, options []app.ListOptions, list func(app.ListOptions) (any, error)) {
+	all := func(sorts api.SortFields, options []app.ListOptions, list func(app.ListOptions) (any, error)) {
 		for _, o := range append(options, app.ListOptions{}) {
 			for _, o.Sort = range append(sorts.Values(), "") {
 				note(list(o))
 			}
 		}
 	}
-	all(app.BatchSorts, []app.ListOptions{{Status: "active"}, {Runbook: "flat"}, {Search: "f"}, {Status: "active", Runbook: "flat", Search: "f"}},
+	all(api.BatchSorts, []app.ListOptions{{Status: "active"}, {Runbook: "flat"}, {Search: "f"}, {Status: "active", Runbook: "flat", Search: "f"}},
 		func(o app.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
-	all(app.MemberSorts, []app.ListOptions{{Status: "active"}, {Search: "p"}, {Status: "active", Search: "p"}},
+	all(api.MemberSorts, []app.ListOptions{{Status: "active"}, {Search: "p"}, {Status: "active", Search: "p"}},
 		func(o app.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, batch, o) })
-	all(app.StepSorts, []app.ListOptions{{Phase: "only"}, {Member: 1}, {Status: "failed"}, {Search: "p"}, {Phase: "only", Member: 1, Status: "failed", Search: "p"}},
+	all(api.StepSorts, []app.ListOptions{{Phase: "only"}, {Member: 1}, {Status: "failed"}, {Search: "p"}, {Phase: "only", Member: 1, Status: "failed", Search: "p"}},
 		func(o app.ListOptions) (any, error) {
 			if o.Phase != "" {
 				phases, err := s.app.Phases(s.ctx, batch)
@@ -179,9 +180,9 @@ func everyList(s *stage, batch int) error {
 			}
 			return s.app.Steps(s.ctx, ada, batch, o)
 		})
-	all(app.RunbookSorts, []app.ListOptions{{Search: "f"}}, func(o app.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
-	all(app.VersionSorts, nil, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "flat", o) })
-	all(app.UnprocessedSorts, []app.ListOptions{{Status: "replayed"}, {Topic: "worker-results"}},
+	all(api.RunbookSorts, []app.ListOptions{{Search: "f"}}, func(o app.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
+	all(api.VersionSorts, nil, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "flat", o) })
+	all(api.UnprocessedSorts, []app.ListOptions{{Status: "replayed"}, {Topic: "worker-results"}},
 		func(o app.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
 	now := s.clock.Now()
 	for _, f := range []app.AuditFilter{{}, {Action: "advance"}, {By: "ada"}, {From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, {Action: "advance", By: "ada", From: now.AddDate(0, 0, -1)}} {

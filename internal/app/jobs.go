@@ -100,16 +100,6 @@ func addJobs(total, jobs map[string]waitingJobs) {
 	}
 }
 
-// WaitView is a worker that a batch waits for, and why.
-type WaitView struct {
-	WorkerID       string      `json:"workerId"`
-	State          WorkerState `json:"state"`
-	JobsQueued     int         `json:"jobsQueued"`      // of the batch, and not known to have started
-	Since          *time.Time  `json:"since,omitempty"` // the worker's last sign of life; absent: it was never seen
-	ThrottledUntil *time.Time  `json:"throttledUntil,omitempty"`
-	Reason         string      `json:"reason"`
-}
-
 // waits are the workers that a batch has jobs for and that do not work on them now: they
 // are throttled, or not there.
 func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -34,7 +35,7 @@ func (f *filter) text(order string) string {
 }
 
 // sorted is the query in the order that is asked for. Errors: CodeInvalid.
-func (f *filter) sorted(by string, s Sorts) (string, error) {
+func (f *filter) sorted(by string, s sorting) (string, error) {
 	order, err := s.clause(by)
 	return "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + order, err
 }
@@ -56,7 +57,7 @@ func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], erro
 		f.add("c.doc.runbookName = @runbook", "@runbook", o.Runbook)
 	}
 	f.search(o.Search, "c.doc.runbookName")
-	text, err := f.sorted(o.Sort, BatchSorts)
+	text, err := f.sorted(o.Sort, batchSorting)
 	if err != nil {
 		return Page[BatchView]{}, err
 	}
@@ -100,7 +101,7 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	if err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
-	paging, err := MemberSorts.paging(o)
+	paging, err := memberSorting.paging(o)
 	if err != nil {
 		return Page[MemberView]{}, err
 	}
@@ -237,7 +238,7 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	if err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}
-	filter := store.RunFilter{Member: o.Member, Waking: o.Status == statusWaitingForRetry, KeyPrefix: o.Search}
+	filter := store.RunFilter{Member: o.Member, Waking: o.Status == api.StepWaitingForRetry, KeyPrefix: o.Search}
 	if o.Phase != "" {
 		if filter.Phase, err = phaseNamed(&b.Doc, o.Phase); err != nil {
 			return Page[StepView]{}, err
@@ -246,7 +247,7 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	if o.Status != "" { // at the store, or most pages would come to nothing
 		filter.StepStatus = storedStatus(o.Status)
 	}
-	paging, err := StepSorts.paging(o)
+	paging, err := stepSorting.paging(o)
 	if err != nil {
 		return Page[StepView]{}, err
 	}

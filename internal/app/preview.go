@@ -20,46 +20,6 @@ const previewTime = 3 * time.Minute
 // maxSample is about how many bytes of rows a preview shows.
 const maxSample = 8 << 20
 
-// PreviewView is what a runbook's query returns now and what the next tick would make
-// of it with automation on.
-type PreviewView struct {
-	RunbookName  string                       `json:"runbookName"`
-	Version      int                          `json:"version"`
-	Enabled      bool                         `json:"automationEnabled"`
-	Milliseconds int64                        `json:"durationMs"`
-	RowCount     int                          `json:"rowCount"`
-	Columns      []string                     `json:"columns"`
-	Sample       []map[string]json.RawMessage `json:"sample"` // the first rows, with all their columns
-	Groups       []PreviewGroup               `json:"groups"`
-	ProblemCount int                          `json:"problemCount"` // of rows that are not used
-	Problems     []RowProblem                 `json:"problems"`     // the first of them
-
-	Additions *PreviewAdditions `json:"heldAdditions,omitempty"` // nil when none would be held
-}
-
-// PreviewAdditions are the additions that the next tick would hold. Revision confirms them,
-// also before that tick.
-type PreviewAdditions struct {
-	People   int    `json:"memberCount"`
-	Of       int    `json:"activeCount"`
-	Reason   string `json:"reason"`
-	Revision string `json:"revision"`
-}
-
-// PreviewGroup is what would become of one batch.
-type PreviewGroup struct {
-	BatchStartTime *time.Time `json:"batchStartTime"`
-	BatchID        int        `json:"batchId,omitempty"` // 0: it would be made
-	Status         string     `json:"status,omitempty"`  // of the batch that there is
-	Rows           int        `json:"rowCount"`          // that belong to it
-	Add            int        `json:"add"`
-	Refresh        int        `json:"refresh"`
-	Remove         int        `json:"remove"`
-	Held           int        `json:"held"`    // whose removal would be held, or is
-	AddHeld        int        `json:"addHeld"` // whose addition would be held, or is
-	Note           string     `json:"note,omitempty"`
-}
-
 // PreviewQuery runs a runbook's query and tells what the next tick would make of it
 // with automation on, whether it is or not, and changes nothing. At most sample rows
 // are shown, 100 where it is 0. That somebody saw them is recorded first. Errors: CodeNotFound; CodeConflict where the runbook has

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -63,8 +64,8 @@ func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 		if !v.DryRun || v.Version != 2 || c.Against != 1 || c.BatchCount != 1 || len(c.Batches) != 1 {
 			t.Fatalf("%+v", c)
 		}
-		if got := c.Runbook.String(); !strings.Contains(got, "~ phases[second].steps[check].function: Check → Check2\n") {
-			t.Errorf("changes:\n%s", got)
+		if !slices.Contains(c.Runbook, api.Change{Kind: "changed", Path: "phases[second].steps[check].function", From: "Check", To: "Check2"}) {
+			t.Errorf("changes: %+v", c.Runbook)
 		}
 		want := app.ForeseenView{BatchID: b.ID, Status: "active", Manual: true, From: 1, Superseded: []string{"second"}, Skipped: []string{"first"}, Pending: []string{"second"}}
 		if encoded(c.Batches[0]) != encoded(want) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -28,7 +27,7 @@ func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedV
 	if o.Topic != "" {
 		f.add("c.doc.topic = @topic", "@topic", o.Topic)
 	}
-	text, err := f.sorted(o.Sort, UnprocessedSorts)
+	text, err := f.sorted(o.Sort, unprocessedSorting)
 	if err != nil {
 		return Page[UnprocessedView]{}, err
 	}
@@ -213,30 +212,6 @@ func dealtWith(id string, u Unprocessed) error {
 		return fail(CodeConflict, "message %s is %s already", id, u.Status)
 	}
 	return fail(CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
-}
-
-// UnprocessedView is a message that could not be processed. Lists leave out its body
-// and its properties. Of a body, at most message.Limit bytes are shown.
-type UnprocessedView struct {
-	ID            string            `json:"id"`
-	Topic         string            `json:"topic"`
-	MessageID     string            `json:"messageId"`
-	Type          string            `json:"messageType,omitempty"`
-	Status        UnprocessedStatus `json:"status"`
-	Reason        string            `json:"reason"` // why it could not be processed the last time
-	Count         int               `json:"count"`  // how often it could not be
-	Replays       int               `json:"replays"`
-	Handled       *MarkView         `json:"handled,omitempty"` // the last replay or discard
-	EnqueuedAt    time.Time         `json:"enqueuedAt"`
-	FirstKeptAt   time.Time         `json:"firstKeptAt"`
-	KeptAt        time.Time         `json:"keptAt"` // the last time
-	DeliveryCount int               `json:"deliveryCount"`
-	Size          int               `json:"size"` // of the body, in bytes
-	Properties    map[string]any    `json:"properties,omitempty"`
-	Body          json.RawMessage   `json:"body,omitempty"`          // where it is JSON
-	BodyBase64    []byte            `json:"bodyBase64,omitempty"`    // where it is not, or is truncated
-	Truncated     bool              `json:"bodyTruncated,omitempty"` // only its beginning is shown
-	DeadLetter    *DeadLettered     `json:"deadLetter,omitempty"`    // where it was taken from the last time; without it the handler kept it
 }
 
 func unprocessedView(i store.Item[Unprocessed]) UnprocessedView {

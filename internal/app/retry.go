@@ -57,7 +57,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	_, err = a.store.Commit(ctx,
 		store.Create(store.TaskKey(batch, id), task{Work: message.WorkRetry, Selection: which, By: engine.Mark{By: by.Name, At: now, Why: why}}),
 		a.auditOp(auditRecord{
-			At: now, actor: by.actor(), Action: "retry", Batch: batch, Target: which.text(), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
+			At: now, actor: by.actor(), Action: "retry", Batch: batch, Target: selectionText(which), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
 		}))
 	if err != nil {
 		return RetryView{}, a.outward(err)
@@ -65,7 +65,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkRetry, id, page)); err != nil {
 		return RetryView{}, a.outward(err)
 	}
-	a.log.Info("retry asked for", "BatchId", batch, "task", id, "which", which.text(), "by", by.Name)
+	a.log.Info("retry asked for", "BatchId", batch, "task", id, "which", selectionText(which), "by", by.Name)
 	return RetryView{BatchID: batch, Task: id, Selection: which}, nil
 }
 
@@ -79,7 +79,7 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 	}
 	var keys []string
 	for _, m := range members {
-		if which.takes(m) {
+		if selects(which, m) {
 			keys = append(keys, m.Key)
 		}
 	}
@@ -95,18 +95,18 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r store.Item[engine.Run]) bool { return !which.takesRun(&r.Doc) })
+	runs = slices.DeleteFunc(runs, func(r store.Item[engine.Run]) bool { return !selectsRun(which, &r.Doc) })
 	switch {
 	case len(runs) > 0:
 		return facts{"failedSequences": len(runs)}, nil
 	case which == (Selection{}):
 		return nil, fail(CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
 	}
-	return nil, fail(CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, which.text())
+	return nil, fail(CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, selectionText(which))
 }
 
-// text tells in words who is selected.
-func (s Selection) text() string {
+// selectionText says in words who is selected.
+func selectionText(s Selection) string {
 	var parts []string
 	if s.Member != 0 {
 		parts = append(parts, fmt.Sprintf("member %d", s.Member))
@@ -122,7 +122,8 @@ func (s Selection) text() string {
 	return strings.Join(parts, ", ")
 }
 
-func (s Selection) takes(m store.FailedMember) bool {
+// selects reports whether a retry selects a failed member.
+func selects(s Selection, m store.FailedMember) bool {
 	return (s.Member == 0 || s.Member == m.ID) &&
 		(s.Phase == "" || strings.EqualFold(s.Phase, m.FailedIn)) &&
 		(s.Step == "" || strings.EqualFold(s.Step, m.FailedStep)) &&
@@ -133,8 +134,8 @@ func failedMember(m *engine.Member) store.FailedMember {
 	return store.FailedMember{ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, Error: m.Error}
 }
 
-// takesRun tells whether init or on_complete steps are selected: never with a member.
-func (s Selection) takesRun(r *engine.Run) bool {
+// selectsRun reports whether a retry selects init or on_complete steps: never with a member.
+func selectsRun(s Selection, r *engine.Run) bool {
 	failed := slices.ContainsFunc(r.Steps, func(step engine.Step) bool {
 		return strings.EqualFold(s.Step, step.Name) && (step.Status == engine.StepFailed || step.Status == engine.StepPollTimeout)
 	})
@@ -166,7 +167,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		return false, err
 	}
 	for _, member := range members {
-		if !which.takes(failedMember(&member.Doc)) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
+		if !selects(which, failedMember(&member.Doc)) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
 			continue // the latter failed since, perhaps again
 		}
 		done, err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task})
@@ -302,7 +303,7 @@ func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, as
 		return err
 	}
 	for _, run := range runs {
-		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !asked.Selection.takesRun(&run.Doc) {
+		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !selectsRun(asked.Selection, &run.Doc) {
 			continue // it failed since, perhaps again, or is not asked for
 		}
 		err := a.retrySequence(ctx, run, engine.SequenceRetried{Task: id})

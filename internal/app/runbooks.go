@@ -11,6 +11,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -121,7 +122,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 		if err != nil {
 			return RunbookView{}, a.outward(err)
 		}
-		view.Warnings = warnings
+		view.Warnings = diagnosticViews(warnings)
 		views := []RunbookView{view}
 		if err := a.automated(ctx, views); err != nil {
 			return RunbookView{}, a.outward(err)
@@ -210,7 +211,7 @@ func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r 
 func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], error) {
 	f := &filter{where: []string{"c.type = 'runbook'", "c.doc.active > 0"}}
 	f.search(o.Search, "c.doc.name")
-	text, err := f.sorted(o.Sort, RunbookSorts)
+	text, err := f.sorted(o.Sort, runbookSorting)
 	if err != nil {
 		return Page[RunbookView]{}, err
 	}
@@ -332,6 +333,14 @@ func versionView(v runbookVersion, rb *runbook.Runbook, active bool) RunbookView
 		Name: v.Name, Version: v.Version, Description: rb.Description, YAML: v.YAML, Active: active,
 		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Secrets: rb.Secret,
 	}
+}
+
+func diagnosticViews(ds runbook.Diagnostics) []api.Diagnostic {
+	var out []api.Diagnostic
+	for _, d := range ds {
+		out = append(out, api.Diagnostic{Severity: string(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column})
+	}
+	return out
 }
 
 func problems(ds runbook.Diagnostics) []Problem {

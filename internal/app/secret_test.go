@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/report"
-	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -458,7 +458,7 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 	_, err = s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), app.PublishOptions{})
 	s.refused(err, app.CodeConflict, "has secrets (First)")
 	view := s.mustPublish(fmt.Sprintf(plain, "Welcome1"), app.PublishOptions{})
-	if !slices.ContainsFunc(view.Warnings, func(d runbook.Diagnostic) bool { return d.Code == "open-secret" }) {
+	if !slices.ContainsFunc(view.Warnings, func(d api.Diagnostic) bool { return d.Code == "open-secret" }) {
 		t.Errorf("a secret in the runbook: %+v", view.Warnings)
 	}
 	s.app = app.New(app.Config{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -79,25 +80,12 @@ func stepView(r *engine.Run, index int, s engine.Step, workers map[string]worker
 	return view
 }
 
-// What people are shown of a step that is stored as dispatched, or as pending.
-const (
-	statusQueued          = "queued"            // its job was sent, and no heartbeat says that it has started
-	statusAtWorker        = "at_worker"         // a replica of the worker runs its job
-	statusWaitingForRetry = "waiting_for_retry" // it failed and is tried again
-)
-
-// StepStatuses are all that a step is shown as.
-var StepStatuses = []string{
-	string(engine.StepPending), statusQueued, statusAtWorker, string(engine.StepPolling), statusWaitingForRetry,
-	string(engine.StepSucceeded), string(engine.StepFailed), string(engine.StepPollTimeout), string(engine.StepCancelled), string(engine.StepSkipped),
-}
-
 // storedStatus is the status in the store of steps that are shown as the given one.
 func storedStatus(shown string) engine.StepStatus {
 	switch shown {
-	case statusQueued, statusAtWorker:
+	case api.StepQueued, api.StepAtWorker:
 		return engine.StepDispatched
-	case statusWaitingForRetry:
+	case api.StepWaitingForRetry:
 		return engine.StepPending
 	}
 	return engine.StepStatus(shown)
@@ -109,11 +97,11 @@ func stepStatus(r *engine.Run, s engine.Step, workers map[string]workerRecord, n
 		worker := workers[s.WorkerID]
 		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
 		if on, _ := worker.running(job.ID()); on != nil && on.fresh(now) {
-			return statusAtWorker
+			return api.StepAtWorker
 		}
-		return statusQueued
+		return api.StepQueued
 	case s.Status == engine.StepPending && s.RetryAfter != nil && !s.Postponed:
-		return statusWaitingForRetry
+		return api.StepWaitingForRetry
 	}
 	return string(s.Status)
 }

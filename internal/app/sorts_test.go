@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -123,19 +124,19 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 		return pages(s, o, func(o app.ListOptions) (app.Page[app.VersionView], error) { return s.app.Versions(s.ctx, "beta", o) }, func(v app.VersionView) string { return fmt.Sprint(v.Version) })
 	}
 	for got, want := range map[string]string{
-		"batches " + batches(app.ListOptions{}):                                      "batches 4 3 2 1",
-		"id " + batches(app.ListOptions{Sort: "id"}):                                 "id 1 2 3 4",
-		"detectedAt " + batches(app.ListOptions{Sort: "-detectedAt"}):                "detectedAt 4 3 2 1",
-		"runbook " + batches(app.ListOptions{Sort: "runbookName"}):                   "runbook 2 3 1 4",
-		"start " + batches(app.ListOptions{Sort: "batchStartTime"}):                  "start 1 2 3 4", // they have none
-		"search " + batches(app.ListOptions{Search: "be", Sort: "id"}):               "search 1 4",
-		"runbooks " + runbooks(app.ListOptions{}):                                    "runbooks Alpha alpine beta",
-		"-name " + runbooks(app.ListOptions{Sort: "-name"}):                          "-name beta alpine Alpha",
-		"createdAt " + runbooks(app.ListOptions{Sort: "createdAt"}):                  "createdAt Alpha alpine beta",
-		"al " + runbooks(app.ListOptions{Search: "al"}):                              "al alpine",
-		"versions " + versions(app.ListOptions{}):                                    "versions 2 1",
-		"oldest " + versions(app.ListOptions{Sort: "version"}):                       "oldest 1 2",
-		fmt.Sprint(slices.Concat(app.VersionSorts.Values(), app.StepSorts.Fields())): "[version -version id memberId]",
+		"batches " + batches(app.ListOptions{}):                                   "batches 4 3 2 1",
+		"id " + batches(app.ListOptions{Sort: "id"}):                              "id 1 2 3 4",
+		"detectedAt " + batches(app.ListOptions{Sort: "-detectedAt"}):             "detectedAt 4 3 2 1",
+		"runbook " + batches(app.ListOptions{Sort: "runbookName"}):                "runbook 2 3 1 4",
+		"start " + batches(app.ListOptions{Sort: "batchStartTime"}):               "start 1 2 3 4", // they have none
+		"search " + batches(app.ListOptions{Search: "be", Sort: "id"}):            "search 1 4",
+		"runbooks " + runbooks(app.ListOptions{}):                                 "runbooks Alpha alpine beta",
+		"-name " + runbooks(app.ListOptions{Sort: "-name"}):                       "-name beta alpine Alpha",
+		"createdAt " + runbooks(app.ListOptions{Sort: "createdAt"}):               "createdAt Alpha alpine beta",
+		"al " + runbooks(app.ListOptions{Search: "al"}):                           "al alpine",
+		"versions " + versions(app.ListOptions{}):                                 "versions 2 1",
+		"oldest " + versions(app.ListOptions{Sort: "version"}):                    "oldest 1 2",
+		fmt.Sprint(slices.Concat(api.VersionSorts.Values(), api.StepSorts.Names)): "[version -version id memberId]",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -173,7 +174,7 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 		must(s, 0, s.app.HandleResult(s.ctx, app.Message{ID: fmt.Sprint(i), Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
 		s.pass(2 * time.Second)
 	}
-	check := func(list string, sorts app.Sorts, ask func(o app.ListOptions) (any, error)) {
+	check := func(list string, sorts api.SortFields, ask func(o app.ListOptions) (any, error)) {
 		read := func(o app.ListOptions) []map[string]any {
 			o.Limit = 1000
 			page, err := ask(o)
@@ -200,12 +201,12 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 			}
 		}
 	}
-	check("batches", app.BatchSorts, func(o app.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
-	check("members", app.MemberSorts, func(o app.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, 1, o) })
-	check("steps", app.StepSorts, func(o app.ListOptions) (any, error) { return s.app.Steps(s.ctx, ada, 1, o) })
-	check("runbooks", app.RunbookSorts, func(o app.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
-	check("versions", app.VersionSorts, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
-	check("messages", app.UnprocessedSorts, func(o app.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
+	check("batches", api.BatchSorts, func(o app.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
+	check("members", api.MemberSorts, func(o app.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, 1, o) })
+	check("steps", api.StepSorts, func(o app.ListOptions) (any, error) { return s.app.Steps(s.ctx, ada, 1, o) })
+	check("runbooks", api.RunbookSorts, func(o app.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
+	check("versions", api.VersionSorts, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
+	check("messages", api.UnprocessedSorts, func(o app.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
 	// The service may leave out what does not have the path.
 	without, err := store.All[app.Unprocessed](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed' AND NOT IS_DEFINED(c.doc.messageType)")
 	if must(s, without, err); len(without) > 0 {

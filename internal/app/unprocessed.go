@@ -16,16 +16,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// UnprocessedStatus is what has become of a message that could not be processed.
-type UnprocessedStatus string
-
-// The statuses. A replayed message that cannot be processed either is open again.
-const (
-	UnprocessedOpen      UnprocessedStatus = "open"
-	UnprocessedReplayed  UnprocessedStatus = "replayed"
-	UnprocessedDiscarded UnprocessedStatus = "discarded"
-)
-
 // Unprocessed is a message that could not be processed, as it is kept: one item for
 // the message and all of its replays.
 type Unprocessed struct {

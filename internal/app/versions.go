@@ -7,27 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
-
-// VersionView is one version of a runbook, with what was asked for when it was
-// published. YAML and ETag are left out in lists.
-type VersionView struct {
-	Name        string    `json:"name"`
-	Version     int       `json:"version"`
-	Description string    `json:"description,omitempty"`
-	YAML        string    `json:"yamlContent,omitempty"`
-	Active      bool      `json:"isActive"`
-	CreatedAt   time.Time `json:"createdAt"`
-	PublishedBy string    `json:"publishedBy"`
-	Overdue     string    `json:"overdueBehavior"` // OverdueIgnore or OverdueRerun
-	RerunInit   bool      `json:"rerunInit"`
-	Deactivated *MarkView `json:"deactivated,omitempty"` // by whom; nil also where a newer version superseded it
-	ETag        string    `json:"etag,omitempty"`        // changes with whether the version is active
-}
 
 // Versions lists the versions of a runbook, the newest first, also where none is
 // active. A page can be shorter than its limit. Errors: CodeNotFound, CodeUnavailable.
@@ -36,7 +19,7 @@ func (a *App) Versions(ctx context.Context, name string, o ListOptions) (Page[Ve
 	if err != nil {
 		return Page[VersionView]{}, err
 	}
-	order, err := VersionSorts.clause(o.Sort)
+	order, err := versionSorting.clause(o.Sort)
 	if err != nil {
 		return Page[VersionView]{}, err
 	}

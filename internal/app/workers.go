@@ -12,42 +12,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// WorkerView is a worker that announced itself, sent a heartbeat or answered a job.
-// Functions are left out in lists.
-type WorkerView struct {
-	ID            string      `json:"id"`
-	State         WorkerState `json:"state"`
-	Version       string      `json:"version,omitempty"`
-	StartedAt     *time.Time  `json:"startedAt,omitempty"` // when it announced itself, by its own clock
-	SeenAt        *time.Time  `json:"seenAt,omitempty"`    // when the announcement was processed; nil: it did not announce itself
-	FunctionCount int         `json:"functionCount"`
-	Functions     []Function  `json:"functions,omitempty"`
-
-	LastSeenAt          *time.Time    `json:"lastSeenAt,omitempty"` // the latest heartbeat or answer
-	JobsQueued          int           `json:"jobsQueued"`           // dispatched and not known to have started
-	JobsInFlight        int           `json:"jobsInFlight"`
-	OldestQueuedAt      *time.Time    `json:"oldestQueuedAt,omitempty"` // when the oldest job without a result was dispatched
-	OldestJobAt         *time.Time    `json:"oldestJobAt,omitempty"`    // when the oldest of the jobs in flight began
-	ThrottledUntil      *time.Time    `json:"throttledUntil,omitempty"`
-	CredentialExpiresAt *time.Time    `json:"credentialExpiresAt,omitempty"`
-	Problem             string        `json:"problem,omitempty"` // what is wrong with its subscription; only of a single worker
-	Replicas            []ReplicaView `json:"replicas,omitempty"`
-}
-
-// ReplicaView is a replica of a worker that sends heartbeats.
-type ReplicaView struct {
-	ID                  string     `json:"id"`
-	Version             string     `json:"version,omitempty"`
-	State               string     `json:"state"` // alive, stopped: it said goodbye, or silent: no heartbeat for two minutes
-	StartedAt           time.Time  `json:"startedAt"`
-	LastSeenAt          time.Time  `json:"lastSeenAt"`
-	MaxParallelism      int        `json:"maxParallelism"`
-	JobsInFlight        int        `json:"jobsInFlight"`
-	OldestJobAt         *time.Time `json:"oldestJobAt,omitempty"`
-	ThrottledUntil      *time.Time `json:"throttledUntil,omitempty"`
-	CredentialExpiresAt *time.Time `json:"credentialExpiresAt,omitempty"`
-}
-
 // The bounds of a catalogue, beside message.Limit.
 const (
 	maxFunctions  = 1000

@@ -6,33 +6,6 @@ import (
 	"time"
 )
 
-// WorkerState is what can be said of a worker at one moment. Every worker is in exactly
-// one of the four states, by the first of these rules that applies:
-//
-//   - alive: a replica that did not say goodbye reported within two minutes; or the worker
-//     answered a job within two minutes and sends no heartbeats.
-//   - scaled to zero: no job waits for the worker; or jobs wait and it may still be
-//     starting. It may be starting if it was away when the oldest of them was dispatched
-//     (the last replica said goodbye, or nothing was heard from the worker within two
-//     minutes before), until the start-up time has passed since that dispatch or goodbye.
-//   - silent: jobs wait, the worker sends no heartbeats, and it was there when the oldest
-//     of them was dispatched. It may be busy with one long job, throttled or killed.
-//   - gone: jobs wait, and the worker ended without a goodbye or did not start in time.
-//
-// A job waits from its dispatch until its result is processed.
-type WorkerState string
-
-// The states of a worker.
-const (
-	WorkerAlive        WorkerState = "alive"
-	WorkerScaledToZero WorkerState = "scaled_to_zero"
-	WorkerSilent       WorkerState = "silent"
-	WorkerGone         WorkerState = "gone"
-)
-
-// WorkerStates are all of them.
-var WorkerStates = []WorkerState{WorkerAlive, WorkerScaledToZero, WorkerSilent, WorkerGone}
-
 // silence is after how long without a sign of life a worker is not taken to be alive: four
 // heartbeats.
 const silence = 2 * time.Minute

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 func additionsCommand(c *console) *cobra.Command {
@@ -37,7 +37,7 @@ next tick. The exit status is 4 when no additions are held.`,
 
 // printAdditions prints why additions are held, for which starts, the first people, and
 // the command that confirms them.
-func (c *console) printAdditions(held app.AdditionsView) error {
+func (c *console) printAdditions(held api.AdditionHold) error {
 	first := c.table("key", "start")
 	for _, p := range held.Items {
 		first.row(p.Key, p.BatchStartTime)
@@ -46,7 +46,7 @@ func (c *console) printAdditions(held app.AdditionsView) error {
 		return c.print(held, first)
 	}
 	out := c.env.Stdout
-	fmt.Fprintf(out, "%s\n\n", c.cell(additionWords(held.HeldAdditions)))
+	fmt.Fprintf(out, "%s\n\n", c.cell(additionWords(held.AdditionHoldSummary)))
 	starts := c.table("start", "people")
 	for _, s := range held.Starts {
 		starts.row(s.BatchStartTime, s.People)
@@ -76,7 +76,7 @@ func people(n int) string {
 }
 
 // additionWords describes held additions in a sentence.
-func additionWords(h app.HeldAdditions) string {
+func additionWords(h api.AdditionHoldSummary) string {
 	if h.Confirmed != nil {
 		return fmt.Sprintf("The next tick adds %s, confirmed by %s.", people(h.People), marked(*h.Confirmed))
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 )
 
@@ -22,8 +22,8 @@ import (
 func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 	t.Parallel()
 	began := start
-	phase := func(name, status string, succeeded, failed int) app.PhaseView {
-		v := app.PhaseView{Name: name, Kind: "phase", Status: status, Succeeded: succeeded, Failed: failed, Members: succeeded + failed}
+	phase := func(name, status string, succeeded, failed int) api.Phase {
+		v := api.Phase{Name: name, Kind: "phase", Status: status, Succeeded: succeeded, Failed: failed, Members: succeeded + failed}
 		if status == "pending" {
 			v.Members, v.Waiting = 20, 20
 		} else {
@@ -31,7 +31,7 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 		}
 		return v
 	}
-	init := func(status string) app.PhaseView {
+	init := func(status string) api.Phase {
 		v := phase("init", status, 0, 0)
 		v.Kind, v.Members = "init", 0
 		return v
@@ -47,43 +47,43 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 		name    string
 		args    string
 		answer  string // what a person types; there is no terminal where it is empty
-		batch   app.BatchView
-		phases  []app.PhaseView
+		batch   api.Batch
+		phases  []api.Phase
 		refuses []string // problem documents, before the request is taken
 		sent    []string // phase and If-Match of each request
 		exit    int
 		says    []string
 	}{
-		{name: "no terminal", phases: []app.PhaseView{pending}, exit: 2, says: []string{"give --phase <name>, or --yes for the next phase"}},
-		{name: "an empty name", args: "--phase=", phases: []app.PhaseView{pending}, exit: 2, says: []string{"--phase is empty"}},
-		{name: "named", args: "--phase move", phases: []app.PhaseView{pending}, sent: []string{"move"}, says: []string{"Started phase move (20 members). Remaining: clean up."}},
-		{name: "named with --yes on a terminal", args: "--phase move --yes", answer: "n\n", phases: []app.PhaseView{pending}, sent: []string{"move"}},
-		{name: "named, and it is not next", args: "--phase clean", phases: []app.PhaseView{pending, last}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{"clean"}, exit: 5, says: []string{"why"}},
-		{name: "named on a terminal", args: "--phase move", answer: "y\n", phases: []app.PhaseView{pending}, sent: []string{`move "e1"`}, says: []string{asked}},
-		{name: "named on a terminal, and it is not next", args: "--phase move", answer: "n\n", phases: []app.PhaseView{phase("move", "completed", 20, 0), last}, sent: []string{`move "e1"`}},
-		{name: "yes", args: "--yes", phases: []app.PhaseView{phase("check", "completed", 20, 5), pending}, sent: []string{"move"}},
-		{name: "yes, and init is next", args: "--yes", phases: []app.PhaseView{init("pending"), pending}, sent: []string{"init"}},
+		{name: "no terminal", phases: []api.Phase{pending}, exit: 2, says: []string{"give --phase <name>, or --yes for the next phase"}},
+		{name: "an empty name", args: "--phase=", phases: []api.Phase{pending}, exit: 2, says: []string{"--phase is empty"}},
+		{name: "named", args: "--phase move", phases: []api.Phase{pending}, sent: []string{"move"}, says: []string{"Started phase move (20 members). Remaining: clean up."}},
+		{name: "named with --yes on a terminal", args: "--phase move --yes", answer: "n\n", phases: []api.Phase{pending}, sent: []string{"move"}},
+		{name: "named, and it is not next", args: "--phase clean", phases: []api.Phase{pending, last}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{"clean"}, exit: 5, says: []string{"why"}},
+		{name: "named on a terminal", args: "--phase move", answer: "y\n", phases: []api.Phase{pending}, sent: []string{`move "e1"`}, says: []string{asked}},
+		{name: "named on a terminal, and it is not next", args: "--phase move", answer: "n\n", phases: []api.Phase{phase("move", "completed", 20, 0), last}, sent: []string{`move "e1"`}},
+		{name: "yes", args: "--yes", phases: []api.Phase{phase("check", "completed", 20, 5), pending}, sent: []string{"move"}},
+		{name: "yes, and init is next", args: "--yes", phases: []api.Phase{init("pending"), pending}, sent: []string{"init"}},
 		{
-			name: "yes after a phase in which no member succeeded", args: "--yes", phases: []app.PhaseView{init("completed"), phase("check", "failed", 0, 25), last},
+			name: "yes after a phase in which no member succeeded", args: "--yes", phases: []api.Phase{init("completed"), phase("check", "failed", 0, 25), last},
 			exit: 5, says: []string{"No member succeeded in phase check: 25 failed, 0 cancelled.", "matoolkit batch advance 42 --phase 'clean up'"},
 		},
-		{name: "yes while a phase runs", args: "--yes", phases: []app.PhaseView{phase("check", "dispatched", 0, 2), pending}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
-		{name: "yes with no phase left", args: "--yes", phases: []app.PhaseView{phase("move", "completed", 2, 0)}, exit: 5, says: []string{"no phase is left to start"}},
+		{name: "yes while a phase runs", args: "--yes", phases: []api.Phase{phase("check", "dispatched", 0, 2), pending}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
+		{name: "yes with no phase left", args: "--yes", phases: []api.Phase{phase("move", "completed", 2, 0)}, exit: 5, says: []string{"no phase is left to start"}},
 		{
-			name: "yes after a newer version", args: "--yes", phases: []app.PhaseView{pending},
+			name: "yes after a newer version", args: "--yes", phases: []api.Phase{pending},
 			refuses: []string{fmt.Sprintf(refused, "check")}, sent: []string{"move", "move"},
 		},
-		{name: "asked", answer: "y\n", phases: []app.PhaseView{pending, last}, sent: []string{`move "e1"`}, says: []string{asked}},
-		{name: "asked after a phase", answer: "y\n", phases: []app.PhaseView{phase("check", "completed", 20, 5), pending}, sent: []string{`move "e1"`}, says: []string{"Phase check has completed: 20 succeeded, 5 failed.\n" + asked}},
-		{name: "asked for a phase with a stop_when", answer: "y\n", phases: []app.PhaseView{breaks}, sent: []string{`move "e1"`}, says: []string{"Start phase move of batch 42 of moves (20 members, stops when 10% failed)? [y/N] "}},
-		{name: "asked after init", answer: "y\n", phases: []app.PhaseView{init("completed"), pending}, sent: []string{`move "e1"`}, says: []string{"Init has completed.\n" + asked}},
-		{name: "asked after a phase in which no member succeeded", answer: "y\n", phases: []app.PhaseView{phase("check", "failed", 0, 25), pending}, sent: []string{`move "e1"`}, says: []string{"No member succeeded in phase check: 25 failed, 0 cancelled.\n" + asked}},
-		{name: "asked for init", answer: "y\n", phases: []app.PhaseView{init("pending"), pending}, sent: []string{`init "e1"`}, says: []string{"Start init of batch 42 of moves (25 members)? [y/N] "}},
-		{name: "no", answer: "n\n", phases: []app.PhaseView{pending}, exit: 1, says: []string{asked, "nothing was changed"}},
-		{name: "no answer", answer: "\n", phases: []app.PhaseView{pending}, exit: 1, says: []string{"nothing was changed"}},
-		{name: "changed meanwhile", answer: "y\ny\n", phases: []app.PhaseView{pending}, refuses: []string{`{"detail":"why","error":"changed"}`}, sent: []string{`move "e1"`}, exit: 1, says: []string{asked + asked}},
-		{name: "paused", answer: "y\n", batch: app.BatchView{Paused: &app.MarkView{By: "ada"}}, phases: []app.PhaseView{pending}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
-		{name: "waits for approval", answer: "y\n", phases: []app.PhaseView{gated}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
+		{name: "asked", answer: "y\n", phases: []api.Phase{pending, last}, sent: []string{`move "e1"`}, says: []string{asked}},
+		{name: "asked after a phase", answer: "y\n", phases: []api.Phase{phase("check", "completed", 20, 5), pending}, sent: []string{`move "e1"`}, says: []string{"Phase check has completed: 20 succeeded, 5 failed.\n" + asked}},
+		{name: "asked for a phase with a stop_when", answer: "y\n", phases: []api.Phase{breaks}, sent: []string{`move "e1"`}, says: []string{"Start phase move of batch 42 of moves (20 members, stops when 10% failed)? [y/N] "}},
+		{name: "asked after init", answer: "y\n", phases: []api.Phase{init("completed"), pending}, sent: []string{`move "e1"`}, says: []string{"Init has completed.\n" + asked}},
+		{name: "asked after a phase in which no member succeeded", answer: "y\n", phases: []api.Phase{phase("check", "failed", 0, 25), pending}, sent: []string{`move "e1"`}, says: []string{"No member succeeded in phase check: 25 failed, 0 cancelled.\n" + asked}},
+		{name: "asked for init", answer: "y\n", phases: []api.Phase{init("pending"), pending}, sent: []string{`init "e1"`}, says: []string{"Start init of batch 42 of moves (25 members)? [y/N] "}},
+		{name: "no", answer: "n\n", phases: []api.Phase{pending}, exit: 1, says: []string{asked, "nothing was changed"}},
+		{name: "no answer", answer: "\n", phases: []api.Phase{pending}, exit: 1, says: []string{"nothing was changed"}},
+		{name: "changed meanwhile", answer: "y\ny\n", phases: []api.Phase{pending}, refuses: []string{`{"detail":"why","error":"changed"}`}, sent: []string{`move "e1"`}, exit: 1, says: []string{asked + asked}},
+		{name: "paused", answer: "y\n", batch: api.Batch{Paused: &api.Attribution{By: "ada"}}, phases: []api.Phase{pending}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
+		{name: "waits for approval", answer: "y\n", phases: []api.Phase{gated}, refuses: []string{fmt.Sprintf(refused, "move")}, sent: []string{`move "e1"`}, exit: 5, says: []string{"why"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -112,9 +112,9 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 						refuses = refuses[1:]
 						return
 					}
-					answer = app.AdvanceView{Batch: batch, Advanced: request.Phase, Members: 20, Remaining: []string{"clean up"}}
+					answer = api.AdvanceResult{Batch: batch, Advanced: request.Phase, Members: 20, Remaining: []string{"clean up"}}
 				case strings.HasSuffix(r.URL.Path, "/phases"):
-					answer = app.Page[app.PhaseView]{Items: tt.phases}
+					answer = api.Page[api.Phase]{Items: tt.phases}
 				}
 				_ = json.NewEncoder(w).Encode(answer)
 			}))

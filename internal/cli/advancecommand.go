@@ -9,9 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
 )
 
 func advanceCommand(c *console) *cobra.Command {
@@ -70,7 +69,7 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
 }
 
 // advance starts the phase that is named, or the next one where none is.
-func (c *console) advance(ctx context.Context, client *apiclient.Client, id int, phase string, ask bool) (view app.AdvanceView, err error) {
+func (c *console) advance(ctx context.Context, client *apiclient.Client, id int, phase string, ask bool) (view api.AdvanceResult, err error) {
 	for look := 1; ; look++ {
 		name, tag := phase, ""
 		if ask || phase == "" {
@@ -92,7 +91,7 @@ func (c *console) advance(ctx context.Context, client *apiclient.Client, id int,
 // is not as it was looked at.
 func outdated(err error, phase string) bool {
 	var e *apiclient.Error
-	return errors.As(err, &e) && (e.Code == string(app.CodeChanged) || e.Code == string(app.CodeConflict) && e.NextPhase != "" && e.NextPhase != phase)
+	return errors.As(err, &e) && (e.Code == string(api.CodeChanged) || e.Code == string(api.CodeConflict) && e.NextPhase != "" && e.NextPhase != phase)
 }
 
 // chooseAdvance looks at the batch and chooses the phase to start: the one that is
@@ -109,7 +108,7 @@ func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phas
 		return "", "", err
 	}
 	p := Progress{Batch: batch, Phases: phases.Items}
-	at := slices.IndexFunc(p.Phases, func(v app.PhaseView) bool { return v.Status == string(engine.PhasePending) })
+	at := slices.IndexFunc(p.Phases, func(v api.Phase) bool { return v.Status == api.PhasePending })
 	if at < 0 {
 		if phase == "" {
 			return "", "", &exit{status: ExitRefused, text: fmt.Sprintf("batch %d is %s: no phase is left to start", id, words(batch.Status))}
@@ -135,7 +134,7 @@ func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phas
 			question = endWords(last) + "\n" + question
 		}
 		return next.Name, batch.ETag, c.confirm(ctx, "%s", question)
-	case phase == "" && begun && last.Kind == string(engine.KindPhase) && last.Succeeded == 0:
+	case phase == "" && begun && last.Kind == api.KindPhase && last.Succeeded == 0:
 		return "", "", &exit{
 			status: ExitRefused, text: endWords(last),
 			hint: fmt.Sprintf("To start the next phase all the same, name it: matoolkit batch advance %d --phase %s", id, shellWord(next.Name)),
@@ -146,27 +145,27 @@ func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phas
 
 // startable tells whether the API may start a phase: what it tells of the batch is no
 // reason to refuse.
-func startable(p Progress, next app.PhaseView) bool {
-	running := slices.ContainsFunc(p.Phases, func(v app.PhaseView) bool {
-		return v.Status == string(engine.PhaseDispatched) && v.Kind != string(engine.KindRemoval)
+func startable(p Progress, next api.Phase) bool {
+	running := slices.ContainsFunc(p.Phases, func(v api.Phase) bool {
+		return v.Status == api.PhaseDispatched && v.Kind != api.KindRemoval
 	})
-	return p.Batch.IsManual && p.Batch.Paused == nil && p.Batch.Cancelled == nil && !terminal(p.Batch) && !running && !gated(next)
+	return p.Batch.IsManual && p.Batch.Paused == nil && p.Batch.Cancelled == nil && !p.Batch.Terminal() && !running && !gated(next)
 }
 
 // lastStarted is the phase that was started last, init included.
-func lastStarted(p Progress) (app.PhaseView, bool) {
+func lastStarted(p Progress) (api.Phase, bool) {
 	for _, v := range slices.Backward(p.Phases) {
 		if v.Name == p.Batch.CurrentPhase && v.DispatchedAt != nil {
 			return v, true
 		}
 	}
-	return app.PhaseView{}, false
+	return api.Phase{}, false
 }
 
 // takingPart is how many members a pending phase begins with. The API counts the steps of
 // init.
-func takingPart(p Progress, next app.PhaseView) int {
-	if next.Kind == string(engine.KindInit) {
+func takingPart(p Progress, next api.Phase) int {
+	if next.Kind == api.KindInit {
 		return p.Batch.MemberCount - p.Batch.RemovedCount
 	}
 	return next.Members
@@ -181,9 +180,9 @@ func phaseWords(name string) string {
 }
 
 // endWords says how a phase ended.
-func endWords(last app.PhaseView) string {
+func endWords(last api.Phase) string {
 	switch {
-	case last.Kind == string(engine.KindInit):
+	case last.Kind == api.KindInit:
 		return "Init has " + last.Status + "."
 	case last.Succeeded > 0:
 		text := fmt.Sprintf("Phase %s has %s: %d succeeded, %d failed", printable(last.Name), last.Status, last.Succeeded, last.Failed)
@@ -196,7 +195,7 @@ func endWords(last app.PhaseView) string {
 }
 
 // startedBefore says how the phase of a repeated advance is going, and what comes next.
-func startedBefore(view app.AdvanceView) string {
+func startedBefore(view api.AdvanceResult) string {
 	text := capital(phaseWords(view.Advanced)) + " was started before; nothing was started now."
 	next := " It is the last phase."
 	if view.NextPhase != "" {
@@ -204,9 +203,9 @@ func startedBefore(view app.AdvanceView) string {
 	}
 	p := view.Phase
 	switch {
-	case p.Status != string(engine.PhaseDispatched):
+	case p.Status != api.PhaseDispatched:
 		return text + " " + endWords(p) + next
-	case p.Kind == string(engine.KindInit):
+	case p.Kind == api.KindInit:
 		return text + " " + fmt.Sprintf("It is running: %d of %s succeeded.", p.Succeeded, count(p.Members, "step")) + next
 	}
 	text += " " + fmt.Sprintf("It is running: %d of %s succeeded, %d failed", p.Succeeded, count(p.Members, "member"), p.Failed)
@@ -217,7 +216,7 @@ func startedBefore(view app.AdvanceView) string {
 }
 
 // advanced says what an advance has started.
-func advanced(view app.AdvanceView) string {
+func advanced(view api.AdvanceResult) string {
 	if view.Repeated {
 		return startedBefore(view)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -77,7 +77,7 @@ func TestAuditListPutsPagesInOrder(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := 0
 		_, _ = fmt.Sscan(r.URL.Query().Get("continuationToken"), &n)
-		var page app.Page[app.AuditView]
+		var page api.Page[api.AuditRecord]
 		text := `{"items":[`
 		for i, when := range pages[n] {
 			if i > 0 {

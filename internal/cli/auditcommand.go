@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // auditFlags are what narrows an audit trail, as it is typed.
@@ -22,10 +22,10 @@ func (f *auditFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.to, "to", "", "only what was done before: as --from")
 }
 
-func (f *auditFlags) filter() (app.AuditFilter, error) {
-	filter := app.AuditFilter{Action: f.action, By: f.by}
-	if f.action != "" && !slices.Contains(app.AuditActions, f.action) {
-		return filter, usagef("--action is %q; it can be %s", f.action, oneOf(app.AuditActions))
+func (f *auditFlags) filter() (api.AuditFilter, error) {
+	filter := api.AuditFilter{Action: f.action, By: f.by}
+	if f.action != "" && !slices.Contains(api.AuditActions, f.action) {
+		return filter, usagef("--action is %q; it can be %s", f.action, oneOf(api.AuditActions))
 	}
 	var err error
 	if filter.From, err = moment("--from", f.from); err != nil {
@@ -55,7 +55,7 @@ func moment(option, text string) (time.Time, error) {
 }
 
 // trail gives a page of an audit trail.
-type trail func(context.Context, *apiclient.Client, app.AuditFilter, app.ListOptions) (app.Page[app.AuditView], error)
+type trail func(context.Context, *apiclient.Client, api.AuditFilter, api.ListOptions) (api.Page[api.AuditRecord], error)
 
 // trailCommand makes a command that lists an audit trail page by page: that of what its
 // argument names, where it takes one.
@@ -79,7 +79,7 @@ func (c *console) trailCommand(cmd *cobra.Command, of func(string) (trail, error
 		if err != nil {
 			return err
 		}
-		page, err := collect(cmd.Context(), p, app.ListOptions{}, func(ctx context.Context, o app.ListOptions) (app.Page[app.AuditView], error) {
+		page, err := collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			return list(ctx, s.Client, filter, o)
 		})
 		if err != nil {
@@ -105,7 +105,7 @@ reads of one kind within 15 minutes.`,
   matoolkit batch audit 42 --action read-members --from 2026-01-02`,
 	}, func(of string) (trail, error) {
 		id, err := batchID(of)
-		return func(ctx context.Context, api *apiclient.Client, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+		return func(ctx context.Context, api *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			return api.BatchAudit(ctx, id, f, o)
 		}, err
 	})
@@ -122,7 +122,7 @@ What was done to the batches of a runbook is in their own trails: matoolkit batc
 		Example: `  matoolkit runbook audit moves
   matoolkit runbook audit moves --action publish --output json`,
 	}, func(of string) (trail, error) {
-		return func(ctx context.Context, api *apiclient.Client, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+		return func(ctx context.Context, api *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			return api.RunbookAudit(ctx, of, f, o)
 		}, nil
 	})
@@ -137,7 +137,7 @@ before and after it.`,
 		Example: `  matoolkit messages audit
   matoolkit messages audit --action discard --from 2026-01-02`,
 	}, func(string) (trail, error) {
-		return func(ctx context.Context, api *apiclient.Client, f app.AuditFilter, o app.ListOptions) (app.Page[app.AuditView], error) {
+		return func(ctx context.Context, api *apiclient.Client, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 			return api.MessageAudit(ctx, f, o)
 		}, nil
 	})
@@ -178,13 +178,13 @@ was there before and after it.`,
 			if err != nil {
 				return err
 			}
-			all, err := everywhere(cmd.Context(), most, func(ctx context.Context, o app.ListOptions) (app.Page[app.AuditView], error) {
+			all, err := everywhere(cmd.Context(), most, func(ctx context.Context, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 				return s.Client.Audit(ctx, filter, o)
 			})
 			if err != nil {
 				return err
 			}
-			return c.printPage(app.Page[app.AuditView]{Items: all}, len(all), "", c.auditTable(true, all...))
+			return c.printPage(api.Page[api.AuditRecord]{Items: all}, len(all), "", c.auditTable(true, all...))
 		},
 	})
 	f.flags(list)
@@ -193,9 +193,9 @@ was there before and after it.`,
 }
 
 // everywhere collects all records there are and puts them in order, the newest first.
-func everywhere(ctx context.Context, most int, list func(context.Context, app.ListOptions) (app.Page[app.AuditView], error)) ([]app.AuditView, error) {
-	all := []app.AuditView{}
-	o := app.ListOptions{Limit: 1000}
+func everywhere(ctx context.Context, most int, list func(context.Context, api.ListOptions) (api.Page[api.AuditRecord], error)) ([]api.AuditRecord, error) {
+	all := []api.AuditRecord{}
+	o := api.ListOptions{Limit: 1000}
 	for {
 		page, err := list(ctx, o)
 		if err != nil {
@@ -211,13 +211,13 @@ func everywhere(ctx context.Context, most int, list func(context.Context, app.Li
 			break
 		}
 	}
-	slices.SortFunc(all, func(a, b app.AuditView) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
+	slices.SortFunc(all, func(a, b api.AuditRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
 	return all, nil
 }
 
 // auditTable says what each record is about where they are of different things. As CSV it
 // always has the same columns.
-func (c *console) auditTable(mixed bool, views ...app.AuditView) *sheet {
+func (c *console) auditTable(mixed bool, views ...api.AuditRecord) *sheet {
 	export := c.format == formatCSV
 	head := []string{"at", "by", "action"}
 	if mixed || export {
@@ -233,7 +233,7 @@ func (c *console) auditTable(mixed bool, views ...app.AuditView) *sheet {
 	t := c.table(head...)
 	for _, v := range views {
 		by := v.By
-		if v.ByKind == app.ActorSystem && !export { // a person can have its name
+		if v.ByKind == api.ActorSystem && !export { // a person can have its name
 			by += " (system)"
 		}
 		row := []any{v.At, by, v.Action}

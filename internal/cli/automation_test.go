@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -146,7 +146,7 @@ func TestAutomation(t *testing.T) {
 	s.type_(2, "runbook", "confirm-additions", "waves")
 	s.type_(5, "runbook", "confirm-additions", "waves", "--revision", "0123456789abcdef")
 	held, _, _ := s.run("runbook", "additions", "waves", "--output", "json")
-	var additions app.AdditionsView
+	var additions api.AdditionHold
 	check(t, json.Unmarshal([]byte(held), &additions))
 	s.type_(0, "runbook", "confirm-additions", "waves", "--revision", additions.Revision, "--reason", "wave 2")
 	s.type_(0, "automation", "status", "waves")
@@ -320,7 +320,7 @@ func TestScheduledBatch(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		before time.Duration
-		change func(*app.BatchView)
+		change func(*api.Batch)
 		says   []string
 		not    string
 	}{
@@ -330,33 +330,33 @@ func TestScheduledBatch(t *testing.T) {
 		{"two hours ahead", 2 * time.Hour, nil, []string{"in 2 hours."}, "Next is"},
 		{"about to start", 10 * time.Second, nil, []string{"in less than a minute."}, ""},
 		{"begun", -time.Hour, nil, []string{"2026-03-01 18:00:00Z"}, "Starts on"},
-		{"made by hand", 75 * time.Hour, func(b *app.BatchView) { b.IsManual = true }, nil, "2026-03-01"},
-		{"ended", 75 * time.Hour, func(b *app.BatchView) { b.Status = "cancelled" }, []string{"2026-03-01 18:00:00Z"}, "Starts on"},
-		{"paused", 75 * time.Hour, func(b *app.BatchView) { b.Paused = &app.MarkView{By: "ada"} }, []string{"active, paused", "Starts on"}, "Next is"},
-		{"filling", 75 * time.Hour, func(b *app.BatchView) { b.Filling = true }, []string{"active, filling", "Its members are being written; nothing has begun."}, "Next is"},
-		{"held", -time.Hour, func(b *app.BatchView) {
-			b.Held = &app.HeldSummary{BatchID: 42, Members: 3, Of: 7, Reason: "too many", Since: begins}
+		{"made by hand", 75 * time.Hour, func(b *api.Batch) { b.IsManual = true }, nil, "2026-03-01"},
+		{"ended", 75 * time.Hour, func(b *api.Batch) { b.Status = "cancelled" }, []string{"2026-03-01 18:00:00Z"}, "Starts on"},
+		{"paused", 75 * time.Hour, func(b *api.Batch) { b.Paused = &api.Attribution{By: "ada"} }, []string{"active, paused", "Starts on"}, "Next is"},
+		{"filling", 75 * time.Hour, func(b *api.Batch) { b.Filling = true }, []string{"active, filling", "Its members are being written; nothing has begun."}, "Next is"},
+		{"held", -time.Hour, func(b *api.Batch) {
+			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 3, Of: 7, Reason: "too many", Since: begins}
 		}, []string{"active, removals held", "The removal of 3 of 7 active members is held since 2026-03-01 18:00:00Z: too many. Look at them with: matoolkit batch removals 42"}, ""},
-		{"being removed", -time.Hour, func(b *app.BatchView) {
-			b.Held = &app.HeldSummary{BatchID: 42, Members: 3, Of: 7, Confirmed: &app.MarkView{By: "ada", At: begins, Why: "sold"}}
+		{"being removed", -time.Hour, func(b *api.Batch) {
+			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 3, Of: 7, Confirmed: &api.Attribution{By: "ada", At: begins, Why: "sold"}}
 		}, []string{"3 of 7 active members are being removed, confirmed by ada on 2026-03-01 18:00:00Z: sold"}, "removals held"},
-		{"one held", -time.Hour, func(b *app.BatchView) {
-			b.Held = &app.HeldSummary{BatchID: 42, Members: 1, Of: 3, Reason: "too many", Since: begins}
+		{"one held", -time.Hour, func(b *api.Batch) {
+			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 1, Of: 3, Reason: "too many", Since: begins}
 		}, []string{"The removal of 1 of 3 active members is held since 2026-03-01 18:00:00Z: too many. Look at it with: matoolkit batch removals 42"}, ""},
-		{"one being removed", -time.Hour, func(b *app.BatchView) {
-			b.Held = &app.HeldSummary{BatchID: 42, Members: 1, Of: 3, Confirmed: &app.MarkView{By: "ada", At: begins}}
+		{"one being removed", -time.Hour, func(b *api.Batch) {
+			b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 1, Of: 3, Confirmed: &api.Attribution{By: "ada", At: begins}}
 		}, []string{"1 of 3 active members is being removed, confirmed by ada"}, ""},
-		{"some removed", -time.Hour, func(b *app.BatchView) { b.MemberCount, b.RemovedCount = 12, 6 }, []string{"6 (+6 removed)"}, ""},
-		{"all removed", -time.Hour, func(b *app.BatchView) { b.RemovedCount = 7 }, []string{" 0 (+7 removed)"}, ""},
-		{"keeping", -time.Hour, func(b *app.BatchView) { b.Kept = 2 }, []string{"2 members are kept whom the data source no longer has in this batch."}, ""},
-		{"keeping one", -time.Hour, func(b *app.BatchView) { b.Kept = 1 }, []string{"1 member is kept whom"}, ""},
+		{"some removed", -time.Hour, func(b *api.Batch) { b.MemberCount, b.RemovedCount = 12, 6 }, []string{"6 (+6 removed)"}, ""},
+		{"all removed", -time.Hour, func(b *api.Batch) { b.RemovedCount = 7 }, []string{" 0 (+7 removed)"}, ""},
+		{"keeping", -time.Hour, func(b *api.Batch) { b.Kept = 2 }, []string{"2 members are kept whom the data source no longer has in this batch."}, ""},
+		{"keeping one", -time.Hour, func(b *api.Batch) { b.Kept = 1 }, []string{"1 member is kept whom"}, ""},
 	} {
-		b := app.BatchView{ID: 42, RunbookName: "moves", Status: "active", BatchStartTime: &begins, MemberCount: 7}
+		b := api.Batch{ID: 42, RunbookName: "moves", Status: "active", BatchStartTime: &begins, MemberCount: 7}
 		if tt.change != nil {
 			tt.change(&b)
 		}
 		due := begins.Add(-24 * time.Hour)
-		phases := app.Page[app.PhaseView]{Items: []app.PhaseView{{Name: "prepare", Status: "pending", DueAt: &due}}}
+		phases := api.Page[api.Phase]{Items: []api.Phase{{Name: "prepare", Status: "pending", DueAt: &due}}}
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if strings.HasSuffix(r.URL.Path, "/phases") {
@@ -388,25 +388,25 @@ func scheduledScript() *script {
 	waiting.DueAt = &due
 	quiet := waiting
 	quiet.Reason = "quiet hours until 2026-01-02T18:00:00Z"
-	held := func(b *app.BatchView) {
-		b.Held = &app.HeldSummary{BatchID: 42, Members: 2, Of: 4, Reason: "too many", Since: start}
+	held := func(b *api.Batch) {
+		b.Held = &api.RemovalHoldSummary{BatchID: 42, Members: 2, Of: 4, Reason: "too many", Since: start}
 	}
-	confirmed := func(b *app.BatchView) {
+	confirmed := func(b *api.Batch) {
 		held(b)
-		b.Held.Confirmed = &app.MarkView{By: "ada", At: start}
+		b.Held.Confirmed = &api.Attribution{By: "ada", At: start}
 	}
 	return &script{
 		looks: []look{
-			{"detected", "", []app.PhaseView{waiting}, nil},
-			{"active", "", []app.PhaseView{waiting}, nil},
-			{"active", "", []app.PhaseView{waiting}, nil},
-			{"active", "", []app.PhaseView{waiting}, nil},
-			{"active", "", []app.PhaseView{waiting}, nil},
-			{"active", "", []app.PhaseView{quiet}, nil},
-			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 2, 0, 0, 2)}, nil},
-			{"completed", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 2, 2, 0, 0)}, nil},
+			{"detected", "", []api.Phase{waiting}, nil},
+			{"active", "", []api.Phase{waiting}, nil},
+			{"active", "", []api.Phase{waiting}, nil},
+			{"active", "", []api.Phase{waiting}, nil},
+			{"active", "", []api.Phase{waiting}, nil},
+			{"active", "", []api.Phase{quiet}, nil},
+			{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 2, 0, 0, 2)}, nil},
+			{"completed", "prepare", []api.Phase{phase(1, "prepare", "completed", 2, 2, 0, 0)}, nil},
 		},
-		change: map[int]func(*app.BatchView){0: func(b *app.BatchView) { b.Filling = true }, 2: held, 3: confirmed, 7: held},
+		change: map[int]func(*api.Batch){0: func(b *api.Batch) { b.Filling = true }, 2: held, 3: confirmed, 7: held},
 	}
 }
 
@@ -428,7 +428,7 @@ func TestWatchShowsASchedule(t *testing.T) {
 
 	for _, ended := range []bool{false, true} {
 		s := scheduledScript()
-		s.looks, s.change = s.looks[2:3], map[int]func(*app.BatchView){0: s.change[2]}
+		s.looks, s.change = s.looks[2:3], map[int]func(*api.Batch){0: s.change[2]}
 		if ended {
 			s.looks[0].status = "cancelled"
 		}

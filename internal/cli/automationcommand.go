@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 func automationCommand(c *console) *cobra.Command {
@@ -99,7 +99,7 @@ func (c *console) setAutomation(ctx context.Context, runbook string, enabled boo
 	if err != nil {
 		return err
 	}
-	var view app.AutomationView
+	var view api.Automation
 	if revision != "" {
 		view, err = s.Client.EnableAutomation(ctx, runbook, revision)
 	} else {
@@ -116,7 +116,7 @@ func (c *console) setAutomation(ctx context.Context, runbook string, enabled boo
 	return c.print(view, c.automationTable(view))
 }
 
-func (c *console) automationTable(v app.AutomationView) *sheet {
+func (c *console) automationTable(v api.Automation) *sheet {
 	t := c.table("runbook", "automation", "since", "by", "last run", "rows", "problems", "held")
 	since, by := v.DisabledAt, v.DisabledBy
 	if v.Enabled {
@@ -153,7 +153,7 @@ func batches(n int) string {
 
 // printAutomation prints how a runbook's automation stands: the whole of it first, then
 // what somebody has to look at.
-func (c *console) printAutomation(v app.AutomationView) error {
+func (c *console) printAutomation(v api.Automation) error {
 	if err := c.print(v, c.automationTable(v)); err != nil || c.structured() || c.quiet {
 		return err
 	}
@@ -180,7 +180,7 @@ func (c *console) printAutomation(v app.AutomationView) error {
 }
 
 // lastFailure tells when it went wrong last, and when it had gone well.
-func lastFailure(v app.AutomationView) string {
+func lastFailure(v api.Automation) string {
 	word := "The last tick failed"
 	if v.LastErrorAt != nil {
 		word = "The tick of " + stamp(*v.LastErrorAt) + " failed"
@@ -193,7 +193,7 @@ func lastFailure(v app.AutomationView) string {
 
 // printRowProblems prints what is wrong with rows of a result, of which there may be
 // more than those that are known.
-func (c *console) printRowProblems(problems []app.RowProblem, total int) error {
+func (c *console) printRowProblems(problems []api.RowProblem, total int) error {
 	if len(problems) == 0 {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (c *console) printRowProblems(problems []app.RowProblem, total int) error {
 }
 
 // automationOf is how the automation of a runbook stands, in the words of a list.
-func automationOf(v app.RunbookView) string {
+func automationOf(v api.Runbook) string {
 	word := onOff(v.Enabled)
 	if v.LastError != "" {
 		word += ", failing"
@@ -231,12 +231,12 @@ func automationOf(v app.RunbookView) string {
 }
 
 // tellAutomation tells beside a runbook what there is to look at.
-func (c *console) tellAutomation(v app.RunbookView) {
+func (c *console) tellAutomation(v api.Runbook) {
 	if v.Enabled {
 		c.notice("Automation is on.")
 	}
 	if v.LastError != "" {
-		c.notice("%s: %s", lastFailure(app.AutomationView{LastErrorAt: v.LastErrorAt}), printable(v.LastError))
+		c.notice("%s: %s", lastFailure(api.Automation{LastErrorAt: v.LastErrorAt}), printable(v.LastError))
 	}
 	if v.Held > 0 {
 		c.notice("At the last tick removals were held in %s; see: matoolkit automation status %s", batches(v.Held), shellWord(v.Name))
@@ -248,17 +248,17 @@ func (c *console) tellAutomation(v app.RunbookView) {
 
 // decisionOn opens a session and gets the removals that are held, for a command that
 // decides on them. A revision that is given has to be theirs.
-func (c *console) decisionOn(ctx context.Context, arg, revision string) (*apiclient.Client, app.HeldView, error) {
+func (c *console) decisionOn(ctx context.Context, arg, revision string) (*apiclient.Client, api.RemovalHold, error) {
 	s, id, err := c.onBatch(arg)
 	if err != nil {
-		return nil, app.HeldView{}, err
+		return nil, api.RemovalHold{}, err
 	}
-	held, err := s.Client.HeldRemovals(ctx, id, app.ListOptions{Limit: namedHeld})
+	held, err := s.Client.HeldRemovals(ctx, id, api.ListOptions{Limit: namedHeld})
 	if err != nil {
-		return nil, app.HeldView{}, err
+		return nil, api.RemovalHold{}, err
 	}
 	if revision != "" && revision != held.Revision {
-		return nil, app.HeldView{}, &exit{
+		return nil, api.RemovalHold{}, &exit{
 			status: ExitRefused,
 			text:   fmt.Sprintf("the members whose removal is held in batch %d are no longer those of revision %s", id, printable(revision)),
 			hint:   fmt.Sprintf("Look at them again with: matoolkit batch removals %d", id),

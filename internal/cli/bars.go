@@ -11,8 +11,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // bars shows progress on a terminal: a line for the batch and a bar for each phase,
@@ -26,7 +25,7 @@ type bars struct {
 
 	mu     sync.Mutex // the container draws from a goroutine of its own
 	now    Progress
-	phases map[int]app.PhaseView
+	phases map[int]api.Phase
 }
 
 // NewBars makes a Renderer that draws bars on a terminal of the given width; 0 stands
@@ -37,7 +36,7 @@ func NewBars(w io.Writer, width int, colored bool) Renderer {
 	}
 	b := &bars{
 		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(width), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond)),
-		byPhase:   map[int]*mpb.Bar{}, phases: map[int]app.PhaseView{},
+		byPhase:   map[int]*mpb.Bar{}, phases: map[int]api.Phase{},
 		width: width, colored: colored,
 	}
 	b.all = append(b.all, b.container.New(0, mpb.NopStyle(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return b.head() }))))
@@ -142,7 +141,7 @@ func (b *bars) head() string {
 	case p.Batch.Paused != nil:
 		line += "  by " + printable(because(p.Batch.Paused.By, p.Batch.Paused.Why))
 	}
-	if held := p.Batch.Held; held != nil && held.Confirmed == nil && !terminal(p.Batch) {
+	if held := p.Batch.Held; held != nil && held.Confirmed == nil && !p.Batch.Terminal() {
 		line += fmt.Sprintf("  (matoolkit batch removals %d)", p.Batch.ID)
 	}
 	return line
@@ -170,11 +169,11 @@ func (b *bars) paint(status, words string) string {
 	}
 	color := text.FgYellow
 	switch status {
-	case string(engine.PhaseCompleted):
+	case api.PhaseCompleted:
 		color = text.FgGreen
-	case string(engine.PhaseFailed):
+	case api.PhaseFailed:
 		color = text.FgRed
-	case string(engine.PhasePending), string(engine.PhaseSkipped), string(engine.PhaseSuperseded), string(engine.PhaseCancelled), string(engine.BatchDetected):
+	case api.PhasePending, api.PhaseSkipped, api.PhaseSuperseded, api.PhaseCancelled, api.BatchDetected:
 		color = text.Faint
 	}
 	return color.EscapeSeq() + words + text.Reset.EscapeSeq()

@@ -6,8 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
@@ -73,7 +72,7 @@ workers: people who are in another batch are refused, and named with that batch.
 
 func listBatchesCommand(c *console) *cobra.Command {
 	var p paging
-	var o app.ListOptions
+	var o api.ListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List batches, the newest first", Args: needs(),
 		Example: `  matoolkit batch list
@@ -94,10 +93,10 @@ func listBatchesCommand(c *console) *cobra.Command {
 			return c.printPage(page, len(page.Items), page.Continuation, c.batchTable(page.Items...))
 		},
 	}
-	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+oneOf(engine.BatchStatuses))
+	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+oneOf(api.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
 	searched(list, &o, "batches whose runbook's name")
-	sorted(list, &o, app.BatchSorts)
+	sorted(list, &o, api.BatchSorts)
 	p.flags(list)
 	return list
 }
@@ -143,7 +142,7 @@ func getBatchCommand(c *console) *cobra.Command {
 
 func membersCommand(c *console) *cobra.Command {
 	var p paging
-	var o app.ListOptions
+	var o api.ListOptions
 	members := &cobra.Command{
 		Use: "members <id>", Short: "List the members of a batch", Args: needs("the id"),
 		Example: `  matoolkit batch members 42
@@ -165,9 +164,9 @@ func membersCommand(c *console) *cobra.Command {
 			return c.printPage(page, len(page.Items), page.Continuation, c.memberTable(page.Items...))
 		},
 	}
-	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+oneOf(engine.MemberStatuses))
+	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+oneOf(api.MemberStatuses))
 	searched(members, &o, "members whose key")
-	sorted(members, &o, app.MemberSorts)
+	sorted(members, &o, api.MemberSorts)
 	p.flags(members)
 	return members
 }
@@ -196,7 +195,7 @@ func phasesCommand(c *console) *cobra.Command {
 
 func stepsCommand(c *console) *cobra.Command {
 	var p paging
-	var o app.ListOptions
+	var o api.ListOptions
 	steps := &cobra.Command{
 		Use: "steps <id>", Short: "List the steps of a batch's members", Args: needs("the id"),
 		Long: `List the steps of a batch's members, by phase and member. The kind tells of what a
@@ -229,11 +228,11 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 			return c.printPage(page, len(page.Items), page.Continuation, c.stepTable(page.Items...))
 		},
 	}
-	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+oneOf(app.StepStatuses))
+	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+oneOf(api.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
 	searched(steps, &o, "steps of members whose key")
-	sorted(steps, &o, app.StepSorts)
+	sorted(steps, &o, api.StepSorts)
 	p.flags(steps)
 	return steps
 }

@@ -12,9 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -28,7 +27,7 @@ const completionTime = 2 * time.Second
 const completionLimit = 200
 
 // choices are what an argument can be, as the API knows it, given those before it.
-type choices func(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error)
+type choices func(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error)
 
 // placeholder is the name of an argument in a usage line.
 var placeholder = regexp.MustCompile(`<([a-z-]+)>`)
@@ -89,7 +88,7 @@ func (c *console) complete(cmd *cobra.Command) {
 		}
 	}
 	for option, words := range map[string][]cobra.Completion{
-		"action": texts(app.AuditActions), "status": statusChoices(cmd), "format": {"csv", "html"}, "overdue": {app.OverdueIgnore, app.OverdueRerun},
+		"action": texts(api.AuditActions), "status": statusChoices(cmd), "format": {"csv", "html"}, "overdue": {api.OverdueIgnore, api.OverdueRerun},
 		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults, message.TopicWorkerJobs},
 	} {
 		if cmd.Flags().Lookup(option) != nil && len(words) > 0 {
@@ -170,18 +169,18 @@ func choose[V any](all []V, of func(V) (cobra.Completion, bool)) []cobra.Complet
 	return found
 }
 
-func runbookChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
-	page, err := api.Runbooks(ctx, app.ListOptions{Limit: completionLimit})
-	return choose(page.Items, func(v app.RunbookView) (cobra.Completion, bool) { return choice(v.Name, v.Description) }), err
+func runbookChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := client.Runbooks(ctx, api.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v api.Runbook) (cobra.Completion, bool) { return choice(v.Name, v.Description) }), err
 }
 
 // versionChoices are the versions of the runbook that was given first.
-func versionChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+func versionChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
 	if len(before) == 0 {
 		return nil, errNothingBefore
 	}
-	page, err := api.Versions(ctx, before[0], app.ListOptions{Limit: completionLimit})
-	return choose(page.Items, func(v app.VersionView) (cobra.Completion, bool) {
+	page, err := client.Versions(ctx, before[0], api.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v api.RunbookVersion) (cobra.Completion, bool) {
 		about := "published on " + stamp(v.CreatedAt)
 		if v.Active {
 			about = "active, " + about
@@ -190,9 +189,9 @@ func versionChoices(ctx context.Context, api *apiclient.Client, before []string)
 	}), err
 }
 
-func batchChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
-	page, err := api.Batches(ctx, app.ListOptions{Limit: completionLimit})
-	return choose(page.Items, func(v app.BatchView) (cobra.Completion, bool) {
+func batchChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := client.Batches(ctx, api.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v api.Batch) (cobra.Completion, bool) {
 		return choice(strconv.Itoa(v.ID), v.RunbookName, batchStatus(v))
 	}), err
 }
@@ -208,52 +207,52 @@ func batchBefore(before []string) (int, error) {
 	return batchID(before[0])
 }
 
-func phaseChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+func phaseChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
 	id, err := batchBefore(before)
 	if err != nil {
 		return nil, err
 	}
-	page, err := api.Phases(ctx, id)
+	page, err := client.Phases(ctx, id)
 	seen := map[string]bool{}
-	return choose(page.Items, func(v app.PhaseView) (cobra.Completion, bool) {
+	return choose(page.Items, func(v api.Phase) (cobra.Completion, bool) {
 		again := seen[v.Name] // of another version
 		seen[v.Name] = true
 		one, ok := choice(v.Name, v.Status)
-		return one, ok && !again && v.Kind == string(engine.KindPhase)
+		return one, ok && !again && v.Kind == api.KindPhase
 	}), err
 }
 
-func memberChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+func memberChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
 	id, err := batchBefore(before)
 	if err != nil {
 		return nil, err
 	}
-	page, err := api.Members(ctx, id, app.ListOptions{Limit: completionLimit})
-	return choose(page.Items, func(v app.MemberView) (cobra.Completion, bool) {
+	page, err := client.Members(ctx, id, api.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v api.Member) (cobra.Completion, bool) {
 		return choice(fmt.Sprint(v.ID), v.Key, v.Status)
 	}), err
 }
 
 // stepChoices are the steps that failed: it is of them that somebody decides.
-func stepChoices(ctx context.Context, api *apiclient.Client, before []string) ([]cobra.Completion, error) {
+func stepChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
 	id, err := batchBefore(before)
 	if err != nil {
 		return nil, err
 	}
-	page, err := api.Steps(ctx, id, app.ListOptions{Limit: completionLimit, Status: string(engine.StepFailed)})
-	return choose(page.Items, func(v app.StepView) (cobra.Completion, bool) {
+	page, err := client.Steps(ctx, id, api.ListOptions{Limit: completionLimit, Status: api.StepFailed})
+	return choose(page.Items, func(v api.Step) (cobra.Completion, bool) {
 		return choice(fmt.Sprint(v.ID), v.Name, v.MemberKey, v.Status)
 	}), err
 }
 
-func messageChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
-	page, err := api.Unprocessed(ctx, app.ListOptions{Limit: completionLimit})
-	return choose(page.Items, func(v app.UnprocessedView) (cobra.Completion, bool) { return choice(v.ID, v.Reason) }), err
+func messageChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := client.Unprocessed(ctx, api.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v api.UnprocessedMessage) (cobra.Completion, bool) { return choice(v.ID, v.Reason) }), err
 }
 
-func workerChoices(ctx context.Context, api *apiclient.Client, _ []string) ([]cobra.Completion, error) {
-	page, err := api.Workers(ctx, app.ListOptions{Limit: completionLimit})
-	return choose(page.Items, func(v app.WorkerView) (cobra.Completion, bool) {
+func workerChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+	page, err := client.Workers(ctx, api.ListOptions{Limit: completionLimit})
+	return choose(page.Items, func(v api.Worker) (cobra.Completion, bool) {
 		return choice(v.ID, count(v.FunctionCount, "function"))
 	}), err
 }
@@ -266,13 +265,13 @@ func settingChoices() []cobra.Completion {
 func statusChoices(cmd *cobra.Command) []cobra.Completion {
 	switch _, path, _ := strings.Cut(cmd.CommandPath(), " "); path {
 	case "batch list":
-		return texts(engine.BatchStatuses)
+		return texts(api.BatchStatuses)
 	case "batch members":
-		return texts(engine.MemberStatuses)
+		return texts(api.MemberStatuses)
 	case "batch steps":
-		return texts(app.StepStatuses)
+		return texts(api.StepStatuses)
 	case "messages list":
-		return texts([]app.UnprocessedStatus{app.UnprocessedOpen, app.UnprocessedReplayed, app.UnprocessedDiscarded})
+		return texts([]api.UnprocessedStatus{api.UnprocessedOpen, api.UnprocessedReplayed, api.UnprocessedDiscarded})
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -265,7 +265,7 @@ func (c *console) located(path string, err error) error {
 	return err
 }
 
-func problemLine(path string, p app.Problem) string {
+func problemLine(path string, p api.InputProblem) string {
 	line := name(path)
 	if p.Line > 0 {
 		line += fmt.Sprintf(":%d", p.Line)

@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
 )
 
 // onBatch opens a session for a command that names a batch first.
@@ -60,7 +59,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			for _, warning := range view.Warnings {
 				c.notice("%s", printable(warning))
 			}
-			if view.Status == string(engine.BatchCancelling) {
+			if view.Status == api.BatchCancelling {
 				c.notice("Jobs that run end first. Follow the batch with: matoolkit batch watch %d", id)
 			}
 			return c.print(view, c.batchTable(view))
@@ -161,7 +160,7 @@ created by hand when it is advanced to.`,
 			if err != nil {
 				return err
 			}
-			return c.print(view, c.phaseTable([]app.PhaseView{view}))
+			return c.print(view, c.phaseTable([]api.Phase{view}))
 		},
 	}
 	reasonFlag(approve, &why)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // The exit statuses, as the help of the root command has them.
@@ -76,14 +76,14 @@ var exclusive = regexp.MustCompile(`^if any flags in the group .*; \[(.+)\] were
 // describe words an error for people.
 func describe(err error) (status int, text, hint string) {
 	var e *exit
-	var api *apiclient.Error
+	var failure *apiclient.Error
 	switch {
 	case errors.As(err, &e):
 		return e.status, e.text, e.hint
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted, "stopped", ""
-	case errors.As(err, &api):
-		return describeAPI(api)
+	case errors.As(err, &failure):
+		return describeAPI(failure)
 	case exclusive.MatchString(err.Error()):
 		given := strings.Fields(exclusive.FindStringSubmatch(err.Error())[1])
 		return ExitUsage, "--" + strings.Join(given, " and --") + " cannot be given together", ""
@@ -100,7 +100,7 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 		hint = "trace id " + e.TraceID
 	}
 	switch {
-	case e.Code == string(app.CodeSourceAway): // the API was reached: it is the query that cannot be made
+	case e.Code == string(api.CodeSourceAway): // the API was reached: it is the query that cannot be made
 		return ExitRefused, e.Error(), hint
 	case e.Code == apiclient.CodeNotTheAPI && !gatewayStatus(e.Status): // its statuses tell nothing of what was asked for
 		return ExitFailed, e.Error(), "Is this the address of the admin API? See api-url in: matoolkit config show"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
@@ -67,11 +67,11 @@ func (o *inOtherBatches) flag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar((*bool)(o), "allow-in-other-batches", false, "take people who are in other batches that have not ended; not for a batch that follows a data source")
 }
 
-func (o inOtherBatches) options() []app.UploadOption {
+func (o inOtherBatches) options() []api.UploadOption {
 	if !o {
 		return nil
 	}
-	return []app.UploadOption{app.AllowInOtherBatches}
+	return []api.UploadOption{api.AllowInOtherBatches}
 }
 
 func removeMemberCommand(c *console) *cobra.Command {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -106,7 +107,7 @@ func (c *console) findingTable(found []finding) *sheet {
 }
 
 // lintFunctions are those that steps may call.
-func (c *console) lintFunctions(from string) ([]app.Function, error) {
+func (c *console) lintFunctions(from string) ([]api.Function, error) {
 	if from == "" {
 		return declared(catalog.Standard()), nil
 	}
@@ -130,10 +131,10 @@ func (c *console) lintFunctions(from string) ([]app.Function, error) {
 
 // printedFunctions reads what a command printed as JSON: a list of functions, or a
 // worker that has one. What else they tell of functions may be more than is known here.
-func printedFunctions(text []byte) ([]app.Function, error) {
-	var functions []app.Function
+func printedFunctions(text []byte) ([]api.Function, error) {
+	var functions []api.Function
 	if err := json.Unmarshal(text, &functions); err != nil {
-		var worker app.WorkerView
+		var worker api.Worker
 		if json.Unmarshal(text, &worker) != nil {
 			return nil, fmt.Errorf("it is not the JSON of functions: %w", err)
 		}
@@ -151,15 +152,15 @@ func printedFunctions(text []byte) ([]app.Function, error) {
 }
 
 // declared are functions of a worker as runbooks are checked against them.
-func declared(functions []catalog.Function) []app.Function {
-	var known []app.Function
+func declared(functions []catalog.Function) []api.Function {
+	var known []api.Function
 	for _, f := range functions {
-		function := app.Function{Name: f.Name, TimeoutSeconds: f.TimeoutSeconds}
+		function := api.Function{Name: f.Name, TimeoutSeconds: f.TimeoutSeconds}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, app.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
+			function.Params = append(function.Params, api.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
 		}
 		for _, r := range f.Result {
-			function.Result = append(function.Result, app.Field{Name: r.Name})
+			function.Result = append(function.Result, api.Field{Name: r.Name})
 		}
 		known = append(known, function)
 	}

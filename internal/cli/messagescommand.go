@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 func messagesCommand(c *console) *cobra.Command {
@@ -39,7 +39,7 @@ matoolkit messages list --status replayed. The others are open.`
 
 func listMessagesCommand(c *console) *cobra.Command {
 	var p paging
-	var o app.ListOptions
+	var o api.ListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List messages that could not be processed, the newest first", Args: needs(),
 		Long: `List messages that could not be processed, those kept last first. A message is
@@ -62,7 +62,7 @@ processed again is open again, and its count tells how often that was.`,
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
 	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events, worker-results or worker-jobs")
-	sorted(list, &o, app.UnprocessedSorts)
+	sorted(list, &o, api.UnprocessedSorts)
 	p.flags(list)
 	return list
 }
@@ -96,7 +96,7 @@ base64. It takes the app role Admin, for a body can hold anything.`,
 }
 
 // printMessage prints what the table of a message has no room for.
-func (c *console) printMessage(v app.UnprocessedView) error {
+func (c *console) printMessage(v api.UnprocessedMessage) error {
 	out := c.env.Stdout
 	if h := v.Handled; h != nil {
 		fmt.Fprintf(out, "\nLast replayed or discarded by %s at %s", c.cell(h.By), stamp(h.At))
@@ -138,7 +138,7 @@ func (c *console) printMessage(v app.UnprocessedView) error {
 func replayCommand(c *console) *cobra.Command {
 	var all bool
 	var why string
-	var o app.ListOptions
+	var o api.ListOptions
 	replay := &cobra.Command{
 		Use: "replay [<message> …]", Short: "Send such messages again as they came",
 		Long: `Send messages that could not be processed to their topics again, as they came.
@@ -171,7 +171,7 @@ open now is replayed once.`,
 					return err
 				}
 			}
-			return c.each(cmd.Context(), args, all, "replayed", func(ctx context.Context, id string) (app.UnprocessedView, error) {
+			return c.each(cmd.Context(), args, all, "replayed", func(ctx context.Context, id string) (api.UnprocessedMessage, error) {
 				return s.Client.Replay(ctx, id, why)
 			})
 		},
@@ -184,7 +184,7 @@ open now is replayed once.`,
 
 // openMessages lists the ids of all open messages, those kept first first: what was
 // sent first is likely to have to be processed first.
-func openMessages(ctx context.Context, client *apiclient.Client, o app.ListOptions) ([]string, error) {
+func openMessages(ctx context.Context, client *apiclient.Client, o api.ListOptions) ([]string, error) {
 	page, err := collect(ctx, paging{limit: 1000, all: true}, o, client.Unprocessed)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 					return err
 				}
 			}
-			return c.each(cmd.Context(), args, false, "discarded", func(ctx context.Context, id string) (app.UnprocessedView, error) {
+			return c.each(cmd.Context(), args, false, "discarded", func(ctx context.Context, id string) (api.UnprocessedMessage, error) {
 				return s.Client.Discard(ctx, id, why)
 			})
 		},
@@ -237,8 +237,8 @@ It asks before it does so. Without a terminal it takes --yes.`,
 // each does something with one message after another and prints what they have
 // become. One that is refused does not hold up the others; an outage, or a sign-in
 // that has ended, ends it all. With progress it tells how far it is.
-func (c *console) each(ctx context.Context, ids []string, progress bool, done string, do func(context.Context, string) (app.UnprocessedView, error)) error {
-	views := []app.UnprocessedView{}
+func (c *console) each(ctx context.Context, ids []string, progress bool, done string, do func(context.Context, string) (api.UnprocessedMessage, error)) error {
+	views := []api.UnprocessedMessage{}
 	var refused int
 	var stopped error
 	for i, id := range ids {
@@ -262,7 +262,7 @@ func (c *console) each(ctx context.Context, ids []string, progress bool, done st
 	case len(ids) == 1:
 		return c.print(views[0], c.messageTable(views...))
 	}
-	if err := c.printPage(app.Page[app.UnprocessedView]{Items: views}, len(views), "", c.messageTable(views...)); err != nil {
+	if err := c.printPage(api.Page[api.UnprocessedMessage]{Items: views}, len(views), "", c.messageTable(views...)); err != nil {
 		return err
 	}
 	switch {
@@ -282,7 +282,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func (c *console) messageTable(views ...app.UnprocessedView) *sheet {
+func (c *console) messageTable(views ...api.UnprocessedMessage) *sheet {
 	t := c.table("message", "topic", "type", "status", "count", "replays", "kept", "reason")
 	for _, v := range views {
 		t.row(v.ID, v.Topic, v.Type, v.Status, v.Count, v.Replays, v.KeptAt, v.Reason)

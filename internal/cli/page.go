@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -28,30 +28,30 @@ func (p *paging) flags(cmd *cobra.Command) {
 }
 
 // sorted gives a list the option to be sorted.
-func sorted(cmd *cobra.Command, o *app.ListOptions, by app.Sorts) {
-	cmd.Flags().StringVar(&o.Sort, "sort", "", "by what to sort: "+strings.Join(by.Fields(), ", ")+"; with - in front the other way round")
+func sorted(cmd *cobra.Command, o *api.ListOptions, by api.SortFields) {
+	cmd.Flags().StringVar(&o.Sort, "sort", "", "by what to sort: "+strings.Join(by.Names, ", ")+"; with - in front the other way round")
 	completeOption(cmd, "sort", fixed(by.Values()...))
 }
 
 // searched gives a list the option to be narrowed to what begins with a text.
-func searched(cmd *cobra.Command, o *app.ListOptions, what string) {
+func searched(cmd *cobra.Command, o *api.ListOptions, what string) {
 	cmd.Flags().StringVar(&o.Search, "search", "", "only "+what+" begins so; capital letters count")
 }
 
 // collect gets one page, or with --all every page, as one.
-func collect[V any](ctx context.Context, p paging, o app.ListOptions, list func(context.Context, app.ListOptions) (app.Page[V], error)) (app.Page[V], error) {
+func collect[V any](ctx context.Context, p paging, o api.ListOptions, list func(context.Context, api.ListOptions) (api.Page[V], error)) (api.Page[V], error) {
 	if p.limit < 1 || p.limit > 1000 {
-		return app.Page[V]{}, usagef("--limit is %d; it can be 1 to 1000", p.limit)
+		return api.Page[V]{}, usagef("--limit is %d; it can be 1 to 1000", p.limit)
 	}
 	o.Limit, o.Continuation = p.limit, p.token
 	if p.all {
 		o.Limit = 1000
 	}
-	all := app.Page[V]{Items: []V{}}
+	all := api.Page[V]{Items: []V{}}
 	for {
 		page, err := list(ctx, o)
 		if err != nil {
-			return app.Page[V]{}, err
+			return api.Page[V]{}, err
 		}
 		all.Items = append(all.Items, page.Items...)
 		if !p.all || page.Continuation == "" {
@@ -84,6 +84,6 @@ func (c *console) printDiagnostics(w io.Writer, path string, diagnostics []runbo
 }
 
 // perBatch makes the list of one batch's things a list like any other.
-func perBatch[V any](id int, list func(context.Context, int, app.ListOptions) (app.Page[V], error)) func(context.Context, app.ListOptions) (app.Page[V], error) {
-	return func(ctx context.Context, o app.ListOptions) (app.Page[V], error) { return list(ctx, id, o) }
+func perBatch[V any](id int, list func(context.Context, int, api.ListOptions) (api.Page[V], error)) func(context.Context, api.ListOptions) (api.Page[V], error) {
+	return func(ctx context.Context, o api.ListOptions) (api.Page[V], error) { return list(ctx, id, o) }
 }

@@ -8,8 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // Renderer shows a batch while it is watched. Show is called with each look, Close
@@ -29,7 +28,7 @@ func (silent) Close()        {}
 type lines struct {
 	w       io.Writer
 	hints   bool
-	shown   map[int]app.PhaseView // by phase execution
+	shown   map[int]api.Phase // by phase execution
 	at      map[int]time.Time
 	batch   string
 	paused  bool
@@ -43,7 +42,7 @@ type lines struct {
 // NewLines makes a Renderer that writes lines. With hints it tells, of a batch in which
 // nothing runs, what it waits for: to be advanced, or until something is due.
 func NewLines(w io.Writer, hints bool) Renderer {
-	return &lines{w: w, hints: hints, shown: map[int]app.PhaseView{}, at: map[int]time.Time{}, limited: 2 * time.Second}
+	return &lines{w: w, hints: hints, shown: map[int]api.Phase{}, at: map[int]time.Time{}, limited: 2 * time.Second}
 }
 
 func (l *lines) Show(p Progress) {
@@ -60,7 +59,7 @@ func (l *lines) Show(p Progress) {
 	}
 	for _, phase := range p.Phases {
 		before, seen := l.shown[phase.ID]
-		status := !seen && phase.Status != string(engine.PhasePending) || seen && before.Status != phase.Status
+		status := !seen && phase.Status != api.PhasePending || seen && before.Status != phase.Status
 		reason := before.Reason != phase.Reason && phase.Reason != ""
 		counts := settled(before) != settled(phase) && p.At.Sub(l.at[phase.ID]) >= l.limited
 		if !seen {
@@ -79,14 +78,14 @@ func (l *lines) Show(p Progress) {
 		l.paused = paused
 		if paused {
 			l.print(p, "batch %d is paused by %s", p.Batch.ID, because(p.Batch.Paused.By, p.Batch.Paused.Why))
-		} else if !terminal(p.Batch) {
+		} else if !p.Batch.Terminal() {
 			l.print(p, "batch %d goes on", p.Batch.ID)
 		}
 	}
 	if held := held(p); held != l.held {
 		if l.held = held; held != "" {
 			l.print(p, "%s", held)
-		} else if !terminal(p.Batch) {
+		} else if !p.Batch.Terminal() {
 			l.print(p, "no removals of batch %d are held any more", p.Batch.ID)
 		}
 	}
@@ -122,7 +121,7 @@ const idleHint = "nothing runs; "
 // hint tells what a batch waits for that stands still.
 func hint(p Progress) string {
 	switch {
-	case terminal(p.Batch) || !idle(p):
+	case p.Batch.Terminal() || !idle(p):
 		return ""
 	case p.Batch.Paused != nil:
 		return fmt.Sprintf(idleHint+"go on: matoolkit batch resume %d", p.Batch.ID)
@@ -131,7 +130,7 @@ func hint(p Progress) string {
 	}
 	for _, phase := range p.Phases {
 		switch {
-		case phase.Status != string(engine.PhasePending):
+		case phase.Status != api.PhasePending:
 			continue
 		case gated(phase) && (p.Batch.IsManual || phase.Reason != ""):
 			return fmt.Sprintf(idleHint+"%s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, shellWord(phase.Name))
@@ -149,7 +148,7 @@ func hint(p Progress) string {
 
 // starts tells of a batch that follows its schedule when it will start.
 func starts(p Progress) string {
-	if !scheduled(p.Batch) || terminal(p.Batch) || !p.Batch.BatchStartTime.After(p.At) {
+	if !scheduled(p.Batch) || p.Batch.Terminal() || !p.Batch.BatchStartTime.After(p.At) {
 		return ""
 	}
 	return ", starts on " + stamp(*p.Batch.BatchStartTime)
@@ -157,7 +156,7 @@ func starts(p Progress) string {
 
 // held tells of removals that wait for somebody to decide, and where to look.
 func held(p Progress) string {
-	if p.Batch.Held == nil || terminal(p.Batch) {
+	if p.Batch.Held == nil || p.Batch.Terminal() {
 		return ""
 	}
 	return heldNote(*p.Batch.Held)
@@ -174,24 +173,24 @@ func shellWord(name string) string {
 }
 
 // label is the name of a phase, with its version where others have another.
-func label(p app.PhaseView, all []app.PhaseView) string {
+func label(p api.Phase, all []api.Phase) string {
 	if severalVersions(all) {
 		return fmt.Sprintf("%s (version %d)", printable(p.Name), p.RunbookVersion)
 	}
 	return printable(p.Name)
 }
 
-func severalVersions(all []app.PhaseView) bool {
-	return slices.ContainsFunc(all, func(p app.PhaseView) bool { return p.RunbookVersion != all[0].RunbookVersion })
+func severalVersions(all []api.Phase) bool {
+	return slices.ContainsFunc(all, func(p api.Phase) bool { return p.RunbookVersion != all[0].RunbookVersion })
 }
 
-func settled(p app.PhaseView) int { return p.Succeeded + p.Failed + p.Cancelled }
+func settled(p api.Phase) int { return p.Succeeded + p.Failed + p.Cancelled }
 
 // describePhase words how the members of a phase stand.
-func describePhase(p app.PhaseView, now time.Time) string {
+func describePhase(p api.Phase, now time.Time) string {
 	parts := []string{p.Status}
 	// Of a phase that nobody has begun all that there is to count are those who wait.
-	if p.Members > 0 && (p.Status != string(engine.PhasePending) || settled(p)+p.Running > 0) {
+	if p.Members > 0 && (p.Status != api.PhasePending || settled(p)+p.Running > 0) {
 		parts = append(parts, fmt.Sprintf("%d/%d", settled(p), p.Members), fmt.Sprintf("%d succeeded", p.Succeeded))
 	}
 	for _, count := range []struct {
@@ -209,7 +208,7 @@ func describePhase(p app.PhaseView, now time.Time) string {
 	if left > 0 {
 		parts = append(parts, "about "+round(left)+" left")
 	}
-	if p.Status == string(engine.PhasePending) && p.DueAt != nil && p.DueAt.After(now) {
+	if p.Status == api.PhasePending && p.DueAt != nil && p.DueAt.After(now) {
 		parts = append(parts, "due on "+stamp(*p.DueAt))
 	}
 	if note := phaseNote(p); note != "" {
@@ -220,14 +219,14 @@ func describePhase(p app.PhaseView, now time.Time) string {
 
 // times is how long a phase has run, and how long the members that are left will take
 // at the pace of those who are through; 0 where it cannot be told.
-func times(p app.PhaseView, now time.Time) (elapsed, left time.Duration) {
+func times(p api.Phase, now time.Time) (elapsed, left time.Duration) {
 	if p.DispatchedAt == nil {
 		return 0, 0
 	}
 	if p.CompletedAt != nil {
 		return max(p.CompletedAt.Sub(*p.DispatchedAt), 0), 0
 	}
-	if ended(p) {
+	if p.Terminal() {
 		return 0, 0
 	}
 	elapsed = max(now.Sub(*p.DispatchedAt), 0)

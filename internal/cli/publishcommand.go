@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 func publishCommand(c *console) *cobra.Command {
-	var o app.PublishOptions
+	var o api.PublishOptions
 	var yes bool
 	publish := &cobra.Command{
 		Use: "publish <file>", Short: "Publish a runbook, as the active version of its name", Args: needs("the file"),
@@ -44,10 +44,10 @@ people's accounts, it then takes --yes.`,
   matoolkit runbook publish moves.yaml --overdue rerun --rerun-init
   generate-runbook | matoolkit runbook publish -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Overdue != app.OverdueIgnore && o.Overdue != app.OverdueRerun {
-				return usagef("--overdue is %q; it can be %s or %s", o.Overdue, app.OverdueIgnore, app.OverdueRerun)
+			if o.Overdue != api.OverdueIgnore && o.Overdue != api.OverdueRerun {
+				return usagef("--overdue is %q; it can be %s or %s", o.Overdue, api.OverdueIgnore, api.OverdueRerun)
 			}
-			if o.Overdue == app.OverdueIgnore {
+			if o.Overdue == api.OverdueIgnore {
 				o.Overdue = "" // the API's own default
 			}
 			src, err := c.readFile(args[0], runbook.MaxBytes)
@@ -71,7 +71,7 @@ people's accounts, it then takes --yes.`,
 			return p.print(view)
 		},
 	}
-	publish.Flags().StringVar(&o.Overdue, "overdue", app.OverdueIgnore, "what becomes of phases past due in batches under way: ignore or rerun")
+	publish.Flags().StringVar(&o.Overdue, "overdue", api.OverdueIgnore, "what becomes of phases past due in batches under way: ignore or rerun")
 	publish.Flags().BoolVar(&o.RerunInit, "rerun-init", false, "run the init steps of batches under way again")
 	publish.Flags().BoolVar(&o.Strict, "strict", false, "publish nothing when there are warnings")
 	publish.Flags().BoolVar(&o.DryRun, "dry-run", false, "check everything, tell what would change, and publish nothing")
@@ -85,13 +85,13 @@ type publication struct {
 	session *Session
 	path    string
 	src     []byte
-	options app.PublishOptions
+	options api.PublishOptions
 	told    bool // what was found and what changes
 }
 
 // repeats tells whether what was done already is asked for again.
 func (p *publication) repeats() bool {
-	return p.options.Overdue == app.OverdueRerun || p.options.RerunInit
+	return p.options.Overdue == api.OverdueRerun || p.options.RerunInit
 }
 
 // ask asks where batches go over to the version, with what becomes of them. Without a
@@ -118,7 +118,7 @@ func (p *publication) ask(ctx context.Context) error {
 }
 
 // goingOver is how many batches a publish takes over to a newer version.
-func goingOver(view app.RunbookView) int {
+func goingOver(view api.Runbook) int {
 	if view.Unchanged || view.Changes == nil {
 		return 0
 	}
@@ -139,7 +139,7 @@ func goOver(batches int) string {
 }
 
 // print prints what was published, or would be.
-func (p *publication) print(view app.RunbookView) error {
+func (p *publication) print(view api.Runbook) error {
 	if p.structured() {
 		return p.document(view)
 	}
@@ -167,10 +167,10 @@ func (p *publication) print(view app.RunbookView) error {
 
 // tell tells what there was to be warned of and what a version changes. The warnings are
 // never its result.
-func (p *publication) tell(w io.Writer, view app.RunbookView) {
+func (p *publication) tell(w io.Writer, view api.Runbook) {
 	p.told = true
 	if p.format == formatTable {
-		p.printDiagnostics(p.env.Stderr, p.path, view.Warnings)
+		p.printDiagnostics(p.env.Stderr, p.path, diagnosticsOf(view.Warnings))
 	}
 	if !p.quiet && view.Changes != nil && !view.Unchanged {
 		fmt.Fprint(w, changesText(*view.Changes))
@@ -181,7 +181,7 @@ func (p *publication) tell(w io.Writer, view app.RunbookView) {
 const shownBatches = 20
 
 // changesText tells what a version changes.
-func changesText(v app.ChangesView) string {
+func changesText(v api.VersionChanges) string {
 	var b strings.Builder
 	switch {
 	case v.Against == 0: // all of it is new
@@ -192,7 +192,7 @@ func changesText(v app.ChangesView) string {
 	default:
 		fmt.Fprintf(&b, "Changes from version %d:\n", v.Against)
 		for _, c := range v.Runbook {
-			b.WriteString("  " + printable(c.String()) + "\n")
+			b.WriteString("  " + printable(changeOf(c).String()) + "\n")
 		}
 	}
 	if v.BatchCount == 0 {
@@ -209,8 +209,20 @@ func changesText(v app.ChangesView) string {
 	return b.String()
 }
 
+func changeOf(c api.Change) runbook.Change {
+	return runbook.Change{Kind: runbook.ChangeKind(c.Kind), Path: c.Path, From: c.From, To: c.To}
+}
+
+func diagnosticsOf(all []api.Diagnostic) []runbook.Diagnostic {
+	var out []runbook.Diagnostic
+	for _, d := range all {
+		out = append(out, runbook.Diagnostic{Severity: runbook.Severity(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column})
+	}
+	return out
+}
+
 // foreseenText tells what becomes of a batch.
-func foreseenText(f app.ForeseenView) string {
+func foreseenText(f api.BatchForecast) string {
 	if f.Problem != "" {
 		return fmt.Sprintf("batch %d: it could not be looked at: %s", f.BatchID, f.Problem)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 func queryCommand(c *console) *cobra.Command {
@@ -53,7 +53,7 @@ reason. It takes the app role Admin, for the rows can hold anything.`,
 	return lists(preview)
 }
 
-func (c *console) printPreview(v app.PreviewView) error {
+func (c *console) printPreview(v api.QueryPreview) error {
 	if c.format != formatTable || c.quiet {
 		return c.print(v, c.groupTable(v.Groups, c.format == formatCSV))
 	}
@@ -86,7 +86,7 @@ func (c *console) printPreview(v app.PreviewView) error {
 
 // printGroups prints what would become of each batch. On a terminal the notes are
 // below the table: beside it there is seldom room for them, and they say why.
-func (c *console) printGroups(groups []app.PreviewGroup) error {
+func (c *console) printGroups(groups []api.PreviewGroup) error {
 	out := c.env.Stdout
 	if len(groups) == 0 {
 		_, err := fmt.Fprintln(out, "No batch would be made or changed.")
@@ -105,7 +105,7 @@ func (c *console) printGroups(groups []app.PreviewGroup) error {
 	return nil
 }
 
-func (c *console) groupTable(groups []app.PreviewGroup, notes bool) *sheet {
+func (c *console) groupTable(groups []api.PreviewGroup, notes bool) *sheet {
 	head := []string{"start", "batch", "status", "rows", "add", "refresh", "remove", "held", "add held"}
 	if notes {
 		head = append(head, "note")
@@ -122,7 +122,7 @@ func (c *console) groupTable(groups []app.PreviewGroup, notes bool) *sheet {
 }
 
 // groupBatch is the batch that rows of a start belong to, or whether they will have one.
-func groupBatch(g app.PreviewGroup) string {
+func groupBatch(g api.PreviewGroup) string {
 	switch {
 	case g.BatchID > 0:
 		return strconv.Itoa(g.BatchID)
@@ -134,7 +134,7 @@ func groupBatch(g app.PreviewGroup) string {
 
 // printSample prints the first rows of a result, and what its columns are: not all of
 // them may have room.
-func (c *console) printSample(v app.PreviewView) error {
+func (c *console) printSample(v api.QueryPreview) error {
 	out := c.env.Stdout
 	columns := make([]string, len(v.Columns))
 	for i, name := range v.Columns {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 func removalsCommand(c *console) *cobra.Command {
@@ -30,14 +30,14 @@ is 4 when no removals are held.`,
 			if err != nil {
 				return err
 			}
-			var held app.HeldView
-			page, err := collect(cmd.Context(), p, app.ListOptions{}, func(ctx context.Context, o app.ListOptions) (app.Page[app.HeldMember], error) {
+			var held api.RemovalHold
+			page, err := collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldMember], error) {
 				next, err := s.Client.HeldRemovals(ctx, id, o)
 				if err == nil && held.Revision != "" && next.Revision != held.Revision {
 					err = &exit{status: ExitFailed, text: "other members are held than a moment ago; give the command again"}
 				}
 				held = next
-				return app.Page[app.HeldMember]{Items: next.Items, Continuation: next.Continuation}, err
+				return api.Page[api.HeldMember]{Items: next.Items, Continuation: next.Continuation}, err
 			})
 			if err != nil {
 				return err
@@ -51,13 +51,13 @@ is 4 when no removals are held.`,
 }
 
 // printRemovals prints why removals are held, whose, and what can be done.
-func (c *console) printRemovals(held app.HeldView) error {
+func (c *console) printRemovals(held api.RemovalHold) error {
 	t := c.table("member", "key", "status", "phase", "added", "moves to")
 	for _, m := range held.Items {
 		t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.MovesTo)
 	}
 	if c.format == formatTable && !c.quiet {
-		fmt.Fprintf(c.env.Stdout, "Batch %d: %s\n\n", held.BatchID, c.cell(heldWords(held.HeldSummary)))
+		fmt.Fprintf(c.env.Stdout, "Batch %d: %s\n\n", held.BatchID, c.cell(heldWords(held.RemovalHoldSummary)))
 	}
 	if err := c.printPage(held, len(held.Items), held.Continuation, t); err != nil || c.structured() || c.format == formatCSV {
 		return err
@@ -75,7 +75,7 @@ func (c *console) printRemovals(held app.HeldView) error {
 }
 
 // heldWords tells of removals that are held what they are and why.
-func heldWords(h app.HeldSummary) string {
+func heldWords(h api.RemovalHoldSummary) string {
 	who := fmt.Sprintf("%d of %s", h.Members, count(h.Of, "active member"))
 	if h.Confirmed != nil {
 		verb := "are"
@@ -88,7 +88,7 @@ func heldWords(h app.HeldSummary) string {
 }
 
 // heldNote tells of them also what to do next.
-func heldNote(h app.HeldSummary) string {
+func heldNote(h api.RemovalHoldSummary) string {
 	if h.Confirmed != nil {
 		return heldWords(h)
 	}
@@ -103,8 +103,8 @@ func heldNote(h app.HeldSummary) string {
 const namedHeld = 10
 
 // noticeHeld tells what is decided on: why it is held, and about whom.
-func (c *console) noticeHeld(held app.HeldView) {
-	c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.HeldSummary)))
+func (c *console) noticeHeld(held api.RemovalHold) {
+	c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.RemovalHoldSummary)))
 	for _, m := range held.Items {
 		to := ""
 		if m.MovesTo != nil {

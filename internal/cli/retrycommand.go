@@ -7,12 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 func retryCommand(c *console) *cobra.Command {
-	var which app.Selection
+	var which api.RetrySelection
 	var why string
 	retry := &cobra.Command{
 		Use: "retry <id>", Short: "Let members who failed try again", Args: needs("the id"),
@@ -151,7 +150,7 @@ func (c *console) result(given string, changed bool) (json.RawMessage, error) {
 	text, where := []byte(given), "--result"
 	if path, ok := strings.CutPrefix(given, "@"); ok {
 		var err error
-		if text, err = c.readFile(path, engine.MaxPayload); err != nil {
+		if text, err = c.readFile(path, api.MaxResult); err != nil {
 			return nil, err
 		}
 		where = name(path)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 func runbookCommand(c *console) *cobra.Command {
@@ -16,7 +16,7 @@ func runbookCommand(c *console) *cobra.Command {
 
 func listRunbooksCommand(c *console) *cobra.Command {
 	var p paging
-	var o app.ListOptions
+	var o api.ListOptions
 	list := &cobra.Command{
 		Use: "list", Short: "List the active runbooks", Args: needs(),
 		Long: `List the active runbooks, and whether batches are made of what their queries find. One
@@ -41,7 +41,7 @@ matoolkit automation status.`,
 		},
 	}
 	searched(list, &o, "runbooks whose name")
-	sorted(list, &o, app.RunbookSorts)
+	sorted(list, &o, api.RunbookSorts)
 	p.flags(list)
 	return list
 }
@@ -90,7 +90,7 @@ known of the version, and not a file to publish.`,
 	return show
 }
 
-func (c *console) runbookTable(views ...app.RunbookView) *sheet {
+func (c *console) runbookTable(views ...api.Runbook) *sheet {
 	t := c.table("name", "version", "published", "by", "description")
 	for _, v := range views {
 		t.row(v.Name, v.Version, v.CreatedAt, v.PublishedBy, v.Description)

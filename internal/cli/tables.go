@@ -9,15 +9,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // These show what a batch consists of in tables and in words.
 
 // batchTable has the starts only where a batch follows its schedule. As CSV it always has
 // the same columns, and how many were removed in one of their own.
-func (c *console) batchTable(views ...app.BatchView) *sheet {
+func (c *console) batchTable(views ...api.Batch) *sheet {
 	head := []string{"batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed"}
 	starts := c.format == formatCSV || slices.ContainsFunc(views, scheduled)
 	if starts {
@@ -50,7 +49,7 @@ func (c *console) batchTable(views ...app.BatchView) *sheet {
 }
 
 // memberCount is how many are in a batch, and how many were.
-func memberCount(v app.BatchView) string {
+func memberCount(v api.Batch) string {
 	in := strconv.Itoa(v.MemberCount - v.RemovedCount)
 	if v.RemovedCount > 0 {
 		in += fmt.Sprintf(" (+%d removed)", v.RemovedCount)
@@ -60,13 +59,13 @@ func memberCount(v app.BatchView) string {
 
 // scheduled tells whether a batch begins its phases by itself. The start of one that is
 // made by hand is only when it was first advanced.
-func scheduled(v app.BatchView) bool { return !v.IsManual && v.BatchStartTime != nil }
+func scheduled(v api.Batch) bool { return !v.IsManual && v.BatchStartTime != nil }
 
 // batchStatus is where a batch stands, whether it stands still, and whether somebody
 // has to look at it.
-func batchStatus(v app.BatchView) string {
+func batchStatus(v api.Batch) string {
 	word := v.Status
-	if terminal(v) {
+	if v.Terminal() {
 		return word
 	}
 	if v.Filling {
@@ -83,8 +82,8 @@ func batchStatus(v app.BatchView) string {
 
 // scheduleNote tells of a batch that follows its schedule when it starts and what
 // comes next; nothing of others.
-func scheduleNote(v app.BatchView, phases []app.PhaseView, now time.Time) string {
-	if !scheduled(v) || terminal(v) {
+func scheduleNote(v api.Batch, phases []api.Phase, now time.Time) string {
+	if !scheduled(v) || v.Terminal() {
 		return ""
 	}
 	var all []string
@@ -100,13 +99,13 @@ func scheduleNote(v app.BatchView, phases []app.PhaseView, now time.Time) string
 }
 
 // nextPhase is the first phase that has not begun and follows the schedule.
-func nextPhase(phases []app.PhaseView) (app.PhaseView, bool) {
+func nextPhase(phases []api.Phase) (api.Phase, bool) {
 	for _, p := range phases {
-		if p.Status == string(engine.PhasePending) && p.DueAt != nil {
+		if p.Status == api.PhasePending && p.DueAt != nil {
 			return p, true
 		}
 	}
-	return app.PhaseView{}, false
+	return api.Phase{}, false
 }
 
 // far is a time to come in the one or two units that say how far away it is.
@@ -129,7 +128,7 @@ func far(d time.Duration) string {
 }
 
 // notes are what there is to tell of a batch beside its table.
-func notes(v app.BatchView) []string {
+func notes(v api.Batch) []string {
 	var all []string
 	if v.Error != "" {
 		all = append(all, v.Error)
@@ -143,7 +142,7 @@ func notes(v app.BatchView) []string {
 	for _, w := range v.WaitsFor {
 		all = append(all, capital(waitNote(w)))
 	}
-	if v.Held != nil && !terminal(v) {
+	if v.Held != nil && !v.Terminal() {
 		all = append(all, capital(heldNote(*v.Held)))
 	}
 	if v.Kept > 0 {
@@ -153,21 +152,21 @@ func notes(v app.BatchView) []string {
 }
 
 // waitNote says which worker a batch waits for and why.
-func waitNote(w app.WaitView) string {
+func waitNote(w api.WorkerWait) string {
 	reason := w.Reason
 	switch {
 	case w.ThrottledUntil != nil:
 		reason = "throttled until " + stamp(*w.ThrottledUntil)
-	case (w.State == app.WorkerGone || w.State == app.WorkerSilent) && w.Since != nil:
+	case (w.State == api.WorkerGone || w.State == api.WorkerSilent) && w.Since != nil:
 		reason = "no worker since " + stamp(*w.Since)
 	}
 	return fmt.Sprintf("waits for worker %s: %s; %s queued", w.WorkerID, reason, count(w.JobsQueued, "job"))
 }
 
 // marked tells who did something, when and why.
-func marked(m app.MarkView) string { return because(m.By+" on "+stamp(m.At), m.Why) }
+func marked(m api.Attribution) string { return because(m.By+" on "+stamp(m.At), m.Why) }
 
-func (c *console) memberTable(views ...app.MemberView) *sheet {
+func (c *console) memberTable(views ...api.Member) *sheet {
 	t := c.table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
 	t.minor = []string{"by", "failed", "removed", "phase"} // when somebody failed, and not how many
 	for _, v := range views {
@@ -185,7 +184,7 @@ func (c *console) memberTable(views ...app.MemberView) *sheet {
 }
 
 // phaseTable has the versions only where there is more than one, and in CSV.
-func (c *console) phaseTable(phases []app.PhaseView) *sheet {
+func (c *console) phaseTable(phases []api.Phase) *sheet {
 	head := []string{"phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "note"}
 	versions := c.format == formatCSV || severalVersions(phases)
 	if versions {
@@ -208,12 +207,12 @@ func (c *console) phaseTable(phases []app.PhaseView) *sheet {
 
 // phaseNote tells why a phase waits, was skipped or failed, and how its gates and its
 // on_complete steps stand.
-func phaseNote(v app.PhaseView) string {
+func phaseNote(v api.Phase) string {
 	var parts []string
 	if v.Reason != "" {
 		parts = append(parts, v.Reason)
 	}
-	pending := v.Status == string(engine.PhasePending)
+	pending := v.Status == api.PhasePending
 	switch {
 	case v.Approved != nil:
 		parts = append(parts, "approved by "+because(v.Approved.By, v.Approved.Why))
@@ -228,18 +227,18 @@ func phaseNote(v app.PhaseView) string {
 	if pending && v.StopWhen != "" {
 		parts = append(parts, "stops when "+v.StopWhen+" failed")
 	}
-	if v.OnComplete != "" && v.OnComplete != string(engine.StepPending) {
+	if v.OnComplete != "" && v.OnComplete != api.StepPending {
 		parts = append(parts, "on_complete "+words(v.OnComplete))
 	}
 	return strings.Join(parts, "; ")
 }
 
 // gated tells whether a phase waits for an administrator.
-func gated(v app.PhaseView) bool {
-	return v.Status == string(engine.PhasePending) && v.Approved == nil && (v.Approval || v.RequireSuccess > 0 && v.Reason != "")
+func gated(v api.Phase) bool {
+	return v.Status == api.PhasePending && v.Approved == nil && (v.Approval || v.RequireSuccess > 0 && v.Reason != "")
 }
 
-func (c *console) stepTable(views ...app.StepView) *sheet {
+func (c *console) stepTable(views ...api.Step) *sheet {
 	t := c.table("step", "phase", "version", "kind", "member", "name", "function", "status", "retries", "done", "note")
 	for _, v := range views {
 		member := v.MemberKey
@@ -256,14 +255,14 @@ func (c *console) stepTable(views ...app.StepView) *sheet {
 }
 
 // stepNote tells why a step failed, who took its place and what came too late.
-func stepNote(v app.StepView) string {
+func stepNote(v api.Step) string {
 	var parts []string
 	if v.Error != "" {
 		parts = append(parts, v.Error)
 	}
 	if v.Resolved != nil {
 		done := "marked done by "
-		if v.Status == string(engine.StepSkipped) {
+		if v.Status == api.StepSkipped {
 			done = "skipped by "
 		}
 		parts = append(parts, done+because(v.Resolved.By, v.Resolved.Why))

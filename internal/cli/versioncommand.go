@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 func versionsCommand(c *console) *cobra.Command {
 	var p paging
-	var o app.ListOptions
+	var o api.ListOptions
 	versions := &cobra.Command{
 		Use: "versions <name>", Short: "List the versions of a runbook, the newest first", Args: ofRunbook(needs("the name")),
 		Long: `List the versions of a runbook, the newest first: who published each and when, whether
@@ -27,7 +27,7 @@ deactivated by matoolkit runbook delete.`,
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, o, func(ctx context.Context, o app.ListOptions) (app.Page[app.VersionView], error) {
+			page, err := collect(cmd.Context(), p, o, func(ctx context.Context, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
 				return s.Client.Versions(ctx, args[0], o)
 			})
 			if err != nil {
@@ -36,12 +36,12 @@ deactivated by matoolkit runbook delete.`,
 			return c.printPage(page, len(page.Items), page.Continuation, c.versionTable(page.Items...))
 		},
 	}
-	sorted(versions, &o, app.VersionSorts)
+	sorted(versions, &o, api.VersionSorts)
 	p.flags(versions)
 	return versions
 }
 
-func (c *console) versionTable(views ...app.VersionView) *sheet {
+func (c *console) versionTable(views ...api.RunbookVersion) *sheet {
 	t := c.table("version", "status", "published", "by", "overdue", "rerun init", "deactivated", "description")
 	for _, v := range views {
 		status, again, deactivated := "superseded", "no", ""
@@ -69,7 +69,7 @@ func versionNumber(arg string) (int, error) {
 }
 
 // printVersion prints the YAML of a version, and beside it what became of the version.
-func (c *console) printVersion(v app.VersionView) error {
+func (c *console) printVersion(v api.RunbookVersion) error {
 	if c.structured() {
 		return c.document(v)
 	}

@@ -8,24 +8,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
 )
 
 // Progress is where a batch stands at one moment. While the API cannot be reached,
 // Lost says why and the rest is what was last seen.
 type Progress struct {
 	At     time.Time
-	Batch  app.BatchView
-	Phases []app.PhaseView
+	Batch  api.Batch
+	Phases []api.Phase
 	Lost   error
 }
 
 // Source is what a batch is watched through; *apiclient.Client is one.
 type Source interface {
-	Batch(ctx context.Context, id int) (app.BatchView, error)
-	Phases(ctx context.Context, id int) (app.Page[app.PhaseView], error)
+	Batch(ctx context.Context, id int) (api.Batch, error)
+	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
 }
 
 // WatchOptions says until when and how often to look. Zero values take defaults.
@@ -66,7 +65,7 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 			}
 			last, seen = next, true
 			show(last)
-			if terminal(last.Batch) || o.UntilIdle && (idle(last) || stopped(last)) {
+			if last.Batch.Terminal() || o.UntilIdle && (idle(last) || stopped(last)) {
 				return last, nil
 			}
 		case !outage(err):
@@ -90,7 +89,7 @@ func look(ctx context.Context, source Source, id int) (Progress, error) {
 		return Progress{}, err
 	}
 	batch, err := source.Batch(ctx, id)
-	if err == nil && terminal(batch) {
+	if err == nil && batch.Terminal() {
 		phases, err = source.Phases(ctx, id)
 	}
 	return Progress{Batch: batch, Phases: phases.Items}, err
@@ -104,38 +103,34 @@ func outage(err error) bool {
 	return errors.As(err, &e) && (e.Temporary() || e.Status >= 500) || errors.As(err, &x) && x.status == ExitUnavailable
 }
 
-func terminal(b app.BatchView) bool { return engine.BatchStatus(b.Status).Terminal() }
-
-func ended(p app.PhaseView) bool { return engine.PhaseStatus(p.Status).Terminal() }
-
 // idle tells whether nothing runs: the phase that was advanced to has ended, even if
 // it was announced a moment ago and has not yet begun, and no other has begun.
 func idle(p Progress) bool {
 	begun := p.Batch.CurrentPhase == ""
 	for _, phase := range p.Phases {
-		if phase.Status == string(engine.PhaseDispatched) && (phase.Kind != string(engine.KindRemoval) || phase.Running+phase.Waiting > 0) {
+		if phase.Status == api.PhaseDispatched && (phase.Kind != api.KindRemoval || phase.Running+phase.Waiting > 0) {
 			return false
 		}
 		// Of a phase that a new version runs again there is one more that is pending.
-		begun = begun || phase.Name == p.Batch.CurrentPhase && phase.Status != string(engine.PhasePending)
+		begun = begun || phase.Name == p.Batch.CurrentPhase && phase.Status != api.PhasePending
 	}
-	return begun && p.Batch.Status != string(engine.BatchInitDispatched) && p.Batch.Status != string(engine.BatchCancelling)
+	return begun && p.Batch.Status != api.BatchInitDispatched && p.Batch.Status != api.BatchCancelling
 }
 
 // stopped reports whether a stop_when has paused the batch: the phase does not end before
 // a person has looked at the failures. Only a stop_when pauses as the system.
 func stopped(p Progress) bool {
-	return p.Batch.Paused != nil && p.Batch.Paused.By == string(app.ActorSystem)
+	return p.Batch.Paused != nil && p.Batch.Paused.By == string(api.ActorSystem)
 }
 
 // current is the phase that the batch was last advanced to, of the newest version.
-func current(p Progress) (app.PhaseView, bool) {
+func current(p Progress) (api.Phase, bool) {
 	for i := len(p.Phases) - 1; i >= 0; i-- {
 		if p.Phases[i].Name == p.Batch.CurrentPhase {
 			return p.Phases[i], true
 		}
 	}
-	return app.PhaseView{}, false
+	return api.Phase{}, false
 }
 
 func moved(a, b Progress) bool {
@@ -210,7 +205,7 @@ func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptio
 // failed counts the failed members. A member who failed takes no part in later phases.
 func failed(p Progress) (n int) {
 	for _, phase := range p.Phases {
-		if phase.Kind == string(engine.KindPhase) {
+		if phase.Kind == api.KindPhase {
 			n += phase.Failed
 		}
 	}
@@ -220,19 +215,19 @@ func failed(p Progress) (n int) {
 // outcome is the failure of a batch, or of the phase that ran last in one that goes
 // on. Whoever waited for that phase only is told of it though the batch has ended too.
 func outcome(p Progress, phaseOnly bool) error {
-	if phaseOnly && stopped(p) && !terminal(p.Batch) {
+	if phaseOnly && stopped(p) && !p.Batch.Terminal() {
 		return &exit{
 			status: ExitFailed, text: because(fmt.Sprintf("batch %d is paused by %s", p.Batch.ID, p.Batch.Paused.By), p.Batch.Paused.Why),
 			hint: fmt.Sprintf("Look at the failures, then go on with matoolkit batch resume %d, or end the batch with matoolkit batch cancel %[1]d", p.Batch.ID),
 		}
 	}
 	last, ok := current(p)
-	lastFailed := ok && last.Status == string(engine.PhaseFailed)
-	if terminal(p.Batch) && !(phaseOnly && lastFailed && p.Batch.Status == string(engine.BatchCompleted)) {
-		switch engine.BatchStatus(p.Batch.Status) {
-		case engine.BatchFailed:
+	lastFailed := ok && last.Status == api.PhaseFailed
+	if p.Batch.Terminal() && !(phaseOnly && lastFailed && p.Batch.Status == api.BatchCompleted) {
+		switch p.Batch.Status {
+		case api.BatchFailed:
 			return &exit{status: ExitFailed, text: because(fmt.Sprintf("batch %d failed", p.Batch.ID), p.Batch.Error)}
-		case engine.BatchCancelled:
+		case api.BatchCancelled:
 			return &exit{status: ExitFailed, text: cancelled(p.Batch)}
 		}
 		return nil
@@ -243,7 +238,7 @@ func outcome(p Progress, phaseOnly bool) error {
 	return nil
 }
 
-func cancelled(b app.BatchView) string {
+func cancelled(b api.Batch) string {
 	if b.Cancelled == nil {
 		return fmt.Sprintf("batch %d was cancelled", b.ID)
 	}

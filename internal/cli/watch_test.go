@@ -16,8 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/cli"
 )
 
@@ -27,25 +27,25 @@ type script struct {
 	paused map[int]string // why, by look
 	// pausedBy is who paused the batch, by look; ada where it is not said.
 	pausedBy map[int]string
-	change   map[int]func(*app.BatchView) // of a batch that follows its schedule, by look
+	change   map[int]func(*api.Batch) // of a batch that follows its schedule, by look
 	at       int
 	calls    int
 }
 
 type look struct {
 	status, current string
-	phases          []app.PhaseView
+	phases          []api.Phase
 	err             error
 }
 
 func (s *script) now() look { return s.looks[min(s.at, len(s.looks)-1)] }
 
-func (s *script) Batch(context.Context, int) (app.BatchView, error) {
+func (s *script) Batch(context.Context, int) (api.Batch, error) {
 	s.calls++
 	l := s.now()
-	b := app.BatchView{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}
+	b := api.Batch{ID: 42, RunbookName: "moves", Status: l.status, CurrentPhase: l.current, IsManual: true}
 	if why, ok := s.paused[s.at]; ok {
-		b.Paused = &app.MarkView{By: cmp.Or(s.pausedBy[s.at], "ada"), At: start, Why: why}
+		b.Paused = &api.Attribution{By: cmp.Or(s.pausedBy[s.at], "ada"), At: start, Why: why}
 	}
 	if s.change != nil {
 		begins := start.Add(25 * time.Hour)
@@ -57,8 +57,8 @@ func (s *script) Batch(context.Context, int) (app.BatchView, error) {
 	return b, l.err
 }
 
-func (s *script) Phases(context.Context, int) (app.Page[app.PhaseView], error) {
-	return app.Page[app.PhaseView]{Items: s.now().phases}, s.now().err
+func (s *script) Phases(context.Context, int) (api.Page[api.Phase], error) {
+	return api.Page[api.Phase]{Items: s.now().phases}, s.now().err
 }
 
 var start = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
@@ -80,8 +80,8 @@ func follow(s *script, o cli.WatchOptions, show func(cli.Progress)) (last cli.Pr
 	return last, pauses, err
 }
 
-func phase(id int, name, status string, members, succeeded, failed, running int) app.PhaseView {
-	p := app.PhaseView{ID: id, Name: name, Status: status, Members: members, Succeeded: succeeded, Failed: failed, Running: running}
+func phase(id int, name, status string, members, succeeded, failed, running int) api.Phase {
+	p := api.Phase{ID: id, Name: name, Status: status, Members: members, Succeeded: succeeded, Failed: failed, Running: running}
 	p.Waiting = members - succeeded - failed - running
 	if status != "pending" {
 		p.DispatchedAt = &start
@@ -99,20 +99,20 @@ func outageOf(status int) error {
 
 // migration is a batch of two phases with an outage on the way.
 func migration() *script {
-	idlePhases := []app.PhaseView{phase(1, "prepare", "completed", 10, 9, 1, 0), phase(2, "move", "pending", 9, 0, 0, 0)}
+	idlePhases := []api.Phase{phase(1, "prepare", "completed", 10, 9, 1, 0), phase(2, "move", "pending", 9, 0, 0, 0)}
 	return &script{looks: []look{
-		{"detected", "", []app.PhaseView{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
-		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
-		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 0, 0, 10), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
-		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 2, 0, 8), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"detected", "", []api.Phase{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", []api.Phase{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 0, 0, 10), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 2, 0, 8), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
 		{err: outageOf(0)},
 		{err: outageOf(503)},
-		{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 6, 1, 3), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
+		{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 6, 1, 3), phase(2, "move", "pending", 10, 0, 0, 0)}, nil},
 		{"active", "prepare", idlePhases, nil},
 		{"active", "prepare", idlePhases, nil},
 		{"active", "move", idlePhases, nil},
-		{"active", "move", []app.PhaseView{idlePhases[0], phase(2, "move", "dispatched", 9, 0, 0, 9)}, nil},
-		{"completed", "move", []app.PhaseView{idlePhases[0], phase(2, "move", "completed", 9, 9, 0, 0)}, nil},
+		{"active", "move", []api.Phase{idlePhases[0], phase(2, "move", "dispatched", 9, 0, 0, 9)}, nil},
+		{"completed", "move", []api.Phase{idlePhases[0], phase(2, "move", "completed", 9, 9, 0, 0)}, nil},
 	}}
 }
 
@@ -135,8 +135,8 @@ func TestWatchGoesOnToTheEndOfTheBatch(t *testing.T) {
 
 func TestWatchUntilIdle(t *testing.T) {
 	t.Parallel()
-	pending := []app.PhaseView{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}
-	done := []app.PhaseView{phase(1, "prepare", "failed", 10, 0, 10, 0), phase(2, "move", "pending", 10, 0, 0, 0)}
+	pending := []api.Phase{phase(1, "prepare", "pending", 10, 0, 0, 0), phase(2, "move", "pending", 10, 0, 0, 0)}
+	done := []api.Phase{phase(1, "prepare", "failed", 10, 0, 10, 0), phase(2, "move", "pending", 10, 0, 0, 0)}
 	for _, tt := range []struct {
 		name  string
 		looks []look
@@ -146,15 +146,15 @@ func TestWatchUntilIdle(t *testing.T) {
 		{"a phase that is announced and has not begun is not idle", []look{{"active", "prepare", pending, nil}, {"active", "prepare", done, nil}}, 1},
 		{"init that is announced is not idle", []look{{"init_dispatched", "init", pending, nil}, {"failed", "init", pending, nil}}, 1},
 		{"another phase that still runs is not idle", []look{
-			{"active", "move", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 9, 0, 1), phase(2, "move", "completed", 9, 9, 0, 0)}, nil},
-			{"active", "move", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), phase(2, "move", "completed", 10, 10, 0, 0)}, nil},
+			{"active", "move", []api.Phase{phase(1, "prepare", "dispatched", 10, 9, 0, 1), phase(2, "move", "completed", 9, 9, 0, 0)}, nil},
+			{"active", "move", []api.Phase{phase(1, "prepare", "completed", 10, 10, 0, 0), phase(2, "move", "completed", 10, 10, 0, 0)}, nil},
 		}, 1},
 		{"a phase that a new version is to run again is idle", []look{
-			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), phase(2, "prepare", "pending", 10, 0, 0, 0)}, nil},
+			{"active", "prepare", []api.Phase{phase(1, "prepare", "completed", 10, 10, 0, 0), phase(2, "prepare", "pending", 10, 0, 0, 0)}, nil},
 		}, 0},
 		{"what removes members is idle where nobody is being removed", []look{
-			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), removal(1)}, nil},
-			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "completed", 10, 10, 0, 0), removal(0)}, nil},
+			{"active", "prepare", []api.Phase{phase(1, "prepare", "completed", 10, 10, 0, 0), removal(1)}, nil},
+			{"active", "prepare", []api.Phase{phase(1, "prepare", "completed", 10, 10, 0, 0), removal(0)}, nil},
 		}, 1},
 		{"a batch that is being cancelled is not idle", []look{{"cancelling", "prepare", done, nil}, {"cancelled", "prepare", done, nil}}, 1},
 	} {
@@ -169,7 +169,7 @@ func TestWatchUntilIdle(t *testing.T) {
 // waits for it is told. An administrator's pause is waited out.
 func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 	t.Parallel()
-	running := look{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 2, 1, 7)}, nil}
+	running := look{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 2, 1, 7)}, nil}
 	s := &script{looks: []look{running, running, running}, paused: map[int]string{1: "ada pauses", 2: "stop_when: 1"}, pausedBy: map[int]string{2: "system"}}
 	last, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(cli.Progress) {})
 	if err != nil || s.at != 2 {
@@ -180,11 +180,11 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 		var answer any = last.Batch
 		switch {
 		case r.Method == http.MethodPost:
-			answer = app.AdvanceView{Batch: last.Batch, Advanced: "prepare", Repeated: true, Phase: last.Phases[0], NextPhase: "cut over"}
+			answer = api.AdvanceResult{Batch: last.Batch, Advanced: "prepare", Repeated: true, Phase: last.Phases[0], NextPhase: "cut over"}
 		case strings.HasSuffix(r.URL.Path, "/phases"):
 			view := last.Phases[0]
 			view.Kind = "phase"
-			answer = app.Page[app.PhaseView]{Items: []app.PhaseView{view}}
+			answer = api.Page[api.Phase]{Items: []api.Phase{view}}
 		}
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
@@ -213,7 +213,7 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 	}
 }
 
-func removal(running int) app.PhaseView {
+func removal(running int) api.Phase {
 	p := phase(3, "on_member_removed", "dispatched", 1, 1-running, 0, running)
 	p.Kind = "removal"
 	return p
@@ -221,15 +221,15 @@ func removal(running int) app.PhaseView {
 
 // intervention is a batch that is paused, held at a gate and cancelled.
 func intervention() *script {
-	prepared := func(next app.PhaseView) []app.PhaseView {
-		return []app.PhaseView{phase(1, "prepare", "completed", 10, 9, 1, 0), next}
+	prepared := func(next api.Phase) []api.Phase {
+		return []api.Phase{phase(1, "prepare", "completed", 10, 9, 1, 0), next}
 	}
 	gated := phase(2, "cut over", "pending", 10, 0, 0, 0)
 	gated.Approval = true
 	held := gated
 	held.Reason = "it waits for an administrator's approval"
 	approved := held
-	approved.Reason, approved.Approved = "", &app.MarkView{By: "bob", Why: "signed"}
+	approved.Reason, approved.Approved = "", &api.Attribution{By: "bob", Why: "signed"}
 	running := phase(2, "cut over", "dispatched", 10, 0, 0, 10)
 	running.Approval, running.Approved = true, approved.Approved
 	superseded := gated
@@ -240,8 +240,8 @@ func intervention() *script {
 	stopped.Status, stopped.Running, stopped.Cancelled, stopped.Reason = "cancelled", 0, 10, "the batch is cancelled"
 	return &script{
 		looks: []look{
-			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 2, 0, 8), gated}, nil},
-			{"active", "prepare", []app.PhaseView{phase(1, "prepare", "dispatched", 10, 3, 0, 7), gated}, nil},
+			{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 2, 0, 8), gated}, nil},
+			{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 3, 0, 7), gated}, nil},
 			{"active", "prepare", prepared(gated), nil},
 			{"active", "prepare", prepared(held), nil},
 			{"active", "prepare", prepared(approved), nil},
@@ -360,8 +360,8 @@ func TestWatchKeepsWhatIsToBeGivenNext(t *testing.T) {
 	var drawn bytes.Buffer
 	bars := cli.NewBars(&drawn, 80, false)
 	bars.Show(cli.Progress{
-		Batch:  app.BatchView{ID: 42, RunbookName: "first-hour", Status: "active", IsManual: true, CurrentPhase: "prepare"},
-		Phases: []app.PhaseView{{ID: 1, Name: "prepare", Status: "completed"}, {ID: 2, Name: "cut-over", Status: "pending", Members: 3, Waiting: 3}},
+		Batch:  api.Batch{ID: 42, RunbookName: "first-hour", Status: "active", IsManual: true, CurrentPhase: "prepare"},
+		Phases: []api.Phase{{ID: 1, Name: "prepare", Status: "completed"}, {ID: 2, Name: "cut-over", Status: "pending", Members: 3, Waiting: 3}},
 	})
 	bars.Close()
 	for _, want := range []string{"(cut-over is next: matoolkit batch advance 42)", "pending, 3 waiting"} {
@@ -377,17 +377,17 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 	t.Parallel()
 	seen := start.Add(-3 * time.Minute)
 	until := start.Add(5 * time.Minute)
-	gone := app.WaitView{WorkerID: "worker-01", State: app.WorkerGone, JobsQueued: 37, Since: &seen, Reason: "no worker since then"}
+	gone := api.WorkerWait{WorkerID: "worker-01", State: api.WorkerGone, JobsQueued: 37, Since: &seen, Reason: "no worker since then"}
 	fewer := gone
 	fewer.JobsQueued = 36
-	throttled := app.WaitView{WorkerID: "worker-01", State: app.WorkerAlive, JobsQueued: 30, ThrottledUntil: &until, Reason: "throttled until then"}
-	waits := [][]app.WaitView{nil, {gone}, {fewer}, {throttled}, nil}
-	s := &script{change: map[int]func(*app.BatchView){}}
+	throttled := api.WorkerWait{WorkerID: "worker-01", State: api.WorkerAlive, JobsQueued: 30, ThrottledUntil: &until, Reason: "throttled until then"}
+	waits := [][]api.WorkerWait{nil, {gone}, {fewer}, {throttled}, nil}
+	s := &script{change: map[int]func(*api.Batch){}}
 	for i, w := range waits {
-		s.looks = append(s.looks, look{"active", "move", []app.PhaseView{phase(1, "move", "dispatched", 45, 0, 0, 45)}, nil})
-		s.change[i] = func(b *app.BatchView) { b.WaitsFor = w }
+		s.looks = append(s.looks, look{"active", "move", []api.Phase{phase(1, "move", "dispatched", 45, 0, 0, 45)}, nil})
+		s.change[i] = func(b *api.Batch) { b.WaitsFor = w }
 	}
-	s.looks = append(s.looks, look{"completed", "move", []app.PhaseView{phase(1, "move", "completed", 45, 45, 0, 0)}, nil})
+	s.looks = append(s.looks, look{"completed", "move", []api.Phase{phase(1, "move", "completed", 45, 45, 0, 0)}, nil})
 	var out bytes.Buffer
 	lines := cli.NewLines(&out, false)
 	if _, _, err := follow(s, cli.WatchOptions{}, lines.Show); err != nil {
@@ -406,7 +406,7 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 	var drawn bytes.Buffer
 	s.at, s.looks = 0, s.looks[:2]
 	bars := cli.NewBars(&drawn, 200, false)
-	bars.Show(cli.Progress{At: start, Batch: app.BatchView{ID: 42, RunbookName: "moves", Status: "active", WaitsFor: []app.WaitView{gone}}})
+	bars.Show(cli.Progress{At: start, Batch: api.Batch{ID: 42, RunbookName: "moves", Status: "active", WaitsFor: []api.WorkerWait{gone}}})
 	bars.Close()
 	if !strings.Contains(drawn.String(), "waits for worker worker-01: no worker since 2026-01-02 03:01:00Z; 37 jobs queued") {
 		t.Errorf("drawn: %q", drawn.String())

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 func workerCommand(c *console) *cobra.Command {
@@ -44,7 +44,7 @@ them, every 30 seconds.`,
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, app.ListOptions{}, s.Client.Workers)
+			page, err := collect(cmd.Context(), p, api.ListOptions{}, s.Client.Workers)
 			if err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func age(since *time.Time, now time.Time) string {
 	return round(max(now.Sub(*since), 0))
 }
 
-func aliveReplicas(v app.WorkerView) (n int) {
+func aliveReplicas(v api.Worker) (n int) {
 	for _, r := range v.Replicas {
 		if r.State == "alive" {
 			n++
@@ -106,7 +106,7 @@ func aliveReplicas(v app.WorkerView) (n int) {
 }
 
 // describeWorker says in lines how a worker and its replicas are.
-func describeWorker(v app.WorkerView, now time.Time) []string {
+func describeWorker(v api.Worker, now time.Time) []string {
 	head := strings.TrimSpace(v.ID+" "+v.Version) + " is " + strings.ReplaceAll(string(v.State), "_", " ")
 	if v.LastSeenAt != nil {
 		head += ", last seen on " + stamp(*v.LastSeenAt)
@@ -136,7 +136,7 @@ func describeWorker(v app.WorkerView, now time.Time) []string {
 	return lines
 }
 
-func (c *console) functionTable(functions []app.Function) *sheet {
+func (c *console) functionTable(functions []api.Function) *sheet {
 	t := c.table("function", "parameters", "answers", "permissions")
 	for _, f := range functions {
 		var params, fields []string

@@ -16,8 +16,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -284,7 +284,7 @@ type load struct {
 	runbook string // YAML of a runbook named bench
 	members int
 	// drive does what an administrator does until the batch has ended.
-	drive func(ctx context.Context, api *apiclient.Client, batch int) error
+	drive func(ctx context.Context, client *apiclient.Client, batch int) error
 	// succeed is how many members must succeed in the first phase.
 	succeed int
 	logs    bool // they are measured: the worker's too
@@ -295,17 +295,17 @@ func straight(members, steps int) load {
 	return load{runbook: flat(steps), members: members, succeed: members, drive: advanceOnce}
 }
 
-func advanceOnce(ctx context.Context, api *apiclient.Client, batch int) error {
-	if _, err := api.Advance(ctx, batch, "only", ""); err != nil {
+func advanceOnce(ctx context.Context, client *apiclient.Client, batch int) error {
+	if _, err := client.Advance(ctx, batch, "only", ""); err != nil {
 		return err
 	}
-	return await(ctx, api, batch, func(b app.BatchView) bool { return b.CompletedAt != nil })
+	return await(ctx, client, batch, func(b api.Batch) bool { return b.CompletedAt != nil })
 }
 
 // await waits until a batch is as it must be.
-func await(ctx context.Context, api *apiclient.Client, batch int, done func(app.BatchView) bool) error {
+func await(ctx context.Context, client *apiclient.Client, batch int, done func(api.Batch) bool) error {
 	for {
-		view, err := api.Batch(ctx, batch)
+		view, err := client.Batch(ctx, batch)
 		if err != nil || done(view) {
 			return err
 		}
@@ -318,14 +318,14 @@ func await(ctx context.Context, api *apiclient.Client, batch int, done func(app.
 }
 
 func (b *bed) run(ctx context.Context, l load) (result, error) {
-	api, err := b.api()
+	client, err := b.api()
 	if err != nil {
 		return result{}, err
 	}
-	if _, err := api.PublishRunbook(ctx, []byte(l.runbook)); err != nil {
+	if _, err := client.PublishRunbook(ctx, []byte(l.runbook)); err != nil {
 		return result{}, err
 	}
-	batch, err := api.CreateBatch(ctx, "bench", []byte(people(l.members)))
+	batch, err := client.CreateBatch(ctx, "bench", []byte(people(l.members)))
 	if err != nil {
 		return result{}, err
 	}
@@ -334,11 +334,11 @@ func (b *bed) run(ctx context.Context, l load) (result, error) {
 		return result{}, err
 	}
 	began := time.Now()
-	if err := l.drive(ctx, api, batch.ID); err != nil {
+	if err := l.drive(ctx, client, batch.ID); err != nil {
 		return result{}, err
 	}
 	r := result{elapsed: time.Since(began)}
-	phases, err := api.Phases(ctx, batch.ID)
+	phases, err := client.Phases(ctx, batch.ID)
 	if err != nil {
 		return r, err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -127,18 +127,18 @@ func (b *bed) logged() (total int64, err error) {
 }
 
 // advanceAll moves a batch on, one phase after the other, to its end.
-func advanceAll(ctx context.Context, api *apiclient.Client, batch int) error {
+func advanceAll(ctx context.Context, client *apiclient.Client, batch int) error {
 	for phase := range costPhases {
-		if _, err := api.Advance(ctx, batch, fmt.Sprintf("phase-%d", phase+1), ""); err != nil {
+		if _, err := client.Advance(ctx, batch, fmt.Sprintf("phase-%d", phase+1), ""); err != nil {
 			return err
 		}
-		ended := func(b app.BatchView) bool {
-			phases, err := api.Phases(ctx, batch)
+		ended := func(b api.Batch) bool {
+			phases, err := client.Phases(ctx, batch)
 			return b.CompletedAt != nil || err == nil && phases.Items[phase].CompletedAt != nil
 		}
-		if err := await(ctx, api, batch, ended); err != nil {
+		if err := await(ctx, client, batch, ended); err != nil {
 			return err
 		}
 	}
-	return await(ctx, api, batch, func(b app.BatchView) bool { return b.CompletedAt != nil })
+	return await(ctx, client, batch, func(b api.Batch) bool { return b.CompletedAt != nil })
 }

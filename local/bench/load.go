@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -44,11 +44,11 @@ func MeasureLoad(ctx context.Context, c Config, l Load) (err error) {
 
 func (b *bed) load(ctx context.Context, l Load) error {
 	who := b.callers(l.Readers + l.Writers)
-	api, err := who.sign("prepares@contoso.com", entra.RoleAdmin)
+	client, err := who.sign("prepares@contoso.com", entra.RoleAdmin)
 	if err != nil {
 		return err
 	}
-	big, err := prepare(ctx, api, l.Members)
+	big, err := prepare(ctx, client, l.Members)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (b *bed) load(ctx context.Context, l Load) error {
 	if err != nil {
 		return err
 	}
-	if err := consistent(ctx, api, big, l.Members, made); err != nil {
+	if err := consistent(ctx, client, big, l.Members, made); err != nil {
 		return fmt.Errorf("after the load: %w", err)
 	}
 	m.print(b.Out, fmt.Sprintf("%d readers, %d writers, a batch of %d members", l.Readers, l.Writers, l.Members), took)
@@ -75,15 +75,15 @@ func (b *bed) load(ctx context.Context, l Load) error {
 }
 
 // prepare makes the batch that the readers look into, and has it go through its phase.
-func prepare(ctx context.Context, api *apiclient.Client, members int) (batch int, err error) {
-	if _, err := api.PublishRunbook(ctx, []byte(flat(1))); err != nil {
+func prepare(ctx context.Context, client *apiclient.Client, members int) (batch int, err error) {
+	if _, err := client.PublishRunbook(ctx, []byte(flat(1))); err != nil {
 		return 0, err
 	}
-	view, err := api.CreateBatch(ctx, "bench", []byte(people(members)))
+	view, err := client.CreateBatch(ctx, "bench", []byte(people(members)))
 	if err != nil {
 		return 0, err
 	}
-	return view.ID, advanceOnce(ctx, api, view.ID)
+	return view.ID, advanceOnce(ctx, client, view.ID)
 }
 
 // crowd lets everybody loose until the time has passed and the writers have come to an
@@ -92,20 +92,20 @@ func (b *bed) crowd(ctx context.Context, who callers, l Load, big int) (m *meter
 	m = newMeter()
 	var all []func(end time.Time)
 	for i := range l.Readers {
-		api, err := who.sign(fmt.Sprintf("reader-%03d@contoso.com", i), entra.RoleReader)
+		client, err := who.sign(fmt.Sprintf("reader-%03d@contoso.com", i), entra.RoleReader)
 		if err != nil {
 			return m, made, 0, err
 		}
-		r := &reader{meter: m, api: api, batch: big, random: rand.New(rand.NewPCG(1, uint64(i)))}
+		r := &reader{meter: m, api: client, batch: big, random: rand.New(rand.NewPCG(1, uint64(i)))}
 		all = append(all, func(end time.Time) { r.read(ctx, end) })
 	}
 	writers := make([]*writer, l.Writers)
 	for i := range writers {
-		api, err := who.sign(fmt.Sprintf("writer-%03d@contoso.com", i), entra.RoleAdmin)
+		client, err := who.sign(fmt.Sprintf("writer-%03d@contoso.com", i), entra.RoleAdmin)
 		if err != nil {
 			return m, made, 0, err
 		}
-		w := &writer{meter: m, api: api, runbook: fmt.Sprintf("load-%03d", i)}
+		w := &writer{meter: m, api: client, runbook: fmt.Sprintf("load-%03d", i)}
 		writers[i] = w
 		all = append(all, func(end time.Time) { w.write(ctx, end) })
 	}
@@ -148,41 +148,41 @@ func (r *reader) read(ctx context.Context, end time.Time) {
 func (r *reader) look(ctx context.Context) (err error) {
 	switch r.random.IntN(12) {
 	case 0:
-		_, err = timed(r.meter, "GET batches", func() (app.Page[app.BatchView], error) { return r.api.Batches(ctx, app.ListOptions{}) })
+		_, err = timed(r.meter, "GET batches", func() (api.Page[api.Batch], error) { return r.api.Batches(ctx, api.ListOptions{}) })
 	case 1:
-		_, err = timed(r.meter, "GET batches?status", func() (app.Page[app.BatchView], error) {
-			return r.api.Batches(ctx, app.ListOptions{Status: "active", Limit: 20})
+		_, err = timed(r.meter, "GET batches?status", func() (api.Page[api.Batch], error) {
+			return r.api.Batches(ctx, api.ListOptions{Status: "active", Limit: 20})
 		})
 	case 2:
-		_, err = timed(r.meter, "GET batches?runbook", func() (app.Page[app.BatchView], error) {
-			return r.api.Batches(ctx, app.ListOptions{Runbook: "load-000", Limit: 20})
+		_, err = timed(r.meter, "GET batches?runbook", func() (api.Page[api.Batch], error) {
+			return r.api.Batches(ctx, api.ListOptions{Runbook: "load-000", Limit: 20})
 		})
 	case 3, 4:
-		_, err = timed(r.meter, "GET batch", func() (app.BatchView, error) { return r.api.Batch(ctx, r.batch) })
+		_, err = timed(r.meter, "GET batch", func() (api.Batch, error) { return r.api.Batch(ctx, r.batch) })
 	case 5, 6:
-		var page app.Page[app.MemberView]
-		page, err = timed(r.meter, "GET members", func() (app.Page[app.MemberView], error) {
-			return r.api.Members(ctx, r.batch, app.ListOptions{Continuation: r.members})
+		var page api.Page[api.Member]
+		page, err = timed(r.meter, "GET members", func() (api.Page[api.Member], error) {
+			return r.api.Members(ctx, r.batch, api.ListOptions{Continuation: r.members})
 		})
 		r.members = page.Continuation
 	case 7:
-		_, err = timed(r.meter, "GET members?status", func() (app.Page[app.MemberView], error) {
-			return r.api.Members(ctx, r.batch, app.ListOptions{Status: "failed"})
+		_, err = timed(r.meter, "GET members?status", func() (api.Page[api.Member], error) {
+			return r.api.Members(ctx, r.batch, api.ListOptions{Status: "failed"})
 		})
 	case 8:
-		_, err = timed(r.meter, "GET phases", func() (app.Page[app.PhaseView], error) { return r.api.Phases(ctx, r.batch) })
+		_, err = timed(r.meter, "GET phases", func() (api.Page[api.Phase], error) { return r.api.Phases(ctx, r.batch) })
 	case 9:
-		var page app.Page[app.StepView]
-		page, err = timed(r.meter, "GET steps", func() (app.Page[app.StepView], error) {
-			return r.api.Steps(ctx, r.batch, app.ListOptions{Continuation: r.steps})
+		var page api.Page[api.Step]
+		page, err = timed(r.meter, "GET steps", func() (api.Page[api.Step], error) {
+			return r.api.Steps(ctx, r.batch, api.ListOptions{Continuation: r.steps})
 		})
 		r.steps = page.Continuation
 	case 10:
-		_, err = timed(r.meter, "GET steps?member", func() (app.Page[app.StepView], error) {
-			return r.api.Steps(ctx, r.batch, app.ListOptions{Member: 1 + r.random.IntN(10)})
+		_, err = timed(r.meter, "GET steps?member", func() (api.Page[api.Step], error) {
+			return r.api.Steps(ctx, r.batch, api.ListOptions{Member: 1 + r.random.IntN(10)})
 		})
 	default:
-		_, err = timed(r.meter, "GET runbooks", func() (app.Page[app.RunbookView], error) { return r.api.Runbooks(ctx, app.ListOptions{}) })
+		_, err = timed(r.meter, "GET runbooks", func() (api.Page[api.Runbook], error) { return r.api.Runbooks(ctx, api.ListOptions{}) })
 	}
 	return err
 }
@@ -213,14 +213,14 @@ func (w *writer) write(ctx context.Context, end time.Time) {
 
 func (w *writer) story(ctx context.Context) error {
 	text := strings.Replace(flat(2), "name: bench\n", fmt.Sprintf("name: %s\ndescription: The version %d\n", w.runbook, w.versions+1), 1)
-	published, err := timed(w.meter, "POST runbooks", func() (app.RunbookView, error) { return w.api.PublishRunbook(ctx, []byte(text)) })
+	published, err := timed(w.meter, "POST runbooks", func() (api.Runbook, error) { return w.api.PublishRunbook(ctx, []byte(text)) })
 	if err != nil {
 		return err
 	}
 	w.versions++
 	rows := strings.SplitAfter(people(brought+joined), "\n")
-	batch, err := timed(w.meter, "POST batches", func() (app.BatchView, error) {
-		return w.api.CreateBatch(ctx, w.runbook, []byte(strings.Join(rows[:1+brought], "")), app.AllowInOtherBatches)
+	batch, err := timed(w.meter, "POST batches", func() (api.Batch, error) {
+		return w.api.CreateBatch(ctx, w.runbook, []byte(strings.Join(rows[:1+brought], "")), api.AllowInOtherBatches)
 	})
 	if err == nil && (published.Version != w.versions || batch.RunbookVersion != w.versions) {
 		err = w.fail(fmt.Errorf("%s: version %d was published, batch %d is of version %d; want %d", w.runbook, published.Version, batch.ID, batch.RunbookVersion, w.versions))
@@ -230,15 +230,15 @@ func (w *writer) story(ctx context.Context) error {
 	}
 	for _, do := range []func() error{
 		func() error {
-			paused, err := timed(w.meter, "POST pause", func() (app.BatchView, error) { return w.api.Pause(ctx, batch.ID, "the load") })
+			paused, err := timed(w.meter, "POST pause", func() (api.Batch, error) { return w.api.Pause(ctx, batch.ID, "the load") })
 			if err == nil && paused.Paused == nil {
 				err = w.fail(fmt.Errorf("batch %d is not paused", batch.ID))
 			}
 			return err
 		},
 		func() error {
-			added, err := timed(w.meter, "POST members", func() (app.AddedView, error) {
-				return w.api.AddMembers(ctx, batch.ID, []byte(rows[0]+strings.Join(rows[1+brought:], "")), app.AllowInOtherBatches)
+			added, err := timed(w.meter, "POST members", func() (api.AddResult, error) {
+				return w.api.AddMembers(ctx, batch.ID, []byte(rows[0]+strings.Join(rows[1+brought:], "")), api.AllowInOtherBatches)
 			})
 			if err == nil && added.Added != joined {
 				err = w.fail(fmt.Errorf("batch %d: %d members were added, want %d", batch.ID, added.Added, joined))
@@ -246,18 +246,18 @@ func (w *writer) story(ctx context.Context) error {
 			return err
 		},
 		func() error {
-			_, err := timed(w.meter, "DELETE member", func() (app.MemberView, error) { return w.api.RemoveMember(ctx, batch.ID, 1, "the load") })
+			_, err := timed(w.meter, "DELETE member", func() (api.Member, error) { return w.api.RemoveMember(ctx, batch.ID, 1, "the load") })
 			return err
 		},
 		func() error {
-			resumed, err := timed(w.meter, "POST resume", func() (app.BatchView, error) { return w.api.Resume(ctx, batch.ID, "the load") })
+			resumed, err := timed(w.meter, "POST resume", func() (api.Batch, error) { return w.api.Resume(ctx, batch.ID, "the load") })
 			if err == nil && resumed.Paused != nil {
 				err = w.fail(fmt.Errorf("batch %d is still paused", batch.ID))
 			}
 			return err
 		},
 		func() error {
-			_, err := timed(w.meter, "POST advance", func() (app.AdvanceView, error) { return w.api.Advance(ctx, batch.ID, "only", "") })
+			_, err := timed(w.meter, "POST advance", func() (api.AdvanceResult, error) { return w.api.Advance(ctx, batch.ID, "only", "") })
 			return err
 		},
 	} {
@@ -271,7 +271,7 @@ func (w *writer) story(ctx context.Context) error {
 // finish waits until a batch has ended.
 func (w *writer) finish(ctx context.Context, batch int) error {
 	for {
-		view, err := timed(w.meter, "GET batch", func() (app.BatchView, error) { return w.api.Batch(ctx, batch) })
+		view, err := timed(w.meter, "GET batch", func() (api.Batch, error) { return w.api.Batch(ctx, batch) })
 		if err != nil {
 			return err
 		}

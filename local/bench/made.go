@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 )
 
 // made is what the writers were told is done.
@@ -15,16 +15,16 @@ type made struct {
 }
 
 // consistent holds what is there against what the writers were told.
-func consistent(ctx context.Context, api *apiclient.Client, big, members int, m made) error {
-	seen, err := everyone(ctx, api, big)
+func consistent(ctx context.Context, client *apiclient.Client, big, members int, m made) error {
+	seen, err := everyone(ctx, client, big)
 	if err != nil {
 		return err
 	}
 	if len(seen) != members {
 		return fmt.Errorf("batch %d has %d members, want %d", big, len(seen), members)
 	}
-	listed := map[int]app.BatchView{}
-	err = each(func(o app.ListOptions) (app.Page[app.BatchView], error) { return api.Batches(ctx, o) }, func(b app.BatchView) error {
+	listed := map[int]api.Batch{}
+	err = each(func(o api.ListOptions) (api.Page[api.Batch], error) { return client.Batches(ctx, o) }, func(b api.Batch) error {
 		if _, twice := listed[b.ID]; twice {
 			return fmt.Errorf("batch %d is listed twice", b.ID)
 		}
@@ -39,7 +39,7 @@ func consistent(ctx context.Context, api *apiclient.Client, big, members int, m 
 	}
 	for name, want := range m.versions {
 		n := 0
-		err := each(func(o app.ListOptions) (app.Page[app.VersionView], error) { return api.Versions(ctx, name, o) }, func(app.VersionView) error {
+		err := each(func(o api.ListOptions) (api.Page[api.RunbookVersion], error) { return client.Versions(ctx, name, o) }, func(api.RunbookVersion) error {
 			n++
 			return nil
 		})
@@ -48,7 +48,7 @@ func consistent(ctx context.Context, api *apiclient.Client, big, members int, m 
 		}
 	}
 	for _, id := range m.batches {
-		if err := asTold(ctx, api, listed[id], id); err != nil {
+		if err := asTold(ctx, client, listed[id], id); err != nil {
 			return fmt.Errorf("batch %d: %w", id, err)
 		}
 	}
@@ -56,11 +56,11 @@ func consistent(ctx context.Context, api *apiclient.Client, big, members int, m 
 }
 
 // asTold holds a writer's batch against what its writer did with it.
-func asTold(ctx context.Context, api *apiclient.Client, b app.BatchView, id int) error {
+func asTold(ctx context.Context, client *apiclient.Client, b api.Batch, id int) error {
 	if b.ID != id || b.Status != "completed" || b.Paused != nil {
 		return fmt.Errorf("it is listed as %+v", b)
 	}
-	seen, err := everyone(ctx, api, id)
+	seen, err := everyone(ctx, client, id)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func asTold(ctx context.Context, api *apiclient.Client, b app.BatchView, id int)
 	if len(seen) != brought+joined || stayed != brought+joined-left {
 		return fmt.Errorf("%d members, %d of them active", len(seen), stayed)
 	}
-	phases, err := api.Phases(ctx, id)
+	phases, err := client.Phases(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -81,9 +81,9 @@ func asTold(ctx context.Context, api *apiclient.Client, b app.BatchView, id int)
 		return fmt.Errorf("its phase stands at %+v", p)
 	}
 	trail := map[string]int{}
-	err = each(func(o app.ListOptions) (app.Page[app.AuditView], error) {
-		return api.BatchAudit(ctx, id, app.AuditFilter{}, o)
-	}, func(a app.AuditView) error {
+	err = each(func(o api.ListOptions) (api.Page[api.AuditRecord], error) {
+		return client.BatchAudit(ctx, id, api.AuditFilter{}, o)
+	}, func(a api.AuditRecord) error {
 		trail[a.Action]++
 		return nil
 	})
@@ -99,9 +99,9 @@ func asTold(ctx context.Context, api *apiclient.Client, b app.BatchView, id int)
 }
 
 // everyone are the statuses of all members of a batch by their keys.
-func everyone(ctx context.Context, api *apiclient.Client, batch int) (map[string]string, error) {
+func everyone(ctx context.Context, client *apiclient.Client, batch int) (map[string]string, error) {
 	seen := map[string]string{}
-	err := each(func(o app.ListOptions) (app.Page[app.MemberView], error) { return api.Members(ctx, batch, o) }, func(m app.MemberView) error {
+	err := each(func(o api.ListOptions) (api.Page[api.Member], error) { return client.Members(ctx, batch, o) }, func(m api.Member) error {
 		if _, twice := seen[m.Key]; twice {
 			return fmt.Errorf("%s is in batch %d twice", m.Key, batch)
 		}
@@ -112,8 +112,8 @@ func everyone(ctx context.Context, api *apiclient.Client, batch int) (map[string
 }
 
 // each goes through all pages of a list.
-func each[V any](ask func(app.ListOptions) (app.Page[V], error), do func(V) error) error {
-	o := app.ListOptions{Limit: 1000}
+func each[V any](ask func(api.ListOptions) (api.Page[V], error), do func(V) error) error {
+	o := api.ListOptions{Limit: 1000}
 	for {
 		page, err := ask(o)
 		if err != nil {

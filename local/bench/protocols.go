@@ -6,8 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -82,22 +82,22 @@ func cancelled(members int) load {
 	return load{
 		members: members,
 		runbook: head + "phases:\n  - name: only\n    offset: T-0\n    steps:\n    - " + call("polls", "incomplete", "poll: {interval: 1h, timeout: 4h}") + "\n",
-		drive: func(ctx context.Context, api *apiclient.Client, batch int) error {
-			if _, err := api.Advance(ctx, batch, "only", ""); err != nil {
+		drive: func(ctx context.Context, client *apiclient.Client, batch int) error {
+			if _, err := client.Advance(ctx, batch, "only", ""); err != nil {
 				return err
 			}
-			polling := func(app.BatchView) bool {
-				steps, err := api.Steps(ctx, batch, app.ListOptions{Limit: 1, Status: "queued"})
-				phases, err2 := api.Phases(ctx, batch)
+			polling := func(api.Batch) bool {
+				steps, err := client.Steps(ctx, batch, api.ListOptions{Limit: 1, Status: "queued"})
+				phases, err2 := client.Phases(ctx, batch)
 				return err == nil && err2 == nil && phases.Items[0].Running == members && len(steps.Items) == 0
 			}
-			if err := await(ctx, api, batch, polling); err != nil {
+			if err := await(ctx, client, batch, polling); err != nil {
 				return err
 			}
-			if _, err := api.Cancel(ctx, batch, ""); err != nil {
+			if _, err := client.Cancel(ctx, batch, ""); err != nil {
 				return err
 			}
-			return await(ctx, api, batch, func(b app.BatchView) bool { return b.CompletedAt != nil })
+			return await(ctx, client, batch, func(b api.Batch) bool { return b.CompletedAt != nil })
 		},
 	}
 }
@@ -111,10 +111,10 @@ func leaving(members int) load {
 	return load{
 		members: members, succeed: members,
 		runbook: head + "phases:\n" + phases + "on_member_removed:\n" + four("leave"),
-		drive: func(ctx context.Context, api *apiclient.Client, batch int) error {
-			ended := func(phase string) func(app.BatchView) bool {
-				return func(app.BatchView) bool {
-					phases, err := api.Phases(ctx, batch)
+		drive: func(ctx context.Context, client *apiclient.Client, batch int) error {
+			ended := func(phase string) func(api.Batch) bool {
+				return func(api.Batch) bool {
+					phases, err := client.Phases(ctx, batch)
 					for _, p := range phases.Items {
 						if err == nil && p.Name == phase {
 							return p.CompletedAt != nil || p.Kind == "removal" && p.Succeeded == members
@@ -123,18 +123,18 @@ func leaving(members int) load {
 					return false
 				}
 			}
-			if _, err := api.Advance(ctx, batch, "first", ""); err != nil {
+			if _, err := client.Advance(ctx, batch, "first", ""); err != nil {
 				return err
 			}
-			if err := await(ctx, api, batch, ended("first")); err != nil {
+			if err := await(ctx, client, batch, ended("first")); err != nil {
 				return err
 			}
 			for id := range members {
-				if _, err := api.RemoveMember(ctx, batch, id+1, ""); err != nil {
+				if _, err := client.RemoveMember(ctx, batch, id+1, ""); err != nil {
 					return err
 				}
 			}
-			return await(ctx, api, batch, ended("on_member_removed"))
+			return await(ctx, client, batch, ended("on_member_removed"))
 		},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	_ "modernc.org/sqlite" // what the people are kept in
 
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/local/functionshost"
@@ -114,7 +115,7 @@ func watch(ctx context.Context, c Config, who crowd, looks []look) (results []re
 			}
 		}
 	}
-	return results, b.session(ctx, func(ctx context.Context, api *apiclient.Client) error { return who.check(ctx, api, began) })
+	return results, b.session(ctx, func(ctx context.Context, client *apiclient.Client) error { return who.check(ctx, client, began) })
 }
 
 // write puts the crowd into a database. Batches start in a month, so that nothing of
@@ -150,7 +151,7 @@ func (w crowd) write(ctx context.Context, db *sql.DB, now time.Time) error {
 
 func runbookName(i int) string { return fmt.Sprintf("bench-%02d", i) }
 
-func (w crowd) publish(ctx context.Context, api *apiclient.Client) error {
+func (w crowd) publish(ctx context.Context, client *apiclient.Client) error {
 	for i := range w.runbooks {
 		name := runbookName(i)
 		yaml := fmt.Sprintf(`name: %s
@@ -167,10 +168,10 @@ phases:
     steps:
       - %s
 `, name, name, call("step", "true", ""))
-		if _, err := api.PublishRunbook(ctx, []byte(yaml)); err != nil {
+		if _, err := client.PublishRunbook(ctx, []byte(yaml)); err != nil {
 			return err
 		}
-		if _, err := api.SetAutomation(ctx, name, true); err != nil {
+		if _, err := client.SetAutomation(ctx, name, true); err != nil {
 			return err
 		}
 	}
@@ -178,12 +179,12 @@ phases:
 }
 
 // awaitEnd waits until the batches have ended that are to.
-func (w crowd) awaitEnd(ctx context.Context, api *apiclient.Client) error {
+func (w crowd) awaitEnd(ctx context.Context, client *apiclient.Client) error {
 	for {
 		ended := 0
-		o := app.ListOptions{Limit: 1000}
+		o := api.ListOptions{Limit: 1000}
 		for {
-			page, err := api.Batches(ctx, o)
+			page, err := client.Batches(ctx, o)
 			if err != nil {
 				return err
 			}
@@ -200,7 +201,7 @@ func (w crowd) awaitEnd(ctx context.Context, api *apiclient.Client) error {
 			return nil
 		}
 		for i := range w.runbooks {
-			if v, err := api.Automation(ctx, runbookName(i)); err != nil || v.LastError != "" {
+			if v, err := client.Automation(ctx, runbookName(i)); err != nil || v.LastError != "" {
 				return errors.Join(err, fmt.Errorf("the tick went wrong: %s", v.LastError))
 			}
 		}
@@ -214,9 +215,9 @@ func (w crowd) awaitEnd(ctx context.Context, api *apiclient.Client) error {
 
 // check holds against what came of it that each runbook was looked at, and no row was
 // left out.
-func (w crowd) check(ctx context.Context, api *apiclient.Client, since time.Time) error {
+func (w crowd) check(ctx context.Context, client *apiclient.Client, since time.Time) error {
 	for i := range w.runbooks {
-		v, err := api.Automation(ctx, runbookName(i))
+		v, err := client.Automation(ctx, runbookName(i))
 		if err != nil {
 			return err
 		}
@@ -236,9 +237,9 @@ func (b *bed) session(ctx context.Context, do func(context.Context, *apiclient.C
 	if err := b.start(ctx); err != nil {
 		return errors.Join(err, b.logs())
 	}
-	api, err := b.api()
+	client, err := b.api()
 	if err == nil {
-		err = do(ctx, api)
+		err = do(ctx, client)
 	}
 	if err != nil {
 		return errors.Join(err, b.logs())

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/local/tenant"
 )
 
@@ -28,11 +28,11 @@ const groupName = "Contoso migration"
 
 // check compares the batch and the tenant's own state with what must be.
 func (d *demo) check(ctx context.Context) error {
-	b, err := ask[app.BatchView](ctx, d, "batch", "get", strconv.Itoa(d.batch))
+	b, err := ask[api.Batch](ctx, d, "batch", "get", strconv.Itoa(d.batch))
 	if err != nil {
 		return err
 	}
-	members, err := ask[app.Page[app.MemberView]](ctx, d, "batch", "members", strconv.Itoa(d.batch), "--limit", "1000")
+	members, err := ask[api.Page[api.Member]](ctx, d, "batch", "members", strconv.Itoa(d.batch), "--limit", "1000")
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func Rows(file string) ([]map[string]string, error) {
 
 // Check tells everything in which the end of the example is not as it must be, and
 // how many members were migrated.
-func Check(b app.BatchView, members []app.MemberView, rows []map[string]string, state tenant.State) (migrated int, err error) {
+func Check(b api.Batch, members []api.Member, rows []map[string]string, state tenant.State) (migrated int, err error) {
 	var errs []error
 	if b.Status != "completed" {
 		errs = append(errs, fmt.Errorf("the batch is %s: %s", b.Status, b.Error))
@@ -100,7 +100,7 @@ func Check(b app.BatchView, members []app.MemberView, rows []map[string]string, 
 	if len(members) != len(rows) {
 		errs = append(errs, fmt.Errorf("the batch has %d members, the list %d", len(members), len(rows)))
 	}
-	byKey := map[string]app.MemberView{}
+	byKey := map[string]api.Member{}
 	for _, m := range members {
 		byKey[m.Key] = m
 	}

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -200,7 +200,7 @@ func ask[T any](ctx context.Context, d *demo, args ...string) (T, error) {
 func (d *demo) create(ctx context.Context) error {
 	members := filepath.Join(d.Example, "members.csv")
 	fmt.Fprintf(d.out, "$ matoolkit batch create user-migration %s\n", members)
-	b, err := ask[app.BatchView](ctx, d, "batch", "create", "user-migration", members)
+	b, err := ask[api.Batch](ctx, d, "batch", "create", "user-migration", members)
 	d.batch = b.ID
 	if err == nil {
 		fmt.Fprintf(d.out, "Batch %d has %d members.\n", b.ID, b.MemberCount)
@@ -212,7 +212,7 @@ func (d *demo) advance(ctx context.Context) error {
 	id := strconv.Itoa(d.batch)
 	for {
 		fmt.Fprintf(d.out, "$ matoolkit batch advance %s --yes\n", id)
-		a, err := ask[app.AdvanceView](ctx, d, "batch", "advance", id, "--yes")
+		a, err := ask[api.AdvanceResult](ctx, d, "batch", "advance", id, "--yes")
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -181,7 +182,7 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 	case err == nil:
 		a.refused = ""
 		return true, a.r.look(ctx)
-	case !errors.As(err, &refused) || refused.Code != app.CodeConflict:
+	case !errors.As(err, &refused) || refused.Code != api.CodeConflict:
 		return false, err
 	}
 	a.seen = b.Revision + 1
@@ -281,7 +282,7 @@ func (a *administrator) move(ctx context.Context) (bool, error) {
 // told makes an event of a request that the state does not allow.
 func (a *administrator) told(b *engine.Batch, member, what string, err error) error {
 	var refused *app.Error
-	if errors.As(err, &refused) && refused.Code == app.CodeConflict {
+	if errors.As(err, &refused) && refused.Code == api.CodeConflict {
 		a.r.tell(Event{Batch: b.ID, Kind: KindRefused, Members: []string{member}, Text: what + ": " + refused.Message})
 		return nil
 	}

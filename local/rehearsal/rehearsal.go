@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -169,7 +170,7 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 
 // prepare publishes the runbook, and has its batches made, as the administrator does.
 func (r *rehearsal) prepare(ctx context.Context) error {
-	if _, err := r.app.PublishRunbook(ctx, ada, "", r.config.Runbook, app.PublishOptions{}); err != nil {
+	if _, err := r.app.PublishRunbook(ctx, ada, "", r.config.Runbook, api.PublishOptions{}); err != nil {
 		return err
 	}
 	r.nextTick, r.restless = r.clock.Truncate(app.TickInterval), true

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -301,7 +301,7 @@ func (r *rehearsal) problems(ctx context.Context, t *Timeline) error {
 			r.warn("no batch is made")
 		}
 	}
-	kept, err := r.app.Unprocessed(ctx, app.ListOptions{})
+	kept, err := r.app.Unprocessed(ctx, api.ListOptions{})
 	for _, m := range kept.Items {
 		r.warn("a message could not be processed: %s", m.Reason)
 	}

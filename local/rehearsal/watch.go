@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -38,7 +38,7 @@ func (w *watched) pending() []engine.Phase {
 func (r *rehearsal) find(ctx context.Context) error {
 	continuation := ""
 	for {
-		page, err := r.app.Batches(ctx, app.ListOptions{Limit: 1000, Continuation: continuation})
+		page, err := r.app.Batches(ctx, api.ListOptions{Limit: 1000, Continuation: continuation})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// AuditRecord says who did what, when and why. BatchID or Runbook identifies the subject;
+// a record without either is about an unprocessable message. Before and After, where
+// present, are the changed values.
+type AuditRecord struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+	By string    `json:"by"`
+	// ByKind, ByTenantID and ByObjectID distinguish actors of the same name. The system, and
+	// an actor without a token, have no ids.
+	ByKind     ActorKind `json:"byKind,omitempty"`
+	ByTenantID string    `json:"byTenantId,omitempty"`
+	ByObjectID string    `json:"byObjectId,omitempty"`
+
+	Action  string          `json:"action"` // one of AuditActions
+	BatchID int             `json:"batchId,omitempty"`
+	Runbook string          `json:"runbookName,omitempty"`
+	Target  string          `json:"target,omitempty"` // what in the batch or of the runbook; the id of a message
+	Why     string          `json:"reason,omitempty"`
+	Before  json.RawMessage `json:"before,omitempty"`
+	After   json.RawMessage `json:"after,omitempty"`
+}
+
+// ActorKind is the kind of an actor.
+type ActorKind string
+
+// The kinds. The system acts on what a data source returns.
+const (
+	ActorUser        ActorKind = "user"
+	ActorApplication ActorKind = "application"
+	ActorSystem      ActorKind = "system"
+)
+
+// AuditFilter narrows an audit trail. An empty field selects all.
+type AuditFilter struct {
+	Action string    // one of AuditActions
+	By     string    // the name of the actor, exactly as the records have it
+	From   time.Time // inclusive
+	To     time.Time // exclusive
+}
+
+// The actions of an audit trail that read data of members.
+const (
+	ActionReadMembers   = "read-members"
+	ActionReadSteps     = "read-steps"
+	ActionReadReport    = "read-report"
+	ActionReadRemovals  = "read-removals"
+	ActionReadAdditions = "read-additions"
+	ActionPreviewQuery  = "preview-query"
+	ActionReadMessage   = "read-message"
+	ActionReadProblems  = "read-problems" // the rows of a query's result that were not used
+)
+
+// AuditActions are all actions of an audit trail: those on batches, on runbooks and on
+// messages, and reads last.
+var AuditActions = []string{
+	"create", "advance", "cancel", "pause", "resume", "approve", "retry", "skip-step", "mark-done",
+	"add-members", "remove-member", "confirm-removals", "discard-removals", "confirm-additions",
+	"publish", "deactivate", "enable-automation", "disable-automation",
+	"replay", "discard",
+	ActionReadMembers, ActionReadSteps, ActionReadReport, ActionReadRemovals, ActionReadAdditions, ActionPreviewQuery, ActionReadMessage, ActionReadProblems,
+}

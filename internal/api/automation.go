@@ -1,0 +1,79 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Automation is the automation of a runbook: its setting and its last data source sync.
+type Automation struct {
+	RunbookName string     `json:"runbookName"`
+	Idle        string     `json:"idle,omitempty"` // why nothing is done, whether it is on or off
+	Enabled     bool       `json:"automationEnabled"`
+	EnabledAt   *time.Time `json:"enabledAt"`
+	EnabledBy   string     `json:"enabledBy,omitempty"`
+	DisabledAt  *time.Time `json:"disabledAt"`
+	DisabledBy  string     `json:"disabledBy,omitempty"`
+	ETag        string     `json:"etag"` // changes with the setting and with confirmed additions
+
+	LastRunAt    *time.Time           `json:"lastRunAt"`  // when the query ran last
+	LastGoodAt   *time.Time           `json:"lastGoodAt"` // when a sync succeeded last
+	LastError    string               `json:"lastError,omitempty"`
+	LastErrorAt  *time.Time           `json:"lastErrorAt,omitempty"`
+	Milliseconds int64                `json:"durationMs,omitempty"`
+	Rows         int                  `json:"rowCount"`
+	ProblemCount int                  `json:"problemCount"` // rows that were not used
+	Problems     []RowProblem         `json:"problems,omitempty"`
+	Held         []RemovalHoldSummary `json:"heldRemovals,omitempty"`
+
+	Additions *AdditionHoldSummary `json:"heldAdditions,omitempty"`
+}
+
+// RowProblem is a row of a query's result that was not used, and why.
+type RowProblem struct {
+	Row     int    `json:"row"` // counts from 1; 0: the result as a whole
+	Key     string `json:"memberKey,omitempty"`
+	Column  string `json:"column,omitempty"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// QueryPreview is what a runbook's query returns now and what the next tick would do with
+// it with automation on.
+type QueryPreview struct {
+	RunbookName  string                       `json:"runbookName"`
+	Version      int                          `json:"version"`
+	Enabled      bool                         `json:"automationEnabled"`
+	Milliseconds int64                        `json:"durationMs"`
+	RowCount     int                          `json:"rowCount"`
+	Columns      []string                     `json:"columns"`
+	Sample       []map[string]json.RawMessage `json:"sample"` // the first rows, with all their columns
+	Groups       []PreviewGroup               `json:"groups"`
+	ProblemCount int                          `json:"problemCount"` // of rows that are not used
+	Problems     []RowProblem                 `json:"problems"`     // the first of them
+
+	Additions *PreviewAdditions `json:"heldAdditions,omitempty"` // nil: none would be held
+}
+
+// PreviewAdditions are the additions that the next tick would hold. Revision confirms them,
+// also before that tick.
+type PreviewAdditions struct {
+	People   int    `json:"memberCount"`
+	Of       int    `json:"activeCount"`
+	Reason   string `json:"reason"`
+	Revision string `json:"revision"`
+}
+
+// PreviewGroup is what the next tick would do with one batch.
+type PreviewGroup struct {
+	BatchStartTime *time.Time `json:"batchStartTime"`
+	BatchID        int        `json:"batchId,omitempty"` // 0: the batch would be created
+	Status         string     `json:"status,omitempty"`  // of an existing batch
+	Rows           int        `json:"rowCount"`          // that belong to it
+	Add            int        `json:"add"`
+	Refresh        int        `json:"refresh"`
+	Remove         int        `json:"remove"`
+	Held           int        `json:"held"`    // removals that would be held, or are
+	AddHeld        int        `json:"addHeld"` // additions that would be held, or are
+	Note           string     `json:"note,omitempty"`
+}

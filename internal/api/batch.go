@@ -1,0 +1,127 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Batch is a batch.
+type Batch struct {
+	ID             int                 `json:"id"`
+	RunbookName    string              `json:"runbookName"`
+	RunbookVersion int                 `json:"runbookVersion"`
+	Status         string              `json:"status"` // one of BatchStatuses
+	IsManual       bool                `json:"isManual"`
+	CreatedBy      string              `json:"createdBy,omitempty"`
+	BatchStartTime *time.Time          `json:"batchStartTime"`
+	DetectedAt     time.Time           `json:"detectedAt"`
+	CompletedAt    *time.Time          `json:"completedAt,omitempty"`
+	CurrentPhase   string              `json:"currentPhase,omitempty"`
+	RemovedCount   int                 `json:"removedCount,omitempty"` // of the members
+	MemberCount    int                 `json:"memberCount"`
+	Error          string              `json:"error,omitempty"`
+	Paused         *Attribution        `json:"paused,omitempty"`    // nil: it is not paused
+	Cancelled      *Attribution        `json:"cancelled,omitempty"` // set as soon as the cancellation is requested
+	Filling        bool                `json:"filling,omitempty"`   // its members are being written; nothing has begun
+	Held           *RemovalHoldSummary `json:"heldRemovals,omitempty"`
+	Kept           int                 `json:"keptMembers,omitempty"`         // members who stay although the data source no longer returns them
+	WaitsFor       []WorkerWait        `json:"waitsFor,omitempty"`            // workers that do not work on its jobs now; left out in lists
+	Warnings       []string            `json:"warnings,omitempty"`            // only in the answer to a creation
+	ETag           string              `json:"etag,omitempty"`                // changes with each change of the batch; left out in lists
+	Replayed       bool                `json:"-"`                             // the idempotency key's request had been carried out before
+	Shared         bool                `json:"allowInOtherBatches,omitempty"` // its members may be in other batches
+}
+
+// WorkerWait is a worker that a batch waits for, and why.
+type WorkerWait struct {
+	WorkerID       string      `json:"workerId"`
+	State          WorkerState `json:"state"`
+	JobsQueued     int         `json:"jobsQueued"`      // of the batch, and not known to have started
+	Since          *time.Time  `json:"since,omitempty"` // the worker's last sign of life; nil: it was never seen
+	ThrottledUntil *time.Time  `json:"throttledUntil,omitempty"`
+	Reason         string      `json:"reason"`
+}
+
+// Member is a member of a batch.
+type Member struct {
+	ID         int                        `json:"id"`
+	Key        string                     `json:"memberKey"`
+	Status     string                     `json:"status"` // one of MemberStatuses
+	Data       map[string]json.RawMessage `json:"data"`
+	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"`
+	Phase      string                     `json:"phase,omitempty"` // the phase the member is in
+	AddedAt    time.Time                  `json:"addedAt"`
+	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
+	FailedIn   string                     `json:"failedPhase,omitempty"`
+	FailedStep string                     `json:"failedStep,omitempty"`
+	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
+	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who removed the member; empty where the data source no longer returned them
+	Error      string                     `json:"error,omitempty"`
+}
+
+// Phase is one execution of a phase with the counts of its members. The init steps are a
+// phase named "init" with Kind "init" and counts of steps. The steps for removed members
+// are a phase that is completed while no member is in it, and dispatched again with the
+// next removal.
+type Phase struct {
+	ID             int          `json:"id"`
+	Name           string       `json:"phaseName"`
+	Kind           string       `json:"kind"` // KindPhase, KindInit or KindRemoval
+	RunbookVersion int          `json:"runbookVersion"`
+	Status         string       `json:"status"`
+	Reason         string       `json:"reason,omitempty"` // why it waits, was skipped or failed
+	Approval       bool         `json:"approvalRequired,omitempty"`
+	Approved       *Attribution `json:"approved,omitempty"`
+	RequireSuccess float64      `json:"requireSuccess,omitempty"` // percent of the previous phase
+	StopWhen       string       `json:"stopWhen,omitempty"`       // so many failed members pause the batch: 10%, or 25
+	OnComplete     string       `json:"onComplete,omitempty"`     // of its on_complete steps: pending, running, succeeded, failed
+	OffsetMinutes  int          `json:"offsetMinutes"`
+	DueAt          *time.Time   `json:"dueAt"`
+	DispatchedAt   *time.Time   `json:"dispatchedAt,omitempty"`
+	CompletedAt    *time.Time   `json:"completedAt,omitempty"`
+	Members        int          `json:"members"` // who take or took part
+	Succeeded      int          `json:"succeeded"`
+	Failed         int          `json:"failed"`
+	Cancelled      int          `json:"cancelled"`
+	Running        int          `json:"running"`
+	Waiting        int          `json:"waiting"`
+}
+
+// Step is one step of one member, or one init step (MemberID 0).
+type Step struct {
+	ID             int64           `json:"id"`
+	Phase          string          `json:"phaseName"`
+	RunbookVersion int             `json:"runbookVersion"` // that the step is of
+	MemberID       int             `json:"memberId"`
+	MemberKey      string          `json:"memberKey,omitempty"`
+	Name           string          `json:"stepName"`
+	Index          int             `json:"stepIndex"`
+	IsInit         bool            `json:"isInitStep"`
+	Kind           string          `json:"kind"`               // KindPhase, KindInit, KindOnComplete or KindRemoval
+	Rollback       string          `json:"rollback,omitempty"` // the rollback sequence that it is part of
+	WorkerID       string          `json:"workerId"`
+	Function       string          `json:"functionName"`
+	Params         json.RawMessage `json:"params,omitempty"`
+	Status         string          `json:"status"` // one of StepStatuses
+	JobID          string          `json:"jobId,omitempty"`
+	Result         json.RawMessage `json:"result,omitempty"`
+	Error          string          `json:"errorMessage,omitempty"`
+	DispatchedAt   *time.Time      `json:"dispatchedAt,omitempty"`
+	CompletedAt    *time.Time      `json:"completedAt,omitempty"`
+	PollCount      int             `json:"pollCount,omitempty"`
+	RetryCount     int             `json:"retryCount,omitempty"`
+	RetryAfter     *time.Time      `json:"retryAfter,omitempty"`
+	Deadline       *time.Time      `json:"deadline,omitempty"` // when the job in flight is given up
+	Resolved       *Attribution    `json:"resolved,omitempty"` // who skipped it or marked it done
+	Late           []AbandonedJob  `json:"abandonedJobs,omitempty"`
+}
+
+// AbandonedJob is a job that was given up, with the result that came later.
+type AbandonedJob struct {
+	JobID       string          `json:"jobId"`
+	AbandonedAt time.Time       `json:"abandonedAt"`
+	At          *time.Time      `json:"receivedAt,omitempty"` // nil: no result has come
+	Succeeded   bool            `json:"succeeded,omitempty"`
+	Result      json.RawMessage `json:"result,omitempty"`
+	Error       string          `json:"error,omitempty"`
+}

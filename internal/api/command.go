@@ -1,0 +1,47 @@
+package api
+
+// AdvanceResult is the answer to an advance: the phase that was started, now or by an
+// earlier request, with its counts, and the phases that can be started after it.
+type AdvanceResult struct {
+	Batch     Batch    `json:"batch"`
+	Advanced  string   `json:"advanced"`  // the phase, or "init"
+	Members   int      `json:"members"`   // active in the batch now
+	Repeated  bool     `json:"repeated"`  // the phase had been started before: this request started nothing
+	Phase     Phase    `json:"phase"`     // the phase in Advanced, as it is now
+	Remaining []string `json:"remaining"` // phases that can still be advanced to, in order
+	NextPhase string   `json:"nextPhase,omitempty"`
+}
+
+// RetrySelection narrows a retry to some of the failed members. An empty field selects
+// all; all given fields must match.
+type RetrySelection struct {
+	Member int    `json:"memberId,omitempty"`
+	Phase  string `json:"phase,omitempty"` // the phase that the member failed in, by its name
+	Step   string `json:"step,omitempty"`  // the step that the member failed at, by its name
+	Error  string `json:"error,omitempty"` // a part of the member's error, case-insensitive
+}
+
+// RetryResult is the answer to a retry.
+type RetryResult struct {
+	BatchID   int            `json:"batchId"`
+	Task      string         `json:"task"`
+	Selection RetrySelection `json:"selection"`
+}
+
+// UploadOption changes how uploaded members are added.
+type UploadOption int
+
+// AllowInOtherBatches permits people who are members of other batches that have not ended.
+const AllowInOtherBatches UploadOption = iota + 1
+
+// AddResult is the answer to an upload of members to a batch.
+type AddResult struct {
+	Batch    Batch    `json:"batch"`
+	Added    int      `json:"added"`
+	Present  []string `json:"present,omitempty"` // keys that were members before; they are left unchanged
+	Warnings []string `json:"warnings,omitempty"`
+	Replayed bool     `json:"-"` // the idempotency key's request had been carried out before
+}
+
+// MaxResult is how many bytes the result of a step that is marked as done may have.
+const MaxResult = 128 << 10

@@ -1,0 +1,66 @@
+package api
+
+import "time"
+
+// RemovalHoldSummary says how many removals of a batch wait for an administrator, and why.
+type RemovalHoldSummary struct {
+	BatchID   int          `json:"batchId"`
+	Members   int          `json:"memberCount"` // whose removal is held
+	Of        int          `json:"activeCount"` // the batch's active members
+	Reason    string       `json:"reason"`
+	Since     time.Time    `json:"since"`
+	Confirmed *Attribution `json:"confirmed,omitempty"` // they are being removed
+}
+
+// RemovalHold is a removal hold of a batch with a page of its members. Revision identifies
+// the set of members; a confirmation repeats it.
+type RemovalHold struct {
+	RemovalHoldSummary
+	Revision     string       `json:"revision"`
+	Items        []HeldMember `json:"items"`
+	Continuation string       `json:"continuationToken,omitempty"`
+}
+
+// HeldMember is a member whose removal is held.
+type HeldMember struct {
+	Member
+	MovesTo *time.Time `json:"movesTo,omitempty"` // the start of the batch that they would move to; nil: none
+}
+
+// AdditionHoldSummary says how many additions of a runbook wait for an administrator, and
+// why.
+type AdditionHoldSummary struct {
+	People    int          `json:"memberCount"` // whose addition is held
+	Of        int          `json:"activeCount"` // members of the runbook's batches that follow the data source
+	Reason    string       `json:"reason"`
+	Since     time.Time    `json:"since"`
+	Revision  string       `json:"revision"`
+	Confirmed *Attribution `json:"confirmed,omitempty"` // the next tick adds them
+}
+
+// AdditionHold is an addition hold of a runbook, by batch, with the first of the people.
+type AdditionHold struct {
+	RunbookName string `json:"runbookName"`
+	AdditionHoldSummary
+	Starts []AdditionStart `json:"starts"`
+	Items  []HeldAddition  `json:"items"` // the first of them, by key
+}
+
+// AdditionStart says how many people wait for the batch of one start.
+type AdditionStart struct {
+	BatchStartTime time.Time `json:"batchStartTime"`
+	People         int       `json:"memberCount"`
+}
+
+// HeldAddition is a person whose addition is held.
+type HeldAddition struct {
+	Key            string    `json:"memberKey"`
+	BatchStartTime time.Time `json:"batchStartTime"`
+}
+
+// AdditionsConfirmation is an administrator's confirmation of a revision.
+type AdditionsConfirmation struct {
+	RunbookName string       `json:"runbookName"`
+	Revision    string       `json:"revision"`
+	Confirmed   *Attribution `json:"confirmed"`
+}

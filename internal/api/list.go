@@ -1,0 +1,42 @@
+package api
+
+// ListOptions selects one page of a list.
+type ListOptions struct {
+	Limit        int    // 1 to 1000; 0 means 100
+	Continuation string // as the previous page gave it
+	Status       string // only items of this status; empty for all
+	Runbook      string // batches only
+	Phase        string // steps only
+	Member       int    // steps only; 0 for all
+	Topic        string // unprocessable messages only
+	Sort         string // one of the list's SortFields, with - in front for descending; empty for its default order
+	Search       string // only items whose name has this prefix, case-sensitive: a batch's runbook, a member's key, a runbook
+}
+
+// SortFields are the fields that a list can be sorted by, as its items name them.
+type SortFields struct {
+	Names   []string
+	Default string // the order of a list for which none is requested
+}
+
+// The lists that can be sorted. Times are compared to the second; letters by their code,
+// capitals first.
+var (
+	BatchSorts  = SortFields{[]string{"id", "runbookName", "status", "batchStartTime", "detectedAt", "memberCount"}, "-id"}
+	MemberSorts = SortFields{[]string{"id", "memberKey", "status", "addedAt"}, "id"}
+	// StepSorts sort the runs that the steps are of; the id is the phase's and the member's.
+	StepSorts        = SortFields{[]string{"id", "memberId"}, "id"}
+	RunbookSorts     = SortFields{[]string{"name", "createdAt", "publishedBy"}, "name"}
+	VersionSorts     = SortFields{[]string{"version"}, "-version"}
+	UnprocessedSorts = SortFields{[]string{"keptAt", "topic", "messageType"}, "-keptAt"}
+)
+
+// Values are all valid values of ListOptions.Sort but the empty one: each field, and each
+// with - in front for descending.
+func (s SortFields) Values() []string {
+	var values []string
+	for _, name := range s.Names {
+		values = append(values, name, "-"+name)
+	}
+	return values
+}
