@@ -84,7 +84,11 @@ func (a *server) getAdditions(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.HeldAdditions(c.Request.Context(), callerOf(c), name)
+	o, ok := options[string](c, nil)
+	if !ok {
+		return
+	}
+	view, err := a.App.HeldAdditions(c.Request.Context(), callerOf(c), name, o)
 	respond(c, view, err)
 }
 

@@ -32,8 +32,8 @@ func (r *recorder) HeldRemovals(_ context.Context, by app.Caller, batch int, o a
 	return api.RemovalHold{RemovalHoldSummary: api.RemovalHoldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %s %d %s", by.Name, batch, shown(o))
 }
 
-func (r *recorder) HeldAdditions(_ context.Context, by app.Caller, name string) (api.AdditionHold, error) {
-	return api.AdditionHold{RunbookName: name, AdditionHoldSummary: api.AdditionHoldSummary{Revision: "r1"}}, r.note("HeldAdditions %s %q", by.Name, name)
+func (r *recorder) HeldAdditions(_ context.Context, by app.Caller, name string, o app.ListOptions) (api.AdditionHold, error) {
+	return api.AdditionHold{RunbookName: name, AdditionHoldSummary: api.AdditionHoldSummary{Revision: "r1"}}, r.note("HeldAdditions %s %q %s", by.Name, name, shown(o))
 }
 
 func (r *recorder) ConfirmAdditions(_ context.Context, by app.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
@@ -67,7 +67,8 @@ func automationRoutes() []route {
 		{send("POST", "runbooks/rb/query/preview", ""), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"sample":[{"Due":null}]`},
 		{send("POST", "runbooks/rb/query/preview", "{}"), true, 200, `PreviewQuery avery@contoso "rb" 0`, `"runbookName":"rb"`},
 		{send("POST", "runbooks/rb/query/preview", `{"limit":1000}`), true, 200, `PreviewQuery avery@contoso "rb" 1000`, `"runbookName":"rb"`},
-		{send("GET", "runbooks/rb/additions", ""), false, 200, `HeldAdditions CALLER "rb"`, `"revision":"r1"`},
+		{send("GET", "runbooks/rb/additions", ""), false, 200, `HeldAdditions CALLER "rb" {}`, `"revision":"r1"`},
+		{send("GET", "runbooks/rb/additions?limit=2&continuationToken=l-2", ""), false, 200, `HeldAdditions CALLER "rb" {Limit:2 Continuation:l-2}`, `"revision":"r1"`},
 		{
 			send("POST", "runbooks/rb/additions/confirm", `{"reason":"wave 1","revision":"r1"}`),
 			true, 200,

@@ -38,12 +38,14 @@ type AdditionHoldSummary struct {
 	Confirmed *Attribution `json:"confirmed,omitempty"` // the next tick adds them
 }
 
-// AdditionHold is an addition hold of a runbook, by batch, with the first of the people.
+// AdditionHold is an addition hold of a runbook, by batch, with a page of the people.
 type AdditionHold struct {
 	RunbookName string `json:"runbookName"`
 	AdditionHoldSummary
 	Starts []AdditionStart `json:"starts"`
-	Items  []HeldAddition  `json:"items"` // the first of them, by key
+	Items  []HeldAddition  `json:"items"` // by key
+
+	Continuation string `json:"continuationToken,omitempty"`
 }
 
 // AdditionStart says how many people wait for the batch of one start.

@@ -53,10 +53,10 @@ func (c *Client) PreviewQuery(ctx context.Context, runbook string, sample int) (
 	return ask[api.QueryPreview](ctx, c, k)
 }
 
-// HeldAdditions shows the additions of a runbook that are held. An error with the status
+// HeldAdditions shows the additions of a runbook that are held, with a page of the people. An error with the status
 // 404 also says that none are.
-func (c *Client) HeldAdditions(ctx context.Context, runbook string) (api.AdditionHold, error) {
-	return ask[api.AdditionHold](ctx, c, get("runbooks", runbook, "additions"))
+func (c *Client) HeldAdditions(ctx context.Context, runbook string, o api.ListOptions) (api.AdditionHold, error) {
+	return listed[api.AdditionHold](ctx, c, o, "runbooks", runbook, "additions")
 }
 
 // ConfirmAdditions lets the next tick add the people of this revision. Asking twice does

@@ -38,9 +38,9 @@ var automationCalls = []sending{
 		return err
 	}, `POST /api/runbooks/moves/query/preview {"limit":5}`},
 	{"HeldAdditions", true, func(ctx context.Context, c *apiclient.Client) error {
-		_, err := c.HeldAdditions(ctx, "moves")
+		_, err := c.HeldAdditions(ctx, "moves", api.ListOptions{Limit: 5, Continuation: "l-5"})
 		return err
-	}, "GET /api/runbooks/moves/additions"},
+	}, "GET /api/runbooks/moves/additions?continuationToken=l-5&limit=5"},
 	{"ConfirmAdditions", true, func(ctx context.Context, c *apiclient.Client) error {
 		_, err := c.ConfirmAdditions(ctx, "moves", "r1", "wave 1")
 		return err

@@ -2,18 +2,29 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// keptAdditions is how many of the people whose addition is held are kept by name.
-const keptAdditions = 100
+const (
+	// maxAdditionStarts is how many starts of held additions are kept and shown.
+	maxAdditionStarts = 100
+	// additionsAPage is how many people of held additions one document has. With keys of
+	// the greatest length it stays well under the limit of the store.
+	additionsAPage = 500
+)
 
 // heldAdditions is what the addition guard held at the last tick.
 type heldAdditions struct {
@@ -22,8 +33,15 @@ type heldAdditions struct {
 	Of       int             `json:"of"` // members of the runbook's batches
 	Reason   string          `json:"reason"`
 	Since    time.Time       `json:"since"` // when this revision was held first
-	First    []heldAddition  `json:"first"`
+	List     string          `json:"list"`  // of the documents with the people: see additionsPage
 	Starts   []additionStart `json:"starts"`
+}
+
+// additionsPage is a document with some of the people whose addition is held, by key.
+type additionsPage struct {
+	Runbook string         `json:"runbook"`
+	List    string         `json:"list"`
+	People  []heldAddition `json:"people"`
 }
 
 // heldAddition is a person whose addition is held.
@@ -44,30 +62,80 @@ type confirmedAdditions struct {
 	Mark     engine.Mark `json:"mark"`
 }
 
-// additions gives what this tick holds, in place of what the tick before it held.
-func (s *synchronization) additions(was *heldAdditions) *heldAdditions {
+// additions gives what this tick holds, in place of what the tick before it held. It writes
+// the people where they are others than before.
+func (s *synchronization) additions(ctx context.Context, was *heldAdditions) (*heldAdditions, error) {
 	plan := s.plan.Additions
 	if plan == nil {
-		return nil
+		if was == nil {
+			return nil, nil
+		}
+		return nil, s.deleteAdditions(ctx, "")
 	}
-	held := &heldAdditions{Revision: s.plan.Revision, People: len(plan.People), Of: plan.Of, Reason: plan.Reason, Since: s.now}
+	held := &heldAdditions{Revision: s.plan.Revision, People: len(plan.People), Of: plan.Of, Reason: plan.Reason, Since: s.now, List: listOf(plan.People)}
+	if was == nil || was.List != held.List {
+		if err := s.writeAdditions(ctx, held.List, plan.People); err != nil {
+			return was, err
+		}
+	}
 	if was != nil && was.Revision == held.Revision {
 		held.Since = was.Since
 	} else {
 		s.app.log.Warn("additions are held", eventKey, EventAdditionsHeld, "RunbookName", s.name, "Members", held.People, "Of", held.Of, "reason", held.Reason)
 	}
 	at := map[time.Time]int{}
-	for i, p := range plan.People {
-		if i < keptAdditions {
-			held.First = append(held.First, heldAddition(p))
-		}
+	for _, p := range plan.People {
 		at[p.Start]++
 	}
 	for _, start := range slices.SortedFunc(maps.Keys(at), time.Time.Compare) {
 		held.Starts = append(held.Starts, additionStart{start, at[start]})
 	}
-	held.Starts = held.Starts[:min(len(held.Starts), keptAdditions)]
-	return held
+	held.Starts = held.Starts[:min(len(held.Starts), maxAdditionStarts)]
+	return held, nil
+}
+
+// listOf identifies a set of people whose addition is held.
+func listOf(people []schedule.Addition) string {
+	digest := sha256.New()
+	for _, p := range people {
+		fmt.Fprintf(digest, "%q %s\n", p.Key, p.Start.UTC().Format(time.RFC3339Nano))
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:8])
+}
+
+// writeAdditions writes the pages of a list and deletes those of other lists. A tick that
+// dies in between leaves pages that the next change of the list deletes.
+func (s *synchronization) writeAdditions(ctx context.Context, list string, people []schedule.Addition) error {
+	page := 0
+	for some := range slices.Chunk(people, additionsAPage) {
+		doc := additionsPage{Runbook: s.name, List: list}
+		for _, p := range some {
+			doc.People = append(doc.People, heldAddition(p))
+		}
+		if _, err := s.app.store.Commit(ctx, store.Upsert(store.AdditionsKey(s.name, list, page), doc)); err != nil {
+			return err
+		}
+		page++
+	}
+	return s.deleteAdditions(ctx, list)
+}
+
+// deleteAdditions deletes the pages of all lists of the runbook but one.
+func (s *synchronization) deleteAdditions(ctx context.Context, but string) error {
+	all, err := store.All[additionsPage](ctx, s.app.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'additions'")
+	if err != nil {
+		return err
+	}
+	for _, page := range all {
+		if page.Doc.Runbook != s.name || page.Doc.List == but {
+			continue
+		}
+		_, err := s.app.store.Commit(ctx, store.Delete(store.Key{PK: page.PK, ID: page.ID, Type: page.Type}, page.ETag))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // expireConfirmation ends a confirmation when the query returns other people than those
@@ -99,10 +167,11 @@ func heldAdditionsOf(s *synced, setting *automation) *HeldAdditions {
 	return view
 }
 
-// HeldAdditions shows the additions of a runbook that are held, and why. That the caller
-// read the people is recorded first. Errors: CodeNotFound, also where nothing is held;
-// CodeUnavailable.
-func (a *App) HeldAdditions(ctx context.Context, by Caller, name string) (AdditionsView, error) {
+// HeldAdditions shows the additions of a runbook that are held, and why, with a page of the
+// people. That the caller read the people is recorded first. Errors: CodeNotFound, also
+// where nothing is held; CodeInvalid for a continuation of another list; CodeConflict for
+// one of a list that has changed since; CodeUnavailable.
+func (a *App) HeldAdditions(ctx context.Context, by Caller, name string, o ListOptions) (AdditionsView, error) {
 	last, setting, err := a.additionsOf(ctx, name)
 	if err != nil {
 		return AdditionsView{}, err
@@ -111,17 +180,53 @@ func (a *App) HeldAdditions(ctx context.Context, by Caller, name string) (Additi
 	if held == nil {
 		return AdditionsView{}, fail(CodeNotFound, "no additions are held in runbook %q", name)
 	}
+	from, err := additionsFrom(o.Continuation, last.Doc.Additions)
+	if err != nil {
+		return AdditionsView{}, err
+	}
 	if err := a.noteRead(ctx, by, auditRecord{Action: actReadAdditions, Runbook: name}); err != nil {
 		return AdditionsView{}, a.outward(err)
+	}
+	page, err := orNone(store.Read[additionsPage](ctx, a.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsAPage)))
+	if err != nil {
+		return AdditionsView{}, a.outward(err)
+	}
+	if page.ETag == "" { // a tick is replacing the list
+		return AdditionsView{}, additionsChanged(name)
 	}
 	view := AdditionsView{RunbookName: name, AdditionHoldSummary: *held, Starts: []AdditionStart{}, Items: []HeldAddition{}}
 	for _, s := range last.Doc.Additions.Starts {
 		view.Starts = append(view.Starts, AdditionStart{BatchStartTime: s.Start, People: s.People})
 	}
-	for _, p := range last.Doc.Additions.First {
+	first := min(from%additionsAPage, len(page.Doc.People))
+	for _, p := range page.Doc.People[first:min(first+limit(o), len(page.Doc.People))] {
 		view.Items = append(view.Items, HeldAddition{Key: p.Key, BatchStartTime: p.Start})
 	}
+	if next := from + len(view.Items); next < held.People {
+		view.Continuation = fmt.Sprintf("%s-%d", last.Doc.Additions.List, next)
+	}
 	return view, nil
+}
+
+// additionsFrom reads a continuation token: the list and how many of its people the pages
+// before had.
+func additionsFrom(token string, held *heldAdditions) (int, error) {
+	if token == "" {
+		return 0, nil
+	}
+	list, number, _ := strings.Cut(token, "-")
+	from, err := strconv.Atoi(number)
+	if err != nil || from < 0 || !additionsRevision.MatchString(list) || list == held.List && from >= held.People {
+		return 0, fail(CodeInvalid, "%q is no continuation token of this list", clip(token))
+	}
+	if list != held.List {
+		return 0, fail(CodeConflict, "the held additions have changed since the page before: list them from the beginning")
+	}
+	return from, nil
+}
+
+func additionsChanged(name string) error {
+	return fail(CodeConflict, "the additions that are held in runbook %q are changing: list them again", name)
 }
 
 // additionsOf reads what the last tick held of a runbook, and what was confirmed.

@@ -2,11 +2,14 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // sizes counts the members of each batch, by id.
@@ -51,7 +54,7 @@ func (s *stage) lostWhere(all int) *table {
 
 func (s *stage) additions() app.AdditionsView {
 	s.t.Helper()
-	v, err := s.app.HeldAdditions(s.ctx, reader, "found")
+	v, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
 	return must(s, v, err)
 }
 
@@ -97,9 +100,66 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		s.wantSizes(5)
 		s.tick()
 		s.wantSizes(250, 250)
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found")
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
 		s.refused(err, app.CodeNotFound, "no additions are held")
 	})
+}
+
+// All held people are listed page by page, also more than one document has. A tick that
+// holds others makes another list, and the documents of the list before are deleted.
+func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		rows := s.lostWhere(1210)
+		s.tick()
+		everybody := func(limit int) (keys []string) {
+			for o := (app.ListOptions{Limit: limit}); ; {
+				v, err := s.app.HeldAdditions(s.ctx, reader, "found", o)
+				if must(s, 0, err); v.People != 1205 || len(v.Items) == 0 || len(v.Items) > limit {
+					t.Fatalf("%+v", v)
+				}
+				for _, i := range v.Items {
+					keys = append(keys, i.Key)
+				}
+				if o.Continuation = v.Continuation; o.Continuation == "" {
+					return keys
+				}
+			}
+		}
+		for _, limit := range []int{70, 500, 1000} {
+			if keys := everybody(limit); len(keys) != 1205 || !slices.IsSorted(keys) || len(slices.Compact(keys)) != 1205 {
+				t.Fatalf("%d people by %d", len(keys), limit)
+			}
+		}
+		page, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
+		if must(s, 0, err); len(page.Items) != 100 {
+			t.Fatalf("%d people", len(page.Items))
+		}
+		for _, token := range []string{"x", "100", page.Revision + "-x", strings.Replace(page.Continuation, "-100", "-1205", 1), strings.Replace(page.Continuation, "-100", "--1", 1)} {
+			_, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{Continuation: token})
+			s.refused(err, app.CodeInvalid, "no continuation token")
+		}
+		rows.put(dawn.Add(3*day), "another")
+		s.tick()
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{Continuation: page.Continuation})
+		s.refused(err, app.CodeConflict, "have changed")
+		if n := s.additionDocuments(); n != 3 {
+			t.Fatalf("%d documents", n)
+		}
+		rows.drop(crowd(1210)[5:]...)
+		rows.drop("another")
+		s.tick()
+		if n := s.additionDocuments(); n != 0 {
+			t.Fatalf("%d documents", n)
+		}
+	})
+}
+
+// additionDocuments counts the documents with people whose addition is held.
+func (s *stage) additionDocuments() int {
+	s.t.Helper()
+	all, err := store.All[json.RawMessage](s.ctx, s.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'additions'")
+	return len(must(s, all, err))
 }
 
 func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
@@ -126,7 +186,7 @@ func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
 		rows.drop(crowd(300)[5:]...) // the query is repaired
 		s.tick()
 		s.wantSizes(5)
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found")
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
 		s.refused(err, app.CodeNotFound, "no additions are held")
 	})
 }
@@ -270,7 +330,7 @@ func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
 		s.publish(strings.Replace(found(twoPhases, ""), "batch_time_column: Start", "batch_time_column: Start\n  addition_guard: {share: 1%, number: 100}", 1))
 		s.automate("found")
 		s.tick()
-		if _, err := s.app.HeldAdditions(s.ctx, reader, "found"); err == nil {
+		if _, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{}); err == nil {
 			_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, "")
 			must(s, 0, err)
 			s.tick()
@@ -297,7 +357,7 @@ func TestAdditionsAreOnlyConfirmedOfARunbookWithAQuery(t *testing.T) {
 	s.refused(err, app.CodeConflict, "has no query")
 	_, err = s.app.ConfirmAdditions(s.ctx, ada, "none", "0123456789abcdef", "")
 	s.refused(err, app.CodeNotFound, "")
-	_, err = s.app.HeldAdditions(s.ctx, reader, "none")
+	_, err = s.app.HeldAdditions(s.ctx, reader, "none", app.ListOptions{})
 	s.refused(err, app.CodeNotFound, "")
 	_, err = s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", strings.Repeat("x", app.MaxWhy+1))
 	s.refused(err, app.CodeInvalid, "the reason has")

@@ -50,7 +50,7 @@ var looks = []asked{
 	{
 		name: "additions", prep: manyHeld, line: `read-additions runbook found "" ""  -> `,
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.HeldAdditions(s.ctx, by, "found")
+			_, err := s.app.HeldAdditions(s.ctx, by, "found", app.ListOptions{})
 			return err
 		},
 	},

@@ -67,6 +67,16 @@ on_member_removed:
   - {name: leave, worker_id: worker-01, function: Leave, params: {Upn: "{{Upn}}"}}
 `
 
+// doubted finds the people of waves, and holds them all.
+const doubted = `
+name: doubted
+data_source: {type: csv, connection: PEOPLE, primary_key: Upn, batch_time_column: Start, time_zone: UTC, addition_guard: {share: 1%, number: 1}}
+phases:
+  - name: early
+    offset: T-0
+    steps: [{name: do, worker_id: worker-01, function: Do, params: {Upn: "{{Upn}}"}}]
+`
+
 // moverOf is a worker that does to a member what their Way says: stuck:New is never
 // heard of, flaky:New fails, until a later version takes over; broken:New fails for ever;
 // slow copies until then, endless for ever. What it answers depends on nothing but
@@ -219,7 +229,14 @@ func (m *making) perform() {
 	_, err = m.app.Deactivate(m.ctx, ada, "mistaken", 1, "the wrong name")
 	must(s, 0, err)
 	m.pass(time.Hour) // 18:00
-	m.onward(full)    // init, once more
+	// One tick holds additions, at a time when nothing else of waves changes: two runbooks
+	// are compared at once, in any order.
+	m.publish(doubted)
+	m.automate("doubted")
+	m.tick()
+	_, err = m.app.SetAutomation(m.ctx, ada, "doubted", false)
+	must(s, 0, err)
+	m.onward(full) // init, once more
 	m.onward(full)
 	fresh := m.batch("moves", ways("fresh", "fine", "fine")).ID
 	last := m.batch("moves", ways("last", "fine", "flaky:Join", "slow", "fine", "flaky:New", "stuck:Join")).ID

@@ -114,7 +114,7 @@ func TestStateHasSomethingOfEverything(t *testing.T) {
 	}
 	want = append(want,
 		"batch.paused", "batch.cancelled", "batch.filling", "batch.held.confirmed", "batch.kept", "batch.joining", "batch.quiet", "batch.phases.reason", "batch.phases.approved", "batch.phases.merge running",
-		"member.leaving", "member.queue", "hold.moves", "hold.kept", "entry.creating", "request.next", "request.batchId", "sync.holder",
+		"member.leaving", "member.queue", "hold.moves", "hold.kept", "entry.creating", "sync.additions", "request.next", "request.batchId", "sync.holder",
 		"run.heldAt", "run.wakeAt", "run.deadlineAt", "run.steps.retryAfter", "run.steps.abandoned.lateAt", "run.steps.resolved")
 	for _, w := range want {
 		if !there[w] {

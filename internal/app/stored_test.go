@@ -15,6 +15,7 @@ import (
 // StoredTypes are what the documents of each type (store.Key.Type) are read and
 // written as.
 var StoredTypes = map[string]reflect.Type{
+	"additions":   reflect.TypeFor[additionsPage](),
 	"attempts":    reflect.TypeFor[attempts](),
 	"audit":       reflect.TypeFor[auditRecord](),
 	"automation":  reflect.TypeFor[automation](),

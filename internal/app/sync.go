@@ -107,7 +107,9 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 		last.Rows, last.ProblemCount = s.result.Len(), s.plan.Counts.Problems
 		last.Problems = s.plan.Problems[:min(len(s.plan.Problems), keptProblems)]
 		last.Held = s.held
-		last.Additions = s.additions(last.Additions)
+		var notKept error
+		last.Additions, notKept = s.additions(ctx, last.Additions)
+		err = errors.Join(err, notKept)
 	}
 	if err != nil {
 		a.log.Error("runbook not brought into line with its data source", eventKey, EventRunbookNotSynced, "RunbookName", name, "error", err)

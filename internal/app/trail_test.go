@@ -155,7 +155,7 @@ var done = []asked{
 		name: "confirm-additions",
 		prep: manyHeld,
 		ask: func(s *stage, by app.Caller) error {
-			h, err := s.app.HeldAdditions(s.ctx, reader, "found")
+			h, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
 			if err != nil {
 				return err
 			}
@@ -472,7 +472,7 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 			return err
 		},
 		"revision":  func() error { _, err := s.app.ConfirmAdditions(s.ctx, grace, "two", "r", ""); return err },
-		"additions": func() error { _, err := s.app.HeldAdditions(s.ctx, grace, "two"); return err },
+		"additions": func() error { _, err := s.app.HeldAdditions(s.ctx, grace, "two", app.ListOptions{}); return err },
 		"publish": func() error {
 			_, err := s.app.PublishRunbook(s.ctx, grace, "", []byte("name: x"), app.PublishOptions{})
 			return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,8 @@ import (
 )
 
 func additionsCommand(c *console) *cobra.Command {
-	return &cobra.Command{
+	var p paging
+	additions := &cobra.Command{
 		Use: "additions <runbook>", Short: "Show the additions that are held", Args: ofRunbook(needs("the runbook")),
 		Long: `Show the people whom a runbook's query returned for the first time and who enter no
 batch until an administrator confirms them: there are more of them than the runbook's
@@ -17,33 +19,41 @@ addition_guard allows, so that the query may be wrong. Batches go on with the me
 that they have.
 
 It shows what the last tick of the scheduler held: how many people for each start, and
-the first 100 of them. When the query no longer returns them, the hold ends with the
-next tick. The exit status is 4 when no additions are held.`,
+a page of the people; --all shows everybody. When the query no longer returns them, the
+hold ends with the next tick. The exit status is 4 when no additions are held.`,
 		Example: `  matoolkit runbook additions moves
-  matoolkit runbook additions moves --output json`,
+  matoolkit runbook additions moves --all --output csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.session()
 			if err != nil {
 				return err
 			}
-			held, err := s.Client.HeldAdditions(cmd.Context(), args[0])
+			var held api.AdditionHold
+			page, err := collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldAddition], error) {
+				next, err := s.Client.HeldAdditions(ctx, args[0], o)
+				held = next
+				return api.Page[api.HeldAddition]{Items: next.Items, Continuation: next.Continuation}, err
+			})
 			if err != nil {
 				return err
 			}
+			held.Items, held.Continuation = page.Items, page.Continuation
 			return c.printAdditions(held)
 		},
 	}
+	p.flags(additions)
+	return additions
 }
 
-// printAdditions prints why additions are held, for which starts, the first people, and
+// printAdditions prints why additions are held, for which starts, a page of the people, and
 // the command that confirms them.
 func (c *console) printAdditions(held api.AdditionHold) error {
-	first := c.table("key", "start")
+	people := c.table("key", "start")
 	for _, p := range held.Items {
-		first.row(p.Key, p.BatchStartTime)
+		people.row(p.Key, p.BatchStartTime)
 	}
 	if c.format != formatTable || c.quiet {
-		return c.print(held, first)
+		return c.printPage(held, len(held.Items), held.Continuation, people)
 	}
 	out := c.env.Stdout
 	fmt.Fprintf(out, "%s\n\n", c.cell(additionWords(held.AdditionHoldSummary)))
@@ -55,11 +65,8 @@ func (c *console) printAdditions(held api.AdditionHold) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	if err := first.print(); err != nil {
+	if err := c.printPage(held, len(held.Items), held.Continuation, people); err != nil {
 		return err
-	}
-	if more := held.People - len(held.Items); more > 0 {
-		fmt.Fprintf(out, "and %d more\n", more)
 	}
 	if held.Confirmed == nil {
 		c.notice("")

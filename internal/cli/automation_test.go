@@ -66,6 +66,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`in \d+ days`), "in N days"},
 	{regexp.MustCompile(`\n *"durationMs": \d+,`), ""}, // of less than one there is none
+	{regexp.MustCompile(`--continue '[0-9a-f]{16}-`), "--continue 'LIST-"},
 	{regexp.MustCompile(`(etag"?: "?)[0-9a-f]{24}`), "${1}E"},
 	{regexp.MustCompile(`The query took \S+\. `), "The query took <1s. "},
 }
@@ -142,7 +143,8 @@ func TestAutomation(t *testing.T) {
 	s.type_(0, "automation", "status", "waves")
 	s.type_(0, "runbook", "list")
 	s.type_(0, "runbook", "additions", "waves")
-	s.type_(0, "runbook", "additions", "waves", "--quiet")
+	s.type_(0, "runbook", "additions", "waves", "--limit", "2")
+	s.type_(0, "runbook", "additions", "waves", "--all", "--quiet")
 	s.type_(2, "runbook", "confirm-additions", "waves")
 	s.type_(5, "runbook", "confirm-additions", "waves", "--revision", "0123456789abcdef")
 	held, _, _ := s.run("runbook", "additions", "waves", "--output", "json")

@@ -97,6 +97,12 @@ func AutomationKey(runbook string) Key {
 	return Key{PartitionRunbooks, "automation:" + runbook, "automation"}
 }
 
+// AdditionsKey is a page of the people whose addition to a runbook's batches is held. The
+// list names them all: another set of people is another list.
+func AdditionsKey(runbook, list string, page int) Key {
+	return Key{PartitionRunbooks, fmt.Sprintf("additions:%s:%s:%06d", runbook, list, page), "additions"}
+}
+
 // SyncKey is who is comparing a runbook's batches with its data source, and what
 // came of it last.
 func SyncKey(runbook string) Key { return Key{PartitionRunbooks, "sync:" + runbook, "sync"} }
