@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,10 +70,14 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 	return nil
 }
 
+// send sends the messages of an outbox. Jobs that wait for the key of their secrets hold up no
+// other message: the error then asks for this to be repeated.
 func (a *App) send(ctx context.Context, o *outbox) error {
-	if err := a.fillSecrets(ctx, o); err != nil {
-		return err
-	}
+	waiting := a.fillSecrets(ctx, o)
+	return errors.Join(a.sendFilled(ctx, o), waiting)
+}
+
+func (a *App) sendFilled(ctx context.Context, o *outbox) error {
 	if len(o.controls) > 0 {
 		if err := a.bus.Send(ctx, message.TopicWorkerControl, o.controls...); err != nil {
 			return err

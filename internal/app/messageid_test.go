@@ -26,6 +26,9 @@ func TestNobodyGuessesASecretFromAnID(t *testing.T) {
 			Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler),
 			Secrets: secret.New(secret.Fixed(bytes.Repeat([]byte{key}, secret.KeySize))),
 		})
+		if _, err := a.PublishRunbook(w.ctx, ada, "", []byte(secretRunbook), app.PublishOptions{}); err != nil {
+			t.Fatal(describe(err))
+		}
 		m := app.Message{ID: id, Type: message.TypeWorkerResult, Body: []byte(`{"Result":"1234`), DeliveryCount: 4, EnqueuedAt: epoch}
 		w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Delete}, Status: 403}) // the attempts are not cleared
 		if err := a.HandleResult(w.ctx, m); err != nil {

@@ -110,37 +110,44 @@ func (a *App) sameContent(ctx context.Context, content, digest string) (bool, er
 }
 
 // fillSecrets puts the values of secrets into the jobs of an outbox. A job whose secret
-// can never be decrypted again is answered with a failure in the worker's place.
-func (a *App) fillSecrets(ctx context.Context, o *outbox) error {
-	lost := map[int]bool{}
+// can never be decrypted again is answered with a failure in the worker's place. Where the key
+// cannot be read at the moment, fillSecrets takes the jobs that need it out of the outbox and
+// returns the error, so that everything else can be sent.
+func (a *App) fillSecrets(ctx context.Context, o *outbox) (unavailable error) {
+	removed := map[int]bool{}
 	for _, s := range o.secret {
+		if unavailable != nil { // one key serves all jobs
+			removed[s.job] = true
+			continue
+		}
 		body, err := a.fillJob(ctx, s.run, o.jobs[s.job].Body)
 		if err == nil {
 			o.jobs[s.job].Body = body
 			continue
 		}
-		if errors.Is(err, secret.ErrUnavailable) {
-			return err
+		if removed[s.job] = true; errors.Is(err, secret.ErrUnavailable) {
+			unavailable = err
+			continue
 		}
 		a.log.Error("the secrets of a job cannot be decrypted", "BatchId", s.run.Batch, "MessageId", o.jobs[s.job].ID, "error", err)
 		answer, err := refusedJob(o.jobs[s.job].Body, err, a.now())
 		if err != nil {
-			return err
+			unavailable = err
+			continue
 		}
-		lost[s.job] = true
 		o.results = append(o.results, answer)
 	}
 	o.secret = nil
-	if len(lost) > 0 {
+	if len(removed) > 0 {
 		kept := o.jobs[:0:0]
 		for i, m := range o.jobs {
-			if !lost[i] {
+			if !removed[i] {
 				kept = append(kept, m)
 			}
 		}
 		o.jobs = kept
 	}
-	return nil
+	return unavailable
 }
 
 // fillJob puts the values of secrets into the parameters of a job.
@@ -191,6 +198,7 @@ type hiding struct {
 	runbook *runbook.Runbook
 	step    runbook.Step
 	values  []string // as text
+	lost    error    // why a value is not among them; nil: all are
 }
 
 // hide encrypts the secrets in a worker's answer, or in what an administrator gives in its
@@ -201,6 +209,9 @@ func (a *App) hide(ctx context.Context, run *engine.Run, e engine.Event) (engine
 		h, err := a.hiding(ctx, run, e.Step)
 		if h == nil || err != nil {
 			return e, err
+		}
+		if h.lost != nil {
+			return h.withhold(e), nil
 		}
 		e.Error = h.scrub(e.Error)
 		e.Result, err = h.result(ctx, e.Result, e.OK && run.Steps[e.Step].JobID == e.JobID)
@@ -253,11 +264,28 @@ func (a *App) hiding(ctx context.Context, run *engine.Run, step int) (*hiding, e
 		if errors.Is(err, secret.ErrUnavailable) {
 			return nil, err
 		}
-		if err == nil { // else the worker did not have it, either
-			h.values = append(h.values, textOf(value))
+		if err != nil {
+			h.lost = err
+			continue
 		}
+		h.values = append(h.values, textOf(value))
 	}
 	return h, nil
+}
+
+// withhold removes what a worker said from its answer, because the answer cannot be searched
+// for a secret that cannot be decrypted. The worker may have got the secret before its key was
+// removed. A success without which the runbook cannot go on becomes a failure.
+func (h *hiding) withhold(e engine.StepResult) engine.StepResult {
+	cause := failure(&message.JobError{Message: h.lost.Error(), Type: secretLost})
+	switch {
+	case e.Error == cause: // the job was not sent: see refusedJob
+	case e.OK && len(h.step.OutputParams) == 0 && h.step.Poll == nil:
+		e.Result = json.RawMessage(`"` + shownSecret + `"`)
+	default:
+		e.OK, e.Result, e.Error = false, nil, "the worker's answer is not stored, because it cannot be searched for a secret: "+cause
+	}
+	return e
 }
 
 // textOf is a JSON value as text.

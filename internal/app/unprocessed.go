@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -151,7 +150,11 @@ func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.I
 // another one: the message then has new attempts, and can be listed twice.
 func (a *App) messageItemID(ctx context.Context, topic string, m Message) (string, error) {
 	digest := sha256.New()
-	if a.keyed && topic != message.TopicOrchestratorEvents {
+	sealed, err := a.mayHoldSecrets(ctx, topic, m.Body)
+	if err != nil {
+		return "", err
+	}
+	if sealed {
 		key, err := a.secrets.DigestKey(ctx)
 		if err != nil {
 			return "", err

@@ -82,7 +82,7 @@ func (v *Vault) Version(ctx context.Context, id string) (secret.Key, error) {
 	key, err := v.read(ctx, id)
 	var refused *azcore.ResponseError
 	if errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || disabled(refused)) {
-		return key, fmt.Errorf("%w: version %s of the key %s is gone from Key Vault or disabled", secret.ErrLost, id, v.name)
+		return key, fmt.Errorf("%w: version %s of the key %s is gone from Key Vault or disabled: recover or enable it, and retry", secret.ErrLost, id, v.name)
 	}
 	return key, err
 }
