@@ -16,6 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 const keyQuery = "query"
@@ -204,9 +205,4 @@ func invalid(c *gin.Context, format string, args ...any) {
 }
 
 // clip shortens what a caller sent for a message.
-func clip(s string) string {
-	if r := []rune(strings.ToValidUTF8(s, "�")); len(r) > 100 {
-		return string(r[:100]) + "…"
-	}
-	return strings.ToValidUTF8(s, "�")
-}
+func clip(s string) string { return humanize.Clip(strings.ToValidUTF8(s, "\uFFFD"), 100) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -168,12 +169,7 @@ func (c *concerning) Unwrap() error { return c.error }
 // maxTold is how much of an error is kept, in characters.
 const maxTold = 2000
 
-func clip(text string) string {
-	if short := []rune(text); len(short) > maxTold {
-		return string(short[:maxTold]) + "…"
-	}
-	return text
-}
+func clip(text string) string { return humanize.Clip(text, maxTold) }
 
 // synchronization is one tick's work on one runbook.
 type synchronization struct {

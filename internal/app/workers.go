@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -103,12 +104,7 @@ func (n names) add(where, name string) error {
 	return nil
 }
 
-func clipped(s string) string {
-	if len(s) > 100 {
-		return strings.ToValidUTF8(s[:100], "") + "…"
-	}
-	return s
-}
+func clipped(s string) string { return humanize.ClipBytes(s, 100) }
 
 func functionsOf(c message.Catalog) []Function {
 	var all []Function

@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 func messagesCommand(c *console) *cobra.Command {
@@ -275,12 +276,7 @@ func (c *console) each(ctx context.Context, ids []string, progress bool, done st
 	return nil
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return humanize.Count(n, noun) }
 
 func (c *console) messageTable(views ...api.UnprocessedMessage) *sheet {
 	t := c.table("message", "topic", "type", "status", "count", "replays", "kept", "reason")

@@ -8,6 +8,8 @@ import (
 	"net"
 	"reflect"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // maxText bounds what is told of a cause, in bytes: some servers answer with a stack
@@ -62,11 +64,7 @@ func (e *QueryError) Error() string { return "data_source.query: " + e.Reason }
 
 // newError makes the Error of a cause that may quote any of secrets.
 func newError(runbook, source, connection string, cause error, s secrets) *Error {
-	text := s.scrub(cause.Error())
-	if len(text) > maxText {
-		text = text[:maxText] + "…"
-	}
-	text = strings.ToValidUTF8(text, "�")
+	text := strings.ToValidUTF8(humanize.ClipBytes(s.scrub(cause.Error()), maxText), "\uFFFD")
 	return &Error{Runbook: runbook, Source: source, Connection: connection, Cause: &scrubbed{text: text, cause: cause, secrets: s}, Away: isAway(cause)}
 }
 

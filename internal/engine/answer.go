@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/storable"
 )
@@ -104,12 +105,7 @@ func size(values map[string]json.RawMessage) int {
 }
 
 // clip shortens a reason that could not be stored at its length.
-func clip(reason string) string {
-	if len(reason) <= MaxReason {
-		return reason
-	}
-	return strings.ToValidUTF8(reason[:MaxReason], "") + "…"
-}
+func clip(reason string) string { return humanize.ClipBytes(reason, MaxReason) }
 
 // resolve fills in a step's function and parameters.
 func (w *walk) resolve(d runbook.Step) (function string, params json.RawMessage, err error) {

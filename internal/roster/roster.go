@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/csvtext"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -380,16 +381,6 @@ func (p *parser) key(at Problem, line int, key string) string {
 	return key
 }
 
-func short(s string) string {
-	if utf8.RuneCountInString(s) <= 60 {
-		return s
-	}
-	return string([]rune(s)[:60]) + "…"
-}
+func short(s string) string { return humanize.Clip(s, 60) }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func count(n int, what string) string { return humanize.Count(n, what) }

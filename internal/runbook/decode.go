@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // draft is a runbook with the positions that the checks across its parts need.
@@ -156,12 +158,7 @@ func (p *parser) title(s string, pos position, path string) {
 }
 
 // clip shortens what a message quotes.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return s
-}
+func clip(s string) string { return humanize.Clip(s, 60) }
 
 func (f fields) rollbacks() []draftRollback {
 	n, ok := f.values["rollbacks"]

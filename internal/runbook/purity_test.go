@@ -18,7 +18,7 @@ import (
 func TestPurePackagesImportNothingElse(t *testing.T) {
 	t.Parallel()
 	const module = "github.com/matoolkit/matoolkit/internal/"
-	pure := []string{"runbook", "engine", "schedule", "storable"}
+	pure := []string{"runbook", "engine", "schedule", "storable", "humanize"}
 	impure := []string{"os", "io/ioutil", "net", "syscall", "database", "log", "math/rand", "crypto/rand", "plugin", "testing", "unsafe"}
 	for _, name := range pure {
 		dir := filepath.Join("..", name)

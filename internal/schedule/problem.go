@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // MaxProblems is how many problems are kept. The others are counted.
@@ -59,21 +60,10 @@ func sortedProblems(problems []Problem) []Problem {
 }
 
 // clip shortens what a message quotes.
-func clip(s string) string {
-	const most = 60
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + "…"
-}
+func clip(s string) string { return humanize.Clip(s, 60) }
 
 // count is a number of things in words.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func count(n int, what string) string { return humanize.Count(n, what) }
 
 // numbers lists row numbers of which only the first are known.
 func numbers(first []int, total int) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -384,12 +385,7 @@ func verb(keys []string, one, many string) string {
 	}
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func count(n int, noun string) string { return humanize.Count(n, noun) }
 
 // offset writes a time from the start as runbooks do: T-5d, T-23h59m55s, T+10s.
 func offset(d time.Duration) string {

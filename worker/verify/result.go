@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -87,12 +88,7 @@ func (r result) said() string {
 	return clip(r.text("Status") + " " + string(r.raw("Result")))
 }
 
-func clip(s string) string {
-	if len(s) > 200 {
-		return strings.ToValidUTF8(s[:200], "") + "…"
-	}
-	return s
-}
+func clip(s string) string { return humanize.ClipBytes(s, 200) }
 
 // shape judges the body.
 func (r result) shape(now time.Time) []string {

@@ -1,0 +1,41 @@
+package humanize_test
+
+import (
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
+)
+
+func TestClip(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		s     string
+		most  int
+		want  string
+		bytes string
+	}{
+		{"", 3, "", ""},
+		{"abc", 3, "abc", "abc"},
+		{"abcd", 3, "abc…", "abc…"},
+		{"äöü", 3, "äöü", "ä…"},
+		{"äöüß", 3, "äöü…", "ä…"},
+		{"a\xffb", 3, "a\xffb", "a\xffb"},
+		{"a\xffbc", 3, "a\xffb…", "ab…"},
+	} {
+		if got := humanize.Clip(tc.s, tc.most); got != tc.want {
+			t.Errorf("Clip(%q, %d) = %q, want %q", tc.s, tc.most, got, tc.want)
+		}
+		if got := humanize.ClipBytes(tc.s, tc.most); got != tc.bytes {
+			t.Errorf("ClipBytes(%q, %d) = %q, want %q", tc.s, tc.most, got, tc.bytes)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 members", 1: "1 member", 2: "2 members"} {
+		if got := humanize.Count(n, "member"); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+}
