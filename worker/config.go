@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/worker/health"
 )
@@ -218,7 +218,7 @@ func (r *reader) service(name, public string) service {
 	case err != nil:
 		r.fault("%s: %v", name, err)
 		return service{}
-	case onLoopback(u):
+	case loopback.Is(u.Hostname()):
 		return service{URL: v, Scope: public + "/.default"}
 	case u.Scheme != "https":
 		r.fault("%s: %q must be https: only a server on this machine may be called without it", name, v)
@@ -260,13 +260,4 @@ func serverURL(v string) (*url.URL, error) {
 		return nil, errors.New("it is not the URL of a server, such as https://name.example, without a user and a query")
 	}
 	return u, nil
-}
-
-// onLoopback tells whether what is sent to u stays on this machine.
-func onLoopback(u *url.URL) bool {
-	if strings.EqualFold(u.Hostname(), "localhost") {
-		return true
-	}
-	ip := net.ParseIP(u.Hostname())
-	return ip != nil && ip.IsLoopback()
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
 	"github.com/matoolkit/matoolkit/worker/graph"
@@ -113,7 +114,7 @@ func signIn(ctx context.Context, c config, vault *signin.Vault, web *http.Client
 		if err != nil {
 			return nil, err
 		}
-		local = onLoopback(u)
+		local = loopback.Is(u.Hostname())
 	}
 	if vault == nil {
 		log.Warn("the client secret is from the environment: put it into Key Vault in production", "Variable", envAppSecret)

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +17,7 @@ import (
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -140,15 +139,10 @@ func findHost(cmd *cobra.Command) (hostClient, error) {
 		address = "http://" + system.DefaultAddresses().Host
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || !loopback.Is(u.Hostname()) {
 		return hostClient{}, cli.Usage(fmt.Errorf("%q is no local system, which is at http:// on this machine; name it with --api-url or MATOOLKIT_API_URL", address))
 	}
 	return hostClient{base: "http://" + u.Host}, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // ask sends a request and reads the answer into v.

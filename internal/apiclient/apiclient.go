@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Client calls one admin API. It is safe for concurrent use.
@@ -45,7 +47,7 @@ func New(c Config) (*Client, error) {
 		return nil, fmt.Errorf("the address of the admin API, %q, is not one: it looks like https://my-api.azurewebsites.net", c.BaseURL)
 	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
 		return nil, fmt.Errorf("the address of the admin API, %q, has more to it than a host and a path", base.Redacted())
-	case base.Scheme == "http" && !loopback(base.Hostname()):
+	case base.Scheme == "http" && !loopback.Is(base.Hostname()):
 		return nil, fmt.Errorf("the address of the admin API, %q, has to begin with https: a token is not sent in the clear", c.BaseURL)
 	}
 	base.Path = strings.TrimSuffix(strings.TrimRight(base.Path, "/"), "/api")
@@ -65,11 +67,6 @@ func New(c Config) (*Client, error) {
 
 // URL is the address of the API, without /api.
 func (c *Client) URL() string { return c.base.String() }
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
 
 func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

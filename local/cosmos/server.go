@@ -37,6 +37,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // DefaultKey is the account key that Microsoft publishes for its emulator. It
@@ -154,7 +156,7 @@ func listenLoopback(addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cosmos: address %q: %w", addr, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback.Is(host) {
 		return nil, fmt.Errorf("cosmos: address %q is not a loopback address", addr)
 	}
 	listener, err := net.Listen("tcp", addr)

@@ -29,6 +29,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Config says what the workspace knows. Warehouses and Run are required.
@@ -125,7 +127,7 @@ func listenLoopback(addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("databricks: address %q: %w", addr, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback.Is(host) {
 		return nil, fmt.Errorf("databricks: address %q is not a loopback address", addr)
 	}
 	return net.Listen("tcp", addr)

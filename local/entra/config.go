@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Config describes the directory that the server plays.
@@ -233,7 +235,7 @@ func (c Config) complete() (Config, error) {
 	if c.Addr == "" {
 		c.Addr = DefaultAddr
 	}
-	if err := loopback(c.Addr); err != nil {
+	if err := checkLoopback(c.Addr); err != nil {
 		return Config{}, err
 	}
 	if c.Now == nil {
@@ -335,14 +337,14 @@ func (t Tenant) checkRoles(assigned map[string][]string) error {
 	return nil
 }
 
-// loopback refuses every address that other machines can reach: the server
+// checkLoopback refuses every address that other machines can reach: the server
 // hands out tokens for the asking.
-func loopback(addr string) error {
+func checkLoopback(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("address %q: %w", addr, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback.Is(host) {
 		return fmt.Errorf("address %q is not on loopback", addr)
 	}
 	return nil

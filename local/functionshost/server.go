@@ -34,6 +34,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/local/clock"
 )
 
@@ -102,7 +103,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 		return nil, fmt.Errorf("functions host: %w", err)
 	}
 	host, _, err := net.SplitHostPort(c.Addr)
-	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+	if err != nil || !loopback.Is(host) {
 		return nil, fmt.Errorf("functions host: %q is no loopback address with a port", c.Addr)
 	}
 	s := &Server{

@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Audience is the resource that tokens have to be for.
@@ -95,7 +97,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		config.Addr = "127.0.0.1:0"
 	}
 	host, _, err := net.SplitHostPort(config.Addr)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if err != nil || !loopback.Is(host) {
 		return nil, fmt.Errorf("local Key Vault: address %q is not one on loopback", config.Addr)
 	}
 	if config.Now == nil {

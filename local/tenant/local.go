@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // State is everything in the tenant, in order of creation.
@@ -96,7 +98,7 @@ func (s *Server) serveLocal(w http.ResponseWriter, r *http.Request, path []strin
 		}
 		return err == nil
 	}
-	if host, _, _ := net.SplitHostPort(r.Host); host != "localhost" && !net.ParseIP(host).IsLoopback() {
+	if host, _, _ := net.SplitHostPort(r.Host); !loopback.Is(host) {
 		fail(http.StatusForbidden, fmt.Errorf("tenant: host %q is not loopback", r.Host))
 		return
 	}

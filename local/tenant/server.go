@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Audiences that Config.VerifyToken is called with.
@@ -100,7 +102,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tenant: address %q: %w", cfg.Addr, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !loopback.Is(host) {
 		return nil, fmt.Errorf("tenant: address %q is not loopback", cfg.Addr)
 	}
 	s := &Server{cfg: cfg, dir: newDirectory(), exchange: make(chan struct{}, exchangeParallel)}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -19,6 +18,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azsecrets"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Content types by which Key Vault says that a secret is the private part of one of its
@@ -74,8 +75,7 @@ func NewVault(config VaultConfig) (*Vault, error) {
 		options.Transport = config.HTTP
 	}
 	// A vault on this machine is not below the domain that tokens are for.
-	ip := net.ParseIP(u.Hostname())
-	options.DisableChallengeResourceVerification = u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	options.DisableChallengeResourceVerification = loopback.Is(u.Hostname())
 	client, err := azsecrets.NewClient("https://"+u.Host, identified{config.Identity}, options)
 	if err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Open makes a source of the file that spec.Connection names: a path (one that is not
@@ -52,7 +52,7 @@ func remote(u *url.URL, spec datasource.Spec) (datasource.Source, error) {
 	switch {
 	case u.Hostname() == "":
 		return nil, errors.New("a URL without a host")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback.Is(u.Hostname()):
 		return nil, errors.New("http is only for this machine itself; use https")
 	}
 	u.Fragment = ""
@@ -61,11 +61,6 @@ func remote(u *url.URL, spec datasource.Spec) (datasource.Source, error) {
 		client = http.DefaultClient
 	}
 	return newDownload(u, client, spec.Credential), nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // begin makes the rows of the text in body, of which it reads the header. ctx bounds

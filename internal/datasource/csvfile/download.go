@@ -19,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // Contract of Get Blob: learn.microsoft.com/rest/api/storageservices/get-blob. Bearer
@@ -72,7 +73,7 @@ const maxRedirects = 5
 // made for, and nothing goes on over a connection that others can read. A redirect
 // that is not followed is an answer like any other.
 func (d *download) redirect(r *http.Request, via []*http.Request) error {
-	if d.identity || len(via) > maxRedirects || r.URL.Scheme != "https" && !loopback(r.URL.Hostname()) {
+	if d.identity || len(via) > maxRedirects || r.URL.Scheme != "https" && !loopback.Is(r.URL.Hostname()) {
 		return http.ErrUseLastResponse
 	}
 	r.Header.Del("Referer") // it has the query, and so the signature, of the URL before

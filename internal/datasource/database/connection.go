@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // connection is what a connection string of SQL Server says, checked.
@@ -117,7 +119,7 @@ func (c *connection) setServer(parameters map[string]string, dataverse bool) err
 	if c.config.Instance != "" && c.config.Port == 0 {
 		return errors.New("it names an instance; give its port instead, as Server=host,port")
 	}
-	if !dataverse || loopback(host) {
+	if !dataverse || loopback.Is(host) {
 		return nil
 	}
 	if !dataverseName.MatchString(host) {
@@ -140,7 +142,7 @@ func (c *connection) setTLS(parameters map[string]string) error {
 		return errors.New("the connection is always encrypted: leave Encrypt out, or set it to True or Strict")
 	}
 	if v, ok := parameters[msdsn.TrustServerCertificate]; ok && !isNo(v) {
-		if !loopback(c.config.Host) {
+		if !loopback.Is(c.config.Host) {
 			return errors.New("the server's certificate is always checked: TrustServerCertificate is only possible for a server on this machine (localhost, 127.0.0.1); for a certificate of your own CA, name the PEM file of the CA with Certificate")
 		}
 		c.trusting = true
@@ -192,11 +194,4 @@ func (c *connection) setIntent(parameters map[string]string, dataverse bool) err
 
 func isNo(v string) bool {
 	return slices.Contains([]string{"false", "no", "0", "f"}, strings.ToLower(strings.TrimSpace(v)))
-}
-
-// loopback says whether a host is this machine by its name. Where it matters, the address
-// that the connection then has is checked too.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // signIn is who signs in to SQL Server, and how. The zero value is a user with a password,
@@ -50,7 +52,7 @@ func scopeFor(host string, dataverse bool) string {
 			return h.scope
 		}
 	}
-	if loopback(host) {
+	if loopback.Is(host) {
 		return azureSQLScope
 	}
 	return ""
@@ -71,7 +73,7 @@ func parseSignIn(config msdsn.Config, parameters map[string]string, dataverse bo
 		switch {
 		case user != "" || password != "":
 			method = "sqlpassword"
-		case scope != "" && (dataverse || !loopback(config.Host)):
+		case scope != "" && (dataverse || !loopback.Is(config.Host)):
 			method = "activedirectorydefault"
 		default:
 			return signIn{}, errors.New("it does not say who signs in: it needs User ID and Password, or Authentication")
@@ -174,5 +176,5 @@ func tenantOf(sts string) (string, error) {
 // knows all authorities.
 func localAuthority() bool {
 	u, err := url.Parse(os.Getenv("AZURE_AUTHORITY_HOST"))
-	return err == nil && u.Host != "" && loopback(u.Hostname())
+	return err == nil && u.Host != "" && loopback.Is(u.Hostname())
 }

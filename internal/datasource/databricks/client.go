@@ -15,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // scope is Azure Databricks: the ID of its application in every tenant.
@@ -35,7 +36,7 @@ func newClient(base *url.URL, spec datasource.Spec, t tuning) *client {
 	// Neither of the two redirects. A sign-in page that somebody put in front must not
 	// pass for the API, and a link is checked before it is followed.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	local := loopback(base.Hostname())
+	local := loopback.Is(base.Hostname())
 	bearer := runtime.NewBearerTokenPolicy(signIn{spec.Credential}, []string{scope}, &policy.BearerTokenOptions{
 		InsecureAllowCredentialWithHTTP: local && base.Scheme == "http",
 	})

@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -28,6 +27,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	words "github.com/matoolkit/matoolkit/internal/datasource/statement"
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // tuning is how patient a source is. Tests are in more of a hurry.
@@ -98,7 +98,7 @@ func workspace(connection string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return nil, refused
 	}
-	if loopback(u.Hostname()) && (u.Scheme == "http" || u.Scheme == "https") {
+	if loopback.Is(u.Hostname()) && (u.Scheme == "http" || u.Scheme == "https") {
 		return u, nil
 	}
 	for _, domain := range workspaces {
@@ -107,11 +107,6 @@ func workspace(connection string) (*url.URL, error) {
 		}
 	}
 	return nil, refused
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Query runs the statement and waits for its end. Where it fails, or the time is over,

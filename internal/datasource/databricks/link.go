@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/loopback"
 )
 
 // link leads to a chunk in the storage of the workspace. Whoever has the address can
@@ -39,7 +40,7 @@ func (l link) check(offset, rows int64) error {
 // and it would be shown to another service.
 func (c *client) fetch(ctx context.Context, l link) (*lines, error) {
 	u, err := url.Parse(l.Address)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(c.local && u.Scheme == "http" && loopback(u.Hostname())) {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(c.local && u.Scheme == "http" && loopback.Is(u.Hostname())) {
 		return nil, errors.New("the link to it is not an address that can be trusted")
 	}
 	req, err := runtime.NewRequest(ctx, http.MethodGet, l.Address)

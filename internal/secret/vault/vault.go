@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azsecrets"
 
+	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/internal/secret"
 )
 
@@ -62,8 +62,7 @@ func New(c Config) (*Vault, error) {
 		options.Transport = c.HTTP
 	}
 	// A vault on this machine is not below the domain that tokens are for.
-	ip := net.ParseIP(u.Hostname())
-	options.DisableChallengeResourceVerification = u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	options.DisableChallengeResourceVerification = loopback.Is(u.Hostname())
 	client, err := azsecrets.NewClient("https://"+u.Host, c.Credential, options)
 	if err != nil {
 		return nil, err
