@@ -33,6 +33,7 @@ func TestForgetting(t *testing.T) {
 	s.tick()
 	s.pass(day)
 	s.tick()
+	s.tick() // two handlers may have listed the batch in the wrong order
 	s.wantBatches("1 02 09:00 completed: ann bob")
 	if !strings.Contains(s.everything(1), "ann") {
 		t.Fatal("nobody was there to be forgotten")
