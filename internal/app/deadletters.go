@@ -317,6 +317,7 @@ func (u *Unprocessed) again(id string, body []byte) bus.Message {
 	if u.Topic == message.TopicWorkerJobs {
 		properties = maps.Clone(properties)
 		properties[message.PropertyRedelivered] = true
+		delete(properties, message.PropertyNotBegun) // it counts deliveries of the message before
 	}
 	return bus.Message{ID: replayID(id, u.Asked), Body: body, Properties: properties}
 }

@@ -70,6 +70,17 @@ func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) 
 	return nil
 }
 
+// markLate marks a job that was dispatched so long ago that the broker may not know
+// whether it was sent before: if it was, a worker may have begun it.
+func (o *outbox) markLate(run *engine.Run, now time.Time) {
+	if sent := run.Steps[run.Current].DispatchedAt; sent == nil || now.Sub(*sent) <= remembers {
+		return
+	}
+	for i := range o.jobs {
+		o.jobs[i].Properties[message.PropertyRedelivered] = true
+	}
+}
+
 // send sends the messages of an outbox. Jobs that wait for the key of their secrets hold up no
 // other message: the error then asks for this to be repeated.
 func (a *App) send(ctx context.Context, o *outbox) error {
@@ -111,6 +122,9 @@ func (a *App) carryOut(ctx context.Context, b *engine.Batch, run *engine.Run, ef
 	}
 	if err := o.add(b, run, effects); err != nil {
 		return err
+	}
+	if len(o.jobs) > 0 {
+		o.markLate(run, a.now())
 	}
 	if err := a.send(ctx, &o); err != nil {
 		return err

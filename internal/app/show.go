@@ -96,7 +96,7 @@ func stepStatus(r *engine.Run, s engine.Step, workers map[string]workerRecord, n
 	case s.Status == engine.StepDispatched:
 		worker := workers[s.WorkerID]
 		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
-		if on, _ := worker.running(job.ID()); on != nil && on.fresh(now) {
+		if on, _ := worker.running(job.ID()); on != nil && on.fresh(now) || s.Refused != nil {
 			return api.StepAtWorker
 		}
 		return api.StepQueued

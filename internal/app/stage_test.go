@@ -42,8 +42,11 @@ type stage struct {
 	mu     sync.Mutex                          // what follows
 	past   []past                              // all messages that the processes were given
 	parked []past                              // those kept back
-	said   map[string]func() (string, error)   // what was answered to a job, by its message id
-	rng    *rand.Rand
+
+	redelivered []string // ids of the jobs that said that they may have been begun before
+
+	said map[string]func() (string, error) // what was answered to a job, by its message id
+	rng  *rand.Rand
 }
 
 // past is a message, with what takes it.
@@ -200,6 +203,11 @@ func (s *stage) deliver() {
 		return nil
 	})
 	take(message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), func(m *azservicebus.ReceivedMessage) error {
+		if again, _ := m.ApplicationProperties[message.PropertyRedelivered].(bool); again {
+			s.mu.Lock()
+			s.redelivered = append(s.redelivered, m.MessageID)
+			s.mu.Unlock()
+		}
 		return s.work(m.Body, s.reply)
 	})
 	for !s.quiet() {

@@ -31,6 +31,7 @@ func (a *App) result(ctx context.Context, r message.Result) error {
 				result.RetryAfter = time.Duration(r.Error.RetryAfterSeconds) * time.Second
 				result.Expired = strings.EqualFold(r.Error.Type, message.ErrorJobExpired)
 				result.Revoked = strings.EqualFold(r.Error.Type, message.ErrorJobRevoked)
+				result.Redelivered = r.Error.Redelivered
 			}
 		}
 		return result

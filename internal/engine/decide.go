@@ -164,6 +164,9 @@ type (
 		RetryAfter time.Duration // what the worker asks for, at least, before a retry; 0: nothing
 		Expired    bool          // the worker came to the job too late to begin it
 		Revoked    bool          // the worker did not begin the job because its batch was paused or cancelled
+		// Redelivered: the job that the worker did not begin had come again, and an earlier
+		// delivery of it may still run.
+		Redelivered bool
 	}
 	// PollDue: it is time to poll for the Count-th time.
 	PollDue struct{ Step, Count int }

@@ -65,6 +65,7 @@ func (w *walk) sent(attempt string) {
 		kind = "init"
 	}
 	step.Status, step.DispatchedAt, step.RetryAfter, step.Postponed, step.QueuedUntil = StepDispatched, &w.now, nil, false, nil
+	step.Refused = nil
 	step.JobID = fmt.Sprintf("%s-%d-%s", kind, w.run.StepID(w.run.Current), attempt)
 }
 
@@ -117,6 +118,9 @@ func (s Step) expiry() time.Time { return s.DispatchedAt.Add(s.Timeout) }
 
 // deadline is when the step's job, which is in flight, is taken for lost.
 func (s Step) deadline() time.Time {
+	if s.Refused != nil {
+		return s.ended()
+	}
 	from := *s.DispatchedAt
 	if s.QueuedUntil != nil && s.QueuedUntil.After(from) {
 		from = *s.QueuedUntil
@@ -126,7 +130,8 @@ func (s Step) deadline() time.Time {
 
 // abandon notes that the step's job is no longer waited for.
 func (s *Step) abandon(now time.Time) {
-	s.Abandoned = append(s.Abandoned, Abandoned{JobID: s.JobID, At: now, Until: s.expiry().Add(SettleTime)})
+	s.Abandoned = append(s.Abandoned, Abandoned{JobID: s.JobID, At: now, Until: s.ended()})
+	s.Refused = nil
 }
 
 // EffectID is the idempotency key of the step at index: the same for each attempt, retry
@@ -147,7 +152,7 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 	}
 	step := w.step()
 	switch {
-	case e.Queued:
+	case e.Queued && step.Refused == nil:
 		step.QueuedUntil = &w.now
 		next := w.now.Add(min(ownDeadline, step.Timeout)) // to look again: once it is taken, its time runs
 		w.run.DeadlineAt = &next
@@ -164,6 +169,12 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 		return Decision{Repeated: true, Effects: []Effect{Deadline{Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
 	}
 	w.run.LastEvent = id
+	if step.Refused != nil {
+		if err := w.endRefused(); err != nil {
+			return Decision{}, err
+		}
+		return w.decision()
+	}
 	step.abandon(w.now)
 	cause := cmp.Or(e.Cause, fmt.Sprintf("worker %s did not take the job, did not finish it, or its answer was lost", step.WorkerID))
 	reason := fmt.Sprintf("no result within %s: %s", step.Timeout, cause)
@@ -249,10 +260,11 @@ func (w *walk) busyUntil() time.Time {
 }
 
 // late keeps a result that comes after its job was given up; it changes nothing
-// else. Any other event is out of date.
+// else. Any other event is out of date, and so is a refusal of a job that had come again:
+// it does not say that the job has ended.
 func (w *walk) late(e Event) (Decision, error) {
 	result, ok := e.(StepResult)
-	if !ok || result.Step < 0 || result.Step >= len(w.run.Steps) {
+	if !ok || result.Step < 0 || result.Step >= len(w.run.Steps) || result.notBegun() && result.Redelivered {
 		return Decision{Stale: true}, nil
 	}
 	step := &w.run.Steps[result.Step]

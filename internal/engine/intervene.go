@@ -98,7 +98,7 @@ func (w *walk) resolved(e StepResolved) (Decision, error) {
 			return Decision{}, ErrMemberNeeded
 		}
 		busy := *w.state.Member
-		if until := step.expiry().Add(SettleTime); busy.BusyUntil == nil || busy.BusyUntil.Before(until) {
+		if until := step.ended(); busy.BusyUntil == nil || busy.BusyUntil.Before(until) {
 			busy.BusyUntil = &until
 		}
 		w.state.Member, w.busy = &busy, &busy

@@ -105,6 +105,8 @@ func (r *Run) Outstanding() []Effect {
 	}
 	step := r.Steps[r.Current]
 	switch {
+	case step.Status == StepDispatched && step.Refused != nil: // sent again, its job would be refused again
+		return []Effect{Deadline{Step: r.Current, At: step.deadline()}}
 	case step.Status == StepDispatched && step.Timeout < ownDeadline:
 		return []Effect{Dispatch{Step: r.Current}, Deadline{Step: r.Current, At: step.deadline()}}
 	case step.Status == StepDispatched:
@@ -168,6 +170,9 @@ func match(run *Run, e Event, now time.Time) (id string, applies bool) {
 		return eventStart, run.Status == RunWaiting
 	case StepResult:
 		id, index = "result:"+e.JobID, e.Step
+		if e.notBegun() && e.Redelivered { // the result of an earlier delivery may follow
+			id = "refusal:" + e.JobID
+		}
 		fits = func(s Step) bool { return s.Status == StepDispatched && s.JobID == e.JobID }
 	case PollDue:
 		id, index = fmt.Sprintf("poll:%d:%d", e.Step, e.Count), e.Step
@@ -193,6 +198,11 @@ func (w *walk) apply(e Event) error {
 	case RunStarted:
 		return w.start()
 	case StepResult:
+		if w.mayRun(e) {
+			w.awaitEarlier(e)
+			return nil
+		}
+		w.step().Refused = nil
 		if e.Revoked {
 			return w.revoked(e.Error)
 		}
@@ -421,6 +431,8 @@ func (w *walk) decision() (Decision, error) {
 				run.WakeAt = &e.At
 			case Retry:
 				run.WakeAt = &e.At
+			case Deadline:
+				run.DeadlineAt = &e.At
 			case Dispatch:
 				at := run.Steps[e.Step].deadline()
 				run.DeadlineAt, run.Worker, run.SentAt = &at, run.Steps[e.Step].WorkerID, run.Steps[e.Step].DispatchedAt

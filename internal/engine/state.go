@@ -232,6 +232,7 @@ type Step struct {
 	Postponed     bool            `json:"postponed,omitempty"`   // RetryAfter is when it is dispatched, and no retry is counted
 	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch, or from QueuedUntil
 	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
+	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
 	Resolved      *Mark           `json:"resolved,omitempty"`    // who skipped it or marked it done
 }

@@ -559,6 +559,12 @@ func (s *system) work(at place, step int, job string) {
 	if !s.begin(at, step, job, result.Expired || result.Revoked) {
 		result = engine.StepResult{Step: step, JobID: job, Error: "expired", Expired: true}
 	}
+	if !s.patient && !s.flights[job].ended && s.pick(6) == 0 { // its replica lost the lock, and another one refuses the job
+		revoked := s.pick(2) == 0
+		s.post("refusal", s.now, func() {
+			s.runEvent(at, engine.StepResult{Step: step, JobID: job, Error: "not begun here", Expired: !revoked, Revoked: revoked, Redelivered: true})
+		})
+	}
 	s.post("result", s.now, func() {
 		if f := s.flights[job]; !f.ended {
 			f.ended = true

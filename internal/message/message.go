@@ -27,9 +27,12 @@ const (
 const (
 	PropertyMessageType = "MessageType"
 	PropertyWorkerID    = "WorkerId"
-	// PropertyRedelivered is true on a job that was delivered before under another message
-	// id: it may have been carried out, wholly or in part.
+	// PropertyRedelivered is true on a job that was delivered before as another message: it
+	// may have been carried out, wholly or in part, or a replica may still run it.
 	PropertyRedelivered = "Redelivered"
+	// PropertyNotBegun counts the deliveries of a job's message that a worker gave back
+	// without having begun the job. The worker sets it when it abandons the message.
+	PropertyNotBegun = "NotBegun"
 )
 
 // Values of PropertyMessageType on TopicOrchestratorEvents.
@@ -202,9 +205,13 @@ type Result struct {
 	CorrelationData Correlation     `json:"CorrelationData"`
 }
 
-// ID is the result's Service Bus message id: the same for each delivery of the
-// same job's result.
+// ID is the result's Service Bus message id: the same for each delivery of the same job's
+// result. The refusal of a job that had come again has an id of its own, of the same
+// length, because the result of an earlier delivery may follow it.
 func (r Result) ID() string {
+	if r.Error != nil && r.Error.Redelivered {
+		return fmt.Sprintf("refuse-batch-%d-%s", r.CorrelationData.BatchID, r.JobID)
+	}
 	return fmt.Sprintf("result-batch-%d-%s", r.CorrelationData.BatchID, r.JobID)
 }
 
@@ -225,4 +232,8 @@ type JobError struct {
 	// RetryAfterSeconds is after how many seconds the worker asks to be tried
 	// again, as a throttled tenant told it to; 0 means that it has no wish.
 	RetryAfterSeconds int `json:"RetryAfterSeconds,omitempty"`
+	// Redelivered is set with ErrorJobExpired and ErrorJobRevoked when an earlier delivery of
+	// the job may have been begun. The orchestrator then waits until that delivery has
+	// certainly ended, at the job's expiry, or has given its result.
+	Redelivered bool `json:"Redelivered,omitempty"`
 }

@@ -69,6 +69,11 @@ func TestMessagesOnTheWire(t *testing.T) {
 			message.JobError{Message: "m", Type: "t", IsThrottled: true, Attempts: 6, RetryAfterSeconds: 17},
 			`{"Message":"m","Type":"t","IsThrottled":true,"Attempts":6,"RetryAfterSeconds":17}`,
 		},
+		{
+			"refusal of a job that had come again",
+			message.JobError{Message: "m", Type: "JobRevoked", Attempts: 1, Redelivered: true},
+			`{"Message":"m","Type":"JobRevoked","IsThrottled":false,"Attempts":1,"Redelivered":true}`,
+		},
 		{"error without a wish", message.JobError{Message: "m", Type: "t", Attempts: 1}, `{"Message":"m","Type":"t","IsThrottled":false,"Attempts":1}`},
 		{
 			"result",
@@ -129,5 +134,10 @@ func TestIDsOfDifferentBatchesDiffer(t *testing.T) {
 	r := message.Result{JobID: one.JobID, CorrelationData: message.Correlation{BatchID: 1}}
 	if r.ID() == one.ID() || r.ID() == (message.Result{JobID: one.JobID, CorrelationData: message.Correlation{BatchID: 2}}).ID() {
 		t.Fatal(r.ID())
+	}
+	refusal := r
+	refusal.Error = &message.JobError{Type: message.ErrorJobRevoked, Redelivered: true}
+	if refusal.ID() == r.ID() { // the broker would drop the result of the delivery before
+		t.Fatal(refusal.ID())
 	}
 }

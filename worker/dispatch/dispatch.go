@@ -59,6 +59,9 @@ type Config struct {
 	// Remember is how many bytes of results are kept for jobs that come again; 0
 	// means 16 MiB.
 	Remember int
+	// HoldTime is how long a job that was taken beyond the parallelism waits for a slot before
+	// it is given back; 0 means 30 seconds.
+	HoldTime time.Duration
 	Controls Controls         // nil means that no job is ever revoked
 	Observer Observer         // nil means that nobody watches
 	Log      *slog.Logger     // nil means slog.Default()
@@ -128,6 +131,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Remember <= 0 {
 		c.Remember = 16 << 20
+	}
+	if c.HoldTime <= 0 {
+		c.HoldTime = 30 * time.Second
 	}
 	if c.Controls == nil {
 		c.Controls = noControls{}
@@ -288,13 +294,30 @@ type received struct {
 	identity string // of the job, where there is no err
 	slot     bool   // whether it has one, and may call a function
 	held     bool   // whether it counts among those that wait for one
+	begun    bool   // whether the job's function was called for it, or may have been
+	waited   bool   // whether it was taken without a slot
+	lock     lock
 }
 
 // again reports whether an earlier delivery of the job may have been carried out: of this
 // message, or of the one that was dead-lettered and is sent again as this.
 func (d *received) again() bool {
 	before, _ := d.message.ApplicationProperties[message.PropertyRedelivered].(bool)
-	return before || d.message.DeliveryCount > 1
+	return before || d.tries() > 1
+}
+
+// tries counts the deliveries of the message, with this one, for which the job may have
+// been begun: all but those that a worker gave back before that.
+func (d *received) tries() int { return int(d.message.DeliveryCount) - d.notBegun() }
+
+func (d *received) notBegun() int {
+	switch n := d.message.ApplicationProperties[message.PropertyNotBegun].(type) {
+	case int64:
+		return int(n)
+	case int32:
+		return int(n)
+	}
+	return 0
 }
 
 // accept begins to handle messages for which room was taken, gives back the room that is
@@ -303,6 +326,7 @@ func (d *received) again() bool {
 func (l *Loop) accept(messages []*azservicebus.ReceivedMessage, slots, extra int) (refused int) {
 	for _, m := range messages {
 		d := &received{message: m}
+		d.lock.set(m.LockedUntil)
 		d.job, d.err = readJob(m.Body, l.config.WorkerID)
 		calls := d.err == nil
 		if calls {
@@ -331,6 +355,7 @@ func (l *Loop) begin(d *received, calls bool) {
 	if calls {
 		l.inHand.add(d.job)
 		if d.held = !d.slot; d.held {
+			d.waited = true
 			l.room.held.Add(1)
 		} else {
 			l.inHand.take(d.job)
@@ -338,7 +363,7 @@ func (l *Loop) begin(d *received, calls bool) {
 	}
 	go func() {
 		defer l.jobs.Done()
-		stop := l.keepLock(d.message)
+		stop := l.keepLock(d)
 		defer stop()
 		tell := l.handle(d)
 		// Telling a broker that was lost takes its whole time limit. The next job

@@ -34,13 +34,28 @@ const (
 // about.
 const ReasonUnreadable = "UnreadableJob"
 
+// ReasonTries is the dead-letter reason of a job that was begun MaxTries times and never
+// answered: it may be what ends its worker. The broker gives the same reason, and the
+// orchestrator treats both alike.
+const ReasonTries = "MaxDeliveryCountExceeded"
+
+// MaxTries is how often a job is begun without an answer. The broker's own count is no
+// measure: it also counts deliveries that were given back before the job was begun.
+const MaxTries = 10
+
 // handle takes one delivery of a job to its answer, and returns what tells the
 // broker that it is complete, dead-lettered, or given back.
 func (l *Loop) handle(d *received) (tell func()) {
 	m, job, log := d.message, d.job, l.logFor(d.job)
 	if errors.Is(d.err, errUnanswerable) {
 		log.Error("dead-lettering a job that cannot be read", "Error", d.err, "MessageId", m.MessageID)
-		return func() { l.deadLetter(m, d.err.Error(), log) }
+		return func() { l.deadLetter(m, ReasonUnreadable, d.err.Error(), log) }
+	}
+	if d.err == nil && d.tries() > MaxTries && l.refusal(d) == nil && !l.memory.knows(d.identity) {
+		log.Error("dead-lettering a job that was begun too often", "Tries", MaxTries, "DeliveryCount", m.DeliveryCount)
+		return func() {
+			l.deadLetter(m, ReasonTries, fmt.Sprintf("The job was begun %d times and no replica answered it.", MaxTries), log)
+		}
 	}
 	ctx, observed := l.config.Observer.Received(l.work, delivery(m, job))
 	log = traced(ctx, log)
@@ -50,7 +65,7 @@ func (l *Loop) handle(d *received) (tell func()) {
 	}
 	if !ok {
 		observed(Outcome{})
-		return func() { l.abandon(m, log) }
+		return func() { l.abandon(d, log) }
 	}
 	if a.send {
 		l.report(log.With("DurationMs", a.Result.DurationMs), a.Result)
@@ -81,18 +96,25 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 	c, part := l.memory.begin(d.identity, sequence(d.message), false)
 	if part == first {
 		// What is known of revoked jobs is looked at once more when there is a slot: a
-		// control may have come since the job did.
+		// control may have come since the job did. So may another delivery of the job, which
+		// answers when its run has ended.
 		slot := l.awaitSlot(d)
-		if refusal := l.refusal(d); refusal != nil {
-			a.Result = failure(d.job, refusal, 0)
+		refusal := l.refusal(d)
+		begins := slot && refusal == nil && l.config.Controls.Err() == nil && d.lock.holds(0)
+		if begins && d.waited {
+			begins = l.confirmLock(d)
+		}
+		c, part = l.memory.begin(d.identity, sequence(d.message), begins)
+		if part == first && refusal != nil {
+			a.Result = d.refused(refusal)
 			a.send = true
 			return a, true
 		}
-		if err := l.config.Controls.Err(); !slot || err != nil {
+		if part == first && !begins {
 			return a, false
 		}
-		c, part = l.memory.begin(d.identity, sequence(d.message), true)
 	}
+	d.begun = true
 	if part == first {
 		a.Ran = true
 		go l.run(ctx, d, c)
@@ -127,8 +149,7 @@ func (l *Loop) complete(m *azservicebus.ReceivedMessage, log *slog.Logger) {
 	}
 }
 
-func (l *Loop) deadLetter(m *azservicebus.ReceivedMessage, description string, log *slog.Logger) {
-	reason := ReasonUnreadable
+func (l *Loop) deadLetter(m *azservicebus.ReceivedMessage, reason, description string, log *slog.Logger) {
 	if err := l.settled(func(ctx context.Context) error {
 		return l.receiver.DeadLetterMessage(ctx, m, &azservicebus.DeadLetterOptions{Reason: &reason, ErrorDescription: &description})
 	}); err != nil {
@@ -144,8 +165,14 @@ func (l *Loop) settled(settle func(ctx context.Context) error) error {
 	return settle(ctx)
 }
 
-func (l *Loop) abandon(m *azservicebus.ReceivedMessage, log *slog.Logger) {
-	if err := l.settled(func(ctx context.Context) error { return l.receiver.AbandonMessage(ctx, m, nil) }); err != nil {
+// abandon gives a job back. The message then says how many of its deliveries, which the
+// broker counts, did not begin the job.
+func (l *Loop) abandon(d *received, log *slog.Logger) {
+	var options *azservicebus.AbandonMessageOptions
+	if !d.begun {
+		options = &azservicebus.AbandonMessageOptions{PropertiesToModify: map[string]any{message.PropertyNotBegun: int64(d.notBegun() + 1)}}
+	}
+	if err := l.settled(func(ctx context.Context) error { return l.receiver.AbandonMessage(ctx, d.message, options) }); err != nil {
 		log.Warn("the job could not be given back and will come again when its lock ends", "Error", err)
 		return
 	}
@@ -157,7 +184,7 @@ func (l *Loop) abandon(m *azservicebus.ReceivedMessage, log *slog.Logger) {
 // was revoked. It may have dispatched either anew: to begin now would be to do it twice.
 func (l *Loop) refusal(d *received) *catalog.Failure {
 	job, here, before := d.job, "", ""
-	if d.again() { // it was perhaps begun by a worker that was killed
+	if d.again() { // it was perhaps begun by a worker that was killed, or that lost the lock
 		here, before = " here", "; the job has come again, and an earlier delivery of it may have been carried out, wholly or in part"
 	}
 	switch {
@@ -172,6 +199,15 @@ func (l *Loop) refusal(d *received) *catalog.Failure {
 	return nil
 }
 
+// refused is the answer to a job that is not begun. It says so where an earlier delivery of
+// the job may have been begun, or where a later one may be because the lock of this one ends
+// before each replica knows that the job must not be begun.
+func (d *received) refused(why *catalog.Failure) message.Result {
+	r := failure(d.job, why, 0)
+	r.Error.Redelivered = d.again() || !d.lock.holds(message.ControlMaxAge)
+	return r
+}
+
 // run runs the function and records the result under c, or forgets c when the
 // worker stops, and ctx with it, before there is one.
 func (l *Loop) run(ctx context.Context, d *received, c *call) {
@@ -179,7 +215,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	limit, late := l.limit(job)
 	if limit <= 0 { // it has expired since it was looked at
 		late.Type, late.Message = FailureExpired, job.FunctionName+" was not begun: the job expired at "+job.ExpiresAt.UTC().Format(time.RFC3339)
-		c.end(failure(job, late, 0))
+		c.end(d.refused(late))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -3,19 +3,47 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 )
 
+// lock is the lock of a delivery, as far as this process knows. Its zero value is a lock that
+// does not end.
+type lock struct{ ends atomic.Pointer[time.Time] }
+
+// set notes until when the broker keeps the lock. A time that has passed says that the clocks
+// differ: the broker has only just given it.
+func (k *lock) set(until *time.Time) {
+	if until == nil || time.Until(*until) <= 0 {
+		k.ends.Store(nil)
+		return
+	}
+	ends := time.Now().Add(time.Until(*until)) // on the clock that is never set
+	k.ends.Store(&ends)
+}
+
+func (k *lock) lost() {
+	now := time.Now()
+	k.ends.Store(&now)
+}
+
+// holds reports whether the lock lasts for some more time.
+func (k *lock) holds(more time.Duration) bool {
+	ends := k.ends.Load()
+	return ends == nil || time.Until(*ends) > more
+}
+
 // keepLock renews a delivery's lock until stop is called. A short job costs it
 // one timer.
-func (l *Loop) keepLock(m *azservicebus.ReceivedMessage) (stop func()) {
+func (l *Loop) keepLock(d *received) (stop func()) {
+	m := d.message
 	if m.LockedUntil == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(l.settle)
-	timer := time.AfterFunc(renewIn(*m.LockedUntil), func() { l.renew(ctx, m) })
+	timer := time.AfterFunc(renewIn(*m.LockedUntil), func() { l.renew(ctx, d) })
 	return func() {
 		timer.Stop()
 		cancel()
@@ -24,7 +52,8 @@ func (l *Loop) keepLock(m *azservicebus.ReceivedMessage) (stop func()) {
 
 // renew keeps on renewing until ctx ends or the lock is lost. Then the job will
 // come again; meanwhile it goes on here, and the second delivery joins it.
-func (l *Loop) renew(ctx context.Context, m *azservicebus.ReceivedMessage) {
+func (l *Loop) renew(ctx context.Context, d *received) {
+	m := d.message
 	for ctx.Err() == nil {
 		// The lock belongs to a copy: the SDK writes LockedUntil while others read m.
 		held := *m
@@ -34,15 +63,33 @@ func (l *Loop) renew(ctx context.Context, m *azservicebus.ReceivedMessage) {
 		case ctx.Err() != nil:
 			return
 		case errors.As(err, &lost) && lost.Code == azservicebus.CodeLockLost:
-			l.log.Warn("the lock of a running job is lost: it will come again", "MessageId", m.MessageID)
+			d.lock.lost()
+			l.log.Warn("the lock of a job in hand is lost: it will come again", "MessageId", m.MessageID)
 			return
 		case err != nil:
 			l.log.Warn("the lock of a running job could not be renewed yet", "MessageId", m.MessageID, "Error", err)
 			pause(ctx, time.Second)
 		default:
+			d.lock.set(held.LockedUntil)
 			pause(ctx, renewIn(*held.LockedUntil))
 		}
 	}
+}
+
+// confirmLock asks the broker whether a delivery that waited for a slot still has its lock:
+// without it another replica may have begun the job. A broker that does not answer leaves it
+// at what is known.
+func (l *Loop) confirmLock(d *received) bool {
+	held := *d.message
+	err := l.settled(func(ctx context.Context) error { return l.receiver.RenewMessageLock(ctx, &held, nil) })
+	var lost *azservicebus.Error
+	switch {
+	case err == nil:
+		d.lock.set(held.LockedUntil)
+	case errors.As(err, &lost) && lost.Code == azservicebus.CodeLockLost:
+		d.lock.lost()
+	}
+	return d.lock.holds(0)
 }
 
 // renewIn is half of the time that is left, so that one renewal may fail.

@@ -28,10 +28,6 @@ const (
 	maxExtra = 4 * maxDrain
 )
 
-// holdTime is how long a job waits for a slot that was only taken because it could have
-// been one to refuse. Then it is given back: another replica may have a slot.
-const holdTime = 30 * time.Second
-
 func newRoom(parallelism int) *room {
 	r := &room{slots: make(chan struct{}, parallelism), extra: make(chan struct{}, maxExtra), wake: make(chan struct{}, 1)}
 	r.give(parallelism, maxExtra)
@@ -133,13 +129,14 @@ func (l *Loop) takeRoom(ctx context.Context, d *drain) (slots, extra int) {
 }
 
 // awaitSlot waits until the delivery has a slot. It is false when it gets none: because the
-// job must not be begun any more, because the worker stops or because it took too long.
+// job must not be begun any more, because the worker stops or because it took longer than
+// HoldTime, so that a replica that has a slot can take the job.
 func (l *Loop) awaitSlot(d *received) bool {
 	defer l.room.release(d)
 	if d.slot {
 		return true
 	}
-	timer := time.NewTimer(holdTime)
+	timer := time.NewTimer(l.config.HoldTime)
 	defer timer.Stop()
 	for l.refusal(d) == nil {
 		changed := l.config.Controls.Changed()

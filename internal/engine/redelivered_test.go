@@ -1,0 +1,139 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// refused is the answer of a replica that did not begin a job that had come again.
+func (p *person) refused(revoked bool) engine.StepResult {
+	e := engine.StepResult{Step: p.run.Current, JobID: p.step().JobID, Error: "the job was not begun here", Redelivered: true}
+	e.Revoked, e.Expired = revoked, !revoked
+	return e
+}
+
+// Another replica may run a job that has come again. What follows from its refusal waits
+// until that replica has certainly ended it.
+func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		revoked bool
+		gate    engine.Gate
+		leaves  bool
+		refused time.Duration // after the dispatch
+		status  engine.RunStatus
+		step    engine.StepStatus
+		effects func(p *person) []engine.Effect
+	}{
+		"expired": {refused: 10*time.Minute + time.Second, status: engine.RunRunning, step: engine.StepDispatched, effects: func(*person) []engine.Effect {
+			return []engine.Effect{engine.Dispatch{Step: 0}}
+		}},
+		"revoked, and the batch goes on": {revoked: true, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(p *person) []engine.Effect {
+			return []engine.Effect{engine.Retry{Step: 0, At: p.at.Add(5 * time.Second)}}
+		}},
+		"revoked, and the batch is paused": {revoked: true, gate: engine.Paused, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(*person) []engine.Effect {
+			return []engine.Effect{engine.Hold{}}
+		}},
+		"revoked, and the batch is cancelled": {revoked: true, gate: engine.Stopped, refused: time.Minute, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []engine.Effect {
+			return []engine.Effect{engine.Count{Outcome: engine.RunCancelled}}
+		}},
+		"expired, and the member is removed": {leaves: true, refused: 10*time.Minute + time.Second, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []engine.Effect {
+			return []engine.Effect{engine.Count{Outcome: engine.RunCancelled}}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := dated(t)
+			p.gate = c.gate
+			ended := now.Add(10*time.Minute + engine.SettleTime)
+			if c.leaves {
+				p.on(engine.RunStopped{Reason: "the member was removed"})
+			}
+			p.after(c.refused)
+			job := p.step().JobID
+			refused := p.refused(c.revoked)
+			wantEffects(t, p.on(refused), engine.Deadline{Step: 0, At: ended})
+			if p.run.Status != engine.RunRunning || p.step().Status != engine.StepDispatched || p.step().JobID != job {
+				t.Fatalf("the refusal ended the job: the run is %s, the step %+v", p.run.Status, p.step())
+			}
+			if p.run.DeadlineAt == nil || !p.run.DeadlineAt.Equal(ended) || p.run.Worker != "" {
+				t.Fatalf("deadline %v, worker %q", p.run.DeadlineAt, p.run.Worker)
+			}
+			if d := p.on(refused); !d.Repeated {
+				t.Fatalf("the refusal again: %+v", d)
+			}
+			p.after(ended.Sub(p.at) - time.Second)
+			p.early(engine.DeadlineDue{Step: 0, JobID: job}, time.Second)
+			p.after(time.Second)
+			due := engine.DeadlineDue{Step: 0, JobID: job, Queued: true} // what is known of its worker does not matter any more
+			wantEffects(t, p.on(due), c.effects(p)...)
+			s := p.run.Steps[0]
+			if p.run.Status != c.status || s.Status != c.step || s.RetryCount != 0 || s.Refused != nil {
+				t.Fatalf("the run is %s, the step %+v", p.run.Status, s)
+			}
+			if len(s.Abandoned) != 1 || s.Abandoned[0].JobID != job || s.Abandoned[0].Until.After(p.at) {
+				t.Fatalf("abandoned: %+v", s.Abandoned)
+			}
+			if c.step == engine.StepDispatched && s.JobID == job {
+				t.Fatal("the new attempt has the id of the old job")
+			}
+		})
+	}
+}
+
+func TestResultOfTheEarlierDeliveryCounts(t *testing.T) {
+	t.Parallel()
+	for name, revoked := range map[string]bool{"expired": false, "revoked": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := dated(t)
+			job := p.step().JobID
+			p.after(time.Minute)
+			p.on(p.refused(revoked))
+			p.answer(`{"id":1}`)
+			p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+			if p.run.Steps[0].Refused != nil || len(p.run.Steps[0].Abandoned) != 0 {
+				t.Fatalf("%+v", p.run.Steps[0])
+			}
+			p.nothing(engine.StepResult{Step: 0, JobID: job, Error: "refused", Revoked: true, Redelivered: true})
+		})
+	}
+}
+
+// When nothing of the job can run any more, there is nothing to wait for.
+func TestRefusalThatComesAfterTheSettleTimeIsTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.after(10*time.Minute + engine.SettleTime)
+	wantEffects(t, p.on(p.refused(false)), engine.Dispatch{Step: 0})
+	if p.step().Attempts != 2 {
+		t.Fatalf("%+v", p.step())
+	}
+}
+
+// A job that was put off while it waited in the queue keeps its own expiry.
+func TestRefusalAfterADeadlineWasPutOffWaitsForTheExpiryOnly(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.after(10 * time.Minute)
+	queued := p.overdue()
+	queued.Queued = true
+	p.on(queued)
+	p.after(time.Second)
+	wantEffects(t, p.on(p.refused(false)), engine.Deadline{Step: 0, At: now.Add(10*time.Minute + engine.SettleTime)})
+}
+
+// It says nothing of a job that is no longer waited for and may still run.
+func TestRefusalOfAJobThatHasComeAgainDoesNotEndWhatMayStillRun(t *testing.T) {
+	t.Parallel()
+	rb := strings.Replace(removing, "on_failure: undo}]", "on_failure: undo}, {name: check, worker_id: w1, function: Check, on_failure: undo}]", 1)
+	p := enterOf(t, read(t, rb), 1, `{"Upn":"ann@x"}`)
+	p.on(engine.RunStarted{})
+	skipped := p.refused(true)
+	p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
+	p.nothing(skipped)
+	wantEffects(t, p.refuse("no"), engine.Retry{Step: 2, At: now.Add(30*time.Minute + engine.SettleTime)})
+}
