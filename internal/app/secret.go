@@ -161,12 +161,17 @@ func (a *App) fillJob(ctx context.Context, run *engine.Run, body []byte) ([]byte
 		if !ok {
 			return nil, fmt.Errorf("%w: the run does not have %s any more", secret.ErrLost, name)
 		}
-		return a.open(ctx, run.Batch, run.Member, name, value)
+		opened, err := a.open(ctx, run.Batch, run.Member, name, value)
+		if err == nil {
+			job.Secrets = append(job.Secrets, textsOf(opened)...)
+		}
+		return opened, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	job.Parameters = params
+	slices.Sort(job.Secrets)
+	job.Parameters, job.Secrets = params, slices.Compact(job.Secrets)
 	return json.Marshal(job)
 }
 
@@ -286,6 +291,27 @@ func (h *hiding) withhold(e engine.StepResult) engine.StepResult {
 		e.OK, e.Result, e.Error = false, nil, "the worker's answer is not stored, because it cannot be searched for a secret: "+cause
 	}
 	return e
+}
+
+// textsOf are the texts and numbers in a JSON value, as text.
+func textsOf(value json.RawMessage) (texts []string) {
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(value, &list) == nil:
+		for _, element := range list {
+			texts = append(texts, textsOf(element)...)
+		}
+	case json.Unmarshal(value, &object) == nil:
+		for _, field := range object {
+			texts = append(texts, textsOf(field)...)
+		}
+	default:
+		if text := textOf(value); text != "" && text != "true" && text != "false" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // textOf is a JSON value as text.

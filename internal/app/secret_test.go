@@ -478,3 +478,22 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 		t.Errorf("the worker got %v", got)
 	}
 }
+
+// A worker blanks what a job names, in whichever parameter it stands.
+func TestAJobNamesItsSecrets(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		withKey(s)
+		s.script = script{"New": fails(errLost)}
+		s.publish(secretRunbook)
+		b, err := s.app.CreateBatch(s.ctx, app.Caller{Name: "ada"}, "moves", []byte(secretFile("ann")))
+		must(s, b, err)
+		s.advance(b.ID)
+		for _, j := range s.jobs {
+			password := s.paramsOf("New")["Password"]
+			if j.FunctionName == "New" && (len(j.Secrets) != 1 || j.Secrets[0] != password) {
+				t.Errorf("the job names %q, the password is %q", j.Secrets, password)
+			}
+		}
+	})
+}

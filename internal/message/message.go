@@ -165,6 +165,10 @@ type Job struct {
 	FunctionName    string          `json:"FunctionName"`
 	Parameters      json.RawMessage `json:"Parameters"` // always a JSON object
 	CorrelationData Correlation     `json:"CorrelationData"`
+	// Secrets are the texts among the values of Parameters that are secret: those of columns
+	// and outputs under "secret" in the runbook, and of parameters that the worker's
+	// catalogue marks as Secret. A worker must not log them or put them into an error.
+	Secrets []string `json:"Secrets,omitempty"`
 	// EffectID is the idempotency key of what the job does: unlike JobID it is the same
 	// for each retry and poll of a step, and changes only when a member goes through
 	// the step once more (batch/step/round).

@@ -17,6 +17,7 @@ type Job struct {
 	EffectID        string
 	BatchID         int
 	StepExecutionID int64
+	Secrets         []string     // texts among the parameters that must not be logged or reported
 	Log             *slog.Logger // names the job in every line; nil means slog.Default()
 	// Redelivered: another delivery of the job may have been carried out, wholly or in
 	// part, and later jobs since then.

@@ -318,6 +318,29 @@ echo '{"success":false,"error":{"message":"the pin p1n&word of ada and code-1 we
 	}
 }
 
+// A secret of the runbook is blanked also in a parameter that the function does not declare
+// as secret, and where the parameter is only a part of it.
+func TestSecretsThatTheJobNamesAreBlanked(t *testing.T) {
+	t.Parallel()
+	d := newDirectory(t)
+	d.script(t, "params: [{name: Note, description: x}]", `
+cat >&2
+echo "the pin is p1n&word" >&2
+echo '{"success":false,"error":{"message":"the pin p1n&word was refused"}}'`)
+	_, c := d.load(t, environment())
+	log := &records{}
+	ctx := withLog(t.Context(), log)
+	job := catalog.JobOf(ctx)
+	job.Secrets = []string{"p1n&word"}
+	_, failure := callWith(t, catalog.WithJob(ctx, job), c, `{"Note":"use p1n&word"}`)
+	if want := "the pin [blanked] was refused"; failure == nil || failure.Message != want {
+		t.Errorf("got %+v, want %s", failure, want)
+	}
+	if said := log.String(); strings.Contains(said, "p1n") || !strings.Contains(said, `\"Note\":\"use [blanked]\"`) || !strings.Contains(said, "the pin is [blanked]") {
+		t.Errorf("logged %s", said)
+	}
+}
+
 func TestStandardErrorGoesIntoTheLogWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t)

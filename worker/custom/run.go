@@ -93,7 +93,7 @@ func (p *program) run(ctx context.Context, params catalog.Params) (any, error) {
 		return nil, err
 	}
 
-	blank := p.blanks(params)
+	blank := p.blanks(params, job.Secrets)
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(p.timeout, func() { cancel(errLate) })

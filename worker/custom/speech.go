@@ -2,12 +2,12 @@ package custom
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -25,7 +25,7 @@ const (
 
 // copyLines logs what a process writes, a record for each line, and reads on beyond
 // the bounds so that the process is not held up.
-func copyLines(log *slog.Logger, where string, from io.Reader, blank *strings.Replacer) {
+func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.Replacer) {
 	// The buffer is larger than what is kept, so that a value to be blanked is not
 	// cut in two where the line is.
 	lines := bufio.NewReaderSize(from, 16*maxLine)
@@ -37,7 +37,7 @@ func copyLines(log *slog.Logger, where string, from io.Reader, blank *strings.Re
 			}
 			return
 		}
-		text := strings.ToValidUTF8(blank.Replace(string(line)), "\uFFFD")
+		text := strings.ToValidUTF8(without.Replace(string(line)), "\uFFFD")
 		for more && err == nil {
 			_, more, err = lines.ReadLine()
 		}
@@ -53,14 +53,10 @@ func copyLines(log *slog.Logger, where string, from io.Reader, blank *strings.Re
 // secretive are parts of the names of parameters whose values are secrets.
 var secretive = []string{"password", "secret", "token"}
 
-const (
-	blanked    = "[blanked]"
-	leastBlank = 4 // bytes: shorter values are found everywhere
-)
-
-// blanks replaces the values of the variables that the function was given, and of the
-// parameters that it declares as secret or that have the name of a secret.
-func (p *program) blanks(params catalog.Params) *strings.Replacer {
+// blanks replaces the values of the variables that the function was given, of the
+// parameters that it declares as secret or that have the name of a secret, and the secrets
+// that the job names.
+func (p *program) blanks(params catalog.Params, given []string) *strings.Replacer {
 	secrets := slices.Clone(p.secrets)
 	for _, declared := range p.declared.Params {
 		if !declared.Secret && !secretName(declared.Name) {
@@ -73,26 +69,7 @@ func (p *program) blanks(params catalog.Params) *strings.Replacer {
 			secrets = append(secrets, value...)
 		}
 	}
-	// A function that logs its input logs the values as JSON writes them.
-	for _, secret := range secrets {
-		if text, err := json.Marshal(secret); err == nil {
-			secrets = append(secrets, string(text[1:len(text)-1]))
-		}
-	}
-	var parts []string
-	for _, s := range secrets {
-		for line := range strings.Lines(s) { // what is logged are lines
-			if line = strings.TrimSpace(line); len(line) >= leastBlank {
-				parts = append(parts, line)
-			}
-		}
-	}
-	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // one may hold another
-	var pairs []string
-	for _, part := range parts {
-		pairs = append(pairs, part, blanked)
-	}
-	return strings.NewReplacer(pairs...)
+	return blank.Replacer(append(secrets, given...))
 }
 
 // secretName reports whether a parameter is a secret by its name.

@@ -19,6 +19,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/remedy"
 )
 
@@ -422,9 +423,9 @@ func text(err error) string {
 	return err.Error()
 }
 
-// logFor adds what a job is known by to the log.
+// logFor adds what a job is known by to the log, and blanks the job's secrets in it.
 func (l *Loop) logFor(job message.Job) *slog.Logger {
-	return l.log.With(
+	return blank.Logger(l.log, job.Secrets).With(
 		"BatchId", job.CorrelationData.BatchID,
 		"StepExecutionId", job.CorrelationData.StepExecutionID,
 		"JobId", job.JobID, "Function", job.FunctionName)

@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
@@ -223,6 +224,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	log := traced(ctx, l.logFor(job))
 	ctx = catalog.WithJob(ctx, catalog.Job{
 		ID: job.ID(), EffectID: cmp.Or(job.EffectID, job.ID()), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
+		Secrets:     job.Secrets,
 		Redelivered: d.again(), Enqueued: enqueued(d.message),
 	})
 	start := time.Now()
@@ -396,7 +398,7 @@ func failure(job message.Job, err error, took time.Duration) message.Result {
 	if !errors.As(err, &f) {
 		f = &catalog.Failure{Type: FailureUnknown, Message: err.Error()}
 	}
-	said := f.Message
+	said := blank.Replacer(job.Secrets).Replace(f.Message)
 	if len(said) > maxMessage {
 		said = strings.ToValidUTF8(said[:maxMessage], "") + "…"
 	}

@@ -3,11 +3,13 @@ package dispatch_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/matoolkit/matoolkit/local/servicebus"
+	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
 
@@ -88,4 +90,59 @@ func TestStoppingTellsOfTheJobsThatRun(t *testing.T) {
 	}
 	close(gate)
 	await(t, "the worker stops", stopped)
+}
+
+// Neither the log nor an error has the secrets that a job names.
+func TestSecretsOfAJobAreNotTold(t *testing.T) {
+	t.Parallel()
+	const secret = "S3cret\"of ann"
+	for name, run := range map[string]func(ctx context.Context) (any, error){
+		"a failure": func(context.Context) (any, error) {
+			return nil, &catalog.Failure{Type: "Weak", Message: "the password " + secret + " is weak"}
+		},
+		"an error": func(context.Context) (any, error) { return nil, errors.New("bad: " + secret) },
+		"a panic":  func(context.Context) (any, error) { panic(secret) },
+		"a line": func(ctx context.Context) (any, error) {
+			catalog.JobOf(ctx).Log.Info("with "+secret, "Parameters", map[string]string{"Password": secret})
+			return nil, errors.New("bad: " + secret)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
+			b := &bus{server: server, client: connect(t, server.ConnectionString())}
+			b.open(t)
+			f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) { return run(ctx) }}
+			said := make(lines, 100)
+			loop, err := dispatch.New(connect(t, server.ConnectionString()), f, dispatch.Config{
+				WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Log: slog.New(slog.NewJSONHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			stopped := make(chan struct{})
+			go func() {
+				defer close(stopped)
+				loop.Run(ctx)
+			}()
+			j := job(1)
+			j.Secrets, j.Parameters = []string{secret}, json.RawMessage(`{"Note":"it is S3cret\"of ann"}`)
+			b.send(t, j)
+			got := b.result(t)
+			if got.Error == nil || strings.Contains(got.Error.Message, "S3cret") || !strings.Contains(got.Error.Message, "[blanked]") {
+				t.Errorf("got %+v", got.Error)
+			}
+			stop()
+			await(t, "the worker stops", stopped)
+			close(said)
+			all := ""
+			for line := range said {
+				all += line
+			}
+			if strings.Contains(all, "S3cret") || !strings.Contains(all, "the job failed") || !strings.Contains(all, "[blanked]") {
+				t.Errorf("logged %s", all)
+			}
+		})
+	}
 }
