@@ -12,6 +12,11 @@ import (
 	"github.com/matoolkit/matoolkit/worker/dispatch"
 )
 
+// steady controls do not get too old, so that no request for jobs ends early.
+type steady struct{ *fixedControls }
+
+func (steady) Until() time.Time { return time.Now().Add(time.Hour) }
+
 // A replica that lost the lock of a job runs it still. The refusal of another replica says
 // that it may, and does not take the place of the result.
 func TestRefusalOfAJobThatHasComeAgainSaysSo(t *testing.T) {
@@ -31,7 +36,7 @@ func TestRefusalOfAJobThatHasComeAgainSaysSo(t *testing.T) {
 
 			controls := &fixedControls{changed: make(chan struct{}), revoked: revoked}
 			other := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-			config := dispatch.Config{Controls: controls}
+			config := dispatch.Config{Controls: steady{controls}}
 			if !revoked {
 				config.Now = func() time.Time { return expires }
 			}
@@ -61,7 +66,7 @@ func TestARevokedJobThatThisReplicaRunsIsNotRefused(t *testing.T) {
 	f, seen := until(gate), newDeliveries()
 	controls := &fixedControls{changed: make(chan struct{})}
 	b, lose := losing(t, withoutDuplicateDetection)
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen, Controls: controls, ShutdownGrace: patience})
+	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
 	b.send(t, dispatched(1, 1, 1, time.Now())...)
 	awaitStart(t, f)
 	next(t, "the delivery", seen.came)
@@ -88,7 +93,7 @@ func TestAJobWhoseLockWasLostWhileItWaitedIsNotBegun(t *testing.T) {
 	f, seen := until(gate), newDeliveries()
 	controls := &fixedControls{changed: make(chan struct{})}
 	b, lose := losing(t, func(*servicebus.Topology) {})
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: controls, ShutdownGrace: patience})
+	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
 	b.send(t, dispatched(1, 1, 1, time.Now())...)
 	awaitStart(t, f)
 	next(t, "the first delivery", seen.came)
@@ -124,7 +129,7 @@ func TestJobsThatAreGivenBackBeforeTheyWereBegunDoNotCount(t *testing.T) {
 	b.client = connect(t, b.server.ConnectionString())
 	b.open(t)
 	stop, stopped := work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{
-		Observer: seen, Controls: controls, HoldTime: time.Millisecond, ShutdownGrace: patience,
+		Observer: seen, Controls: steady{controls}, HoldTime: time.Millisecond, ShutdownGrace: patience,
 	})
 	b.send(t, dispatched(1, 1, 1, time.Now())...)
 	awaitStart(t, f)
@@ -145,7 +150,7 @@ func TestJobsThatAreGivenBackBeforeTheyWereBegunDoNotCount(t *testing.T) {
 	b.jobsLeft(t, 0, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
 
 	revoked := &fixedControls{changed: make(chan struct{}), revoked: true}
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Controls: revoked, Observer: seen})
+	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Controls: steady{revoked}, Observer: seen})
 	got := b.result(t)
 	if got.Error == nil || got.Error.Type != message.ErrorJobRevoked || got.Error.Redelivered {
 		t.Errorf("got %+v with %+v", got, got.Error)
@@ -162,7 +167,7 @@ func TestJobsThatAStoppingWorkerGivesBackDoNotCount(t *testing.T) {
 	for range dispatch.MaxTries {
 		f, seen := until(nil), newDeliveries()
 		controls := &fixedControls{changed: make(chan struct{})}
-		stop, stopped := work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: controls, ShutdownGrace: time.Millisecond})
+		stop, stopped := work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: steady{controls}, ShutdownGrace: time.Millisecond})
 		awaitStart(t, f)
 		next(t, "the first job", seen.came)
 		controls.set(func(*fixedControls) {})
