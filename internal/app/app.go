@@ -20,6 +20,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -34,7 +35,7 @@ type App struct {
 	runbooks runbookCache
 	runs     *runCache
 	gates    *gateCache
-	callable []Function
+	standard []runbook.Function
 	sources  *datasource.Reader
 	waiting  bus.Watcher
 	answers  answerCache
@@ -63,7 +64,7 @@ type Config struct {
 	NewID func() string // 16 lower-case letters and digits, never the same twice
 	Log   *slog.Logger
 
-	Functions []Function
+	Functions []runbook.Function
 	Sources   *datasource.Reader // nil: no runbook's query can be run
 	Waiting   bus.Watcher        // nil: nobody looks at how long messages wait
 	Dead      bus.DeadLetters    // nil: nobody reads the dead-letter queues
@@ -93,7 +94,7 @@ func New(c Config) *App {
 		c.Secrets = secret.New(noKey{})
 	}
 	return &App{
-		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, callable: c.Functions, sources: c.Sources, waiting: c.Waiting,
+		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, standard: c.Functions, sources: c.Sources, waiting: c.Waiting,
 		startup: cmp.Or(c.WorkerStartup, defaultStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
 		answers: newAnswerCache(), looks: newLookCache(), reads: newReadCache(), lane: make(chan struct{}, 1),
 		dead: c.Dead, born: c.Now(),

@@ -54,7 +54,7 @@ type claimant struct {
 }
 
 func (a *App) claimant(batch int, rb *runbook.Runbook, round string, shared bool) *claimant {
-	return &claimant{app: a, batch: batch, workers: workersOf(rb), round: round, shared: shared, done: map[string]bool{}, batches: map[int]claimingBatch{}}
+	return &claimant{app: a, batch: batch, workers: rb.Workers(), round: round, shared: shared, done: map[string]bool{}, batches: map[int]claimingBatch{}}
 }
 
 // takenPerson is a person whom another batch has, and where.

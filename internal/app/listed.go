@@ -1,8 +1,6 @@
 package app
 
 import (
-	"gopkg.in/yaml.v3"
-
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -24,13 +22,8 @@ func (a *App) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnos
 			continue
 		}
 		path := []any{"data_source", s.field}
-		d := runbook.Diagnostic{Severity: runbook.SeverityError, Code: codeUnlistedSetting, Message: err.Error(), Path: pathText(path)}
-		var root yaml.Node
-		if yaml.Unmarshal(text, &root) == nil && len(root.Content) > 0 {
-			if value := find(root.Content[0], path); value != nil {
-				d.Line, d.Column = value.Line, value.Column
-			}
-		}
+		d := runbook.Diagnostic{Severity: runbook.SeverityError, Code: codeUnlistedSetting, Message: err.Error(), Path: runbook.PathText(path)}
+		d.Line, d.Column = runbook.Position(text, path)
 		found = append(found, d)
 	}
 	return found

@@ -100,11 +100,11 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 	if bad := slices.Concat(tooLong(rb), problems(a.unlistedSettings(yaml, rb))); len(bad) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
-	known, err := a.catalogs(ctx, workersOf(rb))
+	known, err := a.catalogs(ctx, rb.Workers())
 	if err != nil {
 		return RunbookView{}, a.outward(err)
 	}
-	warnings := slices.Concat(diagnostics, CheckFunctions(yaml, rb, known))
+	warnings := slices.Concat(diagnostics, runbook.CheckFunctions(yaml, rb, known))
 	if err := a.takeSecrets(ctx, rb, known); err != nil {
 		return RunbookView{}, a.outward(err)
 	}

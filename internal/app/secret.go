@@ -461,8 +461,8 @@ func shownData(data map[string]json.RawMessage, names []string) map[string]json.
 
 // takeSecrets adds to a runbook's secrets the variables that secret parameters of
 // functions take, and refuses a runbook whose secrets cannot be kept.
-func (a *App) takeSecrets(ctx context.Context, rb *runbook.Runbook, known Callable) error {
-	rb.Secret = withSecretParams(rb, known)
+func (a *App) takeSecrets(ctx context.Context, rb *runbook.Runbook, known runbook.Catalogs) error {
+	rb.Secret = known.Secrets(rb)
 	if len(rb.Secret) == 0 {
 		return nil
 	}
@@ -475,43 +475,14 @@ func (a *App) takeSecrets(ctx context.Context, rb *runbook.Runbook, known Callab
 	return a.secrets.Check(ctx)
 }
 
-// withSecretParams gives a runbook's secrets with the variables that secret parameters
-// take. What everybody sees of a member anyway cannot become secret.
-func withSecretParams(rb *runbook.Runbook, known Callable) []string {
-	public := []string{rb.DataSource.PrimaryKey, rb.DataSource.BatchTimeColumn}
-	for _, column := range rb.DataSource.MultiValued {
-		public = append(public, column.Name)
-	}
-	names := slices.Clone(rb.Secret)
-	eachStep(rb, func(s runbook.Step, _ []any) {
-		functions, _ := known.of(s.WorkerID)
-		i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
-		if i < 0 {
-			return
-		}
-		for name, value := range s.Params {
-			if !slices.ContainsFunc(functions[i].Params, func(p Parameter) bool { return p.Secret && strings.EqualFold(p.Name, name) }) {
-				continue
-			}
-			for _, variable := range runbook.References(value) {
-				if !strings.HasPrefix(variable, "_") && !slices.Contains(public, variable) {
-					names = append(names, variable)
-				}
-			}
-		}
-	})
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // secretFunctions are the steps whose function's name would show a secret.
 func secretFunctions(rb *runbook.Runbook) []Problem {
 	var bad []Problem
-	eachStep(rb, func(s runbook.Step, at []any) {
+	rb.EachStep(func(s runbook.Step, at []any) {
 		for _, name := range runbook.References(s.Function) {
 			if rb.IsSecret(name) {
 				bad = append(bad, Problem{
-					Field: pathText(append(slices.Clone(at), "function")), Code: runbook.CodeSecretPlace,
+					Field: runbook.PathText(append(slices.Clone(at), "function")), Code: runbook.CodeSecretPlace,
 					Message: fmt.Sprintf("{{%s}} is secret, and the name of a function is shown everywhere", name),
 				})
 			}

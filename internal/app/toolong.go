@@ -26,7 +26,7 @@ func tooLong(rb *runbook.Runbook) []Problem {
 			continue
 		}
 		out = append(out, Problem{
-			Field: pathText([]any{"phases", i, "steps"}), Code: runbook.CodeTooLarge,
+			Field: runbook.PathText([]any{"phases", i, "steps"}), Code: runbook.CodeTooLarge,
 			Message: fmt.Sprintf("are too many or too long to be stored: %d bytes for each member, of at most %d; divide the phase", len(encoded), maxPage/engine.PageSize),
 		})
 	}

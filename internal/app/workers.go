@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -216,8 +217,8 @@ func earliest(a, b *time.Time) *time.Time {
 
 // catalogs are the functions of the workers that steps name, as far as they have
 // announced themselves, and the ids of all that have.
-func (a *App) catalogs(ctx context.Context, named []string) (Callable, error) {
-	known := Callable{Standard: a.callable, Workers: map[string][]Function{}, Announced: []string{}}
+func (a *App) catalogs(ctx context.Context, named []string) (runbook.Catalogs, error) {
+	known := runbook.Catalogs{Standard: a.standard, Workers: map[string][]runbook.Function{}, Announced: []string{}}
 	all, err := store.Select[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT c.doc.id AS id, c.doc.catalog AS catalog FROM c WHERE c.type = 'worker'")
 	if err != nil {
 		return known, err
@@ -237,7 +238,22 @@ func (a *App) catalogs(ctx context.Context, named []string) (Callable, error) {
 		if err != nil {
 			return known, err
 		}
-		known.Workers[id] = item.Doc.Functions
+		known.Workers[id] = callable(item.Doc.Functions)
 	}
 	return known, nil
+}
+
+// callable are a worker's functions as runbooks are checked against them.
+func callable(functions []Function) []runbook.Function {
+	out := make([]runbook.Function, len(functions))
+	for i, f := range functions {
+		out[i] = runbook.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
+		for _, p := range f.Params {
+			out[i].Params = append(out[i].Params, runbook.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
+		}
+		for _, r := range f.Result {
+			out[i].Result = append(out[i].Result, r.Name)
+		}
+	}
+	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -223,8 +224,8 @@ phases:
 func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []app.Function{
-		{Name: "New-User", Params: []app.Parameter{{Name: "Upn", Required: true}}},
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []runbook.Function{
+		{Name: "New-User", Params: []runbook.Parameter{{Name: "Upn", Required: true}}},
 	}})
 	dry := func() string {
 		t.Helper()

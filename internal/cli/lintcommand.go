@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -66,7 +66,7 @@ named - is standard input.`,
 				}
 				rb, diagnostics := runbook.Parse(src)
 				if !diagnostics.HasErrors() {
-					diagnostics = slices.Concat(diagnostics, app.CheckFunctions(src, rb, app.Callable{Standard: functions}))
+					diagnostics = slices.Concat(diagnostics, runbook.CheckFunctions(src, rb, runbook.Catalogs{Standard: functions}))
 				}
 				failed = failed || diagnostics.HasErrors() || strict && len(diagnostics) > 0
 				for _, d := range diagnostics {
@@ -107,7 +107,7 @@ func (c *console) findingTable(found []finding) *sheet {
 }
 
 // lintFunctions are those that steps may call.
-func (c *console) lintFunctions(from string) ([]api.Function, error) {
+func (c *console) lintFunctions(from string) ([]runbook.Function, error) {
 	if from == "" {
 		return declared(catalog.Standard()), nil
 	}
@@ -130,8 +130,8 @@ func (c *console) lintFunctions(from string) ([]api.Function, error) {
 }
 
 // printedFunctions reads what a command printed as JSON: a list of functions, or a
-// worker that has one. What else they tell of functions may be more than is known here.
-func printedFunctions(text []byte) ([]api.Function, error) {
+// worker that has one. It ignores unknown fields of a function.
+func printedFunctions(text []byte) ([]runbook.Function, error) {
 	var functions []api.Function
 	if err := json.Unmarshal(text, &functions); err != nil {
 		var worker api.Worker
@@ -143,24 +143,33 @@ func printedFunctions(text []byte) ([]api.Function, error) {
 	if len(functions) == 0 {
 		return nil, errors.New("there are no functions in it")
 	}
+	var known []runbook.Function
 	for i, f := range functions {
 		if f.Name == "" {
 			return nil, fmt.Errorf("function %d has no name", i+1)
 		}
+		function := runbook.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
+		for _, p := range f.Params {
+			function.Params = append(function.Params, runbook.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
+		}
+		for _, r := range f.Result {
+			function.Result = append(function.Result, r.Name)
+		}
+		known = append(known, function)
 	}
-	return functions, nil
+	return known, nil
 }
 
 // declared are functions of a worker as runbooks are checked against them.
-func declared(functions []catalog.Function) []api.Function {
-	var known []api.Function
+func declared(functions []catalog.Function) []runbook.Function {
+	var known []runbook.Function
 	for _, f := range functions {
-		function := api.Function{Name: f.Name, TimeoutSeconds: f.TimeoutSeconds}
+		function := runbook.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, api.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
+			function.Params = append(function.Params, runbook.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
 		}
 		for _, r := range f.Result {
-			function.Result = append(function.Result, api.Field{Name: r.Name})
+			function.Result = append(function.Result, r.Name)
 		}
 		known = append(known, function)
 	}

@@ -1,37 +1,52 @@
-package app
+package runbook
 
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// Callable is what is known of what runbooks may call.
-type Callable struct {
+// Function is a function that a step may call, as far as runbooks are checked against it.
+// Names are case-insensitive.
+type Function struct {
+	Name    string
+	Params  []Parameter
+	Result  []string      // the fields of its answer; empty: the answer is true
+	Timeout time.Duration // how long one call may take; 0 means unknown
+}
+
+// Parameter is a parameter of a Function. Type is string, boolean, guid, string list, or
+// words with | between them; values of any other type are not checked.
+type Parameter struct {
+	Name     string
+	Type     string
+	Required bool
+	Secret   bool // its value is stored encrypted and never shown
+}
+
+// Catalogs are the functions that runbooks may call.
+type Catalogs struct {
 	Standard []Function            // of a worker that is not among Workers
 	Workers  map[string][]Function // by the worker's id
 	// Announced are the ids of all workers that have announced themselves, also of those not
 	// among Workers, and Seen those of workers that only answered jobs or sent heartbeats.
-	// Nil: no worker is known, because nobody was asked.
+	// Nil: the workers are unknown, as offline.
 	Announced, Seen []string
 }
 
-func (c Callable) of(worker string) (functions []Function, announced bool) {
+func (c Catalogs) of(worker string) (functions []Function, announced bool) {
 	if functions, announced = c.Workers[worker]; announced {
 		return functions, true
 	}
 	return c.Standard, false
 }
 
-// The diagnostics of what the workers would refuse. They are warnings: a worker may
-// have functions of its own, or be replaced before the runbook is used.
+// The codes of the diagnostics of CheckFunctions. They are warnings: a worker may have
+// functions of its own, or be replaced before the runbook is used.
 const (
 	codeUnknownFunction  = "unknown-function"
 	codeUnknownParameter = "unknown-parameter"
@@ -44,57 +59,30 @@ const (
 )
 
 // CheckFunctions warns of calls in a runbook, parsed from text without errors, that the
-// worker of the step is not known to take, so that they are found before it is published
-// and not in a migration, member by member; and of workers that have not announced
-// themselves. A function whose name is a template is known only when it is called, and so
-// are values with templates in them.
-func CheckFunctions(text []byte, rb *runbook.Runbook, known Callable) runbook.Diagnostics {
+// worker of the step is not known to accept, and of workers that have not announced
+// themselves. It does not check what contains a template: neither the name of a function
+// nor a value.
+func CheckFunctions(text []byte, rb *Runbook, known Catalogs) Diagnostics {
 	var root yaml.Node
 	if len(known.Standard) == 0 && known.Announced == nil || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
 		return nil
 	}
 	c := functionCheck{document: root.Content[0], known: known, strange: map[string]bool{}}
-	eachStep(rb, c.step)
-	slices.SortFunc(c.found, func(a, b runbook.Diagnostic) int {
+	rb.EachStep(c.step)
+	slices.SortFunc(c.found, func(a, b Diagnostic) int {
 		return cmp.Or(a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	return c.found
 }
 
-// eachStep visits all steps of a runbook, each with its place.
-func eachStep(rb *runbook.Runbook, visit func(s runbook.Step, at []any)) {
-	steps := func(list []runbook.Step, path ...any) {
-		for i, s := range list {
-			visit(s, append(slices.Clone(path), i))
-		}
-	}
-	steps(rb.Init, "init")
-	for i, p := range rb.Phases {
-		steps(p.Steps, "phases", i, "steps")
-		steps(p.OnComplete, "phases", i, "on_complete")
-	}
-	steps(rb.OnMemberRemoved, "on_member_removed")
-	for _, name := range slices.Sorted(maps.Keys(rb.Rollbacks)) {
-		steps(rb.Rollbacks[name], "rollbacks", name)
-	}
-}
-
-// workersOf names the workers of a runbook's steps, each once.
-func workersOf(rb *runbook.Runbook) []string {
-	var ids []string
-	eachStep(rb, func(s runbook.Step, _ []any) { ids = append(ids, s.WorkerID) })
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
-
 type functionCheck struct {
 	document *yaml.Node
-	known    Callable
+	known    Catalogs
 	strange  map[string]bool // workers that are warned of already
-	found    runbook.Diagnostics
+	found    Diagnostics
 }
 
-func (c *functionCheck) step(s runbook.Step, at []any) {
+func (c *functionCheck) step(s Step, at []any) {
 	functions, announced := c.known.of(s.WorkerID)
 	if !announced && c.known.Announced != nil && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
@@ -104,7 +92,7 @@ func (c *functionCheck) step(s runbook.Step, at []any) {
 		}
 		c.warn(codeUnknownWorker, says, "worker_id", at...)
 	}
-	if len(functions) == 0 || len(runbook.References(s.Function)) > 0 {
+	if len(functions) == 0 || len(References(s.Function)) > 0 {
 		return
 	}
 	i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
@@ -125,7 +113,7 @@ func (c *functionCheck) step(s runbook.Step, at []any) {
 	c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, %s%s", s.Function, says, meant(s.Function, names)), "function", at...)
 }
 
-func (c *functionCheck) params(f Function, s runbook.Step, at []any) {
+func (c *functionCheck) params(f Function, s Step, at []any) {
 	given := map[string]bool{}
 	for name := range s.Params {
 		given[strings.ToLower(name)] = true
@@ -151,7 +139,7 @@ func (c *functionCheck) params(f Function, s runbook.Step, at []any) {
 			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, meant(name, free)), name, inside...)
 		} else if wrong := misfit(f.Params[i], value); wrong != "" {
 			c.warn(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
-		} else if f.Params[i].Secret && value != nil && value != "" && len(runbook.References(value)) == 0 {
+		} else if f.Params[i].Secret && value != nil && value != "" && len(References(value)) == 0 {
 			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, and everyone who reads the runbook reads its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
 		}
 	}
@@ -159,11 +147,8 @@ func (c *functionCheck) params(f Function, s runbook.Step, at []any) {
 
 // outputs warns of fields that the answer does not have. Of a function that is polled
 // only what is in its data counts, of which nothing is declared.
-func (c *functionCheck) outputs(f Function, s runbook.Step, at []any) {
-	names := make([]string, len(f.Result))
-	for i, r := range f.Result {
-		names[i] = r.Name
-	}
+func (c *functionCheck) outputs(f Function, s Step, at []any) {
+	names := f.Result
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 	}
@@ -184,9 +169,8 @@ func (c *functionCheck) outputs(f Function, s runbook.Step, at []any) {
 
 // timeout warns of a step that gives up before its function does: the worker stops the
 // call then, and what it has done until then stays done.
-func (c *functionCheck) timeout(f Function, s runbook.Step, at []any) {
-	takes := time.Duration(f.TimeoutSeconds) * time.Second
-	if s.Timeout >= takes {
+func (c *functionCheck) timeout(f Function, s Step, at []any) {
+	if s.Timeout >= f.Timeout {
 		return
 	}
 	field := "timeout"
@@ -194,21 +178,50 @@ func (c *functionCheck) timeout(f Function, s runbook.Step, at []any) {
 		field = "function"
 	}
 	c.warn(codeTimeout, fmt.Sprintf("the step gives up after %s, but one call of %s may take %s: a call that takes longer than the step allows is stopped half-way",
-		s.Timeout, f.Name, takes), field, at...)
+		s.Timeout, f.Name, f.Timeout), field, at...)
 }
 
 // meant suggests what a misspelt name may stand for.
 func meant(name string, known []string) string {
-	if near := runbook.Nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""
 }
 
 func (c *functionCheck) warn(code, message, field string, path ...any) {
-	d := runbook.Diagnostic{Severity: runbook.SeverityWarning, Code: code, Message: message, Path: pathText(append(slices.Clone(path), field))}
+	d := Diagnostic{Severity: SeverityWarning, Code: code, Message: message, Path: PathText(append(slices.Clone(path), field))}
 	if key := keyOf(find(c.document, path), field); key != nil {
 		d.Line, d.Column = key.Line, key.Column
 	}
 	c.found = append(c.found, d)
+}
+
+// Secrets are a runbook's secrets with the variables that secret parameters take. Columns
+// that identify a member or its batch are always shown and cannot become secret.
+func (c Catalogs) Secrets(rb *Runbook) []string {
+	public := []string{rb.DataSource.PrimaryKey, rb.DataSource.BatchTimeColumn}
+	for _, column := range rb.DataSource.MultiValued {
+		public = append(public, column.Name)
+	}
+	names := slices.Clone(rb.Secret)
+	rb.EachStep(func(s Step, _ []any) {
+		functions, _ := c.of(s.WorkerID)
+		i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
+		if i < 0 {
+			return
+		}
+		for name, value := range s.Params {
+			if !slices.ContainsFunc(functions[i].Params, func(p Parameter) bool { return p.Secret && strings.EqualFold(p.Name, name) }) {
+				continue
+			}
+			for _, variable := range References(value) {
+				if !strings.HasPrefix(variable, "_") && !slices.Contains(public, variable) {
+					names = append(names, variable)
+				}
+			}
+		}
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
 }

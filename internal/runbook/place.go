@@ -1,4 +1,4 @@
-package app
+package runbook
 
 import (
 	"fmt"
@@ -6,7 +6,19 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// These find the place in a runbook's text that a warning is about.
+// Position is the place of the value at a path, of keys and indexes, in a runbook's text:
+// line and column from 1, or 0 and 0 where there is no such value.
+func Position(text []byte, path []any) (line, column int) {
+	var root yaml.Node
+	if yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
+		return 0, 0
+	}
+	value := find(root.Content[0], path)
+	if value == nil {
+		return 0, 0
+	}
+	return value.Line, value.Column
+}
 
 // find follows keys and places down a YAML tree; nil where there is no such place.
 func find(n *yaml.Node, path []any) *yaml.Node {
@@ -51,7 +63,8 @@ func keyOf(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-func pathText(path []any) string {
+// PathText writes a path, such as phases[0].steps[1].function.
+func PathText(path []any) string {
 	text := ""
 	for _, step := range path {
 		switch step := step.(type) {

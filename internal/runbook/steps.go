@@ -1,0 +1,32 @@
+package runbook
+
+import (
+	"maps"
+	"slices"
+)
+
+// EachStep visits all steps of the runbook, each with its path in the text.
+func (r *Runbook) EachStep(visit func(s Step, path []any)) {
+	steps := func(list []Step, path ...any) {
+		for i, s := range list {
+			visit(s, append(slices.Clone(path), i))
+		}
+	}
+	steps(r.Init, "init")
+	for i, p := range r.Phases {
+		steps(p.Steps, "phases", i, "steps")
+		steps(p.OnComplete, "phases", i, "on_complete")
+	}
+	steps(r.OnMemberRemoved, "on_member_removed")
+	for _, name := range slices.Sorted(maps.Keys(r.Rollbacks)) {
+		steps(r.Rollbacks[name], "rollbacks", name)
+	}
+}
+
+// Workers are the ids of the workers that the runbook's steps name, sorted.
+func (r *Runbook) Workers() []string {
+	var ids []string
+	r.EachStep(func(s Step, _ []any) { ids = append(ids, s.WorkerID) })
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
