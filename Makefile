@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X github.com/matoolkit/matoolkit/internal/app.Version=$(VERSION) -X main.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/matoolkit/matoolkit/internal/buildinfo.Version=$(VERSION) -X main.version=$(VERSION)
 
 # Everything that compiles the Graph SDK does so with the same settings: it takes
 # minutes and gigabytes, once.

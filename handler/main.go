@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/buildinfo"
 )
 
 func main() {
@@ -55,7 +55,7 @@ func exitStatus(cause error) int {
 func run(ctx context.Context, args []string, lookup func(string) string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) == 1 && args[0] == "--version":
-		fmt.Fprintln(stdout, "handler", app.Version)
+		fmt.Fprintln(stdout, "handler", buildinfo.Version)
 		return 0
 	case len(args) > 0:
 		fmt.Fprintln(stderr, "usage: handler [--version]; the Functions host starts it, with its settings in the environment")
@@ -103,7 +103,7 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	log.Info("ready", "port", s.port, "version", app.Version)
+	log.Info("ready", "port", s.port, "version", buildinfo.Version)
 	returning, stop := context.WithCancel(ctx)
 	returned := make(chan struct{})
 	go func() { defer close(returned); w.app.ReturnDeadLetters(returning) }()

@@ -18,6 +18,7 @@ import (
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	workerresults "github.com/matoolkit/matoolkit/functions/worker-results"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/buildinfo"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/otlp"
@@ -51,7 +52,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if transport, ok := client.Transport.(*http.Transport); ok {
 		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 2*connections, connections
 	}
-	measured, err := otlp.Start(ctx, otlp.Config{Service: "matoolkit-handler", Version: app.Version, Getenv: lookup, HTTP: client, Log: log})
+	measured, err := otlp.Start(ctx, otlp.Config{Service: "matoolkit-handler", Version: buildinfo.Version, Getenv: lookup, HTTP: client, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}

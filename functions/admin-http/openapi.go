@@ -10,7 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"gopkg.in/yaml.v3"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/buildinfo"
 )
 
 // source describes the API (OpenAPI 3.1). It is written as YAML, for people, and served
@@ -31,7 +31,7 @@ var document = sync.OnceValue(func() []byte {
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
 	}
-	d["info"].(map[string]any)[documentVersion] = app.Version
+	d["info"].(map[string]any)[documentVersion] = buildinfo.Version
 	data, err := json.Marshal(d)
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))

@@ -16,7 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/buildinfo"
 )
 
 type parameter struct {
@@ -193,7 +193,7 @@ func TestDocumentIsServed(t *testing.T) {
 	check(t, err)
 	check(t, json.Unmarshal(again, &written))
 	info := served.(map[string]any)["info"].(map[string]any)
-	if info["x-handler-version"] != app.Version {
+	if info["x-handler-version"] != buildinfo.Version {
 		t.Errorf("the handler's version is told as %v", info["x-handler-version"])
 	}
 	delete(info, "x-handler-version")

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	built = filepath.Join(dir, "handler")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/matoolkit/matoolkit/internal/app.Version="+version, "-o", built, "../../handler")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/matoolkit/matoolkit/internal/buildinfo.Version="+version, "-o", built, "../../handler")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	build.Stderr = os.Stderr
 	code := 1

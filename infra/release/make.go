@@ -28,7 +28,7 @@ type maker struct {
 func (m *maker) build(s system) (string, error) {
 	program := filepath.Join(m.scratch, s.os+"_"+s.arch, "matoolkit")
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -X github.com/matoolkit/matoolkit/internal/app.Version="+m.version, "-o", program, "./cmd/matoolkit")
+		"-ldflags", "-s -w -X github.com/matoolkit/matoolkit/internal/buildinfo.Version="+m.version, "-o", program, "./cmd/matoolkit")
 	c.Dir = m.repo
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+s.os, "GOARCH="+s.arch)
 	if out, err := c.CombinedOutput(); err != nil {

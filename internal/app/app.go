@@ -18,6 +18,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/matoolkit/matoolkit/internal/buildinfo"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -117,7 +118,7 @@ type Message struct {
 
 // Health asks the store and the bus; it answers within the context's time.
 func (a *App) Health(ctx context.Context) Health {
-	h := Health{Status: "ok", Version: Version, Parts: map[string]string{}}
+	h := Health{Status: "ok", Version: buildinfo.Version, Parts: map[string]string{}}
 	for part, check := range map[string]func(context.Context) error{"store": a.store.Ping, "bus": a.bus.Ping} {
 		h.Parts[part] = "ok"
 		if err := check(ctx); err != nil {
@@ -127,6 +128,3 @@ func (a *App) Health(ctx context.Context) Health {
 	}
 	return h
 }
-
-// Version is stamped by the build.
-var Version = "dev"

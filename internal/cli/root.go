@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/buildinfo"
 )
 
 // Environment is what a command has around it. The zero value of a field other than
@@ -125,7 +125,7 @@ Exit status:
   1  failed            4  there is no such thing
   2  wrong usage       5  refused: invalid input, or the state does not allow it
 130  interrupted       6  the API cannot be reached, try again`,
-		Version:           app.Version,
+		Version:           buildinfo.Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
