@@ -26,45 +26,9 @@ const (
 	additionsAPage = 500
 )
 
-// heldAdditions is what the addition guard held at the last tick.
-type heldAdditions struct {
-	Revision string          `json:"revision"`
-	People   int             `json:"people"`
-	Of       int             `json:"of"` // members of the runbook's batches
-	Reason   string          `json:"reason"`
-	Since    time.Time       `json:"since"` // when this revision was held first
-	List     string          `json:"list"`  // of the documents with the people: see additionsPage
-	Starts   []additionStart `json:"starts"`
-}
-
-// additionsPage is a document with some of the people whose addition is held, by key.
-type additionsPage struct {
-	Runbook string         `json:"runbook"`
-	List    string         `json:"list"`
-	People  []heldAddition `json:"people"`
-}
-
-// heldAddition is a person whose addition is held.
-type heldAddition struct {
-	Key   string    `json:"key"`
-	Start time.Time `json:"start"`
-}
-
-// additionStart is how many people wait for the batch of one start.
-type additionStart struct {
-	Start  time.Time `json:"start"`
-	People int       `json:"people"`
-}
-
-// confirmedAdditions lets the people in whom a query returns with this revision.
-type confirmedAdditions struct {
-	Revision string      `json:"revision"`
-	Mark     engine.Mark `json:"mark"`
-}
-
 // additions gives what this tick holds, in place of what the tick before it held. It writes
 // the people where they are others than before.
-func (s *synchronization) additions(ctx context.Context, was *heldAdditions) (*heldAdditions, error) {
+func (s *synchronization) additions(ctx context.Context, was *store.HeldAdditions) (*store.HeldAdditions, error) {
 	plan := s.plan.Additions
 	if plan == nil {
 		if was == nil {
@@ -72,7 +36,7 @@ func (s *synchronization) additions(ctx context.Context, was *heldAdditions) (*h
 		}
 		return nil, s.deleteAdditions(ctx, "")
 	}
-	held := &heldAdditions{Revision: s.plan.Revision, People: len(plan.People), Of: plan.Of, Reason: plan.Reason, Since: s.now, List: listOf(plan.People)}
+	held := &store.HeldAdditions{Revision: s.plan.Revision, People: len(plan.People), Of: plan.Of, Reason: plan.Reason, Since: s.now, List: listOf(plan.People)}
 	if was == nil || was.List != held.List {
 		if err := s.writeAdditions(ctx, held.List, plan.People); err != nil {
 			return was, err
@@ -88,7 +52,7 @@ func (s *synchronization) additions(ctx context.Context, was *heldAdditions) (*h
 		at[p.Start]++
 	}
 	for _, start := range slices.SortedFunc(maps.Keys(at), time.Time.Compare) {
-		held.Starts = append(held.Starts, additionStart{start, at[start]})
+		held.Starts = append(held.Starts, store.AdditionStart{Start: start, People: at[start]})
 	}
 	held.Starts = held.Starts[:min(len(held.Starts), maxAdditionStarts)]
 	return held, nil
@@ -108,9 +72,9 @@ func listOf(people []schedule.Addition) string {
 func (s *synchronization) writeAdditions(ctx context.Context, list string, people []schedule.Addition) error {
 	page := 0
 	for some := range slices.Chunk(people, additionsAPage) {
-		doc := additionsPage{Runbook: s.name, List: list}
+		doc := store.AdditionsPage{Runbook: s.name, List: list}
 		for _, p := range some {
-			doc.People = append(doc.People, heldAddition(p))
+			doc.People = append(doc.People, store.HeldAddition(p))
 		}
 		if _, err := s.app.store.Commit(ctx, store.Upsert(store.AdditionsKey(s.name, list, page), doc)); err != nil {
 			return err
@@ -122,12 +86,12 @@ func (s *synchronization) writeAdditions(ctx context.Context, list string, peopl
 
 // deleteAdditions deletes the pages of all lists of the runbook but one.
 func (s *synchronization) deleteAdditions(ctx context.Context, but string) error {
-	all, err := store.All[additionsPage](ctx, s.app.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'additions'")
+	all, err := s.app.store.AdditionsPages(ctx, s.name)
 	if err != nil {
 		return err
 	}
 	for _, page := range all {
-		if page.Doc.Runbook != s.name || page.Doc.List == but {
+		if page.Doc.List == but {
 			continue
 		}
 		_, err := s.app.store.Commit(ctx, store.Delete(store.Key{PK: page.PK, ID: page.ID, Type: page.Type}, page.ETag))
@@ -141,7 +105,7 @@ func (s *synchronization) deleteAdditions(ctx context.Context, but string) error
 // expireConfirmation ends a confirmation when the query returns other people than those
 // who were confirmed. Without automation the tick has another revision than the preview,
 // whose confirmation stays until automation is on.
-func (s *synchronization) expireConfirmation(ctx context.Context, setting store.Item[automation]) error {
+func (s *synchronization) expireConfirmation(ctx context.Context, setting store.Item[store.Automation]) error {
 	if s.dry || !s.enabled || setting.Doc.Additions == nil || setting.Doc.Additions.Revision == s.plan.Revision {
 		return nil
 	}
@@ -155,13 +119,13 @@ func (s *synchronization) expireConfirmation(ctx context.Context, setting store.
 }
 
 // heldAdditionsOf gives what the last tick held; nil when nothing.
-func heldAdditionsOf(s *synced, setting *automation) *HeldAdditions {
+func heldAdditionsOf(s *store.SyncRecord, setting *store.Automation) *HeldAdditions {
 	h := s.Additions
 	if h == nil {
 		return nil
 	}
 	view := &HeldAdditions{People: h.People, Of: h.Of, Reason: h.Reason, Since: h.Since, Revision: h.Revision}
-	if setting.confirmed(h.Revision) {
+	if setting.Confirmed(h.Revision) {
 		view.Confirmed = markView(&setting.Additions.Mark)
 	}
 	return view
@@ -184,10 +148,10 @@ func (a *App) HeldAdditions(ctx context.Context, by Caller, name string, o ListO
 	if err != nil {
 		return AdditionsView{}, err
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadAdditions, Runbook: name}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadAdditions, Runbook: name}); err != nil {
 		return AdditionsView{}, a.outward(err)
 	}
-	page, err := orNone(store.Read[additionsPage](ctx, a.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsAPage)))
+	page, err := orNone(store.Read[store.AdditionsPage](ctx, a.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsAPage)))
 	if err != nil {
 		return AdditionsView{}, a.outward(err)
 	}
@@ -210,7 +174,7 @@ func (a *App) HeldAdditions(ctx context.Context, by Caller, name string, o ListO
 
 // additionsFrom reads a continuation token: the list and how many of its people the pages
 // before had.
-func additionsFrom(token string, held *heldAdditions) (int, error) {
+func additionsFrom(token string, held *store.HeldAdditions) (int, error) {
 	if token == "" {
 		return 0, nil
 	}
@@ -230,14 +194,14 @@ func additionsChanged(name string) error {
 }
 
 // additionsOf reads what the last tick held of a runbook, and what was confirmed.
-func (a *App) additionsOf(ctx context.Context, name string) (last store.Item[synced], setting store.Item[automation], err error) {
+func (a *App) additionsOf(ctx context.Context, name string) (last store.Item[store.SyncRecord], setting store.Item[store.Automation], err error) {
 	if _, err = a.head(ctx, name); err != nil {
 		return last, setting, err
 	}
-	if setting, err = orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name))); err != nil {
+	if setting, err = orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name))); err != nil {
 		return last, setting, a.outward(err)
 	}
-	if last, err = orNone(store.Read[synced](ctx, a.store, store.SyncKey(name))); err != nil {
+	if last, err = orNone(store.Read[store.SyncRecord](ctx, a.store, store.SyncKey(name))); err != nil {
 		return last, setting, a.outward(err)
 	}
 	return last, setting, nil
@@ -273,19 +237,19 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 		if err := otherAdditions(&last.Doc, &setting.Doc, revision); err != nil {
 			return AdditionsConfirmation{}, err
 		}
-		if setting.Doc.confirmed(revision) {
+		if setting.Doc.Confirmed(revision) {
 			return confirmationView(name, setting.Doc.Additions), nil
 		}
 		now := a.now().UTC()
 		next := setting.Doc
-		next.Runbook, next.Additions = name, &confirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now, Why: why}}
+		next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now, Why: why}}
 		write := store.Create(store.AutomationKey(name), next)
 		if setting.ETag != "" {
 			write = store.Replace(store.AutomationKey(name), next, setting.ETag)
 		}
 		facts := additionFacts(last.Doc.Additions, revision)
-		_, err = a.store.Commit(ctx, write, a.auditOp(auditRecord{
-			At: now, actor: by.actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.text(),
+		_, err = a.store.Commit(ctx, write, a.auditOp(store.AuditRecord{
+			At: now, Actor: by.actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.text(),
 		}))
 		if holdChanged(err) {
 			continue
@@ -303,11 +267,11 @@ func invalidRevision(revision string) error {
 }
 
 // confirmable refuses a revision when other additions are held; an empty one is none.
-func (a *App) confirmable(ctx context.Context, name string, setting *automation, revision string) error {
+func (a *App) confirmable(ctx context.Context, name string, setting *store.Automation, revision string) error {
 	if revision == "" || !setting.Enabled {
 		return nil
 	}
-	last, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
+	last, err := orNone(store.Read[store.SyncRecord](ctx, a.store, store.SyncKey(name)))
 	if err != nil {
 		return err
 	}
@@ -317,7 +281,7 @@ func (a *App) confirmable(ctx context.Context, name string, setting *automation,
 // otherAdditions refuses a revision when a tick under automation has held another one.
 // What a tick held before automation was on has a revision of its own, which no preview
 // shows.
-func otherAdditions(last *synced, setting *automation, revision string) error {
+func otherAdditions(last *store.SyncRecord, setting *store.Automation, revision string) error {
 	held := last.Additions
 	if held == nil || held.Revision == revision || !setting.Enabled {
 		return nil
@@ -328,12 +292,12 @@ func otherAdditions(last *synced, setting *automation, revision string) error {
 	return fail(CodeConflict, "the additions that are held in runbook %q have changed: look at them again (revision %s)", setting.Runbook, held.Revision)
 }
 
-func confirmationView(name string, c *confirmedAdditions) AdditionsConfirmation {
+func confirmationView(name string, c *store.ConfirmedAdditions) AdditionsConfirmation {
 	return AdditionsConfirmation{RunbookName: name, Revision: c.Revision, Confirmed: markView(&c.Mark)}
 }
 
 // additionFacts gives what was held when an administrator confirmed it.
-func additionFacts(held *heldAdditions, revision string) facts {
+func additionFacts(held *store.HeldAdditions, revision string) facts {
 	f := facts{"revision": revision}
 	if held != nil {
 		f["held"], f["of"] = held.People, held.Of

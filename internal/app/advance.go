@@ -44,8 +44,8 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 			}
 			next = d.Batch
 			outcome, err := a.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag),
-				a.auditOp(auditRecord{
-					At: a.now(), actor: by.actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: batchFacts(&b.Doc).text(), After: batchFacts(next).text(),
+				a.auditOp(store.AuditRecord{
+					At: a.now(), Actor: by.actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: batchFacts(&b.Doc).text(), After: batchFacts(next).text(),
 				}))
 			if errors.Is(err, store.ErrChanged) {
 				continue

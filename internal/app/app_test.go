@@ -234,11 +234,11 @@ func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := store.All[app.Unprocessed](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := store.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
 	if err != nil || len(kept) != 7+4 {
 		t.Fatalf("%d kept: %v", len(kept), err)
 	}
-	if !slices.ContainsFunc(kept, func(i store.Item[app.Unprocessed]) bool {
+	if !slices.ContainsFunc(kept, func(i store.Item[store.Unprocessable]) bool {
 		return string(i.Doc.Body) == `{"BatchId":99}` && i.Doc.Reason == "there is no batch 99" && i.Doc.Topic == message.TopicOrchestratorEvents
 	}) {
 		t.Fatalf("kept %+v", kept)

@@ -110,7 +110,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		return nil, err
 	}
 	if b.Doc.Kept > 0 {
-		h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(batch)))
+		h, err := orNone(store.Read[store.RemovalHold](ctx, a.store, store.HoldKey(batch)))
 		if err != nil {
 			return nil, err
 		}
@@ -158,8 +158,8 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 	if len(ops) > 0 {
 		target := fmt.Sprintf("%s: %s", plural(len(ops), "member"), numbers(left))
 		ops = append(ops, store.Replace(store.BatchKey(batch), &next, b.ETag),
-			a.auditOp(auditRecord{
-				At: now, actor: by.actor(), Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
+			a.auditOp(store.AuditRecord{
+				At: now, Actor: by.actor(), Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
 			}))
 		if _, err := a.store.Commit(ctx, ops...); err != nil {
 			return nil, err

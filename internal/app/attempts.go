@@ -4,23 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
-
-// attempts counts the attempts to process one message that failed, or that ended with
-// the process. In the good case there is none. A message that is sent again by replay
-// has a count of its own for each replay.
-type attempts struct {
-	Topic     string    `json:"topic"`
-	MessageID string    `json:"messageId"`
-	Count     int       `json:"count"`
-	Reason    string    `json:"reason,omitempty"` // of the last that failed; empty while one is under way
-	At        time.Time `json:"at"`
-}
 
 const (
 	// maxAttempts is how many attempts a message has. After that it is kept.
@@ -60,11 +48,11 @@ func (a *App) attemptsKey(ctx context.Context, topic string, m Message) (store.K
 
 // readAttempts reads the attempts of a message, and where they are counted. There is no
 // ETag where none is counted yet.
-func (a *App) readAttempts(ctx context.Context, topic string, m Message) (found store.Item[attempts], key store.Key, err error) {
+func (a *App) readAttempts(ctx context.Context, topic string, m Message) (found store.Item[store.Attempts], key store.Key, err error) {
 	if key, err = a.attemptsKey(ctx, topic, m); err != nil {
 		return found, key, err
 	}
-	found, err = orNone(store.Read[attempts](ctx, a.store, key))
+	found, err = orNone(store.Read[store.Attempts](ctx, a.store, key))
 	return found, key, err
 }
 
@@ -128,8 +116,8 @@ func (a *App) failAttemptOnce(ctx context.Context, topic string, m Message, caus
 	return cause
 }
 
-func (a *App) writeAttempts(ctx context.Context, key store.Key, topic string, m Message, found store.Item[attempts], count int, reason string) error {
-	next := attempts{Topic: topic, MessageID: m.ID, Count: count, Reason: reason, At: a.now().UTC()}
+func (a *App) writeAttempts(ctx context.Context, key store.Key, topic string, m Message, found store.Item[store.Attempts], count int, reason string) error {
+	next := store.Attempts{Topic: topic, MessageID: m.ID, Count: count, Reason: reason, At: a.now().UTC()}
 	write := store.Create(key, next)
 	if found.ETag != "" {
 		write = store.Replace(key, next, found.ETag)

@@ -11,43 +11,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// automation is whether a runbook's batches are made by themselves. There is none
-// until somebody asks for it.
-type automation struct {
-	Runbook    string     `json:"runbook"`
-	Enabled    bool       `json:"enabled"`
-	EnabledAt  *time.Time `json:"enabledAt,omitempty"`
-	EnabledBy  string     `json:"enabledBy,omitempty"`
-	DisabledAt *time.Time `json:"disabledAt,omitempty"`
-	DisabledBy string     `json:"disabledBy,omitempty"`
-	// Additions is what an administrator confirmed last; nil when the query has returned
-	// other people since.
-	Additions *confirmedAdditions `json:"additions,omitempty"`
-}
-
-// confirmed reports whether the additions of a revision are confirmed.
-func (s *automation) confirmed(revision string) bool {
-	return s.Additions != nil && s.Additions.Revision == revision
-}
-
-// synced is what came of comparing a runbook's batches with its data source. It is
-// also the lease of whoever does: see lease.
-type synced struct {
-	Runbook      string             `json:"runbook"`
-	Holder       string             `json:"holder,omitempty"`
-	Until        time.Time          `json:"until"`
-	LastRunAt    *time.Time         `json:"lastRunAt,omitempty"`
-	LastGoodAt   *time.Time         `json:"lastGoodAt,omitempty"`
-	LastError    string             `json:"lastError,omitempty"`
-	LastErrorAt  *time.Time         `json:"lastErrorAt,omitempty"`
-	Milliseconds int64              `json:"milliseconds,omitempty"`
-	Rows         int                `json:"rows"`
-	Problems     []schedule.Problem `json:"problems,omitempty"` // the first of them
-	ProblemCount int                `json:"problemCount,omitempty"`
-	Held         []int              `json:"held,omitempty"` // batches of which removals were held then
-	Additions    *heldAdditions     `json:"additions,omitempty"`
-}
-
 // Automation tells how a runbook's automation stands. That somebody read it is recorded
 // first where rows that were not used name members. Errors: CodeNotFound,
 // CodeUnavailable.
@@ -56,13 +19,13 @@ func (a *App) Automation(ctx context.Context, by Caller, name string) (Automatio
 	if err != nil {
 		return AutomationView{}, err
 	}
-	setting, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
+	setting, err := orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name)))
 	if err != nil {
 		return AutomationView{}, a.outward(err)
 	}
 	view, err := a.automationView(ctx, head.Doc, setting)
 	if err == nil && slices.ContainsFunc(view.Problems, func(p RowProblem) bool { return p.Key != "" }) {
-		err = a.noteRead(ctx, by, auditRecord{Action: actReadProblems, Runbook: head.Doc.Name})
+		err = a.noteRead(ctx, by, store.AuditRecord{Action: actReadProblems, Runbook: head.Doc.Name})
 	}
 	if err != nil {
 		return AutomationView{}, a.outward(err)
@@ -98,7 +61,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 		if err != nil {
 			return AutomationView{}, err
 		}
-		was, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(name)))
+		was, err := orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name)))
 		if err != nil {
 			return AutomationView{}, a.outward(err)
 		}
@@ -110,7 +73,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 		}
 		next := was.Doc
 		sets := was.ETag == "" || was.Doc.Enabled != enabled
-		if confirms := revision != "" && !was.Doc.confirmed(revision); sets || confirms {
+		if confirms := revision != "" && !was.Doc.Confirmed(revision); sets || confirms {
 			if !matches(tags, tag(was.ETag)) {
 				return AutomationView{}, fail(CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
 			}
@@ -123,7 +86,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 				next.DisabledAt, next.DisabledBy = &now, by.Name
 			}
 			if confirms {
-				next.Additions = &confirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now}}
+				next.Additions = &store.ConfirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now}}
 			}
 			write := store.Create(store.AutomationKey(name), next)
 			if was.ETag != "" {
@@ -149,13 +112,13 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 }
 
 // automationSet makes the audit record of a setting, and of the additions that it confirms.
-func automationSet(by Caller, was, next automation, now time.Time) auditRecord {
-	r := auditRecord{At: now, actor: by.actor(), Action: "disable-automation", Runbook: next.Runbook}
+func automationSet(by Caller, was, next store.Automation, now time.Time) store.AuditRecord {
+	r := store.AuditRecord{At: now, Actor: by.actor(), Action: "disable-automation", Runbook: next.Runbook}
 	before, after := facts{"automationEnabled": was.Enabled}, facts{"automationEnabled": next.Enabled}
 	if next.Enabled {
 		r.Action = "enable-automation"
 	}
-	if c := next.Additions; c != nil && !was.confirmed(c.Revision) {
+	if c := next.Additions; c != nil && !was.Confirmed(c.Revision) {
 		if after["revision"] = c.Revision; was.Enabled {
 			r.Action = "confirm-additions"
 		}
@@ -165,7 +128,7 @@ func automationSet(by Caller, was, next automation, now time.Time) auditRecord {
 }
 
 // automatable tells why a runbook's automation cannot be set: nil where it can.
-func (a *App) automatable(ctx context.Context, head runbookHead, was, enabled bool) error {
+func (a *App) automatable(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
 	if head.Active == 0 {
 		if enabled && !was {
 			return fail(CodeConflict, "no version of runbook %q is active: publish one, and then turn automation on", head.Name)
@@ -182,8 +145,8 @@ func (a *App) automatable(ctx context.Context, head runbookHead, was, enabled bo
 	return nil
 }
 
-func (a *App) automationView(ctx context.Context, head runbookHead, item store.Item[automation]) (AutomationView, error) {
-	last, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(head.Name)))
+func (a *App) automationView(ctx context.Context, head store.RunbookHead, item store.Item[store.Automation]) (AutomationView, error) {
+	last, err := orNone(store.Read[store.SyncRecord](ctx, a.store, store.SyncKey(head.Name)))
 	if err != nil {
 		return AutomationView{}, err
 	}
@@ -211,7 +174,7 @@ func (a *App) stillHeld(ctx context.Context, batches []int) ([]HeldSummary, erro
 		if err != nil {
 			return nil, err
 		}
-		if h := heldSummary(&b.Doc); h != nil {
+		if h := heldSummary(id, b.Doc.Held); h != nil {
 			held = append(held, *h)
 		}
 	}

@@ -23,8 +23,8 @@ func (a *App) stopRecord(was *engine.Batch, d *engine.Decision) []store.Op {
 		return nil
 	}
 	by := d.Batch.Paused
-	return []store.Op{a.auditOp(auditRecord{
-		At: by.At, actor: Caller{Name: by.By, Kind: ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: d.Batch.Phases[d.Batch.StoppedBy-1].Name, Why: by.Why,
+	return []store.Op{a.auditOp(store.AuditRecord{
+		At: by.At, Actor: Caller{Name: by.By, Kind: ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: d.Batch.Phases[d.Batch.StoppedBy-1].Name, Why: by.Why,
 		Before: batchFacts(was).text(), After: batchFacts(d.Batch).text(),
 	})}
 }
@@ -33,7 +33,7 @@ func (a *App) stopRecord(was *engine.Batch, d *engine.Decision) []store.Op {
 // the list says so already. That line is written afterwards: a process that dies in between
 // leaves it to the next tick, so that it is logged twice rather than never.
 func (a *App) signalStopped(ctx context.Context, b *engine.Batch) error {
-	listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(b.ID)))
+	listed, err := orNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
 	if err != nil || listed.Doc.Paused != nil && listed.Doc.Paused.At.Equal(b.Paused.At) {
 		return err
 	}

@@ -1,5 +1,7 @@
 package app
 
+import "github.com/matoolkit/matoolkit/internal/store"
+
 // Caller is who asks for something.
 type Caller struct {
 	// Name is what records of the caller's doings show. Two people can have the same.
@@ -27,17 +29,9 @@ func (by Caller) Identity() string {
 // has its name is another kind of actor.
 var scheduler = Caller{Name: "scheduler", Kind: ActorSystem}
 
-// actor is who did something, as an audit record has it.
-type actor struct {
-	By       string    `json:"by"` // Caller.Name
-	Kind     ActorKind `json:"byKind,omitempty"`
-	TenantID string    `json:"byTenantId,omitempty"`
-	ObjectID string    `json:"byObjectId,omitempty"`
-}
-
-func (by Caller) actor() actor {
+func (by Caller) actor() store.Actor {
 	if by.Kind == "" {
 		by.Kind = ActorUser
 	}
-	return actor{by.Name, by.Kind, by.TenantID, by.ObjectID}
+	return store.Actor{By: by.Name, Kind: store.ActorKind(by.Kind), TenantID: by.TenantID, ObjectID: by.ObjectID}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,7 +18,7 @@ const maxForeseen = 100
 // changes tells what a version changes if it were published now. The version that it
 // is compared with can be one that can no longer be read: that must not keep anybody
 // from publishing a better one.
-func (a *App) changes(ctx context.Context, head runbookHead, version runbookVersion, rb *runbook.Runbook) (*ChangesView, error) {
+func (a *App) changes(ctx context.Context, head store.RunbookHead, version store.RunbookVersion, rb *runbook.Runbook) (*ChangesView, error) {
 	view := &ChangesView{Runbook: []api.Change{}, Batches: []ForeseenView{}}
 	if head.Latest == 0 {
 		return view, nil
@@ -25,7 +26,7 @@ func (a *App) changes(ctx context.Context, head runbookHead, version runbookVers
 	if view.Against = head.Active; view.Against == 0 {
 		view.Against = head.Latest
 	}
-	before, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(head.Name, view.Against))
+	before, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(head.Name, view.Against))
 	if err != nil {
 		return nil, err
 	}
@@ -36,20 +37,21 @@ func (a *App) changes(ctx context.Context, head runbookHead, version runbookVers
 			view.Runbook = append(view.Runbook, api.Change{Kind: string(c.Kind), Path: c.Path, From: c.From, To: c.To})
 		}
 	}
-	ids, err := a.unfinished(ctx, head.Name)
+	unfinished, err := a.store.UnfinishedBatches(ctx, head.Name)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(ids)
-	view.BatchCount = len(ids)
-	for _, id := range ids[:min(len(ids), maxForeseen)] {
+	slices.SortFunc(unfinished, func(x, y store.UnfinishedBatch) int { return cmp.Compare(x.ID, y.ID) })
+	view.BatchCount = len(unfinished)
+	for _, one := range unfinished[:min(len(unfinished), maxForeseen)] {
+		id := one.ID
 		b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
 		if errors.Is(err, store.ErrNotFound) { // it is being made, or never was
 			continue
 		}
 		var s engine.Succession
 		if err == nil {
-			s, err = engine.Foresee(&b.Doc, rb, version.published(), a.now())
+			s, err = engine.Foresee(&b.Doc, rb, publicationOf(version), a.now())
 		}
 		switch {
 		case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
@@ -72,7 +74,7 @@ func foreseenView(b *engine.Batch, s engine.Succession) ForeseenView {
 	}
 }
 
-// published is the event that takes a batch over to the version.
-func (v runbookVersion) published() engine.VersionPublished {
+// publicationOf is the event that takes a batch over to the version.
+func publicationOf(v store.RunbookVersion) engine.VersionPublished {
 	return engine.VersionPublished{Version: v.Version, Rerun: v.Overdue == OverdueRerun, RerunInit: v.RerunInit}
 }

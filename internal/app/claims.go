@@ -15,24 +15,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// personClaim names the batches that have one person as a member, or are about to. It is
-// one item for each person, whatever the number of batches, and it is written before the
-// member is: of two batches that want a person at the same moment, one finds the other's
-// claim. Nothing deletes a claim when a batch ends or a member leaves; the next batch that
-// wants the person looks whether the claim still holds.
-type personClaim struct {
-	Holders []claimHolder `json:"holders"` // one, unless an administrator allowed more
-}
-
-// claimHolder is a batch that claims a person.
-type claimHolder struct {
-	Batch   int       `json:"batchId"`
-	Key     string    `json:"key"`             // as the batch's member has it
-	Workers []string  `json:"workers"`         // that the batch's runbook calls
-	Round   string    `json:"round,omitempty"` // of the addition or retry; empty for the creation of a manual batch
-	At      time.Time `json:"at"`
-}
-
 // claimTime is how long a claim holds without a member, and a batch may be in the making.
 // It is longer than a request or a tick can last.
 const claimTime = 10 * time.Minute
@@ -63,10 +45,10 @@ type takenPerson struct{ key, reason string }
 // claimed is a person with what is known of the claim on them.
 type claimed struct {
 	keys  []string // more than one where a file has them with other capital letters, too
-	item  store.Item[personClaim]
-	kept  []claimHolder // that still hold, beside the ones to be written
-	own   int           // how many of the keys are claimed already
-	taken string        // why the person cannot be claimed; empty where they can
+	item  store.Item[store.PersonClaim]
+	kept  []store.ClaimHolder // that still hold, beside the ones to be written
+	own   int                 // how many of the keys are claimed already
+	taken string              // why the person cannot be claimed; empty where they can
 }
 
 // look finds who of the people is in another batch, and changes nothing.
@@ -156,9 +138,9 @@ func (c *claimant) ops(ctx context.Context, keys []string) (ops []store.Op, take
 	}
 	now := c.app.now().UTC()
 	for _, p := range people {
-		next := personClaim{p.kept}
+		next := store.PersonClaim{Holders: p.kept}
 		for _, key := range p.keys {
-			next.Holders = append(next.Holders, claimHolder{c.batch, key, c.workers, c.round, now})
+			next.Holders = append(next.Holders, store.ClaimHolder{Batch: c.batch, Key: key, Workers: c.workers, Round: c.round, At: now})
 		}
 		switch {
 		case p.taken != "":
@@ -186,18 +168,17 @@ func (p *claimed) takenKeys() (taken []takenPerson) {
 // people looks up the claims on some people, and which of their holders still have them.
 func (c *claimant) people(ctx context.Context, keys []string) ([]*claimed, error) {
 	var people []*claimed
-	var ids []string
+	var firsts []string // of the keys of each person
 	byID := map[string]*claimed{}
 	for _, key := range keys {
 		id := store.ClaimKey(key).ID
 		if byID[id] == nil {
 			byID[id] = &claimed{}
-			people, ids = append(people, byID[id]), append(ids, id)
+			people, firsts = append(people, byID[id]), append(firsts, key)
 		}
 		byID[id].keys = append(byID[id].keys, key)
 	}
-	items, err := store.All[personClaim](ctx, c.app.store, store.PartitionBatches,
-		"SELECT * FROM c WHERE c.type = 'claim' AND ARRAY_CONTAINS(@ids, c.id)", store.Param{Name: "@ids", Value: ids})
+	items, err := c.app.store.Claims(ctx, firsts)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +217,7 @@ func (c *claimant) membersOf(ctx context.Context, batch int, keys []string) (map
 }
 
 // judge decides what one holder of a claim means for a person.
-func (c *claimant) judge(p *claimed, h claimHolder, members []store.MemberClaim) {
+func (c *claimant) judge(p *claimed, h store.ClaimHolder, members []store.MemberClaim) {
 	reason := c.holds(h, members)
 	if reason != "" && !slices.Contains(p.keys, h.Key) {
 		reason += ", as " + h.Key
@@ -263,7 +244,7 @@ func (c *claimant) judge(p *claimed, h claimHolder, members []store.MemberClaim)
 }
 
 // holds tells why a batch still has a person; empty where it does not.
-func (c *claimant) holds(h claimHolder, members []store.MemberClaim) string {
+func (c *claimant) holds(h store.ClaimHolder, members []store.MemberClaim) string {
 	b := c.batches[h.Batch]
 	where := fmt.Sprintf("batch %d of runbook %s", h.Batch, b.runbook)
 	switch b.standing {
@@ -334,7 +315,7 @@ func (c *claimant) holder(ctx context.Context, id int) (claimingBatch, error) {
 			}
 			break
 		}
-		listed, err := orNone(store.Read[entry](ctx, c.app.store, store.EntryKey(id)))
+		listed, err := orNone(store.Read[store.BatchSummary](ctx, c.app.store, store.EntryKey(id)))
 		if err != nil {
 			return found, err
 		}
@@ -416,7 +397,7 @@ func inClaimOrder(keys []string) []string {
 // somebody else carries out as well, has come to another end.
 func (a *App) sealClaims(ctx context.Context, id int) error {
 	for {
-		listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+		listed, err := orNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(id)))
 		switch {
 		case err != nil:
 			return err
@@ -436,7 +417,7 @@ func (a *App) sealClaims(ctx context.Context, id int) error {
 // it the request that was named. Its claims are void then. It fails as sealClaims does.
 func (a *App) withdraw(ctx context.Context, by Caller, id int) error {
 	for {
-		listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+		listed, err := orNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(id)))
 		switch {
 		case err != nil || listed.ETag == "":
 			return err
@@ -446,7 +427,7 @@ func (a *App) withdraw(ctx context.Context, by Caller, id int) error {
 		ops := []store.Op{store.Delete(store.EntryKey(id), listed.ETag)}
 		if by.Key != "" {
 			key := by.request(store.PartitionBatches)
-			asked, err := orNone(store.Read[request](ctx, a.store, key))
+			asked, err := orNone(store.Read[store.IdempotencyRecord](ctx, a.store, key))
 			if err != nil {
 				return err
 			}
@@ -465,7 +446,7 @@ func (a *App) withdraw(ctx context.Context, by Caller, id int) error {
 func (a *App) giveUp(ctx context.Context, id int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+	listed, err := orNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(id)))
 	if err == nil && listed.Doc.Creating {
 		_, err = a.store.Commit(ctx, store.Delete(store.EntryKey(id), listed.ETag))
 	}

@@ -52,7 +52,7 @@ func (a *App) Cancel(ctx context.Context, by Caller, batch int, why string) (Bat
 		return view, err
 	}
 	// It is cancelled: what follows only tells more about it.
-	setting, err := orNone(store.Read[automation](ctx, a.store, store.AutomationKey(view.RunbookName)))
+	setting, err := orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(view.RunbookName)))
 	if _, rb, unknown := a.active(ctx, view.RunbookName); err == nil && unknown == nil && setting.Doc.Enabled && rb.DataSource.BatchTime == runbook.BatchTimeImmediate {
 		view.Warnings = append(view.Warnings, fmt.Sprintf("automation is on, and this runbook's batches are immediate: the next tick puts those whom the query still returns into a new batch. To keep them out, turn the automation of %s off, or change the query", view.RunbookName))
 	}
@@ -156,8 +156,8 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 }
 
 func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.Time) store.Op {
-	return a.auditOp(auditRecord{
-		At: now, actor: by.actor(), Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).text(), After: s.facts(next).text(),
+	return a.auditOp(store.AuditRecord{
+		At: now, Actor: by.actor(), Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).text(), After: s.facts(next).text(),
 	})
 }
 
@@ -172,16 +172,9 @@ func (a *App) joinIn(ctx context.Context, by Caller, b store.Item[engine.Batch],
 	if first == nil || first.By == by.Name && first.Why == s.why {
 		return nil
 	}
-	q, err := auditQuery(AuditFilter{Action: s.action, By: by.Name, From: first.At})
-	if err != nil {
-		return err
-	}
-	q.add("c.doc.why = @why", "@why", s.why)
-	if s.target != "" {
-		q.add("c.doc.target = @target", "@target", s.target)
-	}
-	given, _, err := store.Query[auditRecord](ctx, a.store, store.BatchPartition(b.Doc.ID), q.text("DESC"), q.params, 1, "")
-	if err != nil || len(given) > 0 {
+	filter := store.AuditFilter{Action: s.action, By: by.Name, From: first.At, Why: s.why, Target: s.target}
+	given, err := a.store.AuditTrail(ctx, store.BatchPartition(b.Doc.ID), filter, store.Paging{Limit: 1})
+	if err != nil || len(given.Items) > 0 {
 		return err
 	}
 	_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(b.Doc.ID), b.Doc, b.ETag), a.steered(by, &b.Doc, &b.Doc, s, now))

@@ -17,19 +17,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// entry is a batch's line in the list of batches. It follows the batch itself,
-// which is the truth; it is written again after each change of its status.
-type entry struct {
-	BatchView
-	Creating bool       `json:"creating,omitempty"`       // the batch's members are being written
-	Claimed  bool       `json:"claimed,omitempty"`        // with Creating: all of them are claimed
-	EraseAt  *time.Time `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
-}
-
-type sequence struct {
-	Last int `json:"last"`
-}
-
 // CreateBatch is CreateBatchFrom with a CSV in memory.
 func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte, options ...UploadOption) (BatchView, error) {
 	return a.CreateBatchFrom(ctx, by, runbookName, bytes.NewReader(csv), options...)
@@ -76,7 +63,7 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 		if err != nil {
 			return BatchView{}, err
 		}
-		asked.Doc = request{By: by.Name, Content: content, At: a.now().UTC(), Version: version.Version}
+		asked.Doc = store.IdempotencyRecord{By: by.Name, Content: content, At: a.now().UTC(), Version: version.Version}
 	}
 	rb, err := a.runbook(ctx, runbookName, asked.Doc.Version)
 	if err != nil {
@@ -119,7 +106,7 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 }
 
 // made gives the batch of a request, where it has been made.
-func (a *App) made(ctx context.Context, asked store.Item[request]) (engine.Batch, bool, error) {
+func (a *App) made(ctx context.Context, asked store.Item[store.IdempotencyRecord]) (engine.Batch, bool, error) {
 	if asked.ETag == "" {
 		return engine.Batch{}, false, nil
 	}
@@ -132,7 +119,7 @@ func (a *App) made(ctx context.Context, asked store.Item[request]) (engine.Batch
 // half-way is a number that never shows. Whoever goes on with it has the same number,
 // version and time, and so writes the same. It tells whether somebody else has made it
 // meanwhile. It fails with ErrExists where somebody else has just begun with the request.
-func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request], rb *runbook.Runbook, rows []roster.Row, shared bool) (b engine.Batch, there bool, err error) {
+func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []roster.Row, shared bool) (b engine.Batch, there bool, err error) {
 	began := a.now()
 	id, err := a.claimBatch(ctx, by, asked, rb, rows, shared)
 	if err != nil {
@@ -163,7 +150,7 @@ func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[request
 // claimBatch takes the number of a batch and claims its people. The number comes with the
 // first claims, so that of two batches for the same people the lower number gets them.
 // Where some of the others cannot be claimed, the number is taken back.
-func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[request], rb *runbook.Runbook, rows []roster.Row, shared bool) (id int, err error) {
+func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []roster.Row, shared bool) (id int, err error) {
 	keys, lines := make([]string, len(rows)), make(map[string]int, len(rows))
 	for i, row := range rows {
 		keys[i], lines[row.Key] = row.Key, row.Line
@@ -175,7 +162,7 @@ func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[reques
 			return err
 		}
 		if by.Key != "" && asked.ETag == "" { // by the same request, perhaps, which has just begun elsewhere
-			begun, err := orNone(store.Read[request](ctx, a.store, by.request(store.PartitionBatches)))
+			begun, err := orNone(store.Read[store.IdempotencyRecord](ctx, a.store, by.request(store.PartitionBatches)))
 			if err != nil {
 				return err
 			}
@@ -188,7 +175,7 @@ func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[reques
 	if err := refuse(c.look(ctx, keys)); err != nil {
 		return 0, err
 	}
-	line := entry{BatchView: BatchView{RunbookName: rb.Name, IsManual: true}, Claimed: len(keys) <= claimsAtOnce}
+	line := store.BatchSummary{RunbookName: rb.Name, IsManual: true, Claimed: len(keys) <= claimsAtOnce}
 	if id = c.batch; id == 0 {
 		id, err = a.reserve(ctx, line, func(id int) ([]store.Op, error) {
 			c.batch = id
@@ -222,10 +209,10 @@ func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[reques
 
 // relist lists a batch as in the making that was begun some time ago: the tick gives up
 // such a line in the end. It tells whether the batch's members are claimed.
-func (a *App) relist(ctx context.Context, id int, line entry) (claimed bool, err error) {
+func (a *App) relist(ctx context.Context, id int, line store.BatchSummary) (claimed bool, err error) {
 	line.ID, line.DetectedAt, line.Creating = id, a.now().UTC(), true
 	for {
-		listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(id)))
+		listed, err := orNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(id)))
 		if err != nil || listed.ETag != "" && !listed.Doc.Creating { // it has just been made
 			return true, err
 		}
@@ -244,13 +231,13 @@ func (a *App) relist(ctx context.Context, id int, line entry) (claimed bool, err
 // reserve takes the next batch number, for the line that lists the batch as in the
 // making, and with it what more the batch needs to be alone with. It fails with
 // ErrExists where somebody else has that.
-func (a *App) reserve(ctx context.Context, line entry, more func(id int) ([]store.Op, error)) (int, error) {
+func (a *App) reserve(ctx context.Context, line store.BatchSummary, more func(id int) ([]store.Op, error)) (int, error) {
 	for {
-		last, err := orNone(store.Read[sequence](ctx, a.store, store.SequenceKey()))
+		last, err := orNone(store.Read[store.BatchSequence](ctx, a.store, store.SequenceKey()))
 		if err != nil {
 			return 0, err
 		}
-		next := sequence{Last: last.Doc.Last + 1}
+		next := store.BatchSequence{Last: last.Doc.Last + 1}
 		write := store.Create(store.SequenceKey(), next)
 		if last.ETag != "" {
 			write = store.Replace(store.SequenceKey(), next, last.ETag)
@@ -357,7 +344,7 @@ func (a *App) list(ctx context.Context, b *engine.Batch) error {
 				return err
 			}
 		}
-		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), entry{BatchView: batchView(*b), EraseAt: b.EraseSecretsAt()}))
+		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), store.SummaryOf(b)))
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
 			continue
 		}

@@ -41,7 +41,7 @@ const (
 )
 
 // isDeadLetter reports whether d is the dead letter of.
-func isDeadLetter(d *DeadLettered, of bus.DeadLetter) bool {
+func isDeadLetter(d *store.DeadLetterSource, of bus.DeadLetter) bool {
 	return d != nil && d.Subscription == of.Subscription && d.Sequence == of.Sequence
 }
 
@@ -100,7 +100,7 @@ func (a *App) resultsMayCome() bool {
 // returnDeadLetters reads the dead-letter queues until they are empty: first the results,
 // which deadlines wait for.
 func (a *App) returnDeadLetters(ctx context.Context) error {
-	workers, err := store.Select[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT c.doc.id AS id FROM c WHERE c.type = 'worker'")
+	workers, err := a.store.WorkerAnnouncements(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (a *App) deadLetterCase(ctx context.Context, d bus.DeadLetter, m Message) (
 
 // recordDeadLetter writes what becomes of a dead letter. It gives nothing to do where the
 // message was dealt with before.
-func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message, c deadLetterCase) (item store.Item[Unprocessed], todo bool, err error) {
+func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message, c deadLetterCase) (item store.Item[store.Unprocessable], todo bool, err error) {
 	item, replay, err := a.keptAs(ctx, d.Topic, m)
 	if err != nil {
 		return item, false, err
@@ -254,17 +254,17 @@ func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message,
 	if fate == fateForget {
 		return item, false, nil
 	}
-	u.fail(m, d.Topic, replay, "dead-lettered: "+cmp.Or(d.Reason, "no reason was given")+suffix(d.Description), item.ID, now)
+	failUnprocessable(u, m, d.Topic, replay, "dead-lettered: "+cmp.Or(d.Reason, "no reason was given")+suffix(d.Description), item.ID, now)
 	if err := a.sealKept(ctx, u, item.ID, m); err != nil {
 		return item, false, err
 	}
-	u.DeadLetter = &DeadLettered{Subscription: d.Subscription, Sequence: d.Sequence, Reason: d.Reason, Description: d.Description}
+	u.DeadLetter = &store.DeadLetterSource{Subscription: d.Subscription, Sequence: d.Sequence, Reason: d.Reason, Description: d.Description}
 	switch fate {
 	case fateReturn:
 		u.Returns++
-		u.Asked, u.Handled = u.Replays+1, &MarkView{By: system, At: now, Why: why}
+		u.Asked, u.Handled = u.Replays+1, &engine.Mark{By: system, At: now, Why: why}
 	case fateDrop:
-		u.Status, u.Handled = UnprocessedDiscarded, &MarkView{By: system, At: now, Why: why}
+		u.Status, u.Handled = store.UnprocessableDiscarded, &engine.Mark{By: system, At: now, Why: why}
 	case fateHold:
 		u.Reason += "; " + why
 	}
@@ -291,13 +291,13 @@ func suffix(description string) string {
 }
 
 // returnRecorded sends the replay that is recorded, and marks it as sent.
-func (a *App) returnRecorded(ctx context.Context, item store.Item[Unprocessed]) error {
+func (a *App) returnRecorded(ctx context.Context, item store.Item[store.Unprocessable]) error {
 	u := item.Doc
 	body, err := a.keptBody(ctx, item)
 	if err != nil {
 		return err
 	}
-	again := u.again(item.ID, body)
+	again := replayOf(&u, item.ID, body)
 	if n := min(u.Returns, len(returnDelays)); n > 0 && returnDelays[n-1] > 0 {
 		again.At = a.now().Add(returnDelays[n-1])
 	}
@@ -309,10 +309,10 @@ func (a *App) returnRecorded(ctx context.Context, item store.Item[Unprocessed]) 
 	return err
 }
 
-// again is the message of the replay that is asked for. The broker counts the deliveries
+// replayOf is the message of the replay that is asked for. The broker counts the deliveries
 // of a job that is sent again from one, so that the job itself says that it may have been
 // begun before.
-func (u *Unprocessed) again(id string, body []byte) bus.Message {
+func replayOf(u *store.Unprocessable, id string, body []byte) bus.Message {
 	properties := withType(u.Properties, u.Type)
 	if u.Topic == message.TopicWorkerJobs {
 		properties = maps.Clone(properties)

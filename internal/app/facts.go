@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // facts are what a line of an audit trail tells of a state, before or after: no more
@@ -36,7 +37,7 @@ func batchFacts(b *engine.Batch) facts {
 }
 
 // creation is the line of a batch's trail that tells where it comes from.
-func creation(by Caller, b *engine.Batch, now time.Time) auditRecord {
+func creation(by Caller, b *engine.Batch, now time.Time) store.AuditRecord {
 	made := facts{"status": b.Status, "runbookName": b.Runbook, "runbookVersion": b.Version, "memberCount": b.Members}
 	if b.StartTime != nil {
 		made["batchStartTime"] = b.StartTime.UTC()
@@ -44,7 +45,7 @@ func creation(by Caller, b *engine.Batch, now time.Time) auditRecord {
 	if b.Shared {
 		made["allowInOtherBatches"] = true
 	}
-	return auditRecord{At: now, actor: by.actor(), Action: "create", Batch: b.ID, After: made.text()}
+	return store.AuditRecord{At: now, Actor: by.actor(), Action: "create", Batch: b.ID, After: made.text()}
 }
 
 // phaseFacts tells what a phase execution waits for.
@@ -68,10 +69,10 @@ func memberFacts(members map[int]engine.MemberStatus) facts { return facts{"memb
 
 // holdFacts tells whose removal is held, and how many are kept. Of very many members the
 // first are named.
-func holdFacts(h hold, confirmed *engine.Mark) facts {
+func holdFacts(h store.RemovalHold, confirmed *engine.Mark) facts {
 	f := facts{"held": len(h.Members), "kept": len(h.Kept)}
 	if len(h.Members) > 0 {
-		f["revision"], f["members"] = h.revision(), h.Members[:min(len(h.Members), 1000)]
+		f["revision"], f["members"] = revisionOf(h), h.Members[:min(len(h.Members), 1000)]
 	}
 	if confirmed != nil {
 		f["confirmed"] = markView(confirmed)
@@ -89,13 +90,15 @@ func activeFacts(version int) facts {
 
 // publication is the line of the trail that tells who published a version, and which one
 // was active before.
-func publication(by Caller, active int, v runbookVersion) auditRecord {
+func publication(by Caller, active int, v store.RunbookVersion) store.AuditRecord {
 	after := activeFacts(v.Version)
 	after["overdueBehavior"], after["rerunInit"] = v.Overdue, v.RerunInit
-	return auditRecord{
-		At: v.PublishedAt, actor: by.actor(), Action: "publish", Runbook: v.Name, Target: fmt.Sprintf("version %d", v.Version), Before: activeFacts(active).text(), After: after.text(),
+	return store.AuditRecord{
+		At: v.PublishedAt, Actor: by.actor(), Action: "publish", Runbook: v.Name, Target: fmt.Sprintf("version %d", v.Version), Before: activeFacts(active).text(), After: after.text(),
 	}
 }
 
 // messageFacts tells what has become of a message.
-func messageFacts(u Unprocessed) facts { return facts{"status": u.Status, "replays": u.Replays} }
+func messageFacts(u store.Unprocessable) facts {
+	return facts{"status": u.Status, "replays": u.Replays}
+}

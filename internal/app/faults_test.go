@@ -410,7 +410,7 @@ func TestMessageWhoseAttemptsAllFailIsKept(t *testing.T) {
 			t.Fatalf("delivery %d: %v", delivery, err)
 		}
 	}
-	kept, err := store.All[app.Unprocessed](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := store.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
 	if err != nil || len(kept) != 1 || string(kept[0].Doc.Body) != string(body) || !strings.Contains(kept[0].Doc.Reason, "runbook overlap version 1") {
 		t.Fatalf("kept %+v, %v", kept, err)
 	}

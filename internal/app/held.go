@@ -20,30 +20,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// hold names the members whose removal is held, until an administrator confirms or
-// discards it, and those whose removal was discarded: they stay although the source
-// no longer has them.
-type hold struct {
-	Members []int             `json:"members"`
-	Moves   map[int]time.Time `json:"moves,omitempty"` // of them: the start of the batch that they would come into
-	Kept    []int             `json:"kept"`
-	By      *actor            `json:"by,omitempty"` // who confirmed the removals
-}
-
-// revision tells one set of held members from another.
-func (h hold) revision() string {
-	text, _ := json.Marshal(hold{Members: h.Members, Moves: h.Moves}) // numbers and times
+// revisionOf tells one set of held members from another.
+func revisionOf(h store.RemovalHold) string {
+	text, _ := json.Marshal(store.RemovalHold{Members: h.Members, Moves: h.Moves}) // numbers and times
 	digest := sha256.Sum256(text)
 	return hex.EncodeToString(digest[:8])
 }
 
-func heldSummary(b *engine.Batch) *HeldSummary {
-	if b.Held == nil {
+func heldSummary(batch int, h *engine.Held) *HeldSummary {
+	if h == nil {
 		return nil
 	}
-	return &HeldSummary{
-		BatchID: b.ID, Members: b.Held.Members, Of: b.Held.Of, Reason: b.Held.Reason, Since: b.Held.Since, Confirmed: markView(b.Held.Confirmed),
-	}
+	return &HeldSummary{BatchID: batch, Members: h.Members, Of: h.Of, Reason: h.Reason, Since: h.Since, Confirmed: markView(h.Confirmed)}
 }
 
 // hold keeps with a batch whose removal is held, or that it no longer is, and those
@@ -104,7 +92,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 				next = d.Batch
 			}
 		}
-		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), writeHold(id, h, hold{Members: missing, Moves: moves, Kept: kept}))
+		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), writeHold(id, h, store.RemovalHold{Members: missing, Moves: moves, Kept: kept}))
 		if holdChanged(err) {
 			continue
 		}
@@ -139,7 +127,7 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 	if err != nil {
 		return HeldView{}, a.outward(err)
 	}
-	summary := heldSummary(&b.Doc)
+	summary := heldSummary(batch, b.Doc.Held)
 	if summary == nil {
 		return HeldView{}, fail(CodeNotFound, "no removals are held in batch %d", batch)
 	}
@@ -147,9 +135,9 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 	if err != nil || first < 0 || first > len(h.Doc.Members) {
 		return HeldView{}, fail(CodeInvalid, "%q is no continuation token of this list", o.Continuation)
 	}
-	view := HeldView{RemovalHoldSummary: *summary, Revision: h.Doc.revision(), Items: []HeldMember{}}
+	view := HeldView{RemovalHoldSummary: *summary, Revision: revisionOf(h.Doc), Items: []HeldMember{}}
 	some := h.Doc.Members[first:min(first+min(limit(o), 200), len(h.Doc.Members))]
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
 		return HeldView{}, a.outward(err)
 	}
 	members, err := a.store.MembersByID(ctx, batch, some)
@@ -174,17 +162,17 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 }
 
 // holdOf reads a batch and its hold, which has no ETag where there is none yet.
-func (a *App) holdOf(ctx context.Context, batch int) (store.Item[engine.Batch], store.Item[hold], error) {
+func (a *App) holdOf(ctx context.Context, batch int) (store.Item[engine.Batch], store.Item[store.RemovalHold], error) {
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return b, store.Item[hold]{}, err
+		return b, store.Item[store.RemovalHold]{}, err
 	}
-	h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(batch)))
+	h, err := orNone(store.Read[store.RemovalHold](ctx, a.store, store.HoldKey(batch)))
 	return b, h, err
 }
 
 // writeHold stores a batch's next hold in place of the one that was read.
-func writeHold(batch int, read store.Item[hold], next hold) store.Op {
+func writeHold(batch int, read store.Item[store.RemovalHold], next store.RemovalHold) store.Op {
 	if read.ETag == "" {
 		return store.Create(store.HoldKey(batch), next)
 	}
@@ -201,7 +189,7 @@ func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revisio
 	}
 	return a.settleHold(ctx, by, batch, revision, why, "confirm-removals",
 		func(m engine.Mark) engine.Event { return engine.RemovalsConfirmed{By: m} },
-		func(h hold) hold {
+		func(h store.RemovalHold) store.RemovalHold {
 			confirmedBy := by.actor()
 			h.By = &confirmedBy
 			return h
@@ -214,16 +202,16 @@ func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revisio
 func (a *App) DiscardRemovals(ctx context.Context, by Caller, batch int, revision, why string) (BatchView, error) {
 	return a.settleHold(ctx, by, batch, revision, why, "discard-removals",
 		func(m engine.Mark) engine.Event { return engine.RemovalsDiscarded{By: m} },
-		func(h hold) hold {
+		func(h store.RemovalHold) store.RemovalHold {
 			kept := slices.Concat(h.Kept, h.Members)
 			slices.Sort(kept)
-			return hold{Kept: slices.Compact(kept)}
+			return store.RemovalHold{Kept: slices.Compact(kept)}
 		})
 }
 
 // settleHold takes an administrator's decision on what is held, in one write with the
 // members that it is about.
-func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, why, action string, event func(engine.Mark) engine.Event, then func(hold) hold) (BatchView, error) {
+func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, why, action string, event func(engine.Mark) engine.Event, then func(store.RemovalHold) store.RemovalHold) (BatchView, error) {
 	if err := checkWhy(why); err != nil {
 		return BatchView{}, err
 	}
@@ -232,8 +220,8 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		if err != nil {
 			return BatchView{}, a.outward(err)
 		}
-		if b.Doc.Held != nil && revision != "" && revision != h.Doc.revision() {
-			return BatchView{}, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, h.Doc.revision())
+		if b.Doc.Held != nil && revision != "" && revision != revisionOf(h.Doc) {
+			return BatchView{}, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, revisionOf(h.Doc))
 		}
 		now := a.now().UTC()
 		d, err := engine.Decide(engine.State{Batch: &b.Doc}, event(engine.Mark{By: by.Name, At: now, Why: why}), now)
@@ -244,8 +232,8 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		if d.Batch != nil {
 			next = d.Batch
 			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), writeHold(batch, h, then(h.Doc)),
-				a.auditOp(auditRecord{
-					At: now, actor: by.actor(), Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
+				a.auditOp(store.AuditRecord{
+					At: now, Actor: by.actor(), Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
 					Before: holdFacts(h.Doc, nil).text(), After: holdFacts(then(h.Doc), confirmation(next)).text(),
 				}))
 			if holdChanged(err) {
@@ -289,7 +277,7 @@ func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if b.Held == nil || b.Held.Confirmed == nil || b.Status.Terminal() {
 		return false, nil // all are out, and this came again
 	}
-	h, err := orNone(store.Read[hold](ctx, a.store, store.HoldKey(b.ID)))
+	h, err := orNone(store.Read[store.RemovalHold](ctx, a.store, store.HoldKey(b.ID)))
 	if err != nil {
 		return false, err
 	}
@@ -305,7 +293,7 @@ func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	some := h.Doc.Members[first:min(first+leaveAtOnce, len(h.Doc.Members))]
 	by := Caller{Name: b.Held.Confirmed.By}
 	if h.Doc.By != nil {
-		by.Kind, by.TenantID, by.ObjectID = h.Doc.By.Kind, h.Doc.By.TenantID, h.Doc.By.ObjectID
+		by.Kind, by.TenantID, by.ObjectID = ActorKind(h.Doc.By.Kind), h.Doc.By.TenantID, h.Doc.By.ObjectID
 	}
 	if _, err := a.takeOut(ctx, b.ID, some, by, b.Held.Confirmed.Why); err != nil {
 		return false, err
@@ -327,7 +315,7 @@ func (a *App) removalsDone(ctx context.Context, id int) error {
 		if err != nil || d.Batch == nil {
 			return err
 		}
-		_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag), writeHold(id, h, hold{Kept: h.Doc.Kept}))
+		_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag), writeHold(id, h, store.RemovalHold{Kept: h.Doc.Kept}))
 		if holdChanged(err) {
 			continue
 		}

@@ -37,7 +37,7 @@ func indexPolicy(t *testing.T) azcosmos.IndexingPolicy {
 }
 
 var (
-	selection = regexp.MustCompile(`SELECT .*? FROM c\b|c\.doc\.\w+ AS \w+,?|\(c\.doc\.status = 'removed' .*\) AS leaving`)
+	selection = regexp.MustCompile(`SELECT .*? FROM c\b|c\.doc\.\w+ AS \w+,?|\(c\.doc\.status = 'removed' .*\) AS leaving|c\.id, \{.*\} AS doc`)
 	element   = regexp.MustCompile(`ARRAY_CONTAINS\(c\.([a-zA-Z.]+), \{"([a-zA-Z]+)": [^}]*\}, true\)`)
 	mention   = regexp.MustCompile(`\bc\.([a-zA-Z.]+)`)
 )

@@ -64,11 +64,11 @@ func (a *App) jobsOfAll(ctx context.Context) (map[string]waitingJobs, error) {
 	if a.jobs.jobs != nil && now.Sub(a.jobs.at) < jobsAge && !now.Before(a.jobs.at) {
 		return a.jobs.jobs, nil
 	}
-	batches, err := store.Select[BatchView](ctx, a.store, store.PartitionBatches,
-		"SELECT c.doc.id AS id FROM c WHERE c.type = 'entry' AND c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling')")
+	batches, err := a.store.UnfinishedBatches(ctx, "")
 	if err != nil {
 		return nil, err
 	}
+	batches = slices.DeleteFunc(batches, func(b store.UnfinishedBatch) bool { return b.Creating }) // these have no jobs
 	found := make([]map[string]waitingJobs, len(batches))
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
@@ -178,7 +178,7 @@ const expiresSoon = 14 * 24 * time.Hour
 // tellWorkers logs the workers that are gone while jobs wait for them, and credentials that
 // expire soon.
 func (a *App) tellWorkers(ctx context.Context, tally *jobTally) {
-	records, err := store.All[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT * FROM c WHERE c.type = 'worker' ORDER BY c.id ASC")
+	records, err := a.store.AllWorkers(ctx)
 	if err != nil {
 		a.log.Warn("failed to read the records of the workers", "error", err)
 		return
@@ -186,7 +186,7 @@ func (a *App) tellWorkers(ctx context.Context, tally *jobTally) {
 	now := a.now().UTC()
 	known := map[string]*workerRecord{}
 	for i := range records {
-		worker := &records[i].Doc
+		worker := (*workerRecord)(&records[i].Doc)
 		known[worker.ID] = worker
 		if at := worker.credentialExpiresAt(); at != nil && at.Sub(now) < expiresSoon {
 			a.log.Warn("the credential of a worker expires", eventKey, EventCredentialExpiring, "Worker", worker.ID, "ExpiresAt", clock(*at))

@@ -61,7 +61,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	begun := asked.ETag != ""
 	if !begun {
-		asked.Doc = request{By: by.Name, Content: content, At: a.now().UTC(), Version: b.Doc.Version}
+		asked.Doc = store.IdempotencyRecord{By: by.Name, Content: content, At: a.now().UTC(), Version: b.Doc.Version}
 	}
 	rb, err := a.runbook(ctx, b.Doc.Runbook, asked.Doc.Version)
 	if err != nil {
@@ -227,12 +227,12 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 		if c.shared {
 			after["allowInOtherBatches"] = true
 		}
-		ops = append(ops, a.auditOp(auditRecord{
-			At: now, actor: by.actor(), Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
+		ops = append(ops, a.auditOp(store.AuditRecord{
+			At: now, Actor: by.actor(), Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
 			Before: facts{"memberCount": b.Doc.Members}.text(), After: after.text(),
 		}))
 	}
-	var progress request
+	var progress store.IdempotencyRecord
 	if note != nil {
 		progress = note.after(len(rows), rest)
 		ops = append(ops, note.op(progress))
@@ -242,7 +242,7 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 		return b, err
 	}
 	if note != nil {
-		note.item = store.Item[request]{Doc: progress, ETag: outcome.ETag(len(ops) - 1)}
+		note.item = store.Item[store.IdempotencyRecord]{Doc: progress, ETag: outcome.ETag(len(ops) - 1)}
 	}
 	b.Doc, b.ETag = *d.Batch, outcome.ETag(0)
 	return b, a.carryOut(ctx, d.Batch, nil, d.Effects)

@@ -25,9 +25,9 @@ var errLeased = errors.New("app: another tick has the runbook in hand")
 // is older than another tick's must not be applied after it, and nobody may be put
 // into two batches by two ticks at once. A lease that the store has for this holder is
 // this call's own: the answer to its write was lost.
-func (a *App) lease(ctx context.Context, name, holder string) (store.Item[synced], error) {
-	return leaseWrite(ctx, func() (store.Item[synced], error) {
-		held, err := orNone(store.Read[synced](ctx, a.store, store.SyncKey(name)))
+func (a *App) lease(ctx context.Context, name, holder string) (store.Item[store.SyncRecord], error) {
+	return leaseWrite(ctx, func() (store.Item[store.SyncRecord], error) {
+		held, err := orNone(store.Read[store.SyncRecord](ctx, a.store, store.SyncKey(name)))
 		if err != nil || held.Doc.Holder == holder {
 			return held, err
 		}
@@ -51,16 +51,16 @@ func (a *App) lease(ctx context.Context, name, holder string) (store.Item[synced
 // giveBack ends the lease, with what came of the tick. A lease that the store no longer has
 // for the holder was ended by an earlier write of this call, or another tick took the
 // runbook over.
-func (a *App) giveBack(ctx context.Context, held store.Item[synced]) error {
+func (a *App) giveBack(ctx context.Context, held store.Item[store.SyncRecord]) error {
 	holder, result := held.Doc.Holder, held.Doc
 	result.Holder, result.Until = "", time.Time{}
 	etag := held.ETag
-	_, err := leaseWrite(ctx, func() (store.Item[synced], error) {
+	_, err := leaseWrite(ctx, func() (store.Item[store.SyncRecord], error) {
 		_, err := a.store.Commit(ctx, store.Replace(store.SyncKey(result.Runbook), result, etag))
 		if err == nil {
 			return held, nil
 		}
-		now, readErr := store.Read[synced](ctx, a.store, store.SyncKey(result.Runbook))
+		now, readErr := store.Read[store.SyncRecord](ctx, a.store, store.SyncKey(result.Runbook))
 		switch {
 		case readErr != nil:
 			return held, errors.Join(err, readErr)
@@ -80,8 +80,8 @@ var errTakenOver = errors.New("app: another tick took the runbook over before th
 
 // leaseWrite repeats a read and the write that follows from it until the outcome is
 // known: a lease that is written, and not known to be, stops the runbook for leaseTime.
-func leaseWrite(ctx context.Context, write func() (store.Item[synced], error)) (store.Item[synced], error) {
-	return backoff.Retry(ctx, func() (store.Item[synced], error) {
+func leaseWrite(ctx context.Context, write func() (store.Item[store.SyncRecord], error)) (store.Item[store.SyncRecord], error) {
+	return backoff.Retry(ctx, func() (store.Item[store.SyncRecord], error) {
 		held, err := write()
 		if err == nil || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrUnavailable) {
 			return held, err

@@ -54,8 +54,8 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 		next = d.Member
 		ops := []store.Op{
 			store.Replace(store.MemberKey(batch, member), next, m.ETag),
-			a.auditOp(auditRecord{
-				At: now, actor: by.actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
+			a.auditOp(store.AuditRecord{
+				At: now, Actor: by.actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
 				Before: memberFacts(map[int]engine.MemberStatus{member: m.Doc.Status}).text(), After: memberFacts(map[int]engine.MemberStatus{member: next.Status}).text(),
 			}),
 		}

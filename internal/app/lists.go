@@ -19,55 +19,19 @@ func limit(o ListOptions) int {
 	return min(o.Limit, 1000)
 }
 
-// filter builds a query of one partition from the conditions that apply.
-type filter struct {
-	where  []string
-	params []store.Param
-}
-
-func (f *filter) add(condition, name string, value any) {
-	f.where = append(f.where, condition)
-	f.params = append(f.params, store.Param{Name: name, Value: value})
-}
-
-func (f *filter) text(order string) string {
-	return "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + " ORDER BY c.id " + order
-}
-
-// sorted is the query in the order that is asked for. Errors: CodeInvalid.
-func (f *filter) sorted(by string, s sorting) (string, error) {
-	order, err := s.clause(by)
-	return "SELECT * FROM c WHERE " + strings.Join(f.where, " AND ") + order, err
-}
-
-// search narrows to what begins with a text, at a path.
-func (f *filter) search(text, path string) {
-	if text != "" {
-		f.add("STARTSWITH("+path+", @search)", "@search", text)
-	}
-}
-
 // Batches lists batches, the newest first unless o.Sort asks for another order.
 func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], error) {
-	f := &filter{where: []string{"c.type = 'entry'", "NOT IS_DEFINED(c.doc.creating)"}}
-	if o.Status != "" {
-		f.add("c.doc.status = @status", "@status", o.Status)
-	}
-	if o.Runbook != "" {
-		f.add("c.doc.runbookName = @runbook", "@runbook", o.Runbook)
-	}
-	f.search(o.Search, "c.doc.runbookName")
-	text, err := f.sorted(o.Sort, batchSorting)
+	paging, err := batchSorting.paging(o)
 	if err != nil {
 		return Page[BatchView]{}, err
 	}
-	items, next, err := store.Query[entry](ctx, a.store, store.PartitionBatches, text, f.params, limit(o), o.Continuation)
+	found, err := a.store.Batches(ctx, store.BatchFilter{Status: engine.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
 	if err != nil {
 		return Page[BatchView]{}, a.outward(err)
 	}
-	page := Page[BatchView]{Items: []BatchView{}, Continuation: next}
-	for _, i := range items {
-		page.Items = append(page.Items, i.Doc.BatchView)
+	page := Page[BatchView]{Items: []BatchView{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
+		page.Items = append(page.Items, summaryView(i.Doc))
 	}
 	return page, nil
 }
@@ -109,7 +73,7 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	if err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMembers, Batch: id}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadMembers, Batch: id}); err != nil {
 		return Page[MemberView]{}, a.outward(err)
 	}
 	secrets, err := a.secretsOf(ctx, &b.Doc)
@@ -260,7 +224,7 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 			break
 		}
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadSteps, Batch: id}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadSteps, Batch: id}); err != nil {
 		return Page[StepView]{}, a.outward(err)
 	}
 	return page, nil

@@ -14,34 +14,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// request is a request that its caller has named with a key (Caller.Key). It is stored
-// in the same commit as what the request brings about, and kept as long as that: who
-// asks again by the same key, after an answer that was lost or while the first is at it,
-// comes to the same and does nothing twice.
-type request struct {
-	By      string    `json:"by"`
-	Content string    `json:"content"` // a digest of what was asked for
-	At      time.Time `json:"at"`
-	Version int       `json:"version"` // of the runbook under which it is carried out, or which it published
-
-	Batch     int  `json:"batchId,omitempty"`   // the creation of a batch: its number
-	Unchanged bool `json:"unchanged,omitempty"` // a publish: of what was active already
-
-	// Of an addition of members, how far it has come.
-	Next    int    `json:"next,omitempty"`    // all rows before this one are dealt with
-	Added   int    `json:"added,omitempty"`   // how many of them were added
-	Present []byte `json:"present,omitempty"` // a bit for each row, set for those who were members at first
-}
-
 // named reads the request that the caller made by this key before, in a partition; one
 // without an ETag where there is none, or no key. Keys of different callers, and in
 // different partitions, have nothing to do with one another. Errors: CodeKeyReused
 // where other content was asked for by the key.
-func (a *App) named(ctx context.Context, by Caller, partition, content string) (store.Item[request], error) {
+func (a *App) named(ctx context.Context, by Caller, partition, content string) (store.Item[store.IdempotencyRecord], error) {
 	if by.Key == "" {
-		return store.Item[request]{}, nil
+		return store.Item[store.IdempotencyRecord]{}, nil
 	}
-	item, err := orNone(store.Read[request](ctx, a.store, by.request(partition)))
+	item, err := orNone(store.Read[store.IdempotencyRecord](ctx, a.store, by.request(partition)))
 	if err != nil || item.ETag == "" {
 		return item, err
 	}
@@ -79,12 +60,12 @@ func digestOf(file roster.File) (string, error) {
 // addition is a named request to add people.
 type addition struct {
 	key    store.Key
-	item   store.Item[request]
+	item   store.Item[store.IdempotencyRecord]
 	people []newcomer
 	places map[string]int // of the people, by key
 }
 
-func newAddition(by Caller, batch int, item store.Item[request], people []newcomer) *addition {
+func newAddition(by Caller, batch int, item store.Item[store.IdempotencyRecord], people []newcomer) *addition {
 	places := make(map[string]int, len(people))
 	for i, p := range people {
 		places[p.Key] = i
@@ -121,7 +102,7 @@ func (n *addition) found(present []string) {
 }
 
 // after is the request when so many more people have been added and the rest is left.
-func (n *addition) after(added int, rest []newcomer) request {
+func (n *addition) after(added int, rest []newcomer) store.IdempotencyRecord {
 	next := n.item.Doc
 	next.Added += added
 	next.Next = len(n.people)
@@ -132,7 +113,7 @@ func (n *addition) after(added int, rest []newcomer) request {
 }
 
 // op stores the request as it will be.
-func (n *addition) op(next request) store.Op {
+func (n *addition) op(next store.IdempotencyRecord) store.Op {
 	if n.item.ETag == "" {
 		return store.Create(n.key, next)
 	}
@@ -141,7 +122,7 @@ func (n *addition) op(next request) store.Op {
 
 // look reads how far the request has come: somebody else may carry it out as well.
 func (n *addition) look(ctx context.Context, a *App) error {
-	item, err := orNone(store.Read[request](ctx, a.store, n.key))
+	item, err := orNone(store.Read[store.IdempotencyRecord](ctx, a.store, n.key))
 	if err != nil || item.ETag == "" {
 		return err
 	}
@@ -163,7 +144,7 @@ func (n *addition) end(ctx context.Context, a *App) error {
 	if err != nil {
 		return fmt.Errorf("the end of a request: %w", err)
 	}
-	n.item = store.Item[request]{Doc: next, ETag: outcome.ETag(0)}
+	n.item = store.Item[store.IdempotencyRecord]{Doc: next, ETag: outcome.ETag(0)}
 	return nil
 }
 

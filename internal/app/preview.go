@@ -33,7 +33,7 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 	if !rb.DataSource.Queried() {
 		return PreviewView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actPreviewQuery, Runbook: name}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actPreviewQuery, Runbook: name}); err != nil {
 		return PreviewView{}, a.outward(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
@@ -81,21 +81,6 @@ func (a *App) queryFailed(err error) error {
 		return &Error{Code: CodeInvalid, Message: a.told(err), Problems: []Problem{{Field: "data_source", Message: a.told(err)}}, Cause: err}
 	}
 	return a.outward(err)
-}
-
-// unfinished are a runbook's batches that are listed as not ended.
-func (a *App) unfinished(ctx context.Context, name string) ([]int, error) {
-	listed, err := store.All[entry](ctx, a.store, store.PartitionBatches,
-		"SELECT * FROM c WHERE c.type = 'entry' AND c.doc.runbookName = @name AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling'))",
-		store.Param{Name: "@name", Value: name})
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]int, len(listed))
-	for i, e := range listed {
-		ids[i] = e.Doc.ID
-	}
-	return ids, nil
 }
 
 // groups tells of the batches that there are, those that would be made, and the starts

@@ -42,10 +42,10 @@ func newReadCache() readCache {
 // noteRead records that somebody reads what is of members. It comes before the answer,
 // and there is no answer where it fails. By and At are filled in here. Of requests at the
 // same time one writes, and the others wait for it.
-func (a *App) noteRead(ctx context.Context, by Caller, r auditRecord) error {
+func (a *App) noteRead(ctx context.Context, by Caller, r store.AuditRecord) error {
 	fresh := &lastRead{turn: make(chan struct{}, 1)}
 	fresh.turn <- struct{}{}
-	key := readKey{by: by.Identity(), partition: r.partition(), target: r.Runbook + r.Target, action: r.Action}
+	key := readKey{by: by.Identity(), partition: r.Partition(), target: r.Runbook + r.Target, action: r.Action}
 	last, known, _ := a.reads.PeekOrAdd(key, fresh)
 	if !known {
 		last = fresh
@@ -61,7 +61,7 @@ func (a *App) noteRead(ctx context.Context, by Caller, r auditRecord) error {
 		a.reads.Get(key) // it is the last to be forgotten
 		return nil
 	}
-	r.At, r.actor = now, by.actor()
+	r.At, r.Actor = now, by.actor()
 	for {
 		_, err := a.store.Commit(ctx, a.auditOp(r))
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -15,28 +16,25 @@ import (
 // first, without their bodies. o.Status is one of the statuses, empty for open;
 // o.Topic narrows it to one topic. Errors: CodeInvalid, CodeUnavailable.
 func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedView], error) {
-	f := &filter{where: []string{"c.type = 'unprocessed'"}}
-	switch status := UnprocessedStatus(o.Status); status {
+	filter := store.MessageFilter{Topic: o.Topic}
+	switch status := store.UnprocessableStatus(o.Status); status {
 	case "":
-		f.add("c.doc.status = @status", "@status", UnprocessedOpen)
-	case UnprocessedOpen, UnprocessedReplayed, UnprocessedDiscarded:
-		f.add("c.doc.status = @status", "@status", status)
+		filter.Status = store.UnprocessableOpen
+	case store.UnprocessableOpen, store.UnprocessableReplayed, store.UnprocessableDiscarded:
+		filter.Status = status
 	default:
 		return Page[UnprocessedView]{}, fail(CodeInvalid, "there is no status %q of messages; they are open, replayed or discarded", o.Status)
 	}
-	if o.Topic != "" {
-		f.add("c.doc.topic = @topic", "@topic", o.Topic)
-	}
-	text, err := f.sorted(o.Sort, unprocessedSorting)
+	paging, err := unprocessedSorting.paging(o)
 	if err != nil {
 		return Page[UnprocessedView]{}, err
 	}
-	items, next, err := store.Query[Unprocessed](ctx, a.store, store.PartitionUnprocessed, text, f.params, limit(o), o.Continuation)
+	found, err := a.store.UnprocessableMessages(ctx, filter, paging)
 	if err != nil {
 		return Page[UnprocessedView]{}, a.outward(err)
 	}
-	page := Page[UnprocessedView]{Items: []UnprocessedView{}, Continuation: next}
-	for _, i := range items {
+	page := Page[UnprocessedView]{Items: []UnprocessedView{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
 		page.Items = append(page.Items, unprocessedView(i))
 	}
 	return page, nil
@@ -49,7 +47,7 @@ func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (Unp
 	if err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadMessage, Target: id}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadMessage, Target: id}); err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
 	view := unprocessedView(item)
@@ -91,7 +89,7 @@ func (a *App) Replay(ctx context.Context, by Caller, id, why string) (Unprocesse
 	if err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
-	again := item.Doc.again(id, body)
+	again := replayOf(&item.Doc, id, body)
 	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
@@ -101,7 +99,7 @@ func (a *App) Replay(ctx context.Context, by Caller, id, why string) (Unprocesse
 
 // recordReplay writes who asks for which replay of a message. A recorded replay that may
 // not have been sent is the one that is asked for again.
-func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (store.Item[Unprocessed], error) {
+func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (store.Item[store.Unprocessable], error) {
 	for {
 		item, err := a.keptMessage(ctx, id)
 		if err != nil {
@@ -109,9 +107,9 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 		}
 		u := &item.Doc
 		switch {
-		case u.Status == UnprocessedReplayed:
+		case u.Status == store.UnprocessableReplayed:
 			return item, dealtWith(id, *u)
-		case !u.whole():
+		case !keptWhole(u):
 			return item, fail(CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
 		}
 		switch h := u.Handled; {
@@ -121,9 +119,9 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 			return item, nil
 		}
 		was := messageFacts(*u)
-		u.Handled, u.Returns = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}, 0
+		u.Handled, u.Returns = &engine.Mark{By: by.Name, At: a.now().UTC(), Why: why}, 0
 		sent := *u
-		sent.Status, sent.Replays = UnprocessedReplayed, u.Asked
+		sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
 		outcome, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), u, item.ETag), a.auditOp(messageHandled(by, "replay", id, was, sent)))
 		if errors.Is(err, store.ErrChanged) {
 			continue
@@ -137,14 +135,14 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 
 // markReplayed writes that replay n was sent, whatever was written since: another request
 // may have sent the same, or it may have failed already.
-func (a *App) markReplayed(ctx context.Context, item store.Item[Unprocessed], n int) (UnprocessedView, error) {
+func (a *App) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (UnprocessedView, error) {
 	mark := item.Doc.Handled
 	for {
 		u := &item.Doc
 		if u.Replays >= n {
 			return unprocessedView(item), nil
 		}
-		u.Status, u.Replays, u.Asked, u.Handled = UnprocessedReplayed, n, 0, mark
+		u.Status, u.Replays, u.Asked, u.Handled = store.UnprocessableReplayed, n, 0, mark
 		_, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(item.ID), u, item.ETag))
 		if err == nil {
 			return unprocessedView(item), nil
@@ -170,12 +168,12 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 		if err != nil {
 			return UnprocessedView{}, a.outward(err)
 		}
-		if item.Doc.Status != UnprocessedOpen {
+		if item.Doc.Status != store.UnprocessableOpen {
 			return UnprocessedView{}, dealtWith(id, item.Doc)
 		}
 		was := messageFacts(item.Doc)
-		item.Doc.Status = UnprocessedDiscarded
-		item.Doc.Handled = &MarkView{By: by.Name, At: a.now().UTC(), Why: why}
+		item.Doc.Status = store.UnprocessableDiscarded
+		item.Doc.Handled = &engine.Mark{By: by.Name, At: a.now().UTC(), Why: why}
 		_, err = a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), item.Doc, item.ETag), a.auditOp(messageHandled(by, "discard", id, was, item.Doc)))
 		if errors.Is(err, store.ErrChanged) {
 			continue
@@ -189,17 +187,17 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 }
 
 // messageHandled is the line of the trail that tells who has just dealt with a message.
-func messageHandled(by Caller, action, id string, was facts, u Unprocessed) auditRecord {
-	return auditRecord{
-		At: u.Handled.At, actor: by.actor(), Action: action, Target: id, Why: u.Handled.Why, Before: was.text(), After: messageFacts(u).text(),
+func messageHandled(by Caller, action, id string, was facts, u store.Unprocessable) store.AuditRecord {
+	return store.AuditRecord{
+		At: u.Handled.At, Actor: by.actor(), Action: action, Target: id, Why: u.Handled.Why, Before: was.text(), After: messageFacts(u).text(),
 	}
 }
 
-func (a *App) keptMessage(ctx context.Context, id string) (store.Item[Unprocessed], error) {
+func (a *App) keptMessage(ctx context.Context, id string) (store.Item[store.Unprocessable], error) {
 	err := store.ErrNotFound
-	var item store.Item[Unprocessed]
+	var item store.Item[store.Unprocessable]
 	if unprocessedID.MatchString(id) { // or it is no id that the store could have
-		item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
+		item, err = store.Read[store.Unprocessable](ctx, a.store, store.UnprocessedKey(id))
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return item, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no message %q is kept", id), Cause: err}
@@ -207,18 +205,18 @@ func (a *App) keptMessage(ctx context.Context, id string) (store.Item[Unprocesse
 	return item, err
 }
 
-func dealtWith(id string, u Unprocessed) error {
+func dealtWith(id string, u store.Unprocessable) error {
 	if u.Handled == nil {
 		return fail(CodeConflict, "message %s is %s already", id, u.Status)
 	}
 	return fail(CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
 }
 
-func unprocessedView(i store.Item[Unprocessed]) UnprocessedView {
+func unprocessedView(i store.Item[store.Unprocessable]) UnprocessedView {
 	u := i.Doc
 	return UnprocessedView{
-		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: u.Status, Reason: u.Reason, Count: u.Count,
-		Replays: u.Replays, Handled: u.Handled, EnqueuedAt: u.EnqueuedAt, FirstKeptAt: u.FirstKeptAt, KeptAt: u.KeptAt,
-		DeliveryCount: u.DeliveryCount, Size: u.Size, DeadLetter: u.DeadLetter,
+		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: UnprocessedStatus(u.Status), Reason: u.Reason, Count: u.Count,
+		Replays: u.Replays, Handled: markView(u.Handled), EnqueuedAt: u.EnqueuedAt, FirstKeptAt: u.FirstKeptAt, KeptAt: u.KeptAt,
+		DeliveryCount: u.DeliveryCount, Size: u.Size, DeadLetter: (*DeadLettered)(u.DeadLetter),
 	}
 }

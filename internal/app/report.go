@@ -37,7 +37,7 @@ func (a *App) Report(ctx context.Context, by Caller, id int, format report.Forma
 	if err := r.begin(ctx, id); err != nil {
 		return Report{}, a.outward(err)
 	}
-	if err := a.noteRead(ctx, by, auditRecord{Action: actReadReport, Batch: id}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadReport, Batch: id}); err != nil {
 		return Report{}, a.outward(err)
 	}
 	return Report{

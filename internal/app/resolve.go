@@ -127,13 +127,13 @@ func (a *App) mend(ctx context.Context, b *engine.Batch, m message.BatchWork) (m
 }
 
 // resolution is the line of the trail that tells how a step is resolved.
-func resolution(by Caller, action string, run *engine.Run, index int, e engine.StepResolved) auditRecord {
+func resolution(by Caller, action string, run *engine.Run, index int, e engine.StepResolved) store.AuditRecord {
 	becomes := engine.StepSucceeded
 	if e.Skip {
 		becomes = engine.StepSkipped
 	}
-	return auditRecord{
-		At: e.By.At, actor: by.actor(), Action: action, Batch: run.Batch, Target: target(run, index), Why: e.By.Why,
+	return store.AuditRecord{
+		At: e.By.At, Actor: by.actor(), Action: action, Batch: run.Batch, Target: target(run, index), Why: e.By.Why,
 		Before: facts{"status": run.Steps[index].Status}.text(), After: facts{"status": becomes}.text(),
 	}
 }
@@ -147,7 +147,7 @@ func target(run *engine.Run, index int) string {
 }
 
 // resolveIn resolves a step of a run that goes on, or of one that failed at it.
-func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engine.StepResolved, record auditRecord) error {
+func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engine.StepResolved, record store.AuditRecord) error {
 	audit := a.auditOp(record)
 	if run.Doc.Status == engine.RunFailed && run.Doc.Kind == engine.KindPhase {
 		m, err := a.member(ctx, run.Doc.Batch, run.Doc.Member)

@@ -14,13 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// task is work over the members of a batch as it was asked for. It never changes.
-type task struct {
-	Work      string      `json:"work"`
-	Selection Selection   `json:"selection"`
-	By        engine.Mark `json:"by"`
-}
-
 // RetryFailed lets members who failed try again: at the step that failed or, where
 // that was rolled back, at the first of its phase. The phases that a member has
 // missed since follow. Without a selection all who failed are taken, and so are init
@@ -55,9 +48,9 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	now := a.now().UTC()
 	id := a.newID()
 	_, err = a.store.Commit(ctx,
-		store.Create(store.TaskKey(batch, id), task{Work: message.WorkRetry, Selection: which, By: engine.Mark{By: by.Name, At: now, Why: why}}),
-		a.auditOp(auditRecord{
-			At: now, actor: by.actor(), Action: "retry", Batch: batch, Target: selectionText(which), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
+		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: engine.Mark{By: by.Name, At: now, Why: why}}),
+		a.auditOp(store.AuditRecord{
+			At: now, Actor: by.actor(), Action: "retry", Batch: batch, Target: selectionText(which), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
 		}))
 	if err != nil {
 		return RetryView{}, a.outward(err)
@@ -146,7 +139,7 @@ func selectsRun(s Selection, r *engine.Run) bool {
 // retryPage retries the selected members of one page; on page 0 the runs without a
 // member, where nothing narrows the request.
 func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
-	t, err := store.Read[task](ctx, a.store, store.TaskKey(b.ID, m.Task))
+	t, err := store.Read[store.Task](ctx, a.store, store.TaskKey(b.ID, m.Task))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, reject("batch %d has no task %q", b.ID, m.Task)
 	}
@@ -156,7 +149,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if b.Gate() == engine.Stopped {
 		return false, nil
 	}
-	which := t.Doc.Selection
+	which := Selection(t.Doc.Selection)
 	more = which.Member == 0 && m.Page < b.PageCount()
 	if m.Page == 0 {
 		return more, a.retrySequences(ctx, b, m.Task, t.Doc)
@@ -297,13 +290,13 @@ func (a *App) startAll(ctx context.Context, batch, member int, effects []engine.
 }
 
 // retrySequences starts the init and on_complete steps that failed again.
-func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, asked task) error {
+func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, asked store.Task) error {
 	runs, err := a.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}, Task: id})
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !selectsRun(asked.Selection, &run.Doc) {
+		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !selectsRun(Selection(asked.Selection), &run.Doc) {
 			continue // it failed since, perhaps again, or is not asked for
 		}
 		err := a.retrySequence(ctx, run, engine.SequenceRetried{Task: id})

@@ -7,41 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
-
-// runbookHead is a runbook's line in the list, and what names its versions.
-type runbookHead struct {
-	Name        string    `json:"name"`
-	Description string    `json:"description,omitempty"`
-	Latest      int       `json:"latest"`
-	Active      int       `json:"active"` // 0: no version is active
-	PublishedAt time.Time `json:"publishedAt"`
-	PublishedBy string    `json:"publishedBy"`
-	Secrets     bool      `json:"secrets,omitempty"` // a version has secrets
-}
-
-// runbookVersion never changes once it is stored, but for who deactivated it.
-type runbookVersion struct {
-	Name        string       `json:"name"`
-	Version     int          `json:"version"`
-	Description string       `json:"description,omitempty"` // as the YAML has it
-	YAML        string       `json:"yaml"`
-	Secrets     []string     `json:"secrets,omitempty"` // the names of its secrets: those in the YAML and those that secret parameters take
-	Overdue     string       `json:"overdue,omitempty"` // see PublishOptions
-	RerunInit   bool         `json:"rerunInit,omitempty"`
-	PublishedAt time.Time    `json:"publishedAt"`
-	PublishedBy string       `json:"publishedBy"`
-	Deactivated *engine.Mark `json:"deactivated,omitempty"`
-}
 
 // runbookCache keeps parsed versions: their YAML never changes, and each step needs one.
 type runbookCache = *lru.Cache[store.Key, *runbook.Runbook]
@@ -60,7 +33,7 @@ func (a *App) runbook(ctx context.Context, name string, version int) (*runbook.R
 	if rb, ok := a.runbooks.Get(key); ok {
 		return rb, nil
 	}
-	item, err := store.Read[runbookVersion](ctx, a.store, key)
+	item, err := store.Read[store.RunbookVersion](ctx, a.store, key)
 	if err != nil {
 		return nil, fmt.Errorf("runbook %s version %d: %w", name, version, err)
 	}
@@ -134,7 +107,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml string, o PublishOptions) (RunbookView, error) {
 	content := digest(rb.Name, yaml, o.Overdue, strconv.FormatBool(o.RerunInit))
 	key := store.RunbookKey(rb.Name)
-	head, err := store.Read[runbookHead](ctx, a.store, key)
+	head, err := store.Read[store.RunbookHead](ctx, a.store, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return RunbookView{}, err
 	}
@@ -145,9 +118,9 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	if asked.ETag != "" {
 		return a.published(ctx, rb, head.Doc.Active, asked.Doc)
 	}
-	asked.Doc = request{By: by.Name, Content: content, At: a.now().UTC()}
+	asked.Doc = store.IdempotencyRecord{By: by.Name, Content: content, At: a.now().UTC()}
 	if head.Doc.Active > 0 {
-		active, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(rb.Name, head.Doc.Active))
+		active, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(rb.Name, head.Doc.Active))
 		if err != nil {
 			return RunbookView{}, err
 		}
@@ -164,7 +137,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 			return view, err
 		}
 	}
-	version := runbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, Description: rb.Description, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit, Secrets: rb.Secret}
+	version := store.RunbookVersion{Name: rb.Name, Version: head.Doc.Latest + 1, Description: rb.Description, YAML: yaml, PublishedAt: a.now().UTC(), PublishedBy: by.Name, Overdue: o.Overdue, RerunInit: o.RerunInit, Secrets: rb.Secret}
 	// Before it is stored: a tick may take batches over to it at once.
 	changes, err := a.changes(ctx, head.Doc, version, rb)
 	if err != nil {
@@ -175,7 +148,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	if o.DryRun {
 		return view, nil
 	}
-	next := runbookHead{
+	next := store.RunbookHead{
 		Name: rb.Name, Description: rb.Description, Latest: version.Version, Active: version.Version,
 		PublishedAt: version.PublishedAt, PublishedBy: by.Name, Secrets: head.Doc.Secrets || len(rb.Secret) > 0,
 	}
@@ -197,8 +170,8 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 
 // published answers a publish that was carried out before: with its version, as it
 // stands. Another may be active by now, and stays so.
-func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r request) (RunbookView, error) {
-	version, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(rb.Name, r.Version))
+func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r store.IdempotencyRecord) (RunbookView, error) {
+	version, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(rb.Name, r.Version))
 	if err != nil {
 		return RunbookView{}, err
 	}
@@ -209,18 +182,16 @@ func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r 
 
 // Runbooks lists the runbooks that have an active version, by name.
 func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], error) {
-	f := &filter{where: []string{"c.type = 'runbook'", "c.doc.active > 0"}}
-	f.search(o.Search, "c.doc.name")
-	text, err := f.sorted(o.Sort, runbookSorting)
+	paging, err := runbookSorting.paging(o)
 	if err != nil {
 		return Page[RunbookView]{}, err
 	}
-	items, next, err := store.Query[runbookHead](ctx, a.store, store.PartitionRunbooks, text, f.params, limit(o), o.Continuation)
+	found, err := a.store.Runbooks(ctx, store.RunbookFilter{NamePrefix: o.Search}, paging)
 	if err != nil {
 		return Page[RunbookView]{}, a.outward(err)
 	}
-	page := Page[RunbookView]{Items: []RunbookView{}, Continuation: next}
-	for _, i := range items {
+	page := Page[RunbookView]{Items: []RunbookView{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
 		h := i.Doc
 		page.Items = append(page.Items, RunbookView{
 			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy,
@@ -234,16 +205,15 @@ func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], e
 
 // automated adds to runbooks how their automation stands.
 func (a *App) automated(ctx context.Context, views []RunbookView) error {
-	var keys []string
-	for _, v := range views {
-		keys = append(keys, store.AutomationKey(v.Name).ID, store.SyncKey(v.Name).ID)
+	names := make([]string, len(views))
+	for i, v := range views {
+		names[i] = v.Name
 	}
-	of := store.Param{Name: "@ids", Value: keys}
-	settings, err := store.All[automation](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'automation' AND ARRAY_CONTAINS(@ids, c.id)", of)
+	settings, err := a.store.Automations(ctx, names)
 	if err != nil {
 		return err
 	}
-	last, err := store.All[synced](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'sync' AND ARRAY_CONTAINS(@ids, c.id)", of)
+	last, err := a.store.SyncRecords(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -251,7 +221,7 @@ func (a *App) automated(ctx context.Context, views []RunbookView) error {
 	for i := range views {
 		at[views[i].Name] = &views[i]
 	}
-	setting := map[string]automation{}
+	setting := map[string]store.Automation{}
 	for _, s := range settings {
 		setting[s.Doc.Runbook], at[s.Doc.Runbook].Enabled = s.Doc, s.Doc.Enabled
 	}
@@ -295,11 +265,11 @@ func (a *App) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
 }
 
 // head reads a runbook's head, whether a version is active or not.
-func (a *App) head(ctx context.Context, name string) (store.Item[runbookHead], error) {
+func (a *App) head(ctx context.Context, name string) (store.Item[store.RunbookHead], error) {
 	if strings.TrimSpace(name) == "" {
-		return store.Item[runbookHead]{}, fail(CodeInvalid, "no runbook is named")
+		return store.Item[store.RunbookHead]{}, fail(CodeInvalid, "no runbook is named")
 	}
-	head, err := store.Read[runbookHead](ctx, a.store, store.RunbookKey(name))
+	head, err := store.Read[store.RunbookHead](ctx, a.store, store.RunbookKey(name))
 	if errors.Is(err, store.ErrNotFound) {
 		return head, fail(CodeNotFound, "there is no runbook named %q", name)
 	}
@@ -309,26 +279,26 @@ func (a *App) head(ctx context.Context, name string) (store.Item[runbookHead], e
 	return head, nil
 }
 
-func (a *App) active(ctx context.Context, name string) (runbookVersion, *runbook.Runbook, error) {
+func (a *App) active(ctx context.Context, name string) (store.RunbookVersion, *runbook.Runbook, error) {
 	head, err := a.head(ctx, name)
 	if err != nil {
-		return runbookVersion{}, nil, err
+		return store.RunbookVersion{}, nil, err
 	}
 	if head.Doc.Active == 0 {
-		return runbookVersion{}, nil, fail(CodeNotFound, "no version of runbook %q is active: the last was deactivated. Publish one to use it again", name)
+		return store.RunbookVersion{}, nil, fail(CodeNotFound, "no version of runbook %q is active: the last was deactivated. Publish one to use it again", name)
 	}
-	version, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(name, head.Doc.Active))
+	version, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(name, head.Doc.Active))
 	if err != nil {
-		return runbookVersion{}, nil, a.outward(err)
+		return store.RunbookVersion{}, nil, a.outward(err)
 	}
 	rb, err := a.runbook(ctx, name, head.Doc.Active)
 	if err != nil {
-		return runbookVersion{}, nil, a.outward(err)
+		return store.RunbookVersion{}, nil, a.outward(err)
 	}
 	return version.Doc, rb, nil
 }
 
-func versionView(v runbookVersion, rb *runbook.Runbook, active bool) RunbookView {
+func versionView(v store.RunbookVersion, rb *runbook.Runbook, active bool) RunbookView {
 	return RunbookView{
 		Name: v.Name, Version: v.Version, Description: rb.Description, YAML: v.YAML, Active: active,
 		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Secrets: rb.Secret,

@@ -560,11 +560,11 @@ func (a *App) mayHoldSecrets(ctx context.Context, topic string, body []byte) (bo
 			return false, err
 		}
 	}
-	heads, err := store.All[runbookHead](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'runbook'")
+	heads, err := a.store.RunbookHeads(ctx)
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(heads, func(h store.Item[runbookHead]) bool { return h.Doc.Secrets }), nil
+	return slices.ContainsFunc(heads, func(h store.Item[store.RunbookHead]) bool { return h.Doc.Secrets }), nil
 }
 
 // bodyPlace is what the body of a kept message is encrypted for.
@@ -576,7 +576,7 @@ func (a *App) sealBody(ctx context.Context, id string, body []byte) ([]byte, err
 }
 
 // sealKept encrypts the body of a message that is kept, where it may hold secrets.
-func (a *App) sealKept(ctx context.Context, u *Unprocessed, id string, m Message) error {
+func (a *App) sealKept(ctx context.Context, u *store.Unprocessable, id string, m Message) error {
 	sealed, err := a.mayHoldSecrets(ctx, u.Topic, m.Body)
 	if err != nil || !sealed || u.Sealed {
 		return err
@@ -587,7 +587,7 @@ func (a *App) sealKept(ctx context.Context, u *Unprocessed, id string, m Message
 }
 
 // keptBody is the body of a kept message as it came, as far as it was kept.
-func (a *App) keptBody(ctx context.Context, item store.Item[Unprocessed]) ([]byte, error) {
+func (a *App) keptBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
 	if !item.Doc.Sealed {
 		return item.Doc.Body, nil
 	}
@@ -606,7 +606,7 @@ var openFields = []string{
 
 // shownBody is the body of a kept message that may hold secrets as people are shown it:
 // of a job or a result only what cannot be one.
-func (a *App) shownBody(ctx context.Context, item store.Item[Unprocessed]) ([]byte, error) {
+func (a *App) shownBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
 	body, err := a.keptBody(ctx, item)
 	if err != nil {
 		return nil, err

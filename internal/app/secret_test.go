@@ -99,7 +99,7 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 		if d.Type != "unprocessed" {
 			continue
 		}
-		var u app.Unprocessed
+		var u store.Unprocessable
 		if err := json.Unmarshal(d.Doc, &u); err != nil {
 			v.t.Fatal(err)
 		}

@@ -7,17 +7,20 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // These make of the engine's state what people are shown of it.
 
-func batchView(b engine.Batch) BatchView {
+func batchView(b engine.Batch) BatchView { return summaryView(store.SummaryOf(&b)) }
+
+func summaryView(b store.BatchSummary) BatchView {
 	return BatchView{
-		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: string(b.Status), IsManual: b.Manual,
-		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
-		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
+		ID: b.ID, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
+		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, Error: b.Error,
 		Paused: markView(b.Paused), Cancelled: markView(b.Cancelled),
-		Filling: b.Filling, Held: heldSummary(&b), Kept: b.Kept, Shared: b.Shared,
+		Filling: b.Filling, Held: heldSummary(b.ID, b.Held), Kept: b.Kept, Shared: b.Shared,
 	}
 }
 
@@ -96,7 +99,7 @@ func stepStatus(r *engine.Run, s engine.Step, workers map[string]workerRecord, n
 	case s.Status == engine.StepDispatched:
 		worker := workers[s.WorkerID]
 		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
-		if on, _ := worker.running(job.ID()); on != nil && on.fresh(now) || s.Refused != nil {
+		if on, _ := worker.running(job.ID()); on != nil && isFresh(on, now) || s.Refused != nil {
 			return api.StepAtWorker
 		}
 		return api.StepQueued

@@ -72,8 +72,8 @@ func (a *App) tellOldest(ctx context.Context) {
 // That line is written afterwards: whoever is killed in between leaves it to whoever does
 // the same again, or to the next tick, so that it is told twice rather than never.
 func (a *App) tellFailed(ctx context.Context, b *engine.Batch) error {
-	listed, err := orNone(store.Read[entry](ctx, a.store, store.EntryKey(b.ID)))
-	if err != nil || listed.Doc.Status == string(engine.BatchFailed) {
+	listed, err := orNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
+	if err != nil || listed.Doc.Status == engine.BatchFailed {
 		return err
 	}
 	a.log.Warn("a batch has failed", eventKey, EventBatchFailed, "BatchId", b.ID, "RunbookName", b.Runbook, "RunbookVersion", b.Version, "reason", b.Error)

@@ -4,38 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// slot says which batch a runbook has for a start time. It outlives the batch: a
-// group of members whose batch has ended does not get another.
-type slot struct {
-	Runbook string    `json:"runbook"`
-	Start   time.Time `json:"start"`
-	Batch   int       `json:"batchId"`
-	Ended   bool      `json:"ended,omitempty"` // it was seen to have, which spares looking again
-}
-
-// slots gives those of the slots that are taken.
-func (a *App) slots(ctx context.Context, ids []string) ([]store.Item[slot], error) {
-	var all []store.Item[slot]
-	for chunk := range slices.Chunk(ids, 200) {
-		items, err := store.All[slot](ctx, a.store, store.PartitionBatches,
-			"SELECT * FROM c WHERE c.type = 'slot' AND ARRAY_CONTAINS(@ids, c.id)", store.Param{Name: "@ids", Value: chunk})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, items...)
-	}
-	return all, nil
-}
-
 // ended tells whether the batch of a slot has, and notes it there.
-func (s *synchronization) ended(ctx context.Context, item store.Item[slot]) (bool, error) {
+func (s *synchronization) ended(ctx context.Context, item store.Item[store.StartSlot]) (bool, error) {
 	if item.Doc.Ended {
 		return true, nil
 	}
@@ -58,15 +34,15 @@ func (s *synchronization) ended(ctx context.Context, item store.Item[slot]) (boo
 // that it was taken with before.
 func (a *App) claim(ctx context.Context, runbookName string, start time.Time) (int, error) {
 	for {
-		taken, err := orNone(store.Read[slot](ctx, a.store, store.SlotKey(runbookName, start)))
+		taken, err := orNone(store.Read[store.StartSlot](ctx, a.store, store.SlotKey(runbookName, start)))
 		if err != nil {
 			return 0, err
 		}
 		if taken.ETag != "" {
 			return taken.Doc.Batch, nil
 		}
-		id, err := a.reserve(ctx, entry{BatchView: BatchView{RunbookName: runbookName, BatchStartTime: &start}}, func(id int) ([]store.Op, error) {
-			return []store.Op{store.Create(store.SlotKey(runbookName, start), slot{Runbook: runbookName, Start: start, Batch: id})}, nil
+		id, err := a.reserve(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) ([]store.Op, error) {
+			return []store.Op{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id})}, nil
 		})
 		if !errors.Is(err, store.ErrExists) {
 			return id, err

@@ -46,16 +46,3 @@ func (s sorting) paging(o ListOptions) (store.Paging, error) {
 	sort, err := s.sort(o.Sort)
 	return store.Paging{Limit: limit(o), Continuation: o.Continuation, Sort: sort}, err
 }
-
-// clause is the ORDER BY of a query. Errors: CodeInvalid.
-func (s sorting) clause(by string) (string, error) {
-	sort, err := s.sort(by)
-	path, direction := "c.doc."+string(sort.By), "ASC"
-	if sort.By == store.FieldID {
-		path = "c.id"
-	}
-	if sort.Descending {
-		direction = "DESC"
-	}
-	return " ORDER BY " + path + " " + direction, err
-}

@@ -208,7 +208,7 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	check("versions", api.VersionSorts, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
 	check("messages", api.UnprocessedSorts, func(o app.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
 	// The service may leave out what does not have the path.
-	without, err := store.All[app.Unprocessed](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed' AND NOT IS_DEFINED(c.doc.messageType)")
+	without, err := store.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed' AND NOT IS_DEFINED(c.doc.messageType)")
 	if must(s, without, err); len(without) > 0 {
 		t.Errorf("%+v", without)
 	}

@@ -544,7 +544,7 @@ func (s *stage) refused(err error, code app.Code, says string) {
 // run and no member under way.
 func (s *stage) verify() {
 	s.t.Helper()
-	kept, err := store.All[app.Unprocessed](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := store.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
 	must(s, 0, err)
 	for _, k := range kept {
 		s.t.Errorf("a message of type %s could not be processed: %s", k.Doc.Type, k.Doc.Reason)

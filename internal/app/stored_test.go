@@ -10,31 +10,32 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // StoredTypes are what the documents of each type (store.Key.Type) are read and
 // written as.
 var StoredTypes = map[string]reflect.Type{
-	"additions":   reflect.TypeFor[additionsPage](),
-	"attempts":    reflect.TypeFor[attempts](),
-	"audit":       reflect.TypeFor[auditRecord](),
-	"automation":  reflect.TypeFor[automation](),
+	"additions":   reflect.TypeFor[store.AdditionsPage](),
+	"attempts":    reflect.TypeFor[store.Attempts](),
+	"audit":       reflect.TypeFor[store.AuditRecord](),
+	"automation":  reflect.TypeFor[store.Automation](),
 	"batch":       reflect.TypeFor[engine.Batch](),
-	"catalog":     reflect.TypeFor[functionList](),
-	"claim":       reflect.TypeFor[personClaim](),
-	"entry":       reflect.TypeFor[entry](),
-	"hold":        reflect.TypeFor[hold](),
+	"catalog":     reflect.TypeFor[store.Catalog](),
+	"claim":       reflect.TypeFor[store.PersonClaim](),
+	"entry":       reflect.TypeFor[store.BatchSummary](),
+	"hold":        reflect.TypeFor[store.RemovalHold](),
 	"member":      reflect.TypeFor[engine.Member](),
-	"request":     reflect.TypeFor[request](),
+	"request":     reflect.TypeFor[store.IdempotencyRecord](),
 	"run":         reflect.TypeFor[engine.Run](),
-	"runbook":     reflect.TypeFor[runbookHead](),
-	"sequence":    reflect.TypeFor[sequence](),
+	"runbook":     reflect.TypeFor[store.RunbookHead](),
+	"sequence":    reflect.TypeFor[store.BatchSequence](),
 	"shard":       reflect.TypeFor[engine.Shard](),
-	"slot":        reflect.TypeFor[slot](),
-	"sync":        reflect.TypeFor[synced](),
-	"task":        reflect.TypeFor[task](),
-	"unprocessed": reflect.TypeFor[Unprocessed](),
-	"version":     reflect.TypeFor[runbookVersion](),
+	"slot":        reflect.TypeFor[store.StartSlot](),
+	"sync":        reflect.TypeFor[store.SyncRecord](),
+	"task":        reflect.TypeFor[store.Task](),
+	"unprocessed": reflect.TypeFor[store.Unprocessable](),
+	"version":     reflect.TypeFor[store.RunbookVersion](),
 	"worker":      reflect.TypeFor[workerRecord](),
 }
 

@@ -31,12 +31,13 @@ const keptProblems = 100
 // the one whose turn was longest ago: where sources are slow, a tick may not come to
 // all of them. What goes wrong with a runbook is kept with it and keeps no other from
 // its turn; an error is one that could not even be kept.
-func (a *App) syncAll(ctx context.Context, listed []store.Item[entry]) error {
-	heads, err := store.All[runbookHead](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'runbook' AND c.doc.active > 0")
+func (a *App) syncAll(ctx context.Context, listed []store.Item[store.BatchSummary]) error {
+	heads, err := a.store.RunbookHeads(ctx)
 	if err != nil {
 		return err
 	}
-	settings, err := store.All[automation](ctx, a.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'automation' AND c.doc.enabled = true")
+	heads = slices.DeleteFunc(heads, func(h store.Item[store.RunbookHead]) bool { return h.Doc.Active == 0 })
+	settings, err := a.store.EnabledAutomations(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (a *App) syncAll(ctx context.Context, listed []store.Item[entry]) error {
 	for _, e := range listed {
 		followed[e.Doc.RunbookName] = followed[e.Doc.RunbookName] || !e.Doc.IsManual
 	}
-	turns, err := store.Select[turn](ctx, a.store, store.PartitionRunbooks, "SELECT c.doc.runbook AS runbook, c.doc.lastRunAt AS last FROM c WHERE c.type = 'sync'")
+	turns, err := a.store.SyncTurns(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (a *App) syncAll(ctx context.Context, listed []store.Item[entry]) error {
 	for _, t := range turns {
 		last[t.Runbook] = t.Last
 	}
-	slices.SortStableFunc(heads, func(p, q store.Item[runbookHead]) int { return last[p.Doc.Name].Compare(last[q.Doc.Name]) })
+	slices.SortStableFunc(heads, func(p, q store.Item[store.RunbookHead]) int { return last[p.Doc.Name].Compare(last[q.Doc.Name]) })
 
 	failures := make([]error, len(heads))
 	var all errgroup.Group
@@ -73,12 +74,6 @@ func (a *App) syncAll(ctx context.Context, listed []store.Item[entry]) error {
 	}
 	_ = all.Wait()
 	return errors.Join(failures...)
-}
-
-// turn is when a runbook was compared last.
-type turn struct {
-	Runbook string    `json:"runbook"`
-	Last    time.Time `json:"last"`
 }
 
 // syncRunbook compares one runbook's batches with its data source, where no other tick
@@ -187,7 +182,7 @@ type synchronization struct {
 	plan    schedule.Plan
 	batches map[int]store.Item[engine.Batch] // that have not ended
 	over    map[time.Time]int                // start → its batch, which has ended
-	holds   map[int]hold
+	holds   map[int]store.RemovalHold
 	stays   map[string]bool // keys of members who were to leave a batch and are not out of it
 	held    []int           // batches of which removals are held
 }
@@ -209,7 +204,7 @@ func (s *synchronization) run(ctx context.Context) error {
 
 // compare makes the plan, by the runbook's version as it is now.
 func (s *synchronization) compare(ctx context.Context) error {
-	head, err := store.Read[runbookHead](ctx, s.app.store, store.RunbookKey(s.name))
+	head, err := store.Read[store.RunbookHead](ctx, s.app.store, store.RunbookKey(s.name))
 	if err != nil {
 		return err
 	}
@@ -223,7 +218,7 @@ func (s *synchronization) compare(ctx context.Context) error {
 		return err
 	}
 	// The query may have taken minutes, and somebody have turned automation off meanwhile.
-	setting, err := orNone(store.Read[automation](ctx, s.app.store, store.AutomationKey(s.name)))
+	setting, err := orNone(store.Read[store.Automation](ctx, s.app.store, store.AutomationKey(s.name)))
 	if err != nil {
 		return err
 	}
@@ -241,7 +236,7 @@ func (s *synchronization) compare(ctx context.Context) error {
 		return err
 	}
 	if len(s.plan.New) > 0 { // the runbook may have been taken out of use meanwhile, too
-		if head, err = store.Read[runbookHead](ctx, s.app.store, store.RunbookKey(s.name)); err != nil {
+		if head, err = store.Read[store.RunbookHead](ctx, s.app.store, store.RunbookKey(s.name)); err != nil {
 			return err
 		}
 		if head.Doc.Active == 0 {
@@ -293,13 +288,13 @@ func (s *synchronization) query(ctx context.Context) error {
 // what became of the batches for the starts that the result has.
 func (s *synchronization) situation(ctx context.Context) (schedule.Situation, error) {
 	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}, Former: map[string]bool{}}
-	s.batches, s.holds = map[int]store.Item[engine.Batch]{}, map[int]hold{}
-	listed, err := s.app.unfinished(ctx, s.name)
+	s.batches, s.holds = map[int]store.Item[engine.Batch]{}, map[int]store.RemovalHold{}
+	unfinished, err := s.app.store.UnfinishedBatches(ctx, s.name)
 	if err != nil {
 		return situation, err
 	}
-	for _, id := range listed {
-		if err := s.load(ctx, &situation, id); err != nil {
+	for _, b := range unfinished {
+		if err := s.load(ctx, &situation, b.ID); err != nil {
 			return situation, err
 		}
 	}
@@ -307,13 +302,13 @@ func (s *synchronization) situation(ctx context.Context) (schedule.Situation, er
 	for _, b := range situation.Batches {
 		known[b.Start] = known[b.Start] || !b.Manual
 	}
-	var ids []string
+	var starts []time.Time
 	for _, start := range s.result.Starts(s.now) {
 		if !known[start.UTC()] {
-			ids = append(ids, store.SlotID(s.name, start))
+			starts = append(starts, start)
 		}
 	}
-	slots, err := s.app.slots(ctx, ids)
+	slots, err := s.app.store.StartSlots(ctx, s.name, starts)
 	if err != nil {
 		return situation, err
 	}
@@ -344,7 +339,7 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 	s.batches[id] = b
 	kept := map[int]bool{}
 	if b.Doc.Held != nil || b.Doc.Kept > 0 {
-		h, err := orNone(store.Read[hold](ctx, s.app.store, store.HoldKey(id)))
+		h, err := orNone(store.Read[store.RemovalHold](ctx, s.app.store, store.HoldKey(id)))
 		if err != nil {
 			return err
 		}

@@ -33,26 +33,24 @@ const grace = 2 * time.Minute
 // brought into line with what their queries give. A batch or a runbook that fails is
 // reported and does not keep the others from their turn.
 func (a *App) Tick(ctx context.Context) (err error) {
-	var batches []store.Item[entry]
+	var batches []store.Item[store.BatchSummary]
 	defer func() { a.log.Info("tick", eventKey, EventTick, "Batches", len(batches), "Failed", err != nil) }()
 	a.tellOldest(ctx)
-	batches, err = store.All[entry](ctx, a.store, store.PartitionBatches,
-		"SELECT * FROM c WHERE c.type = 'entry' AND (IS_DEFINED(c.doc.creating) OR c.doc.status IN ('detected', 'init_dispatched', 'active', 'cancelling') OR c.doc.eraseSecretsAt < @now)",
-		store.Param{Name: "@now", Value: a.now().UTC().Format(time.RFC3339Nano)})
+	batches, err = a.store.BatchesToSweep(ctx, a.now())
 	if err != nil {
 		return err
 	}
 	a.tickDeadLetters(ctx) // before the sweep takes what is in them for lost
 	swept := a.sweepAll(ctx, batches)
-	batches = slices.DeleteFunc(batches, func(e store.Item[entry]) bool { return e.Doc.EraseAt != nil }) // they have ended
-	return errors.Join(swept, a.syncAll(ctx, batches))                                                   // last, for a data source may take its time
+	batches = slices.DeleteFunc(batches, func(e store.Item[store.BatchSummary]) bool { return e.Doc.EraseAt != nil }) // they have ended
+	return errors.Join(swept, a.syncAll(ctx, batches))                                                                // last, for a data source may take its time
 }
 
 // abandoned is after how long a batch is given up that is listed as in the making and
 // is not there.
 const abandoned = 24 * time.Hour
 
-func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
+func (a *App) sweepAll(ctx context.Context, batches []store.Item[store.BatchSummary]) error {
 	now := a.now().UTC()
 	failures := make([]error, len(batches))
 	jobs := &jobTally{}
@@ -60,7 +58,7 @@ func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
 	all.SetLimit(atOnce)
 	for i, e := range batches {
 		all.Go(func() error {
-			err := a.tickBatch(ctx, e.Doc.BatchView, now, jobs)
+			err := a.tickBatch(ctx, e.Doc, now, jobs)
 			if e.Doc.Creating && errors.Is(err, store.ErrNotFound) { // it is being written, or never was to the end
 				err = nil
 				if now.Sub(e.Doc.DetectedAt) > abandoned {
@@ -81,12 +79,12 @@ func (a *App) sweepAll(ctx context.Context, batches []store.Item[entry]) error {
 	return errors.Join(failures...)
 }
 
-func (a *App) tickBatch(ctx context.Context, listed BatchView, now time.Time, jobs *jobTally) error {
+func (a *App) tickBatch(ctx context.Context, listed store.BatchSummary, now time.Time, jobs *jobTally) error {
 	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(listed.ID))
 	if err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(listed, batchView(b.Doc)) { // the list missed a change, or had two in the wrong order
+	if !reflect.DeepEqual(listed, store.SummaryOf(&b.Doc)) { // the list missed a change, or had two in the wrong order
 		if err := a.list(ctx, &b.Doc); err != nil {
 			return err
 		}

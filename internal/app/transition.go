@@ -11,14 +11,14 @@ import (
 // transition takes a batch over to its runbook's active version, where that is newer
 // than its own: once, however often it is asked for.
 func (a *App) transition(ctx context.Context, b store.Item[engine.Batch]) (store.Item[engine.Batch], error) {
-	head, err := store.Read[runbookHead](ctx, a.store, store.RunbookKey(b.Doc.Runbook))
+	head, err := store.Read[store.RunbookHead](ctx, a.store, store.RunbookKey(b.Doc.Runbook))
 	if errors.Is(err, store.ErrNotFound) {
 		return b, nil
 	}
 	if err != nil || head.Doc.Active <= b.Doc.Version {
 		return b, err
 	}
-	version, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(b.Doc.Runbook, head.Doc.Active))
+	version, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(b.Doc.Runbook, head.Doc.Active))
 	if err != nil {
 		return b, err
 	}
@@ -26,7 +26,7 @@ func (a *App) transition(ctx context.Context, b store.Item[engine.Batch]) (store
 	if err != nil {
 		return b, err
 	}
-	d, err := engine.Decide(engine.State{Batch: &b.Doc, Runbook: rb}, version.Doc.published(), a.now())
+	d, err := engine.Decide(engine.State{Batch: &b.Doc, Runbook: rb}, publicationOf(version.Doc), a.now())
 	if err != nil || d.Batch == nil {
 		return b, err
 	}

@@ -15,32 +15,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Unprocessed is a message that could not be processed, as it is kept: one item for
-// the message and all of its replays.
-type Unprocessed struct {
-	Topic         string            `json:"topic"`
-	MessageID     string            `json:"messageId"`
-	Type          string            `json:"messageType"`      // also where it is empty: a list that is sorted by it is of what has it
-	Body          []byte            `json:"body"`             // of a body beyond largest only the beginning
-	Sealed        bool              `json:"sealed,omitempty"` // the body is encrypted, for it may hold secrets
-	Size          int               `json:"size"`             // of the body as it came, in bytes
-	Properties    map[string]any    `json:"properties,omitempty"`
-	Status        UnprocessedStatus `json:"status"`
-	Reason        string            `json:"reason"`  // the last one
-	Count         int               `json:"count"`   // how often it could not be processed
-	Replays       int               `json:"replays"` // how often it was sent again
-	Asked         int               `json:"asked"`   // the replay that Handled asked for and that may not have been sent yet; 0 for none
-	Failed        int               `json:"failed"`  // the last replay that could not be processed; 0 is the message itself
-	Handled       *MarkView         `json:"handled,omitempty"`
-	EnqueuedAt    time.Time         `json:"enqueuedAt"`
-	FirstKeptAt   time.Time         `json:"firstKeptAt"`
-	KeptAt        time.Time         `json:"keptAt"`
-	DeliveryCount int               `json:"deliveryCount"`
-	Place         string            `json:"place"`                // in the list: KeptAt and the id, as text that sorts
-	DeadLetter    *DeadLettered     `json:"deadLetter,omitempty"` // where it came from the last time; nil: from the handler
-	Returns       int               `json:"returns"`              // how often in a row it was sent again without being asked for
-}
-
 // largest is the body that is kept whole, in bytes: base64 and the rest of the item
 // have to stay within the store's 2 MB. A Standard namespace carries 256 KB.
 const largest = 1 << 20
@@ -48,7 +22,8 @@ const largest = 1 << 20
 // largestSealed is the body that is kept whole where it is encrypted, in bytes.
 const largestSealed = largest * 3 / 4
 
-func (u *Unprocessed) whole() bool {
+// keptWhole reports whether the whole body of a message was kept.
+func keptWhole(u *store.Unprocessable) bool {
 	if u.Sealed {
 		return u.Size <= largestSealed
 	}
@@ -85,7 +60,7 @@ func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason stri
 	if known && !failsAnew(&u, m, replay) {
 		return false, nil
 	}
-	u.fail(m, topic, replay, reason, item.ID, a.now().UTC())
+	failUnprocessable(&u, m, topic, replay, reason, item.ID, a.now().UTC())
 	if err := a.sealKept(ctx, &u, item.ID, m); err != nil {
 		return false, err
 	}
@@ -99,27 +74,27 @@ func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason stri
 	return true, err
 }
 
-// fail records that a message, or a replay of it, was not processed. It is open then.
-func (u *Unprocessed) fail(m Message, topic string, replay int, reason, id string, now time.Time) {
+// failUnprocessable records that a message, or a replay of it, was not processed. It is open then.
+func failUnprocessable(u *store.Unprocessable, m Message, topic string, replay int, reason, id string, now time.Time) {
 	if u.FirstKeptAt.IsZero() {
-		*u = Unprocessed{Topic: topic, Type: m.Type, Body: m.Body[:min(len(m.Body), largest)], Size: len(m.Body), Properties: m.Properties, FirstKeptAt: now}
+		*u = store.Unprocessable{Topic: topic, Type: m.Type, Body: m.Body[:min(len(m.Body), largest)], Size: len(m.Body), Properties: m.Properties, FirstKeptAt: now}
 	}
-	u.Status, u.Reason, u.DeadLetter = UnprocessedOpen, reason, nil
+	u.Status, u.Reason, u.DeadLetter = store.UnprocessableOpen, reason, nil
 	u.Count++
 	u.Failed, u.Replays = max(u.Failed, replay), max(u.Replays, replay)
 	if replay == 0 { // sent anew by its sender: a replay of the message before may have been sent, and the broker would drop it
 		u.Replays, u.Asked = max(u.Replays, u.Asked), 0
 	}
 	u.MessageID, u.EnqueuedAt, u.DeliveryCount = m.ID, m.EnqueuedAt, m.DeliveryCount
-	u.KeptAt, u.Place = now, now.Format(auditTime)+"-"+id
+	u.KeptAt, u.Place = now, store.SortableTime(now)+"-"+id
 }
 
 // keptAs finds the item of a message, which has no ETag where there is none yet, and
 // which replay of it the message is; 0 for the message itself. What only looks like
 // a replay is a message of its own.
-func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.Item[Unprocessed], replay int, err error) {
+func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.Item[store.Unprocessable], replay int, err error) {
 	if id, n, ok := replayed(m.firstID()); ok {
-		item, err := store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
+		item, err := store.Read[store.Unprocessable](ctx, a.store, store.UnprocessedKey(id))
 		if err == nil && item.Doc.Topic == topic {
 			body, err := a.keptBody(ctx, item)
 			if err != nil {
@@ -137,9 +112,9 @@ func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.I
 	if err != nil {
 		return item, 0, err
 	}
-	item, err = store.Read[Unprocessed](ctx, a.store, store.UnprocessedKey(id))
+	item, err = store.Read[store.Unprocessable](ctx, a.store, store.UnprocessedKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Item[Unprocessed]{ID: id}, 0, nil
+		return store.Item[store.Unprocessable]{ID: id}, 0, nil
 	}
 	return item, 0, err
 }
@@ -168,8 +143,8 @@ func (a *App) messageItemID(ctx context.Context, topic string, m Message) (strin
 // failsAnew tells a failure that is not yet counted from one that is kept again, as
 // it is when the message is delivered again: it is of a later replay, or of the same
 // message sent anew after it had been dealt with.
-func failsAnew(u *Unprocessed, m Message, replay int) bool {
-	return replay > u.Failed || u.Status != UnprocessedOpen && m.EnqueuedAt.After(u.EnqueuedAt)
+func failsAnew(u *store.Unprocessable, m Message, replay int) bool {
+	return replay > u.Failed || u.Status != store.UnprocessableOpen && m.EnqueuedAt.After(u.EnqueuedAt)
 }
 
 // replayID is the id of a message that is sent again. It follows from the state, so

@@ -19,21 +19,16 @@ func (a *App) Versions(ctx context.Context, name string, o ListOptions) (Page[Ve
 	if err != nil {
 		return Page[VersionView]{}, err
 	}
-	order, err := versionSorting.clause(o.Sort)
+	paging, err := versionSorting.paging(o)
 	if err != nil {
 		return Page[VersionView]{}, err
 	}
-	// All but the YAML, of which a page could have 1000 times 1 MiB.
-	items, next, err := store.Query[runbookVersion](ctx, a.store, store.PartitionRunbooks,
-		`SELECT c.id, {"name": c.doc.name, "version": c.doc.version, "description": c.doc.description, "overdue": c.doc.overdue, "rerunInit": c.doc.rerunInit, `+
-			`"publishedAt": c.doc.publishedAt, "publishedBy": c.doc.publishedBy, "deactivated": c.doc.deactivated} AS doc `+
-			`FROM c WHERE c.type = 'version' AND c.doc.name = @name`+order,
-		[]store.Param{{Name: "@name", Value: name}}, limit(o), o.Continuation)
+	found, err := a.store.RunbookVersions(ctx, name, paging)
 	if err != nil {
 		return Page[VersionView]{}, a.outward(err)
 	}
-	page := Page[VersionView]{Items: []VersionView{}, Continuation: next}
-	for _, i := range items {
+	page := Page[VersionView]{Items: []VersionView{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
 		page.Items = append(page.Items, publishedView(i.Doc, head.Doc))
 	}
 	return page, nil
@@ -92,8 +87,8 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 		_, err = a.store.Commit(ctx,
 			store.Replace(store.RunbookKey(name), next, head.ETag),
 			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
-			a.auditOp(auditRecord{
-				At: mark.At, actor: by.actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
+			a.auditOp(store.AuditRecord{
+				At: mark.At, Actor: by.actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
 				Before: activeFacts(version).text(), After: activeFacts(0).text(),
 			}))
 		if errors.Is(err, store.ErrChanged) {
@@ -107,8 +102,8 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 }
 
 // version reads a version of the runbook with this head.
-func (a *App) version(ctx context.Context, head runbookHead, version int) (store.Item[runbookVersion], error) {
-	item, err := store.Read[runbookVersion](ctx, a.store, store.VersionKey(head.Name, version))
+func (a *App) version(ctx context.Context, head store.RunbookHead, version int) (store.Item[store.RunbookVersion], error) {
+	item, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(head.Name, version))
 	switch {
 	case errors.Is(err, store.ErrNotFound) && head.Latest == 1:
 		return item, fail(CodeNotFound, "runbook %q has no version %d; it has only version 1", head.Name, version)
@@ -120,7 +115,7 @@ func (a *App) version(ctx context.Context, head runbookHead, version int) (store
 	return item, nil
 }
 
-func publishedView(v runbookVersion, head runbookHead) VersionView {
+func publishedView(v store.RunbookVersion, head store.RunbookHead) VersionView {
 	view := VersionView{
 		Name: v.Name, Version: v.Version, Description: v.Description, YAML: v.YAML, Active: head.Active == v.Version,
 		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Overdue: v.Overdue, RerunInit: v.RerunInit, Deactivated: markView(v.Deactivated),
@@ -131,7 +126,7 @@ func publishedView(v runbookVersion, head runbookHead) VersionView {
 	return view
 }
 
-func taggedView(item store.Item[runbookVersion], head runbookHead) VersionView {
+func taggedView(item store.Item[store.RunbookVersion], head store.RunbookHead) VersionView {
 	view := publishedView(item.Doc, head)
 	active := "inactive"
 	if view.Active {

@@ -14,60 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// workerRecord is what is known of a worker: the latest announcement, the latest answer
-// and the latest heartbeat of each replica. There is one for each worker that was ever
-// heard from. Times are by the handler's clock where nothing else is said.
-type workerRecord struct {
-	ID      string            `json:"id"`
-	Catalog *announcedCatalog `json:"catalog,omitempty"`
-	// AnsweredAt is when the latest answer was processed (to within answerInterval), and
-	// SentAt when the job that it answers had been dispatched.
-	AnsweredAt time.Time       `json:"answeredAt,omitzero"`
-	SentAt     time.Time       `json:"sentAt,omitzero"`
-	Replicas   []replicaRecord `json:"replicas,omitempty"`
-	// Taken says how far the replicas had taken jobs at several times, oldest first: what
-	// is known for less than silence, and the latest of what is known for longer.
-	Taken []takenRecord `json:"taken,omitempty"`
-}
-
-// takenRecord says that a replica had taken a job that was dispatched at Through.
-type takenRecord struct {
-	Through time.Time `json:"through"`
-	SeenAt  time.Time `json:"seenAt"`
-}
-
-// announcedCatalog is an announcement without its functions, which have a document of
-// their own (store.CatalogKey).
-type announcedCatalog struct {
-	Version       string    `json:"version,omitempty"`
-	StartedAt     time.Time `json:"startedAt"` // by the worker's clock
-	SeenAt        time.Time `json:"seenAt"`
-	FunctionCount int       `json:"functionCount"`
-}
-
-// replicaRecord is the latest heartbeat of one replica. A replica that ended is kept for
-// replicaRetention, so that its late heartbeats change nothing.
-type replicaRecord struct {
-	ID                  string      `json:"id"`
-	Version             string      `json:"version,omitempty"`
-	StartedAt           time.Time   `json:"startedAt"`  // by the worker's clock, as the next
-	ReportedAt          time.Time   `json:"reportedAt"` // of two heartbeats the later one counts
-	SeenAt              time.Time   `json:"seenAt"`
-	IdleSince           *time.Time  `json:"idleSince,omitempty"` // when it first reported no job and no throttling
-	MaxParallelism      int         `json:"maxParallelism"`
-	Jobs                []jobRecord `json:"jobs,omitempty"`
-	InFlight            int         `json:"inFlight"`
-	OldestJobAt         *time.Time  `json:"oldestJobAt,omitempty"`
-	ThrottledUntil      *time.Time  `json:"throttledUntil,omitempty"`
-	CredentialExpiresAt *time.Time  `json:"credentialExpiresAt,omitempty"`
-	Stopped             bool        `json:"stopped,omitempty"` // it said goodbye
-}
-
-// jobRecord is a job that a replica runs.
-type jobRecord struct {
-	ID    string    `json:"id"`    // message.Job.ID
-	Since time.Time `json:"since"` // when it began, to within message.HeartbeatInterval
-}
+// workerRecord is a worker record with what can be concluded from it.
+type workerRecord store.WorkerRecord
 
 // The bounds of a record, which keep it well under the store's 2 MB.
 const (
@@ -78,15 +26,15 @@ const (
 // merge takes a heartbeat into the record and reports whether that changed it: one that
 // is late, or that came before, does not. The caller gives the heartbeat's time.
 func (r *workerRecord) merge(h message.Heartbeat, reported, now time.Time) bool {
-	i := slices.IndexFunc(r.Replicas, func(p replicaRecord) bool { return p.ID == h.ReplicaID })
-	var before replicaRecord
+	i := slices.IndexFunc(r.Replicas, func(p store.ReplicaRecord) bool { return p.ID == h.ReplicaID })
+	var before store.ReplicaRecord
 	if i >= 0 {
 		before = r.Replicas[i]
 		if before.Stopped || reported.Before(before.ReportedAt) || reported.Equal(before.ReportedAt) && !h.Stopping {
 			return false
 		}
 	}
-	next := replicaRecord{
+	next := store.ReplicaRecord{
 		ID: h.ReplicaID, Version: h.Version, StartedAt: h.StartedAt.UTC(), ReportedAt: reported, SeenAt: now,
 		MaxParallelism: h.MaxParallelism, InFlight: h.InFlight, OldestJobAt: h.OldestJobAt,
 		ThrottledUntil: h.ThrottledUntil, CredentialExpiresAt: h.CredentialExpiresAt, Stopped: h.Stopping,
@@ -104,7 +52,7 @@ func (r *workerRecord) merge(h message.Heartbeat, reported, now time.Time) bool 
 		replicas = slices.Delete(replicas, i, i+1)
 	}
 	replicas = append(replicas, next) // they stand in the order in which they reported
-	r.Replicas = slices.DeleteFunc(replicas, func(p replicaRecord) bool { return now.Sub(p.SeenAt) > replicaRetention })
+	r.Replicas = slices.DeleteFunc(replicas, func(p store.ReplicaRecord) bool { return now.Sub(p.SeenAt) > replicaRetention })
 	if n := len(r.Replicas); n > maxReplicas {
 		r.Replicas = r.Replicas[n-maxReplicas:]
 	}
@@ -120,7 +68,7 @@ func (r *workerRecord) addTaken(through, now time.Time) {
 	if n := len(r.Taken); n > 0 && (!through.After(r.Taken[n-1].Through) || now.Sub(r.Taken[n-1].SeenAt) < message.HeartbeatInterval) {
 		return
 	}
-	r.Taken = append(slices.Clone(r.Taken), takenRecord{Through: through, SeenAt: now})
+	r.Taken = append(slices.Clone(r.Taken), store.TakenRecord{Through: through, SeenAt: now})
 	for len(r.Taken) > 1 && now.Sub(r.Taken[1].SeenAt) >= silence {
 		r.Taken = r.Taken[1:]
 	}
@@ -128,12 +76,12 @@ func (r *workerRecord) addTaken(through, now time.Time) {
 
 // jobsOf are the jobs of a heartbeat, each with when it began: as the heartbeat says of
 // the oldest, as the first heartbeat that listed it tells of the others.
-func jobsOf(h message.Heartbeat, before []jobRecord, now time.Time) []jobRecord {
+func jobsOf(h message.Heartbeat, before []store.JobRecord, now time.Time) []store.JobRecord {
 	known := make(map[string]time.Time, len(before))
 	for _, j := range before {
 		known[j.ID] = j.Since
 	}
-	jobs := make([]jobRecord, 0, len(h.JobsInFlight))
+	jobs := make([]store.JobRecord, 0, len(h.JobsInFlight))
 	for i, id := range h.JobsInFlight {
 		since, ok := known[id]
 		switch {
@@ -143,7 +91,7 @@ func jobsOf(h message.Heartbeat, before []jobRecord, now time.Time) []jobRecord 
 		default:
 			since = now
 		}
-		jobs = append(jobs, jobRecord{ID: id, Since: since})
+		jobs = append(jobs, store.JobRecord{ID: id, Since: since})
 	}
 	return jobs
 }

@@ -32,8 +32,8 @@ func (a *App) announced(ctx context.Context, m Message, c message.Catalog) error
 		at = m.EnqueuedAt.UTC() // a clock that is ahead would keep later ones out
 	}
 	now := a.now().UTC()
-	announced := announcedCatalog{Version: c.Version, StartedAt: at, SeenAt: now, FunctionCount: len(c.Functions)}
-	functions := store.Upsert(store.CatalogKey(c.WorkerID), functionList{Functions: functionsOf(c)})
+	announced := store.AnnouncedCatalog{Version: c.Version, StartedAt: at, SeenAt: now, FunctionCount: len(c.Functions)}
+	functions := store.Upsert(store.CatalogKey(c.WorkerID), store.Catalog{Functions: functionsOf(c)})
 	changed := false
 	err := a.changeWorker(ctx, c.WorkerID, func(r *workerRecord) bool {
 		changed = r.Catalog == nil || at.After(r.Catalog.StartedAt)
@@ -44,11 +44,6 @@ func (a *App) announced(ctx context.Context, m Message, c message.Catalog) error
 		a.log.Info("a worker announced itself", "worker", c.WorkerID, "version", c.Version, "functions", len(c.Functions))
 	}
 	return err
-}
-
-// functionList is the functions of a worker as they are stored.
-type functionList struct {
-	Functions []Function `json:"functions"`
 }
 
 func checkCatalog(size int, c message.Catalog) error {
@@ -107,37 +102,53 @@ func (n names) add(where, name string) error {
 
 func clipped(s string) string { return humanize.ClipBytes(s, 100) }
 
-func functionsOf(c message.Catalog) []Function {
-	var all []Function
+func functionsOf(c message.Catalog) []store.Function {
+	var all []store.Function
 	for _, f := range c.Functions {
-		function := Function{Name: f.Name, Description: f.Description, Params: []Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+		function := store.Function{Name: f.Name, Description: f.Description, Params: []store.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
 		for _, p := range f.Parameters {
-			function.Params = append(function.Params, Parameter(p))
+			function.Params = append(function.Params, store.Parameter(p))
 		}
 		for _, r := range f.Result {
-			function.Result = append(function.Result, Field(r))
+			function.Result = append(function.Result, store.ResultField(r))
 		}
 		all = append(all, function)
 	}
 	return all
 }
 
+// functionViews gives the functions of a worker as the API shows them.
+func functionViews(all []store.Function) []Function {
+	var views []Function
+	for _, f := range all {
+		view := Function{Name: f.Name, Description: f.Description, Params: []Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+		for _, p := range f.Params {
+			view.Params = append(view.Params, Parameter(p))
+		}
+		for _, r := range f.Result {
+			view.Result = append(view.Result, Field(r))
+		}
+		views = append(views, view)
+	}
+	return views
+}
+
 // Workers lists the workers that were ever heard from, by id.
 func (a *App) Workers(ctx context.Context, o ListOptions) (Page[WorkerView], error) {
-	items, next, err := store.Query[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT * FROM c WHERE c.type = 'worker' ORDER BY c.id ASC", nil, limit(o), o.Continuation)
+	found, err := a.store.Workers(ctx, store.Paging{Limit: limit(o), Continuation: o.Continuation})
 	if err != nil {
 		return Page[WorkerView]{}, a.outward(err)
 	}
-	page := Page[WorkerView]{Items: []WorkerView{}, Continuation: next}
-	if len(items) == 0 {
+	page := Page[WorkerView]{Items: []WorkerView{}, Continuation: found.Continuation}
+	if len(found.Items) == 0 {
 		return page, nil
 	}
 	jobs, err := a.jobsOfAll(ctx)
 	if err != nil {
 		return Page[WorkerView]{}, a.outward(err)
 	}
-	for _, i := range items {
-		page.Items = append(page.Items, a.workerView(&i.Doc, jobs[i.Doc.ID]))
+	for _, i := range found.Items {
+		page.Items = append(page.Items, a.workerView((*workerRecord)(&i.Doc), jobs[i.Doc.ID]))
 	}
 	return page, nil
 }
@@ -159,11 +170,11 @@ func (a *App) Worker(ctx context.Context, id string) (WorkerView, error) {
 		return WorkerView{}, a.outward(err)
 	}
 	view := a.workerView(&record.Doc, jobs[id])
-	functions, err := orNone(store.Read[functionList](ctx, a.store, store.CatalogKey(id)))
+	functions, err := orNone(store.Read[store.Catalog](ctx, a.store, store.CatalogKey(id)))
 	if err != nil {
 		return WorkerView{}, a.outward(err)
 	}
-	view.Functions = functions.Doc.Functions
+	view.Functions = functionViews(functions.Doc.Functions)
 	if a.subscriptionMissing(ctx, id) {
 		view.Problem = missingSubscription(id)
 	}
@@ -188,7 +199,7 @@ func (a *App) workerView(r *workerRecord, jobs waitingJobs) WorkerView {
 		switch {
 		case p.Stopped:
 			replica.State = "stopped"
-		case !p.fresh(now):
+		case !isFresh(&p, now):
 			replica.State = "silent"
 		default:
 			view.JobsInFlight += p.InFlight
@@ -219,7 +230,7 @@ func earliest(a, b *time.Time) *time.Time {
 // announced themselves, and the ids of all that have.
 func (a *App) catalogs(ctx context.Context, named []string) (runbook.Catalogs, error) {
 	known := runbook.Catalogs{Standard: a.standard, Workers: map[string][]runbook.Function{}, Announced: []string{}}
-	all, err := store.Select[workerRecord](ctx, a.store, store.PartitionWorkers, "SELECT c.doc.id AS id, c.doc.catalog AS catalog FROM c WHERE c.type = 'worker'")
+	all, err := a.store.WorkerAnnouncements(ctx)
 	if err != nil {
 		return known, err
 	}
@@ -231,7 +242,7 @@ func (a *App) catalogs(ctx context.Context, named []string) (runbook.Catalogs, e
 		}
 	}
 	for _, id := range named {
-		item, err := store.Read[functionList](ctx, a.store, store.CatalogKey(id))
+		item, err := store.Read[store.Catalog](ctx, a.store, store.CatalogKey(id))
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -244,7 +255,7 @@ func (a *App) catalogs(ctx context.Context, named []string) (runbook.Catalogs, e
 }
 
 // callable are a worker's functions as runbooks are checked against them.
-func callable(functions []Function) []runbook.Function {
+func callable(functions []store.Function) []runbook.Function {
 	out := make([]runbook.Function, len(functions))
 	for i, f := range functions {
 		out[i] = runbook.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // silence is after how long without a sign of life a worker is not taken to be alive: four
@@ -33,15 +35,17 @@ func (r *workerRecord) state(waitingSince, now time.Time, startup time.Duration)
 
 func (r *workerRecord) alive(now time.Time) bool {
 	for i := range r.Replicas {
-		if r.Replicas[i].fresh(now) {
+		if isFresh(&r.Replicas[i], now) {
 			return true
 		}
 	}
 	return now.Sub(r.AnsweredAt) < silence && r.answersOnly()
 }
 
-// fresh reports whether the replica runs, as far as can be known.
-func (p *replicaRecord) fresh(now time.Time) bool { return !p.Stopped && now.Sub(p.SeenAt) < silence }
+// isFresh reports whether the replica runs, as far as can be known.
+func isFresh(p *store.ReplicaRecord, now time.Time) bool {
+	return !p.Stopped && now.Sub(p.SeenAt) < silence
+}
 
 // answersOnly reports whether the worker answers jobs and sends no heartbeats: none ever,
 // or none any more.
@@ -50,7 +54,7 @@ func (r *workerRecord) answersOnly() bool {
 }
 
 // lastReplica is the replica that reported last, the zero value if there is none.
-func (r *workerRecord) lastReplica() (last replicaRecord) {
+func (r *workerRecord) lastReplica() (last store.ReplicaRecord) {
 	for _, p := range r.Replicas {
 		if !p.SeenAt.Before(last.SeenAt) {
 			last = p
@@ -83,7 +87,7 @@ func (r *workerRecord) startsUntil(sent time.Time, startup time.Duration) time.T
 // throttledUntil is until when the tenant takes no call of the worker, zero if it does.
 func (r *workerRecord) throttledUntil(now time.Time) (until time.Time) {
 	for i := range r.Replicas {
-		if p := &r.Replicas[i]; p.fresh(now) && p.ThrottledUntil != nil && p.ThrottledUntil.After(now) {
+		if p := &r.Replicas[i]; isFresh(p, now) && p.ThrottledUntil != nil && p.ThrottledUntil.After(now) {
 			until = later(until, *p.ThrottledUntil)
 		}
 	}
@@ -91,7 +95,7 @@ func (r *workerRecord) throttledUntil(now time.Time) (until time.Time) {
 }
 
 // running finds the replica that listed a job last, and since when it has run there.
-func (r *workerRecord) running(job string) (on *replicaRecord, since time.Time) {
+func (r *workerRecord) running(job string) (on *store.ReplicaRecord, since time.Time) {
 	for i := len(r.Replicas) - 1; i >= 0; i-- {
 		for _, j := range r.Replicas[i].Jobs {
 			if j.ID == job {
@@ -107,7 +111,7 @@ func (r *workerRecord) runningOf(batch int, now time.Time) (n int) {
 	prefix := fmt.Sprintf("batch-%d-", batch) // see message.Job.ID
 	for i := range r.Replicas {
 		for _, j := range r.Replicas[i].Jobs {
-			if r.Replicas[i].fresh(now) && strings.HasPrefix(j.ID, prefix) {
+			if isFresh(&r.Replicas[i], now) && strings.HasPrefix(j.ID, prefix) {
 				n++
 			}
 		}
@@ -141,7 +145,7 @@ func (r *workerRecord) idleSince(now time.Time) time.Time {
 	since := r.AnsweredAt
 	for i := range r.Replicas {
 		p := &r.Replicas[i]
-		if !p.fresh(now) {
+		if !isFresh(p, now) {
 			continue
 		}
 		if p.IdleSince == nil {
@@ -170,9 +174,9 @@ func (r *workerRecord) outlook(worker, job string, sent, now time.Time, startup 
 		started = fmt.Sprintf("the job started at %s", clock(since))
 	}
 	switch until := r.throttledUntil(now); {
-	case on != nil && on.fresh(now) && !until.IsZero():
+	case on != nil && isFresh(on, now) && !until.IsZero():
 		return outlook{Cause: fmt.Sprintf("%s and did not end within its timeout; worker %s is throttled until %s", started, worker, clock(until))}
-	case on != nil && on.fresh(now):
+	case on != nil && isFresh(on, now):
 		return outlook{Cause: started + " and did not end within its timeout"}
 	case !r.alive(now) && now.Before(r.startsUntil(sent, startup)):
 		return outlook{Waits: true}

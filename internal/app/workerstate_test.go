@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 func TestStateOfAWorker(t *testing.T) {
@@ -12,23 +14,26 @@ func TestStateOfAWorker(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	at := func(d time.Duration) *time.Time { t := ago(d); return &t }
 	const minute, startup = time.Minute, 10 * time.Minute
-	running := func(seen time.Duration) replicaRecord { return replicaRecord{ID: "r", SeenAt: ago(seen)} }
-	stopped := func(seen time.Duration) replicaRecord {
-		return replicaRecord{ID: "s", SeenAt: ago(seen), Stopped: true}
+	running := func(seen time.Duration) store.ReplicaRecord { return store.ReplicaRecord{ID: "r", SeenAt: ago(seen)} }
+	stopped := func(seen time.Duration) store.ReplicaRecord {
+		return store.ReplicaRecord{ID: "s", SeenAt: ago(seen), Stopped: true}
 	}
-	with := func(p replicaRecord, change func(*replicaRecord)) replicaRecord { change(&p); return p }
-	job := func(seen, since time.Duration) replicaRecord {
-		return with(running(seen), func(p *replicaRecord) {
-			p.InFlight, p.Jobs = 1, []jobRecord{{ID: "job", Since: ago(since)}}
+	with := func(p store.ReplicaRecord, change func(*store.ReplicaRecord)) store.ReplicaRecord {
+		change(&p)
+		return p
+	}
+	job := func(seen, since time.Duration) store.ReplicaRecord {
+		return with(running(seen), func(p *store.ReplicaRecord) {
+			p.InFlight, p.Jobs = 1, []store.JobRecord{{ID: "job", Since: ago(since)}}
 		})
 	}
-	throttled := func(p replicaRecord) replicaRecord {
-		return with(p, func(p *replicaRecord) { p.ThrottledUntil = at(-3 * minute) })
+	throttled := func(p store.ReplicaRecord) store.ReplicaRecord {
+		return with(p, func(p *store.ReplicaRecord) { p.ThrottledUntil = at(-3 * minute) })
 	}
 	taken := func(through, seen time.Duration) workerRecord {
-		return workerRecord{ID: "w", Replicas: []replicaRecord{running(0)}, Taken: []takenRecord{{Through: ago(through), SeenAt: ago(seen)}}}
+		return workerRecord{ID: "w", Replicas: []store.ReplicaRecord{running(0)}, Taken: []store.TakenRecord{{Through: ago(through), SeenAt: ago(seen)}}}
 	}
-	replicas := func(all ...replicaRecord) workerRecord { return workerRecord{ID: "w", Replicas: all} }
+	replicas := func(all ...store.ReplicaRecord) workerRecord { return workerRecord{ID: "w", Replicas: all} }
 	answered := func(d, sent time.Duration) workerRecord {
 		return workerRecord{ID: "w", AnsweredAt: ago(d), SentAt: ago(sent)}
 	}
@@ -54,28 +59,28 @@ func TestStateOfAWorker(t *testing.T) {
 		"goodbye after the other was killed":       {replicas(running(9*minute), stopped(5*minute)), time.Hour, WorkerScaledToZero, WorkerScaledToZero, ""},
 		"killed after the other's goodbye":         {replicas(stopped(9*minute), running(5*minute)), time.Hour, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
 		"throttled":                                {replicas(throttled(running(0))), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"throttled, and it took later jobs":        {workerRecord{Replicas: []replicaRecord{throttled(running(0))}, Taken: taken(30*minute, 20*minute).Taken}, time.Hour, WorkerAlive, WorkerAlive, ""},
+		"throttled, and it took later jobs":        {workerRecord{Replicas: []store.ReplicaRecord{throttled(running(0))}, Taken: taken(30*minute, 20*minute).Taken}, time.Hour, WorkerAlive, WorkerAlive, ""},
 		"throttled when it was killed":             {replicas(throttled(running(5 * minute))), time.Hour, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
 		"took jobs of the same moment":             {taken(time.Hour, 50*minute), time.Hour, WorkerAlive, WorkerAlive, ""},
 		"took later jobs":                          {taken(30*minute, 2*minute), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
 		"took later jobs a minute ago":             {taken(30*minute, minute), time.Hour, WorkerAlive, WorkerAlive, ""},
 		"took jobs that were sent a minute later":  {taken(59*minute, 50*minute), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"answered a later job a moment ago":        {workerRecord{Replicas: []replicaRecord{running(0)}, Taken: taken(30*minute, minute).Taken, AnsweredAt: now, SentAt: ago(30 * minute)}, time.Hour, WorkerAlive, WorkerAlive, ""},
+		"answered a later job a moment ago":        {workerRecord{Replicas: []store.ReplicaRecord{running(0)}, Taken: taken(30*minute, minute).Taken, AnsweredAt: now, SentAt: ago(30 * minute)}, time.Hour, WorkerAlive, WorkerAlive, ""},
 		"runs the job":                             {replicas(job(0, 40*minute)), time.Hour, WorkerAlive, WorkerAlive, "the job started at 2026-03-01T11:20:00Z and did not end within its timeout"},
 		"runs the job and is throttled":            {replicas(throttled(job(0, 40*minute))), time.Hour, WorkerAlive, WorkerAlive, "worker w is throttled until 2026-03-01T12:03:00Z"},
 		"killed with the job":                      {replicas(job(9*minute, 40*minute)), time.Hour, WorkerGone, WorkerScaledToZero, "the job started at 2026-03-01T11:20:00Z; no worker w since 2026-03-01T11:51:00Z"},
 		"killed with the job, and another took up": {replicas(job(9*minute, 40*minute), running(0)), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"nothing to do for a minute":               {replicas(with(running(0), func(p *replicaRecord) { p.IdleSince = at(minute) })), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"nothing to do since the dispatch":         {replicas(with(running(0), func(p *replicaRecord) { p.IdleSince = at(time.Hour) })), minute, WorkerAlive, WorkerAlive, ""},
-		"nothing to do for two minutes":            {replicas(with(running(0), func(p *replicaRecord) { p.IdleSince = at(2 * minute) })), time.Hour, WorkerAlive, WorkerAlive, "worker w has had nothing to do since 2026-03-01T11:58:00Z and did not receive the job"},
-		"one of two has nothing to do":             {replicas(running(0), with(running(0), func(p *replicaRecord) { p.IdleSince = at(9 * minute) })), time.Hour, WorkerAlive, WorkerAlive, ""},
+		"nothing to do for a minute":               {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(minute) })), time.Hour, WorkerAlive, WorkerAlive, ""},
+		"nothing to do since the dispatch":         {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(time.Hour) })), minute, WorkerAlive, WorkerAlive, ""},
+		"nothing to do for two minutes":            {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(2 * minute) })), time.Hour, WorkerAlive, WorkerAlive, "worker w has had nothing to do since 2026-03-01T11:58:00Z and did not receive the job"},
+		"one of two has nothing to do":             {replicas(running(0), with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(9 * minute) })), time.Hour, WorkerAlive, WorkerAlive, ""},
 		"sends no heartbeats, answers":             {answered(minute, time.Hour), time.Hour, WorkerAlive, WorkerAlive, ""},
 		"sends no heartbeats, answers later jobs":  {answered(minute, 30*minute), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
 		"sends no heartbeats, stopped answering":   {answered(2*minute, time.Hour), time.Hour, WorkerSilent, WorkerScaledToZero, "no worker w since 2026-03-01T11:58:00Z"},
 		"sends no heartbeats, may be starting":     {answered(time.Hour, time.Hour), 3 * minute, WorkerScaledToZero, WorkerScaledToZero, ""},
 		"sends no heartbeats, did not start":       {answered(time.Hour, time.Hour), 20 * minute, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:00:00Z"},
-		"sends no heartbeats any more, answers":    {workerRecord{Replicas: []replicaRecord{stopped(30 * minute)}, AnsweredAt: ago(minute), SentAt: ago(time.Hour)}, time.Hour, WorkerAlive, WorkerAlive, ""},
-		"its last answer comes after its goodbye":  {workerRecord{Replicas: []replicaRecord{stopped(minute)}, AnsweredAt: ago(0), SentAt: ago(time.Hour)}, time.Hour, WorkerScaledToZero, WorkerScaledToZero, ""},
+		"sends no heartbeats any more, answers":    {workerRecord{Replicas: []store.ReplicaRecord{stopped(30 * minute)}, AnsweredAt: ago(minute), SentAt: ago(time.Hour)}, time.Hour, WorkerAlive, WorkerAlive, ""},
+		"its last answer comes after its goodbye":  {workerRecord{Replicas: []store.ReplicaRecord{stopped(minute)}, AnsweredAt: ago(0), SentAt: ago(time.Hour)}, time.Hour, WorkerScaledToZero, WorkerScaledToZero, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +114,7 @@ func TestTakenJobsAreKnownForSilenceAndNoLonger(t *testing.T) {
 		t.Errorf("%d times are kept", n)
 	}
 	now := start.Add(5 * time.Minute)
-	r.Replicas = []replicaRecord{{ID: "r", SeenAt: now}}
+	r.Replicas = []store.ReplicaRecord{{ID: "r", SeenAt: now}}
 	for sent, want := range map[time.Duration]bool{0: true, 30 * time.Second: true, 70 * time.Second: false, 4 * time.Minute: false} {
 		if got := r.tookLater(start.Add(sent), now); got != want {
 			t.Errorf("job sent after %s: %v", sent, got)

@@ -44,8 +44,11 @@ func ShardKey(batch, phase, page int) Key {
 	return Key{BatchPartition(batch), fmt.Sprintf("shard-%03d-%06d", phase, page), "shard"}
 }
 
-// AuditKey is one record of who did what, in the partition of what it was done to.
-// Ids begin with the time, so that they sort by it.
+// SortableTime formats a time as text of a fixed length, which sorts by it.
+func SortableTime(t time.Time) string { return t.UTC().Format("20060102T150405.000000000Z") }
+
+// AuditKey is one record of who did what, in the partition of what it was done to. Ids begin
+// with a SortableTime, so that they sort by it.
 func AuditKey(pk, id string) Key { return Key{pk, "audit-" + id, "audit"} }
 
 // TaskKey is work over a batch's members that an administrator asked for.

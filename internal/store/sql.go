@@ -50,6 +50,9 @@ func (q *statement) fields(list string) text {
 	return text{"SELECT " + list + " FROM c WHERE " + strings.Join(q.conditions, " AND "), q.params}
 }
 
+// sorted adds an order.
+func (t text) sorted(order string) text { return text{t.sql + order, t.params} }
+
 // orderBy returns the ORDER BY of a list that can be sorted by some fields.
 func orderBy(sort, usual Sort, fields ...Field) (string, error) {
 	if sort.By == "" {

@@ -478,7 +478,7 @@ func (w *world) verifyBroker(ctx context.Context) {
 
 // verifyKept: no message was kept as one that cannot be processed.
 func (w *world) verifyKept(ctx context.Context) {
-	kept, err := store.All[app.Unprocessed](ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := store.All[store.Unprocessable](ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
 	if err != nil {
 		w.problem("%v", err)
 	}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/schedule"
+)
+
+// Automation says whether batches of a runbook are created from its data source. There is none
+// until somebody sets it.
+type Automation struct {
+	Runbook    string     `json:"runbook"`
+	Enabled    bool       `json:"enabled"`
+	EnabledAt  *time.Time `json:"enabledAt,omitempty"`
+	EnabledBy  string     `json:"enabledBy,omitempty"`
+	DisabledAt *time.Time `json:"disabledAt,omitempty"`
+	DisabledBy string     `json:"disabledBy,omitempty"`
+	// Additions is what an administrator confirmed last; nil when the query has returned
+	// other people since.
+	Additions *ConfirmedAdditions `json:"additions,omitempty"`
+}
+
+// Confirmed reports whether the additions of a revision are confirmed.
+func (s *Automation) Confirmed(revision string) bool {
+	return s.Additions != nil && s.Additions.Revision == revision
+}
+
+// ConfirmedAdditions allows the people to be added whom a query returns with this revision.
+type ConfirmedAdditions struct {
+	Revision string      `json:"revision"`
+	Mark     engine.Mark `json:"mark"`
+}
+
+// SyncRecord is the outcome of the last data source sync of a runbook, and the lease of the
+// sync that is under way.
+type SyncRecord struct {
+	Runbook      string             `json:"runbook"`
+	Holder       string             `json:"holder,omitempty"`
+	Until        time.Time          `json:"until"`
+	LastRunAt    *time.Time         `json:"lastRunAt,omitempty"`
+	LastGoodAt   *time.Time         `json:"lastGoodAt,omitempty"`
+	LastError    string             `json:"lastError,omitempty"`
+	LastErrorAt  *time.Time         `json:"lastErrorAt,omitempty"`
+	Milliseconds int64              `json:"milliseconds,omitempty"`
+	Rows         int                `json:"rows"`
+	Problems     []schedule.Problem `json:"problems,omitempty"` // the first of them
+	ProblemCount int                `json:"problemCount,omitempty"`
+	Held         []int              `json:"held,omitempty"` // batches of which removals were held then
+	Additions    *HeldAdditions     `json:"additions,omitempty"`
+}
+
+// HeldAdditions is what the addition guard held at the last sync.
+type HeldAdditions struct {
+	Revision string          `json:"revision"`
+	People   int             `json:"people"`
+	Of       int             `json:"of"` // members of the runbook's batches
+	Reason   string          `json:"reason"`
+	Since    time.Time       `json:"since"` // when this revision was held first
+	List     string          `json:"list"`  // identifies the documents with the people: see AdditionsPage
+	Starts   []AdditionStart `json:"starts"`
+}
+
+// AdditionsPage is a document with some of the people whose addition is held, by key.
+type AdditionsPage struct {
+	Runbook string         `json:"runbook"`
+	List    string         `json:"list"`
+	People  []HeldAddition `json:"people"`
+}
+
+// HeldAddition is a person whose addition is held.
+type HeldAddition struct {
+	Key   string    `json:"key"`
+	Start time.Time `json:"start"`
+}
+
+// AdditionStart is how many people wait for the batch of one start time.
+type AdditionStart struct {
+	Start  time.Time `json:"start"`
+	People int       `json:"people"`
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Batches are the named reads of what concerns all batches: their summaries, the start slots
+// and the claims, which are in one partition. Each is one query within it, which costs about
+// 3 RU and 1 RU for every 20 documents that it returns. All fail with ErrUnavailable.
+type Batches interface {
+	// Batches lists the summaries of batches that are not being created, the newest first unless
+	// Sort asks for another order: FieldID, FieldRunbookName, FieldStatus, FieldStartTime,
+	// FieldDetectedAt or FieldMemberCount. It also fails with ErrContinuation.
+	Batches(ctx context.Context, filter BatchFilter, page Paging) (Page[BatchSummary], error)
+
+	// BatchesToSweep returns the summaries of batches that are being created, that have not
+	// ended, or whose secrets are to be erased by now, in any order. The cost grows with their
+	// number, not with that of all batches.
+	BatchesToSweep(ctx context.Context, now time.Time) ([]Item[BatchSummary], error)
+
+	// UnfinishedBatches returns the batches that are being created or have not ended, in any
+	// order: of one runbook, or of all runbooks if none is given.
+	UnfinishedBatches(ctx context.Context, runbook string) ([]UnfinishedBatch, error)
+
+	// StartSlots returns those of a runbook's slots for the given start times that are taken, in
+	// any order. It takes one query for every 200 start times.
+	StartSlots(ctx context.Context, runbook string, starts []time.Time) ([]Item[StartSlot], error)
+
+	// Claims returns the claims on the people with the given member keys, in any order. Their
+	// ids are those of ClaimKey.
+	Claims(ctx context.Context, people []string) ([]Item[PersonClaim], error)
+}
+
+// BatchFilter narrows a list of batches. An empty field takes all.
+type BatchFilter struct {
+	Status        engine.BatchStatus
+	Runbook       string
+	RunbookPrefix string // compared exactly
+}
+
+// UnfinishedBatch is a batch that is being created or has not ended.
+type UnfinishedBatch struct {
+	ID       int  `json:"id"`
+	Creating bool `json:"creating"`
+}
+
+// BatchSummary is the read model of the list of batches. It follows the batch itself, which is
+// the truth, and is written again after each change of the batch's status.
+type BatchSummary struct {
+	ID             int                `json:"id"`
+	RunbookName    string             `json:"runbookName"`
+	RunbookVersion int                `json:"runbookVersion"`
+	Status         engine.BatchStatus `json:"status"`
+	IsManual       bool               `json:"isManual"`
+	CreatedBy      string             `json:"createdBy,omitempty"`
+	BatchStartTime *time.Time         `json:"batchStartTime"`
+	DetectedAt     time.Time          `json:"detectedAt"`
+	CompletedAt    *time.Time         `json:"completedAt,omitempty"`
+	CurrentPhase   string             `json:"currentPhase,omitempty"`
+	RemovedCount   int                `json:"removedCount,omitempty"` // of the members
+	MemberCount    int                `json:"memberCount"`
+	Error          string             `json:"error,omitempty"`
+	Paused         *engine.Mark       `json:"paused,omitempty"`
+	Cancelled      *engine.Mark       `json:"cancelled,omitempty"`
+	Filling        bool               `json:"filling,omitempty"`
+	Held           *engine.Held       `json:"held,omitempty"`
+	Kept           int                `json:"kept,omitempty"`
+	Shared         bool               `json:"shared,omitempty"`
+
+	Creating bool       `json:"creating,omitempty"`       // the batch's members are being written
+	Claimed  bool       `json:"claimed,omitempty"`        // with Creating: all of them are claimed
+	EraseAt  *time.Time `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
+}
+
+// SummaryOf projects a batch to its summary.
+func SummaryOf(b *engine.Batch) BatchSummary {
+	return BatchSummary{
+		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
+		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
+		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
+		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.Held, Kept: b.Kept, Shared: b.Shared,
+		EraseAt: b.EraseSecretsAt(),
+	}
+}
+
+// BatchSequence holds the number of the newest batch.
+type BatchSequence struct {
+	Last int `json:"last"`
+}
+
+// StartSlot says which batch a runbook has for a start time. It outlives the batch: members
+// whose batch has ended do not get another one for the same start time.
+type StartSlot struct {
+	Runbook string    `json:"runbook"`
+	Start   time.Time `json:"start"`
+	Batch   int       `json:"batchId"`
+	Ended   bool      `json:"ended,omitempty"` // the batch was seen to have ended, which spares a read
+}
+
+// PersonClaim names the batches that have one person as a member, or are about to. There is one
+// document for each person, whatever the number of batches, and it is written before the member
+// is: of two batches that add a person at the same moment, one finds the claim of the other.
+// Nothing deletes a claim when a batch ends or a member is removed; the next batch that adds the
+// person checks whether the claim still holds.
+type PersonClaim struct {
+	Holders []ClaimHolder `json:"holders"` // one, unless an administrator allowed more
+}
+
+// ClaimHolder is a batch that claims a person.
+type ClaimHolder struct {
+	Batch   int       `json:"batchId"`
+	Key     string    `json:"key"`             // as the batch's member has it
+	Workers []string  `json:"workers"`         // that the batch's runbook calls
+	Round   string    `json:"round,omitempty"` // the addition or retry; empty for the creation of a manual batch
+	At      time.Time `json:"at"`
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// IdempotencyRecord is a request that its caller named with an idempotency key. It is written
+// with what the request changes, and kept as long: a caller that repeats the request, after a
+// lost answer or while the first one is under way, gets the same result, and nothing is done
+// twice.
+type IdempotencyRecord struct {
+	By      string    `json:"by"`
+	Content string    `json:"content"` // a digest of the request
+	At      time.Time `json:"at"`
+	Version int       `json:"version"` // the version of the runbook that the request uses, or published
+
+	Batch     int  `json:"batchId,omitempty"`   // the batch that the request creates
+	Unchanged bool `json:"unchanged,omitempty"` // the request published a version that was active already
+
+	// The progress of a request that adds members.
+	Next    int    `json:"next,omitempty"`    // all rows before this one are done
+	Added   int    `json:"added,omitempty"`   // how many of them were added
+	Present []byte `json:"present,omitempty"` // a bit for each row, set for those who were members at first
+}
+
+// RemovalHold names the members of a batch whose removal waits for confirmation, and those
+// whose removal was discarded: they stay although the data source no longer has them.
+type RemovalHold struct {
+	Members []int             `json:"members"`
+	Moves   map[int]time.Time `json:"moves,omitempty"` // the start of the batch that a member would move to
+	Kept    []int             `json:"kept"`
+	By      *Actor            `json:"by,omitempty"` // who confirmed the removals
+}
+
+// Task is work over the members of a batch that an administrator asked for. It never changes.
+type Task struct {
+	Work      string         `json:"work"`
+	Selection RetrySelection `json:"selection"`
+	By        engine.Mark    `json:"by"`
+}
+
+// RetrySelection narrows a retry to some of the failed members. An empty field takes all; those
+// that are given must all hold.
+type RetrySelection struct {
+	Member int    `json:"memberId,omitempty"`
+	Phase  string `json:"phase,omitempty"`
+	Step   string `json:"step,omitempty"`
+	Error  string `json:"error,omitempty"` // a part of the member's error, in any case
+}

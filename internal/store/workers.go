@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Workers are the named reads of worker records, which are all in one partition. Each is one
+// query within it, which costs about 3 RU and 1 RU for every 5 records that it returns. All fail
+// with ErrUnavailable.
+type Workers interface {
+	// Workers lists the records of workers by id; it takes no other order. It also fails with
+	// ErrContinuation.
+	Workers(ctx context.Context, page Paging) (Page[WorkerRecord], error)
+
+	// AllWorkers returns the records of all workers, by id.
+	AllWorkers(ctx context.Context) ([]Item[WorkerRecord], error)
+
+	// WorkerAnnouncements returns a projection of the records of all workers, in any order.
+	WorkerAnnouncements(ctx context.Context) ([]WorkerAnnouncement, error)
+}
+
+// WorkerAnnouncement is the part of a worker record that names the worker and its catalog.
+type WorkerAnnouncement struct {
+	ID      string            `json:"id"`
+	Catalog *AnnouncedCatalog `json:"catalog"` // nil: the worker has not announced itself
+}
+
+// WorkerRecord is what is known of a worker: the latest announcement, the latest answer and the
+// latest heartbeat of each replica. Times are by the handler's clock unless a comment says
+// otherwise.
+type WorkerRecord struct {
+	ID      string            `json:"id"`
+	Catalog *AnnouncedCatalog `json:"catalog,omitempty"`
+	// AnsweredAt is when the latest answer was processed, to within half a minute, and SentAt
+	// when the job that it answers was dispatched.
+	AnsweredAt time.Time       `json:"answeredAt,omitzero"`
+	SentAt     time.Time       `json:"sentAt,omitzero"`
+	Replicas   []ReplicaRecord `json:"replicas,omitempty"`
+	// Taken says how far the replicas had taken jobs at several times, oldest first.
+	Taken []TakenRecord `json:"taken,omitempty"`
+}
+
+// TakenRecord says that a replica had taken a job that was dispatched at Through.
+type TakenRecord struct {
+	Through time.Time `json:"through"`
+	SeenAt  time.Time `json:"seenAt"`
+}
+
+// AnnouncedCatalog is an announcement without its functions, which are in a Catalog.
+type AnnouncedCatalog struct {
+	Version       string    `json:"version,omitempty"`
+	StartedAt     time.Time `json:"startedAt"` // by the worker's clock
+	SeenAt        time.Time `json:"seenAt"`
+	FunctionCount int       `json:"functionCount"`
+}
+
+// ReplicaRecord is the latest heartbeat of one replica. A replica that ended is kept for a
+// while, so that its late heartbeats change nothing.
+type ReplicaRecord struct {
+	ID                  string      `json:"id"`
+	Version             string      `json:"version,omitempty"`
+	StartedAt           time.Time   `json:"startedAt"`  // by the worker's clock, as the next
+	ReportedAt          time.Time   `json:"reportedAt"` // of two heartbeats the later one counts
+	SeenAt              time.Time   `json:"seenAt"`
+	IdleSince           *time.Time  `json:"idleSince,omitempty"` // when it first reported no job and no throttling
+	MaxParallelism      int         `json:"maxParallelism"`
+	Jobs                []JobRecord `json:"jobs,omitempty"`
+	InFlight            int         `json:"inFlight"`
+	OldestJobAt         *time.Time  `json:"oldestJobAt,omitempty"`
+	ThrottledUntil      *time.Time  `json:"throttledUntil,omitempty"`
+	CredentialExpiresAt *time.Time  `json:"credentialExpiresAt,omitempty"`
+	Stopped             bool        `json:"stopped,omitempty"` // it reported its end
+}
+
+// JobRecord is a job that a replica runs.
+type JobRecord struct {
+	ID    string    `json:"id"`    // message.Job.ID
+	Since time.Time `json:"since"` // when it began, to within message.HeartbeatInterval
+}
+
+// Catalog is the functions that a worker announced.
+type Catalog struct {
+	Functions []Function `json:"functions"`
+}
+
+// Function is a function of a worker. Names are compared in any case, as the workers do.
+type Function struct {
+	Name        string        `json:"name"`
+	Description string        `json:"description,omitempty"`
+	Params      []Parameter   `json:"params"`
+	Result      []ResultField `json:"result,omitempty"` // empty: the answer is true
+	Permissions []string      `json:"permissions,omitempty"`
+	// TimeoutSeconds is how long one call may take; 0 means that it is not known.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+}
+
+// Parameter is one parameter of a Function. Types are those of message.CatalogParameter.
+type Parameter struct {
+	Name        string `json:"name"`
+	Type        string `json:"type,omitempty"`
+	Required    bool   `json:"required"`
+	Description string `json:"description,omitempty"`
+	Secret      bool   `json:"secret,omitempty"` // its value is stored encrypted and never shown
+}
+
+// ResultField is a field of the object that a Function answers.
+type ResultField struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
