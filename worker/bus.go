@@ -2,32 +2,26 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/worker/signin"
 )
 
-// dialer connects to a namespace; nil means the SDK's own way.
-type dialer func(context.Context, azservicebus.NewWebSocketConnArgs) (net.Conn, error)
+// connector opens the connection to a namespace; nil means TLS on the AMQP port.
+type connector func(ctx context.Context, host string) (net.Conn, error)
 
 // busClient reaches the broker, by its key where there is a connection string, and else
 // as the managed identity.
-func busClient(c config, dial dialer) (*azservicebus.Client, error) {
-	// The loop waits out what these do not; a short reach makes its log truthful.
-	options := &azservicebus.ClientOptions{
-		ApplicationID:    "matoolkit-worker",
-		RetryOptions:     azservicebus.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 2 * time.Second},
-		NewWebSocketConn: dial,
-	}
+func busClient(c config, connect connector) (bus.Client, error) {
+	to := servicebus.Config{ConnectionString: c.BusString, Namespace: c.BusNamespace, ApplicationID: "matoolkit-worker", Connect: connect}
 	if c.BusString != "" {
-		client, err := azservicebus.NewClientFromConnectionString(c.BusString, options)
+		client, err := servicebus.Dial(to)
 		if err != nil {
-			// The SDK's error may quote the string, and with it the key.
-			return nil, errors.New(envBusString + " is not a connection string of a namespace")
+			return nil, fmt.Errorf("%s is not a connection string of a namespace: %w", envBusString, err)
 		}
 		return client, nil
 	}
@@ -35,10 +29,11 @@ func busClient(c config, dial dialer) (*azservicebus.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return azservicebus.NewClient(c.BusNamespace, identity, options)
+	to.Credential = identity
+	return servicebus.Dial(to)
 }
 
-func closeClient(client *azservicebus.Client) {
+func closeClient(client bus.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	_ = client.Close(ctx) // the process ends; the broker notices either way

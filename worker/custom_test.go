@@ -17,8 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/verify"
@@ -82,7 +81,7 @@ func TestWorkerWithACustomFunctionKeepsTheContract(t *testing.T) {
 	})
 	go func() { stopped <- run(workerCtx, getenv, log) }()
 
-	client, err := azservicebus.NewClientFromConnectionString(broker.ConnectionString(), nil)
+	client, err := azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()})
 	if err != nil {
 		t.Fatal(err)
 	}

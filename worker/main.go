@@ -20,7 +20,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/worker/announce"
@@ -170,12 +169,8 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	// 8. Jobs.
 	log.Info("taking jobs", "MaxParallelism", c.MaxParallelism,
 		"Functions", len(functions.Functions()), "Graph", c.Graph.URL, "Exchange", c.Exchange.URL)
-	results, err := client.NewSender(message.TopicWorkerResults, nil)
-	if err != nil {
-		return fmt.Errorf("service bus: %w", err)
-	}
 	report := heartbeat.New(heartbeat.Config{
-		WorkerID: c.WorkerID, Version: version, MaxParallelism: c.MaxParallelism, To: results, Log: log,
+		WorkerID: c.WorkerID, Version: version, MaxParallelism: c.MaxParallelism, To: client, Log: log,
 		Changed: pace.Gauge.Changed(), State: func() heartbeat.State {
 			jobs := loop.InHand()
 			return heartbeat.State{
@@ -185,13 +180,10 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 		},
 	})
 	who := announce.Worker{ID: c.WorkerID, Version: version, Started: time.Now(), JobTimeout: c.JobTimeout, Functions: functions.Functions()}
-	stop := while(revoked.Run, report.Run, func(ctx context.Context) { who.Send(ctx, results, log) })
+	stop := while(revoked.Run, report.Run, func(ctx context.Context) { who.Send(ctx, client, log) })
 	loop.Run(ctx)
 	stop()
 	report.Stop(goodbyeTime)
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	_ = results.Close(closing) // the connection goes with the client
 	return nil
 }
 

@@ -23,10 +23,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/google/uuid"
 	"software.sslmate.com/src/go-pkcs12"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/keyvault"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -395,18 +395,14 @@ func TestServiceBusAsTheManagedIdentity(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	c := newCloud(t, nil)
-	dial := func(context.Context, azservicebus.NewWebSocketConnArgs) (net.Conn, error) { return c.broker.Dial() }
+	connect := func(context.Context, string) (net.Conn, error) { return c.broker.Dial() }
 	for identity, good := range map[string]bool{c.identity: true, uuid.NewString(): false} {
-		client, err := busClient(config{BusNamespace: "ns.servicebus.windows.net", IdentityID: identity}, dial)
+		client, err := busClient(config{BusNamespace: "ns.servicebus.windows.net", IdentityID: identity}, connect)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sender, err := client.NewSender("worker-results", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = sender.SendMessage(ctx, &azservicebus.Message{Body: []byte("{}")}, nil)
-		if (err == nil) != good {
+		err = client.Send(ctx, "worker-results", bus.Message{ID: identity, Body: []byte("{}")})
+		if (err == nil) != good || err != nil && !errors.Is(err, bus.ErrUnavailable) {
 			t.Errorf("identity %s: %v", identity, err)
 		}
 		closeClient(client)

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/verify"
@@ -142,18 +143,14 @@ func onThisMachine(connection string) bool {
 	return strings.Contains(strings.ToLower(connection), "usedevelopmentemulator=true")
 }
 
-func dial(connection, namespace string) (*azservicebus.Client, error) {
-	options := &azservicebus.ClientOptions{
-		ApplicationID: "matoolkit-verify",
-		RetryOptions:  azservicebus.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 2 * time.Second},
-	}
+func dial(connection, namespace string) (bus.Client, error) {
+	config := servicebus.Config{ConnectionString: connection, Namespace: namespace, ApplicationID: "matoolkit-verify"}
 	switch {
 	case (connection == "") == (namespace == ""):
 		return nil, cli.Usage(fmt.Errorf("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBus, envBusNamespace))
 	case connection != "":
-		client, err := azservicebus.NewClientFromConnectionString(connection, options)
+		client, err := servicebus.Dial(config)
 		if err != nil {
-			// The SDK's error may quote the string, and with it the key.
 			return nil, cli.Usage(errors.New(envBus + " is not a connection string of a namespace"))
 		}
 		return client, nil
@@ -162,5 +159,6 @@ func dial(connection, namespace string) (*azservicebus.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return azservicebus.NewClient(namespace, credential, options)
+	config.Credential = credential
+	return servicebus.Dial(config)
 }

@@ -99,9 +99,10 @@ type Receiver interface {
 	Receive(ctx context.Context, n int, wait time.Duration) ([]*Received, error)
 	// Complete removes the message from the subscription.
 	Complete(ctx context.Context, m *Received) error
-	// Abandon ends the lock. The message is delivered again at once, or dead-lettered if
-	// this was the last delivery that the subscription allows.
-	Abandon(ctx context.Context, m *Received) error
+	// Abandon ends the lock and sets properties of the message, which may be none. The
+	// message is delivered again at once, or dead-lettered if this was the last delivery that
+	// the subscription allows.
+	Abandon(ctx context.Context, m *Received, set map[string]any) error
 	// DeadLetter moves the message to the subscription's dead-letter queue.
 	DeadLetter(ctx context.Context, m *Received, reason, description string) error
 	// Renew begins the lock's time anew and returns its end. It does not change m, which

@@ -12,9 +12,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -30,21 +30,20 @@ type Worker struct {
 
 // Message is the announcement. What would be too large is made without descriptions;
 // the error is of one that is too large all the same.
-func (w Worker) Message() (*azservicebus.Message, error) {
+func (w Worker) Message() (bus.Message, error) {
 	body, err := w.body(true)
 	if err == nil && len(body) > message.Limit {
 		body, err = w.body(false)
 	}
 	if err != nil {
-		return nil, err
+		return bus.Message{}, err
 	}
 	if len(body) > message.Limit {
-		return nil, fmt.Errorf("the catalogue has %d bytes without any description; a message holds %d", len(body), message.Limit)
+		return bus.Message{}, fmt.Errorf("the catalogue has %d bytes without any description; a message holds %d", len(body), message.Limit)
 	}
-	id, contentType := message.CatalogID(w.ID, body), "application/json"
-	return &azservicebus.Message{
-		Body: body, MessageID: &id, ContentType: &contentType,
-		ApplicationProperties: map[string]any{message.PropertyMessageType: message.TypeWorkerCatalog, message.PropertyWorkerID: w.ID},
+	return bus.Message{
+		ID: message.CatalogID(w.ID, body), Body: body,
+		Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerCatalog, message.PropertyWorkerID: w.ID},
 	}, nil
 }
 
@@ -72,9 +71,9 @@ func (w Worker) body(described bool) ([]byte, error) {
 	return json.Marshal(c)
 }
 
-// Sender sends messages to the topic of results; *azservicebus.Sender is one.
+// Sender is the part of bus.Sender that an announcement takes.
 type Sender interface {
-	SendMessage(ctx context.Context, m *azservicebus.Message, o *azservicebus.SendMessageOptions) error
+	Send(ctx context.Context, topic string, messages ...bus.Message) error
 }
 
 // Send announces a worker, again and again until the broker has it or ctx ends. The
@@ -88,7 +87,7 @@ func (w Worker) Send(ctx context.Context, to Sender, log *slog.Logger) {
 	pace := backoff.NewExponentialBackOff()
 	pace.MaxInterval = 30 * time.Second
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
-		return struct{}{}, to.SendMessage(ctx, m, nil)
+		return struct{}{}, to.Send(ctx, message.TopicWorkerResults, m)
 	}, backoff.WithBackOff(pace), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, delay time.Duration) {
 		log.Warn("cannot announce the functions: trying again", "Error", err, "Delay", delay.String())
 	}))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/announce"
@@ -35,7 +37,7 @@ func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.ApplicationProperties["MessageType"] != "worker-catalog" || m.ApplicationProperties["WorkerId"] != "worker-01" || *m.ContentType != "application/json" || len(*m.MessageID) > 128 {
+	if m.Properties["MessageType"] != "worker-catalog" || m.Properties["WorkerId"] != "worker-01" || len(m.ID) > 128 {
 		t.Errorf("%+v", m)
 	}
 	c := read(t, m.Body)
@@ -60,8 +62,8 @@ func TestTheMessageTellsAllThatIsDeclared(t *testing.T) {
 	again, _ := w.Message()
 	w.Started = started.Add(time.Millisecond)
 	later, _ := w.Message()
-	if *again.MessageID != *m.MessageID || *later.MessageID == *m.MessageID {
-		t.Errorf("the ids are %s, %s again and %s later", *m.MessageID, *again.MessageID, *later.MessageID)
+	if again.ID != m.ID || later.ID == m.ID {
+		t.Errorf("the ids are %s, %s again and %s later", m.ID, again.ID, later.ID)
 	}
 }
 
@@ -90,14 +92,14 @@ func TestWhatIsTooLargeIsToldWithoutDescriptions(t *testing.T) {
 // flaky is a way to the broker that fails at first, of which the second time the message
 // arrives all the same.
 type flaky struct {
-	*azservicebus.Sender
+	bus.Sender
 	calls int
 }
 
-func (f *flaky) SendMessage(ctx context.Context, m *azservicebus.Message, o *azservicebus.SendMessageOptions) error {
+func (f *flaky) Send(ctx context.Context, topic string, messages ...bus.Message) error {
 	f.calls++
 	if f.calls == 2 || f.calls > 3 {
-		if err := f.Sender.SendMessage(ctx, m, o); err != nil {
+		if err := f.Sender.Send(ctx, topic, messages...); err != nil {
 			return err
 		}
 	}
@@ -121,10 +123,11 @@ func TestItIsSentUntilItArrivesAndArrivesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close(context.Background())
-	sender, err := client.NewSender(message.TopicWorkerResults, nil)
+	sender, err := azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer sender.Close(context.Background())
 	w := announce.Worker{ID: "worker-01", Started: started, Functions: catalog.Standard()}
 	way := &flaky{Sender: sender}
 	w.Send(ctx, way, slog.New(slog.DiscardHandler))
@@ -132,7 +135,7 @@ func TestItIsSentUntilItArrivesAndArrivesOnce(t *testing.T) {
 		t.Errorf("sent %d times", way.calls)
 	}
 	last := "the last one"
-	if err := sender.SendMessage(ctx, &azservicebus.Message{MessageID: &last, Body: []byte("{}")}, nil); err != nil {
+	if err := sender.Send(ctx, message.TopicWorkerResults, bus.Message{ID: last, Body: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	results, err := client.NewReceiverForSubscription(message.TopicWorkerResults, message.SubscriptionOrchestrator, &azservicebus.ReceiverOptions{ReceiveMode: azservicebus.ReceiveModeReceiveAndDelete})

@@ -15,8 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/remedy"
 )
@@ -33,7 +32,7 @@ type Config struct {
 type Watch struct {
 	config       Config
 	subscription string
-	receiver     *azservicebus.Receiver
+	receiver     bus.Receiver
 	log          *slog.Logger
 	began        time.Time // when Run did
 
@@ -62,7 +61,7 @@ type revocation struct {
 const maxBatches = 100_000
 
 // New makes a Watch. It does not connect: Run does.
-func New(client *azservicebus.Client, config Config) (*Watch, error) {
+func New(client bus.Receivers, config Config) (*Watch, error) {
 	if config.WorkerID == "" {
 		return nil, errors.New("control: a worker id is required")
 	}
@@ -76,7 +75,7 @@ func New(client *azservicebus.Client, config Config) (*Watch, error) {
 		config.Log = slog.Default()
 	}
 	subscription := message.WorkerSubscription(config.WorkerID)
-	receiver, err := client.NewReceiverForSubscription(message.TopicWorkerControl, subscription, nil)
+	receiver, err := client.Receiver(message.TopicWorkerControl, subscription)
 	if err != nil {
 		return nil, err
 	}
@@ -161,12 +160,12 @@ const pollTimeout = 10 * time.Second
 func (w *Watch) poll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	found, err := w.peek(ctx, w.last.sequence)
+	found, err := w.receiver.Peek(ctx, w.last.sequence, page)
 	if err != nil {
 		return err
 	}
 	if w.last.id != "" {
-		if len(found) == 0 || *found[0].SequenceNumber != w.last.sequence || found[0].MessageID != w.last.id {
+		if len(found) == 0 || found[0].Sequence != w.last.sequence || found[0].ID != w.last.id {
 			w.last.sequence, w.last.id = 0, ""
 			return w.poll(ctx)
 		}
@@ -175,48 +174,31 @@ func (w *Watch) poll(ctx context.Context) error {
 	for len(found) > 0 {
 		w.take(found)
 		newest := found[len(found)-1]
-		w.last.sequence, w.last.id = *newest.SequenceNumber, newest.MessageID
+		w.last.sequence, w.last.id = newest.Sequence, newest.ID
 		// An answer may hold less than there is: only an empty one is the end.
-		if found, err = w.peek(ctx, w.last.sequence+1); err != nil {
+		if found, err = w.receiver.Peek(ctx, w.last.sequence+1, page); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *Watch) peek(ctx context.Context, from int64) ([]*azservicebus.ReceivedMessage, error) {
-	found, err := w.receiver.PeekMessages(ctx, page, &azservicebus.PeekMessagesOptions{FromSequenceNumber: &from})
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range found {
-		if m.SequenceNumber == nil {
-			return nil, errors.New("the broker gave a message without a sequence number")
-		}
-	}
-	return found, nil
-}
-
 // take remembers controls.
-func (w *Watch) take(found []*azservicebus.ReceivedMessage) {
+func (w *Watch) take(found []*bus.Received) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	news := false
 	for _, m := range found {
 		var c message.Control
 		if err := json.Unmarshal(m.Body, &c); err != nil || c.BatchID == 0 || c.RevokedThrough.IsZero() {
-			w.log.Error("a control cannot be read and has no effect", "MessageId", m.MessageID, "Error", err)
+			w.log.Error("a control cannot be read and has no effect", "MessageId", m.ID, "Error", err)
 			continue
 		}
 		known, ok := w.revoked[c.BatchID]
 		if ok && !c.RevokedThrough.After(known.RevokedThrough) {
 			continue
 		}
-		r := revocation{Control: c}
-		if m.ExpiresAt != nil {
-			r.until = *m.ExpiresAt
-		}
-		w.revoked[c.BatchID] = r
+		w.revoked[c.BatchID] = revocation{Control: c, until: m.ExpiresAt}
 		news = true
 		w.log.Info("jobs are revoked", "BatchId", c.BatchID, "RevokedThrough", c.RevokedThrough.UTC())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/control"
@@ -36,6 +37,21 @@ func connect(t *testing.T, connectionString string) *azservicebus.Client {
 	client, err := azservicebus.NewClientFromConnectionString(connectionString, &azservicebus.ClientOptions{
 		RetryOptions: azservicebus.RetryOptions{MaxRetries: 1, RetryDelay: 20 * time.Millisecond, MaxRetryDelay: 100 * time.Millisecond},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = client.Close(ctx)
+	})
+	return client
+}
+
+// dial connects a worker.
+func dial(t *testing.T, connectionString string) *azbus.Client {
+	t.Helper()
+	client, err := azbus.Dial(azbus.Config{ConnectionString: connectionString})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +89,7 @@ func revoke(t *testing.T, client *azservicebus.Client, controls ...message.Contr
 }
 
 // watch runs a watch until the test ends.
-func watch(t *testing.T, client *azservicebus.Client, c control.Config) *control.Watch {
+func watch(t *testing.T, connectionString string, c control.Config) *control.Watch {
 	t.Helper()
 	if c.WorkerID == "" {
 		c.WorkerID = workerID
@@ -84,7 +100,7 @@ func watch(t *testing.T, client *azservicebus.Client, c control.Config) *control
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	w, err := control.New(client, c)
+	w, err := control.New(dial(t, connectionString), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +142,10 @@ func job(batch, dispatched int) message.Job {
 
 func TestJobsThatWereDispatchedBeforeTheControlAreRevoked(t *testing.T) {
 	t.Parallel()
-	client := connect(t, serve(t, "127.0.0.1:0").ConnectionString())
+	connection := serve(t, "127.0.0.1:0").ConnectionString()
+	client := connect(t, connection)
 	revoke(t, client, message.Control{BatchID: 1, RevokedThrough: at(10)})
-	w := watch(t, client, control.Config{})
+	w := watch(t, connection, control.Config{})
 	becomes(t, "the controls are read", func() bool { return w.Err() == nil })
 	check := func(job message.Job, want bool) {
 		t.Helper()
@@ -163,7 +180,8 @@ func TestJobsThatWereDispatchedBeforeTheControlAreRevoked(t *testing.T) {
 // More controls than one request brings are all read before the first job.
 func TestAllControlsAreReadAtTheStart(t *testing.T) {
 	t.Parallel()
-	client := connect(t, serve(t, "127.0.0.1:0").ConnectionString())
+	connection := serve(t, "127.0.0.1:0").ConnectionString()
+	client := connect(t, connection)
 	sender, err := client.NewSender(message.TopicWorkerControl, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +200,7 @@ func TestAllControlsAreReadAtTheStart(t *testing.T) {
 	if err := sender.SendMessageBatch(t.Context(), batch, nil); err != nil {
 		t.Fatal(err)
 	}
-	w := watch(t, client, control.Config{})
+	w := watch(t, connection, control.Config{})
 	becomes(t, "the controls are read", func() bool { return w.Err() == nil })
 	for i := range n {
 		if !w.Revoked(job(i+1, 0)) {
@@ -201,7 +219,7 @@ func TestControlsOfASubscriptionThatWasMadeAnewAreRead(t *testing.T) {
 	for batch := range 5 {
 		revoke(t, client, message.Control{BatchID: batch + 1, RevokedThrough: at(10)})
 	}
-	w := watch(t, client, control.Config{})
+	w := watch(t, first.ConnectionString(), control.Config{})
 	becomes(t, "the controls are read", func() bool { return w.Err() == nil && w.Revoked(job(5, 1)) })
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -219,7 +237,7 @@ func TestControlsThatCannotBeReadAreAnError(t *testing.T) {
 	t.Parallel()
 	first := serve(t, "127.0.0.1:0")
 	addr := strings.TrimPrefix(strings.Split(first.ConnectionString(), ";")[0], "Endpoint=sb://")
-	w := watch(t, connect(t, first.ConnectionString()), control.Config{MaxAge: 300 * time.Millisecond})
+	w := watch(t, first.ConnectionString(), control.Config{MaxAge: 300 * time.Millisecond})
 	becomes(t, "the controls are read", func() bool { return w.Err() == nil && !w.Until().IsZero() })
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
@@ -247,7 +265,7 @@ func (l lines) Write(p []byte) (int, error) {
 func TestAMissingSubscriptionIsLoggedWithItsRemedy(t *testing.T) {
 	t.Parallel()
 	said := make(lines, 100)
-	w := watch(t, connect(t, serve(t, "127.0.0.1:0").ConnectionString()), control.Config{
+	w := watch(t, serve(t, "127.0.0.1:0").ConnectionString(), control.Config{
 		WorkerID: "nobody", Log: slog.New(slog.NewJSONHandler(said, nil)),
 	})
 	var line struct{ Level, Msg, Remedy string }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/dispatch"
@@ -47,7 +48,7 @@ func start(t testing.TB, functions dispatch.Functions, o options) *bus {
 	b := &bus{server: serve(t, "127.0.0.1:0", topology)}
 	b.client = connect(t, b.server.ConnectionString())
 	b.open(t)
-	b.stop, b.stopped = work(t, connect(t, b.server.ConnectionString()), functions, o.config)
+	b.stop, b.stopped = work(t, dial(t, b.server.ConnectionString()), functions, o.config)
 	return b
 }
 
@@ -77,6 +78,21 @@ func connect(t testing.TB, connectionString string) *azservicebus.Client {
 	return client
 }
 
+// dial connects a worker.
+func dial(t testing.TB, connectionString string) *azbus.Client {
+	t.Helper()
+	client, err := azbus.Dial(azbus.Config{ConnectionString: connectionString})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = client.Close(ctx)
+	})
+	return client
+}
+
 func (b *bus) open(t testing.TB) {
 	t.Helper()
 	var err error
@@ -91,7 +107,7 @@ func (b *bus) open(t testing.TB) {
 }
 
 // work runs a worker until the test ends.
-func work(t testing.TB, client *azservicebus.Client, functions dispatch.Functions, config dispatch.Config) (stop context.CancelFunc, stopped chan struct{}) {
+func work(t testing.TB, client *azbus.Client, functions dispatch.Functions, config dispatch.Config) (stop context.CancelFunc, stopped chan struct{}) {
 	t.Helper()
 	config.WorkerID = workerID
 	config.MaxParallelism = max(config.MaxParallelism, 1)

@@ -24,7 +24,7 @@ const controlInterval = 100 * time.Millisecond
 // replica runs a worker that follows controls, until the test ends or stop is called.
 func replica(t *testing.T, b *bus, functions dispatch.Functions, config dispatch.Config) (stop func()) {
 	t.Helper()
-	client := connect(t, b.server.ConnectionString())
+	client := dial(t, b.server.ConnectionString())
 	watch, err := control.New(client, control.Config{WorkerID: workerID, Interval: controlInterval, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestARevokedJobThatWasDoneIsAnsweredFromMemory(t *testing.T) {
 	await(t, "the first worker stops", b.stopped)
 	controls := &fixedControls{changed: make(chan struct{})}
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Controls: controls})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Controls: controls})
 	at := time.Now()
 	j := dispatched(1, 1, 1, at)[0]
 	b.send(t, j)
@@ -346,7 +346,7 @@ func TestNoJobBeginsWithoutControls(t *testing.T) {
 	b.open(t)
 	controls := &fixedControls{changed: make(chan struct{}), err: errors.New("no controls")}
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	loop, err := dispatch.New(connect(t, b.server.ConnectionString()), f, dispatch.Config{
+	loop, err := dispatch.New(dial(t, b.server.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, IdleTimeout: 100 * time.Millisecond, Controls: controls, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -361,7 +361,7 @@ func TestNoJobBeginsWithoutControls(t *testing.T) {
 	}()
 	b.send(t, job(1))
 	other := &function{run: func(context.Context, string, []byte) (any, error) { return map[string]any{"Other": true}, nil }}
-	stopOther, otherStopped := work(t, connect(t, b.server.ConnectionString()), other, dispatch.Config{})
+	stopOther, otherStopped := work(t, dial(t, b.server.ConnectionString()), other, dispatch.Config{})
 	if got := b.result(t); string(got.Result) != `{"Other":true}` {
 		t.Errorf("got %s", got.Result)
 	}
@@ -396,7 +396,7 @@ func TestAJobInHandIsGivenBackWhenControlsGetLost(t *testing.T) {
 	watch := newDeliveries()
 	lost := &losesControls{deliveries: watch, controls: controls}
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Controls: controls, Observer: lost})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Controls: controls, Observer: lost})
 	b.send(t, job(1))
 	if got := next(t, "the end of the delivery", watch.ended); got.Answered || got.Ran {
 		t.Errorf("got %+v", got)
@@ -428,7 +428,7 @@ func TestWhatAReplicaHasInHand(t *testing.T) {
 	b.open(t)
 	gate := make(chan struct{})
 	f := until(gate)
-	loop, err := dispatch.New(connect(t, server.ConnectionString()), f, dispatch.Config{WorkerID: workerID, MaxParallelism: 2, ShutdownGrace: patience, Log: slog.New(slog.DiscardHandler)})
+	loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{WorkerID: workerID, MaxParallelism: 2, ShutdownGrace: patience, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +472,7 @@ func TestAJobThatWaitsForASlotHasNotHadItsTurn(t *testing.T) {
 	gate := make(chan struct{})
 	f := until(gate)
 	controls, watch := &fixedControls{changed: make(chan struct{})}, newDeliveries()
-	loop, err := dispatch.New(connect(t, server.ConnectionString()), f, dispatch.Config{
+	loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Controls: controls, Observer: watch, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

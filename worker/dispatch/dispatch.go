@@ -16,8 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/remedy"
@@ -74,7 +73,7 @@ type Loop struct {
 	config    Config
 	functions Functions
 	log       *slog.Logger
-	receiver  *azservicebus.Receiver
+	receiver  bus.Receiver
 	results   *outbox
 	memory    *memory
 
@@ -93,16 +92,12 @@ type Loop struct {
 
 // New makes a loop over the jobs of config.WorkerID. It does not connect: Run
 // does, and goes on trying.
-func New(client *azservicebus.Client, functions Functions, config Config) (*Loop, error) {
+func New(client bus.Client, functions Functions, config Config) (*Loop, error) {
 	if config.WorkerID == "" || config.MaxParallelism < 1 {
 		return nil, errors.New("dispatch: a worker id and a parallelism of at least 1 are required")
 	}
 	config = config.withDefaults()
-	receiver, err := client.NewReceiverForSubscription(message.TopicWorkerJobs, message.WorkerSubscription(config.WorkerID), nil)
-	if err != nil {
-		return nil, err
-	}
-	sender, err := client.NewSender(message.TopicWorkerResults, nil)
+	receiver, err := client.Receiver(message.TopicWorkerJobs, message.WorkerSubscription(config.WorkerID))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +108,7 @@ func New(client *azservicebus.Client, functions Functions, config Config) (*Loop
 		room:     newRoom(config.MaxParallelism),
 		stopping: make(chan struct{}),
 	}
-	l.results = newOutbox(sender, l.backoff, l.log)
+	l.results = newOutbox(client, l.backoff, l.log)
 	return l, nil
 }
 
@@ -185,7 +180,6 @@ func (l *Loop) Run(ctx context.Context) {
 	closing, cancel := context.WithTimeout(settle, settleGrace)
 	defer cancel()
 	_ = l.receiver.Close(closing) // the connection goes with the client
-	_ = l.results.sender.Close(closing)
 	l.log.Info("stopped")
 }
 
@@ -211,7 +205,7 @@ func (l *Loop) receive(ctx context.Context) {
 		l.probe(ctx)
 		messages, err := l.fetch(ctx, slots+extra, d.size > 0)
 		refused := l.accept(messages, slots, extra)
-		if len(messages) > 0 || errors.Is(err, context.DeadlineExceeded) {
+		if err == nil {
 			d.next(len(messages), refused)
 		}
 		if d.size == 0 && d.refused > 0 {
@@ -224,7 +218,7 @@ func (l *Loop) receive(ctx context.Context) {
 			failures = 0
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, context.DeadlineExceeded):
+		case err == nil:
 			failures = 0 // nothing came, and nothing is known to be wrong
 			if !l.state.linked.Load() {
 				l.touch() // being cut off is not being idle
@@ -233,13 +227,11 @@ func (l *Loop) receive(ctx context.Context) {
 				return
 			}
 		default:
-			// The SDK returns neither messages nor an error after a failure that it
-			// means to recover from; that is a failure to wait for, too.
 			l.state.linked.Store(false)
 			l.touch() // nor is this being idle
 			delay := l.backoff(failures)
 			failures++
-			about := []any{"Error", text(err), "Delay", delay.String()}
+			about := []any{"Error", err, "Delay", delay.String()}
 			if what := remedy.For(err, message.TopicWorkerJobs, message.WorkerSubscription(l.config.WorkerID)); what != "" {
 				about = append(about, "Remedy", what)
 			}
@@ -270,7 +262,7 @@ const drainWait = time.Second
 
 // fetch waits for jobs, at most until the worker would be idle, and never longer
 // than a round may take or the controls that are known hold.
-func (l *Loop) fetch(ctx context.Context, room int, draining bool) ([]*azservicebus.ReceivedMessage, error) {
+func (l *Loop) fetch(ctx context.Context, room int, draining bool) ([]*bus.Received, error) {
 	wait := round
 	if draining {
 		wait = drainWait
@@ -279,17 +271,12 @@ func (l *Loop) fetch(ctx context.Context, room int, draining bool) ([]*azservice
 		wait = min(wait, max(l.untilIdle(), time.Millisecond))
 	}
 	wait = min(wait, max(time.Until(l.config.Controls.Until()), time.Millisecond))
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	return l.receiver.ReceiveMessages(ctx, room, &azservicebus.ReceiveMessagesOptions{
-		// Jobs that are there arrive together; a lone one should not wait for company.
-		TimeAfterFirstMessage: 5 * time.Millisecond,
-	})
+	return l.receiver.Receive(ctx, room, wait)
 }
 
 // received is one delivery of a job.
 type received struct {
-	message  *azservicebus.ReceivedMessage
+	message  *bus.Received
 	job      message.Job
 	err      error  // why the job cannot be done, of readJob
 	identity string // of the job, where there is no err
@@ -303,16 +290,16 @@ type received struct {
 // again reports whether an earlier delivery of the job may have been carried out: of this
 // message, or of the one that was dead-lettered and is sent again as this.
 func (d *received) again() bool {
-	before, _ := d.message.ApplicationProperties[message.PropertyRedelivered].(bool)
+	before, _ := d.message.Properties[message.PropertyRedelivered].(bool)
 	return before || d.tries() > 1
 }
 
 // tries counts the deliveries of the message, with this one, for which the job may have
 // been begun: all but those that a worker gave back before that.
-func (d *received) tries() int { return int(d.message.DeliveryCount) - d.notBegun() }
+func (d *received) tries() int { return d.message.DeliveryCount - d.notBegun() }
 
 func (d *received) notBegun() int {
-	switch n := d.message.ApplicationProperties[message.PropertyNotBegun].(type) {
+	switch n := d.message.Properties[message.PropertyNotBegun].(type) {
 	case int64:
 		return int(n)
 	case int32:
@@ -324,7 +311,7 @@ func (d *received) notBegun() int {
 // accept begins to handle messages for which room was taken, gives back the room that is
 // left and returns how many of the jobs are refused. What calls no function leaves the
 // slots to the others.
-func (l *Loop) accept(messages []*azservicebus.ReceivedMessage, slots, extra int) (refused int) {
+func (l *Loop) accept(messages []*bus.Received, slots, extra int) (refused int) {
 	for _, m := range messages {
 		d := &received{message: m}
 		d.lock.set(m.LockedUntil)
@@ -414,13 +401,6 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-t.C:
 	case <-ctx.Done():
 	}
-}
-
-func text(err error) string {
-	if err == nil {
-		return "the connection was interrupted"
-	}
-	return err.Error()
 }
 
 // logFor adds what a job is known by to the log, and blanks the job's secrets in it.

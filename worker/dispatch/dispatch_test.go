@@ -298,7 +298,7 @@ func TestAJobThatComesAgainPastItsExpiryMayHaveBeenBegun(t *testing.T) {
 	b.stop()
 	await(t, "the worker stops", b.stopped)
 	next := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	work(t, connect(t, b.server.ConnectionString()), next, dispatch.Config{Now: func() time.Time { return expires }})
+	work(t, dial(t, b.server.ConnectionString()), next, dispatch.Config{Now: func() time.Time { return expires }})
 	got := b.result(t)
 	if got.Error == nil || got.Error.Type != dispatch.FailureExpired ||
 		!strings.Contains(got.Error.Message, "was not begun here") || !strings.Contains(got.Error.Message, "an earlier delivery of it may have been carried out") {
@@ -478,7 +478,7 @@ func TestShutdownGivesBackWhatDoesNotEndInTime(t *testing.T) {
 
 			// The next worker has it at once, long before the lock would have ended.
 			next := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-			work(t, connect(t, b.server.ConnectionString()), next, dispatch.Config{})
+			work(t, dial(t, b.server.ConnectionString()), next, dispatch.Config{})
 			if got := b.result(t); got.Status != message.StatusSuccess {
 				t.Fatalf("got %+v", got)
 			}
@@ -518,7 +518,7 @@ func TestBrokerThatComesAndGoes(t *testing.T) {
 	f := until(gate)
 	// With one slot, the second job shows that the first one's is free again, while
 	// telling the broker that is gone of the first goes on.
-	_, stopped := work(t, connect(t, connection), f, dispatch.Config{ShutdownGrace: 10 * time.Millisecond, SettleTimeout: time.Minute})
+	_, stopped := work(t, dial(t, connection), f, dispatch.Config{ShutdownGrace: 10 * time.Millisecond, SettleTimeout: time.Minute})
 
 	first := serve(t, addr, servicebus.DefaultTopology())
 	b := &bus{client: connect(t, connection)}
@@ -547,7 +547,7 @@ func TestBrokerThatComesAndGoes(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	client := connect(t, "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;")
+	client := dial(t, "Endpoint=sb://127.0.0.1:1;SharedAccessKeyName=k;SharedAccessKey=c2VjcmV0;UseDevelopmentEmulator=true;")
 	for _, config := range []dispatch.Config{{MaxParallelism: 1}, {WorkerID: "w"}} {
 		if _, err := dispatch.New(client, until(nil), config); err == nil {
 			t.Errorf("%+v: no error", config)

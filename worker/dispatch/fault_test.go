@@ -82,7 +82,7 @@ func TestAJobWhoseLockIsLostIsFinishedAndAnsweredOnce(t *testing.T) {
 	gate := make(chan struct{})
 	f, seen := until(gate), newDeliveries()
 	b, lose := losing(t, withoutDuplicateDetection)
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen})
 	b.send(t, job(1))
 	awaitStart(t, f)
 	next(t, "the delivery", seen.came)
@@ -114,7 +114,7 @@ func TestADeliveryThatJoinsARunWaitsUntilItsResultIsSent(t *testing.T) {
 	f, seen := until(gate), newDeliveries()
 	b, lose := losing(t, withoutDuplicateDetection)
 	l := newLine(t, b.server.Addr)
-	stop, stopped := work(t, connect(t, l.connectionString()), f,
+	stop, stopped := work(t, dial(t, l.connectionString()), f,
 		dispatch.Config{MaxParallelism: 2, Observer: seen, ShutdownGrace: 100 * time.Millisecond})
 	b.send(t, job(1))
 	awaitStart(t, f)
@@ -144,7 +144,7 @@ func TestAJobThatComesAgainBecauseItWasNotSettledIsNotAnsweredAgain(t *testing.T
 		lose()
 		return true, nil
 	}}, newDeliveries()
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 1, Observer: seen})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 1, Observer: seen})
 	b.send(t, job(1))
 	b.result(t)
 	for n := range uint32(2) {
@@ -260,7 +260,7 @@ func startOnLine(t *testing.T) atWork {
 	}}}
 	w.bus, w.lose = losing(t, func(*servicebus.Topology) {})
 	w.line = newLine(t, w.server.Addr)
-	w.stop, w.stopped = work(t, connect(t, w.line.connectionString()), w.f, dispatch.Config{MaxParallelism: 2, ShutdownGrace: 100 * time.Millisecond})
+	w.stop, w.stopped = work(t, dial(t, w.line.connectionString()), w.f, dispatch.Config{MaxParallelism: 2, ShutdownGrace: 100 * time.Millisecond})
 	firstJob := job(9)
 	firstJob.FunctionName = "First"
 	w.send(t, firstJob)
@@ -328,7 +328,7 @@ func TestTheJobsOfAKilledWorkerAreDoneByTheNext(t *testing.T) {
 			point.cut(t, w) // for good: what the worker does now nobody hears
 			w.locksEnd(t)
 			f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-			work(t, connect(t, w.server.ConnectionString()), f, dispatch.Config{})
+			work(t, dial(t, w.server.ConnectionString()), f, dispatch.Config{})
 			w.answeredOnce(t)
 			if calls, _ := f.counts(); calls != 1 {
 				t.Errorf("%d calls by the next worker", calls)
@@ -372,7 +372,7 @@ func TestAWorkerThatIsToldToStopLosesNothingAtAnyStage(t *testing.T) {
 		t.Errorf("%d jobs were begun, want none after it was told to stop", calls)
 	}
 	rest := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	work(t, connect(t, b.server.ConnectionString()), rest, dispatch.Config{MaxParallelism: 4})
+	work(t, dial(t, b.server.ConnectionString()), rest, dispatch.Config{MaxParallelism: 4})
 	answered := map[string]bool{}
 	results, _ := b.receive(t, 12)
 	for _, r := range results {
@@ -417,9 +417,9 @@ func TestAWorkerThatIsCutOffIsNotIdle(t *testing.T) {
 			l := newLine(t, b.server.Addr)
 			away(l)
 			f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-			_, stopped := work(t, connect(t, l.connectionString()), f, dispatch.Config{IdleTimeout: 200 * time.Millisecond})
+			_, stopped := work(t, dial(t, l.connectionString()), f, dispatch.Config{IdleTimeout: 200 * time.Millisecond})
 			other := serve(t, "127.0.0.1:0", servicebus.DefaultTopology())
-			_, idle := work(t, connect(t, other.ConnectionString()), f, dispatch.Config{IdleTimeout: 600 * time.Millisecond})
+			_, idle := work(t, dial(t, other.ConnectionString()), f, dispatch.Config{IdleTimeout: 600 * time.Millisecond})
 			await(t, "a worker with a broker is idle, later than this one would be", idle)
 			select {
 			case <-stopped:
@@ -445,7 +445,7 @@ func TestJobsAreDoneOnceByWorkersThatComeAndGo(t *testing.T) {
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
 	b, lose := losing(t, withoutDuplicateDetection)
 	begin := func() {
-		b.stop, b.stopped = work(t, connect(t, b.server.ConnectionString()), f,
+		b.stop, b.stopped = work(t, dial(t, b.server.ConnectionString()), f,
 			dispatch.Config{MaxParallelism: 3, Observer: seen, ShutdownGrace: patience})
 	}
 	begin()

@@ -50,7 +50,7 @@ func TestFunctionsAreToldThatTheirJobComesAgain(t *testing.T) {
 		told <- catalog.JobOf(ctx)
 		return true, nil
 	}}
-	work(t, connect(t, b.server.ConnectionString()), second, dispatch.Config{})
+	work(t, dial(t, b.server.ConnectionString()), second, dispatch.Config{})
 	b.result(t)
 	if got := <-told; !got.Redelivered || got.Enqueued.IsZero() || time.Since(got.Enqueued) > time.Hour {
 		t.Errorf("got %+v", got)

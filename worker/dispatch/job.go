@@ -13,8 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -49,7 +48,7 @@ const MaxTries = 10
 func (l *Loop) handle(d *received) (tell func()) {
 	m, job, log := d.message, d.job, l.logFor(d.job)
 	if errors.Is(d.err, errUnanswerable) {
-		log.Error("dead-lettering a job that cannot be read", "Error", d.err, "MessageId", m.MessageID)
+		log.Error("dead-lettering a job that cannot be read", "Error", d.err, "MessageId", m.ID)
 		return func() { l.deadLetter(m, ReasonUnreadable, d.err.Error(), log) }
 	}
 	if d.err == nil && d.tries() > MaxTries && l.refusal(d) == nil && !l.memory.knows(d.identity) {
@@ -72,7 +71,7 @@ func (l *Loop) handle(d *received) (tell func()) {
 		l.report(log.With("DurationMs", a.Result.DurationMs), a.Result)
 	}
 	if a.call != nil {
-		l.memory.keep(d.identity, a.call, sequence(m))
+		l.memory.keep(d.identity, a.call, m.Sequence)
 	}
 	a.Answered = true
 	observed(a.Outcome)
@@ -94,7 +93,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 		a.send = true
 		return a, true
 	}
-	c, part := l.memory.begin(d.identity, sequence(d.message), false)
+	c, part := l.memory.begin(d.identity, d.message.Sequence, false)
 	if part == first {
 		// What is known of revoked jobs is looked at once more when there is a slot: a
 		// control may have come since the job did. So may another delivery of the job, which
@@ -105,7 +104,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 		if begins && d.waited {
 			begins = l.confirmLock(d)
 		}
-		c, part = l.memory.begin(d.identity, sequence(d.message), begins)
+		c, part = l.memory.begin(d.identity, d.message.Sequence, begins)
 		if part == first && refusal != nil {
 			a.Result = d.refused(refusal)
 			a.send = true
@@ -135,24 +134,16 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 	return a, true
 }
 
-// sequence is the number that the broker gave the message.
-func sequence(m *azservicebus.ReceivedMessage) int64 {
-	if m.SequenceNumber == nil {
-		return 0 // which no message has
-	}
-	return *m.SequenceNumber
-}
-
-func (l *Loop) complete(m *azservicebus.ReceivedMessage, log *slog.Logger) {
-	if err := l.settled(func(ctx context.Context) error { return l.receiver.CompleteMessage(ctx, m, nil) }); err != nil {
+func (l *Loop) complete(m *bus.Received, log *slog.Logger) {
+	if err := l.settled(func(ctx context.Context) error { return l.receiver.Complete(ctx, m) }); err != nil {
 		// It comes again, is answered from memory, and the repeated result is dropped.
 		log.Warn("the job could not be completed and will come again", "Error", err)
 	}
 }
 
-func (l *Loop) deadLetter(m *azservicebus.ReceivedMessage, reason, description string, log *slog.Logger) {
+func (l *Loop) deadLetter(m *bus.Received, reason, description string, log *slog.Logger) {
 	if err := l.settled(func(ctx context.Context) error {
-		return l.receiver.DeadLetterMessage(ctx, m, &azservicebus.DeadLetterOptions{Reason: &reason, ErrorDescription: &description})
+		return l.receiver.DeadLetter(ctx, m, reason, description)
 	}); err != nil {
 		log.Warn("the job could not be dead-lettered and will come again", "Error", err)
 	}
@@ -169,11 +160,11 @@ func (l *Loop) settled(settle func(ctx context.Context) error) error {
 // abandon gives a job back. The message then says how many of its deliveries, which the
 // broker counts, did not begin the job.
 func (l *Loop) abandon(d *received, log *slog.Logger) {
-	var options *azservicebus.AbandonMessageOptions
+	var set map[string]any
 	if !d.begun {
-		options = &azservicebus.AbandonMessageOptions{PropertiesToModify: map[string]any{message.PropertyNotBegun: int64(d.notBegun() + 1)}}
+		set = map[string]any{message.PropertyNotBegun: int64(d.notBegun() + 1)}
 	}
-	if err := l.settled(func(ctx context.Context) error { return l.receiver.AbandonMessage(ctx, d.message, options) }); err != nil {
+	if err := l.settled(func(ctx context.Context) error { return l.receiver.Abandon(ctx, d.message, set) }); err != nil {
 		log.Warn("the job could not be given back and will come again when its lock ends", "Error", err)
 		return
 	}
@@ -225,7 +216,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 	ctx = catalog.WithJob(ctx, catalog.Job{
 		ID: job.ID(), EffectID: cmp.Or(job.EffectID, job.ID()), BatchID: job.CorrelationData.BatchID, StepExecutionID: job.CorrelationData.StepExecutionID, Log: log,
 		Secrets:     job.Secrets,
-		Redelivered: d.again(), Enqueued: enqueued(d.message),
+		Redelivered: d.again(), Enqueued: d.message.EnqueuedAt,
 	})
 	start := time.Now()
 	returned := make(chan outcome, 1)
@@ -315,14 +306,6 @@ func (l *Loop) awaitOutcome(ctx context.Context, returned <-chan outcome) (o out
 		}
 	}
 	return outcome{}, false
-}
-
-// enqueued is when the broker took the message, zero when it does not say.
-func enqueued(m *azservicebus.ReceivedMessage) time.Time {
-	if m.EnqueuedTime == nil {
-		return time.Time{}
-	}
-	return *m.EnqueuedTime
 }
 
 // errUnanswerable marks jobs that hold nothing to send an answer to.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
+	"github.com/matoolkit/matoolkit/internal/bus"
 )
 
 // lock is the lock of a delivery, as far as this process knows. Its zero value is a lock that
@@ -15,12 +15,12 @@ type lock struct{ ends atomic.Pointer[time.Time] }
 
 // set notes until when the broker keeps the lock. A time that has passed says that the clocks
 // differ: the broker has only just given it.
-func (k *lock) set(until *time.Time) {
-	if until == nil || time.Until(*until) <= 0 {
+func (k *lock) set(until time.Time) {
+	if time.Until(until) <= 0 {
 		k.ends.Store(nil)
 		return
 	}
-	ends := time.Now().Add(time.Until(*until)) // on the clock that is never set
+	ends := time.Now().Add(time.Until(until)) // on the clock that is never set
 	k.ends.Store(&ends)
 }
 
@@ -39,11 +39,11 @@ func (k *lock) holds(more time.Duration) bool {
 // one timer.
 func (l *Loop) keepLock(d *received) (stop func()) {
 	m := d.message
-	if m.LockedUntil == nil {
+	if m.LockedUntil.IsZero() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(l.settle)
-	timer := time.AfterFunc(renewIn(*m.LockedUntil), func() { l.renew(ctx, d) })
+	timer := time.AfterFunc(renewIn(m.LockedUntil), func() { l.renew(ctx, d) })
 	return func() {
 		timer.Stop()
 		cancel()
@@ -55,23 +55,20 @@ func (l *Loop) keepLock(d *received) (stop func()) {
 func (l *Loop) renew(ctx context.Context, d *received) {
 	m := d.message
 	for ctx.Err() == nil {
-		// The lock belongs to a copy: the SDK writes LockedUntil while others read m.
-		held := *m
-		err := l.receiver.RenewMessageLock(ctx, &held, nil)
-		var lost *azservicebus.Error
+		until, err := l.receiver.Renew(ctx, m)
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.As(err, &lost) && lost.Code == azservicebus.CodeLockLost:
+		case errors.Is(err, bus.ErrLockLost):
 			d.lock.lost()
-			l.log.Warn("the lock of a job in hand is lost: it will come again", "MessageId", m.MessageID)
+			l.log.Warn("the lock of a job in hand is lost: it will come again", "MessageId", m.ID)
 			return
 		case err != nil:
-			l.log.Warn("the lock of a running job could not be renewed yet", "MessageId", m.MessageID, "Error", err)
+			l.log.Warn("the lock of a running job could not be renewed yet", "MessageId", m.ID, "Error", err)
 			pause(ctx, time.Second)
 		default:
-			d.lock.set(held.LockedUntil)
-			pause(ctx, renewIn(*held.LockedUntil))
+			d.lock.set(until)
+			pause(ctx, renewIn(until))
 		}
 	}
 }
@@ -80,13 +77,14 @@ func (l *Loop) renew(ctx context.Context, d *received) {
 // without it another replica may have begun the job. A broker that does not answer leaves it
 // at what is known.
 func (l *Loop) confirmLock(d *received) bool {
-	held := *d.message
-	err := l.settled(func(ctx context.Context) error { return l.receiver.RenewMessageLock(ctx, &held, nil) })
-	var lost *azservicebus.Error
-	switch {
-	case err == nil:
-		d.lock.set(held.LockedUntil)
-	case errors.As(err, &lost) && lost.Code == azservicebus.CodeLockLost:
+	err := l.settled(func(ctx context.Context) error {
+		until, err := l.receiver.Renew(ctx, d.message)
+		if err == nil {
+			d.lock.set(until)
+		}
+		return err
+	})
+	if errors.Is(err, bus.ErrLockLost) {
 		d.lock.lost()
 	}
 	return d.lock.holds(0)

@@ -33,7 +33,7 @@ func TestWhatTheBrokerRefusesIsToldWithItsRemedy(t *testing.T) {
 		t.Run(tc.note, func(t *testing.T) {
 			t.Parallel()
 			said := make(lines, 100)
-			loop, err := dispatch.New(connect(t, tc.connection), until(nil), dispatch.Config{
+			loop, err := dispatch.New(dial(t, tc.connection), until(nil), dispatch.Config{
 				WorkerID: tc.worker, MaxParallelism: 1, Log: slog.New(slog.NewJSONHandler(said, nil)),
 			})
 			if err != nil {
@@ -69,7 +69,7 @@ func TestStoppingTellsOfTheJobsThatRun(t *testing.T) {
 	b.client = connect(t, b.server.ConnectionString())
 	b.open(t)
 	said := make(lines, 100)
-	loop, err := dispatch.New(b.client, f, dispatch.Config{
+	loop, err := dispatch.New(dial(t, b.server.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Log: slog.New(slog.NewJSONHandler(said, nil)),
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func TestSecretsOfAJobAreNotTold(t *testing.T) {
 			b.open(t)
 			f := &function{run: func(ctx context.Context, _ string, _ []byte) (any, error) { return run(ctx) }}
 			said := make(lines, 100)
-			loop, err := dispatch.New(connect(t, server.ConnectionString()), f, dispatch.Config{
+			loop, err := dispatch.New(dial(t, server.ConnectionString()), f, dispatch.Config{
 				WorkerID: workerID, MaxParallelism: 1, ShutdownGrace: patience, Log: slog.New(slog.NewJSONHandler(said, &slog.HandlerOptions{Level: slog.LevelDebug})),
 			})
 			if err != nil {

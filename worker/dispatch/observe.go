@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
@@ -37,12 +37,8 @@ type Outcome struct {
 	Result   message.Result
 }
 
-func delivery(m *azservicebus.ReceivedMessage, job message.Job) Delivery {
-	d := Delivery{Job: job, Count: int(m.DeliveryCount), Trace: tracecontext.Extract(m.ApplicationProperties)}
-	if m.EnqueuedTime != nil {
-		d.EnqueuedAt = *m.EnqueuedTime
-	}
-	return d
+func delivery(m *bus.Received, job message.Job) Delivery {
+	return Delivery{Job: job, EnqueuedAt: m.EnqueuedAt, Count: m.DeliveryCount, Trace: tracecontext.Extract(m.Properties)}
 }
 
 type nobody struct{}

@@ -3,13 +3,11 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
@@ -24,7 +22,7 @@ const maxBatch = 100
 // outbox sends results. Those that are ready together go in one batch; each
 // waits until the broker has taken it.
 type outbox struct {
-	sender  *azservicebus.Sender
+	sender  bus.Sender
 	backoff func(failures int) time.Duration
 	log     *slog.Logger
 	waiting chan *letter
@@ -32,11 +30,11 @@ type outbox struct {
 }
 
 type letter struct {
-	message *azservicebus.Message
+	message bus.Message
 	sent    chan struct{}
 }
 
-func newOutbox(sender *azservicebus.Sender, backoff func(int) time.Duration, log *slog.Logger) *outbox {
+func newOutbox(sender bus.Sender, backoff func(int) time.Duration, log *slog.Logger) *outbox {
 	return &outbox{sender: sender, backoff: backoff, log: log, waiting: make(chan *letter, maxBatch)}
 }
 
@@ -60,7 +58,7 @@ func (o *outbox) wait() { o.group.Wait() }
 
 // send returns when the broker has the message, or ctx's error when that ends
 // before; the message may then have been sent or not.
-func (o *outbox) send(ctx context.Context, m *azservicebus.Message) error {
+func (o *outbox) send(ctx context.Context, m bus.Message) error {
 	l := &letter{message: m, sent: make(chan struct{})}
 	select {
 	case o.waiting <- l:
@@ -89,54 +87,28 @@ func (o *outbox) collect(first *letter) []*letter {
 	return letters
 }
 
-// deliver sends letters, again and again until ctx ends. A batch that failed may
-// have arrived: the message ids make its repetition harmless.
+// deliver sends letters together, again and again until ctx ends. Results that were sent and
+// not acknowledged may have arrived: their message ids make the repetition harmless.
 func (o *outbox) deliver(ctx context.Context, letters []*letter) {
-	for failures := 0; len(letters) > 0 && ctx.Err() == nil; {
-		n, err := o.sendSome(ctx, letters)
-		if err != nil {
-			if ctx.Err() != nil {
-				return
+	messages := make([]bus.Message, len(letters))
+	for i, l := range letters {
+		messages[i] = l.message
+	}
+	for failures := 0; ctx.Err() == nil; failures++ {
+		err := o.sender.Send(ctx, message.TopicWorkerResults, messages...)
+		if err == nil {
+			for _, l := range letters {
+				close(l.sent)
 			}
-			delay := o.backoff(failures)
-			failures++
-			o.log.Warn("cannot send results: trying again", "Results", len(letters), "Error", err, "Delay", delay.String())
-			pause(ctx, delay)
-			continue
+			return
 		}
-		failures = 0
-		for _, l := range letters[:n] {
-			close(l.sent)
+		if ctx.Err() != nil {
+			return
 		}
-		letters = letters[n:]
+		delay := o.backoff(failures)
+		o.log.Warn("cannot send results: trying again", "Results", len(letters), "Error", err, "Delay", delay.String())
+		pause(ctx, delay)
 	}
-}
-
-// sendSome sends as many of the letters as go into one batch, from the first on,
-// and returns how many.
-func (o *outbox) sendSome(ctx context.Context, letters []*letter) (int, error) {
-	if len(letters) == 1 {
-		return 1, o.sender.SendMessage(ctx, letters[0].message, nil)
-	}
-	batch, err := o.sender.NewMessageBatch(ctx, nil)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, l := range letters {
-		err := batch.AddMessage(l.message, nil)
-		if errors.Is(err, azservicebus.ErrMessageTooLarge) {
-			break
-		}
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	if n == 0 { // alone it has more room than in a batch
-		return 1, o.sender.SendMessage(ctx, letters[0].message, nil)
-	}
-	return n, o.sender.SendMessageBatch(ctx, batch, nil)
 }
 
 // traceProperties carry the trace context from the job to its result.
@@ -148,7 +120,7 @@ const maxTraceProperty = 512
 
 // envelope makes the message of a worker's result that answers a delivery of its job.
 // It carries the trace of ctx, or the job's where ctx has none.
-func envelope(ctx context.Context, r message.Result, job *azservicebus.ReceivedMessage, workerID string) *azservicebus.Message {
+func envelope(ctx context.Context, r message.Result, job *bus.Received, workerID string) bus.Message {
 	body, err := json.Marshal(struct {
 		message.Result
 		CorrelationData any // in the place of the result's
@@ -156,20 +128,19 @@ func envelope(ctx context.Context, r message.Result, job *azservicebus.ReceivedM
 	if err != nil {
 		panic(err) // r.Result was marshalled here before; the rest is plain data
 	}
-	id, contentType := r.ID(), "application/json"
-	m := &azservicebus.Message{
-		Body: body, MessageID: &id, ContentType: &contentType, CorrelationID: &r.JobID,
-		ApplicationProperties: map[string]any{
+	m := bus.Message{
+		ID: r.ID(), Body: body, CorrelationID: r.JobID,
+		Properties: map[string]any{
 			message.PropertyMessageType: message.TypeWorkerResult,
 			message.PropertyWorkerID:    workerID,
 		},
 	}
 	for _, name := range traceProperties {
-		if v, ok := job.ApplicationProperties[name].(string); ok && len(v) <= maxTraceProperty {
-			m.ApplicationProperties[name] = v
+		if v, ok := job.Properties[name].(string); ok && len(v) <= maxTraceProperty {
+			m.Properties[name] = v
 		}
 	}
-	tracecontext.Inject(ctx, m.ApplicationProperties)
+	tracecontext.Inject(ctx, m.Properties)
 	return m
 }
 

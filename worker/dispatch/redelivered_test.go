@@ -27,7 +27,7 @@ func TestRefusalOfAJobThatHasComeAgainSaysSo(t *testing.T) {
 			gate := make(chan struct{})
 			f := until(gate)
 			b, lose := losing(t, func(*servicebus.Topology) {})
-			work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{ShutdownGrace: patience})
+			work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{ShutdownGrace: patience})
 			j := dispatched(1, 1, 1, time.Now())[0]
 			expires := time.Now().Add(time.Hour)
 			j.ExpiresAt = &expires
@@ -40,7 +40,7 @@ func TestRefusalOfAJobThatHasComeAgainSaysSo(t *testing.T) {
 			if !revoked {
 				config.Now = func() time.Time { return expires }
 			}
-			work(t, connect(t, b.server.ConnectionString()), other, config)
+			work(t, dial(t, b.server.ConnectionString()), other, config)
 			lose()
 			want := map[bool]string{true: message.ErrorJobRevoked, false: message.ErrorJobExpired}[revoked]
 			got := b.result(t)
@@ -66,7 +66,7 @@ func TestARevokedJobThatThisReplicaRunsIsNotRefused(t *testing.T) {
 	f, seen := until(gate), newDeliveries()
 	controls := &fixedControls{changed: make(chan struct{})}
 	b, lose := losing(t, withoutDuplicateDetection)
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{MaxParallelism: 2, Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
 	b.send(t, dispatched(1, 1, 1, time.Now())...)
 	awaitStart(t, f)
 	next(t, "the delivery", seen.came)
@@ -93,7 +93,7 @@ func TestAJobWhoseLockWasLostWhileItWaitedIsNotBegun(t *testing.T) {
 	f, seen := until(gate), newDeliveries()
 	controls := &fixedControls{changed: make(chan struct{})}
 	b, lose := losing(t, func(*servicebus.Topology) {})
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: steady{controls}, ShutdownGrace: patience})
 	b.send(t, dispatched(1, 1, 1, time.Now())...)
 	awaitStart(t, f)
 	next(t, "the first delivery", seen.came)
@@ -102,7 +102,7 @@ func TestAJobWhoseLockWasLostWhileItWaitedIsNotBegun(t *testing.T) {
 	next(t, "the second delivery", seen.came)
 	lose()
 	other := &function{started: make(chan string, 10), run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	work(t, connect(t, b.server.ConnectionString()), other, dispatch.Config{MaxParallelism: 2})
+	work(t, dial(t, b.server.ConnectionString()), other, dispatch.Config{MaxParallelism: 2})
 	awaitStart(t, other)
 	awaitStart(t, other) // both jobs: the other replica knows nothing of the first
 	b.receive(t, 2)
@@ -128,7 +128,7 @@ func TestJobsThatAreGivenBackBeforeTheyWereBegunDoNotCount(t *testing.T) {
 	b := &bus{server: serve(t, "127.0.0.1:0", servicebus.DefaultTopology())}
 	b.client = connect(t, b.server.ConnectionString())
 	b.open(t)
-	stop, stopped := work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{
+	stop, stopped := work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{
 		Observer: seen, Controls: steady{controls}, HoldTime: time.Millisecond, ShutdownGrace: patience,
 	})
 	b.send(t, dispatched(1, 1, 1, time.Now())...)
@@ -150,7 +150,7 @@ func TestJobsThatAreGivenBackBeforeTheyWereBegunDoNotCount(t *testing.T) {
 	b.jobsLeft(t, 0, &azservicebus.ReceiverOptions{SubQueue: azservicebus.SubQueueDeadLetter})
 
 	revoked := &fixedControls{changed: make(chan struct{}), revoked: true}
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Controls: steady{revoked}, Observer: seen})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Controls: steady{revoked}, Observer: seen})
 	got := b.result(t)
 	if got.Error == nil || got.Error.Type != message.ErrorJobRevoked || got.Error.Redelivered {
 		t.Errorf("got %+v with %+v", got, got.Error)
@@ -167,7 +167,7 @@ func TestJobsThatAStoppingWorkerGivesBackDoNotCount(t *testing.T) {
 	for range dispatch.MaxTries {
 		f, seen := until(nil), newDeliveries()
 		controls := &fixedControls{changed: make(chan struct{})}
-		stop, stopped := work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: steady{controls}, ShutdownGrace: time.Millisecond})
+		stop, stopped := work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{Observer: seen, Controls: steady{controls}, ShutdownGrace: time.Millisecond})
 		awaitStart(t, f)
 		next(t, "the first job", seen.came)
 		controls.set(func(*fixedControls) {})
@@ -177,7 +177,7 @@ func TestJobsThatAStoppingWorkerGivesBackDoNotCount(t *testing.T) {
 	}
 	// The first job was begun each time: it is what ends its worker, as far as can be known.
 	f := &function{run: func(context.Context, string, []byte) (any, error) { return true, nil }}
-	work(t, connect(t, b.server.ConnectionString()), f, dispatch.Config{})
+	work(t, dial(t, b.server.ConnectionString()), f, dispatch.Config{})
 	if got := b.result(t); got.JobID != dispatched(1, 2, 1, time.Now())[0].JobID || got.Status != message.StatusSuccess {
 		t.Errorf("got %+v", got)
 	}

@@ -70,7 +70,7 @@ func (l *Loop) probe(ctx context.Context) {
 		defer l.state.probing.Store(false)
 		ctx, cancel := context.WithTimeout(ctx, round)
 		defer cancel()
-		if _, err := l.receiver.PeekMessages(ctx, 1, nil); err == nil {
+		if _, err := l.receiver.Peek(ctx, 0, 1); err == nil {
 			l.state.linked.Store(true)
 		}
 	})

@@ -19,7 +19,7 @@ func TestReadyWhileTheBrokerAnswers(t *testing.T) {
 	addr := strings.TrimPrefix(strings.Split(first.ConnectionString(), ";")[0], "Endpoint=sb://")
 	gate := make(chan struct{})
 	f := until(gate)
-	loop, err := dispatch.New(connect(t, first.ConnectionString()), f, dispatch.Config{
+	loop, err := dispatch.New(dial(t, first.ConnectionString()), f, dispatch.Config{
 		WorkerID: workerID, MaxParallelism: 1, Backoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

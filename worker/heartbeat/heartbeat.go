@@ -13,8 +13,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -29,9 +28,9 @@ type Config struct {
 	Log               *slog.Logger    // nil means slog.Default()
 }
 
-// Sender sends messages to the topic of results; *azservicebus.Sender is one.
+// Sender is the part of bus.Sender that heartbeats take.
 type Sender interface {
-	SendMessage(ctx context.Context, m *azservicebus.Message, o *azservicebus.SendMessageOptions) error
+	Send(ctx context.Context, topic string, messages ...bus.Message) error
 }
 
 // State is what a heartbeat tells of a replica at its moment. Zero times are unknown or
@@ -99,13 +98,10 @@ func (r *Reporter) send(running context.Context, limit time.Duration, stopping b
 	h := r.heartbeat(time.Now(), stopping)
 	body, err := json.Marshal(h)
 	if err == nil {
-		id, contentType := h.ID(), "application/json"
-		err = r.config.To.SendMessage(ctx, &azservicebus.Message{
-			Body: body, MessageID: &id, ContentType: &contentType,
-			ApplicationProperties: map[string]any{
-				message.PropertyMessageType: message.TypeWorkerHeartbeat, message.PropertyWorkerID: h.WorkerID,
-			},
-		}, nil)
+		err = r.config.To.Send(ctx, message.TopicWorkerResults, bus.Message{
+			ID: h.ID(), Body: body,
+			Properties: map[string]any{message.PropertyMessageType: message.TypeWorkerHeartbeat, message.PropertyWorkerID: h.WorkerID},
+		})
 	}
 	switch {
 	case err != nil && running.Err() != nil:

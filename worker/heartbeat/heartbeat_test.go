@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/heartbeat"
 )
@@ -22,20 +21,20 @@ const patience = 10 * time.Second
 
 // broker hands on what is sent, or is away.
 type broker struct {
-	came chan *azservicebus.Message
+	came chan bus.Message
 	away atomic.Bool
 }
 
-func (b *broker) SendMessage(ctx context.Context, m *azservicebus.Message, _ *azservicebus.SendMessageOptions) error {
+func (b *broker) Send(ctx context.Context, _ string, messages ...bus.Message) error {
 	if b.away.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	b.came <- m
+	b.came <- messages[0]
 	return nil
 }
 
-func (b *broker) next(t *testing.T) (message.Heartbeat, *azservicebus.Message) {
+func (b *broker) next(t *testing.T) (message.Heartbeat, bus.Message) {
 	t.Helper()
 	select {
 	case m := <-b.came:
@@ -73,7 +72,7 @@ func TestHeartbeatTellsTheState(t *testing.T) {
 	for i := range jobs {
 		jobs[i] = fmt.Sprint("job-", i)
 	}
-	b := &broker{came: make(chan *azservicebus.Message, 10)}
+	b := &broker{came: make(chan bus.Message, 10)}
 	changed := make(chan struct{}, 1)
 	r := heartbeat.New(heartbeat.Config{
 		WorkerID: "worker-01", Version: "v1", MaxParallelism: 8, To: b, Changed: changed, Interval: time.Hour,
@@ -101,10 +100,10 @@ func TestHeartbeatTellsTheState(t *testing.T) {
 	if age := time.Since(h.Timestamp); age < 0 || age > time.Minute || h.StartedAt.After(h.Timestamp) {
 		t.Errorf("times %s, %s", h.StartedAt, h.Timestamp)
 	}
-	if *m.MessageID != h.ID() || *m.ContentType != "application/json" || !reflect.DeepEqual(m.ApplicationProperties, map[string]any{
+	if m.ID != h.ID() || !reflect.DeepEqual(m.Properties, map[string]any{
 		message.PropertyMessageType: message.TypeWorkerHeartbeat, message.PropertyWorkerID: "worker-01",
 	}) {
-		t.Errorf("message %s with %v", *m.MessageID, m.ApplicationProperties)
+		t.Errorf("message %s with %v", m.ID, m.Properties)
 	}
 	changed <- struct{}{}
 	if second, _ := b.next(t); second.ReplicaID != h.ReplicaID || !second.Timestamp.After(h.Timestamp) {
@@ -119,7 +118,7 @@ func TestHeartbeatTellsTheState(t *testing.T) {
 
 func TestHeartbeatsComeRegularly(t *testing.T) {
 	t.Parallel()
-	b := &broker{came: make(chan *azservicebus.Message, 10)}
+	b := &broker{came: make(chan bus.Message, 10)}
 	r := heartbeat.New(heartbeat.Config{
 		WorkerID: "w", To: b, Interval: time.Millisecond,
 		// What is over is not told as throttling.
@@ -137,7 +136,7 @@ func TestHeartbeatsComeRegularly(t *testing.T) {
 // A broker that is away does not hold up the end, and two processes are two replicas.
 func TestABrokerThatIsAwayDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
-	b := &broker{came: make(chan *azservicebus.Message, 10)}
+	b := &broker{came: make(chan bus.Message, 10)}
 	b.away.Store(true)
 	said := &strings.Builder{}
 	r := heartbeat.New(heartbeat.Config{
@@ -191,7 +190,7 @@ type refusing struct {
 	sent     chan struct{}
 }
 
-func (r *refusing) SendMessage(context.Context, *azservicebus.Message, *azservicebus.SendMessageOptions) error {
+func (r *refusing) Send(context.Context, string, ...bus.Message) error {
 	if r.refusals--; r.refusals >= 0 {
 		return errRefused
 	}

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -25,14 +24,9 @@ const (
 // Where something is on the subscription already nothing is sent: it is looked at first,
 // and may end the run.
 func (l *line) alone(ctx context.Context) error {
-	if there, err := l.back.PeekMessages(ctx, 1, nil); err != nil || len(there) > 0 {
+	if there, err := l.back.Peek(ctx, 0, 1); err != nil || len(there) > 0 {
 		return err
 	}
-	to, err := l.config.Client.NewSender(message.TopicWorkerResults, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = to.Close(context.WithoutCancel(ctx)) }() // the client is closed after it
 	timed, cancel := context.WithTimeout(ctx, ownWait)
 	defer cancel()
 	id := func(i int) string { return fmt.Sprintf("%s-own-%d", l.prefix, i) }
@@ -41,8 +35,8 @@ func (l *line) alone(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		messageID, ttl := id(i), 2*ownWait // what is left over goes by itself
-		if err := to.SendMessage(timed, &azservicebus.Message{Body: body, MessageID: &messageID, TimeToLive: &ttl}, nil); err != nil {
+		m := bus.Message{ID: id(i), Body: body, TimeToLive: 2 * ownWait} // the broker drops what is left over
+		if err := l.config.Client.Send(timed, message.TopicWorkerResults, m); err != nil {
 			return fmt.Errorf("send a result: %w", err)
 		}
 		if !l.comes(timed, id(i)) {

@@ -287,9 +287,9 @@ func repeats(ctx context.Context, v *verifier) (string, error) {
 	}
 	results, _ := v.line.results(id)
 	for _, r := range results[1:] {
-		if r.message.MessageID != results[0].message.MessageID {
+		if r.message.ID != results[0].message.ID {
 			return "", breachf("two results of one job have different message ids, %s and %s, so that the broker does not drop the second",
-				results[0].message.MessageID, r.message.MessageID)
+				results[0].message.ID, r.message.ID)
 		}
 		if !sameOutcome(results[0], r) {
 			return "", breachf("a repeated job was answered otherwise: %s; at first: %s", r.said(), results[0].said())

@@ -10,9 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-	"github.com/Azure/go-amqp"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -21,11 +19,9 @@ type line struct {
 	config  Config
 	prefix  string // of the ids of the jobs that results are kept of
 	trace   string
-	jobs    *azservicebus.Sender
-	control *azservicebus.Sender
-	back    *azservicebus.Receiver
-	waiting *azservicebus.Receiver // what the worker has not settled
-	since   time.Time              // older heartbeats do not count
+	back    bus.Receiver
+	waiting bus.Receiver // what the worker has not settled
+	since   time.Time    // older heartbeats do not count
 
 	mu      sync.Mutex
 	got     map[string][]result
@@ -38,24 +34,16 @@ func open(config Config, prefix string) (*line, error) {
 	l := &line{config: config, prefix: prefix, trace: strings.Repeat(prefix[len("verify-"):], 4), got: map[string][]result{}, more: make(chan struct{})}
 	l.since = time.Now().Add(-message.HeartbeatInterval)
 	var err error
-	if l.jobs, err = config.Client.NewSender(message.TopicWorkerJobs, nil); err != nil {
+	if l.back, err = config.Client.Receiver(message.TopicWorkerResults, config.Results); err != nil {
 		return nil, err
 	}
-	if l.control, err = config.Client.NewSender(message.TopicWorkerControl, nil); err != nil {
-		return nil, err
-	}
-	if l.back, err = config.Client.NewReceiverForSubscription(message.TopicWorkerResults, config.Results, nil); err != nil {
-		return nil, err
-	}
-	l.waiting, err = config.Client.NewReceiverForSubscription(message.TopicWorkerJobs, message.WorkerSubscription(config.WorkerID), nil)
+	l.waiting, err = config.Client.Receiver(message.TopicWorkerJobs, message.WorkerSubscription(config.WorkerID))
 	return l, err
 }
 
 func (l *line) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	_ = l.jobs.Close(ctx)
-	_ = l.control.Close(ctx)
 	_ = l.back.Close(ctx)
 	_ = l.waiting.Close(ctx)
 }
@@ -69,14 +57,13 @@ func (l *line) send(ctx context.Context, body []byte, ids ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	for _, id := range ids {
-		contentType, ttl := "application/json", lifetime
-		if err := l.jobs.SendMessage(ctx, &azservicebus.Message{
-			Body: body, MessageID: &id, ContentType: &contentType, TimeToLive: &ttl,
-			ApplicationProperties: map[string]any{
+		if err := l.config.Client.Send(ctx, message.TopicWorkerJobs, bus.Message{
+			ID: id, Body: body, TimeToLive: lifetime,
+			Properties: map[string]any{
 				message.PropertyWorkerID: l.config.WorkerID,
 				"traceparent":            "00-" + l.trace + "-00f067aa0ba902b7-01",
 			},
-		}, nil); err != nil {
+		}); err != nil {
 			return fmt.Errorf("send a job: %w", err)
 		}
 	}
@@ -88,23 +75,22 @@ func (l *line) revoke(ctx context.Context, c message.Control) error {
 	ctx, cancel := context.WithTimeout(ctx, l.config.Timeout)
 	defer cancel()
 	subscription := message.WorkerSubscription(l.config.WorkerID)
-	receiver, err := l.config.Client.NewReceiverForSubscription(message.TopicWorkerControl, subscription, nil)
+	receiver, err := l.config.Client.Receiver(message.TopicWorkerControl, subscription)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = receiver.Close(context.WithoutCancel(ctx)) }() // the client is closed after it
-	if _, err := receiver.PeekMessages(ctx, 1, nil); err != nil {
+	if _, err := receiver.Peek(ctx, 0, 1); err != nil {
 		return fmt.Errorf("look at the worker's subscription %s of %s: %w", subscription, message.TopicWorkerControl, err)
 	}
 	body, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	id, contentType, ttl := c.ID(), "application/json", lifetime
-	if err := l.control.SendMessage(ctx, &azservicebus.Message{
-		Body: body, MessageID: &id, ContentType: &contentType, TimeToLive: &ttl,
-		ApplicationProperties: map[string]any{message.PropertyMessageType: message.TypeControl},
-	}, nil); err != nil {
+	if err := l.config.Client.Send(ctx, message.TopicWorkerControl, bus.Message{
+		ID: c.ID(), Body: body, TimeToLive: lifetime,
+		Properties: map[string]any{message.PropertyMessageType: message.TypeControl},
+	}); err != nil {
 		return fmt.Errorf("send a control: %w", err)
 	}
 	return nil
@@ -113,23 +99,27 @@ func (l *line) revoke(ctx context.Context, c message.Control) error {
 // listen takes what is on the subscription until ctx ends. What stops it is the
 // end of the run.
 func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
-	for ctx.Err() == nil {
-		messages, err := l.back.ReceiveMessages(ctx, 100, &azservicebus.ReceiveMessagesOptions{TimeAfterFirstMessage: time.Millisecond})
-		if err != nil {
-			var refused *amqp.Error
-			if errors.As(err, &refused) && refused.Condition == amqp.ErrCondNotFound {
-				err = errors.New("there is no such subscription")
-			}
+	for interrupted := false; ctx.Err() == nil; {
+		messages, err := l.back.Receive(ctx, 100, time.Minute)
+		switch {
+		case err == nil:
+			interrupted = false
+		case errors.Is(err, bus.ErrNotFound):
+			stop(fmt.Errorf("receive from the subscription %s of %s: there is no such subscription", l.config.Results, message.TopicWorkerResults))
+			return
+		case errors.Is(err, bus.ErrUnavailable) && !interrupted: // the next call connects again
+			interrupted = true
+		default:
 			stop(fmt.Errorf("receive from the subscription %s of %s: %w", l.config.Results, message.TopicWorkerResults, err))
 			return
 		}
 		for _, m := range messages {
 			if !l.take(m) && l.config.Results == message.SubscriptionOrchestrator {
-				_ = l.back.AbandonMessage(ctx, m, nil)
+				_ = l.back.Abandon(ctx, m, nil)
 				stop(errors.New("there are results of other jobs on the orchestrator's subscription: they were left there, and nothing can be verified on it"))
 				return
 			}
-			if err := l.back.CompleteMessage(ctx, m, nil); err != nil && ctx.Err() == nil {
+			if err := l.back.Complete(ctx, m); err != nil && ctx.Err() == nil {
 				stop(fmt.Errorf("complete a result: %w", err))
 				return
 			}
@@ -139,15 +129,15 @@ func (l *line) listen(ctx context.Context, stop context.CancelCauseFunc) {
 
 // take keeps a result of this run, and tells whether it may be one: so may what
 // cannot be read. What a worker says of itself is none, and nothing strange.
-func (l *line) take(m *azservicebus.ReceivedMessage) bool {
-	kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
+func (l *line) take(m *bus.Received) bool {
+	kind, _ := m.Properties[message.PropertyMessageType].(string)
 	if strings.EqualFold(kind, message.TypeWorkerCatalog) {
 		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if strings.EqualFold(kind, message.TypeWorkerHeartbeat) {
-		if m.EnqueuedTime != nil && m.EnqueuedTime.Before(l.since) {
+		if m.EnqueuedAt.Before(l.since) {
 			return true
 		}
 		if b := readHeartbeat(m, time.Now()); b.worker == "" || b.worker == l.config.WorkerID {
@@ -182,17 +172,17 @@ type heartbeat struct {
 	fault  error
 }
 
-func readHeartbeat(m *azservicebus.ReceivedMessage, now time.Time) heartbeat {
+func readHeartbeat(m *bus.Received, now time.Time) heartbeat {
 	var h message.Heartbeat
 	err := json.Unmarshal(m.Body, &h)
 	if err == nil {
 		err = h.Check(now)
 	}
 	if err != nil {
-		err = fmt.Errorf("the heartbeat %s cannot be used: %w", m.MessageID, err)
+		err = fmt.Errorf("the heartbeat %s cannot be used: %w", m.ID, err)
 	}
 	if h.WorkerID == "" {
-		h.WorkerID, _ = m.ApplicationProperties[message.PropertyWorkerID].(string)
+		h.WorkerID, _ = m.Properties[message.PropertyWorkerID].(string)
 	}
 	return heartbeat{h.WorkerID, err}
 }
@@ -246,7 +236,7 @@ func (l *line) left(ctx context.Context, prefix string) ([]string, error) {
 	var left []string
 	from := int64(0)
 	for {
-		page, err := l.waiting.PeekMessages(ctx, 100, &azservicebus.PeekMessagesOptions{FromSequenceNumber: &from})
+		page, err := l.waiting.Peek(ctx, from, 100)
 		if err != nil {
 			return nil, fmt.Errorf("look at the worker's subscription %s: %w", message.WorkerSubscription(l.config.WorkerID), err)
 		}
@@ -254,12 +244,10 @@ func (l *line) left(ctx context.Context, prefix string) ([]string, error) {
 			return left, nil
 		}
 		for _, m := range page {
-			if strings.HasPrefix(m.MessageID, prefix) {
-				left = append(left, m.MessageID)
+			if strings.HasPrefix(m.ID, prefix) {
+				left = append(left, m.ID)
 			}
-			if m.SequenceNumber != nil {
-				from = *m.SequenceNumber + 1
-			}
+			from = m.Sequence + 1
 		}
 	}
 }

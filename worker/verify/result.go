@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -18,24 +17,24 @@ import (
 // result is one message on worker-results. Its fields are found in any case, as the
 // orchestrator reads them.
 type result struct {
-	message *azservicebus.ReceivedMessage
+	message *bus.Received
 	fields  map[string]json.RawMessage // by name in lower case
 }
 
-func readResult(m *azservicebus.ReceivedMessage) (result, error) {
+func readResult(m *bus.Received) (result, error) {
 	r := result{message: m, fields: map[string]json.RawMessage{}}
 	if len(m.Body) == 0 {
-		return r, fmt.Errorf("the message %s on %s has no body, or one that is not made of AMQP data", m.MessageID, message.TopicWorkerResults)
+		return r, fmt.Errorf("the message %s on %s has no body, or one that is not made of AMQP data", m.ID, message.TopicWorkerResults)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(m.Body, &fields); err != nil {
-		return r, fmt.Errorf("the message %s on %s is not a JSON object: %w", m.MessageID, message.TopicWorkerResults, err)
+		return r, fmt.Errorf("the message %s on %s is not a JSON object: %w", m.ID, message.TopicWorkerResults, err)
 	}
 	for name, value := range fields {
 		r.fields[strings.ToLower(name)] = value
 	}
 	if r.jobID() == "" {
-		return r, fmt.Errorf("the message %s on %s has no JobId", m.MessageID, message.TopicWorkerResults)
+		return r, fmt.Errorf("the message %s on %s has no JobId", m.ID, message.TopicWorkerResults)
 	}
 	return r, nil
 }
@@ -172,23 +171,23 @@ func orNothing(raw json.RawMessage) string {
 func (r result) envelope(workerID, trace string) []string {
 	var faults []string
 	m := r.message
-	if m.ContentType == nil {
+	if m.ContentType == "" {
 		faults = append(faults, "the content type is missing: it is application/json")
-	} else if kind, _, err := mime.ParseMediaType(*m.ContentType); err != nil || kind != "application/json" {
-		faults = append(faults, fmt.Sprintf("the content type is %q, not application/json", *m.ContentType))
+	} else if kind, _, err := mime.ParseMediaType(m.ContentType); err != nil || kind != "application/json" {
+		faults = append(faults, fmt.Sprintf("the content type is %q, not application/json", m.ContentType))
 	}
-	if m.MessageID == "" {
+	if m.ID == "" {
 		faults = append(faults, "the message id is missing")
 	}
-	if m.CorrelationID != nil && *m.CorrelationID != r.jobID() {
-		faults = append(faults, fmt.Sprintf("the correlation id is %q, not the JobId", *m.CorrelationID))
+	if m.CorrelationID != "" && m.CorrelationID != r.jobID() {
+		faults = append(faults, fmt.Sprintf("the correlation id is %q, not the JobId", m.CorrelationID))
 	}
 	for name, want := range map[string]string{message.PropertyWorkerID: workerID, message.PropertyMessageType: message.TypeWorkerResult} {
-		if v, ok := m.ApplicationProperties[name]; ok && !strings.EqualFold(fmt.Sprint(v), want) {
+		if v, ok := m.Properties[name]; ok && !strings.EqualFold(fmt.Sprint(v), want) {
 			faults = append(faults, fmt.Sprintf("the property %s is %q, not %q", name, fmt.Sprint(v), want))
 		}
 	}
-	if v, ok := m.ApplicationProperties["traceparent"]; ok && !strings.HasPrefix(fmt.Sprint(v), "00-"+trace+"-") {
+	if v, ok := m.Properties["traceparent"]; ok && !strings.HasPrefix(fmt.Sprint(v), "00-"+trace+"-") {
 		faults = append(faults, fmt.Sprintf("the property traceparent is %q, of another trace than the job's", fmt.Sprint(v)))
 	}
 	return faults

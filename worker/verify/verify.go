@@ -15,14 +15,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // Config says which worker is verified and how. Client and WorkerID are required.
 type Config struct {
-	Client   *azservicebus.Client
+	Client   bus.Client
 	WorkerID string
 	// Results is the subscription of the topic worker-results that is read. It must be
 	// nobody else's: all that is on it is taken off. Empty means "verify".

@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -79,10 +80,25 @@ func connect(t *testing.T, server *servicebus.Server) *azservicebus.Client {
 	return client
 }
 
+// dial connects a worker, or what verifies one.
+func dial(t *testing.T, server *servicebus.Server) *azbus.Client {
+	t.Helper()
+	client, err := azbus.Dial(azbus.Config{ConnectionString: server.ConnectionString()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = client.Close(ctx)
+	})
+	return client
+}
+
 // config verifies with everything that can be.
 func config(t *testing.T, server *servicebus.Server) verify.Config {
 	return verify.Config{
-		Client: connect(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator,
+		Client: dial(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator,
 		Function: "Get-Echo", Parameters: json.RawMessage(`{"Text":"x"}`), Required: []string{"text"},
 		Huge: "Get-Echo", HugeParameters: json.RawMessage(`{"Text":"x","Huge":true}`),
 		Timeout: 10 * time.Second, HeartbeatWait: 10 * time.Second,
@@ -100,22 +116,18 @@ func TestOurWorkerPasses(t *testing.T) {
 				t.Fatal(err)
 			}
 			log := slog.New(slog.DiscardHandler)
-			controls, err := control.New(connect(t, server), control.Config{WorkerID: workerID, Interval: 20 * time.Millisecond, Log: log})
+			controls, err := control.New(dial(t, server), control.Config{WorkerID: workerID, Interval: 20 * time.Millisecond, Log: log})
 			if err != nil {
 				t.Fatal(err)
 			}
-			loop, err := dispatch.New(connect(t, server), functions, dispatch.Config{
+			loop, err := dispatch.New(dial(t, server), functions, dispatch.Config{
 				WorkerID: workerID, MaxParallelism: 4, Controls: controls, Log: log,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, err := connect(t, server).NewSender(message.TopicWorkerResults, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
 			heartbeats := heartbeat.New(heartbeat.Config{
-				WorkerID: workerID, MaxParallelism: 4, To: results, Interval: 100 * time.Millisecond, Log: log,
+				WorkerID: workerID, MaxParallelism: 4, To: dial(t, server), Interval: 100 * time.Millisecond, Log: log,
 				State: func() heartbeat.State { return heartbeat.State{} },
 			})
 			ctx, stop := context.WithCancel(t.Context())
@@ -129,7 +141,7 @@ func TestOurWorkerPasses(t *testing.T) {
 			}()
 			for note, c := range map[string]verify.Config{
 				"with a function":    config(t, server),
-				"without a function": {Client: connect(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator},
+				"without a function": {Client: dial(t, server), WorkerID: workerID, Results: message.SubscriptionOrchestrator},
 			} {
 				findings, err := verify.Run(t.Context(), c)
 				if err != nil {

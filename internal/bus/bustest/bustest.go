@@ -304,8 +304,11 @@ func abandoned(s *suite) {
 	s.send(message.TopicWorkerJobs, s.job(0), s.job(1))
 	r := s.jobs()
 	m := s.one(r, s.id(0))
-	s.must(r.Abandon(s.Context(), m))
+	s.must(r.Abandon(s.Context(), m, map[string]any{"Tries": int64(3), message.PropertyWorkerID: "another"}))
 	again := s.one(r, s.id(0))
+	if len(again.Properties) != 2 || again.Properties["Tries"] != int64(3) || again.Properties[message.PropertyWorkerID] != "another" {
+		s.Errorf("properties %v", again.Properties)
+	}
 	if again.DeliveryCount != 2 || again.Sequence != m.Sequence || !again.EnqueuedAt.Equal(m.EnqueuedAt) {
 		s.Errorf("first %+v, then %+v", m, again)
 	}
@@ -322,7 +325,7 @@ func lastDelivery(s *suite) {
 		if m.DeliveryCount != i+1 {
 			s.Fatalf("delivery %d is counted as %d", i+1, m.DeliveryCount)
 		}
-		s.must(r.Abandon(s.Context(), m))
+		s.must(r.Abandon(s.Context(), m, nil))
 	}
 	s.none(r)
 	removed, err := s.Client.TakeDeadLetters(s.Context(), topic, subscription, 5, func(_ context.Context, d bus.DeadLetter) error {

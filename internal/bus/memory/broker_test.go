@@ -248,7 +248,7 @@ func TestLockedMessageExpiresAfterItsLock(t *testing.T) {
 		}
 		clock.Advance(abandonAt)
 		b.Tick()
-		if err := r.Abandon(t.Context(), m); err != nil {
+		if err := r.Abandon(t.Context(), m, nil); err != nil {
 			t.Fatal(err)
 		}
 		clock.Advance(5 * time.Second)

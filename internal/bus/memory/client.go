@@ -111,8 +111,12 @@ func (r *receiver) Complete(ctx context.Context, m *bus.Received) error {
 	return r.settle(ctx, OpComplete, m, func(e *entry, _ time.Time) { e.queue.remove(e, gone) })
 }
 
-func (r *receiver) Abandon(ctx context.Context, m *bus.Received) error {
-	return r.settle(ctx, OpAbandon, m, func(e *entry, now time.Time) { e.queue.release(e, now) })
+func (r *receiver) Abandon(ctx context.Context, m *bus.Received, set map[string]any) error {
+	return r.settle(ctx, OpAbandon, m, func(e *entry, now time.Time) {
+		e.message.Properties = maps.Clone(e.message.Properties) // other subscriptions have the same
+		maps.Copy(e.message.Properties, set)
+		e.queue.release(e, now)
+	})
 }
 
 func (r *receiver) DeadLetter(ctx context.Context, m *bus.Received, reason, description string) error {

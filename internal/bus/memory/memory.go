@@ -80,11 +80,9 @@ func Deployment(workers ...string) []Topic {
 	events, jobs, control, results := topic(message.TopicOrchestratorEvents, 7), topic(message.TopicWorkerJobs, 7), topic(message.TopicWorkerControl, 14), topic(message.TopicWorkerResults, 7)
 	events.Subscriptions, results.Subscriptions = []Subscription{orchestrator}, []Subscription{orchestrator}
 	for _, id := range workers {
-		s := Subscription{Name: message.WorkerSubscription(id), LockDuration: time.Minute, MaxDeliveryCount: 10}
-		all := s
-		all.DropExpired = true
-		s.Filter = message.PropertyWorkerID + " = '" + strings.ReplaceAll(id, "'", "''") + "'"
-		jobs.Subscriptions, control.Subscriptions = append(jobs.Subscriptions, s), append(control.Subscriptions, all)
+		name, own := message.WorkerSubscription(id), message.PropertyWorkerID+" = '"+strings.ReplaceAll(id, "'", "''")+"'"
+		jobs.Subscriptions = append(jobs.Subscriptions, Subscription{Name: name, Filter: own, LockDuration: time.Minute, MaxDeliveryCount: 2000})
+		control.Subscriptions = append(control.Subscriptions, Subscription{Name: name, LockDuration: time.Minute, MaxDeliveryCount: 10, DropExpired: true})
 	}
 	return []Topic{events, jobs, control, results}
 }

@@ -53,8 +53,9 @@ func (r *receiver) Complete(ctx context.Context, m *bus.Received) error {
 	return r.settle(m, func(of *azservicebus.ReceivedMessage) error { return r.CompleteMessage(ctx, of, nil) })
 }
 
-func (r *receiver) Abandon(ctx context.Context, m *bus.Received) error {
-	return r.settle(m, func(of *azservicebus.ReceivedMessage) error { return r.AbandonMessage(ctx, of, nil) })
+func (r *receiver) Abandon(ctx context.Context, m *bus.Received, set map[string]any) error {
+	options := &azservicebus.AbandonMessageOptions{PropertiesToModify: set}
+	return r.settle(m, func(of *azservicebus.ReceivedMessage) error { return r.AbandonMessage(ctx, of, options) })
 }
 
 func (r *receiver) DeadLetter(ctx context.Context, m *bus.Received, reason, description string) error {
