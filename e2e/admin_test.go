@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 // admin is a person with the CLI.
@@ -57,7 +58,7 @@ func (a *admin) give(args ...string) (stdout string, status int, err error) {
 	root.SetArgs(args)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if status = cli.Execute(ctx, root); status != cli.ExitOK {
+	if status = cli.Execute(ctx, root); status != exit.OK {
 		err = fmt.Errorf("%v: status %d: %s", args, status, errs.String())
 	}
 	return out.String(), status, err
@@ -92,10 +93,10 @@ func (a *admin) advance() error {
 			continue
 		}
 		_, status, err := a.give("batch", "advance", a.batch, "--phase", phases[min(a.advances, len(phases))-1].Name)
-		if status == cli.ExitOK {
+		if status == exit.OK {
 			return nil
 		}
-		if last = err; status != cli.ExitUnavailable && status != cli.ExitFailed {
+		if last = err; status != exit.Unavailable && status != exit.Failed {
 			break
 		}
 		a.t.Log("advancing again after:", err)

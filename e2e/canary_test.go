@@ -26,6 +26,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -472,11 +473,11 @@ func (c *canaries) runCommand(name string, lines [][]string) {
 				status := cli.Execute(ctx, root)
 				cancel()
 				c.absent(fmt.Sprintf("as %s: %s %v as %s", role, name, line, format), append(out.Bytes(), errs.Bytes()...))
-				succeeded = succeeded || status == cli.ExitOK && role == "admin" && out.Len() > 0
+				succeeded = succeeded || status == exit.OK && role == "admin" && out.Len() > 0
 				if role == "admin" && format == "table" {
 					failure = errs.String()
 				}
-				if status == cli.ExitUnavailable {
+				if status == exit.Unavailable {
 					c.t.Errorf("%s %v: status %d: %s", name, line, status, errs.String())
 				}
 			}

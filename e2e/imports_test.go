@@ -96,7 +96,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 		"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus":      {"internal/bus/servicebus", "local/"},
 		"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azsecrets": {"internal/secret/vault", "worker/signin"},
 		"github.com/gin-gonic/gin":                                          {"functions/admin-http"},
-		"github.com/golang-jwt/jwt":                                         {"internal/signin", "internal/cli", "local/"},
+		"github.com/golang-jwt/jwt":                                         {"internal/signin", "internal/cli/login", "local/"},
 		"internal/store":                                                    {"handler", "internal/app", "local/rehearsal", "local/system"},
 		"internal/bus":                                                      {"cmd/matoolkit", "handler", "internal/app", "internal/bus/", "local/rehearsal", "worker", "worker/"},
 		"internal/bus/servicebus":                                           {"cmd/matoolkit", "handler", "worker"},

@@ -11,7 +11,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -128,7 +128,7 @@ func (r *runner) advance(id string, phases int) {
 	r.t.Helper()
 	for range phases {
 		// A status of 1 tells of members who failed.
-		if _, status, err := r.give("batch", "advance", id, "--yes", "--wait"); status != cli.ExitOK && status != cli.ExitFailed {
+		if _, status, err := r.give("batch", "advance", id, "--yes", "--wait"); status != exit.OK && status != exit.Failed {
 			r.t.Fatal(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/demo"
 )
 
@@ -149,9 +149,9 @@ func (s *specified) configures() {
 
 func (s *specified) signsIn() {
 	_, status, _ := s.give("auth", "status")
-	want(s, "the status before a sign-in", status, cli.ExitNotSignedIn)
+	want(s, "the status before a sign-in", status, exit.NotSignedIn)
 	_, status, _ = s.give("runbook", "list")
-	want(s, "a list before a sign-in", status, cli.ExitNotSignedIn)
+	want(s, "a list before a sign-in", status, exit.NotSignedIn)
 	s.do("auth", "login")
 	who := look[struct {
 		SignedIn bool
@@ -239,13 +239,13 @@ func (s *specified) runsABatch() {
 func (s *specified) cancels() {
 	s.do("batch", "cancel", "1", "--yes", "--reason", "the story ends")
 	_, status, _ := s.give("batch", "watch", "1", "--quiet")
-	want(s, "a watch to the end of what is cancelled", status, cli.ExitFailed)
+	want(s, "a watch to the end of what is cancelled", status, exit.Failed)
 	v := look[api.Batch](s, "batch", "get", "1")
 	if v.Status != "cancelled" || v.Cancelled == nil {
 		s.t.Errorf("the batch is %+v", v)
 	}
 	_, status, _ = s.give("batch", "advance", "1", "--phase", "verify")
-	want(s, "an advance of what is cancelled", status, cli.ExitRefused)
+	want(s, "an advance of what is cancelled", status, exit.Refused)
 }
 
 func (s *specified) followsAList() {
@@ -266,12 +266,12 @@ func (s *specified) followsAList() {
 func (s *specified) retires() {
 	s.do("runbook", "delete", "user-migration", "2", "--yes")
 	_, status, _ := s.give("runbook", "get", "user-migration")
-	want(s, "the runbook afterwards", status, cli.ExitNotFound)
+	want(s, "the runbook afterwards", status, exit.NotFound)
 	for _, v := range look[api.Page[api.RunbookVersion]](s, "runbook", "versions", "user-migration").Items {
 		want(s, "a version that is in use", v.Active, false)
 	}
 	_, status, _ = s.give("batch", "create", "user-migration", s.path("three.csv"))
-	if status == cli.ExitOK {
+	if status == exit.OK {
 		s.t.Error("a batch was made of a runbook that is out of use")
 	}
 }

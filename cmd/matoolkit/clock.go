@@ -17,6 +17,7 @@ import (
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/functionshost"
@@ -56,7 +57,7 @@ MATOOLKIT_API_URL, else at the documented port. It must be on this machine.`,
 			method, body := http.MethodGet, any(nil)
 			if cmd.Flags().Changed("advance") || cmd.Flags().Changed("to") {
 				if _, err := move.Parse(); err != nil {
-					return cli.Usage(fmt.Errorf("--%w", err))
+					return exit.Usage(fmt.Errorf("--%w", err))
 				}
 				method, body = http.MethodPost, move
 			}
@@ -140,7 +141,7 @@ func findHost(cmd *cobra.Command) (hostClient, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" || !loopback.Is(u.Hostname()) {
-		return hostClient{}, cli.Usage(fmt.Errorf("%q is no local system, which is at http:// on this machine; name it with --api-url or MATOOLKIT_API_URL", address))
+		return hostClient{}, exit.Usage(fmt.Errorf("%q is no local system, which is at http:// on this machine; name it with --api-url or MATOOLKIT_API_URL", address))
 	}
 	return hostClient{base: "http://" + u.Host}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
@@ -98,17 +99,17 @@ func TestClockAndTick(t *testing.T) {
 		{"clock", 0, "2026-03-06 12:00:30Z, 5d 30s ahead of the real time\n", ""},
 		{"clock -o json", 0, "{\n  \"now\": \"2026-03-06T12:00:30Z\",\n  \"offsetSeconds\": 432030\n}\n", ""},
 		{"clock -o yaml", 0, "now: \"2026-03-06T12:00:30Z\"\noffsetSeconds: 432030\n", ""},
-		{"clock -o csv", cli.ExitUsage, "", "--output csv is for lists"},
+		{"clock -o csv", exit.WrongUsage, "", "--output csv is for lists"},
 		{"tick -q", 0, "scheduler-timer\n", ""},
-		{"clock --to 2026-03-05T00:00:00Z", cli.ExitRefused, "", "the clock only moves forward: it is 2026-03-06T12:00:30Z, which is not before 2026-03-05T00:00:00Z"},
-		{"clock --advance 5", cli.ExitUsage, "", "--advance: duration \"5\" has no unit"},
-		{"clock --advance=", cli.ExitUsage, "", "nothing says where"},
-		{"clock --to tomorrow", cli.ExitUsage, "", "--to: \"tomorrow\" is not a time with a zone"},
-		{"clock --to 2026-03-07T00:00:00Z --advance 5d", cli.ExitUsage, "", "--advance and --to cannot be given together"},
-		{"clock 5d", cli.ExitUsage, "", "\"5d\" is one argument too many: matoolkit local clock"},
+		{"clock --to 2026-03-05T00:00:00Z", exit.Refused, "", "the clock only moves forward: it is 2026-03-06T12:00:30Z, which is not before 2026-03-05T00:00:00Z"},
+		{"clock --advance 5", exit.WrongUsage, "", "--advance: duration \"5\" has no unit"},
+		{"clock --advance=", exit.WrongUsage, "", "nothing says where"},
+		{"clock --to tomorrow", exit.WrongUsage, "", "--to: \"tomorrow\" is not a time with a zone"},
+		{"clock --to 2026-03-07T00:00:00Z --advance 5d", exit.WrongUsage, "", "--advance and --to cannot be given together"},
+		{"clock 5d", exit.WrongUsage, "", "\"5d\" is one argument too many: matoolkit local clock"},
 		{"clock --advance 30d", 0, "2026-04-05 12:00:30Z, 35d 30s ahead of the real time\n", ""},
-		{"tick", cli.ExitFailed, "", "scheduler-timer: the handler answered 500"},
-		{"clock --advance 400d", cli.ExitFailed, "", "the clock was moved, but the handler did not start with it: "},
+		{"tick", exit.Failed, "", "scheduler-timer: the handler answered 500"},
+		{"clock --advance 400d", exit.Failed, "", "the clock was moved, but the handler did not start with it: "},
 	} {
 		status, out, errs := execute(t.Context(), append([]string{"local", "--api-url", api}, strings.Fields(step.args)...)...)
 		if status != step.status || out != step.out || !strings.Contains(errs, step.errs) || step.errs == "" && errs != "" {
@@ -128,7 +129,7 @@ func TestTickTellsHowLongItTook(t *testing.T) {
 	if status, out, errs := execute(t.Context(), "local", "tick", "--api-url", api); status != 0 || !strings.HasPrefix(out, "scheduler-timer ran, in ") || errs != "" {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
-	if status, _, errs := execute(t.Context(), "local", "clock", "--advance", "1d", "--api-url", api); status != cli.ExitRefused || !strings.Contains(errs, "cannot be moved here") {
+	if status, _, errs := execute(t.Context(), "local", "clock", "--advance", "1d", "--api-url", api); status != exit.Refused || !strings.Contains(errs, "cannot be moved here") {
 		t.Errorf("status %d, %q", status, errs)
 	}
 }
@@ -148,10 +149,10 @@ func TestOnlyALocalSystemHasAClock(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"https://my-api.azurewebsites.net", cli.ExitUsage, "is no local system"},
-		{"https://127.0.0.1:7071", cli.ExitUsage, "is no local system"},
-		{"http://" + listener.Addr().String(), cli.ExitFailed, "is no local system: it answers 404"},
-		{"http://" + nobody.Addr().String(), cli.ExitUnavailable, "is \"matoolkit local up\" running?"},
+		{"https://my-api.azurewebsites.net", exit.WrongUsage, "is no local system"},
+		{"https://127.0.0.1:7071", exit.WrongUsage, "is no local system"},
+		{"http://" + listener.Addr().String(), exit.Failed, "is no local system: it answers 404"},
+		{"http://" + nobody.Addr().String(), exit.Unavailable, "is \"matoolkit local up\" running?"},
 	} {
 		for _, command := range []string{"clock --advance 1d", "tick"} {
 			args := append([]string{"local", "--api-url", tc.url}, strings.Fields(command)...)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -161,7 +162,7 @@ func TestWhatCannotBeFilledIn(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if status, out, errs := env(t, "--for", "func", "--base", file); status != cli.ExitUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "s3cr") {
+		if status, out, errs := env(t, "--for", "func", "--base", file); status != exit.WrongUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "s3cr") {
 			t.Errorf("%s: status %d, %q %q", text, status, out, errs)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -22,7 +23,7 @@ func TestHelp(t *testing.T) {
 	walk = func(cmd *cobra.Command) {
 		path := cmd.CommandPath()
 		status, out, errs := execute(t.Context(), append(strings.Fields(path)[1:], "--help")...)
-		if status != cli.ExitOK || errs != "" {
+		if status != exit.OK || errs != "" {
 			t.Errorf("%s --help: status %d, %s", path, status, errs)
 		}
 		own, _, _ := strings.Cut(out, "\nGlobal Flags:") // which internal/cli has and tests
@@ -89,7 +90,7 @@ func TestLocalCommandsAreCompleted(t *testing.T) {
 				got = append(got, strings.TrimSpace(line))
 			}
 		}
-		if status != cli.ExitOK || strings.Join(got, " ") != want {
+		if status != exit.OK || strings.Join(got, " ") != want {
 			t.Errorf("%q: status %d, got %q, want %q", args, status, got, want)
 		}
 	}
@@ -101,7 +102,7 @@ func TestCommandsWithoutAResultRefuseAnOutput(t *testing.T) {
 	for _, command := range []string{"up", "env", "demo", "bench"} {
 		for _, format := range []string{"json", "yaml", "csv"} {
 			status, out, errs := execute(t.Context(), "local", command, "--output", format)
-			if status != cli.ExitUsage || out != "" || !strings.Contains(errs, "prints no result") {
+			if status != exit.WrongUsage || out != "" || !strings.Contains(errs, "prints no result") {
 				t.Errorf("local %s --output %s: status %d: %s%s", command, format, status, out, errs)
 			}
 		}

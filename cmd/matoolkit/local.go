@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -131,9 +132,9 @@ func settings(all []string) (map[string]string, error) {
 		_, again := read[name]
 		switch {
 		case !ok || name == "":
-			return nil, cli.Usage(errors.New("--setting: it is NAME=VALUE"))
+			return nil, exit.Usage(errors.New("--setting: it is NAME=VALUE"))
 		case again:
-			return nil, cli.Usage(fmt.Errorf("--setting: %s is given twice", name))
+			return nil, exit.Usage(fmt.Errorf("--setting: %s is given twice", name))
 		}
 		read[name] = value
 	}
@@ -147,7 +148,7 @@ func up(ctx context.Context, f *upFlags, out, log io.Writer) (err error) {
 	}
 	for _, p := range f.parts {
 		if !slices.Contains(system.AllParts(), system.Part(p)) {
-			return cli.Usage(fmt.Errorf("--parts: there is no part %q; there are servicebus, cosmos, identity and host", p))
+			return exit.Usage(fmt.Errorf("--parts: there is no part %q; there are servicebus, cosmos, identity and host", p))
 		}
 		c.Parts = append(c.Parts, system.Part(p))
 	}
@@ -286,14 +287,14 @@ func envCommand() *cobra.Command {
 			env, ok := sets[program]
 			switch {
 			case !ok:
-				return cli.Usage(fmt.Errorf("--for: there is no environment for %q; there are cli, worker, handler and func", program))
+				return exit.Usage(fmt.Errorf("--for: there is no environment for %q; there are cli, worker, handler and func", program))
 			case base != "" && program != "func":
-				return cli.Usage(errors.New("--base is for --for func"))
+				return exit.Usage(errors.New("--base is for --for func"))
 			}
 			var file []byte
 			if program == "func" {
 				if file, err = funcSettings(base, env); err != nil {
-					return cli.Usage(err)
+					return exit.Usage(err)
 				}
 			}
 			if wait {

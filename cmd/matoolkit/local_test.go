@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -36,7 +37,7 @@ func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
 		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
 		root.AddCommand(localCommand())
 		root.SetArgs(strings.Fields(args))
-		if status := cli.Execute(t.Context(), root); status != cli.ExitUsage || !strings.Contains(errs.String(), want) {
+		if status := cli.Execute(t.Context(), root); status != exit.WrongUsage || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %q", args, status, errs.String())
 		}
 	}

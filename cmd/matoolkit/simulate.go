@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/rehearsal"
 )
 
@@ -99,32 +100,32 @@ func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, 
 	c := rehearsal.Config{Members: f.members, Step: f.member, All: f.all}
 	switch {
 	case f.members == "":
-		return c, nil, cli.Usage(errors.New("--members is missing: the CSV file with the members"))
+		return c, nil, exit.Usage(errors.New("--members is missing: the CSV file with the members"))
 	case f.start == "":
-		return c, nil, cli.Usage(errors.New("--start is missing: the time at which it starts, such as --start \"2026-12-01 18:00\""))
+		return c, nil, exit.Usage(errors.New("--start is missing: the time at which it starts, such as --start \"2026-12-01 18:00\""))
 	}
 	loc, err := time.LoadLocation(f.zone)
 	if err != nil || f.zone == "Local" {
-		return c, nil, cli.Usage(fmt.Errorf("--time-zone: %q is no name of the IANA time zone database, such as Europe/Berlin or UTC", f.zone))
+		return c, nil, exit.Usage(fmt.Errorf("--time-zone: %q is no name of the IANA time zone database, such as Europe/Berlin or UTC", f.zone))
 	}
 	if c.Start, err = rehearsal.ParseTime(f.start, loc); err != nil {
-		return c, nil, cli.Usage(fmt.Errorf("--start: %w", err))
+		return c, nil, exit.Usage(fmt.Errorf("--start: %w", err))
 	}
 	if f.until != "" {
 		if c.Until, err = rehearsal.ParseTime(f.until, loc); err != nil {
-			return c, nil, cli.Usage(fmt.Errorf("--until: %w", err))
+			return c, nil, exit.Usage(fmt.Errorf("--until: %w", err))
 		}
 	}
 	if c.Runbook, err = os.ReadFile(runbook); err != nil {
-		return c, nil, cli.Usage(err)
+		return c, nil, exit.Usage(err)
 	}
 	if _, err := os.Stat(f.members); err != nil {
-		return c, nil, cli.Usage(fmt.Errorf("--members: %w", err))
+		return c, nil, exit.Usage(fmt.Errorf("--members: %w", err))
 	}
 	if f.answers != "" {
 		src, err := os.ReadFile(f.answers)
 		if err != nil {
-			return c, nil, cli.Usage(fmt.Errorf("--answers: %w", err))
+			return c, nil, exit.Usage(fmt.Errorf("--answers: %w", err))
 		}
 		if c.Answers, err = rehearsal.ParseAnswers(src, loc); err != nil {
 			return c, nil, cli.Refused(errors.New("the answers have errors"), located(f.answers, strings.Split(err.Error(), "\n"))...)

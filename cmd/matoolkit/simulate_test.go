@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 const rehearsals = "../../local/rehearsal/testdata"
@@ -87,7 +88,7 @@ func TestHelpOfSimulate(t *testing.T) {
 	t.Parallel()
 	status, out, errs := simulate(t, "--help")
 	own, _, _ := strings.Cut(out, "\nGlobal Flags:")
-	if status != cli.ExitOK || errs != "" {
+	if status != exit.OK || errs != "" {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	kept(t, "help.golden", own)
@@ -119,22 +120,22 @@ func TestWrongUsageOfSimulate(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, cli.ExitUsage, "the file is missing"},
-		{[]string{runbook}, cli.ExitUsage, "--members is missing"},
-		{[]string{runbook, "--members", members}, cli.ExitUsage, "--start is missing"},
-		{[]string{runbook, "--members", members, "--start", "soon"}, cli.ExitUsage, `--start: "soon" is not a time`},
-		{[]string{runbook, "--members", members, "--start", start, "--until", "late"}, cli.ExitUsage, `--until: "late" is not a time`},
-		{[]string{runbook, "--members", members, "--start", start, "--time-zone", "Mars"}, cli.ExitUsage, "--time-zone"},
-		{[]string{runbook, "--members", members, "--start", start, "--output", "xml"}, cli.ExitUsage, "--output"},
-		{[]string{"nowhere.yaml", "--members", members, "--start", start}, cli.ExitUsage, "nowhere.yaml"},
-		{[]string{runbook, "--members", "nowhere.csv", "--start", start}, cli.ExitUsage, "--members: stat nowhere.csv"},
-		{[]string{runbook, "--members", members, "--start", start, "--answers", "nowhere.yaml"}, cli.ExitUsage, "--answers: open nowhere.yaml"},
-		{[]string{members, "--members", members, "--start", start}, cli.ExitRefused, "members.csv:1:1: error"},
-		{[]string{misspelt, "--members", members, "--start", start}, cli.ExitRefused, "[missing-field]\n" + misspelt + ":1:1: error: nam: unknown field; did you mean \"name\"? [unknown-field]\nmatoolkit: the runbook has errors\n"},
-		{[]string{runbook, "--members", runbook, "--start", start}, cli.ExitRefused, "runbook.yaml:1: error: "},
-		{[]string{runbook, "--members", twice, "--start", start}, cli.ExitRefused, twice + ":3:1: error: column Mail: \"eva@x.org\" is on line 2 and again on line 3 [duplicate-key]\nmatoolkit: the CSV has 1 problem"},
-		{[]string{runbook, "--members", members, "--start", start, "--answers", open}, cli.ExitRefused, "open.yaml:1: not valid YAML: did not find"},
-		{[]string{runbook, "--members", members, "--start", start, "--answers", bad}, cli.ExitRefused, `bad.yaml:2:6: an answer has no field "fails"`},
+		{nil, exit.WrongUsage, "the file is missing"},
+		{[]string{runbook}, exit.WrongUsage, "--members is missing"},
+		{[]string{runbook, "--members", members}, exit.WrongUsage, "--start is missing"},
+		{[]string{runbook, "--members", members, "--start", "soon"}, exit.WrongUsage, `--start: "soon" is not a time`},
+		{[]string{runbook, "--members", members, "--start", start, "--until", "late"}, exit.WrongUsage, `--until: "late" is not a time`},
+		{[]string{runbook, "--members", members, "--start", start, "--time-zone", "Mars"}, exit.WrongUsage, "--time-zone"},
+		{[]string{runbook, "--members", members, "--start", start, "--output", "xml"}, exit.WrongUsage, "--output"},
+		{[]string{"nowhere.yaml", "--members", members, "--start", start}, exit.WrongUsage, "nowhere.yaml"},
+		{[]string{runbook, "--members", "nowhere.csv", "--start", start}, exit.WrongUsage, "--members: stat nowhere.csv"},
+		{[]string{runbook, "--members", members, "--start", start, "--answers", "nowhere.yaml"}, exit.WrongUsage, "--answers: open nowhere.yaml"},
+		{[]string{members, "--members", members, "--start", start}, exit.Refused, "members.csv:1:1: error"},
+		{[]string{misspelt, "--members", members, "--start", start}, exit.Refused, "[missing-field]\n" + misspelt + ":1:1: error: nam: unknown field; did you mean \"name\"? [unknown-field]\nmatoolkit: the runbook has errors\n"},
+		{[]string{runbook, "--members", runbook, "--start", start}, exit.Refused, "runbook.yaml:1: error: "},
+		{[]string{runbook, "--members", twice, "--start", start}, exit.Refused, twice + ":3:1: error: column Mail: \"eva@x.org\" is on line 2 and again on line 3 [duplicate-key]\nmatoolkit: the CSV has 1 problem"},
+		{[]string{runbook, "--members", members, "--start", start, "--answers", open}, exit.Refused, "open.yaml:1: not valid YAML: did not find"},
+		{[]string{runbook, "--members", members, "--start", start, "--answers", bad}, exit.Refused, `bad.yaml:2:6: an answer has no field "fails"`},
 	} {
 		if status, out, errs := simulate(t, tc.args...); status != tc.status || out != "" || !strings.Contains(errs, tc.want) {
 			t.Errorf("%v: status %d, %q, %q", tc.args, status, out, errs)

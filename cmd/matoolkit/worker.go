@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
@@ -93,15 +94,15 @@ func (f *verifyFlags) run(cmd *cobra.Command, getenv func(string) string) error 
 	connection := getenv(envBus)
 	switch {
 	case f.config.Function == "" && (f.parameters != "" || len(f.config.Required) > 0):
-		return cli.Usage(errors.New("--parameters and --required are of a --function, which is not given"))
+		return exit.Usage(errors.New("--parameters and --required are of a --function, which is not given"))
 	case f.config.Huge == "" && f.hugeParameters != "":
-		return cli.Usage(errors.New("--huge-parameters are of a --huge-function, which is not given"))
+		return exit.Usage(errors.New("--huge-parameters are of a --huge-function, which is not given"))
 	case f.config.Jobs < 1 || f.config.Jobs > 10_000:
-		return cli.Usage(fmt.Errorf("--jobs: %d is not from 1 to 10000", f.config.Jobs))
+		return exit.Usage(fmt.Errorf("--jobs: %d is not from 1 to 10000", f.config.Jobs))
 	case f.config.Timeout <= 0:
-		return cli.Usage(errors.New("--timeout: it is a time such as 30s"))
+		return exit.Usage(errors.New("--timeout: it is a time such as 30s"))
 	case strings.EqualFold(f.config.Results, message.SubscriptionOrchestrator) && !onThisMachine(connection):
-		return cli.Usage(errors.New("--results-subscription orchestrator: the results on it are the orchestrator's; make a subscription for this"))
+		return exit.Usage(errors.New("--results-subscription orchestrator: the results on it are the orchestrator's; make a subscription for this"))
 	}
 	if f.config.Client, err = dial(connection, getenv(envBusNamespace)); err != nil {
 		return err
@@ -133,7 +134,7 @@ func object(option, text string) (json.RawMessage, error) {
 	}
 	var any map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &any); err != nil || any == nil {
-		return nil, cli.Usage(fmt.Errorf("%s: it is not a JSON object", option))
+		return nil, exit.Usage(fmt.Errorf("%s: it is not a JSON object", option))
 	}
 	return json.RawMessage(text), nil
 }
@@ -147,11 +148,11 @@ func dial(connection, namespace string) (bus.Client, error) {
 	config := servicebus.Config{ConnectionString: connection, Namespace: namespace, ApplicationID: "matoolkit-verify"}
 	switch {
 	case (connection == "") == (namespace == ""):
-		return nil, cli.Usage(fmt.Errorf("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBus, envBusNamespace))
+		return nil, exit.Usage(fmt.Errorf("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBus, envBusNamespace))
 	case connection != "":
 		client, err := servicebus.Dial(config)
 		if err != nil {
-			return nil, cli.Usage(errors.New(envBus + " is not a connection string of a namespace"))
+			return nil, exit.Usage(errors.New(envBus + " is not a connection string of a namespace"))
 		}
 		return client, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/verify"
 )
@@ -37,7 +38,7 @@ func TestWrongUsageOfVerifyIsToldAsSuch(t *testing.T) {
 		addVerify(root, func(name string) string { return tc.environment[name] })
 		root.SetArgs(strings.Fields(tc.args))
 		status := cli.Execute(t.Context(), root)
-		if status != cli.ExitUsage || !strings.Contains(errs.String(), tc.want) || strings.Contains(errs.String(), "busk3y") {
+		if status != exit.WrongUsage || !strings.Contains(errs.String(), tc.want) || strings.Contains(errs.String(), "busk3y") {
 			t.Errorf("%s: status %d, %q, want %q", tc.args, status, errs.String(), tc.want)
 		}
 	}
@@ -56,7 +57,7 @@ func TestVerifyPrintsWhatItFinds(t *testing.T) {
 	root.SetArgs(strings.Fields("worker verify worker-01 --results-subscription orchestrator --timeout 200ms -o json"))
 	status := cli.Execute(t.Context(), root)
 	var findings []verify.Finding
-	if err := json.Unmarshal(out.Bytes(), &findings); err != nil || status != cli.ExitFailed || len(findings) != 1 ||
+	if err := json.Unmarshal(out.Bytes(), &findings); err != nil || status != exit.Failed || len(findings) != 1 ||
 		findings[0].Outcome != verify.Failed || !strings.Contains(findings[0].Detail, "is worker-01 its id") {
 		t.Fatalf("status %d, %s%s", status, out.String(), errs.String())
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 // What follows is for commands that others add to the root: they print as those of this
@@ -37,16 +40,16 @@ func Lists(cmd *cobra.Command) *cobra.Command { return lists(cmd) }
 func Print(cmd *cobra.Command, v any, tables ...Table) error {
 	c := consoleOf(cmd)
 	for i, t := range tables {
-		sheet := c.table(t.Head...)
+		sheet := c.Table(t.Head...)
 		for _, row := range t.Rows {
-			sheet.row(row...)
+			sheet.Row(row...)
 		}
 		if i > 0 {
 			if _, err := fmt.Fprintln(c.env.Stdout); err != nil {
 				return err
 			}
 		}
-		if err := c.print(v, sheet); err != nil || c.format != formatTable || c.quiet {
+		if err := c.Print(v, sheet); err != nil || c.Format != render.FormatTable || c.Quiet {
 			return err
 		}
 	}
@@ -57,14 +60,14 @@ func Print(cmd *cobra.Command, v any, tables ...Table) error {
 // beside it.
 func Plain(cmd *cobra.Command) bool {
 	c := consoleOf(cmd)
-	return c.format == formatTable && !c.quiet
+	return c.Format == render.FormatTable && !c.Quiet
 }
 
 // Failed is the end of a command that has printed what went wrong: status ExitFailed.
-func Failed() error { return &exit{status: ExitFailed} }
+func Failed() error { return &exit.Error{Status: exit.Failed} }
 
 // Refused is an error of what a command was given to work on: status ExitRefused. What was
 // found there is printed before it, a line each.
 func Refused(err error, found ...string) error {
-	return &exit{status: ExitRefused, text: err.Error(), found: found}
+	return &exit.Error{Status: exit.Refused, Text: err.Error(), Found: found}
 }

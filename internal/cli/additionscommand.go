@@ -2,11 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func additionsCommand(c *console) *cobra.Command {
@@ -38,56 +39,11 @@ hold ends with the next tick. The exit status is 4 when no additions are held.`,
 				return err
 			}
 			held.Items, held.Continuation = page.Items, page.Continuation
-			return c.printAdditions(held)
+			return c.PrintAdditions(held)
 		},
 	}
 	p.flags(additions)
 	return additions
-}
-
-// printAdditions prints why additions are held, for which starts, a page of the people, and
-// the command that confirms them.
-func (c *console) printAdditions(held api.AdditionHold) error {
-	people := c.table("key", "start")
-	for _, p := range held.Items {
-		people.row(p.Key, p.BatchStartTime)
-	}
-	if c.format != formatTable || c.quiet {
-		return c.printPage(held, len(held.Items), held.Continuation, people)
-	}
-	out := c.env.Stdout
-	fmt.Fprintf(out, "%s\n\n", c.cell(additionWords(held.AdditionHoldSummary)))
-	starts := c.table("start", "people")
-	for _, s := range held.Starts {
-		starts.row(s.BatchStartTime, s.People)
-	}
-	if err := starts.print(); err != nil {
-		return err
-	}
-	fmt.Fprintln(out)
-	if err := c.printPage(held, len(held.Items), held.Continuation, people); err != nil {
-		return err
-	}
-	if held.Confirmed == nil {
-		c.notice("")
-		c.notice("Add them: matoolkit runbook confirm-additions %s --revision %s", shellWord(held.RunbookName), shellWord(held.Revision))
-	}
-	return nil
-}
-
-func people(n int) string {
-	if n == 1 {
-		return "1 person"
-	}
-	return fmt.Sprintf("%d people", n)
-}
-
-// additionWords describes held additions in a sentence.
-func additionWords(h api.AdditionHoldSummary) string {
-	if h.Confirmed != nil {
-		return fmt.Sprintf("The next tick adds %s, confirmed by %s.", people(h.People), marked(*h.Confirmed))
-	}
-	return fmt.Sprintf("The addition of %s is held since %s: %s.", people(h.People), stamp(h.Since), h.Reason)
 }
 
 func confirmAdditionsCommand(c *console) *cobra.Command {
@@ -105,7 +61,7 @@ revision that matoolkit query preview shows.`,
   matoolkit runbook confirm-additions moves --revision 0123456789abcdef --reason "wave 1"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if revision == "" {
-				return usagef("--revision is missing; matoolkit runbook additions %s shows it", shellWord(args[0]))
+				return exit.Usagef("--revision is missing; matoolkit runbook additions %s shows it", render.ShellWord(args[0]))
 			}
 			s, err := c.session()
 			if err != nil {
@@ -115,13 +71,13 @@ revision that matoolkit query preview shows.`,
 			if err != nil {
 				return err
 			}
-			c.notice("The next tick of the scheduler adds them, if the query still returns the same people and automation is on.")
-			c.notice("Next: matoolkit automation status %s", shellWord(view.RunbookName))
-			t := c.table("runbook", "revision", "confirmed", "by", "reason")
+			c.Notice("The next tick of the scheduler adds them, if the query still returns the same people and automation is on.")
+			c.Notice("Next: matoolkit automation status %s", render.ShellWord(view.RunbookName))
+			t := c.Table("runbook", "revision", "confirmed", "by", "reason")
 			if m := view.Confirmed; m != nil {
-				t.row(view.RunbookName, view.Revision, m.At, m.By, m.Why)
+				t.Row(view.RunbookName, view.Revision, m.At, m.By, m.Why)
 			}
-			return c.print(view, t)
+			return c.Print(view, t)
 		},
 	}
 	confirm.Flags().StringVar(&revision, "revision", "", "of the additions that you looked at")

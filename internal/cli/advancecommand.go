@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func advanceCommand(c *console) *cobra.Command {
@@ -43,9 +44,9 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
 			}
 			switch {
 			case phase == "" && cmd.Flags().Changed("phase"):
-				return usagef("--phase is empty: name the phase to start")
+				return exit.Usagef("--phase is empty: name the phase to start")
 			case phase == "" && !yes && !c.env.Terminal:
-				return usagef("cannot ask which phase to start without a terminal; give --phase <name>, or --yes for the next phase")
+				return exit.Usagef("cannot ask which phase to start without a terminal; give --phase <name>, or --yes for the next phase")
 			}
 			s, err := c.session()
 			if err != nil {
@@ -55,11 +56,11 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
 			if err != nil {
 				return err
 			}
-			c.notice("%s", printable(advanced(view)))
+			c.Notice("%s", render.Printable(render.Advanced(view)))
 			if wait {
 				return c.watch(cmd.Context(), s.Client, id, WatchOptions{UntilIdle: true})
 			}
-			return c.print(view, c.batchTable(view.Batch))
+			return c.Print(view, c.BatchTable(view.Batch))
 		},
 	}
 	advance.Flags().BoolVar(&wait, "wait", false, "follow the phase until it has ended")
@@ -107,11 +108,11 @@ func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phas
 	if err != nil {
 		return "", "", err
 	}
-	p := Progress{Batch: batch, Phases: phases.Items}
+	p := render.Progress{Batch: batch, Phases: phases.Items}
 	at := slices.IndexFunc(p.Phases, func(v api.Phase) bool { return v.Status == api.PhasePending })
 	if at < 0 {
 		if phase == "" {
-			return "", "", &exit{status: ExitRefused, text: fmt.Sprintf("batch %d is %s: no phase is left to start", id, words(batch.Status))}
+			return "", "", &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("batch %d is %s: no phase is left to start", id, render.Words(batch.Status))}
 		}
 		return phase, batch.ETag, nil
 	}
@@ -127,17 +128,17 @@ func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phas
 	case ask:
 		stops := ""
 		if next.StopWhen != "" {
-			stops = ", stops when " + printable(next.StopWhen) + " failed"
+			stops = ", stops when " + render.Printable(next.StopWhen) + " failed"
 		}
-		question := fmt.Sprintf("Start %s of batch %d of %s (%s%s)?", phaseWords(next.Name), id, printable(batch.RunbookName), count(takingPart(p, next), "member"), stops)
+		question := fmt.Sprintf("Start %s of batch %d of %s (%s%s)?", render.PhaseWords(next.Name), id, render.Printable(batch.RunbookName), render.Count(takingPart(p, next), "member"), stops)
 		if begun {
-			question = endWords(last) + "\n" + question
+			question = render.EndWords(last) + "\n" + question
 		}
-		return next.Name, batch.ETag, c.confirm(ctx, "%s", question)
+		return next.Name, batch.ETag, c.Confirm(ctx, "%s", question)
 	case phase == "" && begun && last.Kind == api.KindPhase && last.Succeeded == 0:
-		return "", "", &exit{
-			status: ExitRefused, text: endWords(last),
-			hint: fmt.Sprintf("To start the next phase all the same, name it: matoolkit batch advance %d --phase %s", id, shellWord(next.Name)),
+		return "", "", &exit.Error{
+			Status: exit.Refused, Text: render.EndWords(last),
+			Hint: fmt.Sprintf("To start the next phase all the same, name it: matoolkit batch advance %d --phase %s", id, render.ShellWord(next.Name)),
 		}
 	}
 	return next.Name, "", nil
@@ -145,15 +146,15 @@ func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phas
 
 // startable tells whether the API may start a phase: what it tells of the batch is no
 // reason to refuse.
-func startable(p Progress, next api.Phase) bool {
+func startable(p render.Progress, next api.Phase) bool {
 	running := slices.ContainsFunc(p.Phases, func(v api.Phase) bool {
 		return v.Status == api.PhaseDispatched && v.Kind != api.KindRemoval
 	})
-	return p.Batch.IsManual && p.Batch.Paused == nil && p.Batch.Cancelled == nil && !p.Batch.Terminal() && !running && !gated(next)
+	return p.Batch.IsManual && p.Batch.Paused == nil && p.Batch.Cancelled == nil && !p.Batch.Terminal() && !running && !render.Gated(next)
 }
 
 // lastStarted is the phase that was started last, init included.
-func lastStarted(p Progress) (api.Phase, bool) {
+func lastStarted(p render.Progress) (api.Phase, bool) {
 	for _, v := range slices.Backward(p.Phases) {
 		if v.Name == p.Batch.CurrentPhase && v.DispatchedAt != nil {
 			return v, true
@@ -164,65 +165,9 @@ func lastStarted(p Progress) (api.Phase, bool) {
 
 // takingPart is how many members a pending phase begins with. The API counts the steps of
 // init.
-func takingPart(p Progress, next api.Phase) int {
+func takingPart(p render.Progress, next api.Phase) int {
 	if next.Kind == api.KindInit {
 		return p.Batch.MemberCount - p.Batch.RemovedCount
 	}
 	return next.Members
-}
-
-// phaseWords names a phase in a sentence.
-func phaseWords(name string) string {
-	if name == "init" {
-		return name
-	}
-	return "phase " + printable(name)
-}
-
-// endWords says how a phase ended.
-func endWords(last api.Phase) string {
-	switch {
-	case last.Kind == api.KindInit:
-		return "Init has " + last.Status + "."
-	case last.Succeeded > 0:
-		text := fmt.Sprintf("Phase %s has %s: %d succeeded, %d failed", printable(last.Name), last.Status, last.Succeeded, last.Failed)
-		if last.Cancelled > 0 {
-			text += fmt.Sprintf(", %d cancelled", last.Cancelled)
-		}
-		return text + "."
-	}
-	return fmt.Sprintf("No member succeeded in phase %s: %d failed, %d cancelled.", printable(last.Name), last.Failed, last.Cancelled)
-}
-
-// startedBefore says how the phase of a repeated advance is going, and what comes next.
-func startedBefore(view api.AdvanceResult) string {
-	text := capital(phaseWords(view.Advanced)) + " was started before; nothing was started now."
-	next := " It is the last phase."
-	if view.NextPhase != "" {
-		next = " Next: " + view.NextPhase + "."
-	}
-	p := view.Phase
-	switch {
-	case p.Status != api.PhaseDispatched:
-		return text + " " + endWords(p) + next
-	case p.Kind == api.KindInit:
-		return text + " " + fmt.Sprintf("It is running: %d of %s succeeded.", p.Succeeded, count(p.Members, "step")) + next
-	}
-	text += " " + fmt.Sprintf("It is running: %d of %s succeeded, %d failed", p.Succeeded, count(p.Members, "member"), p.Failed)
-	if p.Cancelled > 0 {
-		text += fmt.Sprintf(", %d cancelled", p.Cancelled)
-	}
-	return text + "." + next
-}
-
-// advanced says what an advance has started.
-func advanced(view api.AdvanceResult) string {
-	if view.Repeated {
-		return startedBefore(view)
-	}
-	text := fmt.Sprintf("Started %s (%s)", phaseWords(view.Advanced), count(view.Members, "member"))
-	if len(view.Remaining) == 0 {
-		return text + ". It is the last phase."
-	}
-	return text + ". Remaining: " + strings.Join(view.Remaining, ", ") + "."
 }

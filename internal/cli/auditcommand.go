@@ -10,6 +10,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 // auditFlags are what narrows an audit trail, as it is typed.
@@ -25,7 +27,7 @@ func (f *auditFlags) flags(cmd *cobra.Command) {
 func (f *auditFlags) filter() (api.AuditFilter, error) {
 	filter := api.AuditFilter{Action: f.action, By: f.by}
 	if f.action != "" && !slices.Contains(api.AuditActions, f.action) {
-		return filter, usagef("--action is %q; it can be %s", f.action, oneOf(api.AuditActions))
+		return filter, exit.Usagef("--action is %q; it can be %s", f.action, render.OneOf(api.AuditActions))
 	}
 	var err error
 	if filter.From, err = moment("--from", f.from); err != nil {
@@ -35,7 +37,7 @@ func (f *auditFlags) filter() (api.AuditFilter, error) {
 		return filter, err
 	}
 	if !filter.From.IsZero() && !filter.To.IsZero() && !filter.From.Before(filter.To) {
-		return filter, usagef("--from %s is not before --to %s: nothing lies between them", f.from, f.to)
+		return filter, exit.Usagef("--from %s is not before --to %s: nothing lies between them", f.from, f.to)
 	}
 	return filter, nil
 }
@@ -51,7 +53,7 @@ func moment(option, text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, usagef("%s is %q; it is a day as 2026-01-02 or a moment as 2026-01-02T15:04:05Z", option, text)
+	return time.Time{}, exit.Usagef("%s is %q; it is a day as 2026-01-02 or a moment as 2026-01-02T15:04:05Z", option, text)
 }
 
 // trail gives a page of an audit trail.
@@ -85,7 +87,7 @@ func (c *console) trailCommand(cmd *cobra.Command, of func(string) (trail, error
 		if err != nil {
 			return err
 		}
-		return c.printPage(page, len(page.Items), page.Continuation, c.auditTable(false, page.Items...))
+		return c.PrintPage(page, len(page.Items), page.Continuation, c.AuditTable(false, page.Items...))
 	}
 	f.flags(cmd)
 	p.flags(cmd)
@@ -168,7 +170,7 @@ was there before and after it.`,
   matoolkit audit list --from 2026-01-01 --output csv --most 1000000 > audit.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 || most > mostRecords {
-				return usagef("--most is %d; it can be 1 to %d", most, mostRecords)
+				return exit.Usagef("--most is %d; it can be 1 to %d", most, mostRecords)
 			}
 			filter, err := f.filter()
 			if err != nil {
@@ -184,7 +186,7 @@ was there before and after it.`,
 			if err != nil {
 				return err
 			}
-			return c.printPage(api.Page[api.AuditRecord]{Items: all}, len(all), "", c.auditTable(true, all...))
+			return c.PrintPage(api.Page[api.AuditRecord]{Items: all}, len(all), "", c.AuditTable(true, all...))
 		},
 	})
 	f.flags(list)
@@ -202,9 +204,9 @@ func everywhere(ctx context.Context, most int, list func(context.Context, api.Li
 			return nil, err
 		}
 		if all = append(all, page.Items...); len(all) > most {
-			return nil, &exit{
-				status: ExitFailed, text: count(most, "record") + " are not all that there are, and they come in no order: none is printed",
-				hint: "Narrow them with --from, --to, --by and --action, or collect more with --most.",
+			return nil, &exit.Error{
+				Status: exit.Failed, Text: render.Count(most, "record") + " are not all that there are, and they come in no order: none is printed",
+				Hint: "Narrow them with --from, --to, --by and --action, or collect more with --most.",
 			}
 		}
 		if o.Continuation = page.Continuation; o.Continuation == "" {
@@ -213,46 +215,4 @@ func everywhere(ctx context.Context, most int, list func(context.Context, api.Li
 	}
 	slices.SortFunc(all, func(a, b api.AuditRecord) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID)) })
 	return all, nil
-}
-
-// auditTable says what each record is about where they are of different things. As CSV it
-// always has the same columns.
-func (c *console) auditTable(mixed bool, views ...api.AuditRecord) *sheet {
-	export := c.format == formatCSV
-	head := []string{"at", "by", "action"}
-	if mixed || export {
-		head = append(head, "batch", "runbook")
-	}
-	head = append(head, "target", "reason")
-	if export {
-		head = append(head, "before", "after")
-	}
-	if export {
-		head = append(head, "byKind", "byTenantId", "byObjectId")
-	}
-	t := c.table(head...)
-	for _, v := range views {
-		by := v.By
-		if v.ByKind == api.ActorSystem && !export { // a person can have its name
-			by += " (system)"
-		}
-		row := []any{v.At, by, v.Action}
-		if mixed || export {
-			row = append(row, positive(v.BatchID), v.Runbook)
-		}
-		row = append(row, v.Target, v.Why)
-		if export {
-			row = append(row, string(v.Before), string(v.After), v.ByKind, v.ByTenantID, v.ByObjectID)
-		}
-		t.row(row...)
-	}
-	return t
-}
-
-// positive is a number, or nothing where there is none.
-func positive(n int) any {
-	if n == 0 {
-		return ""
-	}
-	return n
 }

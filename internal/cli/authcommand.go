@@ -1,85 +1,15 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"strings"
-	"time"
 
-	"github.com/golang-jwt/jwt/v5"
 	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/login"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
-
-// standing is what auth status tells. Username, TenantID, ApplicationID and Roles are
-// what the token says: whom the API sees.
-type standing struct {
-	SignedIn      bool       `json:"signedIn"`
-	Method        string     `json:"method"`
-	Username      string     `json:"username,omitempty"`
-	TenantID      string     `json:"tenantId,omitempty"`
-	ApplicationID string     `json:"applicationId,omitempty"`
-	Roles         []string   `json:"roles,omitempty"`
-	Store         string     `json:"store,omitempty"`
-	ExpiresOn     *time.Time `json:"tokenExpiresOn,omitempty"`
-	Reason        string     `json:"reason,omitempty"`
-}
-
-// standingOf reads a token. It is not verified: that is for the API, and the machine's
-// owner can print what they like.
-func standingOf(method, store, token string, until time.Time) standing {
-	var claims struct {
-		jwt.RegisteredClaims
-		TenantID          string   `json:"tid"`
-		PreferredUsername string   `json:"preferred_username"`
-		Name              string   `json:"name"`
-		ObjectID          string   `json:"oid"`
-		AppID             string   `json:"appid"` // version 1
-		Azp               string   `json:"azp"`   // version 2
-		Roles             []string `json:"roles"`
-	}
-	_, _, _ = jwt.NewParser().ParseUnverified(token, &claims) // a token of another form tells nothing
-	return standing{
-		SignedIn: true, Method: method, Store: store, ExpiresOn: &until,
-		Username: cmp.Or(claims.PreferredUsername, claims.Name, claims.ObjectID),
-		TenantID: claims.TenantID, ApplicationID: cmp.Or(claims.Azp, claims.AppID), Roles: claims.Roles,
-	}
-}
-
-// standing gets a token in the way that the settings name and tells whose it is.
-func (c *console) standing(ctx context.Context, all Settings) (standing, error) {
-	web, err := c.web(all)
-	if err != nil {
-		return standing{}, err
-	}
-	method := all.Get("auth")
-	if method != authDeviceCode {
-		u, err := c.openUnattended(all, web)
-		if err != nil {
-			return standing{Method: method}, err
-		}
-		token, until, err := u.token(ctx)
-		if err != nil {
-			return standing{Method: method}, err
-		}
-		return standingOf(method, "", token, until), nil
-	}
-	s, err := c.openSignIn(all, web)
-	if err != nil {
-		return standing{Method: method}, err
-	}
-	token, until, err := s.token(ctx)
-	if err != nil {
-		return standing{Method: method}, err
-	}
-	return standingOf(method, s.Store, token, until).of(s.account), nil
-}
-
-// of fills in what is known of a person without their token.
-func (s standing) of(a account) standing {
-	s.Username, s.TenantID = a.Username, a.TenantID
-	return s
-}
 
 func authCommand(c *console) *cobra.Command {
 	login := &cobra.Command{
@@ -99,24 +29,24 @@ it.`,
 			if err != nil {
 				return err
 			}
-			if method := all.Get("auth"); method != authDeviceCode {
-				u, err := c.openUnattended(all, nil)
+			if method := all.Get("auth"); method != settings.DeviceCode {
+				u, err := c.opener().OpenUnattended(all, nil)
 				if err != nil {
 					return err
 				}
-				c.notice("With auth %s there is no sign-in to make. %s.", method, u.instead())
+				c.Notice("With auth %s there is no sign-in to make. %s.", method, u.Instead())
 				return nil
 			}
-			s, err := c.signInAnew(cmd.Context(), all)
+			s, err := c.opener().SignIn(cmd.Context(), all)
 			if err != nil {
 				return err
 			}
-			token, until, err := s.token(cmd.Context())
+			now, err := s.Standing(cmd.Context())
 			if err != nil {
 				return err
 			}
-			c.notice("Signed in as %s.", s.Username)
-			return c.printStanding(standingOf(authDeviceCode, s.Store, token, until).of(s.account), true)
+			c.Notice("Signed in as %s.", s.Username)
+			return c.printStanding(now, true)
 		},
 	}
 	status := &cobra.Command{
@@ -131,14 +61,14 @@ had.`,
 			if err != nil {
 				return err
 			}
-			s, err := c.standing(cmd.Context(), all)
-			var e *exit
-			if errors.As(err, &e) && e.status == ExitNotSignedIn {
-				s.Reason = e.text
+			s, err := c.opener().Standing(cmd.Context(), all)
+			var e *exit.Error
+			if errors.As(err, &e) && e.Status == exit.NotSignedIn {
+				s.Reason = e.Text
 				if err := c.printStanding(s, false); err != nil {
 					return err
 				}
-				return &exit{status: ExitNotSignedIn, hint: e.hint}
+				return &exit.Error{Status: exit.NotSignedIn, Hint: e.Hint}
 			}
 			if err != nil {
 				return err
@@ -166,16 +96,16 @@ registration, api-scope has to be set: api://<client ID of the admin API>/.defau
 
 // printStanding prints the standing; after a login, which has a notice of its own,
 // only as JSON.
-func (c *console) printStanding(s standing, login bool) error {
-	if login && !c.structured() {
+func (c *console) printStanding(s login.Standing, login bool) error {
+	if login && !c.Structured() {
 		return nil
 	}
-	t := c.table("account", "tenant", "method", "roles", "store", "token good for")
+	t := c.Table("account", "tenant", "method", "roles", "store", "token good for")
 	if s.SignedIn {
-		t.row(s.Username, s.TenantID, s.Method, strings.Join(s.Roles, ", "), s.Store, shown(*s.ExpiresOn, c.env.Now()))
-	} else if !c.structured() {
-		c.notice("No sign-in: %s.", s.Reason)
+		t.Row(s.Username, s.TenantID, s.Method, strings.Join(s.Roles, ", "), s.Store, shown(*s.ExpiresOn, c.env.Now()))
+	} else if !c.Structured() {
+		c.Notice("No sign-in: %s.", s.Reason)
 		return nil
 	}
-	return c.print(s, t)
+	return c.Print(s, t)
 }

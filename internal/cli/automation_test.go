@@ -17,6 +17,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -415,7 +416,7 @@ func scheduledScript() *script {
 func TestWatchShowsASchedule(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	lines := cli.NewLines(&out, true)
+	lines := render.NewLines(&out, true)
 	_, pauses, err := follow(scheduledScript(), cli.WatchOptions{}, lines.Show)
 	lines.Close()
 	if err != nil {
@@ -435,7 +436,7 @@ func TestWatchShowsASchedule(t *testing.T) {
 			s.looks[0].status = "cancelled"
 		}
 		var drawn bytes.Buffer
-		bars := cli.NewBars(&drawn, 200, false)
+		bars := render.NewBars(&drawn, 200, false)
 		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, bars.Show); err != nil {
 			t.Fatal(err)
 		}

@@ -3,13 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func automationCommand(c *console) *cobra.Command {
@@ -49,7 +49,7 @@ about them.`,
 			if err != nil {
 				return err
 			}
-			return c.printAutomation(view)
+			return c.PrintAutomation(view)
 		},
 	}
 }
@@ -70,7 +70,7 @@ then, they are held.`,
   matoolkit automation enable moves --revision 0123456789abcdef`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if revision == "" && cmd.Flags().Changed("revision") {
-				return usagef("--revision is empty; matoolkit query preview %s shows it", shellWord(args[0]))
+				return exit.Usagef("--revision is empty; matoolkit query preview %s shows it", render.ShellWord(args[0]))
 			}
 			return c.setAutomation(cmd.Context(), args[0], true, revision)
 		},
@@ -109,140 +109,26 @@ func (c *console) setAutomation(ctx context.Context, runbook string, enabled boo
 		return err
 	}
 	if enabled {
-		c.notice("Batches are made at the next tick of the scheduler, within five minutes. See which with: matoolkit query preview %s", shellWord(runbook))
+		c.Notice("Batches are made at the next tick of the scheduler, within five minutes. See which with: matoolkit query preview %s", render.ShellWord(runbook))
 	} else {
-		c.notice("No more batches are made. Those that there are go on, and people still join and leave them as the data says.")
+		c.Notice("No more batches are made. Those that there are go on, and people still join and leave them as the data says.")
 	}
-	return c.print(view, c.automationTable(view))
-}
-
-func (c *console) automationTable(v api.Automation) *sheet {
-	t := c.table("runbook", "automation", "since", "by", "last run", "rows", "problems", "held")
-	since, by := v.DisabledAt, v.DisabledBy
-	if v.Enabled {
-		since, by = v.EnabledAt, v.EnabledBy
-	}
-	var rows, problems any = "", ""
-	if v.LastRunAt != nil {
-		rows, problems = v.Rows, v.ProblemCount
-	}
-	held := ""
-	if n := len(v.Held); n > 0 {
-		held = "in " + batches(n)
-	}
-	if v.Additions != nil && v.Additions.Confirmed == nil {
-		held = strings.TrimPrefix(held+", additions", ", ")
-	}
-	t.row(v.RunbookName, onOff(v.Enabled), since, by, v.LastRunAt, rows, problems, held)
-	return t
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
-
-func batches(n int) string {
-	if n == 1 {
-		return "1 batch"
-	}
-	return strconv.Itoa(n) + " batches"
-}
-
-// printAutomation prints how a runbook's automation stands: the whole of it first, then
-// what somebody has to look at.
-func (c *console) printAutomation(v api.Automation) error {
-	if err := c.print(v, c.automationTable(v)); err != nil || c.structured() || c.quiet {
-		return err
-	}
-	out := c.env.Stdout
-	if v.Idle != "" {
-		fmt.Fprintf(out, "\nNothing is done: %s.\n", c.cell(v.Idle))
-	}
-	if v.LastError != "" {
-		fmt.Fprintf(out, "\n%s:\n%s\n", lastFailure(v), c.cell(v.LastError))
-	}
-	if err := c.printRowProblems(v.Problems, v.ProblemCount); err != nil {
-		return err
-	}
-	for _, held := range v.Held {
-		fmt.Fprintf(out, "\nBatch %d: %s\n", held.BatchID, c.cell(heldNote(held)))
-	}
-	if v.Additions != nil {
-		fmt.Fprintf(out, "\n%s\n", c.cell(additionWords(*v.Additions)))
-		if v.Additions.Confirmed == nil {
-			fmt.Fprintf(out, "Show them with: matoolkit runbook additions %s\n", shellWord(v.RunbookName))
-		}
-	}
-	return nil
-}
-
-// lastFailure tells when it went wrong last, and when it had gone well.
-func lastFailure(v api.Automation) string {
-	word := "The last tick failed"
-	if v.LastErrorAt != nil {
-		word = "The tick of " + stamp(*v.LastErrorAt) + " failed"
-	}
-	if v.LastGoodAt != nil {
-		word += "; the last that went well was that of " + stamp(*v.LastGoodAt)
-	}
-	return word
-}
-
-// printRowProblems prints what is wrong with rows of a result, of which there may be
-// more than those that are known.
-func (c *console) printRowProblems(problems []api.RowProblem, total int) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	fmt.Fprintf(c.env.Stdout, "\n%s in the data:\n", count(total, "problem"))
-	t := c.table("row", "key", "column", "message")
-	for _, p := range problems {
-		row := ""
-		if p.Row > 0 {
-			row = strconv.Itoa(p.Row)
-		}
-		t.row(row, p.Key, p.Column, strings.TrimPrefix(p.Message, "column "+p.Column+": "))
-	}
-	if err := t.print(); err != nil {
-		return err
-	}
-	if more := total - len(problems); more > 0 {
-		fmt.Fprintf(c.env.Stdout, "and %d more\n", more)
-	}
-	return nil
-}
-
-// automationOf is how the automation of a runbook stands, in the words of a list.
-func automationOf(v api.Runbook) string {
-	word := onOff(v.Enabled)
-	if v.LastError != "" {
-		word += ", failing"
-	}
-	if v.Held > 0 {
-		word += ", removals held"
-	}
-	if v.Additions > 0 {
-		word += ", additions held"
-	}
-	return word
+	return c.Print(view, c.AutomationTable(view))
 }
 
 // tellAutomation tells beside a runbook what there is to look at.
 func (c *console) tellAutomation(v api.Runbook) {
 	if v.Enabled {
-		c.notice("Automation is on.")
+		c.Notice("Automation is on.")
 	}
 	if v.LastError != "" {
-		c.notice("%s: %s", lastFailure(api.Automation{LastErrorAt: v.LastErrorAt}), printable(v.LastError))
+		c.Notice("%s: %s", render.LastFailure(api.Automation{LastErrorAt: v.LastErrorAt}), render.Printable(v.LastError))
 	}
 	if v.Held > 0 {
-		c.notice("At the last tick removals were held in %s; see: matoolkit automation status %s", batches(v.Held), shellWord(v.Name))
+		c.Notice("At the last tick removals were held in %s; see: matoolkit automation status %s", render.Batches(v.Held), render.ShellWord(v.Name))
 	}
 	if v.Additions > 0 {
-		c.notice("The addition of %s is held. Show them with: matoolkit runbook additions %s", people(v.Additions), shellWord(v.Name))
+		c.Notice("The addition of %s is held. Show them with: matoolkit runbook additions %s", render.People(v.Additions), render.ShellWord(v.Name))
 	}
 }
 
@@ -253,15 +139,15 @@ func (c *console) decisionOn(ctx context.Context, arg, revision string) (*apicli
 	if err != nil {
 		return nil, api.RemovalHold{}, err
 	}
-	held, err := s.Client.HeldRemovals(ctx, id, api.ListOptions{Limit: namedHeld})
+	held, err := s.Client.HeldRemovals(ctx, id, api.ListOptions{Limit: render.NamedHeld})
 	if err != nil {
 		return nil, api.RemovalHold{}, err
 	}
 	if revision != "" && revision != held.Revision {
-		return nil, api.RemovalHold{}, &exit{
-			status: ExitRefused,
-			text:   fmt.Sprintf("the members whose removal is held in batch %d are no longer those of revision %s", id, printable(revision)),
-			hint:   fmt.Sprintf("Look at them again with: matoolkit batch removals %d", id),
+		return nil, api.RemovalHold{}, &exit.Error{
+			Status: exit.Refused,
+			Text:   fmt.Sprintf("the members whose removal is held in batch %d are no longer those of revision %s", id, render.Printable(revision)),
+			Hint:   fmt.Sprintf("Look at them again with: matoolkit batch removals %d", id),
 		}
 	}
 	return s.Client, held, nil

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
@@ -23,7 +25,7 @@ func batchCommand(c *console) *cobra.Command {
 func batchID(arg string) (int, error) {
 	id, err := strconv.Atoi(arg)
 	if err != nil || id < 1 {
-		return 0, usagef("%q is not the number of a batch; matoolkit batch list shows them", arg)
+		return 0, exit.Usagef("%q is not the number of a batch; matoolkit batch list shows them", arg)
 	}
 	return id, nil
 }
@@ -52,18 +54,18 @@ workers: people who are in another batch are refused, and named with that batch.
 			if err != nil {
 				return err
 			}
-			ctx, sent := c.sending(cmd.Context(), len(csv))
+			ctx, sent := c.Sending(cmd.Context(), len(csv))
 			view, err := s.Client.CreateBatch(ctx, args[0], csv, shared.options()...)
 			sent()
 			if err != nil {
-				return c.located(args[1], err)
+				return c.Located(args[1], err)
 			}
-			if c.format == formatTable {
+			if c.Format == render.FormatTable {
 				for _, w := range view.Warnings {
-					c.notice("%s: warning: %s", name(args[1]), w)
+					c.Notice("%s: warning: %s", render.FileName(args[1]), w)
 				}
 			}
-			return c.print(view, c.batchTable(view))
+			return c.Print(view, c.BatchTable(view))
 		},
 	}
 	shared.flag(create)
@@ -90,10 +92,10 @@ func listBatchesCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, c.batchTable(page.Items...))
+			return c.PrintPage(page, len(page.Items), page.Continuation, c.BatchTable(page.Items...))
 		},
 	}
-	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+oneOf(api.BatchStatuses))
+	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+render.OneOf(api.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
 	searched(list, &o, "batches whose runbook's name")
 	sorted(list, &o, api.BatchSorts)
@@ -118,24 +120,24 @@ func getBatchCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if c.structured() || c.quiet {
-				return c.print(batch, c.batchTable(batch))
+			if c.Structured() || c.Quiet {
+				return c.Print(batch, c.BatchTable(batch))
 			}
 			phases, err := s.Client.Phases(cmd.Context(), id)
 			if err != nil {
 				return err
 			}
-			if err := c.batchTable(batch).print(); err != nil {
+			if err := c.BatchTable(batch).Print(); err != nil {
 				return err
 			}
-			if note := scheduleNote(batch, phases.Items, c.env.Now()); note != "" {
-				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.cell(note))
+			if note := render.ScheduleNote(batch, phases.Items, c.env.Now()); note != "" {
+				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.Cell(note))
 			}
-			for _, note := range notes(batch) {
-				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.cell(note))
+			for _, note := range render.Notes(batch) {
+				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.Cell(note))
 			}
 			fmt.Fprintln(c.env.Stdout)
-			return c.phaseTable(phases.Items).print()
+			return c.PhaseTable(phases.Items).Print()
 		},
 	}
 }
@@ -161,10 +163,10 @@ func membersCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, c.memberTable(page.Items...))
+			return c.PrintPage(page, len(page.Items), page.Continuation, c.MemberTable(page.Items...))
 		},
 	}
-	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+oneOf(api.MemberStatuses))
+	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+render.OneOf(api.MemberStatuses))
 	searched(members, &o, "members whose key")
 	sorted(members, &o, api.MemberSorts)
 	p.flags(members)
@@ -188,7 +190,7 @@ func phasesCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, c.phaseTable(page.Items))
+			return c.PrintPage(page, len(page.Items), page.Continuation, c.PhaseTable(page.Items))
 		},
 	})
 }
@@ -215,7 +217,7 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 				return err
 			}
 			if o.Member < 0 {
-				return usagef("--member is %d; members are numbered from 1", o.Member)
+				return exit.Usagef("--member is %d; members are numbered from 1", o.Member)
 			}
 			s, err := c.session()
 			if err != nil {
@@ -225,10 +227,10 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 			if err != nil {
 				return err
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, c.stepTable(page.Items...))
+			return c.PrintPage(page, len(page.Items), page.Continuation, c.StepTable(page.Items...))
 		},
 	}
-	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+oneOf(api.StepStatuses))
+	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+render.OneOf(api.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
 	searched(steps, &o, "steps of members whose key")

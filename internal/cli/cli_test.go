@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 func TestUsage(t *testing.T) {
@@ -298,7 +299,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, broken := range []string{"{", `[]`, `{"api-url":7}`, `{"apiUrl":"x"}`} {
 		check(t, os.WriteFile(path, []byte(broken), 0o600))
-		if _, err, status := p.run("config", "show"); status != cli.ExitUsage || !strings.Contains(err, "config.json") {
+		if _, err, status := p.run("config", "show"); status != exit.WrongUsage || !strings.Contains(err, "config.json") {
 			t.Errorf("%s: status %d: %s", broken, status, err)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -133,7 +135,7 @@ func (c *console) ask(cmd *cobra.Command, before []string, typed string, of choi
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	quiet := *c
-	quiet.quiet, quiet.env.Stderr = true, io.Discard
+	quiet.Quiet, quiet.env.Stderr = true, io.Discard
 	quiet.env.Wait = func(context.Context, time.Duration) error { return errors.New("nobody waits for this") }
 	s, err := quiet.session()
 	if err != nil {
@@ -152,10 +154,10 @@ func choice(word string, about ...string) (cobra.Completion, bool) {
 	var known []string
 	for _, a := range about {
 		if a != "" {
-			known = append(known, printable(a))
+			known = append(known, render.Printable(a))
 		}
 	}
-	return cobra.CompletionWithDesc(word, strings.Join(known, ", ")), word != "" && word == printable(word)
+	return cobra.CompletionWithDesc(word, strings.Join(known, ", ")), word != "" && word == render.Printable(word)
 }
 
 // choose makes choices of what a list has.
@@ -181,7 +183,7 @@ func versionChoices(ctx context.Context, client *apiclient.Client, before []stri
 	}
 	page, err := client.Versions(ctx, before[0], api.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v api.RunbookVersion) (cobra.Completion, bool) {
-		about := "published on " + stamp(v.CreatedAt)
+		about := "published on " + render.Stamp(v.CreatedAt)
 		if v.Active {
 			about = "active, " + about
 		}
@@ -192,7 +194,7 @@ func versionChoices(ctx context.Context, client *apiclient.Client, before []stri
 func batchChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
 	page, err := client.Batches(ctx, api.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v api.Batch) (cobra.Completion, bool) {
-		return choice(strconv.Itoa(v.ID), v.RunbookName, batchStatus(v))
+		return choice(strconv.Itoa(v.ID), v.RunbookName, render.BatchStatus(v))
 	}), err
 }
 
@@ -253,12 +255,12 @@ func messageChoices(ctx context.Context, client *apiclient.Client, _ []string) (
 func workerChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
 	page, err := client.Workers(ctx, api.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v api.Worker) (cobra.Completion, bool) {
-		return choice(v.ID, count(v.FunctionCount, "function"))
+		return choice(v.ID, render.Count(v.FunctionCount, "function"))
 	}), err
 }
 
 func settingChoices() []cobra.Completion {
-	return choose(settings, func(s setting) (cobra.Completion, bool) { return choice(s.key, s.help) })
+	return choose(settings.Definitions, func(s settings.Definition) (cobra.Completion, bool) { return choice(s.Key, s.Help) })
 }
 
 // statusChoices are what --status can be of what a command lists.

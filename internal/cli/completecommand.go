@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 // completionCommand stands in for cobra's own, whose help is a page for each shell.
@@ -42,7 +44,7 @@ Then give it a try:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, ok := shells[args[0]]
 			if !ok {
-				return usagef("%q is no shell that can complete; there are bash, zsh, fish and powershell", args[0])
+				return exit.Usagef("%q is no shell that can complete; there are bash, zsh, fish and powershell", args[0])
 			}
 			return script(cmd.Root(), c.env.Stdout)
 		},

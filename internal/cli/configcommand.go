@@ -2,14 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
 func configCommand(c *console) *cobra.Command {
@@ -24,16 +22,16 @@ environment, the configuration file or the default, in that order.`,
 			if err != nil {
 				return err
 			}
-			t := c.table("setting", "value", "source", "variable")
+			t := c.Table("setting", "value", "source", "variable")
 			for i, s := range all {
-				t.row(s.Key, s.Value, s.Source, settings[i].variable)
+				t.Row(s.Key, s.Value, s.Source, settings.Definitions[i].Variable)
 			}
-			return c.print(all, t)
+			return c.Print(all, t)
 		},
 	}
 	set := &cobra.Command{
 		Use: "set <key> <value>", Short: "Set a setting in the configuration file", Args: needs("the key", "the value"),
-		Long: "Set a setting in the configuration file. An empty value takes it out.\n\nThe keys:\n  " + strings.ReplaceAll(keys(), ", ", "\n  "),
+		Long: "Set a setting in the configuration file. An empty value takes it out.\n\nThe keys:\n  " + strings.ReplaceAll(settings.Keys(), ", ", "\n  "),
 		Example: `  matoolkit config set api-url https://my-api.azurewebsites.net
   matoolkit config set ca-file ""`,
 		RunE: func(_ *cobra.Command, args []string) error { return c.setConfig(args[0], args[1]) },
@@ -49,8 +47,8 @@ environment, the configuration file or the default, in that order.`,
 			if err != nil {
 				return err
 			}
-			if c.structured() {
-				return c.document(map[string]string{"path": path})
+			if c.Structured() {
+				return c.Document(map[string]string{"path": path})
 			}
 			_, err = fmt.Fprintln(c.env.Stdout, path)
 			return err
@@ -60,53 +58,30 @@ environment, the configuration file or the default, in that order.`,
 }
 
 func (c *console) setConfig(key, value string) error {
-	if !known(key) {
-		return usagef("there is no setting %q; there are %s", key, keys())
+	if !settings.Known(key) {
+		return exit.Usagef("there is no setting %q; there are %s", key, settings.Keys())
 	}
-	if err := checkSetting(key, value); err != nil {
-		return usage(err)
+	if err := settings.Check(key, value); err != nil {
+		return exit.Usage(err)
 	}
 	path, err := c.configFile()
 	if err != nil {
 		return err
 	}
-	values, err := readConfig(path)
+	values, err := settings.Read(path)
 	if err != nil {
 		return err
 	}
 	if values[key] = value; value == "" {
 		delete(values, key)
 	}
-	if err := writeConfig(path, values); err != nil {
+	if err := settings.Write(path, values); err != nil {
 		return fmt.Errorf("the configuration: %w", err)
 	}
 	if value == "" {
-		c.notice("%s is no longer set in %s", key, path)
+		c.Notice("%s is no longer set in %s", key, path)
 		return nil
 	}
-	c.notice("%s is set in %s", key, path)
-	return nil
-}
-
-// checkSetting refuses a value that cannot be meant, so that a mistake shows when it
-// is made.
-func checkSetting(key, value string) error {
-	switch {
-	case value == "":
-		return nil
-	case key == "api-url":
-		_, err := apiclient.New(apiclient.Config{BaseURL: value})
-		return err
-	case key == "authority":
-		if u, err := url.Parse(value); err != nil || u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("authority %q is not an https address", value)
-		}
-	case key == "token-store" && value != storeAuto && value != storeSystem && value != storeFile:
-		return fmt.Errorf("token-store %q is none of auto, system and file", value)
-	case key == "auth" && !slices.Contains(authMethods, value):
-		return fmt.Errorf("auth %q is none of %s", value, strings.Join(authMethods, ", "))
-	case key == "managed-identity-id" && uuid.Validate(value) != nil:
-		return fmt.Errorf("managed-identity-id %q is not a client ID, which is a GUID", value)
-	}
+	c.Notice("%s is set in %s", key, path)
 	return nil
 }

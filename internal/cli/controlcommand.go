@@ -7,6 +7,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 // onBatch opens a session for a command that names a batch first.
@@ -57,12 +59,12 @@ It asks before it does so. Without a terminal it takes --yes.`,
 				return err
 			}
 			for _, warning := range view.Warnings {
-				c.notice("%s", printable(warning))
+				c.Notice("%s", render.Printable(warning))
 			}
 			if view.Status == api.BatchCancelling {
-				c.notice("Jobs that run end first. Follow the batch with: matoolkit batch watch %d", id)
+				c.Notice("Jobs that run end first. Follow the batch with: matoolkit batch watch %d", id)
 			}
-			return c.print(view, c.batchTable(view))
+			return c.Print(view, c.BatchTable(view))
 		},
 	}
 	cancel.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -73,13 +75,13 @@ It asks before it does so. Without a terminal it takes --yes.`,
 // confirmCancel asks with what there is to lose.
 func (c *console) confirmCancel(ctx context.Context, client *apiclient.Client, id int) error {
 	if !c.env.Terminal { // there is nobody to show it to
-		return c.confirm(ctx, "")
+		return c.Confirm(ctx, "")
 	}
 	batch, err := client.Batch(ctx, id)
 	if err != nil {
 		return err
 	}
-	return c.confirm(ctx, "Cancel batch %d of %s, %s with %s, for good?", id, printable(batch.RunbookName), printable(batch.Status), count(batch.MemberCount, "member"))
+	return c.Confirm(ctx, "Cancel batch %d of %s, %s with %s, for good?", id, render.Printable(batch.RunbookName), render.Printable(batch.Status), render.Count(batch.MemberCount, "member"))
 }
 
 func pauseCommand(c *console) *cobra.Command {
@@ -103,8 +105,8 @@ count against the timeout of a step that polls.`,
 			if err != nil {
 				return err
 			}
-			c.notice("Go on with: matoolkit batch resume %d", id)
-			return c.print(view, c.batchTable(view))
+			c.Notice("Go on with: matoolkit batch resume %d", id)
+			return c.Print(view, c.BatchTable(view))
 		},
 	}
 	reasonFlag(pause, &why)
@@ -129,7 +131,7 @@ changes nothing.`,
 			if err != nil {
 				return err
 			}
-			return c.print(view, c.batchTable(view))
+			return c.Print(view, c.BatchTable(view))
 		},
 	}
 	reasonFlag(resume, &why)
@@ -154,13 +156,13 @@ created by hand when it is advanced to.`,
 				return err
 			}
 			if args[1] == "" {
-				return usagef("the phase is missing: %s", cmd.UseLine())
+				return exit.Usagef("the phase is missing: %s", cmd.UseLine())
 			}
 			view, err := s.Client.Approve(cmd.Context(), id, args[1], why)
 			if err != nil {
 				return err
 			}
-			return c.print(view, c.phaseTable([]api.Phase{view}))
+			return c.Print(view, c.PhaseTable([]api.Phase{view}))
 		},
 	}
 	reasonFlag(approve, &why)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 // destructive are the commands that take away what does not come back, each with its
@@ -58,7 +59,7 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 		}
 		for _, more := range []string{"", " --output json", " --quiet"} {
 			_, err, status := p.as(0, strings.Fields(path+" "+args+more)...)
-			if status != cli.ExitUsage || !strings.Contains(err, "give --yes") {
+			if status != exit.WrongUsage || !strings.Contains(err, "give --yes") {
 				t.Errorf("%s%s without a terminal: status %d, %q", path, more, status, err)
 			}
 		}

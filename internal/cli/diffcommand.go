@@ -7,6 +7,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -48,8 +50,8 @@ The exit status is 0, and with --exit-code 1 when there is a difference.`,
 			if err != nil {
 				return err
 			}
-			if asText && c.format != formatTable {
-				return usagef("--text is one form of the difference, and --output %s another; give one of the two", c.format)
+			if asText && c.Format != render.FormatTable {
+				return exit.Usagef("--text is one form of the difference, and --output %s another; give one of the two", c.Format)
 			}
 			for _, s := range []*side{from, to} {
 				if err := c.load(cmd.Context(), s); err != nil {
@@ -58,7 +60,7 @@ The exit status is 0, and with --exit-code 1 when there is a difference.`,
 			}
 			differ, err := c.printDifference(from, to, asText)
 			if err == nil && differ && exitCode {
-				return &exit{status: ExitFailed}
+				return &exit.Error{Status: exit.Failed}
 			}
 			return err
 		},
@@ -82,21 +84,21 @@ type side struct {
 func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
 	switch {
 	case len(args) == 0:
-		return nil, nil, usagef("the runbook is missing: %s", cmd.UseLine())
+		return nil, nil, exit.Usagef("the runbook is missing: %s", cmd.UseLine())
 	case len(args) == 1:
-		return nil, nil, usagef("what to compare it with is missing: %s", cmd.UseLine())
+		return nil, nil, exit.Usagef("what to compare it with is missing: %s", cmd.UseLine())
 	case len(args) > 3:
-		return nil, nil, usagef("%q is one argument too many: %s", args[3], cmd.UseLine())
+		return nil, nil, exit.Usagef("%q is one argument too many: %s", args[3], cmd.UseLine())
 	case args[0] == "-" && args[1] == "-":
-		return nil, nil, usagef("standard input can be only one of the two")
+		return nil, nil, exit.Usagef("standard input can be only one of the two")
 	case isFile(args[0]) && !isFile(args[1]):
-		return nil, nil, usagef("%q is a file, and can be compared only with another; what a file is named ends in .yaml or .yml, or has a / in it", args[0])
+		return nil, nil, exit.Usagef("%q is a file, and can be compared only with another; what a file is named ends in .yaml or .yml, or has a / in it", args[0])
 	case isFile(args[0]) && len(args) == 3:
-		return nil, nil, usagef("%q is one argument too many: %s", args[2], cmd.UseLine())
+		return nil, nil, exit.Usagef("%q is one argument too many: %s", args[2], cmd.UseLine())
 	case isFile(args[0]):
 		return &side{file: args[0]}, &side{file: args[1]}, nil
 	case isFile(args[1]) && len(args) == 3:
-		return nil, nil, usagef("%q is one argument too many: a file is compared with the active version", args[2])
+		return nil, nil, exit.Usagef("%q is one argument too many: a file is compared with the active version", args[2])
 	case isFile(args[1]):
 		return &side{name: args[0]}, &side{file: args[1]}, nil
 	}
@@ -114,7 +116,7 @@ func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
 func (c *console) load(ctx context.Context, s *side) error {
 	if s.file != "" {
 		yaml, err := c.readFile(s.file, runbook.MaxBytes)
-		s.yaml, s.title = yaml, name(s.file)
+		s.yaml, s.title = yaml, render.FileName(s.file)
 		return err
 	}
 	session, err := c.session()
@@ -144,32 +146,32 @@ func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 	for i, s := range []*side{from, to} {
 		rb, found := runbook.Parse(s.yaml)
 		if rb == nil {
-			c.printDiagnostics(c.env.Stderr, s.title, found)
-			return false, &exit{status: ExitRefused, text: s.title + " has errors", hint: "Compare it line by line with --text."}
+			c.PrintDiagnostics(c.env.Stderr, s.title, found)
+			return false, &exit.Error{Status: exit.Refused, Text: s.title + " has errors", Hint: "Compare it line by line with --text."}
 		}
 		parsed[i] = rb
 	}
 	d := difference{From: from.title, To: to.title, Changes: append(runbook.Changes{}, runbook.Compare(parsed[0], parsed[1])...)}
 	differ := len(d.Changes) > 0
-	if c.format != formatTable {
-		t := c.table("kind", "path", "from", "to")
+	if c.Format != render.FormatTable {
+		t := c.Table("kind", "path", "from", "to")
 		for _, ch := range d.Changes {
-			t.row(ch.Kind, ch.Path, ch.From, ch.To)
+			t.Row(ch.Kind, ch.Path, ch.From, ch.To)
 		}
-		return differ, c.print(d, t)
+		return differ, c.Print(d, t)
 	}
-	c.notice("From %s to %s:", printable(d.From), printable(d.To))
+	c.Notice("From %s to %s:", render.Printable(d.From), render.Printable(d.To))
 	for _, ch := range d.Changes {
-		if _, err := fmt.Fprintln(c.env.Stdout, printable(ch.String())); err != nil {
+		if _, err := fmt.Fprintln(c.env.Stdout, render.Printable(ch.String())); err != nil {
 			return differ, err
 		}
 	}
 	switch {
 	case differ:
 	case string(from.yaml) == string(to.yaml):
-		c.notice("There is no difference.")
+		c.Notice("There is no difference.")
 	default:
-		c.notice("Both do the same, though they are written differently; --text shows how.")
+		c.Notice("Both do the same, though they are written differently; --text shows how.")
 	}
 	return differ, nil
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
@@ -33,27 +35,27 @@ that batch.`,
 			if err != nil {
 				return err
 			}
-			ctx, sent := c.sending(cmd.Context(), len(csv))
+			ctx, sent := c.Sending(cmd.Context(), len(csv))
 			view, err := s.Client.AddMembers(ctx, id, csv, shared.options()...)
 			sent()
 			if err != nil {
-				return c.located(args[1], err)
+				return c.Located(args[1], err)
 			}
-			if c.format == formatTable {
+			if c.Format == render.FormatTable {
 				for _, w := range view.Warnings {
-					c.notice("%s: warning: %s", name(args[1]), printable(w))
+					c.Notice("%s: warning: %s", render.FileName(args[1]), render.Printable(w))
 				}
 				for i, key := range view.Present {
 					if i == 10 {
-						c.notice("and %d more are members already.", len(view.Present)-i)
+						c.Notice("and %d more are members already.", len(view.Present)-i)
 						break
 					}
-					c.notice("%s is a member already.", printable(key))
+					c.Notice("%s is a member already.", render.Printable(key))
 				}
 			}
-			t := c.table("batch", "added", "present", "members", "status")
-			t.row(view.Batch.ID, view.Added, len(view.Present), memberCount(view.Batch), batchStatus(view.Batch))
-			return c.print(view, t)
+			t := c.Table("batch", "added", "present", "members", "status")
+			t.Row(view.Batch.ID, view.Added, len(view.Present), render.MemberCount(view.Batch), render.BatchStatus(view.Batch))
+			return c.Print(view, t)
 		},
 	}
 	shared.flag(add)
@@ -92,14 +94,14 @@ It asks before it does so. Without a terminal it takes --yes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			member, err := strconv.Atoi(args[1])
 			if err != nil || member < 1 {
-				return usagef("%q is not the number of a member; matoolkit batch members shows them", args[1])
+				return exit.Usagef("%q is not the number of a member; matoolkit batch members shows them", args[1])
 			}
 			s, id, err := c.onBatch(args[0])
 			if err != nil {
 				return err
 			}
 			if !yes {
-				if err := c.confirm(cmd.Context(), "Take member %d out of batch %d?", member, id); err != nil {
+				if err := c.Confirm(cmd.Context(), "Take member %d out of batch %d?", member, id); err != nil {
 					return err
 				}
 			}
@@ -107,7 +109,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			return c.print(view, c.memberTable(view))
+			return c.Print(view, c.MemberTable(view))
 		},
 	}
 	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

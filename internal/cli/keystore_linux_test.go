@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -18,7 +18,7 @@ func TestSigningInWithoutAKeyStore(t *testing.T) {
 	m := s.machine()
 	m.env["XDG_CACHE_HOME"] = m.file("no-folder", "")
 	m.env["MATOOLKIT_TOKEN_STORE"] = "system"
-	if _, told, status := m.run("auth", "login"); status != cli.ExitNotSignedIn || !strings.Contains(told, "key store cannot be used") || !strings.Contains(told, "--token-store file") {
+	if _, told, status := m.run("auth", "login"); status != exit.NotSignedIn || !strings.Contains(told, "key store cannot be used") || !strings.Contains(told, "--token-store file") {
 		t.Errorf("with system: ended with %d: %s", status, told)
 	}
 	m.env["MATOOLKIT_TOKEN_STORE"] = "auto"

@@ -11,17 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
-
-// finding is a diagnostic with the file it is about.
-type finding struct {
-	File string `json:"file"`
-	runbook.Diagnostic
-}
 
 func lintCommand(c *console) *cobra.Command {
 	var strict bool
@@ -48,7 +44,7 @@ named - is standard input.`,
   matoolkit runbook lint --functions ./functions moves.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("the file is missing: %s", cmd.UseLine())
+				return exit.Usagef("the file is missing: %s", cmd.UseLine())
 			}
 			return nil
 		},
@@ -57,7 +53,7 @@ named - is standard input.`,
 			if err != nil {
 				return err
 			}
-			found := []finding{}
+			found := []render.Finding{}
 			failed := false
 			for _, path := range args {
 				src, err := c.readFile(path, 2*runbook.MaxBytes)
@@ -70,22 +66,22 @@ named - is standard input.`,
 				}
 				failed = failed || diagnostics.HasErrors() || strict && len(diagnostics) > 0
 				for _, d := range diagnostics {
-					found = append(found, finding{File: name(path), Diagnostic: d})
+					found = append(found, render.Finding{File: render.FileName(path), Diagnostic: d})
 				}
-				if c.format == formatTable {
-					c.printDiagnostics(c.env.Stdout, path, diagnostics)
+				if c.Format == render.FormatTable {
+					c.PrintDiagnostics(c.env.Stdout, path, diagnostics)
 					if len(diagnostics) == 0 {
-						c.notice("%s: no errors, no warnings", name(path))
+						c.Notice("%s: no errors, no warnings", render.FileName(path))
 					}
 				}
 			}
-			if c.format != formatTable {
-				if err := c.print(found, c.findingTable(found)); err != nil {
+			if c.Format != render.FormatTable {
+				if err := c.Print(found, c.FindingTable(found)); err != nil {
 					return err
 				}
 			}
 			if failed {
-				return &exit{status: ExitFailed}
+				return &exit.Error{Status: exit.Failed}
 			}
 			return nil
 		},
@@ -98,14 +94,6 @@ named - is standard input.`,
 	return lists(lint)
 }
 
-func (c *console) findingTable(found []finding) *sheet {
-	t := c.table("file", "line", "column", "severity", "code", "path", "message")
-	for _, f := range found {
-		t.row(f.File, f.Line, f.Column, f.Severity, f.Code, f.Path, f.Message)
-	}
-	return t
-}
-
 // lintFunctions are those that steps may call.
 func (c *console) lintFunctions(from string) ([]runbook.Function, error) {
 	if from == "" {
@@ -114,7 +102,7 @@ func (c *console) lintFunctions(from string) ([]runbook.Function, error) {
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		set, err := custom.Load(custom.Config{Dir: from}) // without Getenv only manifests are read
 		if err != nil {
-			return nil, &exit{status: ExitRefused, text: fmt.Sprintf("%s:\n%v", from, err)}
+			return nil, &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s:\n%v", from, err)}
 		}
 		return declared(slices.Concat(catalog.Standard(), set.Functions())), nil
 	}
@@ -124,7 +112,7 @@ func (c *console) lintFunctions(from string) ([]runbook.Function, error) {
 	}
 	functions, err := printedFunctions(text)
 	if err != nil {
-		return nil, &exit{status: ExitRefused, text: fmt.Sprintf("%s: %v", name(from), err), hint: "It is a file that worker functions --output json printed."}
+		return nil, &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s: %v", render.FileName(from), err), Hint: "It is a file that worker functions --output json printed."}
 	}
 	return functions, nil
 }

@@ -1,19 +1,16 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func messagesCommand(c *console) *cobra.Command {
@@ -58,7 +55,7 @@ processed again is open again, and its count tells how often that was.`,
 			if err != nil {
 				return err
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, c.messageTable(page.Items...))
+			return c.PrintPage(page, len(page.Items), page.Continuation, c.MessageTable(page.Items...))
 		},
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
@@ -85,55 +82,15 @@ base64. It takes the app role Admin, for a body can hold anything.`,
 			if err != nil {
 				return err
 			}
-			if c.structured() || c.quiet {
-				return c.print(view, c.messageTable(view))
+			if c.Structured() || c.Quiet {
+				return c.Print(view, c.MessageTable(view))
 			}
-			if err := c.messageTable(view).print(); err != nil {
+			if err := c.MessageTable(view).Print(); err != nil {
 				return err
 			}
-			return c.printMessage(view)
+			return c.PrintMessage(view)
 		},
 	}
-}
-
-// printMessage prints what the table of a message has no room for.
-func (c *console) printMessage(v api.UnprocessedMessage) error {
-	out := c.env.Stdout
-	if h := v.Handled; h != nil {
-		fmt.Fprintf(out, "\nLast replayed or discarded by %s at %s", c.cell(h.By), stamp(h.At))
-		if h.Why != "" {
-			fmt.Fprintf(out, ": %s", c.cell(h.Why))
-		}
-		fmt.Fprintln(out)
-	}
-	if d := v.DeadLetter; d != nil {
-		fmt.Fprintf(out, "\nTaken from the dead-letter queue of %s/%s: %s\n", c.cell(v.Topic), c.cell(d.Subscription), c.cell(d.Reason))
-		if d.Description != "" {
-			fmt.Fprintln(out, c.cell(d.Description))
-		}
-	}
-	fmt.Fprintf(out, "\nId of the message: %s\n", c.cell(v.MessageID))
-	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
-		fmt.Fprintf(out, "%s: %s\n", c.cell(name), c.cell(v.Properties[name]))
-	}
-	fmt.Fprintf(out, "\nBody, %d bytes:\n", v.Size)
-	body := fmt.Sprintf("%q", v.BodyBase64)
-	if v.Body != nil {
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, v.Body, "", "  "); err != nil {
-			return err
-		}
-		body = indented.String()
-	}
-	for line := range strings.Lines(body) {
-		if _, err := fmt.Fprintln(out, printable(strings.TrimSuffix(line, "\n"))); err != nil {
-			return err
-		}
-	}
-	if v.Truncated {
-		c.notice("Only the beginning of the body is shown.")
-	}
-	return nil
 }
 
 func replayCommand(c *console) *cobra.Command {
@@ -154,11 +111,11 @@ open now is replayed once.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:
-				return usagef("--all replays every message that is open; %q is one argument too many", args[0])
+				return exit.Usagef("--all replays every message that is open; %q is one argument too many", args[0])
 			case !all && len(args) == 0:
-				return usagef("the message is missing: %s; or --all", cmd.UseLine())
+				return exit.Usagef("the message is missing: %s; or --all", cmd.UseLine())
 			case !all && o.Topic != "":
-				return usagef("--topic goes with --all")
+				return exit.Usagef("--topic goes with --all")
 			}
 			return nil
 		},
@@ -211,7 +168,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
   matoolkit messages list --quiet --all | xargs matoolkit messages discard --yes`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("the message is missing: %s", cmd.UseLine())
+				return exit.Usagef("the message is missing: %s", cmd.UseLine())
 			}
 			return nil
 		},
@@ -221,7 +178,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 				return err
 			}
 			if !yes {
-				if err := c.confirm(cmd.Context(), "Discard %s?", count(len(args), "message")); err != nil {
+				if err := c.Confirm(cmd.Context(), "Discard %s?", render.Count(len(args), "message")); err != nil {
 					return err
 				}
 			}
@@ -246,42 +203,32 @@ func (c *console) each(ctx context.Context, ids []string, progress bool, done st
 		view, err := do(ctx, id)
 		if err == nil {
 			views = append(views, view)
-		} else if status, text, _ := describe(err); len(ids) > 1 && (status == ExitNotFound || status == ExitRefused) {
+		} else if status, text, _ := describe(err); len(ids) > 1 && (status == exit.NotFound || status == exit.Refused) {
 			refused++
-			fmt.Fprintln(c.env.Stderr, printable(text))
+			fmt.Fprintln(c.env.Stderr, render.Printable(text))
 		} else {
 			stopped = err
 			break
 		}
 		if progress && ((i+1)%100 == 0 || i+1 == len(ids)) {
-			c.notice("%d of %d", i+1, len(ids))
+			c.Notice("%d of %d", i+1, len(ids))
 		}
 	}
 	switch {
 	case len(ids) == 1 && stopped != nil:
 		return stopped
 	case len(ids) == 1:
-		return c.print(views[0], c.messageTable(views...))
+		return c.Print(views[0], c.MessageTable(views...))
 	}
-	if err := c.printPage(api.Page[api.UnprocessedMessage]{Items: views}, len(views), "", c.messageTable(views...)); err != nil {
+	if err := c.PrintPage(api.Page[api.UnprocessedMessage]{Items: views}, len(views), "", c.MessageTable(views...)); err != nil {
 		return err
 	}
 	switch {
 	case stopped != nil:
-		c.notice("%d of %s %s before this:", len(views), count(len(ids), "message"), done)
+		c.Notice("%d of %s %s before this:", len(views), render.Count(len(ids), "message"), done)
 		return stopped
 	case refused > 0:
-		return &exit{status: ExitFailed, text: fmt.Sprintf("%d of %s could not be %s", refused, count(len(ids), "message"), done)}
+		return &exit.Error{Status: exit.Failed, Text: fmt.Sprintf("%d of %s could not be %s", refused, render.Count(len(ids), "message"), done)}
 	}
 	return nil
-}
-
-func count(n int, noun string) string { return humanize.Count(n, noun) }
-
-func (c *console) messageTable(views ...api.UnprocessedMessage) *sheet {
-	t := c.table("message", "topic", "type", "status", "count", "replays", "kept", "reason")
-	for _, v := range views {
-		t.row(v.ID, v.Topic, v.Type, v.Status, v.Count, v.Replays, v.KeptAt, v.Reason)
-	}
-	return t
 }

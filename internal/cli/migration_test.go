@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -175,7 +176,7 @@ func TestSignInIsBoundToItsSettings(t *testing.T) {
 	}
 	for _, command := range []string{"runbook list", "auth login"} {
 		args := append(strings.Fields(command), "--api-scope", "api://other/.default")
-		if out, err, status := p.run(args...); status != cli.ExitNotSignedIn || !strings.Contains(err, "api-scope api://other/.default: AADSTS500011") || !strings.Contains(err, "Check api-scope") {
+		if out, err, status := p.run(args...); status != exit.NotSignedIn || !strings.Contains(err, "api-scope api://other/.default: AADSTS500011") || !strings.Contains(err, "Check api-scope") {
 			t.Errorf("%s with another scope: status %d: %s%s", command, status, out, err)
 		}
 	}

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 // paging is the options of the commands that list.
@@ -41,7 +39,7 @@ func searched(cmd *cobra.Command, o *api.ListOptions, what string) {
 // collect gets one page, or with --all every page, as one.
 func collect[V any](ctx context.Context, p paging, o api.ListOptions, list func(context.Context, api.ListOptions) (api.Page[V], error)) (api.Page[V], error) {
 	if p.limit < 1 || p.limit > 1000 {
-		return api.Page[V]{}, usagef("--limit is %d; it can be 1 to 1000", p.limit)
+		return api.Page[V]{}, exit.Usagef("--limit is %d; it can be 1 to 1000", p.limit)
 	}
 	o.Limit, o.Continuation = p.limit, p.token
 	if p.all {
@@ -59,27 +57,6 @@ func collect[V any](ctx context.Context, p paging, o api.ListOptions, list func(
 			return all, nil
 		}
 		o.Continuation = page.Continuation
-	}
-}
-
-// printPage prints a list and, on the side, that it goes on.
-func (c *console) printPage(page any, n int, continuation string, t *sheet) error {
-	if n == 0 && c.format == formatTable {
-		c.notice("None.")
-		return nil
-	}
-	if err := c.print(page, t); err != nil {
-		return err
-	}
-	if continuation != "" && !c.structured() {
-		c.notice("There are more: --all, or --continue '%s'", continuation)
-	}
-	return nil
-}
-
-func (c *console) printDiagnostics(w io.Writer, path string, diagnostics []runbook.Diagnostic) {
-	for _, d := range diagnostics {
-		fmt.Fprintf(w, "%s:%s\n", name(path), d)
 	}
 }
 

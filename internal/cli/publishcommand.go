@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -45,7 +46,7 @@ people's accounts, it then takes --yes.`,
   generate-runbook | matoolkit runbook publish -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Overdue != api.OverdueIgnore && o.Overdue != api.OverdueRerun {
-				return usagef("--overdue is %q; it can be %s or %s", o.Overdue, api.OverdueIgnore, api.OverdueRerun)
+				return exit.Usagef("--overdue is %q; it can be %s or %s", o.Overdue, api.OverdueIgnore, api.OverdueRerun)
 			}
 			if o.Overdue == api.OverdueIgnore {
 				o.Overdue = "" // the API's own default
@@ -66,7 +67,7 @@ people's accounts, it then takes --yes.`,
 			}
 			view, err := s.Client.PublishWith(cmd.Context(), src, o)
 			if err != nil {
-				return c.located(args[0], err)
+				return c.Located(args[0], err)
 			}
 			return p.print(view)
 		},
@@ -104,7 +105,7 @@ func (p *publication) ask(ctx context.Context) error {
 	dry.DryRun = true
 	view, err := p.session.Client.PublishWith(ctx, p.src, dry)
 	if err != nil {
-		return p.located(p.path, err)
+		return p.Located(p.path, err)
 	}
 	going := goingOver(view)
 	if going == 0 {
@@ -112,9 +113,9 @@ func (p *publication) ask(ctx context.Context) error {
 	}
 	p.tell(p.env.Stderr, view)
 	if p.path == "-" && p.env.Terminal {
-		return usagef("the runbook came from standard input, where nobody can be asked then; give --yes")
+		return exit.Usagef("the runbook came from standard input, where nobody can be asked then; give --yes")
 	}
-	return p.confirm(ctx, "Publish version %d of %s, to which %s?", view.Version, printable(view.Name), goOver(going))
+	return p.Confirm(ctx, "Publish version %d of %s, to which %s?", view.Version, render.Printable(view.Name), render.GoOver(going))
 }
 
 // goingOver is how many batches a publish takes over to a newer version.
@@ -131,25 +132,18 @@ func goingOver(view api.Runbook) int {
 	return n
 }
 
-func goOver(batches int) string {
-	if batches == 1 {
-		return "1 batch goes over"
-	}
-	return fmt.Sprintf("%d batches go over", batches)
-}
-
 // print prints what was published, or would be.
 func (p *publication) print(view api.Runbook) error {
-	if p.structured() {
-		return p.document(view)
+	if p.Structured() {
+		return p.Document(view)
 	}
 	if view.DryRun {
 		p.tell(p.env.Stdout, view)
 		switch {
 		case view.Unchanged:
-			p.notice("Nothing would be published: this is already the active version.")
+			p.Notice("Nothing would be published: this is already the active version.")
 		default:
-			p.notice("Nothing was published: this would be version %d of %s.", view.Version, printable(view.Name))
+			p.Notice("Nothing was published: this would be version %d of %s.", view.Version, render.Printable(view.Name))
 		}
 		return nil
 	}
@@ -157,96 +151,22 @@ func (p *publication) print(view api.Runbook) error {
 		p.tell(p.env.Stderr, view)
 	}
 	if view.Unchanged {
-		p.notice("This is already the active version.")
+		p.Notice("This is already the active version.")
 		if p.repeats() {
-			p.notice("Batches follow it as was said when it was published; --overdue and --rerun-init change nothing.")
+			p.Notice("Batches follow it as was said when it was published; --overdue and --rerun-init change nothing.")
 		}
 	}
-	return p.console.print(view, p.runbookTable(view))
+	return p.console.Print(view, p.RunbookTable(view))
 }
 
 // tell tells what there was to be warned of and what a version changes. The warnings are
 // never its result.
 func (p *publication) tell(w io.Writer, view api.Runbook) {
 	p.told = true
-	if p.format == formatTable {
-		p.printDiagnostics(p.env.Stderr, p.path, diagnosticsOf(view.Warnings))
+	if p.Format == render.FormatTable {
+		p.PrintDiagnostics(p.env.Stderr, p.path, render.DiagnosticsOf(view.Warnings))
 	}
-	if !p.quiet && view.Changes != nil && !view.Unchanged {
-		fmt.Fprint(w, changesText(*view.Changes))
+	if !p.Quiet && view.Changes != nil && !view.Unchanged {
+		fmt.Fprint(w, render.ChangesText(*view.Changes))
 	}
-}
-
-// shownBatches is of how many batches people are told what becomes of them.
-const shownBatches = 20
-
-// changesText tells what a version changes.
-func changesText(v api.VersionChanges) string {
-	var b strings.Builder
-	switch {
-	case v.Against == 0: // all of it is new
-	case v.Problem != "":
-		fmt.Fprintf(&b, "It cannot be compared with version %d: %s\n", v.Against, printable(v.Problem))
-	case len(v.Runbook) == 0:
-		fmt.Fprintf(&b, "It does the same as version %d, though it is written differently.\n", v.Against)
-	default:
-		fmt.Fprintf(&b, "Changes from version %d:\n", v.Against)
-		for _, c := range v.Runbook {
-			b.WriteString("  " + printable(changeOf(c).String()) + "\n")
-		}
-	}
-	if v.BatchCount == 0 {
-		return b.String()
-	}
-	fmt.Fprintf(&b, "Batches that have not ended: %d\n", v.BatchCount)
-	shown := v.Batches[:min(len(v.Batches), shownBatches)]
-	for _, f := range shown {
-		b.WriteString("  " + printable(foreseenText(f)) + "\n")
-	}
-	if more := v.BatchCount - len(shown); more > 0 {
-		fmt.Fprintf(&b, "  and %d more\n", more)
-	}
-	return b.String()
-}
-
-func changeOf(c api.Change) runbook.Change {
-	return runbook.Change{Kind: runbook.ChangeKind(c.Kind), Path: c.Path, From: c.From, To: c.To}
-}
-
-func diagnosticsOf(all []api.Diagnostic) []runbook.Diagnostic {
-	var out []runbook.Diagnostic
-	for _, d := range all {
-		out = append(out, runbook.Diagnostic{Severity: runbook.Severity(d.Severity), Code: d.Code, Message: d.Message, Path: d.Path, Line: d.Line, Column: d.Column})
-	}
-	return out
-}
-
-// foreseenText tells what becomes of a batch.
-func foreseenText(f api.BatchForecast) string {
-	if f.Problem != "" {
-		return fmt.Sprintf("batch %d: it could not be looked at: %s", f.BatchID, f.Problem)
-	}
-	var parts []string
-	add := func(what string, phases []string) {
-		if len(phases) > 0 {
-			parts = append(parts, what+": "+strings.Join(phases, ", "))
-		}
-	}
-	switch {
-	case f.Stays != "":
-		parts = append(parts, "stays as it is: "+f.Stays)
-	case f.InitAgain:
-		parts = append(parts, "its init steps run again")
-	case f.Init:
-		parts = append(parts, "its init steps run")
-	}
-	add("run again", f.Again)
-	add("to come", f.Pending)
-	add("skipped", f.Skipped)
-	add("superseded", f.Superseded)
-	add("goes on under way", f.UnderWay)
-	if f.Ends {
-		parts = append(parts, "nothing is left to do: it ends")
-	}
-	return fmt.Sprintf("batch %d (%s, version %d): %s", f.BatchID, f.Status, f.From, strings.Join(parts, "; "))
 }

@@ -2,11 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func removalsCommand(c *console) *cobra.Command {
@@ -34,7 +35,7 @@ is 4 when no removals are held.`,
 			page, err := collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldMember], error) {
 				next, err := s.Client.HeldRemovals(ctx, id, o)
 				if err == nil && held.Revision != "" && next.Revision != held.Revision {
-					err = &exit{status: ExitFailed, text: "other members are held than a moment ago; give the command again"}
+					err = &exit.Error{Status: exit.Failed, Text: "other members are held than a moment ago; give the command again"}
 				}
 				held = next
 				return api.Page[api.HeldMember]{Items: next.Items, Continuation: next.Continuation}, err
@@ -43,78 +44,11 @@ is 4 when no removals are held.`,
 				return err
 			}
 			held.Items, held.Continuation = page.Items, page.Continuation
-			return c.printRemovals(held)
+			return c.PrintRemovals(held)
 		},
 	}
 	p.flags(removals)
 	return removals
-}
-
-// printRemovals prints why removals are held, whose, and what can be done.
-func (c *console) printRemovals(held api.RemovalHold) error {
-	t := c.table("member", "key", "status", "phase", "added", "moves to")
-	for _, m := range held.Items {
-		t.row(m.ID, m.Key, m.Status, m.Phase, m.AddedAt, m.MovesTo)
-	}
-	if c.format == formatTable && !c.quiet {
-		fmt.Fprintf(c.env.Stdout, "Batch %d: %s\n\n", held.BatchID, c.cell(heldWords(held.RemovalHoldSummary)))
-	}
-	if err := c.printPage(held, len(held.Items), held.Continuation, t); err != nil || c.structured() || c.format == formatCSV {
-		return err
-	}
-	if held.Confirmed == nil {
-		id, revision, whom := held.BatchID, shellWord(held.Revision), "them"
-		if held.Members == 1 {
-			whom = "the member"
-		}
-		c.notice("")
-		c.notice("The data is right, take %s out:  matoolkit batch confirm-removals %d --revision %s", whom, id, revision)
-		c.notice("The data is wrong, keep %s:      matoolkit batch discard-removals %d --revision %s", whom, id, revision)
-	}
-	return nil
-}
-
-// heldWords tells of removals that are held what they are and why.
-func heldWords(h api.RemovalHoldSummary) string {
-	who := fmt.Sprintf("%d of %s", h.Members, count(h.Of, "active member"))
-	if h.Confirmed != nil {
-		verb := "are"
-		if h.Members == 1 {
-			verb = "is"
-		}
-		return fmt.Sprintf("%s %s being removed, confirmed by %s", who, verb, marked(*h.Confirmed))
-	}
-	return fmt.Sprintf("the removal of %s is held since %s: %s", who, stamp(h.Since), h.Reason)
-}
-
-// heldNote tells of them also what to do next.
-func heldNote(h api.RemovalHoldSummary) string {
-	if h.Confirmed != nil {
-		return heldWords(h)
-	}
-	what := "them"
-	if h.Members == 1 {
-		what = "it"
-	}
-	return fmt.Sprintf("%s. Look at %s with: matoolkit batch removals %d", heldWords(h), what, h.BatchID)
-}
-
-// namedHeld is how many of those whose removal is held are named where they are decided on.
-const namedHeld = 10
-
-// noticeHeld tells what is decided on: why it is held, and about whom.
-func (c *console) noticeHeld(held api.RemovalHold) {
-	c.notice("Batch %d: %s", held.BatchID, printable(heldWords(held.RemovalHoldSummary)))
-	for _, m := range held.Items {
-		to := ""
-		if m.MovesTo != nil {
-			to = ", who moves to " + stamp(*m.MovesTo)
-		}
-		c.notice("  %s%s", c.cell(m.Key), to)
-	}
-	if more := held.Members - len(held.Items); more > 0 {
-		c.notice("  and %d more", more)
-	}
 }
 
 func revisionFlag(cmd *cobra.Command, revision *string) {
@@ -144,15 +78,15 @@ It asks before it does so. Without a terminal it takes --yes.`,
 				if _, err := batchID(args[0]); err != nil {
 					return err
 				}
-				return c.confirm(cmd.Context(), "")
+				return c.Confirm(cmd.Context(), "")
 			}
 			client, held, err := c.decisionOn(cmd.Context(), args[0], revision)
 			if err != nil {
 				return err
 			}
-			c.noticeHeld(held)
+			c.NoticeHeld(held)
 			if !yes && held.Confirmed == nil {
-				if err := c.confirm(cmd.Context(), "Remove %d of the %s of batch %d?", held.Members, count(held.Of, "active member"), held.BatchID); err != nil {
+				if err := c.Confirm(cmd.Context(), "Remove %d of the %s of batch %d?", held.Members, render.Count(held.Of, "active member"), held.BatchID); err != nil {
 					return err
 				}
 			}
@@ -161,11 +95,11 @@ It asks before it does so. Without a terminal it takes --yes.`,
 				return err
 			}
 			if held.Members == 1 {
-				c.notice("The member is taken out; see: matoolkit batch members %d --status removed", held.BatchID)
+				c.Notice("The member is taken out; see: matoolkit batch members %d --status removed", held.BatchID)
 			} else {
-				c.notice("They are taken out one after another; see: matoolkit batch members %d --status removed", held.BatchID)
+				c.Notice("They are taken out one after another; see: matoolkit batch members %d --status removed", held.BatchID)
 			}
-			return c.print(view, c.batchTable(view))
+			return c.Print(view, c.BatchTable(view))
 		},
 	}
 	confirm.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -194,19 +128,19 @@ With --revision it is about those that you looked at before.`,
 			if err != nil {
 				return err
 			}
-			c.noticeHeld(held)
+			c.NoticeHeld(held)
 			view, err := client.DiscardRemovals(cmd.Context(), held.BatchID, held.Revision, why)
 			if err != nil {
 				return err
 			}
 			if held.Members == 1 {
-				c.notice("The member stays.")
+				c.Notice("The member stays.")
 			} else {
-				c.notice("They stay.")
+				c.Notice("They stay.")
 			}
-			c.notice("The next tick adds whoever is new in the data, and a key that has changed makes everybody look new.")
-			c.notice("Look before it does, with: matoolkit query preview %s", shellWord(view.RunbookName))
-			return c.print(view, c.batchTable(view))
+			c.Notice("The next tick adds whoever is new in the data, and a key that has changed makes everybody look new.")
+			c.Notice("Look before it does, with: matoolkit query preview %s", render.ShellWord(view.RunbookName))
+			return c.Print(view, c.BatchTable(view))
 		},
 	}
 	revisionFlag(discard, &revision)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -85,7 +86,7 @@ func TestReportThatTakesLongTellsHowFarItIs(t *testing.T) {
 	}{
 		{false, false, 0, " MB so far\n"},
 		{true, false, 0, " MB so far\r                    \r"},
-		{false, true, cli.ExitUnavailable, "not whole"},
+		{false, true, exit.Unavailable, "not whole"},
 	} {
 		var now atomic.Int64
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

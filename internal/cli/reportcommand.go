@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
@@ -37,8 +39,8 @@ the phases with their counts, and the members, those who failed first. Without
 			if path == "-" {
 				path = ""
 			}
-			if path == "" && c.format != formatTable {
-				return usagef("the report itself goes to standard output; --output tells of a file that --file names, and what is in the report is chosen with --format")
+			if path == "" && c.Format != render.FormatTable {
+				return exit.Usagef("the report itself goes to standard output; --output tells of a file that --file names, and what is in the report is chosen with --format")
 			}
 			f, err := reportFormat(format, path)
 			if err != nil {
@@ -51,21 +53,21 @@ the phases with their counts, and the members, those who failed first. Without
 			if path == "" {
 				return s.Client.Report(cmd.Context(), id, f, c.env.Stdout)
 			}
-			size := &progressing{c: c}
+			size := c.Receiving()
 			err = saveWhole(path, force, func(w io.Writer) error {
-				size.to = w
-				defer size.end()
+				size.To = w
+				defer size.End()
 				return s.Client.Report(cmd.Context(), id, f, size)
 			})
 			if err != nil {
 				return err
 			}
-			t := c.table("file", "bytes")
-			t.row(path, size.bytes)
-			return c.print(map[string]any{"file": path, "bytes": size.bytes}, t)
+			t := c.Table("file", "bytes")
+			t.Row(path, size.Bytes)
+			return c.Print(map[string]any{"file": path, "bytes": size.Bytes}, t)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "what to write: "+oneOf(report.Formats))
+	cmd.Flags().StringVar(&format, "format", "", "what to write: "+render.OneOf(report.Formats))
 	cmd.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
 	cmd.Flags().BoolVar(&force, "force", false, "write over a file that exists")
 	completeOption(cmd, "format", fixed(string(report.CSV), string(report.HTML)))
@@ -76,7 +78,7 @@ the phases with their counts, and the members, those who failed first. Without
 // that says neither is refused: what is in the file would not be what it is called.
 func reportFormat(format, path string) (report.Format, error) {
 	if format != "" && !slices.Contains(report.Formats, report.Format(format)) {
-		return "", usagef("--format is %q; it can be %s", format, oneOf(report.Formats))
+		return "", exit.Usagef("--format is %q; it can be %s", format, render.OneOf(report.Formats))
 	}
 	if format != "" {
 		return report.Format(format), nil
@@ -87,13 +89,13 @@ func reportFormat(format, path string) (report.Format, error) {
 	case extension == ".csv" || path == "":
 		return report.CSV, nil
 	}
-	return "", usagef("%s: its name ends neither in .csv nor in .html; say with --format what to write: %s", path, oneOf(report.Formats))
+	return "", exit.Usagef("%s: its name ends neither in .csv nor in .html; say with --format what to write: %s", path, render.OneOf(report.Formats))
 }
 
 // saveWhole writes a file that is there when all of it has been written, and not
 // before: what a report was broken off at must not be taken for one.
 func saveWhole(path string, force bool, write func(io.Writer) error) error {
-	exists := &exit{status: ExitRefused, text: path + " exists", hint: "Write over it with --force."}
+	exists := &exit.Error{Status: exit.Refused, Text: path + " exists", Hint: "Write over it with --force."}
 	if _, err := os.Lstat(path); err == nil && !force {
 		return exists
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func retryCommand(c *console) *cobra.Command {
@@ -32,11 +34,11 @@ matoolkit batch members for who has failed still, or again.`,
 			// A variable that is empty in somebody's script must not stand for everyone.
 			for _, name := range []string{"phase", "step", "error"} {
 				if f := cmd.Flags().Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-					return usagef("--%s is empty; leave it out to take all who failed", name)
+					return exit.Usagef("--%s is empty; leave it out to take all who failed", name)
 				}
 			}
 			if cmd.Flags().Changed("member") && which.Member < 1 {
-				return usagef("--member is %d; members are numbered from 1", which.Member)
+				return exit.Usagef("--member is %d; members are numbered from 1", which.Member)
 			}
 			s, id, err := c.onBatch(args[0])
 			if err != nil {
@@ -46,15 +48,15 @@ matoolkit batch members for who has failed still, or again.`,
 			if err != nil {
 				return err
 			}
-			c.notice("It is set going. See how they stand with: matoolkit batch phases %d", id)
-			c.notice("and who has failed still, or again, with: matoolkit batch members %d --status failed", id)
-			t := c.table("batch", "member", "phase", "step", "error", "task")
+			c.Notice("It is set going. See how they stand with: matoolkit batch phases %d", id)
+			c.Notice("and who has failed still, or again, with: matoolkit batch members %d --status failed", id)
+			t := c.Table("batch", "member", "phase", "step", "error", "task")
 			member := "all who failed"
 			if n := view.Selection.Member; n > 0 {
 				member = strconv.Itoa(n)
 			}
-			t.row(view.BatchID, member, view.Selection.Phase, view.Selection.Step, view.Selection.Error, view.Task)
-			return c.print(view, t)
+			t.Row(view.BatchID, member, view.Selection.Phase, view.Selection.Step, view.Selection.Error, view.Task)
+			return c.Print(view, t)
 		},
 	}
 	retry.Flags().IntVar(&which.Member, "member", 0, "only the member with this number")
@@ -68,10 +70,10 @@ matoolkit batch members for who has failed still, or again.`,
 // onStep opens a session for a command that takes a batch, a step and a reason.
 func (c *console) onStep(args []string, why string) (s *Session, id int, step int64, err error) {
 	if step, err = strconv.ParseInt(args[1], 10, 64); err != nil || step < 1 {
-		return nil, 0, 0, usagef("%q is not the number of a step; matoolkit batch steps shows them", args[1])
+		return nil, 0, 0, exit.Usagef("%q is not the number of a step; matoolkit batch steps shows them", args[1])
 	}
 	if strings.TrimSpace(why) == "" {
-		return nil, 0, 0, usagef("--reason is missing; say why, for those who read the audit trail")
+		return nil, 0, 0, exit.Usagef("--reason is missing; say why, for those who read the audit trail")
 	}
 	s, id, err = c.onBatch(args[0])
 	return s, id, step, err
@@ -100,7 +102,7 @@ with the result instead. The numbers of steps are those of matoolkit batch steps
 			if err != nil {
 				return err
 			}
-			return c.print(view, c.stepTable(view))
+			return c.Print(view, c.StepTable(view))
 		},
 	}
 	skip.Flags().StringVar(&why, "reason", "", "why, for those who read the audit trail (required)")
@@ -134,7 +136,7 @@ the step has no result, which is refused where it has output_params.`,
 			if err != nil {
 				return err
 			}
-			return c.print(view, c.stepTable(view))
+			return c.Print(view, c.StepTable(view))
 		},
 	}
 	done.Flags().StringVar(&result, "result", "", "what the function would have answered: JSON, or @file")
@@ -153,10 +155,10 @@ func (c *console) result(given string, changed bool) (json.RawMessage, error) {
 		if text, err = c.readFile(path, api.MaxResult); err != nil {
 			return nil, err
 		}
-		where = name(path)
+		where = render.FileName(path)
 	}
 	if !json.Valid(text) {
-		return nil, usagef("%s is not JSON; a text has to be in quotes", where)
+		return nil, exit.Usagef("%s is not JSON; a text has to be in quotes", where)
 	}
 	return text, nil
 }

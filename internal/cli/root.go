@@ -15,6 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
 // Environment is what a command has around it. The zero value of a field other than
@@ -78,7 +81,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // NewRoot makes the matoolkit command. The caller may add commands to it.
 func NewRoot(env Environment) *cobra.Command {
-	c := &console{env: env.complete(), options: map[string]*string{}}
+	env = env.complete()
+	c := &console{
+		Printer: &render.Printer{
+			Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr, Getenv: env.Getenv, Now: env.Now, Terminal: env.Terminal, Width: env.Width,
+		},
+		env: env, options: map[string]*string{},
+	}
 	root := &cobra.Command{
 		Use:   "matoolkit",
 		Short: "Run Microsoft 365 tenant migrations in batches",
@@ -136,22 +145,22 @@ Exit status:
 	root.SetOut(c.env.Stdout)
 	root.SetErr(c.env.Stderr)
 	root.SetVersionTemplate("matoolkit {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
 
 	flags := root.PersistentFlags()
-	for _, s := range settings {
-		c.options[s.key] = flags.String(s.key, "", s.help)
+	for _, s := range settings.Definitions {
+		c.options[s.Key] = flags.String(s.Key, "", s.Help)
 	}
-	flags.StringVarP(&c.format, "output", "o", formatTable, "print as table, json, yaml or, of lists, csv")
-	flags.BoolVarP(&c.quiet, "quiet", "q", false, "print only names and numbers, one a line, and no notices")
-	flags.BoolVar(&c.noColor, "no-color", false, "print without colours (so does NO_COLOR)")
+	flags.StringVarP(&c.Format, "output", "o", render.FormatTable, "print as table, json, yaml or, of lists, csv")
+	flags.BoolVarP(&c.Quiet, "quiet", "q", false, "print only names and numbers, one a line, and no notices")
+	flags.BoolVar(&c.NoColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false
 
 	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c), workerCommand(c), auditCommand(c), completionCommand(c))
 	c.complete(root)
-	completeOption(root, "output", fixed(formats...))
-	completeOption(root, "auth", fixed(authMethods...))
-	completeOption(root, "token-store", fixed(storeAuto, storeSystem, storeFile))
+	completeOption(root, "output", fixed(render.Formats...))
+	completeOption(root, "auth", fixed(settings.AuthMethods...))
+	completeOption(root, "token-store", fixed(settings.StoreAuto, settings.StoreSystem, settings.StoreFile))
 	return root
 }
 
@@ -163,7 +172,7 @@ func Group(use, short string, children ...*cobra.Command) *cobra.Command {
 // group is a command that only holds others.
 func group(use, short string, children ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return usagef("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+		return exit.Usagef("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
 	}}
 	g.AddCommand(children...)
 	return g

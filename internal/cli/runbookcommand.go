@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func runbookCommand(c *console) *cobra.Command {
@@ -33,11 +35,11 @@ matoolkit automation status.`,
 			if err != nil {
 				return err
 			}
-			t := c.table("name", "version", "automation", "published", "by", "description")
+			t := c.Table("name", "version", "automation", "published", "by", "description")
 			for _, v := range page.Items {
-				t.row(v.Name, v.Version, automationOf(v), v.CreatedAt, v.PublishedBy, v.Description)
+				t.Row(v.Name, v.Version, render.AutomationOf(v), v.CreatedAt, v.PublishedBy, v.Description)
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, t)
+			return c.PrintPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
 	searched(list, &o, "runbooks whose name")
@@ -60,7 +62,7 @@ known of the version, and not a file to publish.`,
   matoolkit runbook get moves --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("version") && version < 1 {
-				return usagef("--version is %d; versions count from 1", version)
+				return exit.Usagef("--version is %d; versions count from 1", version)
 			}
 			s, err := c.session()
 			if err != nil {
@@ -71,16 +73,16 @@ known of the version, and not a file to publish.`,
 				if err != nil {
 					return err
 				}
-				return c.printVersion(view)
+				return c.PrintVersion(view)
 			}
 			view, err := s.Client.Runbook(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			if c.structured() {
-				return c.document(view)
+			if c.Structured() {
+				return c.Document(view)
 			}
-			c.notice("%s version %d, published by %s on %s", view.Name, view.Version, view.PublishedBy, stamp(view.CreatedAt))
+			c.Notice("%s version %d, published by %s on %s", view.Name, view.Version, view.PublishedBy, render.Stamp(view.CreatedAt))
 			c.tellAutomation(view)
 			_, err = fmt.Fprintln(c.env.Stdout, strings.TrimSuffix(view.YAML, "\n"))
 			return err
@@ -88,14 +90,6 @@ known of the version, and not a file to publish.`,
 	}
 	show.Flags().IntVar(&version, "version", 0, "the number of the version, active or not; the active one without it")
 	return show
-}
-
-func (c *console) runbookTable(views ...api.Runbook) *sheet {
-	t := c.table("name", "version", "published", "by", "description")
-	for _, v := range views {
-		t.row(v.Name, v.Version, v.CreatedAt, v.PublishedBy, v.Description)
-	}
-	return t
 }
 
 func templateCommand(c *console) *cobra.Command {
@@ -109,8 +103,8 @@ members need. It goes to <runbook>-template.csv, or to where --file says.`,
   matoolkit template download moves --file members.csv
   matoolkit template download moves --file -`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if path == "-" && c.format != formatTable {
-				return usagef("the template itself goes to standard output; --output tells of the file that --file names")
+			if path == "-" && c.Format != render.FormatTable {
+				return exit.Usagef("the template itself goes to standard output; --output tells of the file that --file names")
 			}
 			s, err := c.session()
 			if err != nil {
@@ -131,9 +125,9 @@ members need. It goes to <runbook>-template.csv, or to where --file says.`,
 			if err := save(to, csv, force); err != nil {
 				return err
 			}
-			t := c.table("file")
-			t.row(to)
-			return c.print(map[string]string{"file": to}, t)
+			t := c.Table("file")
+			t.Row(to)
+			return c.Print(map[string]string{"file": to}, t)
 		},
 	}
 	download.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
@@ -148,7 +142,7 @@ func save(path string, data []byte, force bool) error {
 	}
 	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // it is to be given to those who fill it in
 	if os.IsExist(err) {
-		return &exit{status: ExitRefused, text: path + " exists", hint: "Write over it with --force."}
+		return &exit.Error{Status: exit.Refused, Text: path + " exists", Hint: "Write over it with --force."}
 	}
 	if err != nil {
 		return err

@@ -1,22 +1,32 @@
 package cli
 
 import (
-	"context"
-	"net/http"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/login"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
+
+func (c *console) home() (string, error) { return settings.Home(c.env.Getenv) }
+
+func (c *console) configFile() (string, error) { return settings.File(c.env.Getenv) }
+
+func (c *console) settings() (settings.Settings, error) {
+	return settings.Load(c.options, c.env.Getenv)
+}
+
+func (c *console) opener() *login.Opener {
+	return &login.Opener{Getenv: c.env.Getenv, Now: c.env.Now, Home: c.home, Stderr: c.env.Stderr, Notice: c.Notice}
+}
 
 // Session is the API that a command talks to.
 type Session struct {
-	Settings Settings
+	Settings settings.Settings
 	Client   *apiclient.Client
 }
-
-// localHint is for whoever opened another terminal and forgot the environment.
-const localHint = `For the system on this machine: eval "$(matoolkit local env)"`
 
 // session opens the API that the settings name, as the person who signed in or as what
 // the setting auth names.
@@ -26,63 +36,23 @@ func (c *console) session() (*Session, error) {
 		return nil, err
 	}
 	if all.Get("api-url") == "" {
-		return nil, &exit{status: ExitUsage, text: "the address of the admin API is not set", hint: "Set it with: matoolkit config set api-url <address>\n" + localHint}
+		return nil, &exit.Error{Status: exit.WrongUsage, Text: "the address of the admin API is not set", Hint: "Set it with: matoolkit config set api-url <address>\n" + settings.LocalHint}
 	}
-	web, err := c.web(all)
+	web, err := login.HTTPClient(all)
 	if err != nil {
 		return nil, err
 	}
 	token := c.env.Token
 	if token == nil {
-		if token, err = c.tokens(all, web); err != nil {
+		if token, err = c.opener().Tokens(all, web); err != nil {
 			return nil, err
 		}
 	}
-	client, err := apiclient.New(apiclient.Config{BaseURL: all.Get("api-url"), Token: token, HTTP: watched(web), Wait: c.env.Wait})
+	client, err := apiclient.New(apiclient.Config{BaseURL: all.Get("api-url"), Token: token, HTTP: render.Watched(web), Wait: c.env.Wait})
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	return &Session{Settings: all, Client: client}, nil
-}
-
-func (c *console) web(all Settings) (*http.Client, error) {
-	web, err := trust.HTTPClient(all.Get("ca-file"))
-	if err != nil {
-		return nil, usage(err)
-	}
-	return web, nil
-}
-
-// tokens gives tokens in the way that the settings name.
-func (c *console) tokens(all Settings, web *http.Client) (func(context.Context) (string, error), error) {
-	if all.Get("auth") == authDeviceCode {
-		return c.savedToken(all, web), nil
-	}
-	u, err := c.openUnattended(all, web)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (string, error) {
-		token, _, err := u.token(ctx)
-		return token, err
-	}, nil
-}
-
-// savedToken gives tokens from what the last sign-in left. The account is looked up
-// once, on the first request.
-func (c *console) savedToken(all Settings, web *http.Client) func(context.Context) (string, error) {
-	var saved *signIn
-	return func(ctx context.Context) (string, error) {
-		if saved == nil {
-			s, err := c.openSignIn(all, web)
-			if err != nil {
-				return "", err
-			}
-			saved = s
-		}
-		token, _, err := saved.token(ctx)
-		return token, err
-	}
 }
 
 // shown is how long a token is still good, for people.

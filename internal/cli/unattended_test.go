@@ -29,6 +29,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -201,7 +202,7 @@ func TestPipelinesSignIn(t *testing.T) {
 			m := p.machine()
 			m.t = t
 			prepare(m)
-			m.reaches("Admin", 0, cli.ExitNotFound)
+			m.reaches("Admin", 0, exit.NotFound)
 			m.tells(pipelineAdmin, "Admin")
 			if out, told, status := m.run("auth", "login"); status != 0 || out != "" || !strings.Contains(told, "there is no sign-in to make") {
 				t.Errorf("auth login ended with %d: %s%s", status, out, told)
@@ -217,11 +218,11 @@ func TestPipelinesSignIn(t *testing.T) {
 			m := p.machine()
 			m.t = t
 			p.ways(pipelineReader)[way](m)
-			m.reaches("Reader", 0, cli.ExitNotSignedIn)
+			m.reaches("Reader", 0, exit.NotSignedIn)
 			m = p.machine()
 			m.t = t
 			p.ways(pipelineNobody)[way](m)
-			m.reaches("none", cli.ExitNotSignedIn, cli.ExitNotSignedIn)
+			m.reaches("none", exit.NotSignedIn, exit.NotSignedIn)
 			m.tells(pipelineNobody, "")
 		})
 	}
@@ -265,7 +266,7 @@ func TestTheAzureCLIIsAskedOnce(t *testing.T) {
 	m := p.machine()
 	p.ways(pipelineAdmin)["azure-cli"](m)
 	m.env["MATOOLKIT_TENANT_ID"] = entra.DefaultTenantID
-	if _, told, status := m.run("automation", "status", "no-such"); status != cli.ExitNotFound {
+	if _, told, status := m.run("automation", "status", "no-such"); status != exit.NotFound {
 		t.Fatalf("ended with %d: %s", status, told)
 	}
 	calls := string(must(os.ReadFile(filepath.Join(m.dir, "calls"))))
@@ -286,7 +287,7 @@ func TestAPersonInTheAzureCLI(t *testing.T) {
 	if _, told, status := m.run("runbook", "list"); status != 0 {
 		t.Errorf("reading ended with %d: %s", status, told)
 	}
-	if _, told, status := m.run("runbook", "delete", "no-such", "1", "--yes"); status != cli.ExitNotSignedIn || !strings.Contains(told, entra.DefaultReaderUPN) {
+	if _, told, status := m.run("runbook", "delete", "no-such", "1", "--yes"); status != exit.NotSignedIn || !strings.Contains(told, entra.DefaultReaderUPN) {
 		t.Errorf("writing ended with %d: %s", status, told)
 	}
 	if out, told, status := m.run("auth", "status"); status != 0 || !strings.Contains(out, entra.DefaultReaderUPN) || !strings.Contains(out, "Reader") {
@@ -300,7 +301,7 @@ func TestStatusWithoutATokenToBeHad(t *testing.T) {
 	m := p.machine()
 	p.ways(pipelineAdmin)["azure-cli"](m)
 	m.az("echo \"ERROR: Please run 'az login' to setup account.\" >&2; exit 1")
-	if out, told, status := m.run("auth", "status"); status != cli.ExitNotSignedIn || out != "" || !strings.Contains(told, "Sign in with: az login") {
+	if out, told, status := m.run("auth", "status"); status != exit.NotSignedIn || out != "" || !strings.Contains(told, "Sign in with: az login") {
 		t.Errorf("ended with %d: %s%s", status, out, told)
 	}
 	out, _, status := m.run("auth", "status", "--output", "json")
@@ -308,7 +309,7 @@ func TestStatusWithoutATokenToBeHad(t *testing.T) {
 		SignedIn       bool
 		Method, Reason string
 	}
-	if err := json.Unmarshal([]byte(out), &s); err != nil || status != cli.ExitNotSignedIn || s.SignedIn || s.Method != "azure-cli" || !strings.Contains(s.Reason, "az login") {
+	if err := json.Unmarshal([]byte(out), &s); err != nil || status != exit.NotSignedIn || s.SignedIn || s.Method != "azure-cli" || !strings.Contains(s.Reason, "az login") {
 		t.Errorf("ended with %d, %v: %s", status, err, out)
 	}
 }
@@ -340,37 +341,37 @@ func TestPipelinesThatCannotSignIn(t *testing.T) {
 		status  int
 		told    []string
 	}{
-		"no such way":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "password"}), cli.ExitUsage, []string{`"password" is none of device-code, azure-cli, managed-identity, client-certificate`}},
-		"no scope":        {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": ""}), cli.ExitUsage, []string{"api-scope is not set", "config set api-scope"}},
-		"a user's scope":  {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": entra.DefaultAdminAPIAudience + "/access_as_user"}), cli.ExitUsage, []string{"has to end in /.default"}},
-		"another API":     {set("client-certificate in PEM", map[string]string{"MATOOLKIT_API_SCOPE": "api://other/.default"}), cli.ExitNotSignedIn, []string{"AADSTS500011", "Check api-scope"}},
-		"no az":           {func(m *machine) { p.ways(pipelineAdmin)["azure-cli"](m); m.env["PATH"] = m.env["MATOOLKIT_HOME"] }, cli.ExitNotSignedIn, []string{"az) is not installed", "https://aka.ms/azure-cli"}},
-		"nobody in az":    {az("echo \"ERROR: Please run 'az login' to setup account.\" >&2; exit 1"), cli.ExitNotSignedIn, []string{"Please run 'az login'", "Sign in with: az login"}},
-		"az offline":      {az("echo 'ERROR: HTTPSConnectionPool(host=login): Max retries exceeded with url' >&2; exit 1"), cli.ExitUnavailable, []string{"Max retries"}},
-		"az in no JSON":   {az("echo 'a new version is available'"), cli.ExitNotSignedIn, []string{"the Azure CLI gives no token"}},
-		"no identity":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "managed-identity", "HTTP_PROXY": closed.URL}), cli.ExitNotSignedIn, []string{"this machine has no managed identity", "--auth azure-cli"}},
-		"a proxy before":  {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "managed-identity", "HTTP_PROXY": refusing.URL}), cli.ExitNotSignedIn, []string{"this machine has no managed identity", "NO_PROXY"}},
-		"other identity":  {set("managed-identity", map[string]string{"MATOOLKIT_MANAGED_IDENTITY_ID": pipelineReader}), cli.ExitNotSignedIn, []string{"No User Assigned"}},
-		"identity's name": {set("managed-identity", map[string]string{"MATOOLKIT_MANAGED_IDENTITY_ID": "my-identity"}), cli.ExitUsage, []string{"not a client ID"}},
-		"wrong header":    {set("managed-identity", map[string]string{"IDENTITY_HEADER": "another"}), cli.ExitNotSignedIn, []string{"X-IDENTITY-HEADER is missing or wrong"}},
+		"no such way":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "password"}), exit.WrongUsage, []string{`"password" is none of device-code, azure-cli, managed-identity, client-certificate`}},
+		"no scope":        {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": ""}), exit.WrongUsage, []string{"api-scope is not set", "config set api-scope"}},
+		"a user's scope":  {set("azure-cli", map[string]string{"MATOOLKIT_API_SCOPE": entra.DefaultAdminAPIAudience + "/access_as_user"}), exit.WrongUsage, []string{"has to end in /.default"}},
+		"another API":     {set("client-certificate in PEM", map[string]string{"MATOOLKIT_API_SCOPE": "api://other/.default"}), exit.NotSignedIn, []string{"AADSTS500011", "Check api-scope"}},
+		"no az":           {func(m *machine) { p.ways(pipelineAdmin)["azure-cli"](m); m.env["PATH"] = m.env["MATOOLKIT_HOME"] }, exit.NotSignedIn, []string{"az) is not installed", "https://aka.ms/azure-cli"}},
+		"nobody in az":    {az("echo \"ERROR: Please run 'az login' to setup account.\" >&2; exit 1"), exit.NotSignedIn, []string{"Please run 'az login'", "Sign in with: az login"}},
+		"az offline":      {az("echo 'ERROR: HTTPSConnectionPool(host=login): Max retries exceeded with url' >&2; exit 1"), exit.Unavailable, []string{"Max retries"}},
+		"az in no JSON":   {az("echo 'a new version is available'"), exit.NotSignedIn, []string{"the Azure CLI gives no token"}},
+		"no identity":     {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "managed-identity", "HTTP_PROXY": closed.URL}), exit.NotSignedIn, []string{"this machine has no managed identity", "--auth azure-cli"}},
+		"a proxy before":  {set("azure-cli", map[string]string{"MATOOLKIT_AUTH": "managed-identity", "HTTP_PROXY": refusing.URL}), exit.NotSignedIn, []string{"this machine has no managed identity", "NO_PROXY"}},
+		"other identity":  {set("managed-identity", map[string]string{"MATOOLKIT_MANAGED_IDENTITY_ID": pipelineReader}), exit.NotSignedIn, []string{"No User Assigned"}},
+		"identity's name": {set("managed-identity", map[string]string{"MATOOLKIT_MANAGED_IDENTITY_ID": "my-identity"}), exit.WrongUsage, []string{"not a client ID"}},
+		"wrong header":    {set("managed-identity", map[string]string{"IDENTITY_HEADER": "another"}), exit.NotSignedIn, []string{"X-IDENTITY-HEADER is missing or wrong"}},
 
-		"no file named":         {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE": ""}), cli.ExitUsage, []string{"client-certificate is not set", "MATOOLKIT_CLIENT_CERTIFICATE"}},
-		"no such file":          {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE": "/nowhere.pem"}), cli.ExitUsage, []string{"/nowhere.pem"}},
-		"no tenant":             {set("client-certificate in PEM", map[string]string{"MATOOLKIT_TENANT_ID": ""}), cli.ExitUsage, []string{"tenant-id is not set"}},
-		"no client":             {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": ""}), cli.ExitUsage, []string{"client-id is not set"}},
-		"another tenant":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_TENANT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), cli.ExitNotSignedIn, []string{"AADSTS90002", "Check tenant-id"}},
-		"another client":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), cli.ExitNotSignedIn, []string{"AADSTS700016", "Check client-id"}},
-		"a password too few":    {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": ""}), cli.ExitUsage, []string{"needs a password, which is taken from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"}},
-		"another password":      {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": "x"}), cli.ExitUsage, []string{"is not the file's"}},
-		"not a certificate":     {pemFile("hello"), cli.ExitUsage, []string{"neither PEM nor a PFX file"}},
-		"no key":                {pemFile(pemOf(p.key, p.certificate)[strings.Index(pemOf(p.key, p.certificate), "-----BEGIN CERT"):]), cli.ExitUsage, []string{"found no private key"}},
-		"an encrypted key":      {pemFile("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n"), cli.ExitUsage, []string{"is encrypted", "openssl pkcs12 -export"}},
-		"not RSA":               {pemFile(pemOf(elliptical, selfSigned(elliptical, time.Now().Add(time.Hour)))), cli.ExitUsage, []string{"RSA"}},
-		"another's key":         {pemFile(pemOf(strange, p.certificate)), cli.ExitUsage, []string{"key doesn't match"}},
-		"ended":                 {pemFile(pemOf(p.key, selfSigned(p.key, time.Now().Add(-time.Minute)))), cli.ExitNotSignedIn, []string{"ended on 2", "Register a new one"}},
-		"not registered":        {pemFile(pemOf(strange, selfSigned(strange, time.Now().Add(time.Hour)))), cli.ExitNotSignedIn, []string{"AADSTS700027", "Register the certificate"}},
-		"not trusted":           {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CA_FILE": ""}), cli.ExitUnavailable, []string{"certificate"}},
-		"provider out of reach": {set("client-certificate in PEM", map[string]string{"MATOOLKIT_AUTHORITY": strings.Replace(closed.URL, "http:", "https:", 1)}), cli.ExitUnavailable, []string{"refused"}},
+		"no file named":         {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE": ""}), exit.WrongUsage, []string{"client-certificate is not set", "MATOOLKIT_CLIENT_CERTIFICATE"}},
+		"no such file":          {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE": "/nowhere.pem"}), exit.WrongUsage, []string{"/nowhere.pem"}},
+		"no tenant":             {set("client-certificate in PEM", map[string]string{"MATOOLKIT_TENANT_ID": ""}), exit.WrongUsage, []string{"tenant-id is not set"}},
+		"no client":             {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": ""}), exit.WrongUsage, []string{"client-id is not set"}},
+		"another tenant":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_TENANT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), exit.NotSignedIn, []string{"AADSTS90002", "Check tenant-id"}},
+		"another client":        {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CLIENT_ID": "7d5d6e9c-3f0a-4a54-9a39-5a1c7f0e1b99"}), exit.NotSignedIn, []string{"AADSTS700016", "Check client-id"}},
+		"a password too few":    {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": ""}), exit.WrongUsage, []string{"needs a password, which is taken from MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"}},
+		"another password":      {set("client-certificate in PFX", map[string]string{"MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD": "x"}), exit.WrongUsage, []string{"is not the file's"}},
+		"not a certificate":     {pemFile("hello"), exit.WrongUsage, []string{"neither PEM nor a PFX file"}},
+		"no key":                {pemFile(pemOf(p.key, p.certificate)[strings.Index(pemOf(p.key, p.certificate), "-----BEGIN CERT"):]), exit.WrongUsage, []string{"found no private key"}},
+		"an encrypted key":      {pemFile("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n"), exit.WrongUsage, []string{"is encrypted", "openssl pkcs12 -export"}},
+		"not RSA":               {pemFile(pemOf(elliptical, selfSigned(elliptical, time.Now().Add(time.Hour)))), exit.WrongUsage, []string{"RSA"}},
+		"another's key":         {pemFile(pemOf(strange, p.certificate)), exit.WrongUsage, []string{"key doesn't match"}},
+		"ended":                 {pemFile(pemOf(p.key, selfSigned(p.key, time.Now().Add(-time.Minute)))), exit.NotSignedIn, []string{"ended on 2", "Register a new one"}},
+		"not registered":        {pemFile(pemOf(strange, selfSigned(strange, time.Now().Add(time.Hour)))), exit.NotSignedIn, []string{"AADSTS700027", "Register the certificate"}},
+		"not trusted":           {set("client-certificate in PEM", map[string]string{"MATOOLKIT_CA_FILE": ""}), exit.Unavailable, []string{"certificate"}},
+		"provider out of reach": {set("client-certificate in PEM", map[string]string{"MATOOLKIT_AUTHORITY": strings.Replace(closed.URL, "http:", "https:", 1)}), exit.Unavailable, []string{"refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -394,10 +395,10 @@ func TestPipelinesThatCannotSignIn(t *testing.T) {
 func TestAPasswordIsTakenFromTheEnvironmentOnly(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	if _, told, status := p.run("auth", "status", "--client-certificate-password", "x"); status != cli.ExitUsage || !strings.Contains(told, "unknown flag") {
+	if _, told, status := p.run("auth", "status", "--client-certificate-password", "x"); status != exit.WrongUsage || !strings.Contains(told, "unknown flag") {
 		t.Errorf("ended with %d: %s", status, told)
 	}
-	if _, told, status := p.run("config", "set", "client-certificate-password", "x"); status != cli.ExitUsage || !strings.Contains(told, "there is no setting") {
+	if _, told, status := p.run("config", "set", "client-certificate-password", "x"); status != exit.WrongUsage || !strings.Contains(told, "there is no setting") {
 		t.Errorf("ended with %d: %s", status, told)
 	}
 }
@@ -428,7 +429,7 @@ func TestPipelinesGoThroughTheProxy(t *testing.T) {
 	p.ways(pipelineAdmin)["client-certificate in PEM"](m)
 	m.env["HTTP_PROXY"], m.env["HTTPS_PROXY"] = proxy.URL, proxy.URL
 	m.env["MATOOLKIT_AUTHORITY"] = "https://login.example"
-	if _, told, status := m.start("runbook", "list"); status != cli.ExitUnavailable || asked.Load() != "CONNECT login.example:443" {
+	if _, told, status := m.start("runbook", "list"); status != exit.Unavailable || asked.Load() != "CONNECT login.example:443" {
 		t.Errorf("certificate ended with %d, the proxy was asked %v: %s", status, asked.Load(), told)
 	}
 }

@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func versionsCommand(c *console) *cobra.Command {
@@ -33,7 +33,7 @@ deactivated by matoolkit runbook delete.`,
 			if err != nil {
 				return err
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, c.versionTable(page.Items...))
+			return c.PrintPage(page, len(page.Items), page.Continuation, c.VersionTable(page.Items...))
 		},
 	}
 	sorted(versions, &o, api.VersionSorts)
@@ -41,49 +41,13 @@ deactivated by matoolkit runbook delete.`,
 	return versions
 }
 
-func (c *console) versionTable(views ...api.RunbookVersion) *sheet {
-	t := c.table("version", "status", "published", "by", "overdue", "rerun init", "deactivated", "description")
-	for _, v := range views {
-		status, again, deactivated := "superseded", "no", ""
-		if v.RerunInit {
-			again = "yes"
-		}
-		switch {
-		case v.Active:
-			status = "active"
-		case v.Deactivated != nil:
-			status, deactivated = "deactivated", marked(*v.Deactivated)
-		}
-		t.row(v.Version, status, v.CreatedAt, v.PublishedBy, v.Overdue, again, deactivated, v.Description)
-	}
-	return t
-}
-
 // versionNumber reads the number of a version.
 func versionNumber(arg string) (int, error) {
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 {
-		return 0, usagef("%q is not the number of a version; matoolkit runbook versions shows them", arg)
+		return 0, exit.Usagef("%q is not the number of a version; matoolkit runbook versions shows them", arg)
 	}
 	return n, nil
-}
-
-// printVersion prints the YAML of a version, and beside it what became of the version.
-func (c *console) printVersion(v api.RunbookVersion) error {
-	if c.structured() {
-		return c.document(v)
-	}
-	c.notice("%s version %d, published by %s on %s", v.Name, v.Version, printable(v.PublishedBy), stamp(v.CreatedAt))
-	switch {
-	case v.Active:
-		c.notice("It is the active version.")
-	case v.Deactivated != nil:
-		c.notice("It was deactivated by %s.", printable(marked(*v.Deactivated)))
-	default:
-		c.notice("It was superseded by a newer version.")
-	}
-	_, err := fmt.Fprintln(c.env.Stdout, strings.TrimSuffix(v.YAML, "\n"))
-	return err
 }
 
 func deleteCommand(c *console) *cobra.Command {
@@ -125,8 +89,8 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			c.notice("Version %d of %s is not active. Publish a version to use the runbook again: matoolkit runbook publish <file>", view.Version, printable(view.Name))
-			return c.print(view, c.versionTable(view))
+			c.Notice("Version %d of %s is not active. Publish a version to use the runbook again: matoolkit runbook publish <file>", view.Version, render.Printable(view.Name))
+			return c.Print(view, c.VersionTable(view))
 		},
 	}
 	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -139,11 +103,11 @@ It asks before it does so. Without a terminal it takes --yes.`,
 // lose, and the API tells.
 func (c *console) confirmDeactivate(ctx context.Context, s *Session, name string, version int) (tag string, err error) {
 	if !c.env.Terminal { // there is nobody to show it to
-		return "", c.confirm(ctx, "")
+		return "", c.Confirm(ctx, "")
 	}
 	v, err := s.Client.Version(ctx, name, version)
 	if err != nil || !v.Active {
 		return v.ETag, err
 	}
-	return v.ETag, c.confirm(ctx, "Take runbook %s out of use, of which version %d is active, published by %s on %s?", printable(v.Name), v.Version, printable(v.PublishedBy), stamp(v.CreatedAt))
+	return v.ETag, c.Confirm(ctx, "Take runbook %s out of use, of which version %d is active, published by %s on %s?", render.Printable(v.Name), v.Version, render.Printable(v.PublishedBy), render.Stamp(v.CreatedAt))
 }

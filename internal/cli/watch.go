@@ -10,16 +10,9 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
-
-// Progress is where a batch stands at one moment. While the API cannot be reached,
-// Lost says why and the rest is what was last seen.
-type Progress struct {
-	At     time.Time
-	Batch  api.Batch
-	Phases []api.Phase
-	Lost   error
-}
 
 // Source is what a batch is watched through; *apiclient.Client is one.
 type Source interface {
@@ -41,7 +34,7 @@ type WatchOptions struct {
 
 // Watch looks at a batch until it has ended, or is idle, and shows each look. It
 // outlives outages of the API, for as long as ctx does. It returns the last look.
-func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func(Progress)) (Progress, error) {
+func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func(render.Progress)) (render.Progress, error) {
 	if o.Interval <= 0 {
 		o.Interval = 500 * time.Millisecond
 	}
@@ -51,7 +44,7 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 	if o.Wait == nil {
 		o.Wait = sleep
 	}
-	var last Progress
+	var last render.Progress
 	pause := o.Interval
 	for seen := false; ; {
 		next, err := look(ctx, source, id)
@@ -65,7 +58,7 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 			}
 			last, seen = next, true
 			show(last)
-			if last.Batch.Terminal() || o.UntilIdle && (idle(last) || stopped(last)) {
+			if last.Batch.Terminal() || o.UntilIdle && (render.Idle(last) || render.Stopped(last)) {
 				return last, nil
 			}
 		case !outage(err):
@@ -83,59 +76,29 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 
 // look reads the phases before the batch, and of a batch that has ended once more:
 // it is then never shown with phases that have not.
-func look(ctx context.Context, source Source, id int) (Progress, error) {
+func look(ctx context.Context, source Source, id int) (render.Progress, error) {
 	phases, err := source.Phases(ctx, id)
 	if err != nil {
-		return Progress{}, err
+		return render.Progress{}, err
 	}
 	batch, err := source.Batch(ctx, id)
 	if err == nil && batch.Terminal() {
 		phases, err = source.Phases(ctx, id)
 	}
-	return Progress{Batch: batch, Phases: phases.Items}, err
+	return render.Progress{Batch: batch, Phases: phases.Items}, err
 }
 
 // outage tells whether looking again later may go better: the API or the identity
 // provider is away, or the API stumbled.
 func outage(err error) bool {
 	var e *apiclient.Error
-	var x *exit
-	return errors.As(err, &e) && (e.Temporary() || e.Status >= 500) || errors.As(err, &x) && x.status == ExitUnavailable
+	var x *exit.Error
+	return errors.As(err, &e) && (e.Temporary() || e.Status >= 500) || errors.As(err, &x) && x.Status == exit.Unavailable
 }
 
-// idle tells whether nothing runs: the phase that was advanced to has ended, even if
-// it was announced a moment ago and has not yet begun, and no other has begun.
-func idle(p Progress) bool {
-	begun := p.Batch.CurrentPhase == ""
-	for _, phase := range p.Phases {
-		if phase.Status == api.PhaseDispatched && (phase.Kind != api.KindRemoval || phase.Running+phase.Waiting > 0) {
-			return false
-		}
-		// Of a phase that a new version runs again there is one more that is pending.
-		begun = begun || phase.Name == p.Batch.CurrentPhase && phase.Status != api.PhasePending
-	}
-	return begun && p.Batch.Status != api.BatchInitDispatched && p.Batch.Status != api.BatchCancelling
-}
-
-// stopped reports whether a stop_when has paused the batch: the phase does not end before
-// a person has looked at the failures. Only a stop_when pauses as the system.
-func stopped(p Progress) bool {
-	return p.Batch.Paused != nil && p.Batch.Paused.By == string(api.ActorSystem)
-}
-
-// current is the phase that the batch was last advanced to, of the newest version.
-func current(p Progress) (api.Phase, bool) {
-	for i := len(p.Phases) - 1; i >= 0; i-- {
-		if p.Phases[i].Name == p.Batch.CurrentPhase {
-			return p.Phases[i], true
-		}
-	}
-	return api.Phase{}, false
-}
-
-func moved(a, b Progress) bool {
+func moved(a, b render.Progress) bool {
 	if a.Lost != nil || a.Batch.Status != b.Batch.Status || (a.Batch.Paused == nil) != (b.Batch.Paused == nil) ||
-		a.Batch.Filling != b.Batch.Filling || held(a) != held(b) || len(a.Phases) != len(b.Phases) {
+		a.Batch.Filling != b.Batch.Filling || render.Held(a) != render.Held(b) || len(a.Phases) != len(b.Phases) {
 		return true
 	}
 	for i := range a.Phases {
@@ -168,7 +131,7 @@ phase to be due has not ended: the command says so and watches on.`,
 				return err
 			}
 			if o.Interval < 100*time.Millisecond || o.Interval > time.Minute {
-				return usagef("--interval is %s; it can be 100ms to 1m", o.Interval)
+				return exit.Usagef("--interval is %s; it can be 100ms to 1m", o.Interval)
 			}
 			s, err := c.session()
 			if err != nil {
@@ -185,25 +148,25 @@ phase to be due has not ended: the command says so and watches on.`,
 // watch follows a batch on the console and turns its outcome into an exit status.
 func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptions) error {
 	o.Now, o.Wait = c.env.Now, c.env.Wait
-	r := c.renderer(o.UntilIdle)
+	r := c.Renderer(o.UntilIdle)
 	last, err := Watch(ctx, source, id, o, r.Show)
 	r.Close()
 	if err != nil {
 		return err
 	}
-	if c.structured() {
-		if err := c.document(map[string]any{"batch": last.Batch, "phases": last.Phases}); err != nil {
+	if c.Structured() {
+		if err := c.Document(map[string]any{"batch": last.Batch, "phases": last.Phases}); err != nil {
 			return err
 		}
 	}
 	if n := failed(last); n > 0 {
-		c.notice("%s failed. Show them: matoolkit batch members %d --status failed", count(n, "member"), id)
+		c.Notice("%s failed. Show them: matoolkit batch members %d --status failed", render.Count(n, "member"), id)
 	}
 	return outcome(last, o.UntilIdle)
 }
 
 // failed counts the failed members. A member who failed takes no part in later phases.
-func failed(p Progress) (n int) {
+func failed(p render.Progress) (n int) {
 	for _, phase := range p.Phases {
 		if phase.Kind == api.KindPhase {
 			n += phase.Failed
@@ -214,26 +177,26 @@ func failed(p Progress) (n int) {
 
 // outcome is the failure of a batch, or of the phase that ran last in one that goes
 // on. Whoever waited for that phase only is told of it though the batch has ended too.
-func outcome(p Progress, phaseOnly bool) error {
-	if phaseOnly && stopped(p) && !p.Batch.Terminal() {
-		return &exit{
-			status: ExitFailed, text: because(fmt.Sprintf("batch %d is paused by %s", p.Batch.ID, p.Batch.Paused.By), p.Batch.Paused.Why),
-			hint: fmt.Sprintf("Look at the failures, then go on with matoolkit batch resume %d, or end the batch with matoolkit batch cancel %[1]d", p.Batch.ID),
+func outcome(p render.Progress, phaseOnly bool) error {
+	if phaseOnly && render.Stopped(p) && !p.Batch.Terminal() {
+		return &exit.Error{
+			Status: exit.Failed, Text: render.Because(fmt.Sprintf("batch %d is paused by %s", p.Batch.ID, p.Batch.Paused.By), p.Batch.Paused.Why),
+			Hint: fmt.Sprintf("Look at the failures, then go on with matoolkit batch resume %d, or end the batch with matoolkit batch cancel %[1]d", p.Batch.ID),
 		}
 	}
-	last, ok := current(p)
+	last, ok := render.Current(p)
 	lastFailed := ok && last.Status == api.PhaseFailed
 	if p.Batch.Terminal() && !(phaseOnly && lastFailed && p.Batch.Status == api.BatchCompleted) {
 		switch p.Batch.Status {
 		case api.BatchFailed:
-			return &exit{status: ExitFailed, text: because(fmt.Sprintf("batch %d failed", p.Batch.ID), p.Batch.Error)}
+			return &exit.Error{Status: exit.Failed, Text: render.Because(fmt.Sprintf("batch %d failed", p.Batch.ID), p.Batch.Error)}
 		case api.BatchCancelled:
-			return &exit{status: ExitFailed, text: cancelled(p.Batch)}
+			return &exit.Error{Status: exit.Failed, Text: cancelled(p.Batch)}
 		}
 		return nil
 	}
 	if lastFailed {
-		return &exit{status: ExitFailed, text: because("phase "+last.Name+" failed", last.Reason)}
+		return &exit.Error{Status: exit.Failed, Text: render.Because("phase "+last.Name+" failed", last.Reason)}
 	}
 	return nil
 }
@@ -242,23 +205,5 @@ func cancelled(b api.Batch) string {
 	if b.Cancelled == nil {
 		return fmt.Sprintf("batch %d was cancelled", b.ID)
 	}
-	return because(fmt.Sprintf("batch %d was cancelled by %s", b.ID, b.Cancelled.By), b.Cancelled.Why)
-}
-
-func because(what, why string) string {
-	if why == "" {
-		return what
-	}
-	return what + ": " + why
-}
-
-// renderer is how the console shows progress: not at all, as bars or as lines.
-func (c *console) renderer(untilIdle bool) Renderer {
-	switch {
-	case c.quiet || c.structured():
-		return silent{}
-	case c.env.Terminal && c.env.Getenv("TERM") != "dumb":
-		return NewBars(c.env.Stdout, c.env.Width, c.colored())
-	}
-	return NewLines(c.env.Stdout, !untilIdle)
+	return render.Because(fmt.Sprintf("batch %d was cancelled by %s", b.ID, b.Cancelled.By), b.Cancelled.Why)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 // script is a batch as successive looks find it.
@@ -64,7 +66,7 @@ func (s *script) Phases(context.Context, int) (api.Page[api.Phase], error) {
 var start = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 
 // follow watches a script on a clock that moves on by what is waited, one look a wait.
-func follow(s *script, o cli.WatchOptions, show func(cli.Progress)) (last cli.Progress, pauses []time.Duration, err error) {
+func follow(s *script, o cli.WatchOptions, show func(render.Progress)) (last render.Progress, pauses []time.Duration, err error) {
 	now := start
 	o.Now = func() time.Time { return now }
 	o.Wait = func(_ context.Context, d time.Duration) error {
@@ -119,7 +121,7 @@ func migration() *script {
 func TestWatchGoesOnToTheEndOfTheBatch(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	lines := cli.NewLines(&out, true)
+	lines := render.NewLines(&out, true)
 	last, pauses, err := follow(migration(), cli.WatchOptions{}, lines.Show)
 	lines.Close()
 	if err != nil || last.Batch.Status != "completed" || last.Lost != nil {
@@ -159,7 +161,7 @@ func TestWatchUntilIdle(t *testing.T) {
 		{"a batch that is being cancelled is not idle", []look{{"cancelling", "prepare", done, nil}, {"cancelled", "prepare", done, nil}}, 1},
 	} {
 		s := &script{looks: tt.looks}
-		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(cli.Progress) {}); err != nil || s.at != tt.want {
+		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(render.Progress) {}); err != nil || s.at != tt.want {
 			t.Errorf("%s: ended at look %d with %v, want %d", tt.name, s.at, err, tt.want)
 		}
 	}
@@ -171,7 +173,7 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 	t.Parallel()
 	running := look{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 2, 1, 7)}, nil}
 	s := &script{looks: []look{running, running, running}, paused: map[int]string{1: "ada pauses", 2: "stop_when: 1"}, pausedBy: map[int]string{2: "system"}}
-	last, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(cli.Progress) {})
+	last, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(render.Progress) {})
 	if err != nil || s.at != 2 {
 		t.Errorf("ended at look %d with %v", s.at, err)
 	}
@@ -199,8 +201,8 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 		},
 	})
 	root.SetArgs([]string{"batch", "advance", "42", "--phase", "prepare", "--wait"})
-	if exit := cli.Execute(t.Context(), root); exit != cli.ExitFailed {
-		t.Errorf("exit status %d:\n%s", exit, notices.String())
+	if status := cli.Execute(t.Context(), root); status != exit.Failed {
+		t.Errorf("exit status %d:\n%s", status, notices.String())
 	}
 	for _, want := range []string{
 		"Phase prepare was started before; nothing was started now. It is running: 2 of 10 members succeeded, 1 failed. Next: cut over.",
@@ -256,7 +258,7 @@ func intervention() *script {
 func TestWatchShowsInterventions(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	lines := cli.NewLines(&out, true)
+	lines := render.NewLines(&out, true)
 	last, _, err := follow(intervention(), cli.WatchOptions{}, lines.Show)
 	lines.Close()
 	if err != nil || last.Batch.Status != "cancelled" {
@@ -267,7 +269,7 @@ func TestWatchShowsInterventions(t *testing.T) {
 	var drawn bytes.Buffer
 	s := intervention()
 	s.looks = append(s.looks[:2:2], s.looks[7]) // the frame before the last is drawn before it ends
-	bars := cli.NewBars(&drawn, 160, false)
+	bars := render.NewBars(&drawn, 160, false)
 	if _, _, err := follow(s, cli.WatchOptions{}, bars.Show); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +285,7 @@ func TestWatchEndsOnARefusal(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 403, 404} {
 		s := &script{looks: []look{{"active", "", nil, nil}, {err: outageOf(status)}}}
-		if _, _, err := follow(s, cli.WatchOptions{}, func(cli.Progress) {}); err == nil || s.at != 1 {
+		if _, _, err := follow(s, cli.WatchOptions{}, func(render.Progress) {}); err == nil || s.at != 1 {
 			t.Errorf("status %d: ended at look %d with %v", status, s.at, err)
 		}
 	}
@@ -293,7 +295,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{looks: []look{{"active", "", nil, nil}}}
-	_, err := cli.Watch(ctx, s, 42, cli.WatchOptions{}, func(cli.Progress) { cancel() })
+	_, err := cli.Watch(ctx, s, 42, cli.WatchOptions{}, func(render.Progress) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
@@ -303,7 +305,7 @@ func TestBars(t *testing.T) {
 	t.Parallel()
 	for _, colored := range []bool{false, true} {
 		var out bytes.Buffer
-		bars := cli.NewBars(&out, 120, colored)
+		bars := render.NewBars(&out, 120, colored)
 		if _, _, err := follow(migration(), cli.WatchOptions{}, bars.Show); err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +330,7 @@ func TestBarsAreAligned(t *testing.T) {
 	t.Parallel()
 	for width, colored := range map[int]bool{40: false, 60: true, 61: false, 80: true, 81: false, 100: true} {
 		var out bytes.Buffer
-		bars := cli.NewBars(&out, width, colored)
+		bars := render.NewBars(&out, width, colored)
 		if _, _, err := follow(migration(), cli.WatchOptions{}, bars.Show); err != nil {
 			t.Fatal(err)
 		}
@@ -358,8 +360,8 @@ func TestBarsAreAligned(t *testing.T) {
 func TestWatchKeepsWhatIsToBeGivenNext(t *testing.T) {
 	t.Parallel()
 	var drawn bytes.Buffer
-	bars := cli.NewBars(&drawn, 80, false)
-	bars.Show(cli.Progress{
+	bars := render.NewBars(&drawn, 80, false)
+	bars.Show(render.Progress{
 		Batch:  api.Batch{ID: 42, RunbookName: "first-hour", Status: "active", IsManual: true, CurrentPhase: "prepare"},
 		Phases: []api.Phase{{ID: 1, Name: "prepare", Status: "completed"}, {ID: 2, Name: "cut-over", Status: "pending", Members: 3, Waiting: 3}},
 	})
@@ -389,7 +391,7 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 	}
 	s.looks = append(s.looks, look{"completed", "move", []api.Phase{phase(1, "move", "completed", 45, 45, 0, 0)}, nil})
 	var out bytes.Buffer
-	lines := cli.NewLines(&out, false)
+	lines := render.NewLines(&out, false)
 	if _, _, err := follow(s, cli.WatchOptions{}, lines.Show); err != nil {
 		t.Fatal(err)
 	}
@@ -405,8 +407,8 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 	}
 	var drawn bytes.Buffer
 	s.at, s.looks = 0, s.looks[:2]
-	bars := cli.NewBars(&drawn, 200, false)
-	bars.Show(cli.Progress{At: start, Batch: api.Batch{ID: 42, RunbookName: "moves", Status: "active", WaitsFor: []api.WorkerWait{gone}}})
+	bars := render.NewBars(&drawn, 200, false)
+	bars.Show(render.Progress{At: start, Batch: api.Batch{ID: 42, RunbookName: "moves", Status: "active", WaitsFor: []api.WorkerWait{gone}}})
 	bars.Close()
 	if !strings.Contains(drawn.String(), "waits for worker worker-01: no worker since 2026-01-02 03:01:00Z; 37 jobs queued") {
 		t.Errorf("drawn: %q", drawn.String())

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"fmt"
-	"strings"
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func workerCommand(c *console) *cobra.Command {
@@ -48,11 +45,11 @@ them, every 30 seconds.`,
 			if err != nil {
 				return err
 			}
-			t := c.table("worker", "state", "queued", "in flight", "oldest job", "throttled until", "credential expires", "seen", "replicas", "version", "functions")
+			t := c.Table("worker", "state", "queued", "in flight", "oldest job", "throttled until", "credential expires", "seen", "replicas", "version", "functions")
 			for _, v := range page.Items {
-				t.row(v.ID, v.State, v.JobsQueued, v.JobsInFlight, age(v.OldestJobAt, c.env.Now()), v.ThrottledUntil, v.CredentialExpiresAt, v.LastSeenAt, aliveReplicas(v), v.Version, v.FunctionCount)
+				t.Row(v.ID, v.State, v.JobsQueued, v.JobsInFlight, render.Age(v.OldestJobAt, c.env.Now()), v.ThrottledUntil, v.CredentialExpiresAt, v.LastSeenAt, render.AliveReplicas(v), v.Version, v.FunctionCount)
 			}
-			return c.printPage(page, len(page.Items), page.Continuation, t)
+			return c.PrintPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
 	p.flags(list)
@@ -78,85 +75,12 @@ With --output json it is also a file for matoolkit runbook lint --functions.`,
 			if err != nil {
 				return err
 			}
-			if c.format == formatTable {
-				for _, line := range describeWorker(view, c.env.Now()) {
-					c.notice("%s", printable(line))
+			if c.Format == render.FormatTable {
+				for _, line := range render.DescribeWorker(view, c.env.Now()) {
+					c.Notice("%s", render.Printable(line))
 				}
 			}
-			return c.print(view, c.functionTable(view.Functions))
+			return c.Print(view, c.FunctionTable(view.Functions))
 		},
 	})
-}
-
-// age is for how long something has gone on; empty for nothing.
-func age(since *time.Time, now time.Time) string {
-	if since == nil {
-		return ""
-	}
-	return round(max(now.Sub(*since), 0))
-}
-
-func aliveReplicas(v api.Worker) (n int) {
-	for _, r := range v.Replicas {
-		if r.State == "alive" {
-			n++
-		}
-	}
-	return n
-}
-
-// describeWorker says in lines how a worker and its replicas are.
-func describeWorker(v api.Worker, now time.Time) []string {
-	head := strings.TrimSpace(v.ID+" "+v.Version) + " is " + strings.ReplaceAll(string(v.State), "_", " ")
-	if v.LastSeenAt != nil {
-		head += ", last seen on " + stamp(*v.LastSeenAt)
-	}
-	head += fmt.Sprintf(": %s queued, %d in flight", count(v.JobsQueued, "job"), v.JobsInFlight)
-	if v.OldestJobAt != nil {
-		head += ", the oldest for " + age(v.OldestJobAt, now)
-	}
-	lines := []string{head + "."}
-	if v.StartedAt != nil {
-		lines = append(lines, fmt.Sprintf("It announced %s on %s.", count(v.FunctionCount, "function"), stamp(*v.StartedAt)))
-	} else {
-		lines = append(lines, "It has not announced its functions.")
-	}
-	if v.ThrottledUntil != nil {
-		lines = append(lines, "It is throttled until "+stamp(*v.ThrottledUntil)+".")
-	}
-	if v.CredentialExpiresAt != nil {
-		lines = append(lines, "Its credential expires on "+stamp(*v.CredentialExpiresAt)+".")
-	}
-	if v.Problem != "" {
-		lines = append(lines, "Its jobs do not arrive: "+v.Problem+".")
-	}
-	for _, r := range v.Replicas {
-		lines = append(lines, fmt.Sprintf("Replica %s is %s: %d of %d jobs, last seen on %s.", r.ID, r.State, r.JobsInFlight, r.MaxParallelism, stamp(r.LastSeenAt)))
-	}
-	return lines
-}
-
-func (c *console) functionTable(functions []api.Function) *sheet {
-	t := c.table("function", "parameters", "answers", "permissions")
-	for _, f := range functions {
-		var params, fields []string
-		for _, p := range f.Params {
-			mark := ""
-			if p.Required {
-				mark = "*"
-			}
-			if p.Secret {
-				mark += " (secret)"
-			}
-			params = append(params, strings.TrimSpace(fmt.Sprintf("%s%s %s", p.Name, mark, p.Type)))
-		}
-		for _, r := range f.Result {
-			fields = append(fields, r.Name)
-		}
-		if len(fields) == 0 {
-			fields = []string{"true"}
-		}
-		t.row(f.Name, strings.Join(params, ", "), strings.Join(fields, ", "), strings.Join(f.Permissions, ", "))
-	}
-	return t
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/system"
 )
 
@@ -179,7 +180,7 @@ func (d *demo) cli(ctx context.Context, console cli.Environment, args ...string)
 	}
 	root := cli.NewRoot(console)
 	root.SetArgs(args)
-	if status := cli.Execute(ctx, root); status != cli.ExitOK {
+	if status := cli.Execute(ctx, root); status != exit.OK {
 		return fmt.Errorf("matoolkit %s ended with status %d", args[0], status)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"bytes"
@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/internal/report"
@@ -18,66 +16,22 @@ import (
 
 // How a result can be printed, as --output names it.
 const (
-	formatTable = "table"
+	FormatTable = "table"
 	formatJSON  = "json"
 	formatYAML  = "yaml"
-	formatCSV   = "csv"
+	FormatCSV   = "csv"
 )
 
-var formats = []string{formatTable, formatJSON, formatYAML, formatCSV}
+// Formats are all formats of --output.
+var Formats = []string{FormatTable, formatJSON, formatYAML, FormatCSV}
 
-// listing marks a command as one whose result is a list, which can be printed as CSV.
-const listing = "listing"
+// Structured tells whether the result is printed for programs, with all that it has.
+func (c *Printer) Structured() bool { return c.Format == formatJSON || c.Format == formatYAML }
 
-// lists marks a command so and returns it.
-func lists(cmd *cobra.Command) *cobra.Command {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	cmd.Annotations[listing] = "yes"
-	return cmd
-}
-
-// verbatim marks a command that prints what there is no other way to print: a script, or
-// what is going on.
-const verbatim = "verbatim"
-
-// Verbatim marks a command as one that prints no result, so that --output is refused, and
-// returns it.
-func Verbatim(cmd *cobra.Command) *cobra.Command {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	cmd.Annotations[verbatim] = "yes"
-	return cmd
-}
-
-// checkFormat refuses a format that there is not, or that the command has no use for,
-// before anything is done: what has been changed cannot be taken back for want of a way
-// to print it.
-func (c *console) checkFormat(cmd *cobra.Command) error {
-	if !slices.Contains(formats, c.format) {
-		return usagef("--output is %q; it can be table, json, yaml or csv", c.format)
-	}
-	if c.format != formatTable && cmd.Annotations[verbatim] != "" {
-		return usagef("%s prints no result; leave --output out", cmd.CommandPath())
-	}
-	if c.format == formatCSV && cmd.Annotations[listing] == "" {
-		if cmd.Flags().Lookup("format") != nil { // of what it writes, which is another matter
-			return usagef("--output csv is for lists; what %s writes is chosen with --format csv", cmd.CommandPath())
-		}
-		return usagef("--output csv is for lists, and %s prints none; give json or yaml", cmd.CommandPath())
-	}
-	return nil
-}
-
-// structured tells whether the result is printed for programs, with all that it has.
-func (c *console) structured() bool { return c.format == formatJSON || c.format == formatYAML }
-
-// document prints a result as a JSON or as a YAML document, with the same names.
-func (c *console) document(v any) error {
-	if c.format != formatYAML {
-		e := json.NewEncoder(c.env.Stdout)
+// Document prints a result as a JSON or as a YAML document, with the same names.
+func (c *Printer) Document(v any) error {
+	if c.Format != formatYAML {
+		e := json.NewEncoder(c.Stdout)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(v)
@@ -92,7 +46,7 @@ func (c *console) document(v any) error {
 	if err != nil {
 		return err
 	}
-	e := yaml.NewEncoder(c.env.Stdout)
+	e := yaml.NewEncoder(c.Stdout)
 	e.SetIndent(2)
 	return errors.Join(e.Encode(node), e.Close())
 }
@@ -154,8 +108,8 @@ func older(s string) bool {
 
 // csv prints the table as CSV: all its columns, with the values as they are in place of
 // what people are shown of them, and nothing for none.
-func (s *sheet) csv() error {
-	w := csv.NewWriter(s.c.env.Stdout)
+func (s *Sheet) csv() error {
+	w := csv.NewWriter(s.c.Stdout)
 	if err := w.Write(s.head); err != nil {
 		return err
 	}

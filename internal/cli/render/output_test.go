@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ func FuzzYAMLText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var out bytes.Buffer
-		c := &console{env: Environment{Stdout: &out}, format: formatYAML}
+		c := &Printer{Stdout: &out, Format: formatYAML}
 		given := map[string]any{"text": s, "list": []string{s}, "name": map[string]string{s: s}}
-		if err := c.document(given); err != nil {
+		if err := c.Document(given); err != nil {
 			t.Fatal(err)
 		}
 		text, err := json.Marshal(given)
@@ -50,9 +50,9 @@ func FuzzCSVCell(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		var out bytes.Buffer
-		table := (&console{env: Environment{Stdout: &out}, format: formatCSV}).table("a", "b")
-		table.row(1, s)
-		table.row(2, s)
+		table := (&Printer{Stdout: &out, Format: FormatCSV}).Table("a", "b")
+		table.Row(1, s)
+		table.Row(2, s)
 		if err := table.csv(); err != nil {
 			t.Fatal(err)
 		}

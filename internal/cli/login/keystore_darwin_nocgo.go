@@ -1,6 +1,6 @@
 //go:build darwin && !cgo
 
-package cli
+package login
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func keyStore() (azidentity.Cache, error) {
 
 // emptyKeyStore takes out of the Keychain what another build of matoolkit has put there,
 // with the tool of macOS (see keystore_darwin.go for the names).
-func (c *console) emptyKeyStore(ctx context.Context) error {
+func (c *Opener) emptyKeyStore(ctx context.Context) error {
 	const notThere = 44 // errSecItemNotFound, of which an exit status holds eight bits
 	var failures []error
 	for _, name := range []string{cacheName, cacheName + ".cae"} {

@@ -1,10 +1,14 @@
-package cli
+// Package login gets access tokens for the admin API: from the sign-in of a person, which
+// it keeps on the machine, or unattended, from the Azure CLI, a managed identity or a
+// certificate. It knows the settings and no command.
+package login
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -13,16 +17,9 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-)
 
-// Where a sign-in is kept. The system's key store (Keychain, DPAPI, the kernel's
-// keyring) is the place for it; on a machine without one, as in most containers, a
-// file that only its owner reads stands in, or every command would have to ask for
-// a sign-in of its own.
-const (
-	storeAuto   = "auto"
-	storeSystem = "system"
-	storeFile   = "file"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
 const cacheName = "matoolkit-cli"
@@ -49,20 +46,20 @@ type credential interface {
 
 var errSignIn = errors.New("a person has to sign in")
 
-// signIn is a person's sign-in as it was kept.
-type signIn struct {
+// SignIn is a person's sign-in as it was kept.
+type SignIn struct {
 	account
 	credential
 	target target
 }
 
-func (s *signIn) token(ctx context.Context) (string, time.Time, error) {
+func (s *SignIn) token(ctx context.Context) (string, time.Time, error) {
 	token, until, err := s.credential.token(ctx)
 	if errors.Is(err, errSignIn) {
 		if err := s.target.heard.scope(s.target.scope); err != nil {
 			return "", time.Time{}, err
 		}
-		return "", time.Time{}, &exit{status: ExitNotSignedIn, text: "the sign-in of " + s.Username + " is no longer good", hint: signInHint}
+		return "", time.Time{}, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in of " + s.Username + " is no longer good", Hint: SignInHint}
 	}
 	if err != nil {
 		return "", time.Time{}, unavailable(err)
@@ -74,12 +71,21 @@ func unavailable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &exit{status: ExitUnavailable, text: "no token: " + firstLine(err)}
+	return &exit.Error{Status: exit.Unavailable, Text: "no token: " + firstLine(err)}
 }
 
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	return line
+}
+
+// Opener opens sign-ins.
+type Opener struct {
+	Getenv func(string) string
+	Now    func() time.Time
+	Home   func() (string, error) // the directory of what a sign-in leaves
+	Stderr io.Writer
+	Notice func(format string, args ...any)
 }
 
 // target is what is signed in to.
@@ -90,8 +96,8 @@ type target struct {
 	home                             string
 }
 
-func (c *console) target(all Settings, web *http.Client) (target, error) {
-	home, err := c.home()
+func (c *Opener) target(all settings.Settings, web *http.Client) (target, error) {
+	home, err := c.Home()
 	web, heard := hearing(web)
 	t := target{
 		authority: strings.TrimRight(all.Get("authority"), "/"), tenant: all.Get("tenant-id"),
@@ -99,7 +105,7 @@ func (c *console) target(all Settings, web *http.Client) (target, error) {
 	}
 	for _, need := range []struct{ value, key string }{{t.tenant, "tenant-id"}, {t.client, "client-id"}} {
 		if need.value == "" {
-			return t, &exit{status: ExitUsage, text: need.key + " is not set", hint: "Set it with: matoolkit config set " + need.key + " <value>\n" + localHint}
+			return t, &exit.Error{Status: exit.WrongUsage, Text: need.key + " is not set", Hint: "Set it with: matoolkit config set " + need.key + " <value>\n" + settings.LocalHint}
 		}
 	}
 	return t, err
@@ -108,14 +114,14 @@ func (c *console) target(all Settings, web *http.Client) (target, error) {
 func (t target) accountFile() string { return filepath.Join(t.home, "signin.json") }
 
 // openSignIn finds the sign-in that was kept for these settings.
-func (c *console) openSignIn(all Settings, web *http.Client) (*signIn, error) {
+func (c *Opener) openSignIn(all settings.Settings, web *http.Client) (*SignIn, error) {
 	t, err := c.target(all, web)
 	if err != nil {
 		return nil, err
 	}
 	data, err := os.ReadFile(t.accountFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &exit{status: ExitNotSignedIn, text: "nobody has signed in", hint: signInHint}
+		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "nobody has signed in", Hint: SignInHint}
 	}
 	a := account{}
 	if err == nil {
@@ -125,18 +131,18 @@ func (c *console) openSignIn(all Settings, web *http.Client) (*signIn, error) {
 		return nil, fmt.Errorf("the sign-in kept in %s: %w", t.accountFile(), err)
 	}
 	if a.Authority != t.authority || !strings.EqualFold(a.TenantID, t.tenant) || !strings.EqualFold(a.ClientID, t.client) {
-		return nil, &exit{status: ExitNotSignedIn, text: "the sign-in of " + a.Username + " is for another tenant or app registration than the settings name", hint: signInHint}
+		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in of " + a.Username + " is for another tenant or app registration than the settings name", Hint: SignInHint}
 	}
 	cred, err := t.credential(a.Store, a)
 	if err != nil {
 		return nil, err
 	}
-	return &signIn{account: a, credential: cred, target: t}, nil
+	return &SignIn{account: a, credential: cred, target: t}, nil
 }
 
-// signInAnew asks the person and keeps what comes of it.
-func (c *console) signInAnew(ctx context.Context, all Settings) (*signIn, error) {
-	web, err := c.web(all)
+// SignIn asks the person and keeps what comes of it.
+func (c *Opener) SignIn(ctx context.Context, all settings.Settings) (*SignIn, error) {
+	web, err := HTTPClient(all)
 	if err != nil {
 		return nil, err
 	}
@@ -145,18 +151,18 @@ func (c *console) signInAnew(ctx context.Context, all Settings) (*signIn, error)
 		return nil, err
 	}
 	store := all.Get("token-store")
-	if store == storeAuto {
-		store = storeSystem
+	if store == settings.StoreAuto {
+		store = settings.StoreSystem
 		if _, err := keyStore(); err != nil {
-			store = storeFile
-			c.notice(noKeyStore+"; the sign-in is kept in the file %s, which only you can read.", t.tokenFile())
+			store = settings.StoreFile
+			c.Notice(noKeyStore+"; the sign-in is kept in the file %s, which only you can read.", t.tokenFile())
 		}
 	}
 	cred, err := t.credential(store, account{})
 	if err != nil {
 		return nil, err
 	}
-	a, err := cred.login(ctx, func(message string) { fmt.Fprintln(c.env.Stderr, message) })
+	a, err := cred.login(ctx, func(message string) { fmt.Fprintln(c.Stderr, message) })
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return nil, err
@@ -164,28 +170,28 @@ func (c *console) signInAnew(ctx context.Context, all Settings) (*signIn, error)
 		if err := t.heard.scope(t.scope); err != nil {
 			return nil, err
 		}
-		return nil, &exit{status: ExitNotSignedIn, text: "the sign-in failed: " + firstLine(err)}
+		return nil, &exit.Error{Status: exit.NotSignedIn, Text: "the sign-in failed: " + firstLine(err)}
 	}
 	a.Store, a.Authority, a.TenantID, a.ClientID = store, t.authority, t.tenant, t.client
 	data, err := json.MarshalIndent(a, "", "  ")
 	if err == nil {
-		err = replaceFile(t.accountFile(), append(data, '\n'))
+		err = settings.ReplaceFile(t.accountFile(), append(data, '\n'))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the sign-in was good but cannot be kept: %w", err)
 	}
-	return &signIn{account: a, credential: cred, target: t}, nil
+	return &SignIn{account: a, credential: cred, target: t}, nil
 }
 
 func (t target) credential(store string, a account) (credential, error) {
-	if store == storeFile {
+	if store == settings.StoreFile {
 		return newFileCredential(t, a)
 	}
 	keys, err := keyStore()
 	if err != nil {
-		return nil, &exit{
-			status: ExitNotSignedIn, text: "the system's key store cannot be used: " + firstLine(err),
-			hint: "Keep the sign-in in a file instead: matoolkit auth login --token-store file",
+		return nil, &exit.Error{
+			Status: exit.NotSignedIn, Text: "the system's key store cannot be used: " + firstLine(err),
+			Hint: "Keep the sign-in in a file instead: matoolkit auth login --token-store file",
 		}
 	}
 	return newSystemCredential(t, a, keys)

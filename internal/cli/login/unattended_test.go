@@ -1,4 +1,4 @@
-package cli
+package login
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
 // lasting gives tokens that are good for as long as it says, and counts them.
@@ -25,7 +27,7 @@ func TestATokenIsUsedAgainWhileItIsGood(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]int{time.Hour: 1, renewBefore - time.Second: 20, 0: 20} {
 		l := &lasting{left: left}
-		u := &unattended{method: authAzureCLI, scope: "api://x/.default", credential: l}
+		u := &Unattended{method: settings.AzureCLI, scope: "api://x/.default", credential: l}
 		var group sync.WaitGroup
 		for range 20 {
 			group.Go(func() {

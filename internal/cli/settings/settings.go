@@ -1,4 +1,6 @@
-package cli
+// Package settings reads and writes the settings of the command line: options, the
+// environment and the configuration file.
+package settings
 
 import (
 	"bytes"
@@ -10,16 +12,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
-// setting is one thing that can be configured: by an option, else a variable of the
+// Definition is one thing that can be configured: by an option, else a variable of the
 // environment, else the configuration file, else its default. The option and the
 // key in the file have the same name.
-type setting struct {
-	key, variable, help, initial string
+type Definition struct {
+	Key, Variable, Help, initial string
 }
 
-var settings = []setting{
+// Definitions are all settings, in the order of the help.
+var Definitions = []Definition{
 	{"api-url", "MATOOLKIT_API_URL", "address of the admin API", ""},
 	{"tenant-id", "MATOOLKIT_TENANT_ID", "Entra ID tenant to sign in to", ""},
 	{"client-id", "MATOOLKIT_CLIENT_ID", "app registration to sign in with", ""},
@@ -27,7 +32,7 @@ var settings = []setting{
 	{"authority", "MATOOLKIT_AUTHORITY", "where to sign in", "https://login.microsoftonline.com"},
 	{"ca-file", "MATOOLKIT_CA_FILE", "PEM file of a certificate authority to trust besides the system's", ""},
 	{"token-store", "MATOOLKIT_TOKEN_STORE", "where to keep the sign-in: auto, system (key store) or file", "auto"},
-	{"auth", "MATOOLKIT_AUTH", "how to sign in: device-code, azure-cli, managed-identity or client-certificate", authDeviceCode},
+	{"auth", "MATOOLKIT_AUTH", "how to sign in: device-code, azure-cli, managed-identity or client-certificate", DeviceCode},
 	{"client-certificate", "MATOOLKIT_CLIENT_CERTIFICATE", "PEM or PFX file of the certificate to sign in with", ""},
 	{"managed-identity-id", "MATOOLKIT_MANAGED_IDENTITY_ID", "client ID of the managed identity, where there are several", ""},
 }
@@ -53,12 +58,12 @@ func (s Settings) Get(key string) string {
 	return ""
 }
 
-// home is the directory of the configuration file and of what a sign-in leaves.
-func (c *console) home() (string, error) {
-	if dir := c.env.Getenv("MATOOLKIT_HOME"); dir != "" {
+// Home is the directory of the configuration file and of what a sign-in leaves.
+func Home(getenv func(string) string) (string, error) {
+	if dir := getenv("MATOOLKIT_HOME"); dir != "" {
 		return dir, nil
 	}
-	dir := c.env.Getenv("HOME")
+	dir := getenv("HOME")
 	if dir == "" {
 		var err error
 		if dir, err = os.UserHomeDir(); err != nil {
@@ -68,26 +73,28 @@ func (c *console) home() (string, error) {
 	return filepath.Join(dir, ".matoolkit"), nil
 }
 
-func (c *console) configFile() (string, error) {
-	dir, err := c.home()
+// File is the path of the configuration file.
+func File(getenv func(string) string) (string, error) {
+	dir, err := Home(getenv)
 	return filepath.Join(dir, "config.json"), err
 }
 
-// settings gathers the settings from where they can be set.
-func (c *console) settings() (Settings, error) {
-	path, err := c.configFile()
+// Load gathers the settings from where they can be set: options, by key, the
+// environment and the configuration file.
+func Load(options map[string]*string, getenv func(string) string) (Settings, error) {
+	path, err := File(getenv)
 	if err != nil {
 		return nil, err
 	}
-	file, err := readConfig(path)
+	file, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
 	var all Settings
-	for _, s := range settings {
-		v := Setting{Key: s.key, Source: "none"}
+	for _, s := range Definitions {
+		v := Setting{Key: s.Key, Source: "none"}
 		for _, from := range []struct{ value, source string }{
-			{*c.options[s.key], "option"}, {c.env.Getenv(s.variable), "environment"}, {file[s.key], "file"}, {s.initial, "default"},
+			{*options[s.Key], "option"}, {getenv(s.Variable), "environment"}, {file[s.Key], "file"}, {s.initial, "default"},
 		} {
 			if from.value != "" {
 				v.Value, v.Source = from.value, from.source
@@ -102,40 +109,40 @@ func (c *console) settings() (Settings, error) {
 	return all, nil
 }
 
-// readConfig reads the configuration file: a JSON object of settings. There need be
+// Read reads the configuration file: a JSON object of settings. There need be
 // none. One that cannot be read is wrong usage, as every other wrong setting is.
-func readConfig(path string) (map[string]string, error) {
+func Read(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{}, nil
 	}
 	if err != nil {
-		return nil, usagef("the configuration: %w", err)
+		return nil, exit.Usagef("the configuration: %w", err)
 	}
 	values := map[string]string{}
 	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, usagef("the configuration file %s is not a JSON object of texts: %w", path, err)
+		return nil, exit.Usagef("the configuration file %s is not a JSON object of texts: %w", path, err)
 	}
 	for key := range values {
-		if !known(key) {
-			return nil, usagef("the configuration file %s sets %q; there are %s", path, key, keys())
+		if !Known(key) {
+			return nil, exit.Usagef("the configuration file %s sets %q; there are %s", path, key, Keys())
 		}
 	}
 	return values, nil
 }
 
-// writeConfig replaces the configuration file as a whole, so that a reader never
+// Write replaces the configuration file as a whole, so that a reader never
 // sees half of it.
-func writeConfig(path string, values map[string]string) error {
+func Write(path string, values map[string]string) error {
 	data, err := json.MarshalIndent(values, "", "  ")
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, append(data, '\n'))
+	return ReplaceFile(path, append(data, '\n'))
 }
 
-// replaceFile writes a file that only its owner reads, in one step.
-func replaceFile(path string, data []byte) error {
+// ReplaceFile writes a file that only its owner reads, in one step.
+func ReplaceFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -152,14 +159,16 @@ func replaceFile(path string, data []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-func known(key string) bool {
-	return slices.ContainsFunc(settings, func(s setting) bool { return s.key == key })
+// Known reports whether there is a setting of that name.
+func Known(key string) bool {
+	return slices.ContainsFunc(Definitions, func(s Definition) bool { return s.Key == key })
 }
 
-func keys() string {
+// Keys are the names of all settings.
+func Keys() string {
 	var names []string
-	for _, s := range settings {
-		names = append(names, s.key)
+	for _, s := range Definitions {
+		names = append(names, s.Key)
 	}
 	return strings.Join(names, ", ")
 }

@@ -1,4 +1,4 @@
-package cli
+package login
 
 import (
 	"cmp"
@@ -17,18 +17,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/AzureAD/microsoft-authentication-library-for-go/apps/managedidentity"
-)
 
-// The ways to sign in. Only the first asks a person and keeps what comes of it; the
-// others are for pipelines, where nobody is asked and nothing is kept.
-const (
-	authDeviceCode        = "device-code"
-	authAzureCLI          = "azure-cli"
-	authManagedIdentity   = "managed-identity"
-	authClientCertificate = "client-certificate"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
-
-var authMethods = []string{authDeviceCode, authAzureCLI, authManagedIdentity, authClientCertificate}
 
 const (
 	// azTimeout is how long az may take: it is slow on a machine that has just begun.
@@ -41,8 +33,8 @@ const (
 	metadataTimeout = 2 * time.Second
 )
 
-// unattended is a sign-in that asks nobody. It is safe for concurrent use.
-type unattended struct {
+// Unattended is a sign-in that asks nobody. It is safe for concurrent use.
+type Unattended struct {
 	method, tenant, scope string
 	credential            azcore.TokenCredential
 	web                   *http.Client
@@ -51,50 +43,50 @@ type unattended struct {
 	last azcore.AccessToken
 }
 
-// openUnattended makes the sign-in that the settings name. Nothing is asked for yet.
-func (c *console) openUnattended(all Settings, web *http.Client) (*unattended, error) {
-	u := &unattended{method: all.Get("auth"), tenant: all.Get("tenant-id"), scope: all.Get("api-scope"), web: web}
+// OpenUnattended makes the sign-in that the settings name. Nothing is asked for yet.
+func (c *Opener) OpenUnattended(all settings.Settings, web *http.Client) (*Unattended, error) {
+	u := &Unattended{method: all.Get("auth"), tenant: all.Get("tenant-id"), scope: all.Get("api-scope"), web: web}
 	if u.scope == "" {
-		return nil, &exit{status: ExitUsage, text: "api-scope is not set", hint: "Set it with: matoolkit config set api-scope api://<client ID of the admin API>/.default"}
+		return nil, &exit.Error{Status: exit.WrongUsage, Text: "api-scope is not set", Hint: "Set it with: matoolkit config set api-scope api://<client ID of the admin API>/.default"}
 	}
 	if !strings.HasSuffix(u.scope, "/.default") {
-		return nil, usagef("api-scope is %q; with auth %s it has to end in /.default", u.scope, u.method)
+		return nil, exit.Usagef("api-scope is %q; with auth %s it has to end in /.default", u.scope, u.method)
 	}
 	var err error
 	switch u.method {
-	case authAzureCLI:
+	case settings.AzureCLI:
 		u.credential, err = azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{TenantID: u.tenant})
-	case authManagedIdentity:
+	case settings.ManagedIdentity:
 		options := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: policy.ClientOptions{Transport: web}}
 		if id := all.Get("managed-identity-id"); id != "" {
-			if err := checkSetting("managed-identity-id", id); err != nil {
-				return nil, usage(err)
+			if err := settings.Check("managed-identity-id", id); err != nil {
+				return nil, exit.Usage(err)
 			}
 			options.ID = azidentity.ClientID(id)
 		}
 		u.credential, err = azidentity.NewManagedIdentityCredential(options)
-	case authClientCertificate:
+	case settings.ClientCertificate:
 		u.credential, err = c.certificateCredential(all, web)
 	default:
-		return nil, usage(checkSetting("auth", u.method))
+		return nil, exit.Usage(settings.Check("auth", u.method))
 	}
-	var told *exit
+	var told *exit.Error
 	if err != nil && !errors.As(err, &told) {
-		err = usage(err)
+		err = exit.Usage(err)
 	}
 	return u, err
 }
 
 // certificateCredential signs in as an app registration that the certificate is
 // registered with.
-func (c *console) certificateCredential(all Settings, web *http.Client) (azcore.TokenCredential, error) {
+func (c *Opener) certificateCredential(all settings.Settings, web *http.Client) (azcore.TokenCredential, error) {
 	t, err := c.target(all, web)
 	if err != nil {
 		return nil, err
 	}
 	path := all.Get("client-certificate")
 	if path == "" {
-		return nil, &exit{status: ExitUsage, text: "client-certificate is not set", hint: "Name the PEM or PFX file with --client-certificate or MATOOLKIT_CLIENT_CERTIFICATE"}
+		return nil, &exit.Error{Status: exit.WrongUsage, Text: "client-certificate is not set", Hint: "Name the PEM or PFX file with --client-certificate or MATOOLKIT_CLIENT_CERTIFICATE"}
 	}
 	certificates, key, err := c.readCertificate(path)
 	if err != nil {
@@ -110,7 +102,7 @@ func (c *console) certificateCredential(all Settings, web *http.Client) (azcore.
 }
 
 // token gives a token, the last one while that is good: az makes one anew each time.
-func (u *unattended) token(ctx context.Context) (string, time.Time, error) {
+func (u *Unattended) token(ctx context.Context) (string, time.Time, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if time.Until(u.last.ExpiresOn) > renewBefore {
@@ -124,17 +116,17 @@ func (u *unattended) token(ctx context.Context) (string, time.Time, error) {
 	return token.Token, token.ExpiresOn, nil
 }
 
-func (u *unattended) get(ctx context.Context) (azcore.AccessToken, error) {
-	if u.method == authAzureCLI {
+func (u *Unattended) get(ctx context.Context) (azcore.AccessToken, error) {
+	if u.method == settings.AzureCLI {
 		timed, cancel := context.WithTimeout(ctx, azTimeout)
 		defer cancel()
 		token, err := u.credential.GetToken(timed, policy.TokenRequestOptions{Scopes: []string{u.scope}})
 		if err != nil && timed.Err() != nil && ctx.Err() == nil {
-			return token, &exit{status: ExitUnavailable, text: fmt.Sprintf("the Azure CLI (az) gave no token within %s", azTimeout)}
+			return token, &exit.Error{Status: exit.Unavailable, Text: fmt.Sprintf("the Azure CLI (az) gave no token within %s", azTimeout)}
 		}
 		return token, u.explain(ctx, err)
 	}
-	if u.method == authManagedIdentity {
+	if u.method == settings.ManagedIdentity {
 		if err := u.findIdentity(ctx); err != nil {
 			return azcore.AccessToken{}, err
 		}
@@ -145,7 +137,7 @@ func (u *unattended) get(ctx context.Context) (azcore.AccessToken, error) {
 
 // findIdentity tells at once that this machine has no managed identity. The SDK would
 // go on asking for minutes: on a virtual machine in Azure the answer can take that long.
-func (u *unattended) findIdentity(ctx context.Context) error {
+func (u *Unattended) findIdentity(ctx context.Context) error {
 	if source, err := managedidentity.GetSource(); err != nil || source != managedidentity.DefaultToIMDS {
 		return nil // the SDK tells what is wrong
 	}
@@ -169,9 +161,9 @@ func (u *unattended) findIdentity(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &exit{
-		status: ExitNotSignedIn, text: "this machine has no managed identity",
-		hint: "Run this on a machine in Azure that has one, with 169.254.169.254 in NO_PROXY where there is a proxy,\nor sign in otherwise: --auth azure-cli, client-certificate or device-code",
+	return &exit.Error{
+		Status: exit.NotSignedIn, Text: "this machine has no managed identity",
+		Hint: "Run this on a machine in Azure that has one, with 169.254.169.254 in NO_PROXY where there is a proxy,\nor sign in otherwise: --auth azure-cli, client-certificate or device-code",
 	}
 }
 
@@ -193,7 +185,7 @@ var remedies = map[string]string{
 
 // explain words why there is no token, and what to do about it. It never shows more of
 // an answer than its message.
-func (u *unattended) explain(ctx context.Context, err error) error {
+func (u *Unattended) explain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
@@ -205,25 +197,25 @@ func (u *unattended) explain(ctx context.Context, err error) error {
 		outage = status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
 	}
 	hint := remedies[code.FindString(text)]
-	if u.method == authAzureCLI {
+	if u.method == settings.AzureCLI {
 		switch {
 		case strings.Contains(text, "executable not found"):
-			return &exit{status: ExitNotSignedIn, text: "the Azure CLI (az) is not installed, or not on the PATH", hint: "Install it from https://aka.ms/azure-cli, or sign in otherwise: --auth managed-identity, client-certificate or device-code"}
+			return &exit.Error{Status: exit.NotSignedIn, Text: "the Azure CLI (az) is not installed, or not on the PATH", Hint: "Install it from https://aka.ms/azure-cli, or sign in otherwise: --auth managed-identity, client-certificate or device-code"}
 		case strings.Contains(text, "Max retries exceeded"): // what az says of a network that is down
 			return unavailable(errors.New(text))
 		}
 		if hint == "" {
 			hint = u.azLogin()
 		}
-		return &exit{status: ExitNotSignedIn, text: "the Azure CLI gives no token: " + text, hint: hint}
+		return &exit.Error{Status: exit.NotSignedIn, Text: "the Azure CLI gives no token: " + text, Hint: hint}
 	}
 	if outage {
 		return unavailable(errors.New(text))
 	}
-	return &exit{status: ExitNotSignedIn, text: "no token with auth " + u.method + ": " + text, hint: hint}
+	return &exit.Error{Status: exit.NotSignedIn, Text: "no token with auth " + u.method + ": " + text, Hint: hint}
 }
 
-func (u *unattended) azLogin() string {
+func (u *Unattended) azLogin() string {
 	if u.tenant == "" {
 		return "Sign in with: az login"
 	}
@@ -262,12 +254,12 @@ func told(r *http.Response) string {
 	return firstLine(errors.New(text))
 }
 
-// instead tells what stands in the place of a sign-in.
-func (u *unattended) instead() string {
+// Instead tells what stands in the place of a sign-in.
+func (u *Unattended) Instead() string {
 	switch u.method {
-	case authAzureCLI:
+	case settings.AzureCLI:
 		return "The sign-in of the Azure CLI is used. " + u.azLogin()
-	case authManagedIdentity:
+	case settings.ManagedIdentity:
 		return "The managed identity of this machine is used"
 	}
 	return "The certificate is used"

@@ -13,55 +13,28 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/login"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
-
-// The exit statuses, as the help of the root command has them.
-const (
-	ExitOK          = 0
-	ExitFailed      = 1
-	ExitUsage       = 2
-	ExitNotSignedIn = 3
-	ExitNotFound    = 4
-	ExitRefused     = 5
-	ExitUnavailable = 6
-	ExitInterrupted = 130 // Ctrl-C, as shells have it
-)
-
-// exit is an error with the status that it ends the program with. An exit without
-// text has nothing to say: what there was to say is printed.
-type exit struct {
-	status int
-	text   string
-	hint   string
-	found  []string // printed before the text, a line each
-}
-
-func (e *exit) Error() string { return e.text }
-
-// Usage makes an error one of wrong usage, for commands that others add to the root.
-func Usage(err error) error { return usage(err) }
-
-func usage(err error) error { return &exit{status: ExitUsage, text: err.Error()} }
-
-func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // Execute runs a command made by NewRoot with its arguments, prints what goes wrong
 // and gives the exit status.
 func Execute(ctx context.Context, root *cobra.Command) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return ExitOK
+		return exit.OK
 	}
 	status, text, hint := describe(err)
 	out := root.ErrOrStderr()
-	var e *exit
+	var e *exit.Error
 	if errors.As(err, &e) {
-		for _, line := range e.found {
-			fmt.Fprintln(out, printable(line))
+		for _, line := range e.Found {
+			fmt.Fprintln(out, render.Printable(line))
 		}
 	}
 	if text != "" {
-		fmt.Fprintf(out, "matoolkit: %s\n", printable(text))
+		fmt.Fprintf(out, "matoolkit: %s\n", render.Printable(text))
 	}
 	if hint != "" {
 		fmt.Fprintln(out, hint)
@@ -75,24 +48,24 @@ var exclusive = regexp.MustCompile(`^if any flags in the group .*; \[(.+)\] were
 
 // describe words an error for people.
 func describe(err error) (status int, text, hint string) {
-	var e *exit
+	var e *exit.Error
 	var failure *apiclient.Error
 	switch {
 	case errors.As(err, &e):
-		return e.status, e.text, e.hint
+		return e.Status, e.Text, e.Hint
 	case errors.Is(err, context.Canceled):
-		return ExitInterrupted, "stopped", ""
+		return exit.Interrupted, "stopped", ""
 	case errors.As(err, &failure):
 		return describeAPI(failure)
 	case exclusive.MatchString(err.Error()):
 		given := strings.Fields(exclusive.FindStringSubmatch(err.Error())[1])
-		return ExitUsage, "--" + strings.Join(given, " and --") + " cannot be given together", ""
+		return exit.WrongUsage, "--" + strings.Join(given, " and --") + " cannot be given together", ""
 	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no error of its own for this either
 		what, more, _ := strings.Cut(err.Error(), "\n")
 		_, suggested, _ := strings.Cut(more, "Did you mean this?")
-		return ExitUsage, what + suggestion(strings.Fields(suggested), "matoolkit"), ""
+		return exit.WrongUsage, what + suggestion(strings.Fields(suggested), "matoolkit"), ""
 	}
-	return ExitFailed, err.Error(), ""
+	return exit.Failed, err.Error(), ""
 }
 
 func describeAPI(e *apiclient.Error) (status int, text, hint string) {
@@ -101,25 +74,25 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 	}
 	switch {
 	case e.Code == string(api.CodeSourceAway): // the API was reached: it is the query that cannot be made
-		return ExitRefused, e.Error(), hint
+		return exit.Refused, e.Error(), hint
 	case e.Code == apiclient.CodeNotTheAPI && !gatewayStatus(e.Status): // its statuses tell nothing of what was asked for
-		return ExitFailed, e.Error(), "Is this the address of the admin API? See api-url in: matoolkit config show"
+		return exit.Failed, e.Error(), "Is this the address of the admin API? See api-url in: matoolkit config show"
 	}
 	switch e.Status {
 	case http.StatusUnauthorized:
-		return ExitNotSignedIn, e.Error(), signInHint
+		return exit.NotSignedIn, e.Error(), login.SignInHint
 	case http.StatusForbidden:
-		return ExitNotSignedIn, e.Error(), hint
+		return exit.NotSignedIn, e.Error(), hint
 	case http.StatusNotFound:
-		return ExitNotFound, e.Error(), hint
+		return exit.NotFound, e.Error(), hint
 	case http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge,
 		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
-		return ExitRefused, e.Error(), hint
+		return exit.Refused, e.Error(), hint
 	}
 	if e.Temporary() {
-		return ExitUnavailable, e.Error(), hint
+		return exit.Unavailable, e.Error(), hint
 	}
-	return ExitFailed, e.Error(), hint
+	return exit.Failed, e.Error(), hint
 }
 
 // gatewayStatus tells of the statuses that also what stands before the API means as it
@@ -128,13 +101,11 @@ func gatewayStatus(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusRequestEntityTooLarge
 }
 
-const signInHint = "Sign in with: matoolkit auth login"
-
 // noArgs is for the root and for groups, whose arguments are commands.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		cmd.SuggestionsMinimumDistance = 2 // as cobra sets it for the root
-		return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(cmd.SuggestionsFor(args[0]), cmd.CommandPath()))
+		return exit.Usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(cmd.SuggestionsFor(args[0]), cmd.CommandPath()))
 	}
 	return nil
 }
@@ -144,7 +115,7 @@ func suggestion(commands []string, of string) string {
 	if len(commands) == 0 {
 		return "; see " + of + " --help"
 	}
-	return "; did you mean " + oneOf(commands) + "?"
+	return "; did you mean " + render.OneOf(commands) + "?"
 }
 
 // Needs holds a command to its arguments, which are named in its usage line, for
@@ -156,9 +127,9 @@ func needs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
+			return exit.Usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
 		case len(args) > len(names):
-			return usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
+			return exit.Usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
 		}
 		return nil
 	}
@@ -184,7 +155,7 @@ func isFile(arg string) bool {
 
 func checkRunbookName(name string) error {
 	if isFile(name) {
-		return usagef("%q is a file: give the runbook's name, not a file; matoolkit runbook list shows the names", name)
+		return exit.Usagef("%q is a file: give the runbook's name, not a file; matoolkit runbook list shows the names", name)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"math"
@@ -34,7 +34,7 @@ const (
 
 // fit makes the table as wide as the terminal at most, tells of the columns that it
 // leaves out, and returns whether it could.
-func (s *sheet) fit(width int) bool {
+func (s *Sheet) fit(width int) bool {
 	var left []string
 	for _, name := range slices.Concat(s.minor, minorColumns) {
 		if s.width(proseKept, wordKept) <= width {
@@ -53,7 +53,7 @@ func (s *sheet) fit(width int) bool {
 		s.remove(i)
 	}
 	if len(left) > 0 {
-		s.c.notice("Left out for want of room: %s. Everything: --output json.", strings.Join(left, ", "))
+		s.c.Notice("Left out for want of room: %s. Everything: --output json.", strings.Join(left, ", "))
 	}
 	for _, step := range []struct {
 		prose bool
@@ -66,7 +66,7 @@ func (s *sheet) fit(width int) bool {
 
 // shorten takes from columns, of prose or of other words, by what the table is too wide,
 // but leaves them least. The first column stays: it is what other commands are given.
-func (s *sheet) shorten(width int, ofProse bool, least int) {
+func (s *Sheet) shorten(width int, ofProse bool, least int) {
 	for i := 1; i < len(s.head); i++ {
 		excess, has := s.width(math.MaxInt, math.MaxInt)-width, s.columnWidth(i)
 		if excess <= 0 || has <= least || prose(s.head[i]) != ofProse {
@@ -80,7 +80,7 @@ func (s *sheet) shorten(width int, ofProse bool, least int) {
 }
 
 // last is the column on the right that gives way next. How it went and why stay longest.
-func (s *sheet) last() int {
+func (s *Sheet) last() int {
 	for i := len(s.head) - 1; i > 0; i-- {
 		if s.head[i] != "status" && !prose(s.head[i]) {
 			return i
@@ -93,7 +93,7 @@ func prose(column string) bool { return slices.Contains(proseColumns, column) }
 
 // width is how wide the table is where sentences, and other words but those of the first
 // column, have at most so many characters.
-func (s *sheet) width(ofProse, ofWords int) int {
+func (s *Sheet) width(ofProse, ofWords int) int {
 	total := gap * (len(s.head) - 1)
 	for i, name := range s.head {
 		most := ofWords
@@ -108,7 +108,7 @@ func (s *sheet) width(ofProse, ofWords int) int {
 	return total
 }
 
-func (s *sheet) columnWidth(i int) int {
+func (s *Sheet) columnWidth(i int) int {
 	widest := text.StringWidthWithoutEscSequences(s.head[i])
 	for _, row := range s.rows {
 		widest = max(widest, text.StringWidthWithoutEscSequences(row[i]))
@@ -117,7 +117,7 @@ func (s *sheet) columnWidth(i int) int {
 }
 
 // remove takes out a column.
-func (s *sheet) remove(i int) {
+func (s *Sheet) remove(i int) {
 	s.head = slices.Delete(s.head, i, i+1)
 	for r := range s.rows {
 		s.rows[r] = slices.Delete(s.rows[r], i, i+1)

@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"fmt"
@@ -14,24 +14,24 @@ import (
 
 // These show what a batch consists of in tables and in words.
 
-// batchTable has the starts only where a batch follows its schedule. As CSV it always has
+// BatchTable has the starts only where a batch follows its schedule. As CSV it always has
 // the same columns, and how many were removed in one of their own.
-func (c *console) batchTable(views ...api.Batch) *sheet {
+func (c *Printer) BatchTable(views ...api.Batch) *Sheet {
 	head := []string{"batch", "runbook", "version", "status", "phase", "members", "created", "by", "completed"}
-	starts := c.format == formatCSV || slices.ContainsFunc(views, scheduled)
+	starts := c.Format == FormatCSV || slices.ContainsFunc(views, scheduled)
 	if starts {
 		head = slices.Insert(head, 4, "start")
 	}
-	if c.format == formatCSV {
+	if c.Format == FormatCSV {
 		head = append(head, "removed")
 	}
-	t := c.table(head...)
+	t := c.Table(head...)
 	for _, v := range views {
 		by := v.CreatedBy
 		if by == "" && scheduled(v) {
 			by = "automation"
 		}
-		row := []any{v.ID, v.RunbookName, v.RunbookVersion, batchStatus(v), v.CurrentPhase, memberCount(v), v.DetectedAt, by, v.CompletedAt}
+		row := []any{v.ID, v.RunbookName, v.RunbookVersion, BatchStatus(v), v.CurrentPhase, MemberCount(v), v.DetectedAt, by, v.CompletedAt}
 		if starts {
 			start := v.BatchStartTime
 			if !scheduled(v) {
@@ -39,17 +39,17 @@ func (c *console) batchTable(views ...api.Batch) *sheet {
 			}
 			row = slices.Insert(row, 4, any(start))
 		}
-		if c.format == formatCSV {
+		if c.Format == FormatCSV {
 			row[slices.Index(head, "members")] = v.MemberCount - v.RemovedCount
 			row = append(row, v.RemovedCount)
 		}
-		t.row(row...)
+		t.Row(row...)
 	}
 	return t
 }
 
-// memberCount is how many are in a batch, and how many were.
-func memberCount(v api.Batch) string {
+// MemberCount is how many are in a batch, and how many were.
+func MemberCount(v api.Batch) string {
 	in := strconv.Itoa(v.MemberCount - v.RemovedCount)
 	if v.RemovedCount > 0 {
 		in += fmt.Sprintf(" (+%d removed)", v.RemovedCount)
@@ -61,9 +61,9 @@ func memberCount(v api.Batch) string {
 // made by hand is only when it was first advanced.
 func scheduled(v api.Batch) bool { return !v.IsManual && v.BatchStartTime != nil }
 
-// batchStatus is where a batch stands, whether it stands still, and whether somebody
+// BatchStatus is where a batch stands, whether it stands still, and whether somebody
 // has to look at it.
-func batchStatus(v api.Batch) string {
+func BatchStatus(v api.Batch) string {
 	word := v.Status
 	if v.Terminal() {
 		return word
@@ -80,20 +80,20 @@ func batchStatus(v api.Batch) string {
 	return word
 }
 
-// scheduleNote tells of a batch that follows its schedule when it starts and what
+// ScheduleNote tells of a batch that follows its schedule when it starts and what
 // comes next; nothing of others.
-func scheduleNote(v api.Batch, phases []api.Phase, now time.Time) string {
+func ScheduleNote(v api.Batch, phases []api.Phase, now time.Time) string {
 	if !scheduled(v) || v.Terminal() {
 		return ""
 	}
 	var all []string
 	if v.BatchStartTime.After(now) {
-		all = append(all, fmt.Sprintf("Starts on %s, in %s.", stamp(*v.BatchStartTime), far(v.BatchStartTime.Sub(now))))
+		all = append(all, fmt.Sprintf("Starts on %s, in %s.", Stamp(*v.BatchStartTime), far(v.BatchStartTime.Sub(now))))
 	}
 	if v.Filling {
 		all = append(all, "Its members are being written; nothing has begun.")
 	} else if next, ok := nextPhase(phases); ok && v.Paused == nil && next.DueAt.After(now) {
-		all = append(all, fmt.Sprintf("Next is %s, due on %s, in %s.", next.Name, stamp(*next.DueAt), far(next.DueAt.Sub(now))))
+		all = append(all, fmt.Sprintf("Next is %s, due on %s, in %s.", next.Name, Stamp(*next.DueAt), far(next.DueAt.Sub(now))))
 	}
 	return strings.Join(all, " ")
 }
@@ -114,21 +114,21 @@ func far(d time.Duration) string {
 	days, hours, minutes := int(d/(24*time.Hour)), int(d/time.Hour)%24, int(d/time.Minute)%60
 	switch {
 	case days >= 3 || days > 0 && hours == 0:
-		return count(days, "day")
+		return Count(days, "day")
 	case days > 0:
-		return count(days, "day") + " and " + count(hours, "hour")
+		return Count(days, "day") + " and " + Count(hours, "hour")
 	case hours > 0 && minutes > 0:
-		return count(hours, "hour") + " and " + count(minutes, "minute")
+		return Count(hours, "hour") + " and " + Count(minutes, "minute")
 	case hours > 0:
-		return count(hours, "hour")
+		return Count(hours, "hour")
 	case minutes > 0:
-		return count(minutes, "minute")
+		return Count(minutes, "minute")
 	}
 	return "less than a minute"
 }
 
-// notes are what there is to tell of a batch beside its table.
-func notes(v api.Batch) []string {
+// Notes are what there is to tell of a batch beside its table.
+func Notes(v api.Batch) []string {
 	var all []string
 	if v.Error != "" {
 		all = append(all, v.Error)
@@ -156,18 +156,19 @@ func waitNote(w api.WorkerWait) string {
 	reason := w.Reason
 	switch {
 	case w.ThrottledUntil != nil:
-		reason = "throttled until " + stamp(*w.ThrottledUntil)
+		reason = "throttled until " + Stamp(*w.ThrottledUntil)
 	case (w.State == api.WorkerGone || w.State == api.WorkerSilent) && w.Since != nil:
-		reason = "no worker since " + stamp(*w.Since)
+		reason = "no worker since " + Stamp(*w.Since)
 	}
-	return fmt.Sprintf("waits for worker %s: %s; %s queued", w.WorkerID, reason, count(w.JobsQueued, "job"))
+	return fmt.Sprintf("waits for worker %s: %s; %s queued", w.WorkerID, reason, Count(w.JobsQueued, "job"))
 }
 
 // marked tells who did something, when and why.
-func marked(m api.Attribution) string { return because(m.By+" on "+stamp(m.At), m.Why) }
+func marked(m api.Attribution) string { return Because(m.By+" on "+Stamp(m.At), m.Why) }
 
-func (c *console) memberTable(views ...api.Member) *sheet {
-	t := c.table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
+// MemberTable shows members.
+func (c *Printer) MemberTable(views ...api.Member) *Sheet {
+	t := c.Table("member", "key", "status", "phase", "failed", "in phase", "at step", "removed", "by", "error")
 	t.minor = []string{"by", "failed", "removed", "phase"} // when somebody failed, and not how many
 	for _, v := range views {
 		by := v.RemovedBy
@@ -175,32 +176,32 @@ func (c *console) memberTable(views ...api.Member) *sheet {
 			by = "the data source"
 		}
 		reason := v.Error
-		if c.format == formatTable { // beside its own columns, which take the room that the cause needs
+		if c.Format == FormatTable { // beside its own columns, which take the room that the cause needs
 			reason = strings.TrimPrefix(reason, fmt.Sprintf("phase %s: step %q: ", v.FailedIn, v.FailedStep))
 		}
-		t.row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, reason)
+		t.Row(v.ID, v.Key, v.Status, v.Phase, v.FailedAt, v.FailedIn, v.FailedStep, v.RemovedAt, by, reason)
 	}
 	return t
 }
 
-// phaseTable has the versions only where there is more than one, and in CSV.
-func (c *console) phaseTable(phases []api.Phase) *sheet {
+// PhaseTable has the versions only where there is more than one, and in CSV.
+func (c *Printer) PhaseTable(phases []api.Phase) *Sheet {
 	head := []string{"phase", "status", "members", "succeeded", "failed", "cancelled", "running", "waiting", "due", "began", "took", "note"}
-	versions := c.format == formatCSV || severalVersions(phases)
+	versions := c.Format == FormatCSV || severalVersions(phases)
 	if versions {
 		head = slices.Insert(head, 1, "version")
 	}
-	t := c.table(head...)
+	t := c.Table(head...)
 	for _, v := range phases {
 		took := ""
-		if elapsed, _ := times(v, c.env.Now()); v.DispatchedAt != nil {
+		if elapsed, _ := times(v, c.Now()); v.DispatchedAt != nil {
 			took = round(elapsed)
 		}
 		row := []any{v.Name, v.Status, v.Members, v.Succeeded, v.Failed, v.Cancelled, v.Running, v.Waiting, v.DueAt, v.DispatchedAt, took, phaseNote(v)}
 		if versions {
 			row = slices.Insert(row, 1, any(v.RunbookVersion))
 		}
-		t.row(row...)
+		t.Row(row...)
 	}
 	return t
 }
@@ -215,7 +216,7 @@ func phaseNote(v api.Phase) string {
 	pending := v.Status == api.PhasePending
 	switch {
 	case v.Approved != nil:
-		parts = append(parts, "approved by "+because(v.Approved.By, v.Approved.Why))
+		parts = append(parts, "approved by "+Because(v.Approved.By, v.Approved.Why))
 	case pending && v.Reason == "":
 		if v.RequireSuccess > 0 {
 			parts = append(parts, fmt.Sprintf("requires that %s%% succeed in the phase before", strconv.FormatFloat(v.RequireSuccess, 'f', -1, 64)))
@@ -228,18 +229,19 @@ func phaseNote(v api.Phase) string {
 		parts = append(parts, "stops when "+v.StopWhen+" failed")
 	}
 	if v.OnComplete != "" && v.OnComplete != api.StepPending {
-		parts = append(parts, "on_complete "+words(v.OnComplete))
+		parts = append(parts, "on_complete "+Words(v.OnComplete))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// gated tells whether a phase waits for an administrator.
-func gated(v api.Phase) bool {
+// Gated tells whether a phase waits for an administrator.
+func Gated(v api.Phase) bool {
 	return v.Status == api.PhasePending && v.Approved == nil && (v.Approval || v.RequireSuccess > 0 && v.Reason != "")
 }
 
-func (c *console) stepTable(views ...api.Step) *sheet {
-	t := c.table("step", "phase", "version", "kind", "member", "name", "function", "status", "retries", "done", "note")
+// StepTable shows steps.
+func (c *Printer) StepTable(views ...api.Step) *Sheet {
+	t := c.Table("step", "phase", "version", "kind", "member", "name", "function", "status", "retries", "done", "note")
 	for _, v := range views {
 		member := v.MemberKey
 		if member == "" && v.MemberID > 0 {
@@ -249,7 +251,7 @@ func (c *console) stepTable(views ...api.Step) *sheet {
 		if v.Rollback != "" {
 			kind = "rollback " + v.Rollback
 		}
-		t.row(v.ID, v.Phase, v.RunbookVersion, kind, member, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
+		t.Row(v.ID, v.Phase, v.RunbookVersion, kind, member, v.Name, v.Function, v.Status, v.RetryCount, v.CompletedAt, stepNote(v))
 	}
 	return t
 }
@@ -265,7 +267,7 @@ func stepNote(v api.Step) string {
 		if v.Status == api.StepSkipped {
 			done = "skipped by "
 		}
-		parts = append(parts, done+because(v.Resolved.By, v.Resolved.Why))
+		parts = append(parts, done+Because(v.Resolved.By, v.Resolved.Why))
 	}
 	for _, late := range v.Late {
 		switch {
@@ -273,7 +275,7 @@ func stepNote(v api.Step) string {
 		case late.Succeeded:
 			parts = append(parts, late.JobID+" succeeded too late")
 		default:
-			parts = append(parts, because(late.JobID+" failed too late", late.Error))
+			parts = append(parts, Because(late.JobID+" failed too late", late.Error))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -284,7 +286,7 @@ func are(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}
-	return count(n, noun) + " are"
+	return Count(n, noun) + " are"
 }
 
 // capital begins a sentence.
@@ -293,11 +295,11 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// words makes of a status what people say.
-func words(status string) string { return strings.ReplaceAll(status, "_", " ") }
+// Words makes of a status what people say.
+func Words(status string) string { return strings.ReplaceAll(status, "_", " ") }
 
-// oneOf names all statuses of something.
-func oneOf[S ~string](all []S) string {
+// OneOf names all statuses of something.
+func OneOf[S ~string](all []S) string {
 	var names []string
 	for _, s := range all {
 		names = append(names, string(s))

@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"context"
@@ -11,62 +11,66 @@ import (
 	"time"
 )
 
-// progressing tells on the side how much has come, or of a total how much has been
-// sent, where it takes long.
-type progressing struct {
-	c     *console
-	to    io.Writer
+// Transfer reports on Stderr how much of a transfer was received, or of a total how
+// much was sent, if it takes long.
+type Transfer struct {
+	c     *Printer
+	To    io.Writer
 	total int64 // of what is sent; 0 for what comes
-	bytes int64
+	Bytes int64
 	next  time.Time
 	drew  int // columns
 }
 
-func (p *progressing) Write(b []byte) (int, error) {
-	n, err := p.to.Write(b)
+// Receiving reports how much of an answer has come to what is written to its field to.
+func (c *Printer) Receiving() *Transfer { return &Transfer{c: c} }
+
+// Write passes bytes on and counts them.
+func (p *Transfer) Write(b []byte) (int, error) {
+	n, err := p.To.Write(b)
 	p.count(n)
 	return n, err
 }
 
-func (p *progressing) count(n int) {
-	p.bytes += int64(n)
-	now, every := p.c.env.Now(), 30*time.Second
+func (p *Transfer) count(n int) {
+	p.Bytes += int64(n)
+	now, every := p.c.Now(), 30*time.Second
 	if p.drawn() {
 		every = time.Second
 	}
 	switch {
 	case p.next.IsZero():
 		p.next = now.Add(every)
-	case p.c.quiet || now.Before(p.next):
+	case p.c.Quiet || now.Before(p.next):
 	case p.drawn():
 		p.draw(p.words())
 		p.next = now.Add(every)
 	default:
-		p.c.notice("%s", p.words())
+		p.c.Notice("%s", p.words())
 		p.next = now.Add(every)
 	}
 }
 
-func (p *progressing) words() string {
+func (p *Transfer) words() string {
 	if p.total > 0 {
-		return fmt.Sprintf("%s of %s sent", megabytes(p.bytes), megabytes(p.total))
+		return fmt.Sprintf("%s of %s sent", megabytes(p.Bytes), megabytes(p.total))
 	}
-	return megabytes(p.bytes) + " so far"
+	return megabytes(p.Bytes) + " so far"
 }
 
 // drawn tells whether a line can be drawn over.
-func (p *progressing) drawn() bool { return p.c.env.Terminal && p.c.env.Getenv("TERM") != "dumb" }
+func (p *Transfer) drawn() bool { return p.c.Terminal && p.c.Getenv("TERM") != "dumb" }
 
 // draw draws a line over the one before.
-func (p *progressing) draw(line string) {
-	fmt.Fprintf(p.c.env.Stderr, "\r%-*s", p.drew, line)
+func (p *Transfer) draw(line string) {
+	fmt.Fprintf(p.c.Stderr, "\r%-*s", p.drew, line)
 	p.drew = max(p.drew, len(line))
 }
 
-// end takes away the line that was drawn.
-func (p *progressing) end() {
+// End takes away the line that was drawn.
+func (p *Transfer) End() {
 	if p.drew > 0 {
-		fmt.Fprint(p.c.env.Stderr, "\r"+strings.Repeat(" ", max(20, p.drew))+"\r")
+		fmt.Fprint(p.c.Stderr, "\r"+strings.Repeat(" ", max(20, p.drew))+"\r")
 	}
 }
 
@@ -80,19 +84,19 @@ const large = 1 << 20
 type sending struct {
 	mu    sync.Mutex
 	ended bool
-	progressing
+	Transfer
 }
 
 type sendingKey struct{}
 
-// sending tells on the side how much of a file of so many bytes has been sent with the
+// Sending tells on the side how much of a file of so many bytes has been sent with the
 // context that it gives, until the other is called.
-func (c *console) sending(ctx context.Context, size int) (context.Context, func()) {
-	s := &sending{progressing: progressing{c: c, total: int64(size)}}
+func (c *Printer) Sending(ctx context.Context, size int) (context.Context, func()) {
+	s := &sending{Transfer: Transfer{c: c, total: int64(size)}}
 	return context.WithValue(ctx, sendingKey{}, s), func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.end()
+		s.End()
 		s.ended = true
 	}
 }
@@ -105,14 +109,14 @@ func (s *sending) read(n int, err error) {
 		return
 	}
 	s.count(n)
-	if errors.Is(err, io.EOF) && !s.c.quiet && s.drawn() && s.total >= large {
+	if errors.Is(err, io.EOF) && !s.c.Quiet && s.drawn() && s.total >= large {
 		s.draw(megabytes(s.total) + " sent; the API checks and writes them")
 	}
 }
 
-// watched is a client whose requests tell how much of them has been sent, where their
+// Watched is a client whose requests tell how much of them has been sent, where their
 // context has somebody to tell.
-func watched(web *http.Client) *http.Client {
+func Watched(web *http.Client) *http.Client {
 	own := *web
 	next := web.Transport
 	if next == nil {
@@ -133,7 +137,7 @@ func watched(web *http.Client) *http.Client {
 func (s *sending) again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bytes = 0
+	s.Bytes = 0
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -1,4 +1,4 @@
-package cli
+package login
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -40,10 +42,10 @@ func targetOf(s *entra.Server, home string) target {
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(target) (credential, error){
-		storeSystem: func(to target) (credential, error) {
+		settings.StoreSystem: func(to target) (credential, error) {
 			return newSystemCredential(to, account{}, azidentity.Cache{})
 		},
-		storeFile: func(to target) (credential, error) { return newFileCredential(to, account{}) },
+		settings.StoreFile: func(to target) (credential, error) { return newFileCredential(to, account{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,8 +80,8 @@ func TestWrongScope(t *testing.T) {
 	t.Parallel()
 	const scope = "api://other/.default"
 	for name, open := range map[string]func(target, account) (credential, error){
-		storeSystem: func(to target, a account) (credential, error) { return newSystemCredential(to, a, azidentity.Cache{}) },
-		storeFile:   func(to target, a account) (credential, error) { return newFileCredential(to, a) },
+		settings.StoreSystem: func(to target, a account) (credential, error) { return newSystemCredential(to, a, azidentity.Cache{}) },
+		settings.StoreFile:   func(to target, a account) (credential, error) { return newFileCredential(to, a) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,10 +100,10 @@ func TestWrongScope(t *testing.T) {
 			} else if c, err = open(to, a); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err = (&signIn{account: a, credential: c, target: to}).token(t.Context())
-			var e *exit
-			if !errors.As(err, &e) || e.status != ExitNotSignedIn || !strings.Contains(e.text, scope) ||
-				!strings.Contains(e.text, "AADSTS500011") || !strings.HasPrefix(e.hint, "Check api-scope") {
+			_, _, err = (&SignIn{account: a, credential: c, target: to}).token(t.Context())
+			var e *exit.Error
+			if !errors.As(err, &e) || e.Status != exit.NotSignedIn || !strings.Contains(e.Text, scope) ||
+				!strings.Contains(e.Text, "AADSTS500011") || !strings.HasPrefix(e.Hint, "Check api-scope") {
 				t.Errorf("told %v", err)
 			}
 		})

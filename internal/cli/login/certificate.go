@@ -1,4 +1,4 @@
-package cli
+package login
 
 import (
 	"bytes"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"software.sslmate.com/src/go-pkcs12"
+
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 // passwordVariable holds the password of a PFX file. There is no option and no key of
@@ -17,32 +20,32 @@ const passwordVariable = "MATOOLKIT_CLIENT_CERTIFICATE_PASSWORD"
 
 // readCertificate reads a certificate and its key, in PEM or PFX. An RSA key is what
 // Entra ID takes.
-func (c *console) readCertificate(path string) ([]*x509.Certificate, crypto.PrivateKey, error) {
+func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, usagef("client-certificate: %w", err)
+		return nil, nil, exit.Usagef("client-certificate: %w", err)
 	}
 	var certificates []*x509.Certificate
 	var key crypto.PrivateKey
 	if bytes.Contains(data, []byte("-----BEGIN ")) {
 		if bytes.Contains(data, []byte("ENCRYPTED")) {
-			return nil, nil, &exit{
-				status: ExitUsage, text: "client-certificate: the key in " + path + " is encrypted, which is taken in a PFX file only",
-				hint: "Make one with: openssl pkcs12 -export -in " + path + " -out certificate.pfx",
+			return nil, nil, &exit.Error{
+				Status: exit.WrongUsage, Text: "client-certificate: the key in " + path + " is encrypted, which is taken in a PFX file only",
+				Hint: "Make one with: openssl pkcs12 -export -in " + path + " -out certificate.pfx",
 			}
 		}
 		certificates, key, err = azidentity.ParseCertificates(data, nil)
 	} else {
-		certificates, key, err = parsePFX(data, c.env.Getenv(passwordVariable))
+		certificates, key, err = parsePFX(data, c.Getenv(passwordVariable))
 	}
 	if err != nil {
-		return nil, nil, usagef("client-certificate: %s: %w", path, err)
+		return nil, nil, exit.Usagef("client-certificate: %s: %w", path, err)
 	}
 	for _, certificate := range certificates {
-		if now := c.env.Now(); !certificate.IsCA && now.After(certificate.NotAfter) {
-			return nil, nil, &exit{
-				status: ExitNotSignedIn, text: "client-certificate: the certificate in " + path + " ended on " + stamp(certificate.NotAfter),
-				hint: "Register a new one with the app registration of client-id",
+		if now := c.Now(); !certificate.IsCA && now.After(certificate.NotAfter) {
+			return nil, nil, &exit.Error{
+				Status: exit.NotSignedIn, Text: "client-certificate: the certificate in " + path + " ended on " + render.Stamp(certificate.NotAfter),
+				Hint: "Register a new one with the app registration of client-id",
 			}
 		}
 	}

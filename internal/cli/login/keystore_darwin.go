@@ -1,6 +1,6 @@
 //go:build cgo
 
-package cli
+package login
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func keyStore() (azidentity.Cache, error) { return cache.New(&cache.Options{Name
 
 // emptyKeyStore takes out of the Keychain what azidentity has put there. azidentity has
 // no way of its own; the names are those that it gives (azidentity/cache, cache_darwin.go).
-func (c *console) emptyKeyStore(ctx context.Context) error {
+func (c *Opener) emptyKeyStore(ctx context.Context) error {
 	var failures []error
 	for _, name := range []string{cacheName, cacheName + ".cae"} {
 		item, err := accessor.New(name, accessor.WithAccount("MSALCache"))

@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"fmt"
@@ -45,6 +45,7 @@ func NewLines(w io.Writer, hints bool) Renderer {
 	return &lines{w: w, hints: hints, shown: map[int]api.Phase{}, at: map[int]time.Time{}, limited: 2 * time.Second}
 }
 
+// Show prints what has changed since the last look.
 func (l *lines) Show(p Progress) {
 	if p.Lost != nil {
 		if !l.lost {
@@ -72,17 +73,17 @@ func (l *lines) Show(p Progress) {
 	}
 	if p.Batch.Status != l.batch {
 		l.batch = p.Batch.Status
-		l.print(p, "batch %d is %s", p.Batch.ID, because(p.Batch.Status+starts(p), p.Batch.Error))
+		l.print(p, "batch %d is %s", p.Batch.ID, Because(p.Batch.Status+starts(p), p.Batch.Error))
 	}
 	if paused := p.Batch.Paused != nil; paused != l.paused {
 		l.paused = paused
 		if paused {
-			l.print(p, "batch %d is paused by %s", p.Batch.ID, because(p.Batch.Paused.By, p.Batch.Paused.Why))
+			l.print(p, "batch %d is paused by %s", p.Batch.ID, Because(p.Batch.Paused.By, p.Batch.Paused.Why))
 		} else if !p.Batch.Terminal() {
 			l.print(p, "batch %d goes on", p.Batch.ID)
 		}
 	}
-	if held := held(p); held != l.held {
+	if held := Held(p); held != l.held {
 		if l.held = held; held != "" {
 			l.print(p, "%s", held)
 		} else if !p.Batch.Terminal() {
@@ -96,6 +97,7 @@ func (l *lines) Show(p Progress) {
 	}
 }
 
+// Close does nothing.
 func (l *lines) Close() {}
 
 // tellWaits tells of each worker that the batch waits for, once for each reason: how many
@@ -112,7 +114,7 @@ func (l *lines) tellWaits(p Progress) {
 }
 
 func (l *lines) print(p Progress, format string, args ...any) {
-	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(l.w, "%s  %s\n", p.At.UTC().Format("15:04:05Z"), Printable(fmt.Sprintf(format, args...)))
 }
 
 // idleHint is how every hint begins.
@@ -121,7 +123,7 @@ const idleHint = "nothing runs; "
 // hint tells what a batch waits for that stands still.
 func hint(p Progress) string {
 	switch {
-	case p.Batch.Terminal() || !idle(p):
+	case p.Batch.Terminal() || !Idle(p):
 		return ""
 	case p.Batch.Paused != nil:
 		return fmt.Sprintf(idleHint+"go on: matoolkit batch resume %d", p.Batch.ID)
@@ -132,14 +134,14 @@ func hint(p Progress) string {
 		switch {
 		case phase.Status != api.PhasePending:
 			continue
-		case gated(phase) && (p.Batch.IsManual || phase.Reason != ""):
-			return fmt.Sprintf(idleHint+"%s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, shellWord(phase.Name))
+		case Gated(phase) && (p.Batch.IsManual || phase.Reason != ""):
+			return fmt.Sprintf(idleHint+"%s is next and waits for approval: matoolkit batch approve %d %s", phase.Name, p.Batch.ID, ShellWord(phase.Name))
 		case p.Batch.IsManual:
 			return fmt.Sprintf(idleHint+"%s is next: matoolkit batch advance %d", phase.Name, p.Batch.ID)
 		case phase.Reason != "":
 			return fmt.Sprintf(idleHint+"%s is next and waits: %s", phase.Name, phase.Reason)
 		case phase.DueAt != nil && phase.DueAt.After(p.At):
-			return fmt.Sprintf(idleHint+"%s is next, due on %s", phase.Name, stamp(*phase.DueAt))
+			return fmt.Sprintf(idleHint+"%s is next, due on %s", phase.Name, Stamp(*phase.DueAt))
 		}
 		return ""
 	}
@@ -151,19 +153,19 @@ func starts(p Progress) string {
 	if !scheduled(p.Batch) || p.Batch.Terminal() || !p.Batch.BatchStartTime.After(p.At) {
 		return ""
 	}
-	return ", starts on " + stamp(*p.Batch.BatchStartTime)
+	return ", starts on " + Stamp(*p.Batch.BatchStartTime)
 }
 
-// held tells of removals that wait for somebody to decide, and where to look.
-func held(p Progress) string {
+// Held tells of removals that wait for somebody to decide, and where to look.
+func Held(p Progress) string {
 	if p.Batch.Held == nil || p.Batch.Terminal() {
 		return ""
 	}
 	return heldNote(*p.Batch.Held)
 }
 
-// shellWord is a name as a shell takes it for one word.
-func shellWord(name string) string {
+// ShellWord is a name as a shell takes it for one word.
+func ShellWord(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return !strings.ContainsRune("-_.", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
@@ -175,9 +177,9 @@ func shellWord(name string) string {
 // label is the name of a phase, with its version where others have another.
 func label(p api.Phase, all []api.Phase) string {
 	if severalVersions(all) {
-		return fmt.Sprintf("%s (version %d)", printable(p.Name), p.RunbookVersion)
+		return fmt.Sprintf("%s (version %d)", Printable(p.Name), p.RunbookVersion)
 	}
-	return printable(p.Name)
+	return Printable(p.Name)
 }
 
 func severalVersions(all []api.Phase) bool {
@@ -209,10 +211,10 @@ func describePhase(p api.Phase, now time.Time) string {
 		parts = append(parts, "about "+round(left)+" left")
 	}
 	if p.Status == api.PhasePending && p.DueAt != nil && p.DueAt.After(now) {
-		parts = append(parts, "due on "+stamp(*p.DueAt))
+		parts = append(parts, "due on "+Stamp(*p.DueAt))
 	}
 	if note := phaseNote(p); note != "" {
-		parts = append(parts, printable(note))
+		parts = append(parts, Printable(note))
 	}
 	return strings.Join(parts, ", ")
 }

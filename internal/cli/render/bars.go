@@ -1,4 +1,4 @@
-package cli
+package render
 
 import (
 	"fmt"
@@ -43,6 +43,7 @@ func NewBars(w io.Writer, width int, colored bool) Renderer {
 	return b
 }
 
+// Show redraws the bars.
 func (b *bars) Show(p Progress) {
 	b.mu.Lock()
 	b.now = p
@@ -123,7 +124,7 @@ func (b *bars) head() string {
 	if p.Batch.ID == 0 {
 		return "looking"
 	}
-	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, batchStatus(p.Batch)+starts(p)))
+	line := fmt.Sprintf("Batch %d  %s  %s", p.Batch.ID, p.Batch.RunbookName, b.paint(p.Batch.Status, BatchStatus(p.Batch)+starts(p)))
 	hint := hint(p)
 	// What is to be given next is what must not be cut off at the edge.
 	if text.StringWidth(line)+text.StringWidth(hint)+len("  ()") > b.width {
@@ -133,13 +134,13 @@ func (b *bars) head() string {
 	case p.Lost != nil:
 		line += "  (the API cannot be reached, watching on)"
 	case p.Batch.Error != "":
-		line += "  " + printable(p.Batch.Error)
+		line += "  " + Printable(p.Batch.Error)
 	case len(p.Batch.WaitsFor) > 0:
-		line += "  " + printable(waitNote(p.Batch.WaitsFor[0]))
+		line += "  " + Printable(waitNote(p.Batch.WaitsFor[0]))
 	case hint != "":
-		line += "  (" + printable(hint) + ")"
+		line += "  (" + Printable(hint) + ")"
 	case p.Batch.Paused != nil:
-		line += "  by " + printable(because(p.Batch.Paused.By, p.Batch.Paused.Why))
+		line += "  by " + Printable(Because(p.Batch.Paused.By, p.Batch.Paused.Why))
 	}
 	if held := p.Batch.Held; held != nil && held.Confirmed == nil && !p.Batch.Terminal() {
 		line += fmt.Sprintf("  (matoolkit batch removals %d)", p.Batch.ID)

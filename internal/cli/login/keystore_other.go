@@ -1,6 +1,6 @@
 //go:build !darwin
 
-package cli
+package login
 
 import (
 	"context"
@@ -23,10 +23,10 @@ func keyStore() (azidentity.Cache, error) { return cache.New(&cache.Options{Name
 // encrypted with a key in the kernel's keyring or by DPAPI. azidentity has no way of its
 // own; the places are those that it chooses (azidentity/cache, cache_linux.go and
 // cache_windows.go).
-func (c *console) emptyKeyStore(context.Context) error {
-	dir := c.env.Getenv("XDG_CACHE_HOME")
+func (c *Opener) emptyKeyStore(context.Context) error {
+	dir := c.Getenv("XDG_CACHE_HOME")
 	if runtime.GOOS == "windows" {
-		dir = c.env.Getenv("LOCALAPPDATA")
+		dir = c.Getenv("LOCALAPPDATA")
 	}
 	if dir == "" {
 		var err error

@@ -1,9 +1,11 @@
-package cli
+package login
 
 import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 // refusals hears what Entra ID says when it refuses. The libraries that sign in tell
@@ -55,5 +57,5 @@ func (r *refusals) scope(scope string) error {
 	if !slices.Contains(ofScope, number) {
 		return nil
 	}
-	return &exit{status: ExitNotSignedIn, text: "no token for api-scope " + scope + ": " + *text, hint: remedies[number]}
+	return &exit.Error{Status: exit.NotSignedIn, Text: "no token for api-scope " + scope + ": " + *text, Hint: remedies[number]}
 }

@@ -1,0 +1,65 @@
+package login
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/matoolkit/matoolkit/internal/cli/settings"
+)
+
+// Forget deletes the sign-in that is kept on this machine, with its tokens, and returns
+// the name of the account, which is empty if it cannot be read. Errors: fs.ErrNotExist if
+// none is kept.
+func (c *Opener) Forget(ctx context.Context) (who string, err error) {
+	home, err := c.Home()
+	if err != nil {
+		return "", err
+	}
+	t := target{home: home}
+	a, err := t.kept()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", cmp.Or(removeFile(t.tokenFile()), err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the sign-in cannot be read: %w", err)
+	}
+	if a.Store != settings.StoreFile { // also if it cannot be read
+		if err := c.emptyKeyStore(ctx); err != nil {
+			return "", fmt.Errorf("the tokens in the system's key store: %w", err)
+		}
+	}
+	// The account is deleted last, so that a logout that ends half-way can be repeated.
+	for _, path := range []string{t.tokenFile(), t.accountFile()} {
+		if err := removeFile(path); err != nil {
+			return "", fmt.Errorf("the sign-in is still kept: %w", err)
+		}
+	}
+	return a.Username, nil
+}
+
+// kept is the sign-in that was left. Errors: fs.ErrNotExist where there is none; an
+// account without anything in it where it cannot be read.
+func (t target) kept() (account, error) {
+	data, err := os.ReadFile(t.accountFile())
+	if err != nil {
+		return account{}, err
+	}
+	var a account
+	if json.Unmarshal(data, &a) != nil {
+		return account{}, nil
+	}
+	return a, nil
+}
+
+// removeFile removes a file that may not be there.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

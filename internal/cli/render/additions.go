@@ -1,0 +1,53 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+)
+
+// PrintAdditions prints why additions are held, for which starts, a page of the people, and
+// the command that confirms them.
+func (c *Printer) PrintAdditions(held api.AdditionHold) error {
+	people := c.Table("key", "start")
+	for _, p := range held.Items {
+		people.Row(p.Key, p.BatchStartTime)
+	}
+	if c.Format != FormatTable || c.Quiet {
+		return c.PrintPage(held, len(held.Items), held.Continuation, people)
+	}
+	out := c.Stdout
+	fmt.Fprintf(out, "%s\n\n", c.Cell(additionWords(held.AdditionHoldSummary)))
+	starts := c.Table("start", "people")
+	for _, s := range held.Starts {
+		starts.Row(s.BatchStartTime, s.People)
+	}
+	if err := starts.Print(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if err := c.PrintPage(held, len(held.Items), held.Continuation, people); err != nil {
+		return err
+	}
+	if held.Confirmed == nil {
+		c.Notice("")
+		c.Notice("Add them: matoolkit runbook confirm-additions %s --revision %s", ShellWord(held.RunbookName), ShellWord(held.Revision))
+	}
+	return nil
+}
+
+// People counts people.
+func People(n int) string {
+	if n == 1 {
+		return "1 person"
+	}
+	return fmt.Sprintf("%d people", n)
+}
+
+// additionWords describes held additions in a sentence.
+func additionWords(h api.AdditionHoldSummary) string {
+	if h.Confirmed != nil {
+		return fmt.Sprintf("The next tick adds %s, confirmed by %s.", People(h.People), marked(*h.Confirmed))
+	}
+	return fmt.Sprintf("The addition of %s is held since %s: %s.", People(h.People), Stamp(h.Since), h.Reason)
+}

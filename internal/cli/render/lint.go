@@ -1,0 +1,20 @@
+package render
+
+import (
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// Finding is a diagnostic with the file it is about.
+type Finding struct {
+	File string `json:"file"`
+	runbook.Diagnostic
+}
+
+// FindingTable shows findings.
+func (c *Printer) FindingTable(found []Finding) *Sheet {
+	t := c.Table("file", "line", "column", "severity", "code", "path", "message")
+	for _, f := range found {
+		t.Row(f.File, f.Line, f.Column, f.Severity, f.Code, f.Path, f.Message)
+	}
+	return t
+}
