@@ -14,6 +14,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
 )
@@ -189,7 +190,7 @@ func TestTheFilesAgree(t *testing.T) {
 	if err := json.Unmarshal(raw, &host); err != nil {
 		t.Fatal(err)
 	}
-	r := reader{lookup: func(string) string { return host.FunctionTimeout }}
+	r := reader{env.New(func(string) string { return host.FunctionTimeout })}
 	if got := r.timeout("x", 0); got != defaultFunctionTimeout {
 		t.Errorf("functionTimeout is %s, the handler takes it for %s", got, defaultFunctionTimeout)
 	}

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/mail"
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/loopback"
+	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/worker/health"
 )
@@ -99,102 +95,67 @@ type service struct{ URL, Scope string }
 // loadConfig reads the environment and reports everything that is wrong with it
 // at once. No error repeats the value of a secret.
 func loadConfig(getenv func(string) string) (config, error) {
-	r := reader{getenv: getenv}
+	r := reader{env.New(getenv)}
 	c := config{
-		WorkerID:      r.required(envWorkerID, "the worker's id, by which its jobs are addressed"),
-		BusString:     getenv(envBusString),
-		BusNamespace:  getenv(envBusNamespace),
-		TenantID:      r.required(envTenantID, "the id of the target tenant"),
-		AppID:         r.required(envAppID, "the client id of the app registration in the target tenant"),
-		AppSecret:     getenv(envAppSecret),
-		Vault:         r.vault(getenv(envAppSecret)),
-		IdentityID:    getenv(envIdentityID),
-		AuthorityHost: r.secureURL(envAuthorityHost),
+		WorkerID:      r.Required(envWorkerID, "the worker's id, by which its jobs are addressed"),
+		BusString:     r.Text(envBusString),
+		BusNamespace:  r.Text(envBusNamespace),
+		TenantID:      r.Required(envTenantID, "the id of the target tenant"),
+		AppID:         r.Required(envAppID, "the client id of the app registration in the target tenant"),
+		AppSecret:     r.Text(envAppSecret),
+		Vault:         r.vault(r.Text(envAppSecret)),
+		IdentityID:    r.Text(envIdentityID),
+		AuthorityHost: r.SecureServer(envAuthorityHost),
 		Graph:         r.service(envGraphURL, publicGraph),
 		Exchange:      r.service(envExchangeURL, publicExchange),
-		CAFile:        getenv(trust.EnvCAFile),
-		CustomDir:     getenv(envCustomDir),
+		CAFile:        r.Text(trust.EnvCAFile),
+		CustomDir:     r.Text(envCustomDir),
 		Health:        r.health(envHealth),
-		AlertFrom:     getenv(envAlertFrom),
+		AlertFrom:     r.Text(envAlertFrom),
 		AlertTo:       r.addresses(envAlertTo),
 
 		Limits: r.limits(),
 
-		MaxParallelism: r.number(envParallelism, 2, 1, 1000),
-		IdleTimeout:    r.seconds(envIdle, 300),
-		ShutdownGrace:  r.seconds(envGrace, 30),
-		JobTimeout:     r.seconds(envJobTimeout, 600),
-		LagTimeout:     r.seconds(envLag, 30),
+		MaxParallelism: r.Number(envParallelism, 2, 1, 1000),
+		IdleTimeout:    r.Seconds(envIdle, 300),
+		ShutdownGrace:  r.Seconds(envGrace, 30),
+		JobTimeout:     r.Seconds(envJobTimeout, 600),
+		LagTimeout:     r.Seconds(envLag, 30),
+
+		LogLevel: r.Level(envLogLevel),
+		NoOp:     r.Switch(envNoOp),
 	}
 	c.TryGraph, c.TryExchange = r.trials()
 	if strings.ContainsAny(c.WorkerID, "/\\?#") {
-		r.fault("%s: %q cannot be part of a subscription's name", envWorkerID, c.WorkerID)
+		r.Wrong(envWorkerID, "%q cannot be part of a subscription's name", c.WorkerID)
 	}
 	if (c.BusString == "") == (c.BusNamespace == "") {
-		r.fault("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBusString, envBusNamespace)
+		r.Problem("set one of %s (a connection string) and %s (such as name.servicebus.windows.net)", envBusString, envBusNamespace)
 	}
 	if v := c.BusNamespace; v != "" && !namespaceHost.MatchString(v) {
-		r.fault("%s: it is not the host name of a namespace, such as name.servicebus.windows.net, without sb:// and a key", envBusNamespace)
+		r.Wrong(envBusNamespace, "it is not the host name of a namespace, such as name.servicebus.windows.net, without sb:// and a key")
 	}
 	if c.JobTimeout == 0 {
-		r.fault("%s: a job needs a time limit", envJobTimeout)
+		r.Wrong(envJobTimeout, "a job needs a time limit")
 	}
-	if v := getenv(envLogLevel); v != "" && c.LogLevel.UnmarshalText([]byte(v)) != nil {
-		r.fault("%s: %q is not one of debug, info, warn, error", envLogLevel, v)
-	}
-	switch v := getenv(envNoOp); v {
-	case "", "0":
-	case "1":
-		c.NoOp = true
-	default:
-		r.fault("%s: %q is neither 0 nor 1", envNoOp, v)
-	}
-	return c, errors.Join(r.faults...)
+	return c, r.Err()
 }
 
 // namespaceHost is how the broker's host is written: with its domain, without a port.
 var namespaceHost = regexp.MustCompile(`^[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+$`)
 
-// reader collects what is wrong.
-type reader struct {
-	getenv func(string) string
-	faults []error
-}
-
-func (r *reader) fault(format string, args ...any) {
-	r.faults = append(r.faults, fmt.Errorf(format, args...))
-}
-
-func (r *reader) required(name, what string) string {
-	v := r.getenv(name)
-	if v == "" {
-		r.fault("%s is not set: %s", name, what)
-	}
-	return v
-}
-
-func (r *reader) number(name string, otherwise, least, most int) int {
-	v := r.getenv(name)
-	if v == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
-		r.fault("%s: %q is not a whole number from %d to %d", name, v, least, most)
-	}
-	return n
-}
+// reader reads the forms of settings that only the worker has.
+type reader struct{ *env.Reader }
 
 // addresses reads mail addresses with commas between them.
-func (r *reader) addresses(name string) []string {
+func (r reader) addresses(name string) []string {
 	var list []string
-	for part := range strings.SplitSeq(r.getenv(name), ",") {
-		part = strings.TrimSpace(part)
+	for _, part := range r.List(name) {
 		if part == "" {
 			continue
 		}
 		if parsed, err := mail.ParseAddress(part); err != nil || parsed.Address != part {
-			r.fault("%s: %q is not a mail address; several have commas between them", name, part)
+			r.Wrong(name, "%q is not a mail address; separate several with commas", part)
 			continue
 		}
 		list = append(list, part)
@@ -202,62 +163,28 @@ func (r *reader) addresses(name string) []string {
 	return list
 }
 
-func (r *reader) seconds(name string, otherwise int) time.Duration {
-	return time.Duration(r.number(name, otherwise, 0, 7*24*3600)) * time.Second
-}
-
 // service reads the URL of an API. Tokens are for the API at that address, or
 // for the public one when a simulation of it runs on this machine.
-func (r *reader) service(name, public string) service {
-	v := strings.TrimRight(r.getenv(name), "/")
-	if v == "" {
-		v = public
-	}
-	u, err := serverURL(v)
+func (r reader) service(name, public string) service {
+	server, local := r.Server(name, public)
+	server = strings.TrimRight(server, "/")
 	switch {
-	case err != nil:
-		r.fault("%s: %v", name, err)
+	case server == "":
 		return service{}
-	case loopback.Is(u.Hostname()):
-		return service{URL: v, Scope: public + "/.default"}
-	case u.Scheme != "https":
-		r.fault("%s: %q must be https: only a server on this machine may be called without it", name, v)
+	case local:
+		return service{URL: server, Scope: public + "/.default"}
 	}
-	return service{URL: v, Scope: v + "/.default"}
+	return service{URL: server, Scope: server + "/.default"}
 }
 
 // health reads where probes are answered.
-func (r *reader) health(name string) string {
-	v := r.getenv(name)
-	if v == "" {
+func (r reader) health(name string) string {
+	address := r.Text(name)
+	if address == "" {
 		return ""
 	}
-	if err := health.CheckAddress(v); err != nil {
-		r.fault("%s: %v", name, err)
+	if err := health.CheckAddress(address); err != nil {
+		r.Wrong(name, "%v", err)
 	}
-	return v
-}
-
-func (r *reader) secureURL(name string) string {
-	v := r.getenv(name)
-	if v == "" {
-		return ""
-	}
-	if u, err := serverURL(v); err != nil {
-		r.fault("%s: %v", name, err)
-	} else if u.Scheme != "https" {
-		r.fault("%s: %q must be https", name, v)
-	}
-	return v
-}
-
-// serverURL reads a scheme and a host. Its error does not repeat v: what is wrong with
-// it may be a password or a key in it.
-func serverURL(v string) (*url.URL, error) {
-	u, err := url.Parse(v)
-	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" ||
-		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("it is not the URL of a server, such as https://name.example, without a user and a query")
-	}
-	return u, nil
+	return address
 }

@@ -20,10 +20,10 @@ type limits struct {
 
 // limits reads the part: all, unless other processes sign in as the same
 // application to the same tenant.
-func (r *reader) limits() limits {
+func (r reader) limits() limits {
 	writes := graph.PublishedWrites
-	writes.Calls = r.number(envWrites, writes.Calls, 1, 1_000_000)
-	percent := r.number(envShare, 100, 1, 100)
+	writes.Calls = r.Number(envWrites, writes.Calls, 1, 1_000_000)
+	percent := r.Number(envShare, 100, 1, 100)
 	return limits{
 		Writes:      writes.Share(percent),
 		Invitations: graph.PublishedInvitations.Share(percent),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -43,30 +44,30 @@ const (
 )
 
 // vault reads where the secret is, and refuses more and fewer places than one.
-func (r *reader) vault(appSecret string) vaultConfig {
+func (r reader) vault(appSecret string) vaultConfig {
 	v := vaultConfig{
-		URL: r.secureURL(envVaultURL), Certificate: r.getenv(envCertName), Password: r.getenv(envCertPassword),
-		Secret: r.getenv(envSecretName), Refresh: r.seconds(envRefresh, int(signin.DefaultRefresh.Seconds())),
+		URL: r.SecureServer(envVaultURL), Certificate: r.Text(envCertName), Password: r.Text(envCertPassword),
+		Secret: r.Text(envSecretName), Refresh: r.Seconds(envRefresh, int(signin.DefaultRefresh.Seconds())),
 	}
 	named := v.Certificate != "" || v.Secret != ""
 	switch {
 	case appSecret != "" && (named || v.URL != "" || v.Password != ""):
-		r.fault("%s is set together with %s, %s, %s or %s: unset it, it is for where there is no Key Vault", envAppSecret, envVaultURL, envCertName, envCertPassword, envSecretName)
+		r.Problem("%s is set together with %s, %s, %s or %s: unset it, it is for where there is no Key Vault", envAppSecret, envVaultURL, envCertName, envCertPassword, envSecretName)
 	case appSecret != "":
 	case v.Certificate != "" && v.Secret != "":
-		r.fault("set one of %s and %s", envCertName, envSecretName)
+		r.Problem("set one of %s and %s", envCertName, envSecretName)
 	case !named && v.URL == "":
-		r.fault("nothing to sign in with: set %s and one of %s (a certificate) and %s (a client secret), or, where there is no Key Vault, %s",
+		r.Problem("nothing to sign in with: set %s and one of %s (a certificate) and %s (a client secret), or, where there is no Key Vault, %s",
 			envVaultURL, envCertName, envSecretName, envAppSecret)
 	case !named:
-		r.fault("%s is set: set one of %s and %s, the name of what is in the vault", envVaultURL, envCertName, envSecretName)
+		r.Problem("%s is set: set one of %s and %s, the name of what is in the vault", envVaultURL, envCertName, envSecretName)
 	case v.URL == "":
-		r.fault("%s is not set: the vault of %s, such as https://name.vault.azure.net", envVaultURL, v.Certificate+v.Secret)
+		r.Problem("%s is not set: the vault of %s, such as https://name.vault.azure.net", envVaultURL, v.Certificate+v.Secret)
 	case v.Password != "" && v.Certificate == "":
-		r.fault("%s is the name of a certificate's password, and %s is not set", envCertPassword, envCertName)
+		r.Problem("%s is the name of a certificate's password, and %s is not set", envCertPassword, envCertName)
 	}
 	if v.Refresh < time.Minute {
-		r.fault("%s: Key Vault is asked at most once a minute", envRefresh)
+		r.Wrong(envRefresh, "Key Vault is asked at most once a minute")
 	}
 	if !named {
 		return vaultConfig{}
@@ -75,8 +76,8 @@ func (r *reader) vault(appSecret string) vaultConfig {
 }
 
 // trials reads which APIs are tried before jobs are taken.
-func (r *reader) trials() (graph, exchange bool) {
-	v := r.getenv(envTrial)
+func (r reader) trials() (graph, exchange bool) {
+	v := r.Text(envTrial)
 	switch v {
 	case "":
 		return true, true
@@ -86,7 +87,7 @@ func (r *reader) trials() (graph, exchange bool) {
 	names := strings.Split(v, ",")
 	for _, name := range names {
 		if name != trialGraph && name != trialExchange {
-			r.fault("%s: %q is none of %s, %s and none", envTrial, name, trialGraph, trialExchange)
+			r.Wrong(envTrial, "%q is none of %s, %s and none", name, trialGraph, trialExchange)
 		}
 	}
 	return slices.Contains(names, trialGraph), slices.Contains(names, trialExchange)
@@ -110,7 +111,7 @@ func openVault(c config, web *http.Client) (*signin.Vault, error) {
 func signIn(ctx context.Context, c config, vault *signin.Vault, web *http.Client, log *slog.Logger) (*signin.Credential, error) {
 	local := false
 	if c.AuthorityHost != "" {
-		u, err := serverURL(c.AuthorityHost)
+		u, err := url.Parse(c.AuthorityHost)
 		if err != nil {
 			return nil, err
 		}
