@@ -62,7 +62,7 @@ func (c *canaries) deadLetters() {
 			c.t.Errorf("%+v", m)
 		}
 		shown := c.must("messages", "get", m.ID, "--output", "json")
-		if !strings.Contains(shown, `"Parameters": "(secret)"`) {
+		if !strings.Contains(shown, `"Parameters": "(secret)"`) || !strings.Contains(shown, `"Secrets": "(secret)"`) {
 			c.t.Errorf("a dead-lettered job is shown as %s", shown)
 		}
 		var one api.UnprocessedMessage
@@ -75,6 +75,7 @@ func (c *canaries) deadLetters() {
 			c.t.Fatal(err)
 		}
 		delete(fields, "Parameters")
+		delete(fields, "Secrets")
 		rest, _ := json.Marshal(fields)
 		if err := json.Unmarshal(rest, &job); err != nil {
 			c.t.Fatal(err)

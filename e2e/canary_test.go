@@ -79,9 +79,9 @@ phases:
       - {name: check, worker_id: worker-01, function: Check, params: {Upn: "{{Upn}}", Token: "{{Token}}"}, poll: {interval: 1s, timeout: 1m}}
 rollbacks:
   undo:
-    - {name: undo, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Password: "{{First}}"}}
+    - {name: undo, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Initial: "{{First}}"}}
 on_member_removed:
-  - {name: drop, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Password: "{{First}}"}}
+  - {name: drop, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Initial: "{{First}}"}}
 `
 
 const canarySource = `name: found
@@ -96,7 +96,7 @@ phases:
   - name: create
     offset: T-1d
     steps:
-      - {name: undo, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Password: "{{First}}"}}
+      - {name: undo, worker_id: worker-01, function: Undo, params: {Upn: "{{Upn}}", Initial: "{{First}}"}}
 `
 
 // canaryFunctions are the worker's own functions. They repeat what they are given in
@@ -114,7 +114,7 @@ environment: [NOTES]
 command: [make.sh]
 `,
 	"check.yaml": "name: Check\ndescription: Checks a token.\nparams: [{name: Upn, description: Name.}, {name: Token, description: Token.}]\nenvironment: [NOTES]\ncommand: [check.sh]\n",
-	"undo.yaml":  "name: Undo\ndescription: Removes an account.\nparams: [{name: Upn, description: Name.}, {name: Password, description: First password.}]\nenvironment: [NOTES]\ncommand: [undo.sh]\n",
+	"undo.yaml":  "name: Undo\ndescription: Removes an account.\nparams: [{name: Upn, description: Name.}, {name: Initial, description: First value.}]\nenvironment: [NOTES]\ncommand: [undo.sh]\n",
 	"make.sh": `#!/bin/sh
 call=$(cat)
 echo "$call" >>"$NOTES/make"
@@ -140,7 +140,7 @@ fi
 	"undo.sh": `#!/bin/sh
 call=$(cat)
 echo "$call" >>"$NOTES/undo"
-echo "undone: $(echo "$call" | sed 's/.*"Password":"\(\([^"\\]\|\\.\)*\)".*/\1/')" >&2
+echo "undone: $(echo "$call" | sed 's/.*"Initial":"\(\([^"\\]\|\\.\)*\)".*/\1/')" >&2
 echo '{"success":true,"result":true}'
 `,
 }
