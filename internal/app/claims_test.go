@@ -245,6 +245,57 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 	}
 }
 
+// The preview names the people whom the next tick does not add, since another batch has
+// them, and counts only the others.
+func TestPreviewNamesPeopleInOtherBatches(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		people := s.table()
+		people.put(dawn.Add(5*day), "p000", "p001", "p002")
+		s.publish(flatUpn)
+		s.publish(strings.Replace(found(twoPhases, ""), "primary_key: Upn", "primary_key: Upn\n  addition_guard: {number: 2}", 1))
+		s.tick()
+		s.batch("uploaded", string(upload("P001@X", "solo@x", "late@x")))
+		people.put(dawn.Add(6*day), "solo")
+		preview := func() app.PreviewView {
+			v, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
+			return must(s, v, err)
+		}
+		want := func(v app.PreviewView, groups string, keys ...string) {
+			t.Helper()
+			var got []string
+			for _, p := range v.Problems {
+				if p.Code != "other-batch" || !strings.Contains(p.Message, "batch 1 of runbook uploaded") {
+					t.Errorf("%+v", p)
+				}
+				got = append(got, p.Key)
+			}
+			var counts []string
+			for _, g := range v.Groups {
+				counts = append(counts, fmt.Sprintf("%d: %d+%d", g.BatchID, g.Add, g.AddHeld))
+			}
+			if slices.Sort(got); !slices.Equal(got, keys) || v.ProblemCount != len(keys) || strings.Join(counts, ", ") != groups {
+				t.Errorf("%d problems %v, groups %v; want %v, %s", v.ProblemCount, v.Problems, counts, keys, groups)
+			}
+		}
+		held := preview()
+		want(held, "0: 0+3, 0: 0+1", "p001@x", "solo@x")
+		if held.Additions == nil {
+			t.Fatal("no additions are held")
+		}
+		v, err := s.app.EnableAutomation(s.ctx, ada, "found", held.Additions.Revision)
+		must(s, v, err)
+		want(preview(), "0: 2+0, 0: 0+0", "p001@x", "solo@x")
+		s.tick()
+		s.wantOneOpenBatch("")
+
+		// A member who moves is in no other batch; a row that is new to a batch is.
+		people.put(dawn.Add(6*day), "p000")
+		people.put(dawn.Add(5*day), "late")
+		want(preview(), "2: 0+2, 0: 1+1", "late@x", "p001@x", "solo@x")
+	})
+}
+
 // A creation that dies keeps its people for ten minutes from others, and no longer.
 func TestCreationThatDiesKeepsItsPeopleForTenMinutes(t *testing.T) {
 	t.Parallel()

@@ -59,6 +59,9 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 	if err := s.compare(ctx); err != nil {
 		return PreviewView{}, a.queryFailed(err)
 	}
+	if err := s.leaveOutTaken(ctx); err != nil {
+		return PreviewView{}, a.outward(err)
+	}
 	view.Version, view.Enabled, view.Milliseconds = s.version, s.enabled, time.Since(began).Milliseconds()
 	view.RowCount, view.ProblemCount = s.result.Len(), s.plan.Counts.Problems
 	view.Problems = append(view.Problems, rowProblems(s.plan.Problems[:min(len(s.plan.Problems), keptProblems)])...)
@@ -68,6 +71,57 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 	}
 	a.log.Info("query previewed", "runbook", name, "rows", view.RowCount, "by", by.Name)
 	return view, nil
+}
+
+// leaveOutTaken takes people whom another batch has out of the batches of the plan, and
+// reports them, as the tick does when it adds people. Those who move between batches of the
+// runbook stay in the plan. Held additions stay as they are, since the revision covers them.
+func (s *synchronization) leaveOutTaken(ctx context.Context) error {
+	moves := map[string]bool{}
+	for _, c := range s.plan.Changes {
+		for _, r := range c.Remove {
+			moves[r.Key] = true
+		}
+	}
+	var keys []string
+	add := func(key string) {
+		if !moves[key] {
+			keys = append(keys, key)
+		}
+	}
+	for _, group := range s.plan.New {
+		for _, row := range group.Rows {
+			add(row.Key)
+		}
+	}
+	for _, c := range s.plan.Changes {
+		for _, row := range c.Add {
+			add(row.Key)
+		}
+	}
+	if s.plan.Additions != nil {
+		for _, p := range s.plan.Additions.People {
+			add(p.Key)
+		}
+	}
+	taken, err := s.app.claimant(0, s.rb, "", false).look(ctx, keys)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	out := map[string]bool{}
+	for _, t := range taken {
+		out[t.key] = true
+	}
+	isOut := func(row schedule.Row) bool { return out[row.Key] }
+	for i, group := range s.plan.New {
+		s.plan.New[i].Rows = slices.DeleteFunc(group.Rows, isOut)
+	}
+	s.plan.New = slices.DeleteFunc(s.plan.New, func(group schedule.Group) bool { return len(group.Rows) == 0 })
+	for i, c := range s.plan.Changes {
+		s.plan.Changes[i].Add = slices.DeleteFunc(c.Add, isOut)
+	}
+	s.reportTaken(taken)
+	return nil
 }
 
 // queryFailed makes an error for the caller of a query that went wrong.

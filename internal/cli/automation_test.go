@@ -158,6 +158,12 @@ func TestAutomation(t *testing.T) {
 	system.tick()
 	s.type_(4, "runbook", "additions", "waves")
 
+	// Another batch has one of the people.
+	s.type_(0, "batch", "create", "moves", s.file("moves.csv", "UserId,Mail\nw1,w1@contoso.com\n"))
+	system.found(append(kept, "w1,w1@contoso.com,"+when, "w2,w2@contoso.com,"+when)...)
+	s.type_(0, "query", "preview", "waves", "--rows", "1")
+	system.found(kept...)
+
 	// The file is away: the runbook tells, and its batch stays as it is.
 	system.tick()
 	check(t, os.Remove(system.people))
