@@ -104,7 +104,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 		Meter:    measured.Meter(scope),
 	})
 	api := adminhttp.New(adminhttp.Config{
-		App: a, Verifier: verifier, Log: log,
+		UseCases: adminhttp.UseCasesOf(a), Verifier: verifier, Log: log,
 		Rate: rate.Limit(s.apiRate), Burst: s.apiBurst, Long: s.apiLong,
 	})
 	return &wiring{app: a, handler: route(triggers, traced(measured, api)), bus: sender, measured: measured}, nil

@@ -9,7 +9,6 @@ package adminhttp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"time"
@@ -17,70 +16,19 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
 
-	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
-
-// App is the use cases that the routes call; *app.App has them.
-type App interface {
-	Health(ctx context.Context) api.Health
-	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error)
-	Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error)
-	Runbook(ctx context.Context, name string) (api.Runbook, error)
-	Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error)
-	Version(ctx context.Context, name string, version int) (api.RunbookVersion, error)
-	Deactivate(ctx context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error)
-	CSVTemplate(ctx context.Context, name string) ([]byte, error)
-	Automation(ctx context.Context, by app.Caller, name string) (api.Automation, error)
-	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (api.Automation, error)
-	EnableAutomation(ctx context.Context, by app.Caller, name, revision string, tags ...string) (api.Automation, error)
-	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (api.QueryPreview, error)
-	CreateBatchFrom(ctx context.Context, by app.Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error)
-	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
-	Batch(ctx context.Context, id int) (api.Batch, error)
-	Members(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
-	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
-	Steps(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error)
-	Report(ctx context.Context, by app.Caller, id int, format report.Format) (app.Report, error)
-	Advance(ctx context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error)
-	Cancel(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
-	Pause(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
-	Resume(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
-	Approve(ctx context.Context, by app.Caller, batch int, phase, why string) (api.Phase, error)
-	RetryFailed(ctx context.Context, by app.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
-	SkipStep(ctx context.Context, by app.Caller, batch int, stepID int64, why string) (api.Step, error)
-	MarkStepDone(ctx context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error)
-	AddMembersFrom(ctx context.Context, by app.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error)
-	RemoveMember(ctx context.Context, by app.Caller, batch, member int, why string) (api.Member, error)
-	HeldRemovals(ctx context.Context, by app.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
-	HeldAdditions(ctx context.Context, by app.Caller, runbook string, o app.ListOptions) (api.AdditionHold, error)
-	ConfirmAdditions(ctx context.Context, by app.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
-	ConfirmRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
-	DiscardRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
-	Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
-	BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
-	RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
-	MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
-	Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error)
-	Worker(ctx context.Context, id string) (api.Worker, error)
-	Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error)
-	UnprocessedMessage(ctx context.Context, by app.Caller, id string) (api.UnprocessedMessage, error)
-	Replay(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
-	Discard(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
-}
 
 // Verifier tells whose an Authorization header is; *signin.Verifier is one.
 type Verifier interface {
 	Verify(ctx context.Context, header string) (signin.Identity, error)
 }
 
-// Config is what the API is made of. App and Verifier are required.
+// Config is what the API is made of. UseCases and Verifier are required.
 type Config struct {
-	App      App
+	UseCases
 	Verifier Verifier
 	Log      *slog.Logger     // slog.Default when nil
 	Now      func() time.Time // time.Now when nil

@@ -18,7 +18,7 @@ func (a *server) listBatchAudit(c *gin.Context) {
 		return
 	}
 	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-		return a.App.BatchAudit(c.Request.Context(), id, f, o)
+		return a.Audit.BatchAudit(c.Request.Context(), id, f, o)
 	})
 }
 
@@ -28,19 +28,19 @@ func (a *server) listRunbookAudit(c *gin.Context) {
 		return
 	}
 	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-		return a.App.RunbookAudit(c.Request.Context(), name, f, o)
+		return a.Audit.RunbookAudit(c.Request.Context(), name, f, o)
 	})
 }
 
 func (a *server) listMessageAudit(c *gin.Context) {
 	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-		return a.App.MessageAudit(c.Request.Context(), f, o)
+		return a.Audit.MessageAudit(c.Request.Context(), f, o)
 	})
 }
 
 func (a *server) listAudit(c *gin.Context) {
 	trail(c, func(f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
-		return a.App.Audit(c.Request.Context(), f, o)
+		return a.Audit.Audit(c.Request.Context(), f, o)
 	})
 }
 

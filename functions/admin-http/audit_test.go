@@ -27,19 +27,19 @@ func moment(t time.Time) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-func (r *recorder) Audit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (r fakeAudit) Audit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail("Audit", f, o)
 }
 
-func (r *recorder) BatchAudit(_ context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (r fakeAudit) BatchAudit(_ context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail(fmt.Sprintf("BatchAudit %d", batch), f, o)
 }
 
-func (r *recorder) RunbookAudit(_ context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (r fakeAudit) RunbookAudit(_ context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail(fmt.Sprintf("RunbookAudit %q", name), f, o)
 }
 
-func (r *recorder) MessageAudit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+func (r fakeAudit) MessageAudit(_ context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	return r.noteTrail("MessageAudit", f, o)
 }
 

@@ -13,7 +13,7 @@ func (a *server) getAutomation(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Automation(c.Request.Context(), callerOf(c), name)
+	view, err := a.Automation.Automation(c.Request.Context(), callerOf(c), name)
 	tagged(c, view, view.ETag, err)
 }
 
@@ -46,11 +46,11 @@ func (a *server) setAutomation(c *gin.Context) {
 		return
 	}
 	if request.Revision != nil {
-		view, err := a.App.EnableAutomation(c.Request.Context(), callerOf(c), name, *request.Revision, tags...)
+		view, err := a.Automation.EnableAutomation(c.Request.Context(), callerOf(c), name, *request.Revision, tags...)
 		tagged(c, view, view.ETag, err)
 		return
 	}
-	view, err := a.App.SetAutomation(c.Request.Context(), callerOf(c), name, *request.Enabled, tags...)
+	view, err := a.Automation.SetAutomation(c.Request.Context(), callerOf(c), name, *request.Enabled, tags...)
 	tagged(c, view, view.ETag, err)
 }
 
@@ -75,7 +75,7 @@ func (a *server) previewQuery(c *gin.Context) {
 			return
 		}
 	}
-	view, err := a.App.PreviewQuery(c.Request.Context(), callerOf(c), name, limit)
+	view, err := a.Automation.PreviewQuery(c.Request.Context(), callerOf(c), name, limit)
 	respond(c, view, err)
 }
 
@@ -88,7 +88,7 @@ func (a *server) getAdditions(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.HeldAdditions(c.Request.Context(), callerOf(c), name, o)
+	view, err := a.Automation.HeldAdditions(c.Request.Context(), callerOf(c), name, o)
 	respond(c, view, err)
 }
 
@@ -102,7 +102,7 @@ func (a *server) confirmAdditions(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.ConfirmAdditions(c.Request.Context(), callerOf(c), name, revision, why)
+	view, err := a.Automation.ConfirmAdditions(c.Request.Context(), callerOf(c), name, revision, why)
 	respond(c, view, err)
 }
 
@@ -115,7 +115,7 @@ func (a *server) listRemovals(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.HeldRemovals(c.Request.Context(), callerOf(c), id, o)
+	view, err := a.Members.HeldRemovals(c.Request.Context(), callerOf(c), id, o)
 	respond(c, view, err)
 }
 
@@ -124,7 +124,7 @@ func (a *server) confirmRemovals(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.ConfirmRemovals(c.Request.Context(), callerOf(c), id, revision, why)
+	view, err := a.Members.ConfirmRemovals(c.Request.Context(), callerOf(c), id, revision, why)
 	accepted(c, view, err, "/api/batches/%d", id)
 }
 
@@ -133,7 +133,7 @@ func (a *server) discardRemovals(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.DiscardRemovals(c.Request.Context(), callerOf(c), id, revision, why)
+	view, err := a.Members.DiscardRemovals(c.Request.Context(), callerOf(c), id, revision, why)
 	respond(c, view, err)
 }
 

@@ -32,7 +32,7 @@ func (a *server) createBatch(c *gin.Context) {
 		invalid(c, "the part runbookName of the form is empty")
 		return
 	}
-	view, err := a.App.CreateBatchFrom(c.Request.Context(), callerOf(c), name, values["file"], options...)
+	view, err := a.Batches.CreateBatchFrom(c.Request.Context(), callerOf(c), name, values["file"], options...)
 	if err != nil {
 		fail(c, err)
 		return
@@ -59,7 +59,7 @@ func (a *server) listBatches(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Batches(c.Request.Context(), o)
+	p, err := a.Batches.Batches(c.Request.Context(), o)
 	page(c, p, err)
 }
 
@@ -68,7 +68,7 @@ func (a *server) getBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Batch(c.Request.Context(), id)
+	view, err := a.Batches.Batch(c.Request.Context(), id)
 	tagged(c, view, view.ETag, err)
 }
 
@@ -81,7 +81,7 @@ func (a *server) listMembers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Members(c.Request.Context(), callerOf(c), id, o)
+	p, err := a.Members.Members(c.Request.Context(), callerOf(c), id, o)
 	page(c, p, err)
 }
 
@@ -90,7 +90,7 @@ func (a *server) listPhases(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Phases(c.Request.Context(), id)
+	p, err := a.Batches.Phases(c.Request.Context(), id)
 	page(c, p, err)
 }
 
@@ -103,7 +103,7 @@ func (a *server) listSteps(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Steps(c.Request.Context(), callerOf(c), id, o)
+	p, err := a.Steps.Steps(c.Request.Context(), callerOf(c), id, o)
 	page(c, p, err)
 }
 
@@ -133,7 +133,7 @@ func (a *server) advanceBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Advance(c.Request.Context(), callerOf(c), id, *request.Phase, tags...)
+	view, err := a.Batches.Advance(c.Request.Context(), callerOf(c), id, *request.Phase, tags...)
 	if err == nil {
 		c.Header("ETag", `"`+view.Batch.ETag+`"`)
 	}

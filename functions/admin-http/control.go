@@ -88,16 +88,16 @@ func (a *server) cancelBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Cancel(c.Request.Context(), callerOf(c), id, why)
+	view, err := a.Batches.Cancel(c.Request.Context(), callerOf(c), id, why)
 	accepted(c, view, err, "/api/batches/%d", id)
 }
 
 func (a *server) pauseBatch(c *gin.Context, batch int, why string) (api.Batch, error) {
-	return a.App.Pause(c.Request.Context(), callerOf(c), batch, why)
+	return a.Batches.Pause(c.Request.Context(), callerOf(c), batch, why)
 }
 
 func (a *server) resumeBatch(c *gin.Context, batch int, why string) (api.Batch, error) {
-	return a.App.Resume(c.Request.Context(), callerOf(c), batch, why)
+	return a.Batches.Resume(c.Request.Context(), callerOf(c), batch, why)
 }
 
 func (a *server) approvePhase(c *gin.Context, batch int, why string) (api.Phase, error) {
@@ -107,7 +107,7 @@ func (a *server) approvePhase(c *gin.Context, batch int, why string) (api.Phase,
 			Code: api.CodeNotFound, Message: fmt.Sprintf("there is no phase %q; names have at most %d bytes", clip(phase), maxName),
 		}
 	}
-	return a.App.Approve(c.Request.Context(), callerOf(c), batch, phase, why)
+	return a.Batches.Approve(c.Request.Context(), callerOf(c), batch, phase, why)
 }
 
 // retryFailed takes the fields that narrow the retry beside the reason. One that is
@@ -153,7 +153,7 @@ func (a *server) retryFailed(c *gin.Context) {
 		}
 		*f.into = *f.given
 	}
-	view, err := a.App.RetryFailed(c.Request.Context(), callerOf(c), id, which, why)
+	view, err := a.Batches.RetryFailed(c.Request.Context(), callerOf(c), id, which, why)
 	accepted(c, view, err, "/api/batches/%d/members?status=%s", id, api.MemberFailed)
 }
 
@@ -171,7 +171,7 @@ func (a *server) skipStep(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.SkipStep(c.Request.Context(), callerOf(c), id, step, why)
+	view, err := a.Steps.SkipStep(c.Request.Context(), callerOf(c), id, step, why)
 	respond(c, view, err)
 }
 
@@ -193,7 +193,7 @@ func (a *server) markStepDone(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.MarkStepDone(c.Request.Context(), callerOf(c), id, step, request.Result, why)
+	view, err := a.Steps.MarkStepDone(c.Request.Context(), callerOf(c), id, step, request.Result, why)
 	respond(c, view, err)
 }
 
@@ -212,7 +212,7 @@ func (a *server) addMembers(c *gin.Context) {
 		return
 	}
 	defer release()
-	view, err := a.App.AddMembersFrom(c.Request.Context(), callerOf(c), id, values["file"], options...)
+	view, err := a.Members.AddMembersFrom(c.Request.Context(), callerOf(c), id, values["file"], options...)
 	if err != nil {
 		fail(c, err)
 		return
@@ -245,7 +245,7 @@ func (a *server) removeMember(c *gin.Context) {
 			return
 		}
 	}
-	view, err := a.App.RemoveMember(c.Request.Context(), callerOf(c), id, member, why)
+	view, err := a.Members.RemoveMember(c.Request.Context(), callerOf(c), id, member, why)
 	accepted(c, view, err, "/api/batches/%d/steps?member=%d", id, member)
 }
 

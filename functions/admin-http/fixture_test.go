@@ -24,8 +24,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
 
-// recorder is an App that notes each call and answers with err or with something that
-// can be recognised.
+// recorder notes the calls of the fakes below, one for each resource. They answer with err
+// or with something that can be recognised.
 type recorder struct {
 	mu     sync.Mutex
 	calls  []string
@@ -33,7 +33,27 @@ type recorder struct {
 	health api.Health
 	panics bool
 
-	early, late error // of a report: before its first byte, and after it
+	early, late error      // of a report: before its first byte, and after it
+	by          app.Caller // of the last request with an idempotency key
+}
+
+type (
+	fakeHealth     struct{ *recorder }
+	fakeRunbooks   struct{ *recorder }
+	fakeAutomation struct{ *recorder }
+	fakeBatches    struct{ *recorder }
+	fakeMembers    struct{ *recorder }
+	fakeSteps      struct{ *recorder }
+	fakeReports    struct{ *recorder }
+	fakeAudit      struct{ *recorder }
+	fakeWorkers    struct{ *recorder }
+	fakeMessages   struct{ *recorder }
+)
+
+func (r *recorder) useCases() adminhttp.UseCases {
+	return adminhttp.UseCases{
+		Health: fakeHealth{r}, Runbooks: fakeRunbooks{r}, Automation: fakeAutomation{r}, Batches: fakeBatches{r}, Members: fakeMembers{r}, Steps: fakeSteps{r}, Reports: fakeReports{r}, Audit: fakeAudit{r}, Workers: fakeWorkers{r}, Messages: fakeMessages{r},
+	}
 }
 
 func (r *recorder) note(format string, args ...any) error {
@@ -44,6 +64,12 @@ func (r *recorder) note(format string, args ...any) error {
 		panic("secret of the implementation")
 	}
 	return r.err
+}
+
+func (r *recorder) heard(by app.Caller) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.by = by
 }
 
 // shown are the options that are given.
@@ -57,28 +83,30 @@ func shown(o api.ListOptions) string {
 	return "{" + strings.Join(given, " ") + "}"
 }
 
-func (r *recorder) Health(context.Context) api.Health {
+func (r fakeHealth) Health(context.Context) api.Health {
 	_ = r.note("Health")
 	return r.health
 }
 
-func (r *recorder) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
+func (r fakeRunbooks) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
+	r.heard(by)
 	return api.Runbook{Name: "a b", Version: 1, Unchanged: string(yaml) == "same", DryRun: o.DryRun}, r.note("PublishRunbook %s %q %q %+v", by.Name, name, yaml, o)
 }
 
-func (r *recorder) Runbooks(_ context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
+func (r fakeRunbooks) Runbooks(_ context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
 	return api.Page[api.Runbook]{}, r.note("Runbooks %s", shown(o))
 }
 
-func (r *recorder) Runbook(_ context.Context, name string) (api.Runbook, error) {
+func (r fakeRunbooks) Runbook(_ context.Context, name string) (api.Runbook, error) {
 	return api.Runbook{Name: name, Version: 3}, r.note("Runbook %q", name)
 }
 
-func (r *recorder) CSVTemplate(_ context.Context, name string) ([]byte, error) {
+func (r fakeRunbooks) CSVTemplate(_ context.Context, name string) ([]byte, error) {
 	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
 }
 
-func (r *recorder) CreateBatchFrom(_ context.Context, by app.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
+func (r fakeBatches) CreateBatchFrom(_ context.Context, by app.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
+	r.heard(by)
 	return api.Batch{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
 }
 
@@ -98,43 +126,43 @@ func shownOptions(options []api.UploadOption) string {
 	return ""
 }
 
-func (r *recorder) Batches(_ context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
+func (r fakeBatches) Batches(_ context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
 	return api.Page[api.Batch]{Items: []api.Batch{{ID: 1}}, Continuation: "next"}, r.note("Batches %s", shown(o))
 }
 
-func (r *recorder) Batch(_ context.Context, id int) (api.Batch, error) {
+func (r fakeBatches) Batch(_ context.Context, id int) (api.Batch, error) {
 	return api.Batch{ID: id}, r.note("Batch %d", id)
 }
 
-func (r *recorder) Members(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
+func (r fakeMembers) Members(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
 	return api.Page[api.Member]{}, r.note("Members %s %d %s", by.Name, id, shown(o))
 }
 
-func (r *recorder) Phases(_ context.Context, id int) (api.Page[api.Phase], error) {
+func (r fakeBatches) Phases(_ context.Context, id int) (api.Page[api.Phase], error) {
 	return api.Page[api.Phase]{}, r.note("Phases %d", id)
 }
 
-func (r *recorder) Steps(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
+func (r fakeSteps) Steps(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
 	return api.Page[api.Step]{}, r.note("Steps %s %d %s", by.Name, id, shown(o))
 }
 
-func (r *recorder) Advance(_ context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
+func (r fakeBatches) Advance(_ context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
 	return api.AdvanceResult{Batch: api.Batch{ID: id, ETag: "e1"}, Advanced: phase}, r.note("Advance %s %d %s %q", by.Name, id, phase, tags)
 }
 
-func (r *recorder) Unprocessed(_ context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
+func (r fakeMessages) Unprocessed(_ context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
 	return api.Page[api.UnprocessedMessage]{}, r.note("Unprocessed %s", shown(o))
 }
 
-func (r *recorder) UnprocessedMessage(_ context.Context, by app.Caller, id string) (api.UnprocessedMessage, error) {
+func (r fakeMessages) UnprocessedMessage(_ context.Context, by app.Caller, id string) (api.UnprocessedMessage, error) {
 	return api.UnprocessedMessage{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
 }
 
-func (r *recorder) Replay(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (r fakeMessages) Replay(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
 	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedReplayed}, r.note("Replay %s %q %q", by.Name, id, why)
 }
 
-func (r *recorder) Discard(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (r fakeMessages) Discard(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
 	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedDiscarded}, r.note("Discard %s %q %q", by.Name, id, why)
 }
 
@@ -149,7 +177,7 @@ type fixture struct {
 func newFixture() *fixture {
 	f := &fixture{app: &recorder{health: api.Health{Status: "ok", Version: "1"}}, log: &bytes.Buffer{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	f.handler = adminhttp.New(adminhttp.Config{
-		App: f.app, Verifier: tokens{}, MaxBody: 1000, Now: func() time.Time { return f.now },
+		UseCases: f.app.useCases(), Verifier: tokens{}, MaxBody: 1000, Now: func() time.Time { return f.now },
 		Log: slog.New(slog.NewJSONHandler(f.log, nil)),
 	})
 	return f

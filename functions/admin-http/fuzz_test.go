@@ -254,5 +254,5 @@ func populated(f *testing.F) (http.Handler, []string) {
 	must(err)
 	members, err := a.Members(ctx, by, 1, api.ListOptions{Limit: 1})
 	must(err)
-	return adminhttp.New(adminhttp.Config{App: a, Verifier: tokens{}, Log: quiet, Rate: rate.Inf}), []string{batches.Continuation, members.Continuation}
+	return adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCasesOf(a), Verifier: tokens{}, Log: quiet, Rate: rate.Inf}), []string{batches.Continuation, members.Continuation}
 }

@@ -27,7 +27,7 @@ func (a *server) getHealth(c *gin.Context) {
 		// The answer serves other callers too, so it does not end with this one.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), maxHealth)
 		defer cancel()
-		a.health.last, a.health.at = a.App.Health(ctx), now
+		a.health.last, a.health.at = a.Health.Health(ctx), now
 	}
 	status := http.StatusOK
 	if a.health.last.Status != "ok" {

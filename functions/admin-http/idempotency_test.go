@@ -1,7 +1,6 @@
 package adminhttp_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -12,8 +11,6 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
 // named sends a request with the keys that it is called by, and tells what the answer
@@ -33,34 +30,13 @@ func (r *real) named(q request, status int, into any, keys ...string) (replayed 
 	return answer.Header.Get("Idempotency-Replayed")
 }
 
-// heard is an App that notes who asked.
-type heard struct {
-	*recorder
-	by app.Caller
-}
-
-func (h *heard) PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
-	h.by = by
-	return h.recorder.PublishRunbook(ctx, by, name, yaml, o)
-}
-
-func (h *heard) CreateBatchFrom(ctx context.Context, by app.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
-	h.by = by
-	return h.recorder.CreateBatchFrom(ctx, by, name, csv, options...)
-}
-
-func (h *heard) AddMembersFrom(ctx context.Context, by app.Caller, id int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
-	h.by = by
-	return h.recorder.AddMembersFrom(ctx, by, id, csv, options...)
-}
-
-// hear sends a request with keys to an App that notes who asked.
-func hear(q request, keys ...string) (*heard, *httptest.ResponseRecorder) {
-	h := &heard{recorder: &recorder{}}
+// hear sends a request with keys and gives what the use cases were called with.
+func hear(q request, keys ...string) (*recorder, *httptest.ResponseRecorder) {
+	h := &recorder{}
 	in := httptest.NewRequest(q.method, q.path, strings.NewReader(q.body))
 	in.Header = http.Header{"Authorization": {"Bearer " + q.token}, "Content-Type": {q.media}, "Idempotency-Key": keys}
 	w := httptest.NewRecorder()
-	adminhttp.New(adminhttp.Config{App: h, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler)}).ServeHTTP(w, in)
+	adminhttp.New(adminhttp.Config{UseCases: h.useCases(), Verifier: tokens{}, Log: slog.New(slog.DiscardHandler)}).ServeHTTP(w, in)
 	return h, w
 }
 

@@ -26,7 +26,7 @@ func TestTooManyRequestsOfOneCaller(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f := &fixture{app: &recorder{}}
-	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }, Rate: 0.5, Burst: 3})
+	f.handler = adminhttp.New(adminhttp.Config{UseCases: f.app.useCases(), Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }, Rate: 0.5, Burst: 3})
 	list := request{"GET", "/api/batches", "reader", "", ""}
 	for i := range 3 {
 		if w := f.send(list); w.Code != http.StatusOK {
@@ -54,9 +54,8 @@ func TestTooManyRequestsOfOneCaller(t *testing.T) {
 	}
 }
 
-// slow is an App whose reports take until they are let go.
+// slow are reports that take until they are let go.
 type slow struct {
-	*recorder
 	begun chan struct{}
 	let   chan struct{}
 }
@@ -70,8 +69,8 @@ func (s *slow) Report(context.Context, app.Caller, int, report.Format) (app.Repo
 // Of the requests that take long only so many are carried out at once.
 func TestTooManyLongRequestsAtOnce(t *testing.T) {
 	t.Parallel()
-	s := &slow{&recorder{}, make(chan struct{}), make(chan struct{})}
-	f := &fixture{handler: adminhttp.New(adminhttp.Config{App: s, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), Long: 2})}
+	s := &slow{make(chan struct{}), make(chan struct{})}
+	f := &fixture{handler: adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCases{Reports: s, Batches: fakeBatches{&recorder{}}}, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), Long: 2})}
 	ask := request{"GET", "/api/batches/7/report", "reader", "", ""}
 	var all sync.WaitGroup
 	for range 2 {
@@ -102,7 +101,7 @@ func TestTooManyLongRequestsAtOnce(t *testing.T) {
 func TestTooManyUploadsAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: t.TempDir()})
+	f.handler = adminhttp.New(adminhttp.Config{UseCases: f.app.useCases(), Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: t.TempDir()})
 	media, body := form(t, "file", "Key\n1\n")
 	upload := func(body io.Reader, length int64) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/api/batches/7/members", body)
@@ -159,14 +158,14 @@ func TestTemporaryFilesOfUploads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := newFixture()
-	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: filepath.Join(dir, "missing")})
+	f.handler = adminhttp.New(adminhttp.Config{UseCases: f.app.useCases(), Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: filepath.Join(dir, "missing")})
 	media, body := form(t, "file", "Key\n1\n")
 	w := f.send(request{"POST", "/api/batches/7/members", "admin", media, body})
 	if p := problem(t, w); w.Code != http.StatusServiceUnavailable || !strings.Contains(p.Detail, "cannot be stored") || len(f.app.calls) > 0 {
 		t.Errorf("%d %+v, %q", w.Code, p, f.app.calls)
 	}
 
-	f.handler = adminhttp.New(adminhttp.Config{App: f.app, Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: dir})
+	f.handler = adminhttp.New(adminhttp.Config{UseCases: f.app.useCases(), Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: dir})
 	for want, body := range map[int]string{http.StatusBadRequest: body[:len(body)/2], http.StatusOK: body} {
 		if w := f.send(request{"POST", "/api/batches/7/members", "admin", media, body}); w.Code != want {
 			t.Errorf("%d, want %d: %s", w.Code, want, w.Body)

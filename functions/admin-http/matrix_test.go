@@ -207,7 +207,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 	check(t, err)
 	api := func() (http.Handler, *recorder) {
 		r := &recorder{health: api.Health{Status: "ok"}}
-		return adminhttp.New(adminhttp.Config{App: r, Verifier: verifier, Log: slog.New(slog.DiscardHandler)}), r
+		return adminhttp.New(adminhttp.Config{UseCases: r.useCases(), Verifier: verifier, Log: slog.New(slog.DiscardHandler)}), r
 	}
 
 	handler, _ := api()

@@ -25,12 +25,12 @@ func (a *server) listMessages(c *gin.Context) {
 		invalid(c, "the query parameter topic is %q; it can be one of %s", clip(c.MustGet(keyQuery).(url.Values).Get("topic")), listed(messageTopics))
 		return
 	}
-	p, err := a.App.Unprocessed(c.Request.Context(), o)
+	p, err := a.Messages.Unprocessed(c.Request.Context(), o)
 	page(c, p, err)
 }
 
 func (a *server) getMessage(c *gin.Context) {
-	view, err := a.App.UnprocessedMessage(c.Request.Context(), callerOf(c), c.Param("id"))
+	view, err := a.Messages.UnprocessedMessage(c.Request.Context(), callerOf(c), c.Param("id"))
 	respond(c, view, err)
 }
 
@@ -39,7 +39,7 @@ func (a *server) replayMessage(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Replay(c.Request.Context(), callerOf(c), c.Param("id"), why)
+	view, err := a.Messages.Replay(c.Request.Context(), callerOf(c), c.Param("id"), why)
 	accepted(c, view, err, "/api/messages/unprocessed/%s", view.ID)
 }
 
@@ -48,7 +48,7 @@ func (a *server) discardMessage(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Discard(c.Request.Context(), callerOf(c), c.Param("id"), why)
+	view, err := a.Messages.Discard(c.Request.Context(), callerOf(c), c.Param("id"), why)
 	respond(c, view, err)
 }
 

@@ -86,7 +86,7 @@ func newReal(t *testing.T) *real {
 		Getenv:   func(name string) string { return map[string]string{"PEOPLE": r.people}[name] },
 	}
 	r.app = app.New(app.Config{Store: items, Bus: r.bus, Log: quiet, Sources: sources})
-	api := httptest.NewServer(adminhttp.New(adminhttp.Config{App: r.app, Verifier: verifier, Log: quiet, Rate: rate.Inf}))
+	api := httptest.NewServer(adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCasesOf(r.app), Verifier: verifier, Log: quiet, Rate: rate.Inf}))
 	t.Cleanup(api.Close)
 	r.url = api.URL
 	return r

@@ -22,7 +22,7 @@ func (a *server) getReport(c *gin.Context) {
 	if text := c.MustGet(keyQuery).(url.Values).Get("format"); text != "" {
 		format = report.Format(text)
 	}
-	r, err := a.App.Report(c.Request.Context(), callerOf(c), id, format)
+	r, err := a.Reports.Report(c.Request.Context(), callerOf(c), id, format)
 	if err != nil {
 		fail(c, err)
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
-func (r *recorder) Report(_ context.Context, by app.Caller, id int, format report.Format) (app.Report, error) {
+func (r fakeReports) Report(_ context.Context, by app.Caller, id int, format report.Format) (app.Report, error) {
 	return app.Report{
 		Name: fmt.Sprintf("batch-%d.%s", id, format), Media: format.Media(),
 		Write: func(_ context.Context, w io.Writer) error {

@@ -60,7 +60,7 @@ func (a *server) publishRunbook(c *gin.Context) {
 		return
 	}
 	o := api.PublishOptions{Overdue: request.Overdue, RerunInit: request.RerunInit, Strict: request.Strict, DryRun: request.DryRun}
-	view, err := a.App.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml, o)
+	view, err := a.Runbooks.PublishRunbook(c.Request.Context(), callerOf(c), request.Name, yaml, o)
 	if err != nil {
 		fail(c, err)
 		return
@@ -95,7 +95,7 @@ func (a *server) listRunbooks(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Runbooks(c.Request.Context(), o)
+	p, err := a.Runbooks.Runbooks(c.Request.Context(), o)
 	page(c, p, err)
 }
 
@@ -104,7 +104,7 @@ func (a *server) getRunbook(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Runbook(c.Request.Context(), name)
+	view, err := a.Runbooks.Runbook(c.Request.Context(), name)
 	respond(c, view, err)
 }
 
@@ -113,7 +113,7 @@ func (a *server) getTemplate(c *gin.Context) {
 	if !ok {
 		return
 	}
-	csv, err := a.App.CSVTemplate(c.Request.Context(), name)
+	csv, err := a.Runbooks.CSVTemplate(c.Request.Context(), name)
 	if err != nil {
 		fail(c, err)
 		return

@@ -19,7 +19,7 @@ func (a *server) listVersions(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Versions(c.Request.Context(), name, o)
+	p, err := a.Runbooks.Versions(c.Request.Context(), name, o)
 	page(c, p, err)
 }
 
@@ -28,7 +28,7 @@ func (a *server) getVersion(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Version(c.Request.Context(), name, version)
+	view, err := a.Runbooks.Version(c.Request.Context(), name, version)
 	tagged(c, view, view.ETag, err)
 }
 
@@ -50,7 +50,7 @@ func (a *server) deactivateVersion(c *gin.Context) {
 	if !ok {
 		return
 	}
-	view, err := a.App.Deactivate(c.Request.Context(), callerOf(c), name, version, why, tags...)
+	view, err := a.Runbooks.Deactivate(c.Request.Context(), callerOf(c), name, version, why, tags...)
 	tagged(c, view, view.ETag, err)
 }
 

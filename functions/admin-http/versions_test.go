@@ -14,15 +14,15 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
-func (r *recorder) Versions(_ context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
+func (r fakeRunbooks) Versions(_ context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
 	return api.Page[api.RunbookVersion]{}, r.note("Versions %q %s", name, shown(o))
 }
 
-func (r *recorder) Version(_ context.Context, name string, version int) (api.RunbookVersion, error) {
+func (r fakeRunbooks) Version(_ context.Context, name string, version int) (api.RunbookVersion, error) {
 	return api.RunbookVersion{Name: name, Version: version, ETag: "v1"}, r.note("Version %q %d", name, version)
 }
 
-func (r *recorder) Deactivate(_ context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
+func (r fakeRunbooks) Deactivate(_ context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
 	return api.RunbookVersion{Name: name, Version: version, ETag: "v2"}, r.note("Deactivate %s %q %d %q %q", by.Name, name, version, why, tags)
 }
 

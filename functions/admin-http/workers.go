@@ -13,7 +13,7 @@ func (a *server) listWorkers(c *gin.Context) {
 	if !ok {
 		return
 	}
-	p, err := a.App.Workers(c.Request.Context(), o)
+	p, err := a.Workers.Workers(c.Request.Context(), o)
 	page(c, p, err)
 }
 
@@ -23,6 +23,6 @@ func (a *server) getWorker(c *gin.Context) {
 		refuse(c, http.StatusNotFound, api.CodeNotFound, "there is no worker %q", clip(id))
 		return
 	}
-	view, err := a.App.Worker(c.Request.Context(), id)
+	view, err := a.Workers.Worker(c.Request.Context(), id)
 	respond(c, view, err)
 }

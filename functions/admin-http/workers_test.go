@@ -12,11 +12,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-func (r *recorder) Workers(_ context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
+func (r fakeWorkers) Workers(_ context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
 	return api.Page[api.Worker]{}, r.note("Workers %s", shown(o))
 }
 
-func (r *recorder) Worker(_ context.Context, id string) (api.Worker, error) {
+func (r fakeWorkers) Worker(_ context.Context, id string) (api.Worker, error) {
 	return api.Worker{ID: id, FunctionCount: 1}, r.note("Worker %q", id)
 }
 

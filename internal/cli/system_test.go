@@ -87,7 +87,7 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 	verifier := must(signin.New(ctx, signin.Config{
 		Instance: s.entra.URL(), TenantIDs: []string{entra.DefaultTenantID}, ClientID: entra.DefaultAdminAPIClientID, HTTPClient: s.entra.HTTPClient(),
 	}))
-	s.api = httptest.NewServer(adminhttp.New(adminhttp.Config{App: s.app, Verifier: verifier, Log: slog.New(slog.DiscardHandler)}))
+	s.api = httptest.NewServer(adminhttp.New(adminhttp.Config{UseCases: adminhttp.UseCasesOf(s.app), Verifier: verifier, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(s.api.Close)
 	s.pump(broker.ConnectionString())
 	t.Cleanup(cancel)

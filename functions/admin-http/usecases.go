@@ -1,0 +1,126 @@
+package adminhttp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/report"
+	"github.com/matoolkit/matoolkit/internal/roster"
+)
+
+// UseCases are the use cases that the routes call, by resource.
+type UseCases struct {
+	Health     Health
+	Runbooks   Runbooks
+	Automation Automation
+	Batches    Batches
+	Members    Members
+	Steps      Steps
+	Reports    Reports
+	Audit      Audit
+	Workers    Workers
+	Messages   Messages
+}
+
+// UseCasesOf takes the use cases of all resources from one value; *app.App has them.
+func UseCasesOf(all interface {
+	Health
+	Runbooks
+	Automation
+	Batches
+	Members
+	Steps
+	Reports
+	Audit
+	Workers
+	Messages
+},
+) UseCases {
+	return UseCases{Health: all, Runbooks: all, Automation: all, Batches: all, Members: all, Steps: all, Reports: all, Audit: all, Workers: all, Messages: all}
+}
+
+// Health reports whether the store and the bus can be reached.
+type Health interface {
+	Health(ctx context.Context) api.Health
+}
+
+// Runbooks publishes, lists and deactivates runbooks and their versions.
+type Runbooks interface {
+	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error)
+	Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error)
+	Runbook(ctx context.Context, name string) (api.Runbook, error)
+	CSVTemplate(ctx context.Context, name string) ([]byte, error)
+	Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error)
+	Version(ctx context.Context, name string, version int) (api.RunbookVersion, error)
+	Deactivate(ctx context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error)
+}
+
+// Automation creates batches from data sources, and holds additions.
+type Automation interface {
+	Automation(ctx context.Context, by app.Caller, name string) (api.Automation, error)
+	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (api.Automation, error)
+	EnableAutomation(ctx context.Context, by app.Caller, name, revision string, tags ...string) (api.Automation, error)
+	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (api.QueryPreview, error)
+	HeldAdditions(ctx context.Context, by app.Caller, runbook string, o app.ListOptions) (api.AdditionHold, error)
+	ConfirmAdditions(ctx context.Context, by app.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
+}
+
+// Batches creates, lists and controls batches and their phases.
+type Batches interface {
+	CreateBatchFrom(ctx context.Context, by app.Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error)
+	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
+	Batch(ctx context.Context, id int) (api.Batch, error)
+	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
+	Advance(ctx context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error)
+	Cancel(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
+	Pause(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
+	Resume(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
+	Approve(ctx context.Context, by app.Caller, batch int, phase, why string) (api.Phase, error)
+	RetryFailed(ctx context.Context, by app.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
+}
+
+// Members lists, adds and removes the members of a batch, and holds removals.
+type Members interface {
+	Members(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
+	AddMembersFrom(ctx context.Context, by app.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error)
+	RemoveMember(ctx context.Context, by app.Caller, batch, member int, why string) (api.Member, error)
+	HeldRemovals(ctx context.Context, by app.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
+	ConfirmRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
+	DiscardRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
+}
+
+// Steps lists the steps of a batch and resolves failed ones.
+type Steps interface {
+	Steps(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error)
+	SkipStep(ctx context.Context, by app.Caller, batch int, stepID int64, why string) (api.Step, error)
+	MarkStepDone(ctx context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error)
+}
+
+// Reports writes reports on batches.
+type Reports interface {
+	Report(ctx context.Context, by app.Caller, id int, format report.Format) (app.Report, error)
+}
+
+// Audit lists audit records.
+type Audit interface {
+	Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+	BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+	RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+	MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error)
+}
+
+// Workers lists the workers.
+type Workers interface {
+	Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error)
+	Worker(ctx context.Context, id string) (api.Worker, error)
+}
+
+// Messages lists, replays and discards unprocessable messages.
+type Messages interface {
+	Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error)
+	UnprocessedMessage(ctx context.Context, by app.Caller, id string) (api.UnprocessedMessage, error)
+	Replay(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
+	Discard(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
+}
