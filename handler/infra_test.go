@@ -159,8 +159,8 @@ func TestDriftOfDeployedSettingsIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for old, want := range map[string]string{
-		"    COSMOS_ENDPOINT:":                  "COSMOS_ENDPOINT is missing",
-		"    AzureAd__TenantId:":                "AzureAd__TenantId is missing",
+		"    COSMOS_ENDPOINT:":                  "COSMOS_ENDPOINT is not set",
+		"    AzureAd__TenantId:":                "AzureAd__TenantId is not set",
 		"    AzureAd__Audience:":                "AzureAd__AudienceX is set, and nobody reads it",
 		"        DATA_SOURCES:":                 "DATA_SOURCESX is set, and nobody reads it",
 		"    LOG_LEVEL:":                        "LOG_LEVELX is set, and nobody reads it",

@@ -164,7 +164,7 @@ func TestTheMovedClock(t *testing.T) {
 	}
 	for _, value := range []string{"5d", "-120h", "432000", "x"} {
 		environment["MATOOLKIT_CLOCK_OFFSET"] = value
-		if _, err := read(environment); err == nil || !strings.Contains(err.Error(), "MATOOLKIT_CLOCK_OFFSET is \""+value+"\", not a duration") {
+		if _, err := read(environment); err == nil || !strings.Contains(err.Error(), "MATOOLKIT_CLOCK_OFFSET: \""+value+"\" is not a duration") {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
