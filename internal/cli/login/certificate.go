@@ -11,7 +11,6 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
-	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 // passwordVariable holds the password of a PFX file. There is no option and no key of
@@ -44,7 +43,7 @@ func (c *Opener) readCertificate(path string) ([]*x509.Certificate, crypto.Priva
 	for _, certificate := range certificates {
 		if now := c.Now(); !certificate.IsCA && now.After(certificate.NotAfter) {
 			return nil, nil, &exit.Error{
-				Status: exit.NotSignedIn, Text: "client-certificate: the certificate in " + path + " ended on " + render.Stamp(certificate.NotAfter),
+				Status: exit.NotSignedIn, Text: "client-certificate: the certificate in " + path + " ended on " + certificate.NotAfter.UTC().Format("2006-01-02 15:04:05Z"),
 				Hint: "Register a new one with the app registration of client-id",
 			}
 		}
