@@ -116,60 +116,71 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		}
 		ids = slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return slices.Contains(h.Doc.Kept, id) })
 	}
-	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
-	if err != nil {
-		return nil, err
-	}
 	members, err := a.store.MembersByID(ctx, batch, ids)
 	if err != nil {
 		return nil, err
 	}
-	now := a.now().UTC()
-	next := b.Doc
 	var left []int
-	before, after := map[int]engine.MemberStatus{}, map[int]engine.MemberStatus{}
-	var ops []store.Op
-	var o outbox
-	for _, m := range members {
-		d, err := engine.Decide(engine.State{Batch: &next, Member: &m.Doc, Runbook: rb}, engine.MemberLeft{}, now)
-		var refusal *engine.Refusal
-		if errors.As(err, &refusal) {
-			a.log.Info("member stays", "BatchId", batch, "member", m.Doc.ID, "reason", refusal.Reason)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		gone := &m.Doc
-		if d.Member != nil {
-			gone = d.Member
-			ops = append(ops, store.Replace(store.MemberKey(batch, gone.ID), gone, m.ETag))
-			before[gone.ID], after[gone.ID] = m.Doc.Status, gone.Status
-		}
-		if d.Batch != nil {
-			next = *d.Batch
-		}
-		left = append(left, gone.ID)
-		if gone.OpenPhase == 0 && gone.Removal == 0 {
-			out = append(out, gone.ID)
-		}
-		o.events = append(o.events, leaveMessage(batch, gone))
+	c := command{
+		// One that cannot be removed leaves the others to be.
+		events: func(s *snapshot) ([]engine.Event, error) {
+			var events []engine.Event
+			left = nil
+			for _, m := range members {
+				e := engine.MemberLeft{Member: m.Doc.ID}
+				_, err := engine.Decide(s, e, s.now)
+				var refusal *engine.Refusal
+				if errors.As(err, &refusal) {
+					a.log.Info("member stays", "BatchId", batch, "member", m.Doc.ID, "reason", refusal.Reason)
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
+				events, left = append(events, e), append(left, m.Doc.ID)
+			}
+			return events, nil
+		},
+		extra: func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+			before, after := map[int]engine.MemberStatus{}, map[int]engine.MemberStatus{}
+			for i, id := range left {
+				if was, is := s.member(id); !ds[i].Empty() {
+					before[id], after[id] = was.Status, is.Status
+				}
+			}
+			if len(after) == 0 {
+				return nil, nil
+			}
+			target := fmt.Sprintf("%s: %s", plural(len(after), "member"), numbers(left))
+			return []store.Op{a.auditOp(store.AuditRecord{
+				At: s.now.UTC(), Actor: by.actor(), Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
+			})}, nil
+		},
+		once: true, // the fewer, the sooner nobody else has changed one
+		prime: func(s *snapshot) {
+			prime(s, s.batchKey(), b)
+			for _, m := range members {
+				prime(s, store.MemberKey(batch, m.Doc.ID), m)
+			}
+		},
 	}
-	if len(ops) > 0 {
-		target := fmt.Sprintf("%s: %s", plural(len(ops), "member"), numbers(left))
-		ops = append(ops, store.Replace(store.BatchKey(batch), &next, b.ETag),
-			a.auditOp(store.AuditRecord{
-				At: now, Actor: by.actor(), Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
-			}))
-		if _, err := a.store.Commit(ctx, ops...); err != nil {
-			return nil, err
+	s, ds, err := a.run(ctx, batch, c)
+	if err != nil {
+		return nil, err
+	}
+	removed := 0
+	for i, id := range left {
+		if !ds[i].Empty() {
+			removed++
 		}
-		a.log.Info("members removed", "BatchId", batch, "members", len(left), "by", by.Name)
+		if _, gone := s.member(id); gone.OpenPhase == 0 && gone.Removal == 0 {
+			out = append(out, id)
+		}
 	}
-	if err := a.send(ctx, &o); err != nil || len(ops) == 0 {
-		return out, err
+	if removed > 0 {
+		a.log.Info("members removed", "BatchId", batch, "members", removed, "by", by.Name)
 	}
-	return out, a.list(ctx, &next)
+	return out, nil
 }
 
 // givenUp tells whether a batch that is being filled has nobody in it and gets nobody
@@ -345,7 +356,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 	if len(rows) == 0 && s.givenUp(&b.Doc) {
 		return s.abandon(ctx, b.Doc.ID)
 	}
-	if err := s.app.batchEvent(ctx, b.Doc.ID, engine.BatchFilled{}); err != nil {
+	if err := s.app.decide(ctx, b.Doc.ID, engine.BatchFilled{}); err != nil {
 		return err
 	}
 	opened, err := store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(b.Doc.ID))

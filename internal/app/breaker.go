@@ -2,30 +2,21 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// countFailures adds failed runs to what the stop_when of their phase counts. It belongs
-// into the write that ends the runs. The engine decides on the count afterwards, by the
-// event FailureCounted: a process that dies in between leaves that to the message, which
-// comes again, to whatever ends the phase, and to the tick.
-func countFailures(batch, phase, n int) store.Op {
-	return store.Patch(store.BatchKey(batch), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", phase-1), n))
-}
-
 // stopRecord is the audit record of a decision that pauses a batch because too many
 // members of a phase have failed; none of any other decision.
-func (a *App) stopRecord(was *engine.Batch, d *engine.Decision) []store.Op {
-	if !d.Stopped(was) {
+func (a *App) stopRecord(was, is *engine.Batch) []store.Op {
+	if !is.StoppedSince(was) {
 		return nil
 	}
-	by := d.Batch.Paused
+	by := is.Paused
 	return []store.Op{a.auditOp(store.AuditRecord{
-		At: by.At, Actor: Caller{Name: by.By, Kind: ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: d.Batch.Phases[d.Batch.StoppedBy-1].Name, Why: by.Why,
-		Before: batchFacts(was).text(), After: batchFacts(d.Batch).text(),
+		At: by.At, Actor: Caller{Name: by.By, Kind: ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
+		Before: batchFacts(was).text(), After: batchFacts(is).text(),
 	})}
 }
 

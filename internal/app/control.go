@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -111,48 +110,43 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 	if err := checkWhy(s.why); err != nil {
 		return BatchView{}, err
 	}
-	for {
-		b, err := a.batch(ctx, batch)
-		if err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		now := a.now().UTC()
-		e, err := s.event(&b.Doc, engine.Mark{By: by.Name, At: now, Why: s.why})
-		if err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		d, err := engine.Decide(engine.State{Batch: &b.Doc}, e, now)
-		if err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		next := &b.Doc
-		if d.Batch != nil {
-			next = d.Batch
-			_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), a.steered(by, &b.Doc, next, s, now))
-		} else {
-			err = a.joinIn(ctx, by, b, s, now)
-		}
-		if errors.Is(err, store.ErrChanged) {
-			continue
-		}
-		if err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		if d.Batch != nil {
-			a.log.Info("batch controlled", "BatchId", batch, "action", s.action, "target", s.target, "by", by.Name)
-		}
-		a.gates.saw(next, now)
-		if err := a.carryOut(ctx, next, nil, d.Effects); err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		if err := a.announceDue(ctx, next); err != nil {
-			return BatchView{}, a.outward(err)
-		}
+	b, err := a.batch(ctx, batch)
+	if err != nil {
+		return BatchView{}, a.outward(err)
+	}
+	st, ds, err := a.run(ctx, batch, command{
+		prime: func(st *snapshot) { prime(st, st.batchKey(), b) },
+		events: func(st *snapshot) ([]engine.Event, error) {
+			b, err := st.LoadBatch()
+			if err != nil {
+				return nil, err
+			}
+			e, err := s.event(b, engine.Mark{By: by.Name, At: st.now.UTC(), Why: s.why})
+			return []engine.Event{e}, err
+		},
+		extra: func(st *snapshot, ds []engine.Decision) ([]store.Op, error) {
+			if ds[0].Batch != nil {
+				return []store.Op{a.steered(by, st.before(), st.after(), s, st.now.UTC())}, nil
+			}
+			return a.joinIn(ctx, by, st, s)
+		},
+	})
+	if err != nil {
+		return BatchView{}, a.outward(err)
+	}
+	next := st.after()
+	if ds[0].Batch != nil {
+		a.log.Info("batch controlled", "BatchId", batch, "action", s.action, "target", s.target, "by", by.Name)
+	}
+	if err := a.announceDue(ctx, next); err != nil {
+		return BatchView{}, a.outward(err)
+	}
+	if !st.writesBatch() { // asked again, it may not have been summarized
 		if err := a.list(ctx, next); err != nil {
 			return BatchView{}, a.outward(err)
 		}
-		return batchView(*next), nil
 	}
+	return batchView(*next), nil
 }
 
 func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.Time) store.Op {
@@ -164,21 +158,21 @@ func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.
 // joinIn records that somebody asked, for a reason of their own, for what had been
 // done already: it stays the doing of whoever was first, and the reason is kept all the
 // same. The same reason of the same caller is recorded once, however often it is given.
-func (a *App) joinIn(ctx context.Context, by Caller, b store.Item[engine.Batch], s *steering, now time.Time) error {
+func (a *App) joinIn(ctx context.Context, by Caller, st *snapshot, s *steering) ([]store.Op, error) {
 	if s.mark == nil || s.why == "" {
-		return nil
+		return nil, nil
 	}
-	first := s.mark(&b.Doc)
+	b := st.after()
+	first := s.mark(b)
 	if first == nil || first.By == by.Name && first.Why == s.why {
-		return nil
+		return nil, nil
 	}
 	filter := store.AuditFilter{Action: s.action, By: by.Name, From: first.At, Why: s.why, Target: s.target}
-	given, err := a.store.AuditTrail(ctx, store.BatchPartition(b.Doc.ID), filter, store.Paging{Limit: 1})
+	given, err := a.store.AuditTrail(ctx, store.BatchPartition(b.ID), filter, store.Paging{Limit: 1})
 	if err != nil || len(given.Items) > 0 {
-		return err
+		return nil, err
 	}
-	_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(b.Doc.ID), b.Doc, b.ETag), a.steered(by, &b.Doc, &b.Doc, s, now))
-	return err
+	return append(st.guard(), a.steered(by, b, b, s, st.now.UTC())), nil
 }
 
 // batchWork goes over the members of a batch, a page at a time. Page 0 holds the
@@ -229,7 +223,7 @@ func (a *App) releasePage(ctx context.Context, b *engine.Batch, m message.BatchW
 		return false, err
 	}
 	for _, run := range runs {
-		if err := a.runEvent(ctx, run, false, engine.RunReleased{Task: m.Task}); err != nil {
+		if err := a.decide(ctx, b.ID, engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: engine.RunReleased{Task: m.Task}}); err != nil {
 			return false, err
 		}
 	}

@@ -24,32 +24,31 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 	if a.resultsMayCome() {
 		return fmt.Errorf("%w: results may come from the dead-letter queue", engine.ErrNotYet)
 	}
-	run, key, index, recalled, err := a.runOf(ctx, c.BatchID, c.StepExecutionID)
+	phase, member, index, err := stepPlace(c.BatchID, c.StepExecutionID)
 	if err != nil {
 		return err
 	}
-	waitsFor := func() bool {
-		step := run.Doc.Steps[index]
-		return step.Status == engine.StepDispatched && step.JobID == c.JobID
-	}
-	if recalled && !waitsFor() { // by a run that is out of date the job would look lost
-		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
-			return err
-		}
-		a.remember(key, &run.Doc, run.ETag)
-	}
-	e := engine.DeadlineDue{Step: index, JobID: c.JobID}
-	if waitsFor() {
-		look, err := a.outlookOf(ctx, &run.Doc, index)
+	_, _, err = a.run(ctx, c.BatchID, command{events: func(s *snapshot) ([]engine.Event, error) {
+		run, err := s.stepRun(c.StepExecutionID, phase, member, index)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !look.Waits && a.behind(ctx) {
-			return errBehind
+		e := engine.DeadlineDue{Step: index, JobID: c.JobID}
+		if step := run.Steps[index]; step.Status == engine.StepDispatched && step.JobID == c.JobID {
+			look, err := a.outlookOf(ctx, run, index)
+			if err != nil {
+				return nil, err
+			}
+			if !look.Waits && a.behind(ctx) {
+				return nil, errBehind
+			}
+			e.Queued, e.Cause = look.Waits, look.Cause
+		} else if len(s.recalled) > 0 { // by a run that is out of date the job would look lost
+			return nil, errOutdated
 		}
-		e.Queued, e.Cause = look.Waits, look.Cause
-	}
-	return a.decideRun(ctx, key, run, e)
+		return []engine.Event{engine.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
+	}})
+	return err
 }
 
 // errBehind: the handler was away, and results or heartbeats of that time are still in

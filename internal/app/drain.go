@@ -35,7 +35,7 @@ func (a *App) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (
 		if err := a.reportAll(ctx, b.ID); err != nil { // or the last phase would look unfinished
 			return false, err
 		}
-		if err := a.batchEvent(ctx, b.ID, engine.BatchDrained{}); err != nil {
+		if err := a.decide(ctx, b.ID, engine.BatchDrained{}); err != nil {
 			return false, err
 		}
 		if drained, err := a.known(ctx, b.ID); err != nil || drained.Doc.Status.Terminal() {
@@ -62,7 +62,7 @@ func (a *App) reportAll(ctx context.Context, batch int) error {
 			return err
 		}
 		for _, shard := range shards {
-			err := a.closeShard(ctx, batch, shard)
+			err := a.decide(ctx, batch, engine.ShardCounted{Phase: shard.Doc.Phase, Page: shard.Doc.Page, Again: true})
 			if errors.Is(err, store.ErrChanged) && ctx.Err() == nil {
 				break // its last member has just reported it: see which are left
 			}
@@ -115,17 +115,13 @@ func (a *App) sendUnsent(ctx context.Context, batch, page int) error {
 // member is in ends, and the ones behind it in their turn. What is carried to its end
 // is released where a pause held it.
 func (a *App) stopRun(ctx context.Context, run store.Item[engine.Run], task string) error {
-	fresh, err := store.Read[engine.Run](ctx, a.store, store.RunKey(run.Doc.Batch, run.Doc.Phase, run.Doc.Member))
-	if err != nil {
-		return err
-	}
-	if fresh.Doc.HeldAt != nil || fresh.Doc.Task == task {
-		if err := a.runEvent(ctx, fresh, false, engine.RunReleased{Task: task}); err != nil {
-			return err
-		}
-		if fresh, err = store.Read[engine.Run](ctx, a.store, store.RunKey(run.Doc.Batch, run.Doc.Phase, run.Doc.Member)); err != nil {
+	at := engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member}
+	if run.Doc.HeldAt != nil || run.Doc.Task == task {
+		at.RunEvent = engine.RunReleased{Task: task}
+		if err := a.decide(ctx, run.Doc.Batch, at); err != nil {
 			return err
 		}
 	}
-	return a.runEvent(ctx, fresh, false, engine.RunStopped{Reason: "the batch is cancelled"})
+	at.RunEvent = engine.RunStopped{Reason: "the batch is cancelled"}
+	return a.decide(ctx, run.Doc.Batch, at)
 }

@@ -26,59 +26,51 @@ type secretJob struct {
 	run *engine.Run
 }
 
-// add turns the effects that are messages into messages. Their ids come from the
-// state, so that the same effect is always the same message.
-func (o *outbox) add(b *engine.Batch, run *engine.Run, effects []engine.Effect) error {
-	for _, e := range effects {
-		switch e := e.(type) {
+// add turns the messages of decisions into those of the bus. Their ids come from the
+// state, so that the same one is always the same message. The batch is needed by those
+// that are about it.
+func (o *outbox) add(b *engine.Batch, messages []engine.Message, now time.Time) error {
+	for _, m := range messages {
+		switch m := m.(type) {
 		case engine.Dispatch:
-			m, err := jobMessage(run, e.Step)
+			job, err := jobMessage(m.Run, m.Step)
 			if err != nil {
 				return err
 			}
-			if runbook.HasSecrets(run.Steps[e.Step].Params) {
-				o.secret = append(o.secret, secretJob{len(o.jobs), run})
+			if runbook.HasSecrets(m.Run.Steps[m.Step].Params) {
+				o.secret = append(o.secret, secretJob{len(o.jobs), m.Run})
 			}
-			o.jobs = append(o.jobs, m)
+			if now.Sub(*m.Run.Steps[m.Step].DispatchedAt) > engine.BrokerRemembers { // if it was sent before, a worker may have begun it
+				job.Properties[message.PropertyRedelivered] = true
+			}
+			o.jobs = append(o.jobs, job)
 		case engine.Poll:
-			count := run.Steps[e.Step].PollCount + 1
-			o.events = append(o.events, checkMessage(run, message.TypePollCheck, e.Step, count, e.At))
+			o.events = append(o.events, checkMessage(m.Run, message.TypePollCheck, m.Step, m.Run.Steps[m.Step].PollCount+1, m.At))
 		case engine.Retry:
-			o.events = append(o.events, checkMessage(run, message.TypeRetryCheck, e.Step, run.Steps[e.Step].RetryCount, e.At))
+			o.events = append(o.events, checkMessage(m.Run, message.TypeRetryCheck, m.Step, m.Run.Steps[m.Step].RetryCount, m.At))
 		case engine.Deadline:
-			o.events = append(o.events, deadlineMessage(run, e.Step, e.At))
-		case engine.Announce, engine.WalkOn:
-			m, err := phaseMessage(b, e)
-			if err != nil {
-				return err
+			o.events = append(o.events, deadlineMessage(m.Run, m.Step, m.At))
+		case engine.Announce:
+			p, ok := b.Phase(m.Phase)
+			if !ok {
+				return fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, m.Phase)
 			}
-			o.events = append(o.events, m)
+			o.events = append(o.events, announcement(b, *p, max(m.Page, 1), m.Again, time.Time{})) // with Again, or the broker may remember the id from when it came too early
 		case engine.CatchUp:
-			o.events = append(o.events, joinMessage(b, e.Join))
+			o.events = append(o.events, joinMessage(b, m.Join))
+		case engine.Remove:
+			o.events = append(o.events, leaveMessage(b.ID, m.Member))
 		case engine.Release:
 			o.events = append(o.events, workMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
-		case engine.Revoke:
-			o.controls = append(o.controls, controlMessage(b.ID, e.Through))
 		case engine.Stop:
 			o.events = append(o.events, workMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
-		case engine.Hold, engine.Merge, engine.Count, engine.CountFailure, engine.Leave, engine.StartNext, engine.Remove:
-			// These are no messages, or whoever took the decision sends them.
+		case engine.Revoke: // until the decision was stored, processes dispatched jobs
+			o.controls = append(o.controls, controlMessage(b.ID, m.Until(now).Through))
 		default:
-			return fmt.Errorf("app: nobody carries out %T", e)
+			return fmt.Errorf("app: nothing sends %T", m)
 		}
 	}
 	return nil
-}
-
-// markLate marks a job that was dispatched so long ago that the broker may not know
-// whether it was sent before: if it was, a worker may have begun it.
-func (o *outbox) markLate(run *engine.Run, now time.Time) {
-	if sent := run.Steps[run.Current].DispatchedAt; sent == nil || now.Sub(*sent) <= remembers {
-		return
-	}
-	for i := range o.jobs {
-		o.jobs[i].Properties[message.PropertyRedelivered] = true
-	}
 }
 
 // send sends the messages of an outbox. Jobs that wait for the key of their secrets hold up no
@@ -106,40 +98,6 @@ func (a *App) sendFilled(ctx context.Context, o *outbox) error {
 	}
 	if len(o.events) > 0 {
 		return a.bus.Send(ctx, message.TopicOrchestratorEvents, o.events...)
-	}
-	return nil
-}
-
-// carryOut does what follows from a decision that is stored: it sends what is to be
-// sent and does the rest itself. What counts a run's end is not among it, for it is
-// part of the decision's write.
-func (a *App) carryOut(ctx context.Context, b *engine.Batch, run *engine.Run, effects []engine.Effect) error {
-	var o outbox
-	for i, e := range effects {
-		if r, ok := e.(engine.Revoke); ok { // until it was stored, processes dispatched jobs
-			effects[i] = r.Until(a.now())
-		}
-	}
-	if err := o.add(b, run, effects); err != nil {
-		return err
-	}
-	if len(o.jobs) > 0 {
-		o.markLate(run, a.now())
-	}
-	if err := a.send(ctx, &o); err != nil {
-		return err
-	}
-	for _, e := range effects {
-		var err error
-		switch e := e.(type) {
-		case engine.Hold:
-			err = a.release(ctx, run)
-		case engine.Merge:
-			err = a.merge(ctx, b.ID, e.Phase)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -173,22 +131,6 @@ func deadlineMessage(run *engine.Run, index int, at time.Time) bus.Message {
 		BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit, JobID: run.Steps[index].JobID,
 	}
 	return event(fmt.Sprintf("deadline-check-batch-%d-%s-%d", run.Batch, check.JobID, at.Unix()), message.TypeDeadlineCheck, check, at)
-}
-
-func phaseMessage(b *engine.Batch, e engine.Effect) (bus.Message, error) {
-	var phase, page int
-	var again string // or the broker may remember the id from when it came too early
-	switch e := e.(type) {
-	case engine.Announce:
-		phase, page, again = e.Phase, 1, e.Again
-	case engine.WalkOn:
-		phase, page = e.Phase, e.Page
-	}
-	p, ok := b.Phase(phase)
-	if !ok {
-		return bus.Message{}, fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, phase)
-	}
-	return announcement(b, *p, page, again, time.Time{}), nil
 }
 
 // announcement asks for one page of a phase to be dispatched, or for init. The walk
@@ -229,8 +171,8 @@ const revokeAgain = time.Hour
 // batch it covers all that was dispatched; in a cancelled one what undoes goes on.
 func (a *App) revoke(ctx context.Context, b *engine.Batch, now time.Time) error {
 	var o outbox
-	for _, e := range b.Revocation() {
-		if r, ok := e.(engine.Revoke); ok && now.Sub(r.Through) < revokeAgain {
+	for _, m := range b.Revocation() {
+		if r, ok := m.(engine.Revoke); ok && now.Sub(r.Through) < revokeAgain {
 			if b.Gate() == engine.Paused {
 				r = r.Until(now)
 			}

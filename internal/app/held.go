@@ -63,47 +63,40 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 	if same && len(kept) == len(was.Kept) {
 		return nil
 	}
-	for {
-		b, h, err := s.app.holdOf(ctx, id)
-		if err != nil {
-			return err
-		}
-		if b.Doc.Held != nil && b.Doc.Held.Confirmed != nil || !slices.Equal(h.Doc.Members, was.Members) || !slices.Equal(h.Doc.Kept, was.Kept) {
-			return nil // an administrator has decided meanwhile: the next tick looks again
-		}
-		d, err := engine.Decide(engine.State{Batch: &b.Doc}, e, s.now)
-		var refusal *engine.Refusal
-		if errors.As(err, &refusal) { // confirmed or ended meanwhile
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		next := &b.Doc
-		if d.Batch != nil {
-			next = d.Batch
-		}
-		if len(kept) != len(was.Kept) {
-			d, err := engine.Decide(engine.State{Batch: next}, engine.MembersKept{Count: len(kept)}, s.now)
-			if err != nil {
-				return err
+	var h store.Item[store.RemovalHold]
+	_, ds, err := s.app.run(ctx, id, command{
+		events: func(st *snapshot) (events []engine.Event, err error) {
+			var b *engine.Batch
+			if b, h, err = st.loadHold(); err != nil {
+				return nil, err
 			}
-			if d.Batch != nil {
-				next = d.Batch
+			if b.Held != nil && b.Held.Confirmed != nil || !slices.Equal(h.Doc.Members, was.Members) || !slices.Equal(h.Doc.Kept, was.Kept) {
+				return nil, nil // an administrator has decided meanwhile: the next tick looks again
 			}
-		}
-		_, err = s.app.store.Commit(ctx, store.Replace(store.BatchKey(id), next, b.ETag), writeHold(id, h, store.RemovalHold{Members: missing, Moves: moves, Kept: kept}))
-		if holdChanged(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if c.Held != nil {
-			s.app.log.Warn("removals are held", eventKey, EventRemovalsHeld, "BatchId", id, "Members", e.Members, "Of", e.Of, "reason", e.Reason)
-		}
-		return s.app.list(ctx, next)
+			events = append(events, e)
+			if len(kept) != len(was.Kept) {
+				events = append(events, engine.MembersKept{Count: len(kept)})
+			}
+			return events, nil
+		},
+		extra: func(st *snapshot, ds []engine.Decision) ([]store.Op, error) {
+			if len(ds) == 0 {
+				return nil, nil
+			}
+			return append(st.guard(), writeHold(id, h, store.RemovalHold{Members: missing, Moves: moves, Kept: kept})), nil
+		},
+	})
+	var refusal *engine.Refusal
+	if errors.As(err, &refusal) || err == nil && len(ds) == 0 { // confirmed or ended meanwhile
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	if c.Held != nil {
+		s.app.log.Warn("removals are held", eventKey, EventRemovalsHeld, "BatchId", id, "Members", e.Members, "Of", e.Of, "reason", e.Reason)
+	}
+	return nil
 }
 
 // holdChanged tells whether a batch or its hold was written since they were read.
@@ -171,6 +164,16 @@ func (a *App) holdOf(ctx context.Context, batch int) (store.Item[engine.Batch], 
 	return b, h, err
 }
 
+// loadHold gives the batch and what is held of it.
+func (s *snapshot) loadHold() (*engine.Batch, store.Item[store.RemovalHold], error) {
+	b, err := s.LoadBatch()
+	if err != nil {
+		return nil, store.Item[store.RemovalHold]{}, err
+	}
+	h, err := orNone(store.Read[store.RemovalHold](s.ctx, s.app.store, store.HoldKey(s.batch)))
+	return b, h, err
+}
+
 // writeHold stores a batch's next hold in place of the one that was read.
 func writeHold(batch int, read store.Item[store.RemovalHold], next store.RemovalHold) store.Op {
 	if read.ETag == "" {
@@ -215,46 +218,45 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 	if err := checkWhy(why); err != nil {
 		return BatchView{}, err
 	}
-	for {
-		b, h, err := a.holdOf(ctx, batch)
-		if err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		if b.Doc.Held != nil && revision != "" && revision != revisionOf(h.Doc) {
-			return BatchView{}, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, revisionOf(h.Doc))
-		}
-		now := a.now().UTC()
-		d, err := engine.Decide(engine.State{Batch: &b.Doc}, event(engine.Mark{By: by.Name, At: now, Why: why}), now)
-		if err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		next := &b.Doc
-		if d.Batch != nil {
-			next = d.Batch
-			_, err := a.store.Commit(ctx, store.Replace(store.BatchKey(batch), next, b.ETag), writeHold(batch, h, then(h.Doc)),
-				a.auditOp(store.AuditRecord{
-					At: now, Actor: by.actor(), Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
-					Before: holdFacts(h.Doc, nil).text(), After: holdFacts(then(h.Doc), confirmation(next)).text(),
-				}))
-			if holdChanged(err) {
-				continue
-			}
-			if err != nil {
-				return BatchView{}, a.outward(err)
-			}
-			a.log.Info("held removals decided", "BatchId", batch, "action", action, "members", len(h.Doc.Members), "by", by.Name)
-		}
-		if next.Held != nil && next.Held.Confirmed != nil {
-			err = a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, leaveTask(next.Held), 0))
-		}
-		if err == nil {
-			err = a.list(ctx, next)
-		}
-		if err != nil {
-			return BatchView{}, a.outward(err)
-		}
-		return batchView(*next), nil
+	if _, err := a.batch(ctx, batch); err != nil {
+		return BatchView{}, a.outward(err)
 	}
+	var h store.Item[store.RemovalHold]
+	s, ds, err := a.run(ctx, batch, command{
+		events: func(s *snapshot) ([]engine.Event, error) {
+			var b *engine.Batch
+			var err error
+			if b, h, err = s.loadHold(); err != nil {
+				return nil, err
+			}
+			if b.Held != nil && revision != "" && revision != revisionOf(h.Doc) {
+				return nil, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, revisionOf(h.Doc))
+			}
+			return []engine.Event{event(engine.Mark{By: by.Name, At: s.now.UTC(), Why: why})}, nil
+		},
+		extra: func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+			if ds[0].Empty() {
+				return nil, nil
+			}
+			return []store.Op{writeHold(batch, h, then(h.Doc)), a.auditOp(store.AuditRecord{
+				At: s.now.UTC(), Actor: by.actor(), Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
+				Before: holdFacts(h.Doc, nil).text(), After: holdFacts(then(h.Doc), confirmation(s.after())).text(),
+			})}, nil
+		},
+	})
+	if err != nil {
+		return BatchView{}, a.outward(err)
+	}
+	next := s.after()
+	if !ds[0].Empty() {
+		a.log.Info("held removals decided", "BatchId", batch, "action", action, "members", len(h.Doc.Members), "by", by.Name)
+	}
+	if next.Held != nil && next.Held.Confirmed != nil {
+		if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, leaveTask(next.Held), 0)); err != nil {
+			return BatchView{}, a.outward(err)
+		}
+	}
+	return batchView(*next), nil
 }
 
 func confirmation(b *engine.Batch) *engine.Mark {
@@ -306,22 +308,18 @@ func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 
 // removalsDone ends a hold whose members are out.
 func (a *App) removalsDone(ctx context.Context, id int) error {
-	for {
-		b, h, err := a.holdOf(ctx, id)
-		if err != nil {
-			return err
-		}
-		d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.RemovalsDone{}, a.now())
-		if err != nil || d.Batch == nil {
-			return err
-		}
-		_, err = a.store.Commit(ctx, store.Replace(store.BatchKey(id), d.Batch, b.ETag), writeHold(id, h, store.RemovalHold{Kept: h.Doc.Kept}))
-		if holdChanged(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return a.list(ctx, d.Batch)
-	}
+	var h store.Item[store.RemovalHold]
+	_, _, err := a.run(ctx, id, command{
+		events: func(s *snapshot) (_ []engine.Event, err error) {
+			_, h, err = s.loadHold()
+			return []engine.Event{engine.RemovalsDone{}}, err
+		},
+		extra: func(_ *snapshot, ds []engine.Decision) ([]store.Op, error) {
+			if ds[0].Empty() {
+				return nil, nil
+			}
+			return []store.Op{writeHold(id, h, store.RemovalHold{Kept: h.Doc.Kept})}, nil
+		},
+	})
+	return err
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -178,19 +177,23 @@ func (a *App) joined(ctx context.Context, b *engine.Batch, note *addition, view 
 	}
 	view.Batch = batchView(*b)
 	if view.Added == 0 || view.Replayed { // asked for again: they may not have been announced
-		if err := a.carryOut(ctx, b, nil, catchUps(b)); err != nil {
+		var o outbox
+		if err := o.add(b, catchUps(b), a.now()); err != nil {
+			return false, err
+		}
+		if err := a.send(ctx, &o); err != nil {
 			return false, err
 		}
 	}
 	return false, a.list(ctx, b)
 }
 
-func catchUps(b *engine.Batch) []engine.Effect {
-	var effects []engine.Effect
+func catchUps(b *engine.Batch) []engine.Message {
+	var messages []engine.Message
 	for _, j := range b.Joining {
-		effects = append(effects, engine.CatchUp{Join: j})
+		messages = append(messages, engine.CatchUp{Join: j})
 	}
-	return effects
+	return messages
 }
 
 // pageOfRows makes the data of the first rows, which make one page that can be written at once.
@@ -199,53 +202,56 @@ func pageOfRows(rows []newcomer) ([]map[string]json.RawMessage, error) {
 }
 
 // joinPage adds the people of one page, each with their data; rest are those who are left for later ones.
-func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, data []map[string]json.RawMessage, note *addition, rest []newcomer, c *claimant) (store.Item[engine.Batch], error) {
-	now := a.now().UTC()
-	d, err := engine.Decide(engine.State{Batch: &b.Doc}, engine.MembersJoined{Members: len(rows), Key: rows[0].Key, Shared: c.shared}, now)
-	if err != nil {
-		return b, err
-	}
+func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, data []map[string]json.RawMessage, note *addition, rest []newcomer, c0 *claimant) (store.Item[engine.Batch], error) {
 	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {
 		return b, err
 	}
-	join := engine.Join{Page: d.Batch.PageCount(), First: b.Doc.Members + 1}
-	ops := []store.Op{store.Replace(store.BatchKey(b.Doc.ID), d.Batch, b.ETag)}
-	for i, row := range rows {
-		sealed, err := a.sealData(ctx, rb, b.Doc.ID, join.First+i, data[i])
-		if err != nil {
-			return b, err
-		}
-		m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: sealed, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c.round}
-		if row.Hash == "" {
-			m.AddedBy = by.Name
-		}
-		ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
-	}
-	if !b.Doc.Filling || by.Kind != ActorSystem { // or it is part of the batch's creation
-		after := facts{"memberCount": d.Batch.Members}
-		if c.shared {
-			after["allowInOtherBatches"] = true
-		}
-		ops = append(ops, a.auditOp(store.AuditRecord{
-			At: now, Actor: by.actor(), Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
-			Before: facts{"memberCount": b.Doc.Members}.text(), After: after.text(),
-		}))
-	}
 	var progress store.IdempotencyRecord
 	if note != nil {
 		progress = note.after(len(rows), rest)
-		ops = append(ops, note.op(progress))
 	}
-	outcome, err := a.store.Commit(ctx, ops...)
-	if err != nil {
-		return b, err
+	c := occurred(engine.MembersJoined{Members: len(rows), Key: rows[0].Key, Shared: c0.shared})
+	c.once, c.more = true, true // what the page is made of is known of the batch at this ETag
+	c.prime = func(s *snapshot) { prime(s, s.batchKey(), b) }
+	c.extra = func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		now := s.now.UTC()
+		join := engine.Join{Page: s.after().PageCount(), First: b.Doc.Members + 1}
+		var ops []store.Op
+		for i, row := range rows {
+			sealed, err := a.sealData(ctx, rb, b.Doc.ID, join.First+i, data[i])
+			if err != nil {
+				return nil, err
+			}
+			m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: sealed, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c0.round}
+			if row.Hash == "" {
+				m.AddedBy = by.Name
+			}
+			ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
+		}
+		if !b.Doc.Filling || by.Kind != ActorSystem { // or it is part of the batch's creation
+			after := facts{"memberCount": s.after().Members}
+			if c0.shared {
+				after["allowInOtherBatches"] = true
+			}
+			ops = append(ops, a.auditOp(store.AuditRecord{
+				At: now, Actor: by.actor(), Action: "add-members", Batch: b.Doc.ID, Target: places(join.First, len(rows)),
+				Before: facts{"memberCount": b.Doc.Members}.text(), After: after.text(),
+			}))
+		}
+		if note != nil {
+			ops = append(ops, note.op(progress))
+		}
+		return ops, nil
 	}
-	if note != nil {
-		note.item = store.Item[store.IdempotencyRecord]{Doc: progress, ETag: outcome.ETag(len(ops) - 1)}
+	s, _, err := a.run(ctx, b.Doc.ID, c)
+	if s != nil && s.written != nil { // also where what follows from it was cut short
+		if note != nil {
+			note.item = store.Item[store.IdempotencyRecord]{Doc: progress, ETag: s.written.ETag(s.operations - 1)}
+		}
+		b = s.batchItem()
 	}
-	b.Doc, b.ETag = *d.Batch, outcome.ETag(0)
-	return b, a.carryOut(ctx, d.Batch, nil, d.Effects)
+	return b, err
 }
 
 // places names members that follow each other.
@@ -286,7 +292,6 @@ func (a *App) newcomers(ctx context.Context, batch int, rows []newcomer, view *A
 
 // memberAdded brings the page of a late member to where the others are.
 func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
-	at := a.now()
 	b, err := a.known(ctx, m.BatchID)
 	if err != nil {
 		return err
@@ -303,7 +308,7 @@ func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
 	}
 	page := member.Doc.Page
 	if joiningAt(&b.Doc, page) < 0 { // it has caught up, perhaps without announcing the next
-		return a.announceJoin(ctx, m.BatchID)
+		return a.announceJoin(ctx, m.BatchID, page)
 	}
 	if b.Doc.Gate() != engine.Open { // resuming the batch comes back to it
 		return nil
@@ -315,24 +320,14 @@ func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
 	if !open {
 		return a.waitToJoin(ctx, &b.Doc, page)
 	}
-	return a.catchUp(ctx, b, page, at)
-}
-
-// catchUp dispatches to a page of late members, in order, the phases that the others
-// have been dispatched to. A page that has caught up is left as it is.
-func (a *App) catchUp(ctx context.Context, b store.Item[engine.Batch], page int, at time.Time) error {
-	i := joiningAt(&b.Doc, page)
-	if i < 0 || b.Doc.Gate() != engine.Open { // resuming the batch comes back to it
-		return nil
+	c := occurred(engine.CatchUpDue{Page: page})
+	c.prime = func(s *snapshot) { prime(s, s.batchKey(), b) }
+	if _, _, err = a.run(ctx, m.BatchID, c); err != nil {
+		return refused(err)
 	}
-	for _, phase := range b.Doc.Joining[i].Phases {
-		p, _ := b.Doc.Phase(phase)
-		if err := a.walkPage(ctx, &b.Doc, *p, page, at); err != nil {
-			return err
-		}
-	}
-	if err := a.batchEvent(ctx, b.Doc.ID, engine.PageCaughtUp{Page: page}); err != nil {
+	// If the batch was cancelled as its page was made, its jobs are revoked.
+	if gate, err := a.gateNow(ctx, m.BatchID); err != nil || gate != engine.Stopped {
 		return err
 	}
-	return a.announceJoin(ctx, b.Doc.ID)
+	return a.stopPage(ctx, m.BatchID, page, "stopped")
 }

@@ -67,7 +67,7 @@ func (o *outbox) overdue(run *engine.Run, now time.Time, again string) error {
 		return nil
 	}
 	first := len(o.events)
-	if err := o.add(nil, run, run.Outstanding()); err != nil {
+	if err := o.add(nil, run.Outstanding(), now); err != nil {
 		return err
 	}
 	for i := first; i < len(o.events); i++ {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
 
@@ -70,16 +69,14 @@ func (c *runCache) remove(key store.Key) {
 	c.runs.Remove(key)
 }
 
-// recallRun gives a run, and whether it comes from memory.
-func (a *App) recallRun(ctx context.Context, key store.Key) (run store.Item[engine.Run], recalled bool, err error) {
-	if r, ok := a.runs.get(key); ok {
-		run = store.Item[engine.Run]{ID: key.ID, PK: key.PK, Type: key.Type, ETag: r.etag}
-		if json.Unmarshal(r.body, &run.Doc) == nil {
-			return run, true, nil
-		}
+// recallRun gives a run as this process last wrote or read it.
+func (a *App) recallRun(key store.Key) (run store.Item[engine.Run], ok bool) {
+	r, ok := a.runs.get(key)
+	if !ok {
+		return run, false
 	}
-	run, err = store.Read[engine.Run](ctx, a.store, key)
-	return run, false, err
+	run = store.Item[engine.Run]{ID: key.ID, PK: key.PK, Type: key.Type, ETag: r.etag}
+	return run, json.Unmarshal(r.body, &run.Doc) == nil
 }
 
 // remember keeps a run as it was just written or read. One that has ended is not

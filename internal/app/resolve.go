@@ -77,7 +77,7 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 			return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
 		}
 		if err == nil {
-			var hidden engine.Event
+			var hidden engine.RunEvent
 			if hidden, err = a.hide(ctx, &run.Doc, e); err == nil {
 				err = a.resolveIn(ctx, run, hidden.(engine.StepResolved), resolution(by, action, &run.Doc, index, e))
 			}
@@ -123,7 +123,7 @@ func (a *App) mend(ctx context.Context, b *engine.Batch, m message.BatchWork) (m
 	if run.Doc.Status == engine.RunWaiting {
 		return false, a.startIfNext(ctx, &run.Doc)
 	}
-	return false, a.repeat(ctx, &run.Doc, run.Doc.Outstanding())
+	return false, a.decide(ctx, b.ID, engine.OnRun{Phase: phase, Member: member, RunEvent: engine.RunMended{}})
 }
 
 // resolution is the line of the trail that tells how a step is resolved.
@@ -154,13 +154,21 @@ func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engin
 		if err != nil {
 			return err
 		}
-		_, err = a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Task: a.newID(), Resolve: &e}, audit)
-		return err
+		return a.retryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Member: run.Doc.Member, Task: a.newID(), Resolve: &e}, audit)
 	}
 	if run.Doc.Status == engine.RunFailed && run.Doc.Member == 0 {
-		return a.retrySequence(ctx, run, engine.SequenceRetried{Task: a.newID(), Resolve: &e}, audit)
+		return a.retrySequence(ctx, run, engine.SequenceRetried{Phase: run.Doc.Phase, Task: a.newID(), Resolve: &e}, audit)
 	}
-	if err := a.runEvent(ctx, run, false, e, audit); err != nil {
+	c := occurred(engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
+	c.prime = func(s *snapshot) { prime(s, runKey(&run.Doc), run) }
+	c.once = true
+	c.extra = func(_ *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		if ds[0].Empty() {
+			return nil, nil
+		}
+		return []store.Op{audit}, nil
+	}
+	if _, _, err := a.run(ctx, run.Doc.Batch, c); err != nil {
 		return err
 	}
 	if run.Doc.Status != engine.RunWaiting {
@@ -177,5 +185,5 @@ func (a *App) startIfNext(ctx context.Context, run *engine.Run) error {
 			return err
 		}
 	}
-	return a.startRun(ctx, run.Batch, run.Phase, run.Member)
+	return a.decide(ctx, run.Batch, engine.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: engine.RunStarted{}})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -163,7 +162,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		if !selects(which, failedMember(&member.Doc)) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
 			continue // the latter failed since, perhaps again
 		}
-		done, err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Task: m.Task})
+		err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Member: member.Doc.ID, Task: m.Task})
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
 			a.log.Warn("member is not retried", "BatchId", b.ID, "member", member.Doc.ID, "reason", refusal.Reason)
@@ -172,7 +171,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		if err != nil {
 			return false, err
 		}
-		started[member.Doc.ID] = done
+		started[member.Doc.ID] = true
 	}
 	// In case the start of others was cut short. They are looked for last: whoever is
 	// not failed by now because of another delivery of this message is among them.
@@ -184,7 +183,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		if started[run.Doc.Member] {
 			continue
 		}
-		if err := a.runEvent(ctx, run, false, engine.RunStarted{}); err != nil {
+		if err := a.decide(ctx, b.ID, engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: engine.RunStarted{}}); err != nil {
 			return false, err
 		}
 	}
@@ -199,94 +198,33 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	return more, nil
 }
 
-// retryMember brings one member back, in one write, and starts it. It tells whether it
-// was for it to do so: whoever read the member before another delivery brought it back
-// cannot know whether it was started.
-func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Member], e engine.MemberRetried, extra ...store.Op) (done bool, err error) {
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
-	if err != nil {
-		return false, err
-	}
-	runs, err := a.store.RunsOfMember(ctx, batch, m.Doc.ID)
-	if err != nil {
-		return false, err
-	}
-	shards, err := a.store.ShardsOfPage(ctx, batch, m.Doc.Page, store.ShardFilter{})
-	if err != nil {
-		return false, err
-	}
-	state := engine.State{Batch: &b.Doc, Member: &m.Doc, Shards: map[int]*engine.Shard{}, Runbooks: map[int]*runbook.Runbook{}}
-	etags := map[store.Key]string{}
-	for i, r := range runs {
-		state.Runs = append(state.Runs, &runs[i].Doc)
-		etags[store.RunKey(batch, r.Doc.Phase, m.Doc.ID)] = r.ETag
-	}
-	for i, s := range shards {
-		state.Shards[s.Doc.Phase] = &shards[i].Doc
-		etags[store.ShardKey(batch, s.Doc.Phase, s.Doc.Page)] = s.ETag
-	}
-	for _, p := range b.Doc.Phases {
-		if state.Runbooks[p.Version], err = a.runbook(ctx, b.Doc.Runbook, p.Version); err != nil {
-			return false, err
+// retryMember brings one member back, in one write, and starts it.
+func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Member], e engine.MemberRetried, audit ...store.Op) error {
+	c := occurred(e)
+	c.extra = func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		if ds[0].Empty() {
+			return nil, nil
 		}
-	}
-	d, err := engine.Decide(state, e, a.now())
-	if err != nil {
-		return false, err
-	}
-	if d.Batch != nil {
-		// Another batch may have got the member since they failed here.
-		taken, err := a.claimant(batch, state.Runbooks[b.Doc.Version], e.Task, b.Doc.Shared).claim(ctx, []string{m.Doc.Key})
+		b := s.after()
+		rb, err := a.runbook(ctx, b.Runbook, b.Version)
 		if err != nil {
-			return false, err
+			return nil, err
+		}
+		// Another batch may have got the member since they failed here.
+		taken, err := a.claimant(batch, rb, e.Task, b.Shared).claim(ctx, []string{m.Doc.Key})
+		if err != nil {
+			return nil, err
 		}
 		if len(taken) > 0 {
-			return false, &engine.Refusal{Reason: fmt.Sprintf("%s is in %s: remove them there first", taken[0].key, taken[0].reason)}
+			return nil, &engine.Refusal{Reason: fmt.Sprintf("%s is in %s: remove them there first", taken[0].key, taken[0].reason)}
 		}
-		ops := []store.Op{store.Replace(store.BatchKey(batch), d.Batch, b.ETag), store.Replace(store.MemberKey(batch, m.Doc.ID), d.Member, m.ETag)}
-		for _, r := range d.Runs {
-			key := store.RunKey(batch, r.Phase, r.Member)
-			if etag, ok := etags[key]; ok {
-				ops = append(ops, store.Replace(key, r, etag))
-			} else {
-				ops = append(ops, store.Create(key, r))
-			}
+		if ops, _ := s.ops(); len(ops)+len(audit) > store.MaxOperations {
+			return nil, &engine.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
 		}
-		for _, s := range d.Shards {
-			key := store.ShardKey(batch, s.Phase, s.Page)
-			ops = append(ops, store.Replace(key, s, etags[key]))
-		}
-		ops = append(ops, extra...)
-		if len(ops) > store.MaxOperations {
-			return false, &engine.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
-		}
-		if _, err := a.store.Commit(ctx, ops...); err != nil {
-			return false, err
-		}
-		for _, s := range d.Shards {
-			if s.HasYielded() && !state.Shards[s.Phase].HasYielded() { // no run that ends announces the next page any more
-				of := slices.IndexFunc(d.Runs, func(r *engine.Run) bool { return r.Phase == s.Phase })
-				if err := a.pageYielded(ctx, d.Runs[of], s.Page); err != nil {
-					return false, err
-				}
-			}
-		}
-		if err := a.list(ctx, d.Batch); err != nil {
-			return false, err
-		}
+		return audit, nil
 	}
-	return !d.Stale, a.startAll(ctx, batch, m.Doc.ID, d.Effects)
-}
-
-func (a *App) startAll(ctx context.Context, batch, member int, effects []engine.Effect) error {
-	for _, e := range effects {
-		if next, ok := e.(engine.StartNext); ok {
-			if err := a.startRun(ctx, batch, next.Phase, member); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, _, err := a.run(ctx, batch, c)
+	return err
 }
 
 // retrySequences starts the init and on_complete steps that failed again.
@@ -299,7 +237,7 @@ func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, as
 		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !selectsRun(Selection(asked.Selection), &run.Doc) {
 			continue // it failed since, perhaps again, or is not asked for
 		}
-		err := a.retrySequence(ctx, run, engine.SequenceRetried{Task: id})
+		err := a.retrySequence(ctx, run, engine.SequenceRetried{Phase: run.Doc.Phase, Task: id})
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
 			a.log.Info("steps are not retried", "BatchId", b.ID, "run", run.ID, "reason", refusal.Reason)
@@ -313,28 +251,14 @@ func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, as
 }
 
 // retrySequence starts a run without a member again.
-func (a *App) retrySequence(ctx context.Context, run store.Item[engine.Run], e engine.SequenceRetried, extra ...store.Op) error {
-	id := run.Doc.Batch
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
-	if err != nil {
-		return err
-	}
-	rb, err := a.runbook(ctx, run.Doc.Runbook, run.Doc.Version)
-	if err != nil {
-		return err
-	}
-	d, err := engine.Decide(engine.State{Batch: &b.Doc, Run: &run.Doc, Runbook: rb}, e, a.now())
-	if err != nil {
-		return err
-	}
-	if d.Batch != nil {
-		ops := []store.Op{store.Replace(store.BatchKey(id), d.Batch, b.ETag), store.Replace(store.RunKey(id, run.Doc.Phase, 0), d.Runs[0], run.ETag)}
-		if _, err := a.store.Commit(ctx, append(ops, extra...)...); err != nil {
-			return err
+func (a *App) retrySequence(ctx context.Context, run store.Item[engine.Run], e engine.SequenceRetried, audit ...store.Op) error {
+	c := occurred(e)
+	c.extra = func(_ *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		if ds[0].Empty() {
+			return nil, nil
 		}
-		if err := a.list(ctx, d.Batch); err != nil {
-			return err
-		}
+		return audit, nil
 	}
-	return a.startAll(ctx, id, 0, d.Effects)
+	_, _, err := a.run(ctx, run.Doc.Batch, c)
+	return err
 }

@@ -208,7 +208,7 @@ type hiding struct {
 
 // hide encrypts the secrets in a worker's answer, or in what an administrator gives in its
 // place, and removes the values of secrets that the step was given from all of it.
-func (a *App) hide(ctx context.Context, run *engine.Run, e engine.Event) (engine.Event, error) {
+func (a *App) hide(ctx context.Context, run *engine.Run, e engine.RunEvent) (engine.RunEvent, error) {
 	switch e := e.(type) {
 	case engine.StepResult:
 		h, err := a.hiding(ctx, run, e.Step)
@@ -539,7 +539,7 @@ func (a *App) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		return true, nil
 	}
 	a.log.Info("secrets erased", "BatchId", b.ID)
-	return false, a.batchEvent(ctx, b.ID, engine.SecretsErased{})
+	return false, a.decide(ctx, b.ID, engine.SecretsErased{})
 }
 
 // mayHoldSecrets tells whether the body of a message that is kept has to be encrypted: a

@@ -167,7 +167,7 @@ func (s *sweep) phases(ctx context.Context) error {
 		return nil
 	}
 	if s.batch.Trips(s.now) {
-		return s.app.batchEvent(ctx, s.batch.ID, engine.FailureCounted{})
+		return s.app.decide(ctx, s.batch.ID, engine.FailureCounted{})
 	}
 	s.found.phase(s.batch)
 	var o outbox
@@ -235,7 +235,7 @@ func (s *sweep) ended(ctx context.Context, p engine.Phase) error {
 			return err
 		}
 	}
-	return s.app.batchEvent(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID})
+	return s.app.decide(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID})
 }
 
 // control takes up again what a cancelled or a resumed batch asked for.

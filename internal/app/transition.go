@@ -8,6 +8,17 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
+// follows takes a batch over to its runbook's active version, as transition does.
+func (a *App) follows(ctx context.Context, id int) error {
+	return retryOnConflict(ctx, func() error {
+		b, err := a.batch(ctx, id)
+		if err == nil {
+			_, err = a.transition(ctx, b)
+		}
+		return err
+	})
+}
+
 // transition takes a batch over to its runbook's active version, where that is newer
 // than its own: once, however often it is asked for.
 func (a *App) transition(ctx context.Context, b store.Item[engine.Batch]) (store.Item[engine.Batch], error) {
@@ -22,21 +33,14 @@ func (a *App) transition(ctx context.Context, b store.Item[engine.Batch]) (store
 	if err != nil {
 		return b, err
 	}
-	rb, err := a.runbook(ctx, b.Doc.Runbook, head.Doc.Active)
-	if err != nil {
-		return b, err
-	}
-	d, err := engine.Decide(engine.State{Batch: &b.Doc, Runbook: rb}, publicationOf(version.Doc), a.now())
-	if err != nil || d.Batch == nil {
-		return b, err
-	}
+	c := occurred(publicationOf(version.Doc))
+	c.once = true
+	c.prime = func(s *snapshot) { prime(s, s.batchKey(), b) }
 	from := b.Doc.Version
-	if b, err = a.replaceBatch(ctx, b, d.Batch); err != nil {
+	s, ds, err := a.run(ctx, b.Doc.ID, c)
+	if err != nil || ds[0].Batch == nil {
 		return b, err
 	}
-	a.log.Info("batch follows a newer version", "BatchId", b.Doc.ID, "runbook", b.Doc.Runbook, "from", from, "to", b.Doc.Version)
-	if err := a.carryOut(ctx, &b.Doc, nil, d.Effects); err != nil {
-		return b, err
-	}
-	return b, a.list(ctx, &b.Doc)
+	a.log.Info("batch follows a newer version", "BatchId", b.Doc.ID, "runbook", b.Doc.Runbook, "from", from, "to", s.after().Version)
+	return s.batchItem(), nil
 }

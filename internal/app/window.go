@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -19,20 +18,8 @@ import (
 // not wait behind all of it. Nothing is counted for that but the page's shard, and the
 // page that yields announces the next.
 
-// announceNext announces the page after one that was just begun, where the window allows
-// it, and ends the fan-out after the last page.
-func (a *App) announceNext(ctx context.Context, b *engine.Batch, p *engine.Phase, page int, walk string) error {
-	if page >= b.PageCount() {
-		return a.batchEvent(ctx, b.ID, engine.PhaseWalked{Phase: p.ID, Pages: page})
-	}
-	open, err := a.windowOpen(ctx, b.ID, p.ID, page+1)
-	if err != nil || !open {
-		return err // the page that yields announces it
-	}
-	return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(b, *p, page+1, walk, time.Time{}))
-}
-
-// windowOpen reports whether a page of a phase may be begun.
+// windowOpen reports whether a page of a phase may be begun: the page that is
+// engine.FanOutWindow before it has yielded.
 func (a *App) windowOpen(ctx context.Context, batch, phase, page int) (bool, error) {
 	before := page - engine.FanOutWindow
 	if before < 1 {
@@ -43,26 +30,6 @@ func (a *App) windowOpen(ctx context.Context, batch, phase, page int) (bool, err
 		return true, nil
 	}
 	return shard.Doc.HasYielded(), err
-}
-
-// pageYielded announces the page that waits for this one to yield. Where the page before
-// that one is yet to be begun, announceNext finds the yield: it was stored before this
-// read, and the page is stored before that one. phaseDue sees whether the phase has such a
-// page and waits for it; the message has an id of its own, so that where it came to nothing
-// the broker still takes the announcement of a page that is added then. The run is one of
-// the page.
-func (a *App) pageYielded(ctx context.Context, run *engine.Run, page int) error {
-	next := page + engine.FanOutWindow
-	_, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(run.Batch, run.Phase, next-1))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	b := engine.Batch{ID: run.Batch, Runbook: run.Runbook}
-	p := engine.Phase{ID: run.Phase, Kind: engine.KindPhase, Name: run.PhaseName, Version: run.Version}
-	return a.bus.Send(ctx, message.TopicOrchestratorEvents, announcement(&b, p, next, "yielded", time.Time{}))
 }
 
 // Other work over the members of a batch comes to pages that have been begun before, and
@@ -129,16 +96,6 @@ func (a *App) waitToJoin(ctx context.Context, b *engine.Batch, page int) error {
 
 // announceJoin announces the pages of late members that may be among the first now: of
 // several pages that caught up at once each can be the one that finds them so.
-func (a *App) announceJoin(ctx context.Context, batch int) error {
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
-	if err != nil || len(b.Doc.Joining) == 0 {
-		return err
-	}
-	var next []bus.Message
-	for _, j := range b.Doc.Joining[:min(engine.FanOutWindow, len(b.Doc.Joining))] {
-		m := joinMessage(&b.Doc, j)
-		m.ID += "-next"
-		next = append(next, m)
-	}
-	return a.bus.Send(ctx, message.TopicOrchestratorEvents, next...)
+func (a *App) announceJoin(ctx context.Context, batch, page int) error {
+	return a.decide(ctx, batch, engine.PageCaughtUp{Page: page})
 }

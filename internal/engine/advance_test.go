@@ -77,15 +77,15 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 				if d.Batch == nil || d.Repeated || d.Batch.Phases[tt.starts-1].Status != engine.PhaseDispatched {
 					t.Fatalf("%+v", d)
 				}
-				wantEffects(t, d, engine.Announce{Phase: tt.starts})
+				wantOutcome(t, d, engine.Announce{Phase: tt.starts})
 				return
 			case d.Batch != nil || !d.Repeated:
 				t.Fatalf("%+v", d)
 			}
 			if tt.again > 0 {
-				wantEffects(t, d, engine.Announce{Phase: tt.again})
+				wantOutcome(t, d, engine.Announce{Phase: tt.again})
 			} else {
-				wantEffects(t, d)
+				wantOutcome(t, d)
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func TestAdvanceToTheLastPhaseIsRepeatedAfterTheBatchHasEnded(t *testing.T) {
 		c.counts(phase+1, 100, 0)
 	}
 	c.wantBatch(engine.BatchCompleted)
-	if d := c.must(engine.Advanced{Phase: "clean"}); !d.Repeated || len(d.Effects) > 0 {
+	if d := c.must(engine.Advanced{Phase: "clean"}); !d.Repeated || len(outcome(d)) > 0 {
 		t.Fatalf("%+v", d)
 	}
 	for _, phase := range []string{"create", ""} {

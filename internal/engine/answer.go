@@ -147,11 +147,12 @@ func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
 		}
 		raw, ok := w.run.Outputs[name]
 		if !ok && w.run.Member != 0 {
-			if w.state.Member == nil {
-				return nil, ErrMemberNeeded
+			m, err := w.loadMember()
+			if err != nil {
+				return nil, err
 			}
-			if raw, ok = w.state.Member.WorkerData[name]; !ok {
-				raw, ok = w.state.Member.Data[name]
+			if raw, ok = m.WorkerData[name]; !ok {
+				raw, ok = m.Data[name]
 			}
 		}
 		if !ok {

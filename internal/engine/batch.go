@@ -92,13 +92,30 @@ func (b *Batch) clone() *Batch {
 
 // decideBatch applies an event to a batch: what it changes is a copy.
 func decideBatch(s State, e Event, now time.Time) (Decision, error) {
-	b := s.Batch.clone()
+	if e, ok := e.(ShardCounted); ok { // most of them concern the batch no further
+		return shardCounted(s, e)
+	}
+	batch, err := s.LoadBatch()
+	if err != nil {
+		return Decision{}, err
+	}
+	b := batch.clone()
 	b.Revision++
 	switch e := e.(type) {
 	case Advanced:
 		return advance(b, e.Phase, now)
 	case PhaseDue:
-		return phaseDue(b, e.Phase, now)
+		return phaseDue(b, e, now)
+	case PageDue:
+		return pageDue(s, batch, e, now)
+	case PageResumed:
+		return pageResumed(s, e, now)
+	case PageBegun:
+		return pageBegun(s, batch, e)
+	case CatchUpDue:
+		return catchUpDue(batch, e), nil
+	case PageSent:
+		return Decision{Writes: Writes{Counts: []Count{MarkSent(e)}}}, nil
 	case PhaseWalked:
 		return walked(b, e, now)
 	case PhaseCounted:
@@ -122,13 +139,15 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 			return Decision{Stale: true}, nil
 		}
 		b.SecretsErasedAt = &now
-		return Decision{Batch: b}, nil
+		return changed(b), nil
 	case MembersJoined:
 		return joined(b, e)
 	case PageCaughtUp:
 		return caughtUp(b, e.Page, now), nil
 	case MemberLeft:
 		return left(s, b, e, now)
+	case RemovalDue:
+		return removalDue(s, batch, e, now)
 	case RemovalsHeld:
 		return removalsHeld(b, e, now)
 	case RemovalsConfirmed:
@@ -144,9 +163,25 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 	case SequenceRetried:
 		return sequenceRetried(s, b, e, now)
 	case VersionPublished:
-		return versionPublished(b, s.Runbook, e, now)
+		return versionPublished(s, b, e, now)
 	}
 	return Decision{}, fmt.Errorf("engine: unknown event %T", e)
+}
+
+// changed is the decision that the batch changes, with the messages that follow.
+func changed(b *Batch, messages ...Message) Decision {
+	return Decision{Writes: Writes{Batch: b}, Messages: messages}
+}
+
+// followUp is what follows from a decision that is stored.
+type followUp struct {
+	Messages []Message
+	Next     []Event
+}
+
+// then adds what follows from the decision.
+func (d *Decision) then(f followUp) {
+	d.Messages, d.Next = append(d.Messages, f.Messages...), append(d.Next, f.Next...)
 }
 
 // Next names the phase that an advance would start: the first that has not begun.
@@ -185,7 +220,7 @@ func advance(b *Batch, phase string, now time.Time) (Decision, error) {
 	case repeats && (current.Status == PhaseDispatched || b.Next() != phase):
 		d := Decision{Repeated: true}
 		if current.Status == PhaseDispatched && !current.Walked && b.Paused == nil {
-			d.Effects = []Effect{Announce{Phase: current.ID}}
+			d.Messages = []Message{Announce{Phase: current.ID, Page: 1}}
 		}
 		return d, nil
 	case b.hasEnded():
@@ -210,7 +245,7 @@ func advance(b *Batch, phase string, now time.Time) (Decision, error) {
 			b.StartTime = &now
 		}
 		dispatch(b, p, now)
-		return Decision{Batch: b, Effects: []Effect{Announce{Phase: p.ID}}}, nil
+		return changed(b, Announce{Phase: p.ID, Page: 1}), nil
 	}
 	return Decision{}, refuse("batch %d has no phase left to advance to", b.ID)
 }
@@ -238,16 +273,20 @@ func underWay(p Phase) string {
 // batch is paused, a gate is closed or it is quiet, it stays pending: what it waits for
 // announces it in the end (see NextDue), but for the end of quiet hours, which nothing
 // tells but the clock (see StartsAt).
-func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
-	p, ok := b.Phase(id)
-	if !ok || p.Kind == KindRemoval {
-		return Decision{}, refuse("batch %d has no phase execution %d", b.ID, id)
-	}
+func phaseDue(b *Batch, e PhaseDue, now time.Time) (Decision, error) {
+	p, ok := b.Phase(e.Phase)
+	page := max(e.Page, 1)
 	switch {
+	case !ok || p.Kind == KindRemoval:
+		return Decision{}, refuse("batch %d has no phase execution %d", b.ID, e.Phase)
 	case b.Filling, b.Gate() != Open:
 		return Decision{Stale: true}, nil
+	case p.Kind == KindPhase && page > b.PageCount()+FanOutWindow:
+		return Decision{}, refuse("batch %d has %d pages of members, not %d", b.ID, b.PageCount(), page)
+	case p.Kind == KindPhase && page > max(1, b.PageCount()): // one of the last pages has yielded
+		return Decision{Stale: true}, nil
 	case p.Status == PhaseDispatched && !p.Walked:
-		return Decision{Repeated: true}, nil
+		return Decision{Repeated: true, Next: b.fanOut(p, page, e.Again)}, nil
 	case p.Status != PhasePending, b.Status.Terminal():
 		return Decision{Stale: true}, nil
 	case p.Kind == KindInit && b.Status != BatchDetected: // the one of an earlier version is under way
@@ -260,10 +299,27 @@ func phaseDue(b *Batch, id int, now time.Time) (Decision, error) {
 			return Decision{Stale: true}, nil
 		}
 		p.Reason = reason
-		return Decision{Batch: b}, nil
+		return changed(b), nil
 	}
 	dispatch(b, p, now)
-	return Decision{Batch: b}, nil
+	d := changed(b)
+	d.Next = b.fanOut(p, page, e.Again)
+	return d, nil
+}
+
+// fanOut gives the events that bring a dispatched phase to a page of members, or the init
+// sequence to its run. Late members enter the phases in their order. From its start on the
+// run of an init sequence sees to itself: announcing init again would send a slow first
+// step to the worker a second time.
+func (b *Batch) fanOut(p *Phase, page int, again string) []Event {
+	if p.Kind == KindInit {
+		return []Event{startSequence(p.ID), PhaseWalked{Phase: p.ID}}
+	}
+	var next []Event
+	if b.joins(page) {
+		next = append(next, CatchUpDue{Page: page})
+	}
+	return append(next, PageDue{Phase: p.ID, Page: page}, PageBegun{Phase: p.ID, Page: page, Again: again})
 }
 
 func dispatch(b *Batch, p *Phase, now time.Time) {
@@ -282,42 +338,49 @@ func walked(b *Batch, e PhaseWalked, now time.Time) (Decision, error) {
 	case !ok || p.Status != PhaseDispatched:
 		return Decision{Stale: true}, nil
 	case p.Walked:
-		return Decision{Repeated: true, Effects: b.Awaited(e.Phase, now)}, nil
+		return b.awaited(e.Phase, now), nil
 	}
 	if p.Kind == KindPhase && e.Pages < b.PageCount() {
-		return Decision{Effects: []Effect{WalkOn{Phase: p.ID, Page: e.Pages + 1}}}, nil
+		return Decision{Messages: []Message{Announce{Phase: p.ID, Page: e.Pages + 1}}}, nil
 	}
 	p.Walked, p.Shards = true, e.Pages
-	_, effects := settle(b, now)
-	return Decision{Batch: b, Effects: effects}, nil
+	_, f := settle(b, now)
+	d := changed(b)
+	d.then(f)
+	return d, nil
 }
 
 // counted ends what the count of a shard, or of a removal run, ends.
 func counted(b *Batch, e PhaseCounted, now time.Time) (Decision, error) {
-	if changed, effects := settle(b, now); changed {
-		return Decision{Batch: b, Effects: effects}, nil
+	if settled, f := settle(b, now); settled {
+		d := changed(b)
+		d.then(f)
+		return d, nil
 	}
-	return Decision{Repeated: true, Effects: b.Awaited(e.Phase, now)}, nil
+	return b.awaited(e.Phase, now), nil
 }
 
-// Awaited is what follows from the end of a phase's members, as the effects that would
-// bring it about where it was cut short.
-func (b *Batch) Awaited(phase int, now time.Time) []Effect {
-	var effects []Effect
+// awaited asks again for what follows from the end of a phase's members, where it was cut
+// short.
+func (b *Batch) awaited(phase int, now time.Time) Decision {
+	d := Decision{Repeated: true, Messages: NextDue(b, now)}
 	if p, ok := b.Phase(phase); ok && p.Merge == RunRunning && p.Status == PhaseDispatched {
-		effects = append(effects, Merge{Phase: phase})
+		d.Next = []Event{startSequence(phase)}
 	}
-	return append(effects, NextDue(b, now)...)
+	return d
 }
+
+// startSequence starts the init sequence, or the on_complete steps of a phase.
+func startSequence(phase int) Event { return OnRun{Phase: phase, RunEvent: RunStarted{}} }
 
 // settle ends the phases whose runs have all ended and the batch whose phases
 // have. It tells whether anything changed, and what follows.
-func settle(b *Batch, now time.Time) (changed bool, effects []Effect) {
+func settle(b *Batch, now time.Time) (changed bool, f followUp) {
 	if b.Status == BatchCancelling { // it ends when no run is open
-		return false, nil
+		return false, followUp{}
 	}
 	if b.trip(now) { // before the phase ends and the next one begins
-		changed, effects = true, b.Revocation()
+		changed, f.Messages = true, b.Revocation()
 	}
 	for i := range b.Phases {
 		p := &b.Phases[i]
@@ -328,14 +391,15 @@ func settle(b *Batch, now time.Time) (changed bool, effects []Effect) {
 		if p.OnComplete && p.Merge == "" && p.Succeeded+p.Failed+p.Cancelled > 0 {
 			p.Merge = RunRunning
 			p.Counts = &Counts{Members: p.Succeeded + p.Failed + p.Cancelled, Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled}
-			effects = append(effects, Merge{Phase: p.ID})
+			f.Next = append(f.Next, startSequence(p.ID))
 			continue
 		}
 		p.complete(now)
 	}
 	changed = settleBatch(b, now) || changed
 	changed = hold(b, now) || changed
-	return changed, append(effects, NextDue(b, now)...)
+	f.Messages = append(f.Messages, NextDue(b, now)...)
+	return changed, f
 }
 
 // complete ends a phase whose members have all ended.

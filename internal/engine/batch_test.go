@@ -26,7 +26,7 @@ func (c *crowd) on(e engine.Event) (engine.Decision, error) {
 	if c.at.IsZero() {
 		c.at = now
 	}
-	state := engine.State{Batch: &c.b, Runbook: c.rb}
+	state := engine.Snapshot{Batch: &c.b, Runbook: c.rb}
 	before := text(c.t, state)
 	d, err := engine.Decide(state, e, c.at)
 	if after := text(c.t, state); after != before {
@@ -65,19 +65,19 @@ func (c *crowd) initEnds(ok bool) engine.Decision {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	state := engine.State{Run: &run, Batch: &c.b, Runbook: rb}
-	d, err := engine.Decide(state, engine.RunStarted{}, now)
+	state := engine.Snapshot{Runs: []*engine.Run{&run}, Batch: &c.b, Runbook: rb}
+	d, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for !d.Run.Status.Terminal() {
-		state.Run = d.Run
-		step := d.Run.Steps[0]
-		var e engine.Event = engine.StepResult{JobID: step.JobID, OK: ok, Result: json.RawMessage(`true`), Error: "no"}
+	for !d.Runs[0].Status.Terminal() {
+		state.Runs = d.Runs
+		step := d.Runs[0].Steps[0]
+		var e engine.RunEvent = engine.StepResult{JobID: step.JobID, OK: ok, Result: json.RawMessage(`true`), Error: "no"}
 		if step.Status == engine.StepPending {
 			e = engine.RetryDue{Count: step.RetryCount}
 		}
-		if d, err = engine.Decide(state, e, now); err != nil {
+		if d, err = engine.Decide(state, on(&run, e), now); err != nil {
 			c.t.Fatal(err)
 		}
 	}
@@ -96,13 +96,13 @@ func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 	if c.b.Status != engine.BatchDetected || !slices.Equal(c.b.Remaining(), []string{"init", "create", "verify"}) {
 		t.Fatalf("new batch: %s, %v", c.b.Status, c.b.Remaining())
 	}
-	if d := c.must(next(c.b)); c.b.Status != engine.BatchInitDispatched || d.Effects[0] != (engine.Announce{Phase: 1}) {
-		t.Fatalf("advanced to %s with %v", c.b.Status, d.Effects)
+	if d := c.must(next(c.b)); c.b.Status != engine.BatchInitDispatched || outcome(d)[0] != any(engine.Announce{Phase: 1}) {
+		t.Fatalf("advanced to %s with %v", c.b.Status, d.Messages)
 	}
 	if c.b.StartTime == nil || !c.b.StartTime.Equal(now) {
 		t.Fatalf("start time %v", c.b.StartTime)
 	}
-	if d := c.must(engine.Advanced{Phase: "init"}); !d.Repeated || d.Effects[0] != (engine.Announce{Phase: 1}) {
+	if d := c.must(engine.Advanced{Phase: "init"}); !d.Repeated || outcome(d)[0] != any(engine.Announce{Phase: 1}) {
 		t.Fatalf("advanced again: %+v", d)
 	}
 	c.initEnds(true)
@@ -110,8 +110,8 @@ func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 		t.Fatalf("after init: %s", c.b.Status)
 	}
 	for phase := 2; phase <= 3; phase++ {
-		if d := c.must(next(c.b)); d.Effects[0] != (engine.Announce{Phase: phase}) {
-			t.Fatalf("advance: %v", d.Effects)
+		if d := c.must(next(c.b)); outcome(d)[0] != any(engine.Announce{Phase: phase}) {
+			t.Fatalf("advance: %v", d.Messages)
 		}
 		c.must(engine.PhaseWalked{Phase: phase, Pages: 3})
 		_, err := c.on(next(c.b))
@@ -185,8 +185,8 @@ func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
 	if d := c.must(engine.PhaseDue{Phase: 2}); !d.Stale {
 		t.Fatal("a phase began during init")
 	}
-	if d := c.initEnds(true); len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 2, Again: "rev-2"}) {
-		t.Fatalf("effects of the end of init: %v", d.Effects)
+	if d := c.initEnds(true); len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Announce{Phase: 2, Again: "rev-2"}) {
+		t.Fatalf("effects of the end of init: %v", d.Messages)
 	}
 	if _, err := c.on(next(c.b)); err == nil {
 		t.Fatal("a scheduled batch was advanced by hand")
@@ -209,8 +209,8 @@ func TestPhaseWaitsUntilTheEarlierOnesAreWalked(t *testing.T) {
 		t.Fatal("a phase overtook one that is being walked")
 	}
 	d := c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
-	if len(d.Effects) != 1 || d.Effects[0] != (engine.Announce{Phase: 3, Again: "rev-4"}) {
-		t.Fatalf("effects of the end of the walk: %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Announce{Phase: 3, Again: "rev-4"}) {
+		t.Fatalf("effects of the end of the walk: %v", d.Messages)
 	}
 	if d := c.must(engine.PhaseDue{Phase: 3}); d.Stale || c.b.Phases[2].Status != engine.PhaseDispatched {
 		t.Fatal("the phase was not dispatched after the walk of the earlier one")

@@ -20,16 +20,16 @@ func BenchmarkDecide(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	state := engine.State{Run: &run, Member: &member, Runbook: rb}
-	started, err := engine.Decide(state, engine.RunStarted{}, now)
+	state := engine.Snapshot{Runs: []*engine.Run{&run}, Members: []*engine.Member{&member}, Runbook: rb}
+	started, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
 	if err != nil {
 		b.Fatal(err)
 	}
-	state.Run = started.Run
-	result := engine.StepResult{JobID: started.Run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	state.Runs = started.Runs
+	result := engine.StepResult{JobID: started.Runs[0].Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := engine.Decide(state, result, now); err != nil {
+		if _, err := engine.Decide(state, on(&run, result), now); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -26,9 +26,9 @@ func (r *Run) CountsFailure(rb *runbook.Runbook) bool {
 func failureCounted(b *Batch, e FailureCounted, now time.Time) (Decision, error) {
 	switch {
 	case b.trip(now):
-		return Decision{Batch: b, Effects: b.Revocation()}, nil
+		return changed(b, b.Revocation()...), nil
 	case b.StoppedBy != 0 && b.StoppedBy == e.Phase:
-		return Decision{Repeated: true, Effects: b.Revocation()}, nil
+		return Decision{Repeated: true, Messages: b.Revocation()}, nil
 	}
 	return Decision{Stale: true}, nil
 }
@@ -108,8 +108,6 @@ func (p *Phase) forgetFailure() {
 	}
 }
 
-// Stopped reports whether a decision on the batch was, as it was before, paused it because
-// too many members had failed.
-func (d *Decision) Stopped(was *Batch) bool {
-	return d.Batch != nil && was.StoppedBy == 0 && d.Batch.StoppedBy != 0
-}
+// StoppedSince reports whether the batch was paused, since it was as given, because too many
+// members had failed.
+func (b *Batch) StoppedSince(was *Batch) bool { return was.StoppedBy == 0 && b.StoppedBy != 0 }

@@ -70,7 +70,7 @@ func TestFailuresPauseTheBatch(t *testing.T) {
 			c.wantPaused("")
 			d := c.fail(1)
 			c.wantPaused("system: " + tt.why)
-			wantEffects(t, d, c.b.Revocation()...)
+			wantOutcome(t, d, c.b.Revocation()[0])
 			if d := c.fail(5); !d.Repeated { // those who were in flight
 				t.Fatalf("%+v", d)
 			}
@@ -171,20 +171,20 @@ phases:
 			if err != nil {
 				t.Fatal(err)
 			}
-			state := engine.State{Run: &run, Member: &m, Runbook: rb}
-			d, err := engine.Decide(state, engine.RunStarted{}, now)
+			state := engine.Snapshot{Runs: []*engine.Run{&run}, Members: []*engine.Member{&m}, Runbook: rb}
+			d, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			state.Run = d.Run
-			if d, err = engine.Decide(state, engine.StepResult{JobID: d.Run.Steps[0].JobID, OK: ok, Error: "no"}, now); err != nil {
+			state.Runs = d.Runs
+			if d, err = engine.Decide(state, on(&run, engine.StepResult{JobID: d.Runs[0].Steps[0].JobID, OK: ok, Error: "no"}), now); err != nil {
 				t.Fatal(err)
 			}
-			want := []engine.Effect{engine.Count{Outcome: d.Run.Status}}
+			want := []any{engine.CountRun{Outcome: d.Runs[0].Status}}
 			if counted && !ok {
-				want = append(want, engine.CountFailure{})
+				want = append(want, engine.CountFailures{})
 			}
-			wantEffects(t, d, want...)
+			wantOutcome(t, d, want...)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func TestRetriedMemberIsNoFailure(t *testing.T) {
 	p := &f.batch.Phases[1]
 	stop := *breaking(t, "2").b.Phases[1].StopWhen
 	p.StopWhen, p.FailedSoFar, p.FailedBefore = &stop, 2, 2
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if got := f.batch.Phases[1]; got.FailedSoFar != 1 || got.FailedBefore != 1 {
 		t.Fatalf("%+v", got)
 	}

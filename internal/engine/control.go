@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // paused keeps a batch from dispatching anything more for now.
@@ -14,10 +12,10 @@ func paused(b *Batch, by Mark) (Decision, error) {
 	case b.hasEnded():
 		return Decision{}, b.refuseEnded("it cannot be paused")
 	case b.Paused != nil:
-		return Decision{Repeated: true, Effects: b.Revocation()}, nil
+		return Decision{Repeated: true, Messages: b.Revocation()}, nil
 	}
 	b.Paused = &by
-	return Decision{Batch: b, Effects: b.Revocation()}, nil
+	return changed(b, b.Revocation()...), nil
 }
 
 // dispatchLag is how long after a pause or a cancellation is stored a process may still
@@ -35,13 +33,13 @@ func (r Revoke) Until(now time.Time) Revoke {
 }
 
 // Revocation is what tells the workers that the batch is paused or cancelled, as the
-// effect that brings it about; nil where it is neither.
-func (b *Batch) Revocation() []Effect {
+// message that brings it about; nil where it is neither.
+func (b *Batch) Revocation() []Message {
 	switch {
 	case b.Cancelled != nil && b.hasEnded():
-		return []Effect{Revoke{Through: b.Cancelled.At.Add(dispatchLag)}}
+		return []Message{Revoke{Through: b.Cancelled.At.Add(dispatchLag)}}
 	case b.Paused != nil:
-		return []Effect{Revoke{Through: b.Paused.At.Add(dispatchLag)}}
+		return []Message{Revoke{Through: b.Paused.At.Add(dispatchLag)}}
 	}
 	return nil
 }
@@ -52,22 +50,22 @@ func resumed(b *Batch, now time.Time) (Decision, error) {
 	if b.hasEnded() {
 		return Decision{}, b.refuseEnded("it cannot be resumed")
 	}
-	d := Decision{Batch: b}
+	d := changed(b)
 	if b.Paused == nil {
 		d = Decision{Repeated: true}
 	}
 	b.Paused = nil
 	b.acknowledge()
-	d.Effects = []Effect{Release{}}
+	d.Messages = []Message{Release{}}
 	for _, p := range b.Phases {
 		if p.Status == PhaseDispatched && !p.Walked {
-			d.Effects = append(d.Effects, Announce{Phase: p.ID, Again: fmt.Sprintf("rev-%d", b.Revision)})
+			d.Messages = append(d.Messages, Announce{Phase: p.ID, Page: 1, Again: fmt.Sprintf("rev-%d", b.Revision)})
 		}
 	}
 	for _, j := range b.Joining {
-		d.Effects = append(d.Effects, CatchUp{j})
+		d.Messages = append(d.Messages, CatchUp{j})
 	}
-	d.Effects = append(d.Effects, NextDue(b, now)...)
+	d.Messages = append(d.Messages, NextDue(b, now)...)
 	return d, nil
 }
 
@@ -77,7 +75,7 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 	case b.Status == BatchCancelled:
 		return Decision{Repeated: true}, nil
 	case b.Status == BatchCancelling:
-		return Decision{Repeated: true, Effects: append(b.Revocation(), Stop{})}, nil
+		return Decision{Repeated: true, Messages: append(b.Revocation(), Stop{})}, nil
 	case b.Status.Terminal():
 		return Decision{}, b.refuseEnded("it cannot be cancelled")
 	}
@@ -90,9 +88,9 @@ func stopped(b *Batch, by Mark, now time.Time) (Decision, error) {
 	}
 	if !begun {
 		b.Status, b.CompletedAt = BatchCancelled, &now
-		return Decision{Batch: b}, nil
+		return changed(b), nil
 	}
-	return Decision{Batch: b, Effects: append(b.Revocation(), Stop{})}, nil
+	return changed(b, append(b.Revocation(), Stop{})...), nil
 }
 
 // drained ends a cancelled batch of which no run is open.
@@ -114,7 +112,7 @@ func drained(b *Batch, now time.Time) Decision {
 			p.Status, p.CompletedAt, p.Reason = PhaseCancelled, &now, batchCancelled
 		}
 	}
-	return Decision{Batch: b}
+	return changed(b)
 }
 
 // merged tells whether the phase's on_complete steps have ended, or there are none
@@ -137,12 +135,13 @@ func (p *Phase) merged() bool {
 //
 // One that is still being filled is as if it had been made with the newer version:
 // nobody has been through anything, so nothing of it is skipped, init neither.
-func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now time.Time) (Decision, error) {
-	if rb == nil {
-		return Decision{}, fmt.Errorf("engine: %T without the runbook", e)
-	}
+func versionPublished(s State, b *Batch, e VersionPublished, now time.Time) (Decision, error) {
 	if b.Ended || b.hasEnded() || e.Version <= b.Version {
 		return Decision{Stale: true}, nil
+	}
+	rb, err := s.LoadRunbook(b.Runbook, e.Version)
+	if err != nil {
+		return Decision{}, err
 	}
 	passed, waited := map[string]bool{}, map[string]bool{}
 	initPending := b.Filling || b.pendingInit() != nil || b.initFailure() != ""
@@ -171,6 +170,8 @@ func versionPublished(b *Batch, rb *runbook.Runbook, e VersionPublished, now tim
 			p.Status, p.CompletedAt, p.Reason = PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", e.Version)
 		}
 	}
-	_, effects := settle(b, now)
-	return Decision{Batch: b, Effects: effects}, nil
+	_, f := settle(b, now)
+	d := changed(b)
+	d.then(f)
+	return d, nil
 }

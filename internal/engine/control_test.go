@@ -15,23 +15,23 @@ func TestPauseKeepsTheResultAndHoldsTheNextStep(t *testing.T) {
 	result := engine.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
 	d := p.on(result)
 	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepPending)
-	wantEffects(t, d, engine.Hold{})
+	wantOutcome(t, d, released())
 	if p.run.HeldAt == nil || p.run.DeadlineAt != nil || p.run.WakeAt != nil {
 		t.Fatalf("held at %v, with a deadline %v and a wake-up %v", p.run.HeldAt, p.run.DeadlineAt, p.run.WakeAt)
 	}
 	if d := p.on(result); !d.Repeated {
 		t.Fatalf("%+v", d)
 	} else {
-		wantEffects(t, d, engine.Hold{})
+		wantOutcome(t, d, released())
 	}
 	p.nothing(engine.RunReleased{Task: "r"})
 	p.gate = engine.Open
-	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 1})
+	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 1})
 	again := p.on(engine.RunReleased{Task: "r"})
 	if !again.Repeated {
 		t.Fatalf("released again: %+v", again)
 	}
-	wantEffects(t, again, engine.Dispatch{Step: 1})
+	wantOutcome(t, again, engine.Dispatch{Step: 1})
 	p.nothing(engine.RunReleased{Task: "another"})
 	p.answer(`true`)
 	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
@@ -41,13 +41,13 @@ func TestPauseHoldsTheStartOfARun(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.gate = engine.Paused
-	wantEffects(t, p.on(engine.RunStarted{}), engine.Hold{})
+	wantOutcome(t, p.on(engine.RunStarted{}), released())
 	p.want(engine.RunWaiting, engine.StepPending)
 	if d := p.on(engine.RunStarted{}); !d.Repeated {
 		t.Fatalf("%+v", d)
 	}
 	p.gate = engine.Open
-	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
 	p.want(engine.RunRunning, engine.StepDispatched)
 }
 
@@ -58,10 +58,10 @@ func TestPauseHoldsARetryUntilItIsOver(t *testing.T) {
 	p.gate = engine.Paused
 	p.refuse("busy")
 	p.after(30 * time.Second)
-	wantEffects(t, p.on(engine.RetryDue{Step: 0, Count: 1}), engine.Hold{})
+	wantOutcome(t, p.on(engine.RetryDue{Step: 0, Count: 1}), released())
 	p.after(time.Hour)
 	p.gate = engine.Open
-	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
 	if s := p.step(); s.JobID != "step-20000017000-retry-1" || s.Attempts != 1 {
 		t.Fatalf("%+v", s)
 	}
@@ -74,17 +74,17 @@ func TestTimeForPollingDoesNotRunWhileItIsHeld(t *testing.T) {
 	p.answer(`{"complete":false}`)
 	p.gate = engine.Paused
 	p.after(30 * time.Second)
-	wantEffects(t, p.on(engine.PollDue{Step: 0, Count: 1}), engine.Hold{})
+	wantOutcome(t, p.on(engine.PollDue{Step: 0, Count: 1}), released())
 	p.want(engine.RunRunning, engine.StepPolling)
 	p.after(time.Hour)
 	p.gate = engine.Open
-	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
 	d := p.answer(`{"complete":false}`)
-	wantEffects(t, d, engine.Poll{Step: 0, At: p.at.Add(30 * time.Second)})
+	wantOutcome(t, d, engine.Poll{Step: 0, At: p.at.Add(30 * time.Second)})
 	p.after(30 * time.Second)
 	p.on(engine.PollDue{Step: 0, Count: 2})
 	d = p.answer(`{"complete":false}`)
-	wantEffects(t, d, engine.Poll{Step: 0, At: p.at.Add(10 * time.Second)})
+	wantOutcome(t, d, engine.Poll{Step: 0, At: p.at.Add(10 * time.Second)})
 	p.after(10 * time.Second)
 	p.on(engine.PollDue{Step: 0, Count: 3})
 	p.want(engine.RunFailed, engine.StepPollTimeout)
@@ -112,10 +112,10 @@ func TestPauseHoldsARollback(t *testing.T) {
 	p := undoable(t)
 	p.answer(`{"id":1}`)
 	p.gate = engine.Paused
-	wantEffects(t, p.refuse("no"), engine.Hold{})
+	wantOutcome(t, p.refuse("no"), released())
 	p.want(engine.RunRollingBack)
 	p.gate = engine.Open
-	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 3})
+	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 3})
 }
 
 func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
@@ -129,14 +129,14 @@ func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
 		t.Fatalf("paused again: %+v", d)
 	}
 	c.wantStale(engine.PhaseDue{Phase: 2})
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 2, Pages: 3})) // a page was on its way
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 2, Pages: 3})) // a page was on its way
 	c.wantStale(engine.PhaseDue{Phase: 3})
 	d := c.must(engine.BatchResumed{})
-	if c.b.Paused != nil || len(d.Effects) != 2 || d.Effects[0] != (engine.Release{}) || d.Effects[1].(engine.Announce).Phase != 3 {
-		t.Fatalf("effects %v", d.Effects)
+	if c.b.Paused != nil || len(outcome(d)) != 2 || outcome(d)[0] != any(engine.Release{}) || outcome(d)[1].(engine.Announce).Phase != 3 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	again := c.must(engine.BatchResumed{})
-	if !again.Repeated || len(again.Effects) != 2 {
+	if !again.Repeated || len(outcome(again)) != 2 {
 		t.Fatalf("resumed again: %+v", again)
 	}
 }
@@ -147,16 +147,16 @@ func TestResumeTakesUpTheWalkAndTheInitThatThePauseHeldUp(t *testing.T) {
 	c.must(engine.BatchPaused{By: by})
 	c.wantStale(engine.PhaseDue{Phase: 1})
 	d := c.must(engine.BatchResumed{})
-	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 1 {
-		t.Fatalf("init is not announced: %v", d.Effects)
+	if len(outcome(d)) != 2 || outcome(d)[1].(engine.Announce).Phase != 1 {
+		t.Fatalf("init is not announced: %v", d.Messages)
 	}
 	c.must(engine.PhaseDue{Phase: 1})
 	c.initEnds(true)
 	c.must(engine.PhaseDue{Phase: 2})
 	c.must(engine.BatchPaused{By: by})
 	d = c.must(engine.BatchResumed{})
-	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 2 {
-		t.Fatalf("the walk is not taken up: %v", d.Effects)
+	if len(outcome(d)) != 2 || outcome(d)[1].(engine.Announce).Phase != 2 {
+		t.Fatalf("the walk is not taken up: %v", d.Messages)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestManualBatchThatIsPausedIsNotAdvanced(t *testing.T) {
 func TestBatchThatHasNotBegunIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	wantEffects(t, c.must(engine.BatchStopped{By: by}))
+	wantOutcome(t, c.must(engine.BatchStopped{By: by}))
 	c.wantBatch(engine.BatchCancelled)
 	for _, p := range c.b.Phases {
 		if p.Status != engine.PhaseCancelled {
@@ -193,7 +193,7 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
 	c.must(engine.BatchPaused{By: by})
 	revoke := engine.Revoke{Through: by.At.Add(5 * time.Second)}
-	wantEffects(t, c.must(engine.BatchStopped{By: by}), revoke, engine.Stop{})
+	wantOutcome(t, c.must(engine.BatchStopped{By: by}), revoke, engine.Stop{})
 	c.wantBatch(engine.BatchCancelling)
 	if c.b.Paused != nil || c.b.Cancelled == nil || c.b.Gate() != engine.Stopped {
 		t.Fatalf("paused %v, cancelled %v", c.b.Paused, c.b.Cancelled)
@@ -202,7 +202,7 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	if d := c.must(engine.BatchStopped{By: by}); !d.Repeated {
 		t.Fatalf("cancelled again: %+v", d)
 	} else {
-		wantEffects(t, d, revoke, engine.Stop{})
+		wantOutcome(t, d, revoke, engine.Stop{})
 	}
 	c.wantStale(engine.PhaseDue{Phase: 3})
 	for _, e := range []engine.Event{next(c.b), engine.BatchPaused{}, engine.BatchResumed{}, engine.MembersJoined{Members: 1}} {
@@ -229,7 +229,7 @@ func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 	result := engine.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)}
 	d := p.on(result)
 	p.want(engine.RunCancelled, engine.StepSucceeded, engine.StepCancelled)
-	wantEffects(t, d, engine.Count{Outcome: engine.RunCancelled}, engine.StartNext{Phase: 3})
+	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunCancelled}, start(3))
 	if p.member.Status != engine.MemberActive {
 		t.Fatalf("member %s", p.member.Status)
 	}
@@ -253,11 +253,11 @@ func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
 	revoked := engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true}
 	p.gate = engine.Paused
 	p.after(time.Second)
-	wantEffects(t, p.on(revoked), engine.Hold{})
+	wantOutcome(t, p.on(revoked), released())
 	p.want(engine.RunRunning, engine.StepPending)
 	p.after(time.Hour)
 	p.gate = engine.Open
-	wantEffects(t, p.on(engine.RunReleased{Task: "resumed"}), engine.Dispatch{Step: 0})
+	wantOutcome(t, p.on(engine.RunReleased{Task: "resumed"}), engine.Dispatch{Step: 0})
 	if s := p.step(); s.JobID == revoked.JobID || !s.PollStartedAt.Equal(began.Add(time.Hour)) {
 		t.Fatalf("dispatched again as %+v", s)
 	}
@@ -278,10 +278,10 @@ func TestJobThatWasRevokedThoughItsBatchGoesOnIsDispatchedABitLater(t *testing.T
 		seen[p.step().JobID] = true
 		d := p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
 		at := p.at.Add(5 * time.Second)
-		wantEffects(t, d, engine.Retry{Step: 0, At: at})
+		wantOutcome(t, d, engine.Retry{Step: 0, At: at})
 		p.nothing(engine.RetryDue{Step: 0}) // of the time before
 		p.after(5 * time.Second)
-		wantEffects(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
+		wantOutcome(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
 	}
 	p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
 	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
@@ -290,8 +290,8 @@ func TestJobThatWasRevokedThoughItsBatchGoesOnIsDispatchedABitLater(t *testing.T
 func TestPauseRevokesWhatWasDispatchedAndIsRepeatable(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	wantEffects(t, c.must(engine.BatchPaused{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
-	wantEffects(t, c.must(engine.BatchPaused{By: engine.Mark{By: "bea", At: now.Add(time.Hour)}}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
+	wantOutcome(t, c.must(engine.BatchPaused{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
+	wantOutcome(t, c.must(engine.BatchPaused{By: engine.Mark{By: "bea", At: now.Add(time.Hour)}}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
 	c.must(engine.BatchResumed{})
 	if r := c.b.Revocation(); r != nil {
 		t.Fatalf("a batch that goes on revokes %v", r)
@@ -336,7 +336,7 @@ func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
 		t.Parallel()
 		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 		p.gate = engine.Stopped
-		wantEffects(t, p.on(engine.RunStarted{}), engine.Count{Outcome: engine.RunCancelled})
+		wantOutcome(t, p.on(engine.RunStarted{}), engine.CountRun{Outcome: engine.RunCancelled})
 	})
 }
 
@@ -371,7 +371,7 @@ func TestCancelLetsARollbackGoOnThatAPauseHeld(t *testing.T) {
 	p.refuse("no")
 	p.nothing(engine.RunStopped{Reason: "the member was removed"})
 	p.gate = engine.Stopped
-	wantEffects(t, p.on(engine.RunStopped{Reason: "the batch is cancelled"}), engine.Dispatch{Step: 3})
+	wantOutcome(t, p.on(engine.RunStopped{Reason: "the batch is cancelled"}), engine.Dispatch{Step: 3})
 	p.want(engine.RunRollingBack)
 }
 
@@ -388,7 +388,7 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := initOf(t, undoing)
-			wantEffects(t, p.onBatch(engine.BatchStopped{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)}, engine.Stop{})
+			wantOutcome(t, p.onBatch(engine.BatchStopped{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)}, engine.Stop{})
 			end(p)
 			if p.batch.Status != engine.BatchCancelling || !p.batch.Phases[0].Status.Terminal() {
 				t.Fatalf("batch %s, init %s", p.batch.Status, p.batch.Phases[0].Status)
@@ -407,7 +407,7 @@ func TestPhaseWhoseOnCompleteStepsDidNotRunIsCancelledWithItsBatch(t *testing.T)
 	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
 	c.must(engine.BatchStopped{By: by})
-	wantEffects(t, c.counts(1, 100, 0))
+	wantOutcome(t, c.counts(1, 100, 0))
 	c.must(engine.BatchDrained{})
 	c.wantPhase(1, engine.PhaseCancelled, "cancelled")
 }

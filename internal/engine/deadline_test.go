@@ -34,10 +34,10 @@ func (p *person) overdue() engine.DeadlineDue {
 func (p *person) early(e engine.DeadlineDue, by time.Duration) {
 	p.t.Helper()
 	d := p.on(e)
-	if !d.Repeated || d.Run != nil {
+	if !d.Repeated || len(d.Runs) > 0 {
 		p.t.Fatalf("a deadline that is to come: %+v", d)
 	}
-	wantEffects(p.t, d, engine.Deadline{Step: e.Step, At: p.at.Add(by + time.Second)})
+	wantOutcome(p.t, d, engine.Deadline{Step: e.Step, At: p.at.Add(by + time.Second)})
 }
 
 func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
@@ -54,7 +54,7 @@ func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
 	p.after(time.Millisecond)
 	d := p.on(first)
 	p.want(engine.RunRunning, engine.StepPending)
-	wantEffects(t, d, engine.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
+	wantOutcome(t, d, engine.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
 	if want := "no result within 10m0s"; !strings.Contains(p.step().Error, want) || !strings.Contains(p.step().Error, "w1") {
 		t.Fatalf("reason %q", p.step().Error)
 	}
@@ -103,10 +103,10 @@ func TestDeadlineThatComesAgainRepeatsItsEffects(t *testing.T) {
 	p.on(due)
 	p.after(time.Second)
 	d := p.on(due)
-	if !d.Repeated || d.Run != nil {
+	if !d.Repeated || len(d.Runs) > 0 {
 		t.Fatalf("%+v", d)
 	}
-	wantEffects(t, d, engine.Retry{Step: 0, At: at})
+	wantOutcome(t, d, engine.Retry{Step: 0, At: at})
 }
 
 func TestLateResultIsRecordedAndChangesNothingElse(t *testing.T) {
@@ -120,7 +120,7 @@ func TestLateResultIsRecordedAndChangesNothingElse(t *testing.T) {
 	before := p.run
 	late := engine.StepResult{Step: 0, JobID: lost, OK: true, Result: json.RawMessage(`{"id":1}`)}
 	d := p.on(late)
-	if d.Stale || d.Repeated || d.Member != nil || len(d.Effects) > 0 {
+	if d.Stale || d.Repeated || len(d.Members) > 0 || len(outcome(d)) > 0 {
 		t.Fatalf("the late result did more than be recorded: %+v", d)
 	}
 	if a := p.step().Abandoned; len(a) != 1 || a[0].JobID != lost || !a[0].OK || string(a[0].Result) != `{"id":1}` || !a[0].Late.Equal(p.at) {
@@ -180,7 +180,7 @@ func TestOnlyDeadlinesShorterThanATickHaveAMessageOfTheirOwn(t *testing.T) {
 		}
 	}
 	d := p.answer(`{"id":1}`)
-	wantEffects(t, d, engine.Dispatch{Step: 1}, engine.Deadline{Step: 1, At: now.Add(time.Minute + engine.SettleTime)})
+	wantOutcome(t, d, engine.Dispatch{Step: 1}, engine.Deadline{Step: 1, At: now.Add(time.Minute + engine.SettleTime)})
 }
 
 func TestDeadlineOfAJobThatWaitsBehindOthersIsPutOff(t *testing.T) {
@@ -193,7 +193,7 @@ func TestDeadlineOfAJobThatWaitsBehindOthersIsPutOff(t *testing.T) {
 		queued.Queued = true
 		d := p.on(queued)
 		p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
-		wantEffects(t, d, engine.Deadline{Step: 1, At: p.at.Add(time.Minute)})
+		wantOutcome(t, d, engine.Deadline{Step: 1, At: p.at.Add(time.Minute)})
 	}
 	p.after(time.Minute + engine.SettleTime - time.Second)
 	p.early(p.overdue(), time.Second)
@@ -208,7 +208,7 @@ func TestDeadlineThatTheTickSeesToIsPutOffToo(t *testing.T) {
 	p.after(10*time.Minute + engine.SettleTime)
 	queued := p.overdue()
 	queued.Queued = true
-	wantEffects(t, p.on(queued))
+	wantOutcome(t, p.on(queued))
 	if !p.run.DeadlineAt.Equal(p.at.Add(5 * time.Minute)) {
 		t.Fatalf("it is looked at again at %s", p.run.DeadlineAt)
 	}
@@ -225,7 +225,7 @@ func TestJobThatExpiredInItsWorkersQueueIsSentAgainAsItWas(t *testing.T) {
 	p := dated(t)
 	expired := engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true}
 	d := p.on(expired)
-	wantEffects(t, d, engine.Dispatch{Step: 0})
+	wantOutcome(t, d, engine.Dispatch{Step: 0})
 	if s := p.step(); s.JobID == expired.JobID || s.RetryCount != 0 || s.Error != "" {
 		t.Fatalf("sent again as %+v", s)
 	}

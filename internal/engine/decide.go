@@ -9,20 +9,26 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
-// State is what a decision is taken on. Only what the event concerns need be
-// there; ErrMemberNeeded and ErrBatchNeeded ask for more.
-type State struct {
-	Batch   *Batch
-	Run     *Run
-	Member  *Member
-	Runbook *runbook.Runbook // the version that the run, or the phase, follows
-	Gate    Gate             // of events on a run: what its batch allows
-
-	// Of MemberRetried: all runs and shards of the member, by phase, and the
-	// runbook's versions that the batch's executions follow.
-	Runs     []*Run
-	Shards   map[int]*Shard
-	Runbooks map[int]*runbook.Runbook
+// State loads what decisions on one batch read. A decision asks only for what it needs,
+// and for the same document twice it gets the same value. What it is given it never
+// changes. An error of a load ends the decision and is its error.
+type State interface {
+	LoadBatch() (*Batch, error)
+	// LoadGate is the batch's gate. It may be a moment old where it is Open.
+	LoadGate() (Gate, error)
+	// LoadRun is nil where there is no such run. Member 0 is the run of an init sequence
+	// or of on_complete steps.
+	LoadRun(phase, member int) (*Run, error)
+	LoadMember(member int) (*Member, error)
+	// LoadRunsOf is all runs of a member, in the order of their executions.
+	LoadRunsOf(member int) ([]*Run, error)
+	// LoadPage is the members of one page, in the order of their ids.
+	LoadPage(page int) ([]*Member, error)
+	// LoadPageRuns is the runs of one page in one execution, in the order of their members.
+	LoadPageRuns(phase, page int) ([]*Run, error)
+	// LoadShard is nil where the page was not fanned out in the execution.
+	LoadShard(phase, page int) (*Shard, error)
+	LoadRunbook(name string, version int) (*runbook.Runbook, error)
 }
 
 // Gate is what a batch allows its runs. What a run has in hand is carried to its
@@ -47,112 +53,151 @@ func (b *Batch) Gate() Gate {
 	return Open
 }
 
-// Decision is the outcome of an event: the next state of what changed and what is
-// to be done once that is stored.
+// Decision is the outcome of an event: what is stored in one atomic write, the messages
+// that are sent once that is stored, and the events that are decided after that, in their
+// order, each with what follows from it before the one behind it. A process may die
+// between any two of these: the event comes again, and its decision, which is then
+// Repeated, asks for the same messages and events.
 type Decision struct {
-	Batch   *Batch   // nil: unchanged
-	Run     *Run     // nil: unchanged
-	Member  *Member  // nil: unchanged
-	Runs    []*Run   // of MemberRetried: those that changed, or are new
-	Shards  []*Shard // of MemberRetried: those that changed
-	Effects []Effect
-	// Repeated: the event was applied before. Nothing changes, and Effects are
-	// those that followed from it then.
+	Writes
+	Messages []Message
+	Next     []Event
+	// Repeated: the event was applied before. Nothing is written.
 	Repeated bool
-	// Stale: the event is for something that has moved on or ended. Nothing
-	// changes and nothing is to be done.
+	// Stale: the event is for something that has moved on or ended. Nothing is written,
+	// sent or decided.
 	Stale bool
 }
 
-// Errors that ask for more state, for the caller to load it and decide again, and
-// the one that asks to decide again later, when what is under way is done.
-var (
-	ErrMemberNeeded = errors.New("engine: the decision needs the member")
-	ErrBatchNeeded  = errors.New("engine: the decision needs the batch")
-	ErrNotYet       = errors.New("engine: what is under way for the member, or its page, is to be done first")
+// Writes are the documents that a decision changes, each as a whole, and the counters
+// that it adds to without reading them. All belong to one batch.
+type Writes struct {
+	Batch   *Batch    // nil: unchanged
+	Members []*Member // changed
+	Runs    []*Run    // changed, or new
+	Shards  []*Shard  // changed, or new
+	Counts  []Count
+}
+
+// Empty reports whether there is nothing to write.
+func (w *Writes) Empty() bool {
+	return w.Batch == nil && len(w.Members)+len(w.Runs)+len(w.Shards)+len(w.Counts) == 0
+}
+
+// Count adds to counters that many decisions change at once.
+type Count interface{ count() }
+
+type (
+	// CountRun counts a run in its shard: as one that ended, where there is an Outcome,
+	// and as one that yielded (see Run.Yielded), where it is the first time.
+	CountRun struct {
+		Phase, Page int
+		Outcome     RunStatus
+		Yields      bool
+	}
+	// CountShard counts a shard that is done in its phase.
+	CountShard struct{ Phase, Succeeded, Failed, Cancelled int }
+	// CountFailures counts failed runs in what the stop_when of their phase looks at.
+	CountFailures struct{ Phase, Failed int }
+	// MarkSent notes that the jobs which the runs of a shard began with are all sent.
+	MarkSent struct{ Phase, Page int }
+	// CountRemoval counts an ended removal run in its execution.
+	CountRemoval struct {
+		Phase   int
+		Outcome RunStatus
+	}
 )
 
-// Effect is something to do after the decision is stored. Every effect can be
-// repeated without harm.
-type Effect interface{ effect() }
+func (CountRun) count()      {}
+func (CountShard) count()    {}
+func (CountFailures) count() {}
+func (MarkSent) count()      {}
+func (CountRemoval) count()  {}
+
+// ErrNotYet asks to decide again later, when what is under way is done.
+var ErrNotYet = errors.New("engine: what is under way for the member, or its page, is to be done first")
+
+// ErrOutdated asks to load the state anew and to decide again: two of its documents do not
+// fit together.
+var ErrOutdated = errors.New("engine: the state was loaded while it changed")
+
+// Message is a message to send after the decision is stored. Its id derives from the
+// state, so that the same message sent again is known to be the same.
+type Message interface{ message() }
 
 type (
 	// Dispatch sends the job of a step that the run has as dispatched.
-	Dispatch struct{ Step int }
+	Dispatch struct {
+		Run  *Run
+		Step int
+	}
 	// Poll sends a poll-check for a polling step at a time.
 	Poll struct {
+		Run  *Run
 		Step int
 		At   time.Time
 	}
 	// Retry sends a retry-check for a pending step at a time.
 	Retry struct {
+		Run  *Run
 		Step int
 		At   time.Time
 	}
 	// Deadline sends a deadline-check for a dispatched step at a time. Deadlines
 	// that a tick of the scheduler comes before are left to it.
 	Deadline struct {
+		Run  *Run
 		Step int
 		At   time.Time
 	}
-	// Hold sees to it that the run is released where its batch is, by now, no
-	// longer paused.
-	Hold struct{}
-	// Count adds an ended run to its shard.
-	Count struct{ Outcome RunStatus }
-	// CountFailure adds a failed run to what the stop_when of its phase counts.
-	CountFailure struct{}
-	// Leave adds an ended removal run to its execution.
-	Leave struct{ Outcome RunStatus }
-	// StartNext starts the run that waited for the member to leave this one.
-	StartNext struct{ Phase int }
-	// Announce sends phase-due, or batch-init for the init sequence. Again tells an
-	// announcement from the ones that came too early or were held up; empty for the
-	// first.
+	// Announce sends phase-due for a page of a phase, or batch-init for the init sequence.
+	// Again tells an announcement from the ones that came too early or were held up; empty
+	// for the first.
 	Announce struct {
-		Phase int
-		Again string
+		Phase, Page int
+		Again       string
 	}
-	// WalkOn dispatches a phase to a page that was added while it was walked.
-	WalkOn struct{ Phase, Page int }
-	// Merge starts a phase's on_complete steps.
-	Merge struct{ Phase int }
-	// CatchUp brings a page of late members to where the others are.
+	// CatchUp sends member-added: a page of late members comes to where the others are.
 	CatchUp struct{ Join }
-	// Remove sends member-removed for the decision's member.
-	Remove struct{}
-	// Release lets the runs go on that waited for the batch to be resumed.
+	// Remove sends member-removed.
+	Remove struct{ Member *Member }
+	// Release sends batch-work: the runs go on that waited for the batch to be resumed.
 	Release struct{}
-	// Stop ends the runs of a cancelled batch.
+	// Stop sends batch-work: the runs of a cancelled batch end.
 	Stop struct{}
 	// Revoke tells the workers not to begin the batch's jobs that were dispatched by then.
 	Revoke struct{ Through time.Time }
 )
 
-func (Dispatch) effect()     {}
-func (Poll) effect()         {}
-func (Retry) effect()        {}
-func (Deadline) effect()     {}
-func (Hold) effect()         {}
-func (Count) effect()        {}
-func (CountFailure) effect() {}
-func (Leave) effect()        {}
-func (StartNext) effect()    {}
-func (Announce) effect()     {}
-func (WalkOn) effect()       {}
-func (Merge) effect()        {}
-func (CatchUp) effect()      {}
-func (Remove) effect()       {}
-func (Release) effect()      {}
-func (Stop) effect()         {}
-func (Revoke) effect()       {}
+func (Dispatch) message() {}
+func (Poll) message()     {}
+func (Retry) message()    {}
+func (Deadline) message() {}
+func (Announce) message() {}
+func (CatchUp) message()  {}
+func (Remove) message()   {}
+func (Release) message()  {}
+func (Stop) message()     {}
+func (Revoke) message()   {}
 
-// Event is something that happened.
+// Event is something that happened to a batch, to one of its members or to one of their
+// runs.
 type Event interface{ event() }
 
-// Events on a run need the Run, its Runbook and its batch's Gate.
+// OnRun is an event on one run. Member 0 has the run of an init sequence, or of a phase's
+// on_complete steps.
+type OnRun struct {
+	Phase, Member int
+	RunEvent
+}
+
+func (OnRun) event() {}
+
+// RunEvent is something that happened to a run.
+type RunEvent interface{ runEvent() }
+
 type (
-	// RunStarted: a run may begin. Needs a member's run's Member.
+	// RunStarted: a run may begin. A run without a member is made by it.
 	RunStarted struct{}
 	// StepResult: a worker answered.
 	StepResult struct {
@@ -186,6 +231,8 @@ type (
 	// RunStopped: the run is to end without going on: its batch is cancelled, or its
 	// member removed. A run that is rolling back is left to it.
 	RunStopped struct{ Reason string }
+	// RunMended: what follows from the state of a run may have been cut short.
+	RunMended struct{}
 	// StepResolved: an administrator skips a step, or marks it done with what its
 	// function would have answered.
 	StepResolved struct {
@@ -196,16 +243,41 @@ type (
 	}
 )
 
-// Events on a batch need the Batch.
 type (
 	// Advanced: an administrator starts the named phase of a manual batch, which is the
 	// next one; "init" is the init sequence.
 	Advanced struct{ Phase string }
-	// PhaseDue: a phase's time has come, or the init sequence's.
-	PhaseDue struct{ Phase int }
+	// PhaseDue: a phase's time has come, or the init sequence's; or its fan-out to a page
+	// behind the first.
+	PhaseDue struct {
+		Phase, Page int
+		Again       string // of the announcement
+	}
 	// PhaseWalked: the runs of all pages of a phase exist and are started; for the
 	// init sequence, its one run is.
 	PhaseWalked struct{ Phase, Pages int }
+	// PageDue: the fan-out of a phase has come to a page. Split makes the runs without
+	// starting them, for where they do not fit into one write with their parameters.
+	PageDue struct {
+		Phase, Page int
+		Split       bool
+	}
+	// PageResumed: the runs of a page may not all have been started.
+	PageResumed struct{ Phase, Page int }
+	// PageBegun: the fan-out of a phase is to go on behind a page. Again is of the
+	// announcement that it goes by.
+	PageBegun struct {
+		Phase, Page int
+		Again       string
+	}
+	// PageSent: the jobs which the runs of a page began with are all sent.
+	PageSent struct{ Phase, Page int }
+	// ShardCounted: a run was counted in its shard. Yields: as one that yielded. Again: it
+	// was before, and what followed from that may have been cut short.
+	ShardCounted struct {
+		Phase, Page   int
+		Yields, Again bool
+	}
 	// PhaseCounted: a shard, or a removal run, has reported to its phase.
 	PhaseCounted struct{ Phase int }
 	// FailureCounted: a failed run was added to what the stop_when of its phase counts.
@@ -234,11 +306,18 @@ type (
 	}
 	// SecretsErased: the secrets that a batch that has ended still had are erased.
 	SecretsErased struct{}
+	// CatchUpDue: a page of late members is to come to where the others are.
+	CatchUpDue struct{ Page int }
 	// PageCaughtUp: the runs of late members exist wherever the others' do.
 	PageCaughtUp struct{ Page int }
-	// MemberLeft: a member is removed, by an administrator or, where By is empty, for
-	// the source no longer has them. Needs Member, and Runbook of the batch's version.
-	MemberLeft struct{ By string }
+	// MemberLeft: a member is removed, by an administrator or, where By is empty, because
+	// the source no longer has them.
+	MemberLeft struct {
+		Member int
+		By     string
+	}
+	// RemovalDue: what the removal of a member asks for is to be set going.
+	RemovalDue struct{ Member int }
 	// RemovalsHeld: the source lacks so many of the batch's active members that an
 	// administrator is to say whether they are to go. None withdraws it: they are back,
 	// or few enough.
@@ -256,20 +335,20 @@ type (
 	// of those whom an administrator kept are back in it, or were removed by hand.
 	MembersKept struct{ Count int }
 	// MemberRetried: a member who failed tries again, with the step that failed
-	// resolved first where an administrator says so. Task names the request. Needs
-	// Member, Runs, Shards and Runbooks.
+	// resolved first where an administrator says so. Task names the request.
 	MemberRetried struct {
+		Member  int
 		Task    string
 		Resolve *StepResolved
 	}
 	// SequenceRetried: an init sequence, or on_complete steps, that failed try again,
-	// with the step that failed resolved first where an administrator says so. Needs
-	// the Run and, to resolve a step, its Runbook.
+	// with the step that failed resolved first where an administrator says so.
 	SequenceRetried struct {
+		Phase   int
 		Task    string
 		Resolve *StepResolved
 	}
-	// VersionPublished: the runbook has a newer version, which is the Runbook.
+	// VersionPublished: the runbook has a newer version.
 	VersionPublished struct {
 		Version   int
 		Rerun     bool // phases that are past due, too
@@ -277,17 +356,24 @@ type (
 	}
 )
 
-func (RunStarted) event()        {}
-func (StepResult) event()        {}
-func (PollDue) event()           {}
-func (RetryDue) event()          {}
-func (DeadlineDue) event()       {}
-func (RunReleased) event()       {}
-func (RunStopped) event()        {}
-func (StepResolved) event()      {}
+func (RunStarted) runEvent()     {}
+func (StepResult) runEvent()     {}
+func (PollDue) runEvent()        {}
+func (RetryDue) runEvent()       {}
+func (DeadlineDue) runEvent()    {}
+func (RunReleased) runEvent()    {}
+func (RunStopped) runEvent()     {}
+func (RunMended) runEvent()      {}
+func (StepResolved) runEvent()   {}
 func (Advanced) event()          {}
 func (PhaseDue) event()          {}
 func (PhaseWalked) event()       {}
+func (PageDue) event()           {}
+func (PageResumed) event()       {}
+func (PageBegun) event()         {}
+func (PageSent) event()          {}
+func (CatchUpDue) event()        {}
+func (ShardCounted) event()      {}
 func (PhaseCounted) event()      {}
 func (FailureCounted) event()    {}
 func (PhaseApproved) event()     {}
@@ -300,6 +386,7 @@ func (MembersJoined) event()     {}
 func (SecretsErased) event()     {}
 func (PageCaughtUp) event()      {}
 func (MemberLeft) event()        {}
+func (RemovalDue) event()        {}
 func (RemovalsHeld) event()      {}
 func (RemovalsConfirmed) event() {}
 func (RemovalsDiscarded) event() {}
@@ -319,18 +406,11 @@ func refuse(format string, args ...any) *Refusal {
 }
 
 // Decide takes one decision. It changes nothing that it is given. Its errors are
-// ErrMemberNeeded, ErrBatchNeeded, ErrNotYet, a *Refusal, or a broken state.
+// ErrNotYet, a *Refusal, one of a load, or a broken state.
 func Decide(s State, e Event, now time.Time) (Decision, error) {
 	now = now.UTC()
-	switch e.(type) {
-	case RunStarted, StepResult, PollDue, RetryDue, DeadlineDue, RunReleased, RunStopped, StepResolved:
-		if s.Run == nil || s.Runbook == nil {
-			return Decision{}, fmt.Errorf("engine: %T without a run and its runbook", e)
-		}
-		return decideRun(s, e, now)
-	}
-	if s.Batch == nil {
-		return Decision{}, ErrBatchNeeded
+	if on, ok := e.(OnRun); ok {
+		return decideRun(s, on, now)
 	}
 	return decideBatch(s, e, now)
 }

@@ -23,7 +23,7 @@ func (w *walk) dispatch(attempt string) error {
 	case w.stops():
 		w.end(RunCancelled, w.stopReason())
 		return nil
-	case w.state.Gate == Paused:
+	case w.gate == Paused:
 		w.hold()
 		return nil
 	}
@@ -36,7 +36,8 @@ func (w *walk) dispatch(attempt string) error {
 		step.Attempts++
 	}
 	function, params, err := w.resolve(definition)
-	if errors.Is(err, ErrMemberNeeded) {
+	var load *loadError
+	if errors.As(err, &load) {
 		return err
 	}
 	if err != nil {
@@ -71,7 +72,7 @@ func (w *walk) sent(attempt string) {
 
 func (w *walk) definition() (runbook.Step, error) {
 	step := w.step()
-	definitions, err := w.run.definitions(w.state.Runbook, step.Rollback)
+	definitions, err := w.run.definitions(w.rb, step.Rollback)
 	if err != nil {
 		return runbook.Step{}, err
 	}
@@ -145,7 +146,7 @@ func (r *Run) EffectID(index int) string {
 func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 	id := "deadline:" + e.JobID
 	if id == w.run.LastEvent {
-		return Decision{Repeated: true, Effects: w.run.Outstanding()}, nil
+		return w.repeated(), nil
 	}
 	if !w.run.inHand(e.Step) || w.step().Status != StepDispatched || w.step().JobID != e.JobID {
 		return Decision{Stale: true}, nil
@@ -156,9 +157,9 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 		step.QueuedUntil = &w.now
 		next := w.now.Add(min(ownDeadline, step.Timeout)) // to look again: once it is taken, its time runs
 		w.run.DeadlineAt = &next
-		d := Decision{Run: w.run}
+		d := w.changed()
 		if step.Timeout < ownDeadline {
-			d.Effects = []Effect{Deadline{Step: e.Step, At: next}}
+			d.Messages = []Message{Deadline{Run: w.run, Step: e.Step, At: next}}
 		}
 		return d, nil
 	case w.now.Before(step.deadline()):
@@ -166,7 +167,7 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 		if early > ownDeadline { // it was put off since: the tick sees to it
 			return Decision{Stale: true}, nil
 		}
-		return Decision{Repeated: true, Effects: []Effect{Deadline{Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
+		return Decision{Repeated: true, Messages: []Message{Deadline{Run: w.run, Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
 	}
 	w.run.LastEvent = id
 	if step.Refused != nil {
@@ -216,7 +217,7 @@ func (w *walk) revoked(reason string) error {
 	case w.stops():
 		step.Error = clip(reason)
 		w.end(RunCancelled, w.stopReason())
-	case w.state.Gate == Paused:
+	case w.gate == Paused:
 		w.hold()
 	default:
 		w.postpone(w.now.Add(revokedDelay))
@@ -241,13 +242,13 @@ func (w *walk) dispatchWaiting() error {
 
 // busyUntil is until when a forward job of the member that is no longer waited for may
 // still run; zero for none. What undoes does not begin before.
-func (w *walk) busyUntil() time.Time {
-	var until time.Time
+func (w *walk) busyUntil() (until time.Time, err error) {
 	if w.run.Kind == KindRemoval {
-		if m := w.state.Member; m != nil && m.BusyUntil != nil {
+		m, err := w.loadMember()
+		if err == nil && m.BusyUntil != nil {
 			until = *m.BusyUntil
 		}
-		return until
+		return until, err
 	}
 	for _, s := range w.run.Steps {
 		for _, a := range s.Abandoned {
@@ -256,13 +257,13 @@ func (w *walk) busyUntil() time.Time {
 			}
 		}
 	}
-	return until
+	return until, nil
 }
 
 // late keeps a result that comes after its job was given up; it changes nothing
 // else. Any other event is out of date, and so is a refusal of a job that had come again:
 // it does not say that the job has ended.
-func (w *walk) late(e Event) (Decision, error) {
+func (w *walk) late(e RunEvent) (Decision, error) {
 	result, ok := e.(StepResult)
 	if !ok || result.Step < 0 || result.Step >= len(w.run.Steps) || result.notBegun() && result.Redelivered {
 		return Decision{Stale: true}, nil
@@ -280,7 +281,7 @@ func (w *walk) late(e Event) (Decision, error) {
 		} else {
 			a.Result = kept
 		}
-		return Decision{Run: w.run}, nil
+		return w.changed(), nil
 	}
 	return Decision{Stale: true}, nil
 }

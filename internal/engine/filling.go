@@ -25,7 +25,7 @@ func filled(b *Batch, now time.Time) (Decision, error) {
 	case b.Manual || b.hasEnded():
 		return Decision{Stale: true}, nil
 	case !b.Filling:
-		return Decision{Repeated: true, Effects: NextDue(b, now)}, nil
+		return Decision{Repeated: true, Messages: NextDue(b, now)}, nil
 	case b.Members == b.Removed:
 		return Decision{Stale: true}, nil
 	}
@@ -34,5 +34,5 @@ func filled(b *Batch, now time.Time) (Decision, error) {
 		b.Status = BatchActive
 	}
 	hold(b, now)
-	return Decision{Batch: b, Effects: NextDue(b, now)}, nil
+	return changed(b, NextDue(b, now)...), nil
 }

@@ -46,11 +46,11 @@ func TestNothingBeginsInABatchThatIsBeingFilled(t *testing.T) {
 			for id := range c.b.Phases {
 				c.wantStale(engine.PhaseDue{Phase: 1 + id})
 				c.wantStale(engine.PhaseWalked{Phase: 1 + id, Pages: 2})
-				if d := c.must(engine.PhaseCounted{Phase: 1 + id}); d.Batch != nil || len(d.Effects) > 0 {
+				if d := c.must(engine.PhaseCounted{Phase: 1 + id}); d.Batch != nil || len(outcome(d)) > 0 {
 					t.Fatalf("%+v", d)
 				}
 			}
-			wantEffects(t, engine.Decision{Effects: engine.NextDue(&c.b, c.at)})
+			wantOutcome(t, engine.Decision{Messages: engine.NextDue(&c.b, c.at)})
 			_, err := c.on(next(c.b))
 			wantRefusal(t, err, "only a manual batch")
 			c.wantStale(engine.BatchDrained{})
@@ -62,7 +62,7 @@ func TestNothingBeginsInABatchThatIsBeingFilled(t *testing.T) {
 func TestMembersAreAddedToABatchThatIsBeingFilledWithoutEffect(t *testing.T) {
 	t.Parallel()
 	c := filling(t, prepared, 0)
-	wantEffects(t, c.must(engine.MembersJoined{Members: 3, Key: "cyd"}))
+	wantOutcome(t, c.must(engine.MembersJoined{Members: 3, Key: "cyd"}))
 	if c.b.Members != 53 || c.b.PageCount() != 3 || len(c.b.Joining) > 0 {
 		t.Fatalf("%d members on %d pages, joining %v", c.b.Members, c.b.PageCount(), c.b.Joining)
 	}
@@ -73,18 +73,18 @@ func TestFilledBatchBeginsWithItsInit(t *testing.T) {
 	c := filling(t, prepared, 0)
 	d := c.must(engine.BatchFilled{})
 	c.wantBatch(engine.BatchDetected)
-	if c.b.Filling || len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 1 {
-		t.Fatalf("filling: %t, effects %v", c.b.Filling, d.Effects)
+	if c.b.Filling || len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 1 {
+		t.Fatalf("filling: %t, effects %v", c.b.Filling, d.Messages)
 	}
 	again := c.must(engine.BatchFilled{})
-	if !again.Repeated || again.Batch != nil || len(again.Effects) != 1 || again.Effects[0].(engine.Announce).Phase != 1 {
+	if !again.Repeated || again.Batch != nil || len(outcome(again)) != 1 || again.Messages[0].(engine.Announce).Phase != 1 {
 		t.Fatalf("again: %+v", again)
 	}
 	c.must(engine.PhaseDue{Phase: 1})
 	c.wantBatch(engine.BatchInitDispatched)
-	wantEffects(t, c.must(engine.BatchFilled{})) // it is under way
-	if d := c.endInit(1, true); len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 {
-		t.Fatalf("effects of the end of init: %v", d.Effects)
+	wantOutcome(t, c.must(engine.BatchFilled{})) // it is under way
+	if d := c.endInit(1, true); len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 2 {
+		t.Fatalf("effects of the end of init: %v", d.Messages)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestFilledBatchBeginsWithItsFirstPhaseHoweverLongItIsPastDue(t *testing.T) 
 	c := filling(t, three, -30*24*time.Hour)
 	for phase := 1; phase <= 3; phase++ {
 		d := c.must(engine.BatchFilled{})
-		if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != phase || d.Repeated != (phase > 1) {
+		if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != phase || d.Repeated != (phase > 1) {
 			t.Fatalf("phase %d: %+v", phase, d)
 		}
 		c.wantBatch(engine.BatchActive)
@@ -106,14 +106,14 @@ func TestFilledBatchBeginsWithItsFirstPhaseHoweverLongItIsPastDue(t *testing.T) 
 func TestFilledBatchWhosePhasesAreYetToComeWaitsForThem(t *testing.T) {
 	t.Parallel()
 	c := filling(t, three, 72*time.Hour)
-	wantEffects(t, c.must(engine.BatchFilled{}))
+	wantOutcome(t, c.must(engine.BatchFilled{}))
 	c.wantBatch(engine.BatchActive)
 }
 
 func TestFilledBatchSaysWhichGateItWaitsAt(t *testing.T) {
 	t.Parallel()
 	c := filling(t, strings.Replace(three, "offset: T-2d", "offset: T-2d\n    approval: required", 1), 0)
-	wantEffects(t, c.must(engine.BatchFilled{}))
+	wantOutcome(t, c.must(engine.BatchFilled{}))
 	c.wantPhase(1, engine.PhasePending, "waits for an administrator's approval")
 }
 
@@ -123,7 +123,7 @@ func TestBatchThatNobodyIsInIsNotOpened(t *testing.T) {
 	c.wantStale(engine.BatchFilled{})
 	c.must(engine.MembersJoined{Members: 1, Key: "ann"})
 	m := engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}
-	d, err := engine.Decide(engine.State{Batch: &c.b, Member: &m, Runbook: c.rb}, engine.MemberLeft{}, now)
+	d, err := engine.Decide(engine.Snapshot{Batch: &c.b, Members: []*engine.Member{&m}, Runbook: c.rb}, engine.MemberLeft{Member: 1}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,34 +143,34 @@ func TestNoRemovalStepsAreRunForWhoLeavesABatchThatIsBeingFilled(t *testing.T) {
 	m := engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}
 	leave := func() engine.Decision {
 		t.Helper()
-		d, err := engine.Decide(engine.State{Batch: &c.b, Member: &m, Runbook: c.rb}, engine.MemberLeft{By: "ada"}, now)
+		d, err := engine.Decide(engine.Snapshot{Batch: &c.b, Members: []*engine.Member{&m}, Runbook: c.rb}, engine.MemberLeft{Member: m.ID, By: "ada"}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
 	d := leave()
-	wantEffects(t, d, engine.Remove{})
-	if d.Member.Status != engine.MemberRemoved || d.Member.Removal != 0 || !d.Member.Leaving || d.Member.RemovedBy != "ada" || d.Batch.Removed != 1 || len(d.Batch.Phases) != phases {
-		t.Fatalf("%+v of %+v", d.Member, d.Batch)
+	wantOutcome(t, d, engine.Remove{})
+	if d.Members[0].Status != engine.MemberRemoved || d.Members[0].Removal != 0 || !d.Members[0].Leaving || d.Members[0].RemovedBy != "ada" || d.Batch.Removed != 1 || len(d.Batch.Phases) != phases {
+		t.Fatalf("%+v of %+v", d.Members[0], d.Batch)
 	}
-	c.b, m = *d.Batch, *d.Member
+	c.b, m = *d.Batch, *d.Members[0]
 	again := leave()
-	wantEffects(t, again, engine.Remove{})
+	wantOutcome(t, again, engine.Remove{})
 	if !again.Repeated {
 		t.Fatalf("%+v", again)
 	}
 	c.must(engine.BatchFilled{})
 	m = engine.Member{ID: 2, Page: 1, Status: engine.MemberActive}
-	if d := leave(); d.Member.Removal != phases+1 {
-		t.Fatalf("%+v", d.Member)
+	if d := leave(); d.Members[0].Removal != phases+1 {
+		t.Fatalf("%+v", d.Members[0])
 	}
 }
 
 func TestBatchThatIsBeingFilledIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	c := filling(t, prepared, 0)
-	wantEffects(t, c.must(engine.BatchStopped{By: by}))
+	wantOutcome(t, c.must(engine.BatchStopped{By: by}))
 	c.wantBatch(engine.BatchCancelled)
 	if c.b.Filling {
 		t.Fatal("it is still being filled")
@@ -190,15 +190,15 @@ func TestPausedBatchIsFilledAndBeginsWhenItIsResumed(t *testing.T) {
 			t.Parallel()
 			c := filling(t, source, 0)
 			c.must(engine.BatchPaused{By: by})
-			wantEffects(t, c.must(engine.MembersJoined{Members: 1, Key: "cyd"}))
-			wantEffects(t, c.must(engine.BatchFilled{}))
+			wantOutcome(t, c.must(engine.MembersJoined{Members: 1, Key: "cyd"}))
+			wantOutcome(t, c.must(engine.BatchFilled{}))
 			if c.b.Filling {
 				t.Fatal("it is still being filled")
 			}
 			c.wantStale(engine.PhaseDue{Phase: 1})
 			d := c.must(engine.BatchResumed{})
-			if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 1 {
-				t.Fatalf("effects %v", d.Effects)
+			if len(outcome(d)) != 2 || outcome(d)[1].(engine.Announce).Phase != 1 {
+				t.Fatalf("effects %v", d.Messages)
 			}
 		})
 	}
@@ -208,7 +208,7 @@ func TestBatchThatIsResumedWhileItIsBeingFilledWaitsForTheRest(t *testing.T) {
 	t.Parallel()
 	c := filling(t, prepared, 0)
 	c.must(engine.BatchPaused{By: by})
-	wantEffects(t, c.must(engine.BatchResumed{}), engine.Release{})
+	wantOutcome(t, c.must(engine.BatchResumed{}), engine.Release{})
 	if !c.b.Filling {
 		t.Fatal("it is no longer being filled")
 	}
@@ -230,7 +230,7 @@ func TestNewVersionTakesTheWholePlaceInABatchThatIsBeingFilled(t *testing.T) {
 			t.Parallel()
 			c := filling(t, tt.before, 0)
 			c.rb = read(t, tt.after)
-			wantEffects(t, c.must(engine.VersionPublished{Version: 2}))
+			wantOutcome(t, c.must(engine.VersionPublished{Version: 2}))
 			if c.wantBatch(engine.BatchDetected); !c.b.Filling || c.b.Version != 2 || len(c.b.Phases) != tt.phases {
 				t.Fatalf("%+v", c.b)
 			}
@@ -242,8 +242,8 @@ func TestNewVersionTakesTheWholePlaceInABatchThatIsBeingFilled(t *testing.T) {
 				c.wantPhase(id, engine.PhasePending, "")
 			}
 			d := c.must(engine.BatchFilled{})
-			if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != tt.first {
-				t.Fatalf("effects %v", d.Effects)
+			if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != tt.first {
+				t.Fatalf("effects %v", d.Messages)
 			}
 			c.wantStale(engine.PhaseDue{Phase: 1})
 			c.must(engine.PhaseDue{Phase: tt.first})
@@ -255,9 +255,9 @@ func TestNewVersionTakesTheWholePlaceInABatchThatIsBeingFilled(t *testing.T) {
 func TestApprovalThatIsGivenWhileABatchIsBeingFilledHoldsGood(t *testing.T) {
 	t.Parallel()
 	c := filling(t, strings.Replace(three, "offset: T-2d", "offset: T-2d\n    approval: required", 1), 0)
-	wantEffects(t, c.must(engine.PhaseApproved{Phase: 1, By: by}))
-	if d := c.must(engine.BatchFilled{}); len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 1 {
-		t.Fatalf("effects %v", d.Effects)
+	wantOutcome(t, c.must(engine.PhaseApproved{Phase: 1, By: by}))
+	if d := c.must(engine.BatchFilled{}); len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 1 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 }
 

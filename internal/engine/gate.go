@@ -86,7 +86,7 @@ func approved(b *Batch, e PhaseApproved, now time.Time) (Decision, error) {
 	case !ok || p.Kind != KindPhase:
 		return Decision{}, refuse("batch %d has no phase execution %d", b.ID, e.Phase)
 	case p.Approved != nil:
-		return Decision{Repeated: true, Effects: NextDue(b, now)}, nil
+		return Decision{Repeated: true, Messages: NextDue(b, now)}, nil
 	case p.Status != PhasePending:
 		return Decision{}, refuse("phase %q of batch %d is %s: there is nothing to approve", p.Name, b.ID, p.Status)
 	case !p.Approval && p.RequireSuccess == 0:
@@ -95,5 +95,5 @@ func approved(b *Batch, e PhaseApproved, now time.Time) (Decision, error) {
 	by := e.By
 	p.Approved, p.Reason = &by, ""
 	hold(b, now)
-	return Decision{Batch: b, Effects: NextDue(b, now)}, nil
+	return changed(b, NextDue(b, now)...), nil
 }

@@ -52,7 +52,7 @@ func (c *crowd) counts(phase, succeeded, failed int) engine.Decision {
 
 func (c *crowd) wantStale(e engine.Event) {
 	c.t.Helper()
-	if d := c.must(e); !d.Stale || d.Batch != nil || len(d.Effects) > 0 {
+	if d := c.must(e); !d.Stale || d.Batch != nil || len(outcome(d)) > 0 {
 		c.t.Fatalf("%#v was not out of date: %+v", e, d)
 	}
 }
@@ -81,7 +81,7 @@ func TestGateHoldsAPhaseThatIsDueAndSaysWhy(t *testing.T) {
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
 	c.must(engine.PhaseDue{Phase: 2})
 	c.wantPhase(2, engine.PhasePending, `95% of the members succeed in phase "create", where not all have ended`)
-	wantEffects(t, c.counts(1, 94, 6))
+	wantOutcome(t, c.counts(1, 94, 6))
 	c.wantPhase(2, engine.PhasePending, "where 94 of 100 did")
 	c.wantStale(engine.PhaseDue{Phase: 2})
 }
@@ -89,17 +89,17 @@ func TestGateHoldsAPhaseThatIsDueAndSaysWhy(t *testing.T) {
 func TestShareOfSuccessOpensItsGateAndApprovalTheOther(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
-	wantEffects(t, c.through(1, 95, 5))
+	wantOutcome(t, c.through(1, 95, 5))
 	c.wantPhase(2, engine.PhasePending, "approval")
 	d := c.must(engine.PhaseApproved{Phase: 2, By: by})
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 || d.Effects[0].(engine.Announce).Again == "" {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 2 || outcome(d)[0].(engine.Announce).Again == "" {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	if p := c.phase(2); p.Approved == nil || *p.Approved != by {
 		t.Fatalf("approved by %+v", p.Approved)
 	}
 	again := c.must(engine.PhaseApproved{Phase: 2, By: engine.Mark{By: "bob"}})
-	if !again.Repeated || len(again.Effects) != 1 || c.phase(2).Approved.By != "ada" {
+	if !again.Repeated || len(outcome(again)) != 1 || c.phase(2).Approved.By != "ada" {
 		t.Fatalf("approved again: %+v", again)
 	}
 	c.must(engine.PhaseDue{Phase: 2})
@@ -161,11 +161,11 @@ func TestApprovalInAdvanceOpensTheGateWhenThePhaseIsDue(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
 	c.at = now.Add(-25 * time.Hour)
-	wantEffects(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
+	wantOutcome(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
 	c.at = now
 	d := c.through(1, 100, 0)
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 2 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 }
 
@@ -177,8 +177,8 @@ func TestGateRefusesTheAdvanceOfAManualBatchAndSaysWhy(t *testing.T) {
 	c.counts(1, 94, 6)
 	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "94 of 100")
-	wantEffects(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
-	wantEffects(t, c.must(next(c.b)), engine.Announce{Phase: 2})
+	wantOutcome(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
+	wantOutcome(t, c.must(next(c.b)), engine.Announce{Phase: 2})
 }
 
 func TestOnlyAPhaseThatWaitsAtAGateIsApproved(t *testing.T) {
@@ -207,7 +207,7 @@ func TestPhaseBehindOneThatIsHeldIsHeldToo(t *testing.T) {
 	c.must(engine.PhaseDue{Phase: 2})
 	c.wantStale(engine.PhaseDue{Phase: 3})
 	d := c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 3 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 3 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 }

@@ -20,7 +20,7 @@ func removalsHeld(b *Batch, e RemovalsHeld, now time.Time) (Decision, error) {
 		return Decision{Stale: true}, nil
 	case e.Members == 0:
 		b.Held = nil
-		return Decision{Batch: b}, nil
+		return changed(b), nil
 	}
 	next := Held{Members: e.Members, Of: e.Of, Reason: clip(e.Reason), Since: now}
 	if held != nil {
@@ -30,7 +30,7 @@ func removalsHeld(b *Batch, e RemovalsHeld, now time.Time) (Decision, error) {
 		}
 	}
 	b.Held = &next
-	return Decision{Batch: b}, nil
+	return changed(b), nil
 }
 
 // removalsConfirmed lets the members go whose removal is held.
@@ -46,7 +46,7 @@ func removalsConfirmed(b *Batch, by Mark) (Decision, error) {
 	next := *b.Held
 	next.Confirmed = &by
 	b.Held = &next
-	return Decision{Batch: b}, nil
+	return changed(b), nil
 }
 
 // removalsDiscarded keeps the members whose removal is held.
@@ -61,7 +61,7 @@ func removalsDiscarded(b *Batch) (Decision, error) {
 	}
 	b.Kept += b.Held.Members
 	b.Held = nil
-	return Decision{Batch: b}, nil
+	return changed(b), nil
 }
 
 // removalsDone ends a hold whose members are removed.
@@ -70,7 +70,7 @@ func removalsDone(b *Batch) (Decision, error) {
 		return Decision{Stale: true}, nil
 	}
 	b.Held = nil
-	return Decision{Batch: b}, nil
+	return changed(b), nil
 }
 
 // membersKept sets how many members are kept though the source lacks them.
@@ -82,5 +82,5 @@ func membersKept(b *Batch, count int) (Decision, error) {
 		return Decision{Stale: true}, nil
 	}
 	b.Kept = count
-	return Decision{Batch: b}, nil
+	return changed(b), nil
 }

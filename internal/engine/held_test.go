@@ -14,7 +14,7 @@ const many = "the query's result lacks 30 of 100 members"
 func withheld(t *testing.T) *crowd {
 	t.Helper()
 	c := batchOf(t, three, false)
-	wantEffects(t, c.must(engine.RemovalsHeld{Members: 30, Of: 100, Reason: many}))
+	wantOutcome(t, c.must(engine.RemovalsHeld{Members: 30, Of: 100, Reason: many}))
 	return c
 }
 

@@ -13,11 +13,11 @@ func (w *walk) released(e RunReleased) (Decision, error) {
 	run := w.run
 	if run.HeldAt == nil {
 		if run.Task == e.Task {
-			return Decision{Repeated: true, Effects: run.Outstanding()}, nil
+			return w.repeated(), nil
 		}
 		return Decision{Stale: true}, nil
 	}
-	if w.state.Gate == Paused {
+	if w.gate == Paused {
 		return Decision{Stale: true}, nil
 	}
 	held := max(0, w.now.Sub(*run.HeldAt)) // a clock may have been set back
@@ -53,28 +53,46 @@ func (w *walk) goOn(held time.Duration) error {
 // a cancelled batch is never resumed.
 func (w *walk) stopped(e RunStopped) (Decision, error) {
 	if !w.run.open() || w.run.Kind == KindRemoval {
-		if w.state.Gate == Stopped && w.run.HeldAt != nil {
+		if w.gate == Stopped && w.run.HeldAt != nil {
 			return w.released(RunReleased{Task: w.run.Task})
 		}
-		return Decision{Stale: true}, nil
+		return w.elsewhere()
 	}
 	if w.run.Member != 0 {
-		if w.state.Member == nil {
-			return Decision{}, ErrMemberNeeded
+		m, err := w.loadMember()
+		if err != nil {
+			return Decision{}, err
 		}
-		if w.state.Member.OpenPhase != w.run.Phase {
-			return Decision{Stale: true}, nil
+		if m.OpenPhase != w.run.Phase {
+			return w.elsewhere()
 		}
 	}
 	if w.run.Status == RunRunning && w.step().Status == StepDispatched {
-		if w.run.Stopping != "" || w.state.Gate == Stopped { // which ends the run, too
+		if w.run.Stopping != "" || w.gate == Stopped { // which ends the run, too
 			return Decision{Stale: true}, nil
 		}
 		w.run.Stopping = e.Reason
-		return Decision{Run: w.run}, nil
+		return w.changed(), nil
 	}
 	w.end(RunCancelled, e.Reason)
 	return w.decision()
+}
+
+// elsewhere is the decision on a run that is to stop, and that its member is not in. A
+// member who was removed may have just come to another: that one is to stop, or, where it
+// is of the removal steps, to start. Whoever ended this one may have died of it.
+func (w *walk) elsewhere() (Decision, error) {
+	if w.run.Member == 0 {
+		return Decision{Stale: true}, nil
+	}
+	m, err := w.loadMember()
+	if err != nil {
+		return Decision{}, err
+	}
+	if m.OpenPhase == w.run.Phase || m.leaves() == nil {
+		return Decision{Stale: true}, nil
+	}
+	return Decision{Repeated: true, Next: m.leaves()}, nil
 }
 
 // resolved takes an administrator's word for a step: the run passes it by, or has
@@ -87,27 +105,28 @@ func (w *walk) resolved(e StepResolved) (Decision, error) {
 	}
 	step := &run.Steps[e.Step]
 	if step.Resolved != nil && step.Status == e.status() {
-		return Decision{Repeated: true, Effects: run.Outstanding()}, nil
+		return w.repeated(), nil
 	}
 	if step.Status.Terminal() || run.Status.Terminal() {
 		return Decision{}, refuse("step %q of %s is %s: only a step that has not ended can be skipped or marked done", step.Name, run.who(), step.Status)
 	}
 	current := run.inHand(e.Step)
 	if step.Status == StepDispatched && step.Rollback == "" && run.Kind == KindPhase {
-		if w.state.Member == nil {
-			return Decision{}, ErrMemberNeeded
+		m, err := w.loadMember()
+		if err != nil {
+			return Decision{}, err
 		}
-		busy := *w.state.Member
+		busy := *m
 		if until := step.ended(); busy.BusyUntil == nil || busy.BusyUntil.Before(until) {
 			busy.BusyUntil = &until
 		}
-		w.state.Member, w.busy = &busy, &busy
+		w.member, w.busy = &busy, true
 	}
 	if err := w.settleStep(e, step); err != nil {
 		return Decision{}, err
 	}
 	if !current {
-		return Decision{Run: run}, nil
+		return w.changed(), nil
 	}
 	if run.HeldAt != nil { // proceed holds it again where the batch is still paused
 		run.HeldAt = nil

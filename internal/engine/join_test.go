@@ -37,7 +37,7 @@ func TestLateMembersCatchUpOnThePhasesBehindThemInOrder(t *testing.T) {
 	c := midway(t)
 	d := c.must(engine.MembersJoined{Members: 2, Key: "zoe"})
 	want := engine.Join{Page: 4, First: 101, Key: "zoe", Phases: []int{1, 2}}
-	wantEffects(t, d, engine.CatchUp{Join: want})
+	wantOutcome(t, d, engine.CatchUp{Join: want})
 	if c.b.Members != 102 || c.b.PageCount() != 4 || len(c.b.Joining) != 1 {
 		t.Fatalf("%d members on %d pages, joining %v", c.b.Members, c.b.PageCount(), c.b.Joining)
 	}
@@ -56,7 +56,7 @@ func TestLateMembersTakePartInThePhasesToCome(t *testing.T) {
 	c.counts(1, 102, 0)
 	c.counts(2, 102, 0)
 	c.must(next(c.b))
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 3, Pages: 3}), engine.WalkOn{Phase: 3, Page: 4})
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 3, Pages: 3}), engine.Announce{Phase: 3, Page: 4})
 	c.must(engine.PhaseWalked{Phase: 3, Pages: 4})
 	c.counts(3, 102, 0)
 	c.wantBatch(engine.BatchActive) // until they have caught up, runs of theirs may be missing
@@ -71,7 +71,7 @@ func TestMembersWhoAreAddedBeforeAPhaseIsWalkedAreReachedByTheWalk(t *testing.T)
 	c := batchOf(t, three, true)
 	join := func(page int) {
 		t.Helper()
-		wantEffects(t, c.must(engine.MembersJoined{Members: 2, Key: "zoe"}))
+		wantOutcome(t, c.must(engine.MembersJoined{Members: 2, Key: "zoe"}))
 		if len(c.b.Joining) > 0 || c.b.PageCount() != page {
 			t.Fatalf("%d pages, joining %+v", c.b.PageCount(), c.b.Joining)
 		}
@@ -79,15 +79,15 @@ func TestMembersWhoAreAddedBeforeAPhaseIsWalkedAreReachedByTheWalk(t *testing.T)
 	join(4)
 	c.must(next(c.b))
 	join(5)
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.WalkOn{Phase: 1, Page: 4})
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.Announce{Phase: 1, Page: 4})
 	join(6)
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 5}), engine.WalkOn{Phase: 1, Page: 6})
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 5}), engine.Announce{Phase: 1, Page: 6})
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 6})
 	if p := c.phase(1); !p.Walked || p.Shards != 6 {
 		t.Fatalf("%+v", p)
 	}
 	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"}) // from here on it is behind
-	wantEffects(t, d, engine.CatchUp{Join: engine.Join{Page: 7, First: 107, Key: "zoe", Phases: []int{1}}})
+	wantOutcome(t, d, engine.CatchUp{Join: engine.Join{Page: 7, First: 107, Key: "zoe", Phases: []int{1}}})
 	c.must(engine.PageCaughtUp{Page: 7})
 	c.counts(1, 107, 0)
 	c.wantPhase(1, engine.PhaseCompleted, "")
@@ -100,14 +100,14 @@ func TestPhaseReachesWhoIsAddedAfterEverybodyHasLeft(t *testing.T) {
 	c := &crowd{t: t, rb: read(t, three), at: now}
 	c.b = engine.NewBatch(42, c.rb, 3, 1, nil, "ada", now)
 	m := engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}
-	d, err := engine.Decide(engine.State{Batch: &c.b, Member: &m, Runbook: c.rb}, engine.MemberLeft{}, now)
+	d, err := engine.Decide(engine.Snapshot{Batch: &c.b, Members: []*engine.Member{&m}, Runbook: c.rb}, engine.MemberLeft{Member: 1}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.b = *d.Batch
 	c.must(next(c.b))
 	c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 1}), engine.WalkOn{Phase: 1, Page: 2})
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 1}), engine.Announce{Phase: 1, Page: 2})
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 2})
 	if p := &c.b.Phases[0]; !p.Walked || p.Shards != 2 {
 		t.Fatalf("%+v", p)
@@ -125,11 +125,11 @@ func TestWalkGoesOnToThePagesThatWereAddedBehindIt(t *testing.T) {
 	c.counts(2, 100, 0)
 	c.must(next(c.b))
 	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
-	if got := d.Effects[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{1, 2}) {
+	if got := outcome(d)[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{1, 2}) {
 		t.Fatalf("the phase that is being walked is among those to catch up on: %v", got)
 	}
 	for range 2 { // the walk's last page comes twice
-		wantEffects(t, c.must(engine.PhaseWalked{Phase: 3, Pages: 3}), engine.WalkOn{Phase: 3, Page: 4})
+		wantOutcome(t, c.must(engine.PhaseWalked{Phase: 3, Pages: 3}), engine.Announce{Phase: 3, Page: 4})
 	}
 	if c.phase(3).Walked {
 		t.Fatal("the walk is over without the last page")
@@ -144,7 +144,7 @@ func TestLateMembersCatchUpOnTheNewestVersionOfEachPhaseInTheirOrder(t *testing.
 	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 4, Pages: 3})
 	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
-	if got := d.Effects[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{4, 2}) {
+	if got := outcome(d)[0].(engine.CatchUp).Phases; !slices.Equal(got, []int{4, 2}) {
 		t.Fatalf("phases %v", got)
 	}
 }
@@ -163,8 +163,8 @@ func TestPageThatJoinedFirstCatchesUpFirst(t *testing.T) {
 	}
 	c.must(engine.BatchPaused{By: by})
 	d := c.must(engine.BatchResumed{})
-	if len(d.Effects) != 2 || d.Effects[1].(engine.CatchUp).Page != 4 {
-		t.Fatalf("resume does not take up the catching up: %v", d.Effects)
+	if len(outcome(d)) != 2 || outcome(d)[1].(engine.CatchUp).Page != 4 {
+		t.Fatalf("resume does not take up the catching up: %v", d.Messages)
 	}
 }
 

@@ -25,7 +25,7 @@ func Enter(m Member, phase int) (Member, bool) {
 // workers returned is kept, a failure marks the member, and the next phase in the
 // queue is entered. A failed or a removed member enters too, so that its waiting
 // runs are ended and counted.
-func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
+func leave(m *Member, run *Run, now time.Time) *Member {
 	next := *m
 	if len(run.Outputs) > 0 {
 		next.WorkerData = maps.Clone(m.WorkerData)
@@ -44,10 +44,10 @@ func leave(m *Member, run *Run, now time.Time) (*Member, []Effect) {
 	}
 	next.OpenPhase = 0
 	if len(m.Queue) == 0 {
-		return &next, nil
+		return &next
 	}
 	next.OpenPhase, next.Queue = m.Queue[0], slices.Clone(m.Queue[1:])
-	return &next, []Effect{StartNext{Phase: next.OpenPhase}}
+	return &next
 }
 
 // failedStep names the step that the run failed at.
@@ -74,7 +74,7 @@ func (r *Run) settle(rb *runbook.Runbook, at int, e *StepResolved, now time.Time
 	if e.Step != at {
 		return refuse("step %q is not the one that %s failed at, which is %q", r.nameOf(e.Step), r.who(), r.nameOf(at))
 	}
-	w := &walk{state: State{Runbook: rb}, run: r, now: now}
+	w := &walk{rb: rb, run: r, now: now}
 	return w.settleStep(*e, &r.Steps[at])
 }
 
@@ -163,10 +163,10 @@ func joined(b *Batch, e MembersJoined) (Decision, error) {
 	}
 	b.Members, b.Pages, b.Shared = b.Members+e.Members, join.Page, b.Shared || e.Shared
 	if len(join.Phases) == 0 {
-		return Decision{Batch: b}, nil
+		return changed(b), nil
 	}
 	b.Joining = append(slices.Clone(b.Joining), join)
-	return Decision{Batch: b, Effects: []Effect{CatchUp{join}}}, nil
+	return changed(b, CatchUp{join}), nil
 }
 
 // behind gives the newest execution of every phase that has been walked, in the
@@ -194,15 +194,36 @@ func (b *Batch) behind() []*Phase {
 func caughtUp(b *Batch, page int, now time.Time) Decision {
 	at := slices.IndexFunc(b.Joining, func(j Join) bool { return j.Page == page })
 	if at < 0 {
-		return Decision{Stale: true}
+		if len(b.Joining) == 0 {
+			return Decision{Stale: true}
+		}
+		return Decision{Repeated: true, Messages: b.catchUps(FanOutWindow)}
 	}
 	b.Joining = slices.Delete(slices.Clone(b.Joining), at, at+1)
-	_, effects := settle(b, now)
-	return Decision{Batch: b, Effects: effects}
+	_, f := settle(b, now)
+	d := changed(b, b.catchUps(FanOutWindow)...)
+	d.then(f)
+	return d
+}
+
+// catchUps announces the first pages of late members that have not caught up, at most so
+// many: the ones behind them wait until they have.
+func (b *Batch) catchUps(most int) []Message {
+	var messages []Message
+	for _, j := range b.Joining[:min(most, len(b.Joining))] {
+		messages = append(messages, CatchUp{j})
+	}
+	return messages
 }
 
 func (b *Batch) joins(page int) bool {
 	return slices.ContainsFunc(b.Joining, func(j Join) bool { return j.Page == page })
+}
+
+// joinsBefore reports whether a page of late members has still to come to phases before
+// this one.
+func (b *Batch) joinsBefore(page, phase int) bool {
+	return slices.ContainsFunc(b.Joining, func(j Join) bool { return j.Page == page && !slices.Contains(j.Phases, phase) })
 }
 
 // PageCount is how many pages of members the batch has.
@@ -218,16 +239,18 @@ func (b *Batch) PageCount() int {
 // was started for anybody, so there is nothing to undo, and the member is shown as
 // removed without a removal.
 func left(s State, b *Batch, e MemberLeft, now time.Time) (Decision, error) {
-	if s.Member == nil {
-		return Decision{}, ErrMemberNeeded
+	rb, err := s.LoadRunbook(b.Runbook, b.Version)
+	if err != nil {
+		return Decision{}, err
 	}
-	if s.Runbook == nil {
-		return Decision{}, fmt.Errorf("engine: %T without the runbook", e)
+	loaded, err := s.LoadMember(e.Member)
+	if err != nil {
+		return Decision{}, err
 	}
-	m := *s.Member
+	m := *loaded
 	switch {
 	case m.Status == MemberRemoved:
-		return Decision{Repeated: true, Effects: []Effect{Remove{}}}, nil
+		return Decision{Repeated: true, Messages: []Message{Remove{&m}}}, nil
 	case b.hasEnded():
 		return Decision{}, b.refuseEnded("nobody can be removed")
 	case m.Status == MemberFailed:
@@ -235,8 +258,9 @@ func left(s State, b *Batch, e MemberLeft, now time.Time) (Decision, error) {
 	}
 	m.Status, m.RemovedAt, m.RemovedBy, m.Leaving = MemberRemoved, &now, e.By, true
 	b.Removed++
-	d := Decision{Batch: b, Member: &m, Effects: []Effect{Remove{}}}
-	if b.Filling || len(s.Runbook.OnMemberRemoved) == 0 {
+	d := changed(b, Remove{&m})
+	d.Members = []*Member{&m}
+	if b.Filling || len(rb.OnMemberRemoved) == 0 {
 		m.eraseIfOver()
 		return d, nil
 	}
@@ -268,21 +292,22 @@ func (b *Batch) removal(now time.Time) int {
 //
 // A decision that is taken again, for its message came again, starts the run again.
 func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error) {
-	if s.Member == nil {
-		return Decision{}, ErrMemberNeeded
+	loaded, err := s.LoadMember(e.Member)
+	if err != nil {
+		return Decision{}, err
 	}
-	m := *s.Member
+	runs, err := s.LoadRunsOf(e.Member)
+	if err != nil {
+		return Decision{}, err
+	}
+	m := *loaded
 	failed := -1
-	for i, r := range s.Runs {
+	for i, r := range runs {
 		if r.Kind == KindPhase && r.Status == RunFailed {
 			failed = i
 		}
-		switch {
-		case r.Task != e.Task || r.Kind != KindPhase:
-		case m.OpenPhase == r.Phase:
-			return Decision{Repeated: true, Effects: []Effect{StartNext{Phase: r.Phase}}}, nil
-		default: // what was asked for was done, whatever came of it
-			return Decision{Stale: true}, nil
+		if r.Task == e.Task && r.Kind == KindPhase { // also where it has ended: what follows from that may have been cut short
+			return Decision{Repeated: true, Next: []Event{OnRun{r.Phase, m.ID, RunStarted{}}}}, nil
 		}
 	}
 	switch {
@@ -290,67 +315,78 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
 	case m.Status != MemberFailed || failed < 0:
 		return Decision{}, refuse("member %d has not failed: it is %s", m.ID, m.Status)
-	case m.OpenPhase != 0: // the runs that waited behind the one that failed are being ended
+	case m.OpenPhase != 0, b.joins(m.Page): // the runs that waited behind the one that failed are being ended, or its page is catching up
 		return Decision{}, ErrNotYet
 	}
-	d := Decision{Batch: b, Member: &m}
-	run := s.Runs[failed].clone()
-	at := run.failedAt()
-	run.restart(e.Task)
-	if err := run.needErased(s.Runbooks[run.Version], &m, at, e.Resolve); err != nil {
+	d := changed(b)
+	d.Members = []*Member{&m}
+	run := runs[failed].clone()
+	rb, err := s.LoadRunbook(run.Runbook, run.Version)
+	if err != nil {
 		return Decision{}, err
 	}
-	if err := run.settle(s.Runbooks[run.Version], at, e.Resolve, now); err != nil {
+	at := run.failedAt()
+	run.restart(e.Task)
+	if err := run.needErased(rb, &m, at, e.Resolve); err != nil {
+		return Decision{}, err
+	}
+	if err := run.settle(rb, at, e.Resolve, now); err != nil {
 		return Decision{}, err
 	}
 	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = MemberActive, nil, "", "", ""
 	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
 	d.Runs = append(d.Runs, run)
-	if err := d.takeBack(s, b, run.Phase, RunFailed); err != nil {
+	if err := d.takeBack(s, b, &m, run.Phase, RunFailed); err != nil {
 		return Decision{}, err
 	}
-	if err := d.missed(s, b, run, now); err != nil {
+	if err := d.missed(s, b, &m, runs, now); err != nil {
 		return Decision{}, err
 	}
 	b.reopen()
-	d.Effects = []Effect{StartNext{Phase: run.Phase}}
+	d.Next = append(d.Next, OnRun{run.Phase, m.ID, RunStarted{}})
 	return d, nil
 }
 
 // missed queues the phases that began after the one that the member failed in, and
 // those that were ended for the member, who had failed before coming to them.
-func (d *Decision) missed(s State, b *Batch, run *Run, now time.Time) error {
-	from, _ := b.Phase(run.Phase)
+func (d *Decision) missed(s State, b *Batch, m *Member, runs []*Run, now time.Time) error {
 	for _, p := range b.inOrder() {
 		if p.DispatchedAt == nil || p.Status == PhaseCancelled {
 			continue
 		}
-		at := slices.IndexFunc(s.Runs, func(r *Run) bool { return r.Phase == p.ID })
+		at := slices.IndexFunc(runs, func(r *Run) bool { return r.Phase == p.ID })
 		outcome := RunStatus("")
 		switch {
-		case at < 0 && !before(from, p):
-			continue
-		case at < 0 && s.Shards[p.ID] == nil && p.Walked && !b.joins(s.Member.Page):
-			continue // the member's page came later and has no part in it
-		case at < 0 && s.Shards[p.ID] == nil && !p.Walked && !b.joins(s.Member.Page):
-			continue // the fan-out comes to the member's page later, and to the member with it
 		case at < 0:
-			next, err := NewRun(b, *p, s.Member, s.Runbooks[p.Version], now)
+			shard, err := s.LoadShard(p.ID, m.Page)
+			if err != nil {
+				return err
+			}
+			if shard == nil {
+				// The member's page came later and has no part in the phase, or the fan-out
+				// comes to it later, and to the member with it.
+				continue
+			}
+			rb, err := s.LoadRunbook(b.Runbook, p.Version)
+			if err != nil {
+				return err
+			}
+			next, err := NewRun(b, *p, m, rb, now)
 			if err != nil {
 				return err
 			}
 			next.Yielded = true
 			d.Runs = append(d.Runs, &next)
-		case s.Runs[at].Status == RunCancelled:
-			next := s.Runs[at].clone()
+		case runs[at].Status == RunCancelled:
+			next := runs[at].clone()
 			outcome = next.Status
 			next.restart("")
 			d.Runs = append(d.Runs, next)
 		default:
 			continue
 		}
-		d.Member.Queue = append(d.Member.Queue, p.ID)
-		if err := d.takeBack(s, b, p.ID, outcome); err != nil {
+		m.Queue = append(m.Queue, p.ID)
+		if err := d.takeBack(s, b, m, p.ID, outcome); err != nil {
 			return err
 		}
 	}
@@ -358,15 +394,21 @@ func (d *Decision) missed(s State, b *Batch, run *Run, now time.Time) error {
 }
 
 // takeBack reopens the member's shard of a phase.
-func (d *Decision) takeBack(s State, b *Batch, phase int, outcome RunStatus) error {
-	shard, ok := s.Shards[phase]
-	if !ok {
+func (d *Decision) takeBack(s State, b *Batch, m *Member, phase int, outcome RunStatus) error {
+	shard, err := s.LoadShard(phase, m.Page)
+	if err != nil {
+		return err
+	}
+	if shard == nil {
 		return ErrNotYet
 	}
 	next := *shard
 	p, _ := b.Phase(phase)
 	reopen(p, &next, outcome)
 	d.Shards = append(d.Shards, &next)
+	if next.HasYielded() && !shard.HasYielded() { // no run that ends announces the next page any more
+		d.Next = append(d.Next, ShardCounted{Phase: phase, Page: m.Page, Again: true})
+	}
 	return nil
 }
 

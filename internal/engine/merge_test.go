@@ -28,7 +28,7 @@ func merge(t *testing.T) *person {
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
-	wantEffects(t, c.counts(1, 90, 10), engine.Merge{Phase: 1})
+	wantOutcome(t, c.counts(1, 90, 10), start(1))
 	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	p.without(1)
 	return p
@@ -54,7 +54,7 @@ func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 	if got := p.batch.Phases[0]; got.Status != engine.PhaseCompleted || got.Merge != engine.RunSucceeded {
 		t.Fatalf("phase %+v", got)
 	}
-	wantEffects(t, p.onBatch(next(p.batch)), engine.Announce{Phase: 2})
+	wantOutcome(t, p.onBatch(next(p.batch)), engine.Announce{Phase: 2})
 }
 
 func TestOnCompleteThatFailsFailsThePhaseAfterItsRollback(t *testing.T) {
@@ -89,11 +89,11 @@ func TestMergeIsAskedForAgainUntilItHasEnded(t *testing.T) {
 		if !d.Repeated {
 			t.Fatalf("%T again: %+v", e, d)
 		}
-		wantEffects(t, d, engine.Merge{Phase: 1})
+		wantOutcome(t, d, start(1))
 	}
 	p.answer(`{"id":"r1"}`)
 	p.answer(`true`)
-	wantEffects(t, p.onBatch(engine.PhaseCounted{Phase: 1}))
+	wantOutcome(t, p.onBatch(engine.PhaseCounted{Phase: 1}))
 }
 
 // All shards may report before the walk is known to be over.
@@ -103,9 +103,9 @@ func TestMergeFollowsTheWalkWhereTheMembersWereFaster(t *testing.T) {
 	c.must(next(c.b))
 	p := &c.b.Phases[0]
 	p.ShardsClosed, p.Succeeded = 3, 100
-	wantEffects(t, c.must(engine.PhaseCounted{Phase: 1}))
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.Merge{Phase: 1})
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), engine.Merge{Phase: 1})
+	wantOutcome(t, c.must(engine.PhaseCounted{Phase: 1}))
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), start(1))
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), start(1))
 }
 
 func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
@@ -113,7 +113,7 @@ func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
-	wantEffects(t, c.counts(1, 0, 0))
+	wantOutcome(t, c.counts(1, 0, 0))
 	c.wantPhase(1, engine.PhaseFailed, "no active member")
 }
 
@@ -125,7 +125,7 @@ func TestOnCompleteThatFailedIsRetriedAtTheStepThatFailed(t *testing.T) {
 		t.Fatalf("phase %s", p.batch.Phases[0].Status)
 	}
 	d := p.retrySequence("t1")
-	wantEffects(t, d, engine.StartNext{Phase: 1})
+	wantOutcome(t, d, start(1))
 	if got := p.batch.Phases[0]; got.Status != engine.PhaseDispatched || got.Merge != engine.RunRunning || got.Reason != "" {
 		t.Fatalf("phase %+v", got)
 	}
@@ -155,7 +155,7 @@ func (p *person) retrySequence(task string) engine.Decision {
 
 func (p *person) tryRetrySequence(task string) (engine.Decision, error) {
 	p.t.Helper()
-	d, err := engine.Decide(engine.State{Batch: &p.batch, Run: &p.run}, engine.SequenceRetried{Task: task}, p.at)
+	d, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Runs: []*engine.Run{&p.run}, Runbook: p.rb}, engine.SequenceRetried{Phase: p.run.Phase, Task: task}, p.at)
 	if d.Batch != nil {
 		p.batch, p.run = *d.Batch, *d.Runs[0]
 	}

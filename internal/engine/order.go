@@ -29,7 +29,7 @@ func (b *Batch) inOrder() []*Phase {
 // due and was held up until now: by the filling of the batch, by the init sequence, by
 // an earlier phase that was still being walked, by a pause or by a gate. In quiet hours
 // no phase is.
-func NextDue(b *Batch, now time.Time) []Effect {
+func NextDue(b *Batch, now time.Time) []Message {
 	first := b.firstDue(now)
 	if b.Status == BatchDetected && !b.Manual && !b.Filling {
 		first = b.pendingInit()
@@ -37,7 +37,7 @@ func NextDue(b *Batch, now time.Time) []Effect {
 	if first == nil || b.Gate() != Open || b.waits(first, now) != "" {
 		return nil
 	}
-	return []Effect{Announce{Phase: first.ID, Again: fmt.Sprintf("rev-%d", b.Revision)}}
+	return []Message{Announce{Phase: first.ID, Page: 1, Again: fmt.Sprintf("rev-%d", b.Revision)}}
 }
 
 // firstDue is the phase that is next, where it is due and nothing before it is

@@ -26,8 +26,8 @@ func rested(t *testing.T, source string) *crowd {
 func TestNoPhaseBeginsInQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)
-	wantEffects(t, engine.Decision{Effects: engine.NextDue(&c.b, c.at)})
-	wantEffects(t, c.must(engine.PhaseDue{Phase: 1}))
+	wantOutcome(t, engine.Decision{Messages: engine.NextDue(&c.b, c.at)})
+	wantOutcome(t, c.must(engine.PhaseDue{Phase: 1}))
 	c.wantPhase(1, engine.PhasePending, untilSix)
 	c.wantStale(engine.PhaseDue{Phase: 1}) // nothing is written for the same reason
 	c.wantStale(engine.PhaseDue{Phase: 2}) // which is behind it
@@ -50,11 +50,11 @@ func TestWhatHasBegunGoesOnInQuietHours(t *testing.T) {
 	if d := c.must(engine.PhaseDue{Phase: 1}); !d.Repeated {
 		t.Fatalf("the walk does not go on: %+v", d)
 	}
-	wantEffects(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}))
+	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}))
 	c.wantPhase(2, engine.PhasePending, untilSix) // whose turn it would be
 	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
-	if len(d.Effects) != 1 || d.Effects[0].(engine.CatchUp).Page != 4 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.CatchUp).Page != 4 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestInitIsNotHeldByQuietHours(t *testing.T) {
 	}
 	c.must(engine.PhaseDue{Phase: 1})
 	c.wantPhase(1, engine.PhaseDispatched, "")
-	wantEffects(t, c.endInit(1, true))
+	wantOutcome(t, c.endInit(1, true))
 	c.wantPhase(2, engine.PhasePending, untilSix)
 }
 
@@ -93,10 +93,10 @@ func TestGateIsNamedBeforeQuietHours(t *testing.T) {
 	c := rested(t, strings.Replace(three, "offset: T-2d", "offset: T-2d\n    approval: required", 1))
 	c.must(engine.PhaseDue{Phase: 1})
 	c.wantPhase(1, engine.PhasePending, "waits for an administrator's approval")
-	wantEffects(t, c.must(engine.PhaseApproved{Phase: 1, By: by}))
+	wantOutcome(t, c.must(engine.PhaseApproved{Phase: 1, By: by}))
 	c.wantPhase(1, engine.PhasePending, untilSix)
 	c.wantStale(engine.PhaseDue{Phase: 1})
-	if again := c.must(engine.PhaseApproved{Phase: 1, By: by}); !again.Repeated || len(again.Effects) > 0 {
+	if again := c.must(engine.PhaseApproved{Phase: 1, By: by}); !again.Repeated || len(outcome(again)) > 0 {
 		t.Fatalf("%+v", again)
 	}
 	c.at = six
@@ -123,7 +123,7 @@ func TestGateThatIsShutWhenTheQuietHoursEndIsNamedThen(t *testing.T) {
 func TestFilledBatchWaitsForTheEndOfQuietHours(t *testing.T) {
 	t.Parallel()
 	c := filling(t, three+quietly, 0)
-	wantEffects(t, c.must(engine.BatchFilled{}))
+	wantOutcome(t, c.must(engine.BatchFilled{}))
 	c.wantBatch(engine.BatchActive)
 	c.wantPhase(1, engine.PhasePending, untilSix)
 }
@@ -132,7 +132,7 @@ func TestPausedBatchThatIsResumedInQuietHoursWaitsForTheirEnd(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)
 	c.must(engine.BatchPaused{By: by})
-	wantEffects(t, c.must(engine.BatchResumed{}), engine.Release{})
+	wantOutcome(t, c.must(engine.BatchResumed{}), engine.Release{})
 }
 
 // What waited for the end of quiet hours is not past due: nobody has been through it.
@@ -141,12 +141,12 @@ func TestNewVersionBringsItsOwnQuietHours(t *testing.T) {
 	c := rested(t, three)
 	c.must(engine.PhaseDue{Phase: 1})
 	c.rb = read(t, three+strings.Replace(quietly, "18:00", "20:00", 1))
-	wantEffects(t, c.must(engine.VersionPublished{Version: 4}))
+	wantOutcome(t, c.must(engine.VersionPublished{Version: 4}))
 	c.wantPhase(4, engine.PhasePending, "quiet hours until 2026-03-01T19:00:00Z")
 	c.rb = read(t, three)
 	d := c.must(engine.VersionPublished{Version: 5})
-	if c.b.Quiet != nil || len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 7 {
-		t.Fatalf("quiet hours %+v, effects %v", c.b.Quiet, d.Effects)
+	if c.b.Quiet != nil || len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 7 {
+		t.Fatalf("quiet hours %+v, effects %v", c.b.Quiet, d.Messages)
 	}
 	c.wantPhase(7, engine.PhasePending, "")
 }

@@ -26,22 +26,22 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 		refused time.Duration // after the dispatch
 		status  engine.RunStatus
 		step    engine.StepStatus
-		effects func(p *person) []engine.Effect
+		effects func(p *person) []any
 	}{
-		"expired": {refused: 10*time.Minute + time.Second, status: engine.RunRunning, step: engine.StepDispatched, effects: func(*person) []engine.Effect {
-			return []engine.Effect{engine.Dispatch{Step: 0}}
+		"expired": {refused: 10*time.Minute + time.Second, status: engine.RunRunning, step: engine.StepDispatched, effects: func(*person) []any {
+			return []any{engine.Dispatch{Step: 0}}
 		}},
-		"revoked, and the batch goes on": {revoked: true, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(p *person) []engine.Effect {
-			return []engine.Effect{engine.Retry{Step: 0, At: p.at.Add(5 * time.Second)}}
+		"revoked, and the batch goes on": {revoked: true, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(p *person) []any {
+			return []any{engine.Retry{Step: 0, At: p.at.Add(5 * time.Second)}}
 		}},
-		"revoked, and the batch is paused": {revoked: true, gate: engine.Paused, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(*person) []engine.Effect {
-			return []engine.Effect{engine.Hold{}}
+		"revoked, and the batch is paused": {revoked: true, gate: engine.Paused, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(*person) []any {
+			return []any{released()}
 		}},
-		"revoked, and the batch is cancelled": {revoked: true, gate: engine.Stopped, refused: time.Minute, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []engine.Effect {
-			return []engine.Effect{engine.Count{Outcome: engine.RunCancelled}}
+		"revoked, and the batch is cancelled": {revoked: true, gate: engine.Stopped, refused: time.Minute, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []any {
+			return []any{engine.CountRun{Outcome: engine.RunCancelled}}
 		}},
-		"expired, and the member is removed": {leaves: true, refused: 10*time.Minute + time.Second, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []engine.Effect {
-			return []engine.Effect{engine.Count{Outcome: engine.RunCancelled}}
+		"expired, and the member is removed": {leaves: true, refused: 10*time.Minute + time.Second, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []any {
+			return []any{engine.CountRun{Outcome: engine.RunCancelled}}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 			p.after(c.refused)
 			job := p.step().JobID
 			refused := p.refused(c.revoked)
-			wantEffects(t, p.on(refused), engine.Deadline{Step: 0, At: ended})
+			wantOutcome(t, p.on(refused), engine.Deadline{Step: 0, At: ended})
 			if p.run.Status != engine.RunRunning || p.step().Status != engine.StepDispatched || p.step().JobID != job {
 				t.Fatalf("the refusal ended the job: the run is %s, the step %+v", p.run.Status, p.step())
 			}
@@ -69,7 +69,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 			p.early(engine.DeadlineDue{Step: 0, JobID: job}, time.Second)
 			p.after(time.Second)
 			due := engine.DeadlineDue{Step: 0, JobID: job, Queued: true} // what is known of its worker does not matter any more
-			wantEffects(t, p.on(due), c.effects(p)...)
+			wantOutcome(t, p.on(due), c.effects(p)...)
 			s := p.run.Steps[0]
 			if p.run.Status != c.status || s.Status != c.step || s.RetryCount != 0 || s.Refused != nil {
 				t.Fatalf("the run is %s, the step %+v", p.run.Status, s)
@@ -108,7 +108,7 @@ func TestRefusalThatComesAfterTheSettleTimeIsTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	p.after(10*time.Minute + engine.SettleTime)
-	wantEffects(t, p.on(p.refused(false)), engine.Dispatch{Step: 0})
+	wantOutcome(t, p.on(p.refused(false)), engine.Dispatch{Step: 0})
 	if p.step().Attempts != 2 {
 		t.Fatalf("%+v", p.step())
 	}
@@ -123,7 +123,7 @@ func TestRefusalAfterADeadlineWasPutOffWaitsForTheExpiryOnly(t *testing.T) {
 	queued.Queued = true
 	p.on(queued)
 	p.after(time.Second)
-	wantEffects(t, p.on(p.refused(false)), engine.Deadline{Step: 0, At: now.Add(10*time.Minute + engine.SettleTime)})
+	wantOutcome(t, p.on(p.refused(false)), engine.Deadline{Step: 0, At: now.Add(10*time.Minute + engine.SettleTime)})
 }
 
 // It says nothing of a job that is no longer waited for and may still run.
@@ -135,5 +135,5 @@ func TestRefusalOfAJobThatHasComeAgainDoesNotEndWhatMayStillRun(t *testing.T) {
 	skipped := p.refused(true)
 	p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
 	p.nothing(skipped)
-	wantEffects(t, p.refuse("no"), engine.Retry{Step: 2, At: now.Add(30*time.Minute + engine.SettleTime)})
+	wantOutcome(t, p.refuse("no"), engine.Retry{Step: 2, At: now.Add(30*time.Minute + engine.SettleTime)})
 }

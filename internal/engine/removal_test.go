@@ -31,12 +31,12 @@ func removed(t *testing.T) *person {
 
 func (p *person) leaves() engine.Decision {
 	p.t.Helper()
-	d, err := engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{}, p.at)
+	d, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&p.member}, Runbook: p.rb}, engine.MemberLeft{Member: p.member.ID}, p.at)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if d.Member != nil {
-		p.member = *d.Member
+	if len(d.Members) > 0 {
+		p.member = *d.Members[0]
 	}
 	if d.Batch != nil {
 		p.batch = *d.Batch
@@ -58,19 +58,19 @@ func TestRemovalEndsWhatIsUnderWayAndThenRunsTheRemovalSteps(t *testing.T) {
 	if p.member, free = engine.Enter(p.member, 2); free {
 		t.Fatal("the removal steps do not wait for the phase")
 	}
-	wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"})) // not before the job in flight has ended
+	wantOutcome(t, p.on(engine.RunStopped{Reason: "the member was removed"})) // not before the job in flight has ended
 	p.want(engine.RunRunning, engine.StepDispatched)
-	wantEffects(t, p.answer(`true`), engine.Count{Outcome: engine.RunSucceeded}, engine.StartNext{Phase: 2})
+	wantOutcome(t, p.answer(`true`), engine.CountRun{Outcome: engine.RunSucceeded}, start(2))
 	var err error
 	if p.run, err = engine.NewRun(&p.batch, execution, &p.member, p.rb, p.at); err != nil {
 		t.Fatal(err)
 	}
-	wantEffects(t, p.on(engine.RunStarted{}), engine.Dispatch{Step: 0})
+	wantOutcome(t, p.on(engine.RunStarted{}), engine.Dispatch{Step: 0})
 	if p.step().JobID != "step-20000017000-attempt-1" || string(p.step().Params) != `{"Name":"ann@x"}` {
 		t.Fatalf("dispatched %s %s", p.step().JobID, p.step().Params)
 	}
 	p.answer(`true`)
-	wantEffects(t, p.answer(`true`), engine.Leave{Outcome: engine.RunSucceeded})
+	wantOutcome(t, p.answer(`true`), engine.CountRemoval{Outcome: engine.RunSucceeded})
 	if p.member.Status != engine.MemberRemoved || p.member.Error != "" {
 		t.Fatalf("member %+v", p.member)
 	}
@@ -83,7 +83,7 @@ func TestRemovalAskedForAgainCountsOnce(t *testing.T) {
 	if !d.Repeated || d.Batch != nil || p.batch.Phases[1].Open != 1 {
 		t.Fatalf("%+v", d)
 	}
-	wantEffects(t, d, engine.Remove{})
+	wantOutcome(t, d, engine.Remove{})
 }
 
 func TestRemovalStepsAreOneExecutionForAllMembersOfAVersion(t *testing.T) {
@@ -107,12 +107,12 @@ func TestRemovalWithoutRemovalStepsOnlyEndsWhatIsUnderWay(t *testing.T) {
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(engine.RunStarted{})
 	d := p.leaves()
-	wantEffects(t, d, engine.Remove{})
+	wantOutcome(t, d, engine.Remove{})
 	if d.Batch.Removed != 1 || len(d.Batch.Phases) != len(p.batch.Phases) || p.member.Removal != 0 {
 		t.Fatalf("%+v", d)
 	}
-	wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"}))
-	wantEffects(t, p.answer(`{"id":1}`), engine.Count{Outcome: engine.RunCancelled})
+	wantOutcome(t, p.on(engine.RunStopped{Reason: "the member was removed"}))
+	wantOutcome(t, p.answer(`{"id":1}`), engine.CountRun{Outcome: engine.RunCancelled})
 	p.want(engine.RunCancelled, engine.StepSucceeded, engine.StepCancelled)
 	if p.run.Error != "the member was removed" || p.run.Stopping != "" {
 		t.Fatalf("the run ended with %q, stopping %q", p.run.Error, p.run.Stopping)
@@ -146,9 +146,9 @@ func TestRunOfARemovedMemberEndsWithItsJobInFlight(t *testing.T) {
 			p.on(engine.RunStarted{})
 			p.leaves()
 			p.member, _ = engine.Enter(p.member, 2)
-			wantEffects(t, p.on(engine.RunStopped{Reason: "the member was removed"}))
+			wantOutcome(t, p.on(engine.RunStopped{Reason: "the member was removed"}))
 			p.nothing(engine.RunStopped{Reason: "the member was removed"})
-			wantEffects(t, c.end(p), engine.Count{Outcome: engine.RunCancelled}, engine.StartNext{Phase: 2})
+			wantOutcome(t, c.end(p), engine.CountRun{Outcome: engine.RunCancelled}, start(2))
 			p.want(engine.RunCancelled, c.want)
 			if p.member.OpenPhase != 2 {
 				t.Fatalf("the member is in %d", p.member.OpenPhase)
@@ -172,11 +172,11 @@ func TestUndoWaitsForAJobThatWasSkipped(t *testing.T) {
 	t.Run("a rollback", func(t *testing.T) {
 		t.Parallel()
 		p := begin(t)
-		wantEffects(t, p.refuse("no"), engine.Retry{Step: 2, At: ended})
+		wantOutcome(t, p.refuse("no"), engine.Retry{Step: 2, At: ended})
 		p.want(engine.RunRollingBack, engine.StepSkipped, engine.StepFailed, engine.StepPending)
 		p.nothing(engine.RetryDue{Step: 2}) // a message that comes early
 		p.after(ended.Sub(p.at))
-		wantEffects(t, p.on(engine.RetryDue{Step: 2}), engine.Dispatch{Step: 2})
+		wantOutcome(t, p.on(engine.RetryDue{Step: 2}), engine.Dispatch{Step: 2})
 		if s := p.step(); s.Attempts != 1 || s.RetryCount != 0 || s.RetryAfter != nil {
 			t.Fatalf("%+v", s)
 		}
@@ -185,7 +185,7 @@ func TestUndoWaitsForAJobThatWasSkipped(t *testing.T) {
 		t.Parallel()
 		p := begin(t)
 		p.on(engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true})
-		wantEffects(t, p.refuse("no"), engine.Dispatch{Step: 2})
+		wantOutcome(t, p.refuse("no"), engine.Dispatch{Step: 2})
 	})
 	t.Run("a removal", func(t *testing.T) {
 		t.Parallel()
@@ -198,9 +198,9 @@ func TestUndoWaitsForAJobThatWasSkipped(t *testing.T) {
 		if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
 			t.Fatal(err)
 		}
-		wantEffects(t, p.on(engine.RunStarted{}), engine.Retry{Step: 0, At: ended})
+		wantOutcome(t, p.on(engine.RunStarted{}), engine.Retry{Step: 0, At: ended})
 		p.after(ended.Sub(p.at))
-		wantEffects(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
+		wantOutcome(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
 	})
 }
 
@@ -208,7 +208,7 @@ func TestRunOfARemovedMemberIsCancelledWhenItWouldBegin(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.member.Status = engine.MemberRemoved
-	wantEffects(t, p.on(engine.RunStarted{}), engine.Count{Outcome: engine.RunCancelled})
+	wantOutcome(t, p.on(engine.RunStarted{}), engine.CountRun{Outcome: engine.RunCancelled})
 	p.want(engine.RunCancelled, engine.StepCancelled)
 }
 
@@ -247,11 +247,11 @@ func TestCancelLetsARemovalBeginAndFinish(t *testing.T) {
 		}
 		p.gate = gate
 		if gate == engine.Paused {
-			wantEffects(t, p.on(engine.RunStarted{}), engine.Hold{})
+			wantOutcome(t, p.on(engine.RunStarted{}), released())
 			p.gate = engine.Stopped
-			wantEffects(t, p.on(engine.RunStopped{Reason: "the batch is cancelled"}), engine.Dispatch{Step: 0})
+			wantOutcome(t, p.on(engine.RunStopped{Reason: "the batch is cancelled"}), engine.Dispatch{Step: 0})
 		} else {
-			wantEffects(t, p.on(engine.RunStarted{}), engine.Dispatch{Step: 0})
+			wantOutcome(t, p.on(engine.RunStarted{}), engine.Dispatch{Step: 0})
 		}
 		p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
 		p.answer(`true`)
@@ -295,12 +295,12 @@ func TestNobodyIsRemovedWhoHasFailedOrWhoseBatchHasEnded(t *testing.T) {
 	p := enterOf(t, read(t, removing), 1, `{"Upn":"ann@x"}`)
 	failed := p.member
 	failed.Status = engine.MemberFailed
-	_, err := engine.Decide(engine.State{Batch: &p.batch, Member: &failed, Runbook: p.rb}, engine.MemberLeft{}, now)
+	_, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&failed}, Runbook: p.rb}, engine.MemberLeft{Member: 17}, now)
 	wantRefusal(t, err, "has failed")
 	p.onBatch(engine.BatchStopped{By: by})
-	_, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: p.rb}, engine.MemberLeft{}, now)
+	_, err = engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&p.member}, Runbook: p.rb}, engine.MemberLeft{Member: 17}, now)
 	wantRefusal(t, err, "has ended")
-	if _, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member}, engine.MemberLeft{}, now); err == nil {
+	if _, err = engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&p.member}}, engine.MemberLeft{Member: 17}, now); err == nil {
 		t.Fatal("decided without the runbook")
 	}
 }

@@ -14,7 +14,7 @@ func TestSkippedStepIsPassedByAndItsLateResultRecorded(t *testing.T) {
 	p.on(engine.RunStarted{})
 	job := p.step().JobID
 	skip := engine.StepResolved{Step: 0, Skip: true, By: by}
-	wantEffects(t, p.on(skip), engine.Dispatch{Step: 1})
+	wantOutcome(t, p.on(skip), engine.Dispatch{Step: 1})
 	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
 	if s := p.run.Steps[0]; s.Resolved == nil || *s.Resolved != by || s.CompletedAt == nil {
 		t.Fatalf("%+v", s)
@@ -23,7 +23,7 @@ func TestSkippedStepIsPassedByAndItsLateResultRecorded(t *testing.T) {
 	if !again.Repeated {
 		t.Fatalf("skipped again: %+v", again)
 	}
-	wantEffects(t, again, engine.Dispatch{Step: 1})
+	wantOutcome(t, again, engine.Dispatch{Step: 1})
 	p.on(engine.StepResult{Step: 0, JobID: job, OK: true, Result: json.RawMessage(`{"id":"late"}`)})
 	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
 	if len(p.run.Outputs) != 0 || p.run.Steps[0].Abandoned[0].Late == nil {
@@ -74,10 +74,10 @@ func long(n int) string {
 func TestStepThatLiesAheadIsPassedWhenTheRunComesToIt(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	wantEffects(t, p.on(engine.StepResolved{Step: 1, Skip: true, By: by}))
+	wantOutcome(t, p.on(engine.StepResolved{Step: 1, Skip: true, By: by}))
 	p.want(engine.RunWaiting, engine.StepPending, engine.StepSkipped)
 	p.on(engine.RunStarted{})
-	wantEffects(t, p.answer(`{"id":1}`), engine.Count{Outcome: engine.RunSucceeded})
+	wantOutcome(t, p.answer(`{"id":1}`), engine.CountRun{Outcome: engine.RunSucceeded})
 	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSkipped)
 }
 
@@ -86,13 +86,13 @@ func TestStepThatPollsOrWaitsForItsRetryIsPassedAtOnce(t *testing.T) {
 	p := enter(t, 3, `{"UserId":"u"}`)
 	p.on(engine.RunStarted{})
 	p.answer(`{"complete":false}`)
-	wantEffects(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.Count{Outcome: engine.RunSucceeded})
+	wantOutcome(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.CountRun{Outcome: engine.RunSucceeded})
 	p.nothing(engine.PollDue{Step: 0, Count: 1})
 
 	p = enter(t, 2, `{"Upn":"ann@x","Kind":"User","UserId":"u"}`)
 	p.on(engine.RunStarted{})
 	p.refuse("busy")
-	wantEffects(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.Dispatch{Step: 1})
+	wantOutcome(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.Dispatch{Step: 1})
 	p.after(30 * time.Second)
 	p.nothing(engine.RetryDue{Step: 0, Count: 1})
 	if p.run.Steps[0].RetryAfter != nil || p.run.WakeAt != nil {
@@ -107,10 +107,10 @@ func TestSkipInAPausedBatchHoldsTheNextStep(t *testing.T) {
 	p.gate = engine.Paused
 	p.refuse("busy")
 	p.on(engine.RetryDue{Step: 0, Count: 1})
-	wantEffects(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), engine.Hold{})
+	wantOutcome(t, p.on(engine.StepResolved{Step: 0, Skip: true, By: by}), released())
 	p.want(engine.RunRunning, engine.StepSkipped, engine.StepPending)
 	p.gate = engine.Open
-	wantEffects(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 1})
+	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 1})
 }
 
 func TestStepThatHasEndedIsNotResolved(t *testing.T) {
@@ -131,8 +131,8 @@ func TestInitStepIsSkippedForTheBatch(t *testing.T) {
 	t.Parallel()
 	p := initOf(t, undoing)
 	d := p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
-	if p.batch.Status != engine.BatchActive || len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 2 {
-		t.Fatalf("batch %s, effects %v", p.batch.Status, d.Effects)
+	if p.batch.Status != engine.BatchActive || len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 2 {
+		t.Fatalf("batch %s, effects %v", p.batch.Status, d.Messages)
 	}
 }
 

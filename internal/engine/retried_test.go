@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 
@@ -82,7 +83,7 @@ func failedAt(t *testing.T, step int) *failure {
 
 func (f *failure) try(e engine.Event) (engine.Decision, error) {
 	f.t.Helper()
-	state := engine.State{Batch: &f.batch, Member: &f.member, Runs: f.runs, Shards: f.shards, Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
+	state := engine.Snapshot{Batch: &f.batch, Members: []*engine.Member{&f.member}, Runs: f.runs, Shards: slices.Collect(maps.Values(f.shards)), Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
 	before := text(f.t, state)
 	d, err := engine.Decide(state, e, now)
 	if text(f.t, state) != before {
@@ -91,7 +92,7 @@ func (f *failure) try(e engine.Event) (engine.Decision, error) {
 	if err != nil || d.Batch == nil {
 		return d, err
 	}
-	f.batch, f.member = *d.Batch, *d.Member
+	f.batch, f.member = *d.Batch, *d.Members[0]
 	for _, run := range d.Runs {
 		known := false
 		for i := range f.runs {
@@ -128,7 +129,7 @@ func (f *failure) resume() *person {
 func TestRetriedMemberBeginsAgainAtTheStepThatFailed(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	wantEffects(t, f.must(engine.MemberRetried{Task: "t"}), engine.StartNext{Phase: 2})
+	wantOutcome(t, f.must(engine.MemberRetried{Member: 17, Task: "t"}), start(2))
 	if f.member.Status != engine.MemberActive || f.member.Error != "" || f.member.FailedAt != nil || f.member.FailedIn != "" || f.member.OpenPhase != 2 {
 		t.Fatalf("member %+v", f.member)
 	}
@@ -145,7 +146,7 @@ func TestRetriedMemberBeginsAgainAtTheStepThatFailed(t *testing.T) {
 func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 1)
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	p := f.resume()
 	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending, engine.StepSucceeded)
 	if p.step().JobID != "step-20000017000-attempt-2" {
@@ -159,7 +160,7 @@ func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 	}
 
 	f = failedAt(t, 1)
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	p = f.resume()
 	p.answer(`true`)
 	p.refuse("again")
@@ -172,7 +173,7 @@ func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 func TestPhasesThatARetriedMemberMissedFollowInOrder(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	d := f.must(engine.MemberRetried{Task: "t"})
+	d := f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if len(f.member.Queue) != 1 || f.member.Queue[0] != 3 || len(d.Runs) != 2 || d.Runs[1].Phase != 3 || d.Runs[1].Status != engine.RunWaiting {
 		t.Fatalf("queue %v, runs %v", f.member.Queue, d.Runs)
 	}
@@ -187,7 +188,7 @@ func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
 	c.must(next(c.b))
 	c.must(engine.PhaseWalked{Phase: 4, Pages: 1})
 	f.batch, f.shards[4] = c.b, &engine.Shard{Phase: 4, Page: 1, Runs: 29, Open: 29}
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if !slices.Equal(f.member.Queue, []int{3, 4}) {
 		t.Fatalf("queue %v", f.member.Queue)
 	}
@@ -196,7 +197,7 @@ func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
 func TestRetryTakesBackWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	for phase, want := range map[int]engine.Shard{
 		1: {Phase: 1, Page: 1, Runs: 30, Yielded: 1, Succeeded: 30, Reported: true},
 		2: {Phase: 2, Page: 1, Runs: 30, Yielded: 1, Open: 1, Succeeded: 29},
@@ -230,7 +231,7 @@ func TestRunThatWasCancelledBehindTheFailureIsBroughtBack(t *testing.T) {
 	behind.want(engine.RunCancelled)
 	f.runs = append(f.runs, &behind.run)
 	f.shards[3] = &engine.Shard{Phase: 3, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if got := *f.shards[3]; got != (engine.Shard{Phase: 3, Page: 1, Runs: 30, Open: 1, Succeeded: 29}) {
 		t.Fatalf("shard %+v", got)
 	}
@@ -248,7 +249,7 @@ func TestRunOfAnOlderVersionThatWasCancelledBehindTheFailureIsBroughtBackToo(t *
 	first.Status = engine.RunCancelled
 	f.runs[0] = &first
 	f.shards[1] = &engine.Shard{Phase: 1, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if f.member.OpenPhase != 2 || !slices.Equal(f.member.Queue, []int{1, 3}) || f.shards[1].Open != 1 {
 		t.Fatalf("member %+v, shard %+v", f.member, f.shards[1])
 	}
@@ -259,7 +260,7 @@ func TestRetryWaitsUntilTheRunsBehindTheFailureHaveEnded(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
 	f.member.OpenPhase = 3
-	if _, err := f.try(engine.MemberRetried{Task: "t"}); !errors.Is(err, engine.ErrNotYet) {
+	if _, err := f.try(engine.MemberRetried{Member: 17, Task: "t"}); !errors.Is(err, engine.ErrNotYet) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -270,7 +271,7 @@ func TestRetryLeavesAPhaseThatHasNotComeToTheMembersPageToTheFanOut(t *testing.T
 	delete(f.shards, 3)
 	f.runs = slices.DeleteFunc(f.runs, func(r *engine.Run) bool { return r.Phase == 3 })
 	f.batch.Phases[2].Walked = false
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if f.member.OpenPhase != 2 || slices.Contains(f.member.Queue, 3) {
 		t.Fatalf("the member is in %d, then %v", f.member.OpenPhase, f.member.Queue)
 	}
@@ -279,16 +280,16 @@ func TestRetryLeavesAPhaseThatHasNotComeToTheMembersPageToTheFanOut(t *testing.T
 func TestRetryAskedForTwiceIsOne(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.must(engine.MemberRetried{Task: "t"})
-	again := f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	again := f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if !again.Repeated || again.Batch != nil {
 		t.Fatalf("%+v", again)
 	}
-	wantEffects(t, again, engine.StartNext{Phase: 2})
+	wantOutcome(t, again, start(2))
 	p := f.resume()
 	p.refuse("again")
 	f.member, f.runs[1] = p.member, &p.run
-	if d := f.must(engine.MemberRetried{Task: "t"}); !d.Stale {
+	if d := f.must(engine.MemberRetried{Member: 17, Task: "t"}); !d.Repeated || !d.Empty() {
 		t.Fatalf("the same request retries a second time: %+v", d)
 	}
 }
@@ -297,7 +298,7 @@ func TestRetryAskedForTwiceIsOne(t *testing.T) {
 func TestLateStartDoesNotTakeARetriedMemberOutOfItsPhase(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	behind := &person{t: t, rb: f.rb, batch: f.batch, member: f.member, run: *f.runs[2], at: now}
 	behind.nothing(engine.RunStarted{})
 }
@@ -305,19 +306,19 @@ func TestLateStartDoesNotTakeARetriedMemberOutOfItsPhase(t *testing.T) {
 func TestStepThatAMemberFailedAtIsSkippedOrMarkedDoneWithTheRetry(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	_, err := f.try(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 1, Skip: true, By: by}})
+	_, err := f.try(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 1, Skip: true, By: by}})
 	wantRefusal(t, err, `step "switch" is not the one that member 17 failed at, which is "copy"`)
-	f.must(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 0, Skip: true, By: by}})
+	f.must(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 0, Skip: true, By: by}})
 	p := f.resume()
 	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
 
 	f = failedAt(t, 1) // and was rolled back: what came before is done again
-	_, err = f.try(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 1, By: by}})
+	_, err = f.try(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 1, By: by}})
 	wantRefusal(t, err, "the result has no id")
-	f.must(engine.MemberRetried{Task: "t", Resolve: &engine.StepResolved{Step: 1, Result: json.RawMessage(`{"id":5}`), By: by}})
+	f.must(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 1, Result: json.RawMessage(`{"id":5}`), By: by}})
 	p = f.resume()
 	p.want(engine.RunRunning, engine.StepDispatched, engine.StepSucceeded)
-	wantEffects(t, p.answer(`true`), engine.Count{Outcome: engine.RunSucceeded}, engine.StartNext{Phase: 3})
+	wantOutcome(t, p.answer(`true`), engine.CountRun{Outcome: engine.RunSucceeded}, start(3))
 	if string(p.member.WorkerData["SwitchId"]) != "5" {
 		t.Fatalf("outputs %v", p.member.WorkerData)
 	}
@@ -327,11 +328,11 @@ func TestNobodyIsRetriedWhoHasNotFailedOrWhoseBatchIsCancelled(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
 	f.member.Status = engine.MemberRemoved
-	_, err := f.try(engine.MemberRetried{Task: "t"})
+	_, err := f.try(engine.MemberRetried{Member: 17, Task: "t"})
 	wantRefusal(t, err, "removed")
 	f.member.Status = engine.MemberFailed
 	f.batch.Status = engine.BatchCancelled
-	_, err = f.try(engine.MemberRetried{Task: "t"})
+	_, err = f.try(engine.MemberRetried{Member: 17, Task: "t"})
 	wantRefusal(t, err, "cancelled")
 }
 
@@ -339,7 +340,7 @@ func TestLateMemberMissesNothingOfPhasesThatHaveNoPartForThePage(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
 	delete(f.shards, 3) // the page came after that walk, and caught up on a newer execution
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	if len(f.member.Queue) != 0 {
 		t.Fatalf("queue %v", f.member.Queue)
 	}

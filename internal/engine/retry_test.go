@@ -35,9 +35,9 @@ func (p *person) waits(after time.Duration) []time.Duration {
 		if p.run.Status.Terminal() {
 			return waits
 		}
-		retry, ok := d.Effects[0].(engine.Retry)
-		if !ok || len(d.Effects) != 1 || !p.run.WakeAt.Equal(retry.At) {
-			p.t.Fatalf("effects %v, to wake at %v", d.Effects, p.run.WakeAt)
+		retry, ok := outcome(d)[0].(engine.Retry)
+		if !ok || len(outcome(d)) != 1 || !p.run.WakeAt.Equal(retry.At) {
+			p.t.Fatalf("effects %v, to wake at %v", d.Messages, p.run.WakeAt)
 		}
 		waits = append(waits, retry.At.Sub(p.at))
 		p.at = retry.At
@@ -100,19 +100,19 @@ phases:
 		if err != nil {
 			rt.Fatal(err)
 		}
-		state := engine.State{Run: &run, Member: &member, Runbook: rb}
-		d, err := engine.Decide(state, engine.RunStarted{}, now)
+		state := engine.Snapshot{Runs: []*engine.Run{&run}, Members: []*engine.Member{&member}, Runbook: rb}
+		d, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		state.Run = d.Run
-		failure := engine.StepResult{JobID: d.Run.Steps[0].JobID, Error: "busy"}
-		first, err1 := engine.Decide(state, failure, now)
-		again, err2 := engine.Decide(state, failure, now)
-		if err1 != nil || err2 != nil || first.Effects[0] != again.Effects[0] {
-			rt.Fatalf("%v, then %v", first.Effects, again.Effects)
+		state.Runs = d.Runs
+		failure := engine.StepResult{JobID: d.Runs[0].Steps[0].JobID, Error: "busy"}
+		first, err1 := engine.Decide(state, on(&run, failure), now)
+		again, err2 := engine.Decide(state, on(&run, failure), now)
+		if err1 != nil || err2 != nil || outcome(first)[0] != outcome(again)[0] {
+			rt.Fatalf("%v, then %v", first.Messages, again.Messages)
 		}
-		wait := first.Effects[0].(engine.Retry).At.Sub(now)
+		wait := first.Messages[0].(engine.Retry).At.Sub(now)
 		if wait < 100*time.Second || wait >= 120*time.Second {
 			rt.Fatalf("a wait of %s", wait)
 		}
@@ -134,7 +134,7 @@ func TestRetryThatComesAgainIsTheSameJob(t *testing.T) {
 	if !d.Repeated || p.step().JobID != job {
 		t.Fatalf("%+v", d)
 	}
-	wantEffects(t, d, engine.Dispatch{Step: 0})
+	wantOutcome(t, d, engine.Dispatch{Step: 0})
 	p.answer(`true`)
 	p.nothing(engine.RetryDue{Step: 0, Count: 1})
 }

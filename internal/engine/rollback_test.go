@@ -45,7 +45,7 @@ func TestFailedStepIsRolledBackInOrderOnceItsRetriesAreUsedUp(t *testing.T) {
 	p.on(engine.RetryDue{Step: 0, Count: 1})
 	d := p.refuse("broken")
 	p.want(engine.RunRollingBack, engine.StepFailed, engine.StepCancelled, engine.StepCancelled, engine.StepDispatched, engine.StepPending)
-	wantEffects(t, d, engine.Dispatch{Step: 3})
+	wantOutcome(t, d, engine.Dispatch{Step: 3})
 	if s := p.step(); s.Name != "remove" || s.Rollback != "undo" || s.JobID != "step-20000017003-attempt-1" || string(s.Params) != `{"Name":"ann@x"}` {
 		t.Fatalf("the first step of the rollback: %+v", s)
 	}
@@ -55,7 +55,7 @@ func TestFailedStepIsRolledBackInOrderOnceItsRetriesAreUsedUp(t *testing.T) {
 	p.answer(`true`)
 	d = p.answer(`true`)
 	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled, engine.StepCancelled, engine.StepSucceeded, engine.StepSucceeded)
-	wantEffects(t, d, engine.Count{Outcome: engine.RunFailed})
+	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunFailed})
 	if p.member.Status != engine.MemberFailed || p.member.FailedIn != "move" || p.member.FailedStep != "copy" || !strings.Contains(p.member.Error, "broken") {
 		t.Fatalf("member %+v", p.member)
 	}
@@ -70,7 +70,7 @@ func TestOnlyWhatRanIsRolledBack(t *testing.T) {
 	if len(p.run.Steps) != 3 || p.run.RolledBack {
 		t.Fatalf("a step that was never dispatched was rolled back: %+v", p.run.Steps)
 	}
-	wantEffects(t, d, engine.Count{Outcome: engine.RunFailed})
+	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunFailed})
 }
 
 func TestRollbackGoesOnAfterAStepOfItsOwnFailed(t *testing.T) {
@@ -109,10 +109,10 @@ func TestEventsOfARollbackThatComeAgainRepeatTheirEffects(t *testing.T) {
 	failure := engine.StepResult{Step: 1, JobID: p.step().JobID, Error: "broken"}
 	p.on(failure)
 	d := p.on(failure)
-	if !d.Repeated || d.Run != nil {
+	if !d.Repeated || len(d.Runs) > 0 {
 		t.Fatalf("the failure again: %+v", d)
 	}
-	wantEffects(t, d, engine.Dispatch{Step: 3})
+	wantOutcome(t, d, engine.Dispatch{Step: 3})
 	p.answer(`true`)
 	p.nothing(failure)
 }
@@ -128,7 +128,7 @@ func TestNextPhaseOfTheMemberWaitsForTheRollback(t *testing.T) {
 		t.Fatalf("the member is in phase %d while it rolls back", p.member.OpenPhase)
 	}
 	d := p.answer(`true`)
-	wantEffects(t, d, engine.Count{Outcome: engine.RunFailed}, engine.StartNext{Phase: 9})
+	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunFailed}, start(9))
 	if p.run.Next != 9 {
 		t.Fatalf("the run does not remember what followed: %d", p.run.Next)
 	}

@@ -92,45 +92,136 @@ func (r *Run) StepID(index int) int64 { return StepID(r.Phase, r.Member, index) 
 // open tells whether the run goes through its own steps, or waits to.
 func (r *Run) open() bool { return r.Status == RunWaiting || r.Status == RunRunning }
 
-// Outstanding is what a run waits for, as the effects that would bring it about:
+// Outstanding is what a run waits for, as the messages that would bring it about:
 // repeated when an event comes again, and by the sweep.
-func (r *Run) Outstanding() []Effect {
-	switch {
-	case r.Status.Terminal():
-		return nil
-	case r.HeldAt != nil:
-		return []Effect{Hold{}}
-	case r.Status == RunWaiting:
+func (r *Run) Outstanding() []Message {
+	if r.Status.Terminal() || r.HeldAt != nil || r.Status == RunWaiting {
 		return nil
 	}
 	step := r.Steps[r.Current]
 	switch {
 	case step.Status == StepDispatched && step.Refused != nil: // sent again, its job would be refused again
-		return []Effect{Deadline{Step: r.Current, At: step.deadline()}}
+		return []Message{Deadline{Run: r, Step: r.Current, At: step.deadline()}}
 	case step.Status == StepDispatched && step.Timeout < ownDeadline:
-		return []Effect{Dispatch{Step: r.Current}, Deadline{Step: r.Current, At: step.deadline()}}
+		return []Message{Dispatch{Run: r, Step: r.Current}, Deadline{Run: r, Step: r.Current, At: step.deadline()}}
 	case step.Status == StepDispatched:
-		return []Effect{Dispatch{Step: r.Current}}
+		return []Message{Dispatch{Run: r, Step: r.Current}}
 	case step.Status == StepPolling:
-		return []Effect{Poll{Step: r.Current, At: nextPoll(step)}}
+		return []Message{Poll{Run: r, Step: r.Current, At: nextPoll(step)}}
 	case step.Status == StepPending && step.RetryAfter != nil:
-		return []Effect{Retry{Step: r.Current, At: *step.RetryAfter}}
+		return []Message{Retry{Run: r, Step: r.Current, At: *step.RetryAfter}}
 	}
 	return nil
+}
+
+// follows gives the events that follow from the state of a run: it is released where its
+// batch is, by now, no longer paused; and its end is carried over to the member's next
+// run, to its shard and to its phase. Again: they followed before, from the same state.
+func (w *walk) follows(again bool) []Event {
+	run := w.run
+	var next []Event
+	counted := ShardCounted{Phase: run.Phase, Page: run.Page, Yields: !again && w.yielded, Again: again}
+	if !run.Status.Terminal() {
+		if run.HeldAt != nil {
+			next = append(next, OnRun{run.Phase, run.Member, RunReleased{Task: "resumed"}})
+		}
+		if run.Kind == KindPhase && (w.yielded || again && run.Yielded) {
+			next = append(next, counted)
+		}
+		return next
+	}
+	if run.CountsFailure(w.rb) { // before the member's page can end, and the phase with it
+		next = append(next, FailureCounted{Phase: run.Phase})
+	}
+	if run.Next != 0 {
+		next = append(next, OnRun{run.Next, run.Member, RunStarted{}})
+	}
+	if run.Kind == KindPhase {
+		return append(next, counted)
+	}
+	return append(next, PhaseCounted{Phase: run.Phase})
 }
 
 // walk is one decision on a run in the making.
 type walk struct {
 	state   State
+	rb      *runbook.Runbook // the version that the run follows
+	gate    Gate
 	run     *Run
-	busy    *Member // the member, where BusyUntil changed
+	member  *Member // nil: not loaded
+	busy    bool    // the member's BusyUntil changed
+	yielded bool    // the run has yielded with this decision
 	now     time.Time
 	secrets map[string]json.RawMessage // that the step in hand uses
 }
 
+// loadError is that the state of a decision could not be loaded: no fault of a step.
+type loadError struct{ error }
+
+func (e *loadError) Unwrap() error { return e.error }
+
+// loadMember gives the member of the run.
+func (w *walk) loadMember() (*Member, error) {
+	if w.member == nil {
+		m, err := w.state.LoadMember(w.run.Member)
+		if err != nil {
+			return nil, &loadError{err}
+		}
+		w.member = m
+	}
+	return w.member, nil
+}
+
+// load gets what every decision on a run needs. A run without a member that is not there is
+// made, where its batch has come to it; ok is false where it has not.
+func load(s State, on OnRun, now time.Time) (w *walk, ok bool, err error) {
+	run, err := s.LoadRun(on.Phase, on.Member)
+	if err != nil {
+		return nil, false, err
+	}
+	w = &walk{state: s, now: now}
+	if run == nil {
+		if run, err = makeSequence(s, on, now); run == nil || err != nil {
+			return nil, false, err
+		}
+	}
+	w.run = run.clone()
+	if w.rb, err = s.LoadRunbook(run.Runbook, run.Version); err != nil {
+		return nil, false, err
+	}
+	w.gate, err = s.LoadGate()
+	return w, err == nil, err
+}
+
+// makeSequence makes the run of an init sequence, or of on_complete steps, that is to
+// start; nil where its batch has not come to it, or is cancelled.
+func makeSequence(s State, on OnRun, now time.Time) (*Run, error) {
+	if _, starts := on.RunEvent.(RunStarted); !starts || on.Member != 0 {
+		return nil, nil
+	}
+	b, err := s.LoadBatch()
+	if err != nil {
+		return nil, err
+	}
+	p, ok := b.Phase(on.Phase)
+	if !ok || p.Status != PhaseDispatched || p.Kind == KindPhase && p.Merge != RunRunning || b.Gate() == Stopped {
+		return nil, nil
+	}
+	rb, err := s.LoadRunbook(b.Runbook, p.Version)
+	if err != nil {
+		return nil, err
+	}
+	run, err := NewRun(b, *p, nil, rb, now)
+	return &run, err
+}
+
 // decideRun applies an event to a run: what it changes is a copy.
-func decideRun(s State, e Event, now time.Time) (Decision, error) {
-	w := &walk{state: s, run: s.Run.clone(), now: now}
+func decideRun(s State, on OnRun, now time.Time) (Decision, error) {
+	w, ok, err := load(s, on, now)
+	if err != nil || !ok {
+		return Decision{Stale: true}, err
+	}
+	e := on.RunEvent
 	switch e := e.(type) {
 	case DeadlineDue:
 		return w.deadline(e)
@@ -140,14 +231,20 @@ func decideRun(s State, e Event, now time.Time) (Decision, error) {
 		return w.stopped(e)
 	case StepResolved:
 		return w.resolved(e)
+	case RunMended:
+		return w.repeated(), nil
 	}
 	id, applies := match(w.run, e, now)
-	if m := s.Member; id == eventStart && m != nil && w.run.Member != 0 && m.OpenPhase != w.run.Phase {
-		applies = false // the member is elsewhere: the start came late, and comes again in its turn
+	if id == eventStart && applies && w.run.Member != 0 {
+		m, err := w.loadMember()
+		if err != nil {
+			return Decision{}, err
+		}
+		applies = m.OpenPhase == w.run.Phase // or the start came late, and comes again in its turn
 	}
 	switch {
 	case id == w.run.LastEvent:
-		return Decision{Repeated: true, Effects: w.run.Outstanding()}, nil
+		return w.repeated(), nil
 	case !applies:
 		return w.late(e)
 	}
@@ -158,11 +255,34 @@ func decideRun(s State, e Event, now time.Time) (Decision, error) {
 	return w.decision()
 }
 
+// begin starts a run that is made with this decision.
+func (w *walk) begin() (Decision, error) {
+	w.run.LastEvent = eventStart
+	if err := w.start(); err != nil {
+		return Decision{}, err
+	}
+	return w.decision()
+}
+
+// repeated asks again for what followed from an event that was applied before.
+func (w *walk) repeated() Decision {
+	return Decision{Repeated: true, Messages: w.run.Outstanding(), Next: w.follows(true)}
+}
+
+// changed is the decision that only the run, and the member with it, change.
+func (w *walk) changed() Decision {
+	d := Decision{Writes: Writes{Runs: []*Run{w.run}}}
+	if w.busy {
+		d.Members = []*Member{w.member}
+	}
+	return d
+}
+
 // clockSlack is by how much a message may come early by the clock of another process.
 const clockSlack = 2 * time.Second
 
 // match names an event and tells whether it is for the run as it stands.
-func match(run *Run, e Event, now time.Time) (id string, applies bool) {
+func match(run *Run, e RunEvent, now time.Time) (id string, applies bool) {
 	var index int
 	var fits func(Step) bool
 	switch e := e.(type) {
@@ -193,7 +313,7 @@ func (r *Run) inHand(index int) bool {
 	return !r.Status.Terminal() && r.Status != RunWaiting && index == r.Current
 }
 
-func (w *walk) apply(e Event) error {
+func (w *walk) apply(e RunEvent) error {
 	switch e := e.(type) {
 	case RunStarted:
 		return w.start()
@@ -225,16 +345,17 @@ func (w *walk) step() *Step { return &w.run.Steps[w.run.Current] }
 
 // start begins a run, or begins it again where a member is retried.
 func (w *walk) start() error {
-	if m, mine := w.state.Member, w.run.Member != 0; mine {
-		if m == nil {
-			return ErrMemberNeeded
+	if w.run.Member != 0 {
+		m, err := w.loadMember()
+		if err != nil {
+			return err
 		}
 		if (w.run.Kind == KindRemoval) != (m.Status == MemberRemoved) || m.Status == MemberFailed {
 			w.end(RunCancelled, fmt.Sprintf("the member is %s", m.Status))
 			return nil
 		}
 	}
-	switch w.state.Gate {
+	switch w.gate {
 	case Paused:
 		w.hold()
 		return nil
@@ -253,9 +374,15 @@ func (w *walk) proceed() error {
 	for i := w.run.Current; i < len(w.run.Steps); i++ {
 		if s := w.run.Steps[i]; s.Status == StepPending && (s.Rollback != "") == (w.run.Status == RunRollingBack) {
 			w.run.Current = i
-			if undoes := s.Rollback != "" || w.run.Kind == KindRemoval; undoes && w.busyUntil().After(w.now) {
-				w.postpone(w.busyUntil())
-				return nil
+			if undoes := s.Rollback != "" || w.run.Kind == KindRemoval; undoes {
+				until, err := w.busyUntil()
+				if err != nil {
+					return err
+				}
+				if until.After(w.now) {
+					w.postpone(until)
+					return nil
+				}
 			}
 			return w.dispatch(fmt.Sprintf("attempt-%d", s.Attempts+1))
 		}
@@ -286,7 +413,7 @@ func (w *walk) hold() { w.run.HeldAt = &w.now }
 // stops reports whether the run ends as soon as no job of it is in flight: its batch is
 // cancelled or its member removed. What undoes or cleans up is carried to its end.
 func (w *walk) stops() bool {
-	return (w.state.Gate == Stopped || w.run.Stopping != "") && w.run.Status != RunRollingBack && w.run.Kind != KindRemoval
+	return (w.gate == Stopped || w.run.Stopping != "") && w.run.Status != RunRollingBack && w.run.Kind != KindRemoval
 }
 
 func (w *walk) stopReason() string { return cmp.Or(w.run.Stopping, batchCancelled) }
@@ -331,7 +458,7 @@ func (w *walk) poll() error {
 	case w.stops():
 		w.end(RunCancelled, w.stopReason())
 		return nil
-	case w.state.Gate == Paused:
+	case w.gate == Paused:
 		w.hold()
 		return nil
 	case !w.now.Before(step.PollStartedAt.Add(step.PollTimeout)):
@@ -383,7 +510,7 @@ func (w *walk) give(status StepStatus, reason string) error {
 
 // rollBack adds the steps of a rollback to the run and begins them.
 func (w *walk) rollBack(name, because string) error {
-	definitions, err := w.run.definitions(w.state.Runbook, name)
+	definitions, err := w.run.definitions(w.rb, name)
 	if err != nil {
 		return err
 	}
@@ -394,7 +521,7 @@ func (w *walk) rollBack(name, because string) error {
 	w.cancelSteps()
 	w.run.Status, w.run.RolledBack, w.run.Error, w.run.Current = RunRollingBack, true, because, len(w.run.Steps)
 	for i, d := range definitions {
-		w.run.Steps = append(w.run.Steps, newStep(w.state.Runbook, d, name, i))
+		w.run.Steps = append(w.run.Steps, newStep(w.rb, d, name, i))
 	}
 	return w.proceed()
 }
@@ -424,56 +551,83 @@ func (w *walk) decision() (Decision, error) {
 	run := w.run
 	run.WakeAt, run.DeadlineAt, run.Worker, run.SentAt = nil, nil, "", nil
 	if !run.Status.Terminal() {
-		effects := run.Outstanding()
-		for _, e := range effects {
-			switch e := e.(type) {
-			case Poll:
-				run.WakeAt = &e.At
-			case Retry:
-				run.WakeAt = &e.At
-			case Deadline:
-				run.DeadlineAt = &e.At
-			case Dispatch:
-				at := run.Steps[e.Step].deadline()
-				run.DeadlineAt, run.Worker, run.SentAt = &at, run.Steps[e.Step].WorkerID, run.Steps[e.Step].DispatchedAt
-			}
-		}
-		run.Yielded = run.Yielded || w.yields()
-		return Decision{Run: run, Member: w.busy, Effects: effects}, nil
+		return w.goesOn(), nil
 	}
 	if run.Member == 0 {
-		if w.state.Batch == nil {
-			return Decision{}, ErrBatchNeeded
-		}
-		w.dropSecretOutputs()
-		b := w.state.Batch.clone()
-		return Decision{Run: run, Batch: b, Effects: endOfBatchRun(b, run, w.now)}, nil
+		return w.endSequence()
 	}
-	if w.state.Member == nil {
-		return Decision{}, ErrMemberNeeded
+	m, err := w.loadMember()
+	if err != nil {
+		return Decision{}, err
 	}
-	m, effects := leave(w.state.Member, run, w.now)
-	if n := size(m.WorkerData); run.Status == RunSucceeded && n > MaxWorkerData {
+	next := leave(m, run, w.now)
+	if n := size(next.WorkerData); run.Status == RunSucceeded && n > MaxWorkerData {
 		run.Outputs = nil
 		reason := fmt.Sprintf("with its outputs the member would carry %d bytes of them; at most %d can be stored", n, MaxWorkerData)
 		step := w.step()
 		step.Status, step.CompletedAt, step.Error = StepFailed, &w.now, reason
 		w.end(RunFailed, fmt.Sprintf("step %q: %s", step.Name, reason))
-		m, effects = leave(w.state.Member, run, w.now)
+		next = leave(m, run, w.now)
 	}
 	w.dropSecretOutputs()
-	w.eraseSpent(m)
-	run.Next = m.OpenPhase
-	run.Yielded = true
-	var counted Effect = Count{Outcome: run.Status}
+	w.eraseSpent(next)
+	w.member, w.busy = next, true
+	run.Next = next.OpenPhase
+	yields := run.Kind == KindPhase && !run.Yielded
+	run.Yielded, w.yielded = true, yields
+	d := w.changed()
 	if run.Kind == KindRemoval {
-		counted = Leave{Outcome: run.Status}
+		d.Counts = append(d.Counts, CountRemoval{Phase: run.Phase, Outcome: run.Status})
+	} else {
+		d.Counts = append(d.Counts, CountRun{Phase: run.Phase, Page: run.Page, Outcome: run.Status, Yields: yields})
 	}
-	ends := []Effect{counted}
-	if run.CountsFailure(w.state.Runbook) {
-		ends = append(ends, CountFailure{})
+	if run.CountsFailure(w.rb) {
+		d.Counts = append(d.Counts, CountFailures{Phase: run.Phase, Failed: 1})
 	}
-	return Decision{Run: run, Member: m, Effects: append(ends, effects...)}, nil
+	d.Next = w.follows(false)
+	return d, nil
+}
+
+// goesOn is the decision on a run that has not ended.
+func (w *walk) goesOn() Decision {
+	run := w.run
+	messages := run.Outstanding()
+	for _, m := range messages {
+		switch m := m.(type) {
+		case Poll:
+			run.WakeAt = &m.At
+		case Retry:
+			run.WakeAt = &m.At
+		case Deadline:
+			run.DeadlineAt = &m.At
+		case Dispatch:
+			at := run.Steps[m.Step].deadline()
+			run.DeadlineAt, run.Worker, run.SentAt = &at, run.Steps[m.Step].WorkerID, run.Steps[m.Step].DispatchedAt
+		}
+	}
+	if !run.Yielded && w.yields() {
+		run.Yielded, w.yielded = true, true
+	}
+	d := w.changed()
+	d.Messages, d.Next = messages, w.follows(false)
+	if w.yielded {
+		d.Counts = append(d.Counts, CountRun{Phase: run.Phase, Page: run.Page, Yields: true})
+	}
+	return d
+}
+
+// endSequence is the decision on a run without a member that has ended.
+func (w *walk) endSequence() (Decision, error) {
+	b, err := w.state.LoadBatch()
+	if err != nil {
+		return Decision{}, err
+	}
+	w.dropSecretOutputs()
+	b = b.clone()
+	d := w.changed()
+	d.Batch = b
+	d.then(endOfBatchRun(b, w.run, w.now))
+	return d, nil
 }
 
 // yields reports whether a member's run, which goes on, has no job in flight: the fan-out

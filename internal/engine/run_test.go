@@ -94,7 +94,7 @@ func enterOf(t *testing.T, rb *runbook.Runbook, phase int, data string) *person 
 	return p
 }
 
-func (p *person) on(e engine.Event) engine.Decision {
+func (p *person) on(e engine.RunEvent) engine.Decision {
 	p.t.Helper()
 	d, err := p.try(e)
 	if err != nil {
@@ -104,25 +104,25 @@ func (p *person) on(e engine.Event) engine.Decision {
 }
 
 // try lets an event happen, which must change nothing that the decision is taken on.
-func (p *person) try(e engine.Event) (engine.Decision, error) {
+func (p *person) try(e engine.RunEvent) (engine.Decision, error) {
 	p.t.Helper()
-	state := engine.State{Run: &p.run, Runbook: p.rb, Gate: p.gate, Member: &p.member}
+	state := engine.Snapshot{Runs: []*engine.Run{&p.run}, Runbook: p.rb, Gate: p.gate, Members: []*engine.Member{&p.member}}
 	if p.run.Member == 0 {
-		state.Member, state.Batch = nil, &p.batch
+		state.Members, state.Batch = nil, &p.batch
 	}
 	before := text(p.t, state)
-	d, err := engine.Decide(state, e, p.at)
+	d, err := engine.Decide(state, on(&p.run, e), p.at)
 	if after := text(p.t, state); after != before {
 		p.t.Fatalf("%T changed what it was decided on: before %s, after %s", e, before, after)
 	}
 	if err != nil {
 		return d, err
 	}
-	if d.Run != nil {
-		p.run = *d.Run
+	if len(d.Runs) > 0 {
+		p.run = *d.Runs[0]
 	}
-	if d.Member != nil {
-		p.member = *d.Member
+	if len(d.Members) > 0 {
+		p.member = *d.Members[0]
 	}
 	if d.Batch != nil {
 		p.batch = *d.Batch
@@ -143,9 +143,9 @@ func text(t *testing.T, v any) string {
 func (p *person) step() engine.Step { return p.run.Steps[p.run.Current] }
 
 // nothing checks that an event that is out of date changes nothing.
-func (p *person) nothing(e engine.Event) {
+func (p *person) nothing(e engine.RunEvent) {
 	p.t.Helper()
-	if d := p.on(e); !d.Stale || d.Run != nil || d.Member != nil || d.Batch != nil || len(d.Effects) > 0 {
+	if d := p.on(e); !d.Stale || !d.Empty() || len(d.Messages)+len(d.Next) > 0 {
 		p.t.Fatalf("%#v was not out of date: %+v", e, d)
 	}
 }
@@ -153,14 +153,71 @@ func (p *person) nothing(e engine.Event) {
 // after moves the clock on.
 func (p *person) after(d time.Duration) { p.at = p.at.Add(d) }
 
-func wantEffects(t *testing.T, d engine.Decision, want ...engine.Effect) {
+// on makes an event one of a run.
+func on(run *engine.Run, e engine.RunEvent) engine.OnRun {
+	return engine.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: e}
+}
+
+// start is that the run of an execution is to start, as wantOutcome has it.
+func start(phase int) any { return engine.OnRun{Phase: phase, RunEvent: engine.RunStarted{}} }
+
+// released is that a run which is held is to be released, as wantOutcome has it.
+func released() any { return engine.OnRun{RunEvent: engine.RunReleased{Task: "resumed"}} }
+
+// wantOutcome checks what a decision counts, sends and has decided next, without the
+// places that are the same for all: the run's own, its member and its page. The events
+// that only carry counts on are left out.
+func wantOutcome(t *testing.T, d engine.Decision, want ...any) {
 	t.Helper()
-	if len(d.Effects) == 0 && len(want) == 0 {
-		return
+	if got := outcome(d); len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %#v, want %#v", got, want)
 	}
-	if !reflect.DeepEqual(d.Effects, want) {
-		t.Fatalf("effects %#v, want %#v", d.Effects, want)
+}
+
+func outcome(d engine.Decision) []any {
+	var got []any
+	for _, c := range d.Counts {
+		switch c := c.(type) {
+		case engine.CountRun:
+			if c.Outcome != "" {
+				got = append(got, engine.CountRun{Outcome: c.Outcome})
+			}
+		case engine.CountFailures:
+			got = append(got, engine.CountFailures{})
+		case engine.CountRemoval:
+			got = append(got, engine.CountRemoval{Outcome: c.Outcome})
+		}
 	}
+	for _, m := range d.Messages {
+		switch m := m.(type) {
+		case engine.Dispatch:
+			got = append(got, engine.Dispatch{Step: m.Step})
+		case engine.Poll:
+			got = append(got, engine.Poll{Step: m.Step, At: m.At})
+		case engine.Retry:
+			got = append(got, engine.Retry{Step: m.Step, At: m.At})
+		case engine.Deadline:
+			got = append(got, engine.Deadline{Step: m.Step, At: m.At})
+		case engine.Announce:
+			if m.Page == 1 {
+				m.Page = 0
+			}
+			got = append(got, m)
+		case engine.Remove:
+			got = append(got, engine.Remove{})
+		default:
+			got = append(got, m)
+		}
+	}
+	for _, e := range d.Next {
+		if on, ok := e.(engine.OnRun); ok {
+			if on.Member = 0; on.RunEvent == (engine.RunReleased{Task: "resumed"}) {
+				on.Phase = 0
+			}
+			got = append(got, on)
+		}
+	}
+	return got
 }
 
 func wantRefusal(t *testing.T, err error, part string) {
@@ -201,8 +258,8 @@ func TestMemberWalksItsStepsInOrder(t *testing.T) {
 	if got := p.run.Steps[0]; got.Function != "New-User" || string(got.Params) != `{"Name":"ann@x"}` || got.JobID != "step-20000017000-attempt-1" {
 		t.Fatalf("dispatched %s %s as %s", got.Function, got.Params, got.JobID)
 	}
-	if len(d.Effects) != 1 || d.Effects[0] != (engine.Dispatch{Step: 0}) {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Dispatch{Step: 0}) {
+		t.Fatalf("effects %v", d.Messages)
 	}
 
 	p.answer(`{"id":"u-1","other":2}`)
@@ -213,8 +270,8 @@ func TestMemberWalksItsStepsInOrder(t *testing.T) {
 
 	d = p.answer(`true`)
 	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
-	if len(d.Effects) != 1 || d.Effects[0] != (engine.Count{Outcome: engine.RunSucceeded}) {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.CountRun{Outcome: engine.RunSucceeded}) {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	if p.member.OpenPhase != 0 || string(p.member.WorkerData["UserId"]) != `"u-1"` || p.member.Status != engine.MemberActive {
 		t.Fatalf("member after the phase: %+v", p.member)
@@ -247,7 +304,7 @@ func TestUnresolvedVariableFailsTheMemberAndIsNeverSent(t *testing.T) {
 	p := enter(t, 2, `{"Upn":"ann@x"}`)
 	d := p.on(engine.RunStarted{})
 	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
-	for _, e := range d.Effects {
+	for _, e := range outcome(d) {
 		if _, sent := e.(engine.Dispatch); sent {
 			t.Fatal("a job was dispatched")
 		}
@@ -263,8 +320,8 @@ func TestFailureIsRetriedAsThePolicySaysAndThenFailsTheMember(t *testing.T) {
 	p.on(engine.RunStarted{})
 	d := p.refuse("busy")
 	p.want(engine.RunRunning, engine.StepPending)
-	if len(d.Effects) != 1 || d.Effects[0] != (engine.Retry{Step: 0, At: now.Add(30 * time.Second)}) {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Retry{Step: 0, At: now.Add(30 * time.Second)}) {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	if d := p.on(engine.RetryDue{Step: 0, Count: 2}); !d.Stale {
 		t.Fatal("a retry that was not scheduled was taken")
@@ -297,8 +354,8 @@ func TestPollingRepeatsAtItsIntervalUntilComplete(t *testing.T) {
 	p.on(engine.RunStarted{})
 	d := p.answer(`{"complete":false}`)
 	p.want(engine.RunRunning, engine.StepPolling)
-	if d.Effects[0] != (engine.Poll{Step: 0, At: now.Add(30 * time.Second)}) {
-		t.Fatalf("effects %v", d.Effects)
+	if outcome(d)[0] != any(engine.Poll{Step: 0, At: now.Add(30 * time.Second)}) {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	p.at = now.Add(30 * time.Second)
 	p.on(engine.PollDue{Step: 0, Count: 1})
@@ -319,8 +376,8 @@ func TestPollTimeoutFailsWithoutRetry(t *testing.T) {
 	p.on(engine.PollDue{Step: 0, Count: 1})
 	p.at = now.Add(60 * time.Second)
 	d := p.answer(`{"complete":false}`)
-	if d.Effects[0] != (engine.Poll{Step: 0, At: now.Add(70 * time.Second)}) {
-		t.Fatalf("the last poll is not at the timeout: %v", d.Effects)
+	if outcome(d)[0] != any(engine.Poll{Step: 0, At: now.Add(70 * time.Second)}) {
+		t.Fatalf("the last poll is not at the timeout: %v", d.Messages)
 	}
 	p.at = now.Add(70 * time.Second)
 	p.on(engine.PollDue{Step: 0, Count: 2})
@@ -337,11 +394,11 @@ func TestEventsThatComeAgainRepeatTheirEffectsAndChangeNothing(t *testing.T) {
 	first := engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
 	p.on(first)
 	d := p.on(first)
-	if !d.Repeated || d.Run != nil || len(d.Effects) != 1 || d.Effects[0] != (engine.Dispatch{Step: 1}) {
+	if !d.Repeated || len(d.Runs) > 0 || len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Dispatch{Step: 1}) {
 		t.Fatalf("the result again: %+v", d)
 	}
 	p.answer(`true`)
-	if d := p.on(first); !d.Stale || len(d.Effects) != 0 {
+	if d := p.on(first); !d.Stale || len(outcome(d)) != 0 {
 		t.Fatalf("the result once more, late: %+v", d)
 	}
 	if d := p.on(engine.RunStarted{}); !d.Stale {
@@ -371,8 +428,8 @@ func TestMemberWaitsForItsEarlierPhase(t *testing.T) {
 	}
 	p.answer(`{"id":1}`)
 	d := p.answer(`true`)
-	if len(d.Effects) != 2 || d.Effects[1] != (engine.StartNext{Phase: 3}) || p.member.OpenPhase != 3 || len(p.member.Queue) != 0 {
-		t.Fatalf("effects %v, member %+v", d.Effects, p.member)
+	if len(outcome(d)) != 2 || outcome(d)[1] != any(start(3)) || p.member.OpenPhase != 3 || len(p.member.Queue) != 0 {
+		t.Fatalf("effects %v, member %+v", d.Messages, p.member)
 	}
 }
 
@@ -382,8 +439,8 @@ func TestRunOfAFailedMemberIsCancelledAndCounted(t *testing.T) {
 	p.member.Status = engine.MemberFailed
 	d := p.on(engine.RunStarted{})
 	p.want(engine.RunCancelled, engine.StepCancelled, engine.StepCancelled)
-	if d.Effects[0] != (engine.Count{Outcome: engine.RunCancelled}) {
-		t.Fatalf("effects %v", d.Effects)
+	if outcome(d)[0] != any(engine.CountRun{Outcome: engine.RunCancelled}) {
+		t.Fatalf("effects %v", d.Messages)
 	}
 }
 
@@ -430,12 +487,12 @@ func TestMemberIsAskedForOnlyWhereItsDataAreUsed(t *testing.T) {
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
 	p.on(engine.RunStarted{})
 	result := engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
-	if _, err := engine.Decide(engine.State{Run: &p.run, Runbook: p.rb}, result, now); err != nil {
+	if _, err := engine.Decide(engine.Snapshot{Runs: []*engine.Run{&p.run}, Runbook: p.rb}, on(&p.run, result), now); err != nil {
 		t.Fatalf("the next step uses only an output of this run: %v", err)
 	}
 	p.on(result)
 	last := engine.StepResult{Step: 1, JobID: p.run.Steps[1].JobID, OK: true, Result: json.RawMessage(`true`)}
-	if _, err := engine.Decide(engine.State{Run: &p.run, Runbook: p.rb}, last, now); !errors.Is(err, engine.ErrMemberNeeded) {
+	if _, err := engine.Decide(engine.Snapshot{Runs: []*engine.Run{&p.run}, Runbook: p.rb}, on(&p.run, last), now); err == nil {
 		t.Fatalf("the end of the run concerns the member: %v", err)
 	}
 }

@@ -73,7 +73,7 @@ func (w *walk) secret(name string, value json.RawMessage) (bool, error) {
 const supplyAnew = "create a batch for this person with a file, or a row of the data source, that has it"
 
 func (w *walk) isSecret(name string) bool {
-	return w.state.Runbook != nil && w.state.Runbook.IsSecret(name)
+	return w.rb != nil && w.rb.IsSecret(name)
 }
 
 // MapOutputs replaces the fields of a function's answer that output_params takes, where
@@ -151,7 +151,7 @@ func (w *walk) dropSecretOutputs() {
 // last use was in the phase that the run has ended well or before it, and all of them
 // where the member's removal has ended.
 func (w *walk) eraseSpent(m *Member) {
-	rb := w.state.Runbook
+	rb := w.rb
 	switch {
 	case w.run.Kind == KindRemoval:
 		m.EraseSecrets()
@@ -251,6 +251,6 @@ func (b *Batch) EraseSecretsAt() *time.Time {
 
 // Definition is the runbook's step that the run's step at index is made of.
 func (r *Run) Definition(rb *runbook.Runbook, index int) (runbook.Step, error) {
-	w := &walk{state: State{Runbook: rb}, run: &Run{Runbook: r.Runbook, Version: r.Version, Kind: r.Kind, PhaseName: r.PhaseName, Steps: r.Steps, Current: index}}
+	w := &walk{rb: rb, run: &Run{Runbook: r.Runbook, Version: r.Version, Kind: r.Kind, PhaseName: r.PhaseName, Steps: r.Steps, Current: index}}
 	return w.definition()
 }

@@ -94,9 +94,9 @@ func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
 	rb := read(t, secretSource)
 	p := enterOf(t, rb, 1, ada)
 	p.member.OpenPhase = 0
-	d, err := engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: rb}, engine.MemberLeft{By: "eve"}, now)
-	if err != nil || strings.Contains(text(t, d.Member), "v1.k") {
-		t.Errorf("nothing is under way for a removed member with secrets: %s, %v", text(t, d.Member), err)
+	d, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&p.member}, Runbook: rb}, engine.MemberLeft{Member: 17, By: "eve"}, now)
+	if err != nil || strings.Contains(text(t, d.Members[0]), "v1.k") {
+		t.Errorf("nothing is under way for a removed member with secrets: %s, %v", text(t, d.Members[0]), err)
 	}
 
 	p = enterOf(t, rb, 1, ada)
@@ -111,11 +111,11 @@ func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
 	undo := read(t, secretSource+"on_member_removed:\n  - {name: undo, worker_id: w1, function: Undo, params: {Password: \"{{Password}}\"}}\n")
 	p = enterOf(t, undo, 1, ada)
 	p.member.OpenPhase = 0
-	d, err = engine.Decide(engine.State{Batch: &p.batch, Member: &p.member, Runbook: undo}, engine.MemberLeft{By: "eve"}, now)
-	if err != nil || !strings.Contains(text(t, d.Member), "v1.k.AAAA") {
-		t.Fatalf("the removal steps need the password: %s, %v", text(t, d.Member), err)
+	d, err = engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&p.member}, Runbook: undo}, engine.MemberLeft{Member: 17, By: "eve"}, now)
+	if err != nil || !strings.Contains(text(t, d.Members[0]), "v1.k.AAAA") {
+		t.Fatalf("the removal steps need the password: %s, %v", text(t, d.Members[0]), err)
 	}
-	p.batch, p.member = *d.Batch, *d.Member
+	p.batch, p.member = *d.Batch, *d.Members[0]
 	removal := p.batch.Phases[p.member.Removal-1]
 	if p.run, err = engine.NewRun(&p.batch, removal, &p.member, undo, now); err != nil {
 		t.Fatal(err)
@@ -144,22 +144,22 @@ func TestARetryThatNeedsAnErasedSecretIsRefused(t *testing.T) {
 	p.batch.Phases[0].Status, p.batch.Phases[0].DispatchedAt, p.batch.Phases[0].Walked = engine.PhaseDispatched, &now, true
 	p.on(engine.RunStarted{})
 	p.on(engine.StepResult{Step: 0, JobID: p.current().JobID, Error: "no"})
-	state := engine.State{
-		Batch: &p.batch, Member: &p.member, Runs: []*engine.Run{&p.run},
-		Shards: map[int]*engine.Shard{1: {Phase: 1, Page: 1, Runs: 1, Failed: 1}}, Runbooks: map[int]*runbook.Runbook{3: p.rb},
+	state := engine.Snapshot{
+		Batch: &p.batch, Members: []*engine.Member{&p.member}, Runs: []*engine.Run{&p.run},
+		Shards: []*engine.Shard{{Phase: 1, Page: 1, Runs: 1, Failed: 1}}, Runbooks: map[int]*runbook.Runbook{3: p.rb},
 	}
-	if _, err := engine.Decide(state, engine.MemberRetried{Task: "a"}, now); err != nil {
+	if _, err := engine.Decide(state, engine.MemberRetried{Member: 17, Task: "a"}, now); err != nil {
 		t.Fatalf("with its secret: %v", err)
 	}
 	if !p.member.EraseSecrets() || p.member.EraseSecrets() {
 		t.Error("the secrets were not erased once")
 	}
-	_, err := engine.Decide(state, engine.MemberRetried{Task: "a"}, now)
+	_, err := engine.Decide(state, engine.MemberRetried{Member: 17, Task: "a"}, now)
 	if err == nil || !strings.Contains(err.Error(), `member 17 cannot be retried: step "new" needs the secret "Password", which was erased`) {
 		t.Errorf("without it: %v", err)
 	}
 	resolve := engine.StepResolved{Step: 0, Skip: true}
-	if _, err := engine.Decide(state, engine.MemberRetried{Task: "a", Resolve: &resolve}, now); err != nil {
+	if _, err := engine.Decide(state, engine.MemberRetried{Member: 17, Task: "a", Resolve: &resolve}, now); err != nil {
 		t.Errorf("where the step is skipped: %v", err)
 	}
 }
@@ -176,11 +176,11 @@ func TestABatchKeepsSecretsForAWhile(t *testing.T) {
 	if at := b.EraseSecretsAt(); at == nil || !at.Equal(end) {
 		t.Errorf("erased at %v, want %s", at, end)
 	}
-	d, err := engine.Decide(engine.State{Batch: &b}, engine.SecretsErased{}, end.Add(-time.Second))
+	d, err := engine.Decide(engine.Snapshot{Batch: &b}, engine.SecretsErased{}, end.Add(-time.Second))
 	if err != nil || !d.Stale {
 		t.Errorf("too early: %+v, %v", d, err)
 	}
-	if d, err = engine.Decide(engine.State{Batch: &b}, engine.SecretsErased{}, end); err != nil || d.Batch == nil || d.Batch.EraseSecretsAt() != nil {
+	if d, err = engine.Decide(engine.Snapshot{Batch: &b}, engine.SecretsErased{}, end); err != nil || d.Batch == nil || d.Batch.EraseSecretsAt() != nil {
 		t.Fatalf("in time: %+v, %v", d, err)
 	}
 	again := *d.Batch // retried, and ended once more

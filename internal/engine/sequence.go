@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -10,10 +9,10 @@ import (
 // on_complete steps.
 
 // endOfBatchRun carries the end of a run without a member over to the batch.
-func endOfBatchRun(b *Batch, run *Run, now time.Time) []Effect {
+func endOfBatchRun(b *Batch, run *Run, now time.Time) followUp {
 	p, ok := b.Phase(run.Phase)
 	if !ok || p.Status != PhaseDispatched {
-		return nil
+		return followUp{}
 	}
 	b.Revision++
 	if run.Kind == KindOnComplete {
@@ -21,15 +20,15 @@ func endOfBatchRun(b *Batch, run *Run, now time.Time) []Effect {
 		if run.Status == RunFailed {
 			p.Reason = clip("on_complete: " + run.Error)
 		}
-		_, effects := settle(b, now)
-		return effects
+		_, f := settle(b, now)
+		return f
 	}
 	return endInit(b, p, run, now)
 }
 
 func initError(reason string) string { return "init failed: " + reason }
 
-func endInit(b *Batch, p *Phase, run *Run, now time.Time) []Effect {
+func endInit(b *Batch, p *Phase, run *Run, now time.Time) followUp {
 	p.Walked, p.CompletedAt = true, &now
 	switch run.Status {
 	case RunSucceeded:
@@ -42,31 +41,31 @@ func endInit(b *Batch, p *Phase, run *Run, now time.Time) []Effect {
 	next := b.pendingInit()
 	switch {
 	case b.Status == BatchCancelling: // it ends when no run is open
-		return nil
+		return followUp{}
 	case next != nil: // of a newer version: it is what counts
 		b.Status = BatchDetected
-		return NextDue(b, now)
+		return followUp{Messages: NextDue(b, now)}
 	case p.Status == PhaseFailed:
 		return initFailed(b, p, now)
 	}
 	// Where init was run again for a new version, the phases may all have ended.
 	b.Status = BatchActive
-	_, effects := settle(b, now)
-	return effects
+	_, f := settle(b, now)
+	return f
 }
 
 // initFailed fails a batch: nothing new begins. What is under way is finished first:
 // removals, and where init was run again for a new version, what the one before it
 // has begun.
-func initFailed(b *Batch, p *Phase, now time.Time) []Effect {
+func initFailed(b *Batch, p *Phase, now time.Time) followUp {
 	b.Status, b.Error = BatchActive, initError(p.Reason)
 	for i := range b.Phases {
 		if q := &b.Phases[i]; q.Status == PhasePending {
 			q.Status, q.CompletedAt, q.Reason = PhaseCancelled, &now, b.Error
 		}
 	}
-	_, effects := settle(b, now)
-	return effects
+	_, f := settle(b, now)
+	return f
 }
 
 // initFailure says why init failed for good; empty where it did not, or a newer
@@ -96,24 +95,32 @@ func (b *Batch) pendingInit() *Phase {
 
 // sequenceRetried begins a run without a member again, at the step that failed.
 func sequenceRetried(s State, b *Batch, e SequenceRetried, now time.Time) (Decision, error) {
-	if s.Run == nil || s.Run.Member != 0 {
-		return Decision{}, fmt.Errorf("engine: %T without a run of the batch", e)
+	failed, err := s.LoadRun(e.Phase, 0)
+	if err != nil {
+		return Decision{}, err
 	}
-	p, ok := b.Phase(s.Run.Phase)
+	p, ok := b.Phase(e.Phase)
+	if !ok || failed == nil {
+		return Decision{}, refuse("batch %d has no steps without a member in phase execution %d", b.ID, e.Phase)
+	}
 	switch {
-	case s.Run.Task == e.Task:
-		return Decision{Repeated: true, Effects: []Effect{StartNext{Phase: s.Run.Phase}}}, nil
-	case !ok || s.Run.Status != RunFailed:
-		return Decision{}, refuse("the %s steps of batch %d have not failed", s.Run.who(), b.ID)
+	case failed.Task == e.Task:
+		return Decision{Repeated: true, Next: []Event{startSequence(e.Phase)}}, nil
+	case failed.Status != RunFailed:
+		return Decision{}, refuse("the %s steps of batch %d have not failed", failed.who(), b.ID)
 	case b.Gate() == Stopped:
 		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
 	case p.Kind == KindInit && (b.initFailure() == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q Phase) bool { return q.Kind == KindInit })):
 		return Decision{}, refuse("the init steps of batch %d that failed are of version %d, and a newer one has its own or went on without", b.ID, p.Version)
 	}
-	run := s.Run.clone()
+	rb, err := s.LoadRunbook(failed.Runbook, failed.Version)
+	if err != nil {
+		return Decision{}, err
+	}
+	run := failed.clone()
 	at := run.failedAt()
 	run.restart(e.Task)
-	if err := run.settle(s.Runbook, at, e.Resolve, now); err != nil {
+	if err := run.settle(rb, at, e.Resolve, now); err != nil {
 		return Decision{}, err
 	}
 	if run.Kind == KindOnComplete {
@@ -125,7 +132,9 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried, now time.Time) (Decis
 		b.Status, b.Error = BatchInitDispatched, ""
 		b.bringBack()
 	}
-	return Decision{Batch: b, Runs: []*Run{run}, Effects: []Effect{StartNext{Phase: run.Phase}}}, nil
+	d := changed(b)
+	d.Runs, d.Next = []*Run{run}, []Event{startSequence(run.Phase)}
+	return d, nil
 }
 
 // bringBack lets the phases wait again that were not to begin since init failed.

@@ -101,7 +101,7 @@ func (s *system) live() {
 	if s.pick(4) == 0 {
 		s.outrun()
 	}
-	for range 60 + s.pick(100) {
+	for range 150 + s.pick(250) {
 		s.happen()
 	}
 	s.finish()
@@ -111,7 +111,7 @@ func (s *system) live() {
 		}
 		s.retrySequences()
 		s.patient = false
-		for range s.pick(60) {
+		for range s.pick(150) {
 			s.happen()
 		}
 		s.finish()
@@ -129,9 +129,9 @@ func (s *system) outrun() {
 			break
 		}
 		for _, p := range s.batch.Phases {
-			s.batchEvent(engine.PhaseApproved{Phase: p.ID})
+			s.event(engine.PhaseApproved{Phase: p.ID})
 		}
-		s.batchEvent(next(s.batch))
+		s.event(next(s.batch))
 		s.deliver(0)
 	}
 	s.patient = false
@@ -153,7 +153,7 @@ func (s *system) happen() {
 			s.past[s.pick(len(s.past))].deliver()
 		}
 	case 2:
-		s.batchEvent([]engine.Advanced{next(s.batch), {Phase: s.batch.CurrentPhase}}[s.pick(2)])
+		s.event([]engine.Advanced{next(s.batch), {Phase: s.batch.CurrentPhase}}[s.pick(2)])
 	default:
 		s.deliver(s.pick(max(1, len(s.mail))))
 	}
@@ -179,15 +179,15 @@ func (s *system) intervene() {
 	phase := 1 + s.pick(len(s.batch.Phases))
 	switch s.pick(20) {
 	case 0:
-		s.batchEvent(engine.BatchPaused{By: mark})
+		s.event(engine.BatchPaused{By: mark})
 	case 1, 2:
-		s.batchEvent(engine.BatchResumed{})
+		s.event(engine.BatchResumed{})
 	case 3:
 		if s.pick(4) == 0 {
-			s.batchEvent(engine.BatchStopped{By: mark})
+			s.event(engine.BatchStopped{By: mark})
 		}
 	case 4, 5:
-		s.batchEvent(engine.PhaseApproved{Phase: phase, By: mark})
+		s.event(engine.PhaseApproved{Phase: phase, By: mark})
 	case 6:
 		s.join()
 	case 7:
@@ -205,7 +205,7 @@ func (s *system) intervene() {
 	case 15:
 		s.now = s.now.Add(time.Duration(s.pick(40)) * time.Minute)
 	case 18:
-		s.batchEvent(engine.BatchFilled{})
+		s.event(engine.BatchFilled{})
 	case 19:
 		s.guard(mark)
 	}
@@ -219,15 +219,15 @@ func (s *system) guard(mark engine.Mark) {
 	active := s.batch.Members - s.batch.Removed
 	switch s.pick(6) {
 	case 0, 1:
-		s.batchEvent(engine.RemovalsHeld{Members: s.pick(active + 1), Of: active, Reason: "too many"})
+		s.event(engine.RemovalsHeld{Members: s.pick(active + 1), Of: active, Reason: "too many"})
 	case 2:
-		s.batchEvent(engine.RemovalsConfirmed{By: mark})
+		s.event(engine.RemovalsConfirmed{By: mark})
 	case 3:
-		s.batchEvent(engine.RemovalsDiscarded{By: mark})
+		s.event(engine.RemovalsDiscarded{By: mark})
 	case 4:
-		s.batchEvent(engine.RemovalsDone{})
+		s.event(engine.RemovalsDone{})
 	case 5:
-		s.batchEvent(engine.MembersKept{Count: s.pick(s.batch.Members + 1)})
+		s.event(engine.MembersKept{Count: s.pick(s.batch.Members + 1)})
 	}
 }
 
@@ -235,14 +235,14 @@ func (s *system) guard(mark engine.Mark) {
 func (s *system) fill() {
 	if s.batch.Filling {
 		s.join()
-		s.batchEvent(engine.BatchFilled{})
+		s.event(engine.BatchFilled{})
 	}
 }
 
 func (s *system) join() {
 	n := 1 + s.pick(2)
 	first := s.batch.Members + 1
-	d := s.batchEvent(engine.MembersJoined{Members: n, Key: "late"})
+	d := s.event(engine.MembersJoined{Members: n, Key: "late"})
 	if d.Batch == nil {
 		return
 	}
@@ -257,45 +257,16 @@ func (s *system) remove(member int) {
 		return
 	}
 	filling := s.batch.Filling
-	d, err := s.decide(engine.State{Batch: &s.batch, Member: &m, Runbook: s.runbooks[s.batch.Version]}, engine.MemberLeft{})
-	d = s.batchDecision(d, err, engine.MemberLeft{})
-	if d.Member != nil && filling && d.Member.Removal != 0 {
+	d := s.event(engine.MemberLeft{Member: m.ID})
+	if len(d.Members) > 0 && filling && d.Members[0].Removal != 0 {
 		s.fail("removal steps for member %d, who was in nothing", member)
-	}
-	if len(d.Effects) > 0 {
-		s.post("member-removed", s.now, func() { s.removal(member) })
 	}
 }
 
 func (s *system) retry(member int, resolve *engine.StepResolved) {
-	m, ok := s.members[member]
-	if !ok {
-		return
-	}
-	state := engine.State{Batch: &s.batch, Member: &m, Shards: map[int]*engine.Shard{}, Runbooks: s.runbooks}
-	for _, at := range s.places() {
-		if at.member == member {
-			run := s.runs[at]
-			state.Runs = append(state.Runs, &run)
-		}
-	}
-	for at, shard := range s.shards {
-		if at.page == m.Page {
-			state.Shards[at.phase] = &shard
-		}
-	}
-	s.tasks++
-	e := engine.MemberRetried{Task: fmt.Sprintf("task-%d", s.tasks), Resolve: resolve}
-	d, err := s.decide(state, e)
-	d = s.batchDecision(d, err, e)
-	s.startAll(d.Effects, member)
-}
-
-func (s *system) startAll(effects []engine.Effect, member int) {
-	for _, e := range effects {
-		if next, ok := e.(engine.StartNext); ok {
-			s.post("start", s.now, func() { s.runEvent(place{next.Phase, member}, engine.RunStarted{}) })
-		}
+	if _, ok := s.members[member]; ok {
+		s.tasks++
+		s.event(engine.MemberRetried{Member: member, Task: fmt.Sprintf("task-%d", s.tasks), Resolve: resolve})
 	}
 }
 
@@ -303,10 +274,7 @@ func (s *system) retrySequences() {
 	for _, at := range s.places() {
 		if run := s.runs[at]; at.member == 0 && run.Status == engine.RunFailed {
 			s.tasks++
-			e := engine.SequenceRetried{Task: fmt.Sprintf("task-%d", s.tasks)}
-			d, err := s.decide(engine.State{Batch: &s.batch, Run: &run}, e)
-			d = s.batchDecision(d, err, e)
-			s.startAll(d.Effects, 0)
+			s.event(engine.SequenceRetried{Phase: at.phase, Task: fmt.Sprintf("task-%d", s.tasks)})
 		}
 	}
 }
@@ -350,8 +318,7 @@ func (s *system) publish() {
 		s.fail("%T was not only foreseen: %v", e, err)
 	}
 	past := slices.Clone(s.batch.Phases)
-	d, err := s.decide(engine.State{Batch: &s.batch, Runbook: rb}, e)
-	s.batchDecision(d, err, e)
+	s.event(e)
 	s.cameAbout(foreseen, version, past)
 }
 
@@ -417,12 +384,15 @@ func (s *system) tick() {
 			switch {
 			case p.Status == engine.PhasePending && p.DueAt != nil && !p.DueAt.After(s.now) && s.batch.Status == engine.BatchActive,
 				p.Status == engine.PhaseDispatched && !p.Walked:
-				s.due(p.ID, 1)
+				s.due(engine.Announce{Phase: p.ID, Page: 1})
+			case p.Status == engine.PhaseDispatched && p.Kind == engine.KindPhase && p.ShardsClosed >= p.Shards:
+				s.event(engine.PhaseCounted{Phase: p.ID})
 			}
 		}
 	}
+	s.report()
 	for _, j := range s.batch.Joining {
-		s.catchUp(j.Page)
+		s.event(engine.CatchUpDue{Page: j.Page})
 	}
 	for _, at := range s.places() {
 		run := s.runs[at]
@@ -439,7 +409,7 @@ func (s *system) finish() {
 	for round := 0; ; round++ {
 		for n := 0; len(s.mail) > 0; n++ {
 			if n > 20_000 {
-				s.fail("the mail does not end: %s", s.mail[0].name)
+				s.fail("the mail does not end: %s", s.mailNames())
 			}
 			s.deliver(0)
 		}
@@ -447,16 +417,16 @@ func (s *system) finish() {
 			break
 		}
 		if round > 100 {
-			s.fail("the batch does not end: %s", encode(s.batch))
+			s.fail("the batch does not end: %s", s.text())
 		}
 		if s.batch.Paused != nil {
-			s.batchEvent(engine.BatchResumed{})
+			s.event(engine.BatchResumed{})
 		}
 		s.fill()
 		for _, p := range s.batch.Phases {
-			s.batchEvent(engine.PhaseApproved{Phase: p.ID})
+			s.event(engine.PhaseApproved{Phase: p.ID})
 		}
-		s.batchEvent(next(s.batch))
+		s.event(next(s.batch))
 		s.now = s.now.Add(time.Hour)
 		s.tick()
 	}
@@ -477,7 +447,7 @@ func (s *system) check(at place) {
 	run := s.runs[at]
 	waits := run.Outstanding()
 	switch active := run.Status == engine.RunRunning || run.Status == engine.RunRollingBack; {
-	case active && len(waits) == 0:
+	case active && run.HeldAt == nil && len(waits) == 0:
 		s.fail("a run that is %s waits for nothing: %s", run.Status, encode(run))
 	case !active && run.HeldAt == nil && len(waits) > 0:
 		s.fail("a run that is %s waits for %v", run.Status, waits)

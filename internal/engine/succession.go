@@ -24,7 +24,7 @@ type Succession struct {
 // Foresee tells what a newer version would make of a batch if it were published now,
 // as [Decide] takes it: nothing is changed.
 func Foresee(b *Batch, rb *runbook.Runbook, e VersionPublished, now time.Time) (Succession, error) {
-	d, err := Decide(State{Batch: b, Runbook: rb}, e, now)
+	d, err := Decide(Snapshot{Batch: b, Runbook: rb}, e, now)
 	if err != nil {
 		return Succession{}, err
 	}

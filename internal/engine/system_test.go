@@ -38,7 +38,7 @@ type system struct {
 	members  map[int]engine.Member
 	runs     map[place]engine.Run
 	shards   map[sheet]engine.Shard
-	jobs     map[string]bool
+	jobs     map[string]bool      // the ids of what was sent
 	flights  map[string]flight    // by job id: what a worker has begun
 	expiry   map[string]time.Time // by job id: when it expires
 	resolved map[string]bool      // by job id: an administrator no longer waited for it
@@ -91,7 +91,11 @@ func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail fun
 		}
 	}
 	s.passed["batch: [*] --> "+string(s.batch.Status)] = true
-	s.post("first announcement", s.now, func() { s.announce(engine.NextDue(&s.batch, s.now)) })
+	s.post("first announcement", s.now, func() {
+		for _, m := range engine.NextDue(&s.batch, s.now) {
+			s.send(m, false)
+		}
+	})
 	return s
 }
 
@@ -114,26 +118,6 @@ func (s *system) moved(kind string, from, to any) {
 	if from != to {
 		s.passed[fmt.Sprintf("%s: %v --> %v", kind, from, to)] = true
 	}
-}
-
-// decide takes a decision, twice where purity is checked.
-func (s *system) decide(state engine.State, e engine.Event) (engine.Decision, error) {
-	if !s.pure {
-		return engine.Decide(state, e, s.now)
-	}
-	before := encode(state)
-	d, err := engine.Decide(state, e, s.now)
-	first := encode(d)
-	if again, _ := engine.Decide(state, e, s.now); encode(again) != first {
-		s.fail("%T is decided in two ways: %s, then %s", e, first, encode(again))
-	}
-	if after := encode(state); after != before {
-		s.fail("%T changed what it was decided on: before %s, after %s", e, before, after)
-	}
-	if d.Stale && (d.Repeated || len(d.Effects) > 0) || (d.Stale || d.Repeated) && (d.Batch != nil || d.Run != nil || d.Member != nil || len(d.Runs)+len(d.Shards) > 0) {
-		s.fail("%T is out of date and changed something: %s", e, first)
-	}
-	return d, err
 }
 
 func encode(v any) string {
@@ -194,6 +178,7 @@ func (s *system) setRun(at place, next *engine.Run) {
 	before, known := s.runs[at]
 	if !known {
 		before = engine.Run{Status: engine.RunWaiting}
+		s.enters(at)
 	}
 	s.moved("run", before.Status, next.Status)
 	for i, step := range next.Steps {
@@ -207,186 +192,330 @@ func (s *system) setRun(at place, next *engine.Run) {
 	s.check(at)
 }
 
-// batchEvent decides, stores and mails what follows; a refusal changes nothing.
-func (s *system) batchEvent(e engine.Event) engine.Decision {
-	d, err := s.decide(engine.State{Batch: &s.batch, Runbook: s.runbooks[s.batch.Version]}, e)
-	return s.batchDecision(d, err, e)
-}
-
-func (s *system) batchDecision(d engine.Decision, err error, e engine.Event) engine.Decision {
-	var refusal *engine.Refusal
-	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotYet) {
-		s.fail("%T: %v", e, err)
-	}
-	if err != nil {
-		return engine.Decision{}
-	}
-	s.setBatch(d.Batch)
-	s.setMember(d.Member)
-	for _, r := range d.Runs {
-		s.setRun(place{r.Phase, r.Member}, r)
-	}
-	for _, shard := range d.Shards {
-		s.shards[sheet{shard.Phase, shard.Page}] = *shard
-	}
-	s.announce(d.Effects)
-	return d
-}
-
-// announce mails what follows from a decision on the batch.
-func (s *system) announce(effects []engine.Effect) {
-	for _, e := range effects {
-		var deliver func()
-		switch e := e.(type) {
-		case engine.Announce:
-			deliver = func() { s.due(e.Phase, 1) }
-		case engine.WalkOn:
-			deliver = func() { s.due(e.Phase, e.Page) }
-		case engine.Merge:
-			deliver = func() { s.merge(e.Phase) }
-		case engine.CatchUp:
-			deliver = func() { s.catchUp(e.Page) }
-		case engine.Release:
-			deliver = s.release
-		case engine.Stop:
-			deliver = s.stop
-		default:
-			continue
-		}
-		s.post(fmt.Sprintf("%T", e), s.now, deliver)
-	}
-}
-
-// due is the handler of batch-init and of one page of phase-due.
-func (s *system) due(phase, page int) {
-	if s.batch.Gate() == engine.Stopped {
-		s.stop()
-		return
-	}
-	d := s.batchEvent(engine.PhaseDue{Phase: phase})
-	p, _ := s.batch.Phase(phase)
-	if d.Stale || p.Status != engine.PhaseDispatched {
-		return
-	}
-	if p.Kind == engine.KindInit {
-		if _, ok := s.runs[place{phase, 0}]; !ok {
-			s.create(place{phase, 0}, nil)
-		}
-		s.runEvent(place{phase, 0}, engine.RunStarted{})
-		s.batchEvent(engine.PhaseWalked{Phase: phase})
-		return
-	}
-	s.catchUp(page) // members enter the phases in their order
-	pages := s.batch.PageCount()
-	s.walk(phase, page)
-	if page < pages {
-		s.post("phase-due", s.now, func() { s.due(phase, page+1) })
-		return
-	}
-	s.batchEvent(engine.PhaseWalked{Phase: phase, Pages: pages})
-}
-
-// walk makes the runs of one page of a phase, once, and has them started.
-func (s *system) walk(phase, page int) {
-	at := sheet{phase, page}
-	if _, made := s.shards[at]; !made {
-		shard := engine.Shard{Phase: phase, Page: page}
-		for _, id := range slices.Sorted(maps.Keys(s.members)) {
-			m := s.members[id]
-			if m.Page != page || m.Status != engine.MemberActive {
-				continue
-			}
-			s.create(place{phase, id}, &m)
-			s.members[id], _ = engine.Enter(m, phase)
-			shard.Open++
-			shard.Runs++
-		}
-		s.shards[at] = shard
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.members)) {
-		if m := s.members[id]; m.Page == page && m.OpenPhase == phase {
-			s.post("start", s.now, func() { s.runEvent(place{phase, id}, engine.RunStarted{}) })
-		}
-	}
-	s.closeShard(at)
-}
-
-func (s *system) create(at place, m *engine.Member) {
+// enters checks that a run is made in the order of its member's phases.
+func (s *system) enters(at place) {
 	p := s.batch.Phases[at.phase-1]
-	run, err := engine.NewRun(&s.batch, p, m, s.runbooks[p.Version], s.now)
-	if err != nil {
-		s.fail("%v", err)
-	}
-	if _, twice := s.runs[at]; twice {
-		s.fail("a second run at %v", at)
-	}
 	for _, q := range s.batch.Phases[at.phase:] {
 		if _, overtaken := s.runs[place{q.ID, at.member}]; overtaken && at.member > 0 && q.Version == p.Version && q.Kind == p.Kind {
 			s.fail("member %d enters phase %d after phase %d", at.member, at.phase, q.ID)
 		}
 	}
-	s.runs[at] = run
 }
 
-// closeShard reports an empty shard to its phase, once.
-func (s *system) closeShard(at sheet) {
-	shard := s.shards[at]
-	if shard.Open > 0 {
-		return
-	}
-	if !shard.Reported {
-		shard.Reported = true
-		s.shards[at] = shard
-		s.batch.Phases = slices.Clone(s.batch.Phases)
-		p := &s.batch.Phases[at.phase-1]
-		p.ShardsClosed++
-		p.Succeeded, p.Failed, p.Cancelled = p.Succeeded+shard.Succeeded, p.Failed+shard.Failed, p.Cancelled+shard.Cancelled
-	}
-	s.post("phase counted", s.now, func() { s.batchEvent(engine.PhaseCounted{Phase: at.phase}) })
+// view is the state of a system for one decision. It may have the batch's gate from a
+// moment ago, when the batch was open.
+type view struct {
+	*system
+	gate engine.Gate
 }
 
-// catchUp makes the runs of a page of late members, wherever the others have one.
-func (s *system) catchUp(page int) {
-	at := slices.IndexFunc(s.batch.Joining, func(j engine.Join) bool { return j.Page == page })
-	if at < 0 || s.batch.Gate() != engine.Open {
-		return
+func (s *system) view() view {
+	if !s.patient && s.pick(8) == 0 {
+		return view{s, engine.Open}
 	}
-	for _, phase := range s.batch.Joining[at].Phases {
-		s.walk(phase, page)
-	}
-	s.batchEvent(engine.PageCaughtUp{Page: page})
+	return view{s, s.batch.Gate()}
 }
 
-func (s *system) merge(phase int) {
-	if p := s.batch.Phases[phase-1]; p.Merge != engine.RunRunning || s.batch.Gate() == engine.Stopped {
-		return
-	}
-	if _, ok := s.runs[place{phase, 0}]; !ok {
-		s.create(place{phase, 0}, nil)
-	}
-	s.runEvent(place{phase, 0}, engine.RunStarted{})
+func (v view) LoadBatch() (*engine.Batch, error) {
+	b := v.batch
+	return &b, nil
 }
 
-// removal sets going what the removal of a member asks for.
-func (s *system) removal(member int) {
-	m := s.members[member]
-	if m.Leaving {
-		m.Leaving = false
-		if m.Removal != 0 {
-			s.create(place{m.Removal, member}, &m)
-			m, _ = engine.Enter(m, m.Removal)
+func (v view) LoadGate() (engine.Gate, error) { return v.gate, nil }
+
+func (v view) LoadRun(phase, member int) (*engine.Run, error) {
+	run, ok := v.runs[place{phase, member}]
+	if !ok {
+		return nil, nil
+	}
+	return &run, nil
+}
+
+func (v view) LoadMember(member int) (*engine.Member, error) {
+	m, ok := v.members[member]
+	if !ok {
+		return nil, fmt.Errorf("there is no member %d", member)
+	}
+	return &m, nil
+}
+
+func (v view) runsWhere(is func(*engine.Run) bool) ([]*engine.Run, error) {
+	var all []*engine.Run
+	for _, at := range v.places() {
+		if run := v.runs[at]; is(&run) {
+			all = append(all, &run)
 		}
-		s.members[member] = m
 	}
-	if m.OpenPhase == 0 {
+	return all, nil
+}
+
+func (v view) LoadRunsOf(member int) ([]*engine.Run, error) {
+	return v.runsWhere(func(r *engine.Run) bool { return r.Member == member })
+}
+
+func (v view) LoadPageRuns(phase, page int) ([]*engine.Run, error) {
+	return v.runsWhere(func(r *engine.Run) bool { return r.Phase == phase && r.Page == page })
+}
+
+func (v view) LoadPage(page int) ([]*engine.Member, error) {
+	var all []*engine.Member
+	for _, id := range slices.Sorted(maps.Keys(v.members)) {
+		if m := v.members[id]; m.Page == page {
+			all = append(all, &m)
+		}
+	}
+	return all, nil
+}
+
+func (v view) LoadShard(phase, page int) (*engine.Shard, error) {
+	shard, ok := v.shards[sheet{phase, page}]
+	if !ok {
+		return nil, nil
+	}
+	return &shard, nil
+}
+
+func (v view) LoadRunbook(_ string, version int) (*runbook.Runbook, error) {
+	return v.runbooks[version], nil
+}
+
+// text is all that a decision may read.
+func (s *system) text() string {
+	var all []any
+	for _, at := range s.places() {
+		all = append(all, s.runs[at])
+	}
+	for _, at := range s.sheets() {
+		all = append(all, s.shards[at])
+	}
+	return encode(append(all, s.batch, s.members))
+}
+
+// decide takes a decision, twice where purity is checked.
+func (s *system) decide(e engine.Event) (engine.Decision, error) {
+	state := s.view()
+	if !s.pure {
+		return engine.Decide(state, e, s.now)
+	}
+	before := s.text()
+	d, err := engine.Decide(state, e, s.now)
+	first := encode(d)
+	if again, _ := engine.Decide(state, e, s.now); encode(again) != first {
+		s.fail("%T is decided in two ways: %s, then %s", e, first, encode(again))
+	}
+	if after := s.text(); after != before {
+		s.fail("%T changed what it was decided on: before %s, after %s", e, before, after)
+	}
+	return d, err
+}
+
+// comesAgain tells whether an event comes by a message, which is delivered until it is
+// processed to its end. What an administrator asks for is asked once.
+func comesAgain(e engine.Event) bool {
+	switch e := e.(type) {
+	case engine.MemberRetried, engine.SequenceRetried:
+		return false
+	case engine.OnRun:
+		_, resolved := e.RunEvent.(engine.StepResolved)
+		return !resolved
+	}
+	return true
+}
+
+// event decides, stores and mails what follows; a refusal changes nothing.
+func (s *system) event(e engine.Event) engine.Decision {
+	d, err := s.decideAndStore(e)
+	if err == nil {
+		s.goOn(e, d.Next)
+	}
+	return d
+}
+
+func (s *system) decideAndStore(e engine.Event) (engine.Decision, error) {
+	d, err := s.decide(e)
+	var refusal *engine.Refusal
+	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotYet) {
+		s.fail("%#v: %v", e, err)
+	}
+	if err != nil {
+		return engine.Decision{}, err
+	}
+	if d.Stale && (d.Repeated || len(d.Messages)+len(d.Next) > 0) || (d.Stale || d.Repeated) && !d.Empty() {
+		s.fail("%T is out of date and changed something: %s", e, encode(d))
+	}
+	if on, ok := e.(engine.OnRun); ok {
+		s.checkEnded(on, d)
+	}
+	s.store(d.Writes)
+	for _, m := range d.Messages {
+		s.send(m, d.Repeated)
+	}
+	return d, nil
+}
+
+// goOn decides the events that follow from a decision, in their order, each with what
+// follows from it. Between any two of them other handlers do their work, or the process
+// dies: then the event that they follow from comes again.
+func (s *system) goOn(first engine.Event, rest []engine.Event) {
+	switch {
+	case len(rest) == 0:
+	case !s.patient && comesAgain(first) && s.pick(30) == 0:
+		s.post(fmt.Sprintf("%T again", first), s.now, func() { s.event(first) })
+	default:
+		s.post(fmt.Sprintf("%T", rest[0]), s.now, func() {
+			d, err := s.decideAndStore(rest[0])
+			if errors.Is(err, engine.ErrNotYet) && comesAgain(first) {
+				s.post(fmt.Sprintf("%T put back", first), s.now.Add(5*time.Second), func() { s.event(first) })
+				return
+			}
+			s.goOn(first, append(slices.Clone(d.Next), rest[1:]...))
+		})
+	}
+}
+
+// checkEnded fails where an event changes a run that has ended, other than by a late
+// result.
+func (s *system) checkEnded(on engine.OnRun, d engine.Decision) {
+	before, ok := s.runs[place{on.Phase, on.Member}]
+	if !ok {
 		return
 	}
-	at := place{m.OpenPhase, member}
-	if s.runs[at].Kind == engine.KindRemoval {
-		s.runEvent(at, engine.RunStarted{})
+	if before.Status.Terminal() && !d.Repeated && !d.Empty() && (d.Batch != nil || len(d.Members)+len(d.Counts)+len(d.Messages)+len(d.Next) > 0 || d.Runs[0].Status != before.Status) {
+		s.fail("%T changed a run that has ended", on.RunEvent)
+	}
+	if r, ok := on.RunEvent.(engine.StepResolved); ok && !d.Empty() {
+		s.resolved[before.Steps[r.Step].JobID] = true
+	}
+}
+
+// store carries out the writes of a decision.
+func (s *system) store(w engine.Writes) {
+	for _, m := range w.Members {
+		s.setMember(m)
+	}
+	s.setBatch(w.Batch)
+	for _, shard := range w.Shards {
+		s.shards[sheet{shard.Phase, shard.Page}] = *shard
+	}
+	for _, run := range w.Runs {
+		s.setRun(place{run.Phase, run.Member}, run)
+	}
+	s.batch.Phases = slices.Clone(s.batch.Phases)
+	for _, c := range w.Counts {
+		s.count(c)
+	}
+}
+
+func (s *system) count(c engine.Count) {
+	switch c := c.(type) {
+	case engine.CountRun:
+		key := sheet{c.Phase, c.Page}
+		shard := s.shards[key]
+		if c.Yields {
+			shard.Yielded++
+		}
+		if c.Outcome != "" {
+			shard.Open--
+			add(c.Outcome, &shard.Succeeded, &shard.Failed, &shard.Cancelled)
+		}
+		s.shards[key] = shard
+	case engine.CountShard:
+		p := &s.batch.Phases[c.Phase-1]
+		p.ShardsClosed++
+		p.Succeeded, p.Failed, p.Cancelled = p.Succeeded+c.Succeeded, p.Failed+c.Failed, p.Cancelled+c.Cancelled
+	case engine.CountFailures:
+		s.batch.Phases[c.Phase-1].FailedSoFar += c.Failed
+	case engine.CountRemoval:
+		p := &s.batch.Phases[c.Phase-1]
+		p.Open--
+		add(c.Outcome, &p.Succeeded, &p.Failed, &p.Cancelled)
+	case engine.MarkSent:
+		key := sheet{c.Phase, c.Page}
+		shard := s.shards[key]
+		shard.Sent = true
+		s.shards[key] = shard
+	default:
+		s.fail("nothing counts %T", c)
+	}
+}
+
+func add(outcome engine.RunStatus, succeeded, failed, cancelled *int) {
+	switch outcome {
+	case engine.RunSucceeded:
+		*succeeded++
+	case engine.RunFailed:
+		*failed++
+	default:
+		*cancelled++
+	}
+}
+
+// send mails a message that follows from a decision.
+func (s *system) send(m engine.Message, repeated bool) {
+	at := s.now
+	var deliver func()
+	switch m := m.(type) {
+	case engine.Dispatch:
+		run := place{m.Run.Phase, m.Run.Member}
+		job := m.Run.Steps[m.Step]
+		s.dispatched(job, repeated)
+		deliver = func() { s.work(run, m.Step, job.JobID) }
+	case engine.Poll:
+		count := m.Run.Steps[m.Step].PollCount + 1
+		at, deliver = m.At, func() { s.onRun(m.Run, engine.PollDue{Step: m.Step, Count: count}) }
+	case engine.Retry:
+		count := m.Run.Steps[m.Step].RetryCount
+		at, deliver = m.At, func() { s.onRun(m.Run, engine.RetryDue{Step: m.Step, Count: count}) }
+	case engine.Deadline:
+		run, id := place{m.Run.Phase, m.Run.Member}, m.Run.Steps[m.Step].JobID
+		at, deliver = m.At, func() { s.deadline(run, m.Step, id) }
+	case engine.Announce:
+		deliver = func() { s.due(m) }
+	case engine.CatchUp:
+		id := fmt.Sprintf("catch-up %d at revision %d", m.Page, s.batch.Revision)
+		if s.jobs[id] { // the broker drops it
+			return
+		}
+		s.jobs[id] = true
+		deliver = func() { s.event(engine.CatchUpDue{Page: m.Page}) }
+	case engine.Remove:
+		deliver = func() { s.event(engine.RemovalDue{Member: m.Member.ID}) }
+	case engine.Release:
+		deliver = s.release
+	case engine.Stop:
+		deliver = s.stop
+	case engine.Revoke: // a worker may answer at any time that a job was revoked
+		return
+	default:
+		s.fail("nothing sends %T", m)
+	}
+	s.post(fmt.Sprintf("%T", m), at, deliver)
+}
+
+func (s *system) dispatched(job engine.Step, repeated bool) {
+	if s.batch.Status.Terminal() {
+		s.fail("job %s is dispatched for a batch that is %s", job.JobID, s.batch.Status)
+	}
+	if s.jobs[job.JobID] != repeated || job.JobID == "" {
+		s.fail("job id %q: used before: %t, repeated: %t", job.JobID, s.jobs[job.JobID], repeated)
+	}
+	s.jobs[job.JobID] = true
+	s.expiry[job.JobID] = job.DispatchedAt.Add(job.Timeout)
+}
+
+func (s *system) onRun(run *engine.Run, e engine.RunEvent) { s.event(on(run, e)) }
+
+func (s *system) runEvent(at place, e engine.RunEvent) {
+	s.event(engine.OnRun{Phase: at.phase, Member: at.member, RunEvent: e})
+}
+
+// due is the handler of batch-init and of one page of phase-due.
+func (s *system) due(m engine.Announce) {
+	if s.batch.Gate() == engine.Stopped {
+		s.stop()
 		return
 	}
-	s.runEvent(at, engine.RunStopped{Reason: "the member was removed"})
+	s.event(engine.PhaseDue{Phase: m.Phase, Page: m.Page, Again: m.Again})
 }
 
 func (s *system) release() {
@@ -395,6 +524,15 @@ func (s *system) release() {
 	}
 	for _, at := range s.places() {
 		s.runEvent(at, engine.RunReleased{Task: "release"})
+	}
+}
+
+// report counts the shards that are empty and did not get to it.
+func (s *system) report() {
+	for _, at := range s.sheets() {
+		if shard := s.shards[at]; shard.Open == 0 && !shard.Reported {
+			s.event(engine.ShardCounted{Phase: at.phase, Page: at.page, Again: true})
+		}
 	}
 }
 
@@ -409,130 +547,10 @@ func (s *system) stop() {
 			s.runEvent(at, engine.RunStopped{Reason: "the batch is cancelled"})
 		}
 	}
-	for _, at := range s.sheets() {
-		s.closeShard(at)
-	}
+	s.report()
 	if !open {
-		s.batchEvent(engine.BatchDrained{})
+		s.event(engine.BatchDrained{})
 	}
-}
-
-// gate is what a handler takes its batch to allow: it may be behind by a moment
-// where it has seen the batch open.
-func (s *system) gate() engine.Gate {
-	if !s.patient && s.pick(8) == 0 {
-		return engine.Open
-	}
-	return s.batch.Gate()
-}
-
-// runEvent decides, stores and mails what follows.
-func (s *system) runEvent(at place, e engine.Event) {
-	before, ok := s.runs[at]
-	if !ok {
-		s.fail("%T at %v, which is not", e, at)
-	}
-	state := engine.State{Run: &before, Batch: &s.batch, Runbook: s.runbooks[before.Version], Gate: s.gate()}
-	if at.member > 0 {
-		member := s.members[at.member]
-		state.Member = &member
-	}
-	d, err := s.decide(state, e)
-	var refusal *engine.Refusal
-	if errors.As(err, &refusal) {
-		return
-	}
-	if err != nil {
-		s.fail("%T at %v: %v", e, at, err)
-	}
-	switch {
-	case d.Stale:
-		return
-	case d.Repeated && before.Status.Terminal():
-		s.ended(at)
-		return
-	case d.Repeated:
-		s.effects(at, d.Effects, true)
-		return
-	case before.Status.Terminal() && (d.Member != nil || d.Batch != nil || d.Run.Status != before.Status || len(d.Effects) > 0):
-		s.fail("%T changed a run that has ended", e)
-	}
-	if r, ok := e.(engine.StepResolved); ok {
-		s.resolved[before.Steps[r.Step].JobID] = true
-	}
-	s.setMember(d.Member)
-	s.setBatch(d.Batch)
-	s.setRun(at, d.Run)
-	s.effects(at, d.Effects, false)
-	if d.Run.Status.Terminal() && !before.Status.Terminal() {
-		s.ended(at)
-	}
-}
-
-// ended mails what follows from the end of a run, also when its event comes again.
-func (s *system) ended(at place) {
-	run := s.runs[at]
-	if run.Next != 0 {
-		s.post("start", s.now, func() { s.runEvent(place{run.Next, at.member}, engine.RunStarted{}) })
-	}
-	if at.member == 0 || run.Kind == engine.KindRemoval {
-		s.post("phase counted", s.now, func() { s.batchEvent(engine.PhaseCounted{Phase: at.phase}) })
-		return
-	}
-	s.post("close shard", s.now, func() { s.closeShard(sheet{at.phase, run.Page}) })
-}
-
-func (s *system) effects(at place, effects []engine.Effect, repeated bool) {
-	run := s.runs[at]
-	for _, e := range effects {
-		switch e := e.(type) {
-		case engine.Dispatch:
-			id := run.Steps[e.Step].JobID
-			if s.batch.Status.Terminal() {
-				s.fail("job %s is dispatched for a batch that is %s", id, s.batch.Status)
-			}
-			if s.jobs[id] != repeated || id == "" {
-				s.fail("job id %q: used before: %t, repeated: %t", id, s.jobs[id], repeated)
-			}
-			s.jobs[id] = true
-			s.expiry[id] = run.Steps[e.Step].DispatchedAt.Add(run.Steps[e.Step].Timeout)
-			s.post("job", s.now, func() { s.work(at, e.Step, id) })
-		case engine.Poll:
-			count := run.Steps[e.Step].PollCount + 1
-			s.post("poll", e.At, func() { s.runEvent(at, engine.PollDue{Step: e.Step, Count: count}) })
-		case engine.Retry:
-			count := run.Steps[e.Step].RetryCount
-			s.post("retry", e.At, func() { s.runEvent(at, engine.RetryDue{Step: e.Step, Count: count}) })
-		case engine.Deadline:
-			id := run.Steps[e.Step].JobID
-			s.post("deadline", e.At, func() { s.deadline(at, e.Step, id) })
-		case engine.Hold:
-			s.post("release", s.now, func() {
-				if s.batch.Gate() != engine.Paused {
-					s.runEvent(at, engine.RunReleased{Task: "resumed"})
-				}
-			})
-		case engine.Count:
-			key := sheet{at.phase, run.Page}
-			shard := s.shards[key]
-			shard.Open--
-			shard.Count(e.Outcome)
-			s.shards[key] = shard
-		case engine.Leave:
-			s.batch.Phases = slices.Clone(s.batch.Phases)
-			p := &s.batch.Phases[at.phase-1]
-			p.Open--
-			switch e.Outcome {
-			case engine.RunSucceeded:
-				p.Succeeded++
-			case engine.RunFailed:
-				p.Failed++
-			default:
-				p.Cancelled++
-			}
-		}
-	}
-	s.announce(effects)
 }
 
 func (s *system) deadline(at place, step int, job string) {
@@ -619,4 +637,13 @@ func (s *system) sheets() []sheet {
 	return slices.SortedFunc(maps.Keys(s.shards), func(a, b sheet) int {
 		return (a.phase-b.phase)*1000 + a.page - b.page
 	})
+}
+
+// mailNames is what is in the mail, by name.
+func (s *system) mailNames() string {
+	names := map[string]int{}
+	for _, l := range s.mail {
+		names[l.name]++
+	}
+	return encode(names)
 }

@@ -52,7 +52,7 @@ func (c *crowd) endInit(phase int, ok bool) engine.Decision {
 func TestNewVersionSupersedesWhatIsPendingAndSkipsWhatIsPastDue(t *testing.T) {
 	t.Parallel()
 	c := halfway(t)
-	wantEffects(t, c.must(engine.VersionPublished{Version: 2}))
+	wantOutcome(t, c.must(engine.VersionPublished{Version: 2}))
 	c.wantPhase(2, engine.PhaseDispatched, "")
 	c.wantPhase(3, engine.PhaseSuperseded, "superseded by version 2")
 	c.wantPhase(4, engine.PhaseSkipped, "past due when version 2 was published")
@@ -75,8 +75,8 @@ func TestNewVersionRunsWhatIsPastDueAgainWhereAsked(t *testing.T) {
 	c := halfway(t)
 	d := c.must(engine.VersionPublished{Version: 2, Rerun: true})
 	c.wantPhase(4, engine.PhasePending, "")
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 4 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	c.must(engine.PhaseDue{Phase: 4})
 	c.wantPhase(4, engine.PhaseDispatched, "")
@@ -98,8 +98,8 @@ func TestInitIsRunAgainForANewVersionOnlyIfAsked(t *testing.T) {
 	c := halfway(t)
 	d := c.must(engine.VersionPublished{Version: 2, RerunInit: true})
 	c.wantBatch(engine.BatchDetected)
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 || c.phase(4).Kind != engine.KindInit {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 4 || c.phase(4).Kind != engine.KindInit {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	c.at = now.Add(2 * time.Hour)
 	c.wantStale(engine.PhaseDue{Phase: 6})
@@ -109,8 +109,8 @@ func TestInitIsRunAgainForANewVersionOnlyIfAsked(t *testing.T) {
 	c.wantPhase(2, engine.PhaseCompleted, "")
 	d = c.endInit(4, true)
 	c.wantBatch(engine.BatchActive)
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 6 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 6 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 }
 
@@ -137,12 +137,12 @@ func TestNewVersionWhileInitRunsWaitsForIt(t *testing.T) {
 		start := now.Add(time.Hour)
 		c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now)
 		c.must(engine.PhaseDue{Phase: 1})
-		wantEffects(t, c.must(engine.VersionPublished{Version: 2, Rerun: true, RerunInit: true}))
+		wantOutcome(t, c.must(engine.VersionPublished{Version: 2, Rerun: true, RerunInit: true}))
 		c.wantStale(engine.PhaseDue{Phase: 4})
 		d := c.endInit(1, ok)
 		c.wantBatch(engine.BatchDetected)
-		if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
-			t.Fatalf("effects %v", d.Effects)
+		if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 4 {
+			t.Fatalf("effects %v", d.Messages)
 		}
 		c.must(engine.PhaseDue{Phase: 4})
 		c.endInit(4, true)
@@ -157,8 +157,8 @@ func TestInitThatHasNotBegunIsTheNewVersions(t *testing.T) {
 	c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now)
 	d := c.must(engine.VersionPublished{Version: 2})
 	c.wantPhase(1, engine.PhaseSuperseded, "version 2")
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 4 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	c.rb = read(t, three)
 	c.must(engine.VersionPublished{Version: 3, Rerun: true})
@@ -180,7 +180,7 @@ func TestInitThatFailsForANewVersionLetsFinishWhatIsUnderWayAndFailsTheBatch(t *
 	c := halfway(t)
 	c.must(engine.VersionPublished{Version: 2, RerunInit: true})
 	c.must(engine.PhaseDue{Phase: 4})
-	wantEffects(t, c.endInit(4, false))
+	wantOutcome(t, c.endInit(4, false))
 	c.wantBatch(engine.BatchActive)
 	c.wantPhase(6, engine.PhaseCancelled, "init failed")
 	c.counts(2, 100, 0)
@@ -197,7 +197,7 @@ func TestInitThatIsRetriedBringsBackWhatItsFailureCancelled(t *testing.T) {
 	if p.batch.Status != engine.BatchFailed {
 		t.Fatalf("batch %s", p.batch.Status)
 	}
-	wantEffects(t, p.retrySequence("t"), engine.StartNext{Phase: 1})
+	wantOutcome(t, p.retrySequence("t"), start(1))
 	if p.batch.Status != engine.BatchInitDispatched || p.batch.Error != "" || p.batch.CompletedAt != nil {
 		t.Fatalf("batch %s: %s", p.batch.Status, p.batch.Error)
 	}
@@ -258,7 +258,7 @@ func TestManualBatchSkipsThePhasesThatItWasAdvancedTo(t *testing.T) {
 	_, err := c.on(next(c.b))
 	wantRefusal(t, err, `still in phase "move"`)
 	c.counts(2, 100, 0)
-	wantEffects(t, c.must(next(c.b)), engine.Announce{Phase: 6})
+	wantOutcome(t, c.must(next(c.b)), engine.Announce{Phase: 6})
 }
 
 func TestWorkUnderWayEndsUnderTheVersionThatBeganIt(t *testing.T) {
@@ -268,7 +268,7 @@ func TestWorkUnderWayEndsUnderTheVersionThatBeganIt(t *testing.T) {
 	p.answer(`{"complete":false}`)
 	p.onBatchVersion(4)
 	p.after(30 * time.Second)
-	wantEffects(t, p.on(engine.PollDue{Step: 0, Count: 1}), engine.Dispatch{Step: 0})
+	wantOutcome(t, p.on(engine.PollDue{Step: 0, Count: 1}), engine.Dispatch{Step: 0})
 	if p.run.Version != 3 {
 		t.Fatalf("the run is of version %d", p.run.Version)
 	}
@@ -334,11 +334,11 @@ func TestPhaseOfANewerVersionWaitsForTheWalkOfAnOlderOnes(t *testing.T) {
 	c.at = now.Add(time.Hour)
 	c.counts(2, 100, 0)
 	c.must(engine.PhaseDue{Phase: 3})
-	wantEffects(t, c.must(engine.VersionPublished{Version: 2, Rerun: true})) // 4: create, 5: move
+	wantOutcome(t, c.must(engine.VersionPublished{Version: 2, Rerun: true})) // 4: create, 5: move
 	c.wantStale(engine.PhaseDue{Phase: 4})
 	d := c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
-	if len(d.Effects) != 1 || d.Effects[0].(engine.Announce).Phase != 4 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 4 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 }
 
@@ -378,8 +378,8 @@ func TestPhaseThatFellDueWhileItsBatchWasPausedIsNotSkipped(t *testing.T) {
 	c.wantPhase(4, engine.PhaseSkipped, "past due")
 	c.wantPhase(5, engine.PhasePending, "")
 	d := c.must(engine.BatchResumed{})
-	if len(d.Effects) != 2 || d.Effects[1].(engine.Announce).Phase != 5 {
-		t.Fatalf("effects %v", d.Effects)
+	if len(outcome(d)) != 2 || outcome(d)[1].(engine.Announce).Phase != 5 {
+		t.Fatalf("effects %v", d.Messages)
 	}
 	c.through(5, 100, 0)
 	c.wantBatch(engine.BatchCompleted)
@@ -421,7 +421,7 @@ func TestPhaseOfANewVersionWaitsForTheInitThatFailed(t *testing.T) {
 func TestBatchThatEndedOnceStaysWithItsVersion(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.must(engine.MemberRetried{Task: "t"})
+	f.must(engine.MemberRetried{Member: 17, Task: "t"})
 	c := crowd{t: t, b: f.batch, rb: f.rb}
 	c.wantBatch(engine.BatchActive)
 	c.wantStale(engine.VersionPublished{Version: 4, Rerun: true})

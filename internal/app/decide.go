@@ -1,0 +1,258 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// command asks for decisions on one batch, which are written at once. Both functions are
+// called for each attempt, on the state that it loads.
+type command struct {
+	// events are the events to decide, in their order.
+	events func(*snapshot) ([]engine.Event, error)
+	// extra are operations of the same write, such as audit records; nil: none. It is called
+	// when all events are decided, also where they change nothing.
+	extra func(*snapshot, []engine.Decision) ([]store.Op, error)
+	// once does not take the decisions again where they lose a race: ErrChanged.
+	once bool
+	// more leaves the summary of the batch to a write that follows.
+	more bool
+	// prime gives the first attempt documents that its caller has just read; nil: none.
+	prime func(*snapshot)
+}
+
+// occurred is the command of events that are known beforehand.
+func occurred(events ...engine.Event) command {
+	return command{events: func(*snapshot) ([]engine.Event, error) { return events, nil }}
+}
+
+// decide takes a decision on a batch, and all that follow from it: see run.
+func (a *App) decide(ctx context.Context, batch int, events ...engine.Event) error {
+	_, _, err := a.run(ctx, batch, occurred(events...))
+	return err
+}
+
+// run is the one way in which anything changes in a batch: it loads what the events need,
+// lets the engine decide, writes the decisions at once, sends their messages and goes on
+// with the events that follow, each with what follows from it in turn. A decision that lost
+// a race is taken again, alone, on the state as it is then.
+//
+// Anything may be cut short between a write and what follows from it: whatever led to the
+// first event comes again, and its decision, which changes nothing then, has the same
+// messages sent and the same events decided. It gives the state after the first command
+// and the decisions of it.
+func (a *App) run(ctx context.Context, batch int, c command) (first *snapshot, decisions []engine.Decision, err error) {
+	work := []command{c}
+	for len(work) > 0 {
+		s, ds, err := a.attempt(ctx, batch, work[0])
+		if err != nil {
+			return s, ds, err
+		}
+		if first == nil {
+			first, decisions = s, ds
+		}
+		next, err := a.follow(ctx, s, ds, work[0].more)
+		if err != nil {
+			return first, decisions, err
+		}
+		work = append(next, work[1:]...)
+	}
+	return first, decisions, nil
+}
+
+// attempt takes and writes the decisions of one command.
+func (a *App) attempt(ctx context.Context, batch int, c command) (*snapshot, []engine.Decision, error) {
+	var s *snapshot
+	var decisions []engine.Decision
+	fresh := false
+	err := retryOnConflict(ctx, func() (err error) {
+		s = a.snapshot(ctx, batch)
+		s.fresh = fresh
+		if c.prime != nil {
+			c.prime(s)
+			c.prime = nil
+		}
+		if decisions, err = a.decideAll(s, c); err == nil {
+			err = a.write(s, decisions, c)
+		}
+		if errors.Is(err, store.ErrTooLarge) {
+			if smaller, ok := split(s.events); ok {
+				c = smaller
+				return fmt.Errorf("%w: %w", store.ErrChanged, err)
+			}
+		}
+		fresh = err != nil
+		if c.once && conflict(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	})
+	return s, decisions, err
+}
+
+// split has the page that a decision was about made without starting its runs, where with
+// their parameters they did not fit into one write.
+func split(events []engine.Event) (command, bool) {
+	if len(events) != 1 {
+		return command{}, false
+	}
+	e, ok := events[0].(engine.PageDue)
+	if !ok || e.Split {
+		return command{}, false
+	}
+	e.Split = true
+	return occurred(e), true
+}
+
+// errOutdated: what was recalled of a run does not do for the event at hand.
+var errOutdated = errors.New("app: the recalled run is out of date")
+
+func (a *App) decideAll(s *snapshot, c command) ([]engine.Decision, error) {
+	events, err := c.events(s)
+	if err != nil {
+		return nil, err
+	}
+	s.events = events
+	decisions := make([]engine.Decision, 0, len(events))
+	for _, e := range events {
+		if on, ok := e.(engine.OnRun); ok {
+			if _, releases := on.RunEvent.(engine.RunReleased); releases { // it must be sure of the batch
+				if _, err := s.LoadBatch(); err != nil {
+					return nil, err
+				}
+			}
+		}
+		d, err := engine.Decide(s, e, s.now)
+		if (err != nil || d.Stale || d.Repeated) && len(s.recalled) > 0 && !s.fresh {
+			return nil, errOutdated // by what is remembered only a write that is guarded is decided
+		}
+		if err != nil {
+			return decisions, err
+		}
+		if on, ok := e.(engine.OnRun); ok && d.Stale {
+			a.log.Info("event is out of date", "BatchId", s.batch, "phase", on.Phase, "member", on.Member, "event", fmt.Sprintf("%T", on.RunEvent))
+		}
+		s.take(d.Writes)
+		decisions = append(decisions, d)
+	}
+	return decisions, nil
+}
+
+// write writes what the decisions change. What it has written, the snapshot has as loaded.
+func (a *App) write(s *snapshot, decisions []engine.Decision, c command) error {
+	ops, shards := s.ops()
+	if b := s.before(); b != nil && s.writesBatch() {
+		ops = append(ops, a.stopRecord(b, s.after())...)
+	}
+	if c.extra != nil {
+		extra, err := c.extra(s, decisions)
+		if err != nil {
+			return err
+		}
+		ops = append(ops, extra...)
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	if len(ops) > store.MaxOperations {
+		return fmt.Errorf("%w: %d operations", store.ErrTooLarge, len(ops))
+	}
+	outcome, err := a.store.Commit(s.ctx, ops...)
+	if err != nil {
+		for _, key := range s.changed {
+			a.runs.remove(key) // it is read again when the event is
+		}
+		if errors.Is(err, store.ErrExists) {
+			return fmt.Errorf("%w: %w", store.ErrChanged, err)
+		}
+		return err
+	}
+	s.written, s.operations = &outcome, len(ops)
+	for i, key := range s.changed {
+		d := s.docs[key]
+		d.etag = outcome.ETag(i)
+		if run, ok := d.is.(*engine.Run); ok {
+			a.remember(key, run, d.etag)
+		}
+	}
+	for i, key := range shards {
+		shard, err := store.Decode[engine.Shard](outcome, i)
+		if err != nil {
+			return err
+		}
+		prime(s, key, shard)
+	}
+	if b := s.after(); b != nil && s.writesBatch() {
+		a.gates.saw(b, s.now)
+	}
+	return nil
+}
+
+// follow sends the messages of decisions that are written, brings the summary of the batch
+// up to date, and gives the commands that follow.
+func (a *App) follow(ctx context.Context, s *snapshot, decisions []engine.Decision, more bool) (next []command, err error) {
+	var o outbox
+	repeated := false
+	for _, d := range decisions {
+		if s.after() == nil && slices.ContainsFunc(d.Messages, aboutBatch) {
+			if _, err := s.LoadBatch(); err != nil {
+				return nil, err
+			}
+		}
+		repeated = repeated || d.Repeated
+		if err := o.add(s.after(), d.Messages, a.now()); err != nil {
+			return nil, err
+		}
+		for _, e := range d.Next {
+			c := occurred(e)
+			if counted, ok := e.(engine.ShardCounted); ok && !counted.Again {
+				key := store.ShardKey(s.batch, counted.Phase, counted.Page)
+				d := s.docs[key]
+				c.prime = func(next *snapshot) { next.docs[key] = d } // read back with the count
+			}
+			next = append(next, c)
+		}
+	}
+	if err := a.send(ctx, &o); err != nil {
+		return nil, err
+	}
+	b := s.after()
+	if b != nil && !more && (s.writesBatch() || repeated && (b.Status.Terminal() || b.StoppedBy != 0)) { // written now, or before and perhaps not summarized
+		return next, a.list(ctx, b)
+	}
+	return next, nil
+}
+
+// aboutBatch reports whether a message is made from the batch, not from a run.
+func aboutBatch(m engine.Message) bool {
+	switch m.(type) {
+	case engine.Dispatch, engine.Poll, engine.Retry, engine.Deadline:
+		return false
+	}
+	return true
+}
+
+// conflict reports whether a decision is to be taken again on the state as it is then.
+func conflict(err error) bool {
+	return slices.ContainsFunc([]error{store.ErrChanged, engine.ErrOutdated, errOutdated}, func(c error) bool { return errors.Is(err, c) })
+}
+
+// retryOnConflict calls do until it does not lose a race, or ctx ends: each time on the
+// state as it is then.
+func retryOnConflict(ctx context.Context, do func() error) error {
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := do()
+		if err == nil || conflict(err) {
+			return struct{}{}, err
+		}
+		return struct{}{}, backoff.Permanent(err)
+	}, backoff.WithBackOff(pace()), backoff.WithMaxElapsedTime(0))
+	return err
+}

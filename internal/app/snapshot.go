@@ -1,0 +1,312 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// snapshot is the state of one batch as a decision sees it: it loads each document once,
+// when it is first asked for, and holds what the decisions taken on it change, until all of
+// that is written at once. It lives for one attempt to decide and is not safe for
+// concurrent use.
+type snapshot struct {
+	ctx   context.Context
+	app   *App
+	batch int
+	now   time.Time // before anything was loaded: a revocation covers what is dispatched as of it
+	fresh bool      // runs are read from the store, not recalled
+
+	events   []engine.Event // that are decided on it
+	docs     map[store.Key]*document
+	changed  []store.Key // in the order of their first change
+	counts   []engine.Count
+	gate     *engine.Gate
+	recalled []store.Key // the runs that came from memory
+
+	written    *store.Outcome // of the write; nil: there was none
+	operations int            // of the write
+}
+
+// document is one document of a snapshot. Its values are pointers to the engine's types.
+type document struct {
+	was  any    // as it was loaded; nil: it is new, or there is none
+	is   any    // with what was decided; nil: there is none
+	etag string // of was
+}
+
+func (a *App) snapshot(ctx context.Context, batch int) *snapshot {
+	return &snapshot{ctx: ctx, app: a, batch: batch, now: a.now(), docs: map[store.Key]*document{}}
+}
+
+// prime gives a snapshot a document that its user has just read or written.
+func prime[T any](s *snapshot, key store.Key, item store.Item[T]) {
+	s.docs[key] = &document{was: &item.Doc, is: &item.Doc, etag: item.ETag}
+}
+
+// load gives a document; nil where there is none.
+func load[T any](s *snapshot, key store.Key) (*T, error) {
+	if d, ok := s.docs[key]; ok {
+		doc, _ := d.is.(*T)
+		return doc, nil
+	}
+	item, err := store.Read[T](s.ctx, s.app.store, key)
+	if errors.Is(err, store.ErrNotFound) {
+		s.docs[key] = &document{}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	prime(s, key, item)
+	return &item.Doc, nil
+}
+
+// loadAll gives documents that a query found, as they are in the snapshot.
+func loadAll[T any](s *snapshot, items []store.Item[T], key func(*T) store.Key) []*T {
+	all := make([]*T, 0, len(items))
+	for i := range items {
+		k := key(&items[i].Doc)
+		if _, ok := s.docs[k]; !ok {
+			prime(s, k, items[i])
+		}
+		if doc, ok := s.docs[k].is.(*T); ok && doc != nil {
+			all = append(all, doc)
+		}
+	}
+	return all
+}
+
+func runKey(r *engine.Run) store.Key    { return store.RunKey(r.Batch, r.Phase, r.Member) }
+func (s *snapshot) batchKey() store.Key { return store.BatchKey(s.batch) }
+func (s *snapshot) known() (*engine.Batch, bool) {
+	d, ok := s.docs[s.batchKey()]
+	if !ok {
+		return nil, false
+	}
+	b, ok := d.is.(*engine.Batch)
+	return b, ok
+}
+
+func (s *snapshot) LoadBatch() (*engine.Batch, error) {
+	_, seen := s.docs[s.batchKey()]
+	b, err := load[engine.Batch](s, s.batchKey())
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return nil, fmt.Errorf("reading %s: %w", s.batchKey(), store.ErrNotFound)
+	}
+	if !seen {
+		s.app.gates.saw(b, s.now)
+	}
+	return b, nil
+}
+
+func (s *snapshot) LoadGate() (engine.Gate, error) {
+	if b, ok := s.known(); ok {
+		return b.Gate(), nil
+	}
+	if s.gate == nil {
+		gate, err := s.app.gate(s.ctx, s.batch)
+		if err != nil {
+			return gate, err
+		}
+		s.gate = &gate
+	}
+	return *s.gate, nil
+}
+
+func (s *snapshot) LoadRun(phase, member int) (*engine.Run, error) {
+	key := store.RunKey(s.batch, phase, member)
+	if _, ok := s.docs[key]; !ok && !s.fresh {
+		if run, ok := s.app.recallRun(key); ok {
+			prime(s, key, run)
+			s.recalled = append(s.recalled, key)
+		}
+	}
+	return load[engine.Run](s, key)
+}
+
+func (s *snapshot) LoadMember(member int) (*engine.Member, error) {
+	key := store.MemberKey(s.batch, member)
+	m, err := load[engine.Member](s, key)
+	if err == nil && m == nil {
+		err = fmt.Errorf("reading %s: %w", key, store.ErrNotFound)
+	}
+	return m, err
+}
+
+func (s *snapshot) LoadRunsOf(member int) ([]*engine.Run, error) {
+	runs, err := s.app.store.RunsOfMember(s.ctx, s.batch, member)
+	return loadAll(s, runs, runKey), err
+}
+
+func (s *snapshot) LoadPage(page int) ([]*engine.Member, error) {
+	members, err := s.app.store.MembersOfPage(s.ctx, s.batch, page, "")
+	return loadAll(s, members, func(m *engine.Member) store.Key { return store.MemberKey(s.batch, m.ID) }), err
+}
+
+func (s *snapshot) LoadPageRuns(phase, page int) ([]*engine.Run, error) {
+	runs, err := s.app.store.RunsOfPage(s.ctx, s.batch, page, store.RunSelection{Phase: phase})
+	return loadAll(s, runs, runKey), err
+}
+
+func (s *snapshot) LoadShard(phase, page int) (*engine.Shard, error) {
+	return load[engine.Shard](s, store.ShardKey(s.batch, phase, page))
+}
+
+func (s *snapshot) LoadRunbook(name string, version int) (*runbook.Runbook, error) {
+	return s.app.runbook(s.ctx, name, version)
+}
+
+// take holds what a decision changes.
+func (s *snapshot) take(w engine.Writes) {
+	for _, run := range w.Runs {
+		s.set(runKey(run), run)
+	}
+	for _, m := range w.Members {
+		s.set(store.MemberKey(s.batch, m.ID), m)
+	}
+	if w.Batch != nil {
+		s.set(s.batchKey(), w.Batch)
+	}
+	for _, shard := range w.Shards {
+		s.set(store.ShardKey(s.batch, shard.Phase, shard.Page), shard)
+	}
+	s.counts = append(s.counts, w.Counts...)
+}
+
+func (s *snapshot) set(key store.Key, doc any) {
+	d := s.docs[key]
+	if d == nil {
+		d = &document{}
+		s.docs[key] = d
+	}
+	if !slices.Contains(s.changed, key) {
+		s.changed = append(s.changed, key)
+	}
+	d.is = doc
+}
+
+// before is the batch as it was loaded, and after as it was decided; nil where it was not
+// loaded.
+func (s *snapshot) before() *engine.Batch {
+	if d := s.docs[s.batchKey()]; d != nil {
+		b, _ := d.was.(*engine.Batch)
+		return b
+	}
+	return nil
+}
+
+func (s *snapshot) after() *engine.Batch {
+	b, _ := s.known()
+	return b
+}
+
+// writes tells whether the batch is among what is to be written.
+func (s *snapshot) writesBatch() bool { return slices.Contains(s.changed, s.batchKey()) }
+
+// ops are the operations that write what was decided, and the shards among the counts that
+// they read back: by the place of the operation.
+func (s *snapshot) ops() (ops []store.Op, shards map[int]store.Key) {
+	for _, key := range s.changed {
+		d := s.docs[key]
+		switch was, isMember := d.was.(*engine.Member); {
+		case isMember:
+			ops = append(ops, writeMember(key, was, d.is.(*engine.Member), d.etag))
+		case d.was == nil:
+			ops = append(ops, store.Create(key, d.is))
+		default:
+			ops = append(ops, store.Replace(key, d.is, d.etag))
+		}
+	}
+	shards = map[int]store.Key{}
+	for _, c := range s.counts {
+		switch c := c.(type) {
+		case engine.CountRun:
+			key := store.ShardKey(s.batch, c.Phase, c.Page)
+			var changes []store.Change
+			if c.Outcome != "" {
+				changes = append(changes, store.Increment("/open", -1), store.Increment("/"+string(c.Outcome), 1))
+			}
+			if c.Yields {
+				changes = append(changes, store.Increment("/yielded", 1))
+			}
+			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
+			shards[len(ops)-1] = key
+		case engine.CountShard:
+			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
+			ops = append(ops, store.Patch(s.batchKey(), "",
+				store.Increment(at+"shardsClosed", 1), store.Increment(at+"succeeded", c.Succeeded),
+				store.Increment(at+"failed", c.Failed), store.Increment(at+"cancelled", c.Cancelled)))
+		case engine.CountFailures:
+			ops = append(ops, store.Patch(s.batchKey(), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", c.Phase-1), c.Failed)))
+		case engine.CountRemoval:
+			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
+			ops = append(ops, store.Patch(s.batchKey(), "", store.Increment(at+"open", -1), store.Increment(at+string(c.Outcome), 1)))
+		case engine.MarkSent:
+			ops = append(ops, store.Patch(store.ShardKey(s.batch, c.Phase, c.Page), "", store.Set("/sent", true)))
+		default:
+			panic(fmt.Sprintf("app: no write for %T", c))
+		}
+	}
+	return ops, shards
+}
+
+// writeMember writes a member who changed. A member carries the columns of the source:
+// where the member only enters a phase, nothing else is sent.
+func writeMember(key store.Key, was, is *engine.Member, etag string) store.Op {
+	if reflect.DeepEqual(is, was) { // only nobody else is to change the member at this moment
+		return store.Patch(key, etag, store.Set("/status", is.Status))
+	}
+	entered := *was
+	entered.OpenPhase, entered.Queue = is.OpenPhase, is.Queue
+	if is.OpenPhase == 0 || len(is.Queue) < len(was.Queue) || !reflect.DeepEqual(is, &entered) {
+		return store.Replace(key, is, etag)
+	}
+	changes := []store.Change{store.Set("/openPhase", is.OpenPhase)}
+	if len(is.Queue) > 0 {
+		changes = append(changes, store.Set("/queue", is.Queue))
+	}
+	return store.Patch(key, etag, changes...)
+}
+
+// guard writes the batch as it is, where no decision writes it: what is written with it is
+// right only for this version of the batch.
+func (s *snapshot) guard() []store.Op {
+	if s.writesBatch() {
+		return nil
+	}
+	return []store.Op{store.Replace(s.batchKey(), s.after(), s.etag(s.batchKey()))}
+}
+
+// etag is the version of a document as it was written, or loaded.
+func (s *snapshot) etag(key store.Key) string {
+	if d := s.docs[key]; d != nil {
+		return d.etag
+	}
+	return ""
+}
+
+// batchItem is the batch as it was written, or loaded.
+func (s *snapshot) batchItem() store.Item[engine.Batch] {
+	key := s.batchKey()
+	return store.Item[engine.Batch]{ID: key.ID, PK: key.PK, Type: key.Type, Doc: *s.after(), ETag: s.docs[key].etag}
+}
+
+// member is a member as it was loaded, and as it was decided; nil where it was not loaded.
+func (s *snapshot) member(id int) (was, is *engine.Member) {
+	if d := s.docs[store.MemberKey(s.batch, id)]; d != nil {
+		was, _ = d.was.(*engine.Member)
+		is, _ = d.is.(*engine.Member)
+	}
+	return was, is
+}

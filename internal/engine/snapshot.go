@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// Snapshot is a State in memory, of as much as its user knows to be asked for. What is
+// asked of it beyond that is an error, or nil where State allows that there is none.
+type Snapshot struct {
+	Batch    *Batch
+	Gate     Gate // of a Snapshot without a Batch; else it is the Batch's where this is Open
+	Members  []*Member
+	Runs     []*Run
+	Shards   []*Shard
+	Runbook  *runbook.Runbook         // of any version
+	Runbooks map[int]*runbook.Runbook // by version, where there are several
+}
+
+func (s Snapshot) LoadBatch() (*Batch, error) {
+	if s.Batch == nil {
+		return nil, fmt.Errorf("engine: the snapshot has no batch")
+	}
+	return s.Batch, nil
+}
+
+func (s Snapshot) LoadGate() (Gate, error) {
+	if s.Gate == Open && s.Batch != nil {
+		return s.Batch.Gate(), nil
+	}
+	return s.Gate, nil
+}
+
+func (s Snapshot) LoadRun(phase, member int) (*Run, error) {
+	return first(s.Runs, func(r *Run) bool { return r.Phase == phase && r.Member == member }), nil
+}
+
+func (s Snapshot) LoadMember(member int) (*Member, error) {
+	if m := first(s.Members, func(m *Member) bool { return m.ID == member }); m != nil {
+		return m, nil
+	}
+	return nil, fmt.Errorf("engine: the snapshot has no member %d", member)
+}
+
+func (s Snapshot) LoadRunsOf(member int) ([]*Run, error) {
+	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Member != member }), nil
+}
+
+func (s Snapshot) LoadPage(page int) ([]*Member, error) {
+	return slices.DeleteFunc(slices.Clone(s.Members), func(m *Member) bool { return m.Page != page }), nil
+}
+
+func (s Snapshot) LoadPageRuns(phase, page int) ([]*Run, error) {
+	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *Run) bool { return r.Phase != phase || r.Page != page }), nil
+}
+
+func (s Snapshot) LoadShard(phase, page int) (*Shard, error) {
+	return first(s.Shards, func(c *Shard) bool { return c.Phase == phase && c.Page == page }), nil
+}
+
+func (s Snapshot) LoadRunbook(name string, version int) (*runbook.Runbook, error) {
+	if rb, ok := s.Runbooks[version]; ok {
+		return rb, nil
+	}
+	if s.Runbook == nil {
+		return nil, fmt.Errorf("engine: the snapshot has no version %d of runbook %s", version, name)
+	}
+	return s.Runbook, nil
+}
+
+func first[T any](all []*T, is func(*T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
