@@ -78,7 +78,7 @@ func TestWithAMovedClock(t *testing.T) {
 		t.Errorf("answered %+v before the tick has ended", ran)
 	}
 	for _, topic := range []string{"orchestrator-events", "worker-results"} { // also by a clock that was moved
-		if want := fmt.Sprintf(`"Topic":%q,"Subscription":"orchestrator","Event":"oldest-message","AgeSeconds":0}`, topic); !strings.Contains(lines.String(), want) {
+		if want := fmt.Sprintf(`"Topic":%q,"Subscription":"orchestrator","Event":"oldest-message","AgeSeconds":0,`, topic); !strings.Contains(lines.String(), want) {
 			t.Errorf("the tick does not tell %s", want)
 		}
 	}

@@ -4,13 +4,15 @@ import (
 	"context"
 	"io"
 	"log/slog"
+
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
 // newLog writes JSON lines: errors to stderr, which the host takes for errors, and
-// the rest to stdout.
+// the rest to stdout. A line that is written with a context has its trace id.
 func newLog(stdout, stderr io.Writer, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
-	return slog.New(split{slog.NewJSONHandler(stdout, options), slog.NewJSONHandler(stderr, options)})
+	return slog.New(tracecontext.LogHandler(split{slog.NewJSONHandler(stdout, options), slog.NewJSONHandler(stderr, options)}))
 }
 
 type split struct{ ordinary, errors slog.Handler }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 func main() {
@@ -68,7 +69,7 @@ func run(ctx context.Context, args []string, lookup func(string) string, stdout,
 		err = serve(ctx, s, lookup, log)
 	}
 	if err != nil {
-		log.Error("the handler cannot run", "error", err)
+		log.ErrorContext(ctx, "the handler cannot run", logkey.Error, err)
 		return 1
 	}
 	return exitStatus(context.Cause(ctx))
@@ -103,13 +104,13 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	log.Info("ready", "port", s.port, "version", buildinfo.Version)
+	log.InfoContext(ctx, "ready", logkey.Port, s.port, logkey.Version, buildinfo.Version)
 	returning, stop := context.WithCancel(ctx)
 	returned := make(chan struct{})
 	go func() { defer close(returned); w.app.ReturnDeadLetters(returning) }()
 	defer func() { stop(); <-returned }() // before the bus is closed
 	if s.clockOffset > 0 {
-		log.Info("the clock was moved", "ahead", s.clockOffset.String())
+		log.InfoContext(ctx, "the clock was moved", logkey.ClockOffset, s.clockOffset.String())
 	}
 
 	select {
@@ -117,14 +118,14 @@ func serve(ctx context.Context, s settings, lookup func(string) string, log *slo
 		return err
 	case <-ctx.Done():
 	}
-	log.Info("draining")
+	log.InfoContext(ctx, "draining")
 	bounded, cancel := context.WithTimeout(life, s.functionTimeout)
 	defer cancel()
 	traffic.drained(bounded, quiet)
 	if err := server.Shutdown(bounded); err != nil {
-		log.Warn("the drain took too long; what still ran comes again", "error", err)
+		log.WarnContext(ctx, "the drain took too long; what still ran comes again", logkey.Error, err)
 		return server.Close()
 	}
-	log.Info("drained")
+	log.InfoContext(ctx, "drained")
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/otlp"
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/worker/announce"
@@ -80,7 +81,7 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	}
 	web.Timeout = 100 * time.Second
 	anonymous := slog.New(slog.NewJSONHandler(stdout, &slog.HandlerOptions{Level: c.LogLevel}))
-	log := anonymous.With("WorkerId", c.WorkerID)
+	log := anonymous.With(logkey.WorkerID, c.WorkerID)
 	measured, err := otlp.Start(ctx, otlp.Config{
 		Service: "matoolkit-worker", Version: version, Attributes: map[string]string{"matoolkit.worker_id": c.WorkerID},
 		Getenv: getenv, HTTP: web, Log: log,
@@ -164,11 +165,11 @@ func run(ctx context.Context, getenv func(string) string, stdout io.Writer) erro
 	}
 	if probes != nil {
 		probes.Watch(loop)
-		log.Info("probes are answered", "Address", probes.Address())
+		log.Info("probes are answered", logkey.Address, probes.Address())
 	}
 	// 8. Jobs.
-	log.Info("taking jobs", "MaxParallelism", c.MaxParallelism,
-		"Functions", len(functions.Functions()), "Graph", c.Graph.URL, "Exchange", c.Exchange.URL)
+	log.Info("taking jobs", logkey.MaxParallelism, c.MaxParallelism,
+		logkey.Functions, len(functions.Functions()), logkey.Graph, c.Graph.URL, logkey.Exchange, c.Exchange.URL)
 	report := heartbeat.New(heartbeat.Config{
 		WorkerID: c.WorkerID, Version: version, MaxParallelism: c.MaxParallelism, To: client, Log: log,
 		Changed: pace.Gauge.Changed(), State: func() heartbeat.State {

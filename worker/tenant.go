@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/exchange"
@@ -118,7 +119,7 @@ func signIn(ctx context.Context, c config, vault *signin.Vault, web *http.Client
 		local = loopback.Is(u.Hostname())
 	}
 	if vault == nil {
-		log.Warn("the client secret is from the environment: put it into Key Vault in production", "Variable", envAppSecret)
+		log.Warn("the client secret is from the environment: put it into Key Vault in production", logkey.Variable, envAppSecret)
 	}
 	return signin.Open(ctx, signin.Config{
 		TenantID: c.TenantID, AppID: c.AppID, AuthorityHost: c.AuthorityHost, Local: local,
@@ -163,7 +164,7 @@ func try(ctx context.Context, log *slog.Logger, trials map[string]func(context.C
 			switch {
 			case err == nil:
 			case ctx.Err() != nil, errors.As(err, &failure) && failure.Type == catalog.FailureUnreachable:
-				log.Warn("the trial sign-in got no answer: going on, jobs will wait for one", "API", name, "Error", err.Error())
+				log.Warn("the trial sign-in got no answer: going on, jobs will wait for one", logkey.API, name, logkey.Error, err.Error())
 			default:
 				mu.Lock()
 				defer mu.Unlock()

@@ -425,7 +425,7 @@ func TestRequestLogHoldsNoContent(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.SplitN(log, "\n", 2)[0]), &line); err != nil {
 		t.Fatal(err)
 	}
-	if line["method"] != "POST" || line["route"] != "/api/batches" || line["status"] != 201.0 || line["caller"] != "avery@contoso" || line["ms"] != 0.0 {
+	if line["Method"] != "POST" || line["Route"] != "/api/batches" || line["Status"] != 201.0 || line["By"] != "avery@contoso" || line["DurationMs"] != 0.0 {
 		t.Errorf("log line %v", line)
 	}
 }
@@ -439,8 +439,12 @@ func TestTraceOfTheCallerIsKept(t *testing.T) {
 		req.Header.Set("traceparent", header)
 		w := httptest.NewRecorder()
 		f.handler.ServeHTTP(w, req)
-		if p := problem(t, w); (p.TraceID == trace) != want {
+		p := problem(t, w)
+		if (p.TraceID == trace) != want {
 			t.Errorf("traceparent %q gave the trace id %s", header, p.TraceID)
+		}
+		if !strings.Contains(f.log.String(), `"TraceId":"`+p.TraceID+`"`) {
+			t.Errorf("the trace id %s is not in the log: %s", p.TraceID, f.log)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/signin"
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
 // recorder notes the calls of the fakes below, one for each resource. They answer with err
@@ -178,7 +179,7 @@ func newFixture() *fixture {
 	f := &fixture{app: &recorder{health: api.Health{Status: "ok", Version: "1"}}, log: &bytes.Buffer{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	f.handler = adminhttp.New(adminhttp.Config{
 		UseCases: f.app.useCases(), Verifier: tokens{}, MaxBody: 1000, Now: func() time.Time { return f.now },
-		Log: slog.New(slog.NewJSONHandler(f.log, nil)),
+		Log: slog.New(tracecontext.LogHandler(slog.NewJSONHandler(f.log, nil))),
 	})
 	return f
 }

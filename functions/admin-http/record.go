@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
 const (
@@ -31,6 +33,7 @@ var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[
 func (a *server) record(c *gin.Context) {
 	start := a.Now()
 	c.Set(keyTrace, newTrace(c.Request.Header.Get("traceparent")))
+	c.Request = c.Request.WithContext(tracecontext.WithID(c.Request.Context(), traceOf(c)))
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -49,17 +52,16 @@ func (a *server) log(c *gin.Context, start time.Time) {
 	status := c.Writer.Status()
 	describe(trace.SpanFromContext(c.Request.Context()), c.Request.Method, route, status)
 	attrs := []slog.Attr{
-		slog.String("method", c.Request.Method), slog.String("route", route), slog.Int("status", status),
-		slog.Int64("ms", a.Now().Sub(start).Milliseconds()), slog.String("caller", callerOf(c).Name),
-		slog.String("trace", traceOf(c)),
+		slog.String(logkey.Method, c.Request.Method), slog.String(logkey.Route, route), slog.Int(logkey.Status, status),
+		slog.Int64(logkey.DurationMs, a.Now().Sub(start).Milliseconds()), slog.String(logkey.By, callerOf(c).Name),
 	}
 	if err := c.Errors.Last(); err != nil {
-		attrs = append(attrs, slog.String("error", err.Err.Error()))
+		attrs = append(attrs, slog.String(logkey.Error, err.Err.Error()))
 	}
 	level := slog.LevelInfo
 	switch {
 	case c.Request.Context().Err() != nil:
-		attrs = append(attrs, slog.Bool("callerGone", true))
+		attrs = append(attrs, slog.Bool(logkey.CallerGone, true))
 	case status >= 500, status < 400 && c.Errors.Last() != nil: // told, or too late to be told
 		level = slog.LevelError
 	}
@@ -84,7 +86,7 @@ func (a *server) recover(c *gin.Context) {
 	if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(r)
 	}
-	a.Log.ErrorContext(c.Request.Context(), "panic", "panic", fmt.Sprint(r), "stack", string(debug.Stack()), "trace", traceOf(c))
+	a.Log.ErrorContext(c.Request.Context(), "panic", logkey.Panic, fmt.Sprint(r), logkey.Stack, string(debug.Stack()))
 	if !c.Writer.Written() {
 		fail(c, fmt.Errorf("panic: %v", r))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -45,7 +46,7 @@ func (s *synchronization) additions(ctx context.Context, was *store.HeldAddition
 	if was != nil && was.Revision == held.Revision {
 		held.Since = was.Since
 	} else {
-		s.app.log.Warn("additions are held", eventKey, EventAdditionsHeld, "RunbookName", s.name, "Members", held.People, "Of", held.Of, "reason", held.Reason)
+		s.app.log.WarnContext(ctx, "additions are held", logkey.Event, EventAdditionsHeld, logkey.Runbook, s.name, logkey.Members, held.People, logkey.Of, held.Of, logkey.Reason, held.Reason)
 	}
 	at := map[time.Time]int{}
 	for _, p := range plan.People {
@@ -257,7 +258,7 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 		if err != nil {
 			return AdditionsConfirmation{}, a.outward(err)
 		}
-		a.log.Info("additions confirmed", "runbook", name, "revision", revision, "by", by.Name)
+		a.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
 		return confirmationView(name, next.Additions), nil
 	}
 }

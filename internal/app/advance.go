@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -45,7 +46,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 	}
 	next := s.after()
 	if ds[0].Batch != nil {
-		a.log.Info("batch advanced", "BatchId", id, "phase", next.CurrentPhase, "by", by.Name)
+		a.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
 	}
 	view := AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
 	view.Batch.ETag, view.NextPhase = tag(s.etag(s.batchKey())), next.Next()

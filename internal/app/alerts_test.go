@@ -52,7 +52,7 @@ func TestAlertsAndDocumentKnowTheSameEventsAsTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := ""
+	program, keys := "", read("internal/logkey/logkey.go")
 	for _, path := range sources {
 		if !strings.HasSuffix(path, "_test.go") {
 			program += read(filepath.Join("internal", "app", path))
@@ -62,7 +62,8 @@ func TestAlertsAndDocumentKnowTheSameEventsAsTheProgram(t *testing.T) {
 		if !strings.Contains(document, "`"+attribute+"`") {
 			t.Errorf("the alerts use the attribute %s, of which the document does not tell", attribute)
 		}
-		if !regexp.MustCompile(`"` + attribute + `"[,\n]`).MatchString(program) {
+		key := regexp.MustCompile(`(\w+) += "` + attribute + `"`).FindStringSubmatch(keys)
+		if key == nil || !strings.Contains(program, "logkey."+key[1]+",") {
 			t.Errorf("the alerts use the attribute %s, which the program does not write", attribute)
 		}
 	}

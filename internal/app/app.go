@@ -21,6 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -122,7 +123,7 @@ func (a *App) Health(ctx context.Context) Health {
 	for part, check := range map[string]func(context.Context) error{"store": a.store.Ping, "bus": a.bus.Ping} {
 		h.Parts[part] = "ok"
 		if err := check(ctx); err != nil {
-			a.log.Warn("health", "part", part, "error", err)
+			a.log.WarnContext(ctx, "health", logkey.Part, part, logkey.Error, err)
 			h.Parts[part], h.Status = "cannot be reached", "degraded"
 		}
 	}

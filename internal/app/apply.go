@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -131,7 +132,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 				_, err := engine.Decide(s, e, s.now)
 				var refusal *engine.Refusal
 				if errors.As(err, &refusal) {
-					a.log.Info("member stays", "BatchId", batch, "member", m.Doc.ID, "reason", refusal.Reason)
+					a.log.InfoContext(ctx, "member stays", logkey.BatchID, batch, logkey.MemberID, m.Doc.ID, logkey.Reason, refusal.Reason)
 					continue
 				}
 				if err != nil {
@@ -178,7 +179,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		}
 	}
 	if removed > 0 {
-		a.log.Info("members removed", "BatchId", batch, "members", removed, "by", by.Name)
+		a.log.InfoContext(ctx, "members removed", logkey.BatchID, batch, logkey.Members, removed, logkey.By, by.Name)
 	}
 	return out, nil
 }
@@ -286,7 +287,7 @@ func (s *synchronization) refresh(ctx context.Context, c schedule.Change) error 
 		ids = ids[len(some):]
 	}
 	if len(c.Refresh) > 0 {
-		s.app.log.Info("members refreshed", "BatchId", c.Batch, "members", len(c.Refresh))
+		s.app.log.InfoContext(ctx, "members refreshed", logkey.BatchID, c.Batch, logkey.Members, len(c.Refresh))
 	}
 	return nil
 }
@@ -348,7 +349,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 		if err != nil {
 			return err
 		}
-		s.app.log.Info("members added", "BatchId", b.Doc.ID, "added", view.Added)
+		s.app.log.InfoContext(ctx, "members added", logkey.BatchID, b.Doc.ID, logkey.Added, view.Added)
 	}
 	if !b.Doc.Filling {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -112,7 +113,7 @@ func (a *App) failAttemptOnce(ctx context.Context, topic string, m Message, caus
 	if err := a.writeAttempts(ctx, key, topic, m, found, count, cause.Error()); err != nil {
 		return err
 	}
-	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "attempt", count, "error", cause)
+	a.log.ErrorContext(ctx, "message failed", logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Type, m.Type, logkey.DeliveryCount, m.DeliveryCount, logkey.Attempt, count, logkey.Error, cause)
 	return cause
 }
 
@@ -147,6 +148,6 @@ func (a *App) clearAttempts(ctx context.Context, topic string, m Message) {
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		a.log.Warn("the attempts of a message were not cleared", "topic", topic, "MessageId", m.ID, "error", err)
+		a.log.WarnContext(ctx, "the attempts of a message were not cleared", logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Error, err)
 	}
 }

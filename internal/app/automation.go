@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -100,7 +101,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 				return AutomationView{}, a.outward(err)
 			}
 			was.ETag = outcome.ETag(0)
-			a.log.Info("automation set", "runbook", name, "enabled", enabled, "revision", revision, "by", by.Name)
+			a.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, enabled, logkey.Revision, revision, logkey.By, by.Name)
 		}
 		was.Doc = next
 		view, err := a.automationView(ctx, head.Doc, was)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -28,7 +29,7 @@ func (a *App) signalStopped(ctx context.Context, b *engine.Batch) error {
 	if err != nil || listed.Doc.Paused != nil && listed.Doc.Paused.At.Equal(b.Paused.At) {
 		return err
 	}
-	a.log.Warn("too many members of a phase have failed: the batch is paused", eventKey, EventPhaseStopped,
-		"BatchId", b.ID, "RunbookName", b.Runbook, "RunbookVersion", b.Version, "phase", b.Phases[b.StoppedBy-1].Name, "reason", b.Paused.Why)
+	a.log.WarnContext(ctx, "too many members of a phase have failed: the batch is paused", logkey.Event, EventPhaseStopped,
+		logkey.BatchID, b.ID, logkey.Runbook, b.Runbook, logkey.RunbookVersion, b.Version, logkey.Phase, b.Phases[b.StoppedBy-1].Name, logkey.Reason, b.Paused.Why)
 	return nil
 }

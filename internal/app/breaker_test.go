@@ -48,7 +48,7 @@ func TestPhaseInWhichTooManyFailPausesItsBatch(t *testing.T) {
 		answer(s, 3, errNo)
 		const why = "phase first: 3 of 60 members failed; stop_when: 5%"
 		s.wantPaused(b.ID, "system: "+why)
-		if line := s.wantEvents(j, app.EventPhaseStopped, 1)[0]; line["phase"] != "first" || line["reason"] != why || line["BatchId"] != float64(b.ID) {
+		if line := s.wantEvents(j, app.EventPhaseStopped, 1)[0]; line["Phase"] != "first" || line["Reason"] != why || line["BatchId"] != float64(b.ID) {
 			t.Errorf("%v", line)
 		}
 		if n := s.stops(b.ID); n != 1 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -57,7 +58,7 @@ func (a *App) changes(ctx context.Context, head store.RunbookHead, version store
 		case errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil:
 			return nil, err
 		case err != nil: // a batch that is damaged keeps nobody from publishing
-			a.log.Error("batch cannot be looked at", "BatchId", id, "err", err)
+			a.log.ErrorContext(ctx, "batch cannot be looked at", logkey.BatchID, id, logkey.Error, err)
 			view.Batches = append(view.Batches, ForeseenView{BatchID: id, Problem: "what is stored of it cannot be read: the log of this service tells why"})
 		default:
 			view.Batches = append(view.Batches, foreseenView(&b.Doc, s))

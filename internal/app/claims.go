@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -451,6 +452,6 @@ func (a *App) giveUp(ctx context.Context, id int) {
 		_, err = a.store.Commit(ctx, store.Delete(store.EntryKey(id), listed.ETag))
 	}
 	if err != nil {
-		a.log.Warn("batch in the making is not given up", "BatchId", id, "error", err)
+		a.log.WarnContext(ctx, "batch in the making is not given up", logkey.BatchID, id, logkey.Error, err)
 	}
 }

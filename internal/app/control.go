@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -136,7 +137,7 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 	}
 	next := st.after()
 	if ds[0].Batch != nil {
-		a.log.Info("batch controlled", "BatchId", batch, "action", s.action, "target", s.target, "by", by.Name)
+		a.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, s.action, logkey.Target, s.target, logkey.By, by.Name)
 	}
 	if err := a.announceDue(ctx, next); err != nil {
 		return BatchView{}, a.outward(err)

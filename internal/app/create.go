@@ -12,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -97,9 +98,9 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 		}
 	}
 	if err := a.list(ctx, &b); err != nil { // it is there: to fail would be to have it made twice
-		a.log.Warn("batch is not listed until the next tick", "BatchId", b.ID, "error", err)
+		a.log.WarnContext(ctx, "batch is not listed until the next tick", logkey.BatchID, b.ID, logkey.Error, err)
 	}
-	a.log.Info("batch created", "BatchId", b.ID, "runbook", runbookName, "members", len(rows), "by", by.Name, "again", begun || there)
+	a.log.InfoContext(ctx, "batch created", logkey.BatchID, b.ID, logkey.Runbook, runbookName, logkey.Members, len(rows), logkey.By, by.Name, logkey.Repeated, begun || there)
 	view := batchView(b)
 	view.Warnings, view.Replayed = warnings, begun || there
 	return view, nil

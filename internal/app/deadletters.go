@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -67,7 +68,7 @@ func (a *App) ReturnDeadLetters(ctx context.Context) {
 		return struct{}{}, err
 	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(firstReturn)) // what is left then is the ticks'
 	if err != nil && ctx.Err() == nil {
-		a.log.Warn("not all dead-letter queues were read at the start; the next tick does so", "error", err)
+		a.log.WarnContext(ctx, "not all dead-letter queues were read at the start; the next tick does so", logkey.Error, err)
 	}
 }
 
@@ -79,7 +80,7 @@ func (a *App) tickDeadLetters(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, tickReturns)
 	defer cancel()
 	if err := a.returnDeadLetters(bounded); err != nil {
-		a.log.Warn("dead-letter queues were not read, or not to their end", "error", err)
+		a.log.WarnContext(ctx, "dead-letter queues were not read, or not to their end", logkey.Error, err)
 	}
 }
 
@@ -125,7 +126,7 @@ func (a *App) emptyDeadLetters(ctx context.Context, topic, subscription string) 
 		}
 		if total += removed; err != nil || removed == 0 {
 			if total > 0 {
-				a.log.Warn("dead letters were taken from their queue", "Topic", topic, "Subscription", subscription, "Count", total)
+				a.log.WarnContext(ctx, "dead letters were taken from their queue", logkey.Topic, topic, logkey.Subscription, subscription, logkey.Count, total)
 			}
 			if err != nil {
 				return fmt.Errorf("dead letters of %s/%s: %w", topic, subscription, err)
@@ -278,7 +279,7 @@ func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message,
 	}
 	item.ETag = outcome.ETag(0)
 	if fate == fateHold {
-		a.tellKept(d.Topic, m, u.Reason)
+		a.tellKept(ctx, d.Topic, m, u.Reason)
 	}
 	return item, fate == fateReturn, nil
 }
@@ -304,7 +305,7 @@ func (a *App) returnRecorded(ctx context.Context, item store.Item[store.Unproces
 	if err := a.bus.Send(ctx, u.Topic, again); err != nil {
 		return err
 	}
-	a.log.Info("a dead letter was sent again", "topic", u.Topic, "id", item.ID, "MessageId", again.ID, "reason", u.Reason)
+	a.log.InfoContext(ctx, "a dead letter was sent again", logkey.Topic, u.Topic, logkey.KeptID, item.ID, logkey.MessageID, again.ID, logkey.Reason, u.Reason)
 	_, err = a.markReplayed(ctx, item, u.Asked)
 	return err
 }

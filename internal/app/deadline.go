@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -114,7 +115,7 @@ func (a *App) subscriptionMissing(ctx context.Context, worker string) bool {
 	_, _, err := a.waiting.Oldest(looking, message.TopicWorkerJobs, message.WorkerSubscription(worker))
 	missing := errors.Is(err, bus.ErrNotFound)
 	if err != nil && !missing {
-		a.log.Info("failed to look at a worker's subscription", "worker", worker, "error", err)
+		a.log.InfoContext(ctx, "failed to look at a worker's subscription", logkey.WorkerID, worker, logkey.Error, err)
 	}
 	a.looks.Add(worker, subscriptionLook{at: now, missing: missing})
 	return missing

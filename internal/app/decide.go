@@ -9,6 +9,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -137,7 +138,7 @@ func (a *App) decideAll(s *snapshot, c command) ([]engine.Decision, error) {
 			return decisions, err
 		}
 		if on, ok := e.(engine.OnRun); ok && d.Stale {
-			a.log.Info("event is out of date", "BatchId", s.batch, "phase", on.Phase, "member", on.Member, "event", fmt.Sprintf("%T", on.RunEvent))
+			a.log.Info("event is out of date", logkey.BatchID, s.batch, logkey.Phase, on.Phase, logkey.MemberID, on.Member, logkey.EventType, fmt.Sprintf("%T", on.RunEvent))
 		}
 		s.take(d.Writes)
 		decisions = append(decisions, d)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -150,7 +151,7 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 		a.clearAttempts(ctx, topic, m)
 		return nil
 	}
-	a.log.Error("message failed", "topic", topic, "MessageId", m.ID, "type", m.Type, "delivery", m.DeliveryCount, "error", outcome)
+	a.log.ErrorContext(ctx, "message failed", logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Type, m.Type, logkey.DeliveryCount, m.DeliveryCount, logkey.Error, outcome)
 	return outcome
 }
 
@@ -218,7 +219,7 @@ func (a *App) putBack(ctx context.Context, topic string, m Message, delay time.D
 	if err := a.bus.Send(ctx, topic, again); err != nil {
 		return errors.Join(cause, err)
 	}
-	a.log.Warn("message put back for later", "topic", topic, "MessageId", m.ID, "error", cause)
+	a.log.WarnContext(ctx, "message put back for later", logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Error, cause)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -94,7 +95,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 		return err
 	}
 	if c.Held != nil {
-		s.app.log.Warn("removals are held", eventKey, EventRemovalsHeld, "BatchId", id, "Members", e.Members, "Of", e.Of, "reason", e.Reason)
+		s.app.log.WarnContext(ctx, "removals are held", logkey.Event, EventRemovalsHeld, logkey.BatchID, id, logkey.Members, e.Members, logkey.Of, e.Of, logkey.Reason, e.Reason)
 	}
 	return nil
 }
@@ -249,7 +250,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 	}
 	next := s.after()
 	if !ds[0].Empty() {
-		a.log.Info("held removals decided", "BatchId", batch, "action", action, "members", len(h.Doc.Members), "by", by.Name)
+		a.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
 	}
 	if next.Held != nil && next.Held.Confirmed != nil {
 		if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, leaveTask(next.Held), 0)); err != nil {

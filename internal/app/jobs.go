@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -156,7 +157,7 @@ func (a *App) tallyJobs(ctx context.Context, b *engine.Batch, tally *jobTally) {
 	}
 	oldest, err := a.store.WorkersWithJobs(ctx, b.ID)
 	if err != nil {
-		a.log.Warn("failed to count the jobs of a batch", "BatchId", b.ID, "error", err)
+		a.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, b.ID, logkey.Error, err)
 		return
 	}
 	tally.mu.Lock()
@@ -180,7 +181,7 @@ const expiresSoon = 14 * 24 * time.Hour
 func (a *App) tellWorkers(ctx context.Context, tally *jobTally) {
 	records, err := a.store.AllWorkers(ctx)
 	if err != nil {
-		a.log.Warn("failed to read the records of the workers", "error", err)
+		a.log.WarnContext(ctx, "failed to read the records of the workers", logkey.Error, err)
 		return
 	}
 	now := a.now().UTC()
@@ -189,7 +190,7 @@ func (a *App) tellWorkers(ctx context.Context, tally *jobTally) {
 		worker := (*workerRecord)(&records[i].Doc)
 		known[worker.ID] = worker
 		if at := worker.credentialExpiresAt(); at != nil && at.Sub(now) < expiresSoon {
-			a.log.Warn("the credential of a worker expires", eventKey, EventCredentialExpiring, "Worker", worker.ID, "ExpiresAt", clock(*at))
+			a.log.WarnContext(ctx, "the credential of a worker expires", logkey.Event, EventCredentialExpiring, logkey.WorkerID, worker.ID, logkey.ExpiresAt, clock(*at))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(tally.oldest)) {
@@ -208,7 +209,7 @@ func (a *App) tellGone(ctx context.Context, worker *workerRecord, tally *jobTall
 	for _, batch := range tally.batches[worker.ID] {
 		n, err := a.store.CountJobs(ctx, batch, store.JobFilter{Worker: worker.ID})
 		if err != nil {
-			a.log.Warn("failed to count the jobs of a batch", "BatchId", batch, "error", err)
+			a.log.WarnContext(ctx, "failed to count the jobs of a batch", logkey.BatchID, batch, logkey.Error, err)
 		}
 		jobs += n
 	}
@@ -216,6 +217,6 @@ func (a *App) tellGone(ctx context.Context, worker *workerRecord, tally *jobTall
 	if a.subscriptionMissing(ctx, worker.ID) {
 		reason += "; " + missingSubscription(worker.ID)
 	}
-	a.log.Warn("jobs wait for a worker that is gone", eventKey, EventWorkerGone, "Worker", worker.ID, "Jobs", jobs,
-		"Batches", tally.batches[worker.ID], "OldestSeconds", seconds(now.Sub(tally.oldest[worker.ID])), "reason", reason)
+	a.log.WarnContext(ctx, "jobs wait for a worker that is gone", logkey.Event, EventWorkerGone, logkey.WorkerID, worker.ID, logkey.Jobs, jobs,
+		logkey.Batches, tally.batches[worker.ID], logkey.OldestSeconds, seconds(now.Sub(tally.oldest[worker.ID])), logkey.Reason, reason)
 }

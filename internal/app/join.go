@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -95,7 +96,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	if err = cmp.Or(err, refuseTaken(taken, len(people), "added", lines, b.Doc.Manual)); err != nil {
 		return AddedView{}, a.outward(err)
 	}
-	a.log.Info("members added", "BatchId", batch, "added", view.Added, "present", len(view.Present), "by", by.Name, "again", begun)
+	a.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, view.Added, logkey.Present, len(view.Present), logkey.By, by.Name, logkey.Repeated, begun)
 	return view, nil
 }
 

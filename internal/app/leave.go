@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -54,7 +55,7 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 		return MemberView{}, err
 	}
 	if !ds[0].Empty() {
-		a.log.Info("member removed", "BatchId", batch, "member", member, "by", by.Name)
+		a.log.InfoContext(ctx, "member removed", logkey.BatchID, batch, logkey.MemberID, member, logkey.By, by.Name)
 	}
 	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -16,7 +17,7 @@ import (
 // told.
 func (a *App) sweepPage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
 	found := &stuck{now: a.now().UTC()}
-	defer func() { found.tell(a, b, m.Page) }()
+	defer func() { found.tell(ctx, a, b, m.Page) }()
 	return false, a.sweepRuns(ctx, b, m, found)
 }
 
@@ -39,7 +40,7 @@ func (a *App) sweepRuns(ctx context.Context, b *engine.Batch, m message.BatchWor
 		found.run(&run.Doc)
 	}
 	if len(o.events) > 0 {
-		a.log.Info("what was overdue is announced again", "BatchId", b.ID, "messages", len(o.events))
+		a.log.InfoContext(ctx, "what was overdue is announced again", logkey.BatchID, b.ID, logkey.Messages, len(o.events))
 	}
 	if more {
 		next := m

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -56,7 +57,7 @@ func (a *App) begin(ctx context.Context, b store.Item[engine.Batch], e engine.Ph
 	if err != nil || !ds[0].Stale {
 		return refused(err)
 	}
-	a.log.Info("phase is held up or has been walked", "BatchId", b.Doc.ID, "phase", e.Phase)
+	a.log.InfoContext(ctx, "phase is held up or has been walked", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
 	return a.decide(ctx, b.Doc.ID, engine.PhaseCounted{Phase: e.Phase})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -69,7 +70,7 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 	if held := s.plan.Additions; held != nil {
 		view.Additions = &PreviewAdditions{People: len(held.People), Of: held.Of, Reason: held.Reason, Revision: s.plan.Revision}
 	}
-	a.log.Info("query previewed", "runbook", name, "rows", view.RowCount, "by", by.Name)
+	a.log.InfoContext(ctx, "query previewed", logkey.Runbook, name, logkey.Rows, view.RowCount, logkey.By, by.Name)
 	return view, nil
 }
 

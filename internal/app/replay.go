@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -93,7 +94,7 @@ func (a *App) Replay(ctx context.Context, by Caller, id, why string) (Unprocesse
 	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
 		return UnprocessedView{}, a.outward(err)
 	}
-	a.log.Info("message replayed", "topic", item.Doc.Topic, "id", id, "MessageId", again.ID, "by", by.Name)
+	a.log.InfoContext(ctx, "message replayed", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.MessageID, again.ID, logkey.By, by.Name)
 	return a.markReplayed(ctx, item, n)
 }
 
@@ -181,7 +182,7 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 		if err != nil {
 			return UnprocessedView{}, a.outward(err)
 		}
-		a.log.Info("message discarded", "topic", item.Doc.Topic, "id", id, "by", by.Name)
+		a.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
 		return unprocessedView(item), nil
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -57,7 +58,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkRetry, id, page)); err != nil {
 		return RetryView{}, a.outward(err)
 	}
-	a.log.Info("retry asked for", "BatchId", batch, "task", id, "which", selectionText(which), "by", by.Name)
+	a.log.InfoContext(ctx, "retry asked for", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, selectionText(which), logkey.By, by.Name)
 	return RetryView{BatchID: batch, Task: id, Selection: which}, nil
 }
 
@@ -165,7 +166,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Member: member.Doc.ID, Task: m.Task})
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
-			a.log.Warn("member is not retried", "BatchId", b.ID, "member", member.Doc.ID, "reason", refusal.Reason)
+			a.log.WarnContext(ctx, "member is not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
 			continue
 		}
 		if err != nil {
@@ -240,7 +241,7 @@ func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, as
 		err := a.retrySequence(ctx, run, engine.SequenceRetried{Phase: run.Doc.Phase, Task: id})
 		var refusal *engine.Refusal
 		if errors.As(err, &refusal) {
-			a.log.Info("steps are not retried", "BatchId", b.ID, "run", run.ID, "reason", refusal.Reason)
+			a.log.InfoContext(ctx, "steps are not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)
 			continue
 		}
 		if err != nil {

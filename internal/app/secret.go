@@ -14,6 +14,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret"
@@ -129,7 +130,7 @@ func (a *App) fillSecrets(ctx context.Context, o *outbox) (unavailable error) {
 			unavailable = err
 			continue
 		}
-		a.log.Error("the secrets of a job cannot be decrypted", "BatchId", s.run.Batch, "MessageId", o.jobs[s.job].ID, "error", err)
+		a.log.ErrorContext(ctx, "the secrets of a job cannot be decrypted", logkey.BatchID, s.run.Batch, logkey.MessageID, o.jobs[s.job].ID, logkey.Error, err)
 		answer, err := refusedJob(o.jobs[s.job].Body, err, a.now())
 		if err != nil {
 			unavailable = err
@@ -538,7 +539,7 @@ func (a *App) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if m.Page < b.PageCount() {
 		return true, nil
 	}
-	a.log.Info("secrets erased", "BatchId", b.ID)
+	a.log.InfoContext(ctx, "secrets erased", logkey.BatchID, b.ID)
 	return false, a.decide(ctx, b.ID, engine.SecretsErased{})
 }
 

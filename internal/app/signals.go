@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -35,9 +36,6 @@ var Events = []string{
 	EventWorkerGone, EventCredentialExpiring,
 }
 
-// eventKey is the attribute that has the event.
-const eventKey = "Event"
-
 // lookTime is how long a tick may take to look at the subscriptions.
 const lookTime = 5 * time.Second
 
@@ -52,17 +50,17 @@ func (a *App) tellOldest(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, topic := range []string{message.TopicOrchestratorEvents, message.TopicWorkerResults} {
 		all.Go(func() {
-			log := a.log.With("Topic", topic, "Subscription", message.SubscriptionOrchestrator)
+			log := a.log.With(logkey.Topic, topic, logkey.Subscription, message.SubscriptionOrchestrator)
 			at, found, err := a.waiting.Oldest(looking, topic, message.SubscriptionOrchestrator)
 			if err != nil {
-				log.Warn("it cannot be told how long messages wait", "error", err)
+				log.WarnContext(ctx, "it cannot be told how long messages wait", logkey.Error, err)
 				return
 			}
 			age := time.Duration(0)
 			if found {
 				age = max(0, a.now().Sub(at))
 			}
-			log.Info("the oldest message", eventKey, EventOldestMessage, "AgeSeconds", seconds(age))
+			log.InfoContext(ctx, "the oldest message", logkey.Event, EventOldestMessage, logkey.AgeSeconds, seconds(age))
 		})
 	}
 	all.Wait()
@@ -76,7 +74,7 @@ func (a *App) tellFailed(ctx context.Context, b *engine.Batch) error {
 	if err != nil || listed.Doc.Status == engine.BatchFailed {
 		return err
 	}
-	a.log.Warn("a batch has failed", eventKey, EventBatchFailed, "BatchId", b.ID, "RunbookName", b.Runbook, "RunbookVersion", b.Version, "reason", b.Error)
+	a.log.WarnContext(ctx, "a batch has failed", logkey.Event, EventBatchFailed, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook, logkey.RunbookVersion, b.Version, logkey.Reason, b.Error)
 	return nil
 }
 
@@ -138,7 +136,7 @@ func (s *stuck) workers(ctx context.Context, a *App) {
 	for _, id := range slices.Sorted(maps.Keys(s.waiting)) {
 		worker, err := a.workerRecord(ctx, id)
 		if err != nil {
-			a.log.Warn("failed to read the record of a worker", "worker", id, "error", err)
+			a.log.WarnContext(ctx, "failed to read the record of a worker", logkey.WorkerID, id, logkey.Error, err)
 			continue
 		}
 		silent := false
@@ -164,12 +162,12 @@ func later(a, b time.Time) time.Time {
 
 // tell tells what was found, if anything. Of a batch with much that is late each page
 // of it has its line.
-func (s *stuck) tell(a *App, b *engine.Batch, page int) {
+func (s *stuck) tell(ctx context.Context, a *App, b *engine.Batch, page int) {
 	if s.count == 0 {
 		return
 	}
-	a.log.Warn("steps are stuck", eventKey, EventStuckSteps, "BatchId", b.ID, "RunbookName", b.Runbook,
-		"Count", s.count, "OldestSeconds", seconds(s.late), "SilentWorkers", s.silent, "Page", page)
+	a.log.WarnContext(ctx, "steps are stuck", logkey.Event, EventStuckSteps, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook,
+		logkey.Count, s.count, logkey.OldestSeconds, seconds(s.late), logkey.SilentWorkers, s.silent, logkey.Page, page)
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -82,7 +82,7 @@ func TestBatchThatFailsIsToldEachTimeItDoes(t *testing.T) {
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
 		line := s.wantEvents(j, app.EventBatchFailed, 1)[0]
-		if line["BatchId"] != float64(b.ID) || line["RunbookName"] != "one" || line["reason"] != "no phase completed; failed: only" {
+		if line["BatchId"] != float64(b.ID) || line["RunbookName"] != "one" || line["Reason"] != "no phase completed; failed: only" {
 			t.Errorf("%v", line)
 		}
 		told := len(j.of(t, app.EventBatchFailed))
@@ -219,7 +219,7 @@ func TestTickTellsHowLongTheOldestMessageHasWaited(t *testing.T) {
 		}
 	}
 	s.settle()
-	if lines := j.of(t, app.EventMessageUnprocessed); len(lines) != 2 || lines[0]["Event"] != app.EventMessageUnprocessed || lines[0]["reason"] == "" {
+	if lines := j.of(t, app.EventMessageUnprocessed); len(lines) != 2 || lines[0]["Event"] != app.EventMessageUnprocessed || lines[0]["Reason"] == "" {
 		t.Errorf("what cannot be processed is told as %v", lines)
 	}
 	send(message.TopicWorkerResults, "third", time.Time{})

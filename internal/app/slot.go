@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -68,7 +69,7 @@ func (s *synchronization) detect(ctx context.Context, start time.Time) (b store.
 	if err != nil {
 		return b, false, err
 	}
-	s.app.log.Info("batch detected", "BatchId", id, "runbook", s.name, "start", start)
+	s.app.log.InfoContext(ctx, "batch detected", logkey.BatchID, id, logkey.Runbook, s.name, logkey.Start, start)
 	b.ETag = outcome.ETag(0)
 	if err := s.app.list(ctx, &b.Doc); err != nil {
 		return b, true, fmt.Errorf("batch %d: %w", id, err)

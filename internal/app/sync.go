@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -85,7 +86,7 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 	}
 	held, err := a.lease(ctx, name, a.newID())
 	if errors.Is(err, errLeased) {
-		a.log.Warn("another tick has the runbook in hand", "runbook", name, "until", held.Doc.Until)
+		a.log.WarnContext(ctx, "another tick has the runbook in hand", logkey.Runbook, name, logkey.Until, held.Doc.Until)
 		return nil
 	}
 	if err != nil {
@@ -108,7 +109,7 @@ func (a *App) syncRunbook(ctx context.Context, name string, version int) error {
 		err = errors.Join(err, notKept)
 	}
 	if err != nil {
-		a.log.Error("runbook not brought into line with its data source", eventKey, EventRunbookNotSynced, "RunbookName", name, "error", err)
+		a.log.ErrorContext(ctx, "runbook not brought into line with its data source", logkey.Event, EventRunbookNotSynced, logkey.Runbook, name, logkey.Error, err)
 		last.LastError, last.LastErrorAt = a.told(err), &began
 	} else {
 		last.LastError, last.LastErrorAt, last.LastGoodAt = "", nil, &began

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -34,7 +35,9 @@ const grace = 2 * time.Minute
 // reported and does not keep the others from their turn.
 func (a *App) Tick(ctx context.Context) (err error) {
 	var batches []store.Item[store.BatchSummary]
-	defer func() { a.log.Info("tick", eventKey, EventTick, "Batches", len(batches), "Failed", err != nil) }()
+	defer func() {
+		a.log.InfoContext(ctx, "tick", logkey.Event, EventTick, logkey.Batches, len(batches), logkey.Failed, err != nil)
+	}()
 	a.tellOldest(ctx)
 	batches, err = a.store.BatchesToSweep(ctx, a.now())
 	if err != nil {
@@ -106,7 +109,7 @@ func (a *App) tickBatch(ctx context.Context, listed store.BatchSummary, now time
 		}
 	}
 	s := a.sweepOf(&b.Doc, now)
-	defer func() { s.found.tell(a, &b.Doc, 0) }()
+	defer func() { s.found.tell(ctx, a, &b.Doc, 0) }()
 	for _, part := range []func(context.Context) error{s.phases, s.control, s.runs, s.members} {
 		if err := part(ctx); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -41,6 +42,6 @@ func (a *App) transition(ctx context.Context, b store.Item[engine.Batch]) (store
 	if err != nil || ds[0].Batch == nil {
 		return b, err
 	}
-	a.log.Info("batch follows a newer version", "BatchId", b.Doc.ID, "runbook", b.Doc.Runbook, "from", from, "to", s.after().Version)
+	a.log.InfoContext(ctx, "batch follows a newer version", logkey.BatchID, b.Doc.ID, logkey.Runbook, b.Doc.Runbook, logkey.FromVersion, from, logkey.ToVersion, s.after().Version)
 	return s.batchItem(), nil
 }

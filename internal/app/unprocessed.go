@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -39,15 +40,15 @@ func (a *App) keep(ctx context.Context, topic string, m Message, reason string) 
 			continue // it is looked at again
 		}
 		if err == nil && kept {
-			a.tellKept(topic, m, reason)
+			a.tellKept(ctx, topic, m, reason)
 		}
 		return err
 	}
 }
 
 // tellKept logs that a message waits for an administrator.
-func (a *App) tellKept(topic string, m Message, reason string) {
-	a.log.Error("message cannot be processed; kept", eventKey, EventMessageUnprocessed, "topic", topic, "MessageId", m.ID, "type", m.Type, "reason", reason)
+func (a *App) tellKept(ctx context.Context, topic string, m Message, reason string) {
+	a.log.ErrorContext(ctx, "message cannot be processed; kept", logkey.Event, EventMessageUnprocessed, logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Type, m.Type, logkey.Reason, reason)
 }
 
 func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason string) (kept bool, err error) {

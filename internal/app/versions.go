@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -97,7 +98,7 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 		if err != nil {
 			return VersionView{}, a.outward(err)
 		}
-		a.log.Info("runbook version deactivated", "runbook", name, "version", version, "by", by.Name)
+		a.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
 	}
 }
 

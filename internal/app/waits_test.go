@@ -169,7 +169,7 @@ func TestGoneWorkerIsToldAndOneScaledToZeroIsNot(t *testing.T) {
 	s.pass(2 * time.Minute)
 	s.tick()
 	line := s.wantEvents(j, app.EventWorkerGone, 1)[0]
-	if line["Worker"] != "worker-01" || line["Jobs"] != 3.0 || line["OldestSeconds"] != 660.0 || line["reason"] != "no worker worker-01 since 2026-03-01T09:00:00Z" {
+	if line["WorkerId"] != "worker-01" || line["Jobs"] != 3.0 || line["OldestSeconds"] != 660.0 || line["Reason"] != "no worker worker-01 since 2026-03-01T09:00:00Z" {
 		t.Errorf("%v", line)
 	}
 	next := s.replica("r2")
@@ -178,7 +178,7 @@ func TestGoneWorkerIsToldAndOneScaledToZeroIsNot(t *testing.T) {
 	next.beat()
 	s.tick()
 	s.wantEvents(j, app.EventWorkerGone, 1)
-	if line := s.wantEvents(j, app.EventCredentialExpiring, 1)[0]; line["Worker"] != "worker-01" || line["ExpiresAt"] != "2026-03-11T09:00:00Z" {
+	if line := s.wantEvents(j, app.EventCredentialExpiring, 1)[0]; line["WorkerId"] != "worker-01" || line["ExpiresAt"] != "2026-03-11T09:00:00Z" {
 		t.Errorf("%v", line)
 	}
 }

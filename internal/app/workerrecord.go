@@ -10,6 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -171,6 +172,6 @@ func (a *App) recordAnswer(ctx context.Context, step engine.Step) {
 		_, err = a.store.Commit(ctx, store.Create(key, workerRecord{ID: step.WorkerID, AnsweredAt: now, SentAt: *step.DispatchedAt}))
 	}
 	if err != nil {
-		a.log.Warn("failed to record a worker's answer", "worker", step.WorkerID, "error", err)
+		a.log.WarnContext(ctx, "failed to record a worker's answer", logkey.WorkerID, step.WorkerID, logkey.Error, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -41,7 +42,7 @@ func (a *App) announced(ctx context.Context, m Message, c message.Catalog) error
 		return changed
 	}, functions)
 	if err == nil && changed {
-		a.log.Info("a worker announced itself", "worker", c.WorkerID, "version", c.Version, "functions", len(c.Functions))
+		a.log.InfoContext(ctx, "a worker announced itself", logkey.WorkerID, c.WorkerID, logkey.Version, c.Version, logkey.Functions, len(c.Functions))
 	}
 	return err
 }

@@ -21,6 +21,8 @@ import (
 	nometric "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 	notrace "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 // Headers of the protocol.
@@ -95,16 +97,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.Header.Get(HeaderInvocationID)
-	log := s.log.With("function", name, "invocation", id)
+	log := s.log.With(logkey.Function, name, logkey.InvocationID, id)
 	start := time.Now()
-	err := s.invoke(w, r, name, id, function, log)
+	ctx, err := s.invoke(w, r, name, id, function, log)
 	s.measure(r.Context(), name, time.Since(start), err)
 	if err != nil {
-		log.Warn("invocation failed", "error", err, "duration", time.Since(start))
+		log.WarnContext(ctx, "invocation failed", logkey.Error, err, logkey.Duration, time.Since(start))
 		reply(w, http.StatusInternalServerError, replyFailure)
 		return
 	}
-	log.Debug("invocation done", "duration", time.Since(start))
+	log.DebugContext(ctx, "invocation done", logkey.Duration, time.Since(start))
 	reply(w, http.StatusOK, replySuccess)
 }
 
@@ -119,10 +121,10 @@ func (s *Server) function(r *http.Request) (string, Func) {
 	return name, s.functions[name]
 }
 
-func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) (err error) {
+func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string, function Func, log *slog.Logger) (ctx context.Context, err error) {
 	call, err := read(w, r)
 	if err != nil {
-		return err
+		return r.Context(), err
 	}
 	call.Function, call.ID = name, id
 	ctx, cancel := context.WithTimeout(r.Context(), s.deadline)
@@ -133,14 +135,14 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request, name, id string,
 	go func() { ended <- guard(ctx, call, function, log) }()
 	select {
 	case err := <-ended:
-		return err
+		return ctx, err
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-ended:
-		return err
+		return ctx, err
 	case <-time.After(patience):
-		return fmt.Errorf("the function goes on past its end: %w", ctx.Err())
+		return ctx, fmt.Errorf("the function goes on past its end: %w", ctx.Err())
 	}
 }
 
@@ -153,7 +155,7 @@ const patience = 100 * time.Millisecond
 func guard(ctx context.Context, call *Call, function Func, log *slog.Logger) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("panic in a function", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			log.ErrorContext(ctx, "panic in a function", logkey.Panic, fmt.Sprint(p), logkey.Stack, string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()

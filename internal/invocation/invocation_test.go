@@ -17,6 +17,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
 
 const envelopeJSON = `{"Data":{"message":"eA=="},"Metadata":{"ApplicationProperties":{"traceparent":"00-11111111111111111111111111111111-2222222222222222-01"}}}`
@@ -131,6 +133,29 @@ func TestTraceIsPassedOn(t *testing.T) {
 				t.Errorf("answered %d in trace %s, want %s", w.Code, got, tc.want)
 			}
 		})
+	}
+}
+
+func TestLogOfAnInvocationHasItsTrace(t *testing.T) {
+	t.Parallel()
+	for name, function := range map[string]Func{
+		"an error": func(context.Context, *Call) error { return errors.New("the store is away") },
+		"a panic":  func(context.Context, *Call) error { panic("no such thing") },
+	} {
+		var log strings.Builder
+		s := NewServer(Config{
+			Functions: map[string]Func{"on-event": function}, Deadline: time.Second,
+			Log: slog.New(tracecontext.LogHandler(slog.NewJSONHandler(&log, nil))),
+		})
+		post(s, "/on-event", envelopeJSON, nil)
+		for line := range strings.Lines(log.String()) {
+			if !strings.Contains(line, `"TraceId":"11111111111111111111111111111111"`) || !strings.Contains(line, `"Function":"on-event"`) {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+		if log.Len() == 0 {
+			t.Errorf("%s: nothing is logged", name)
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	notrace "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 // Variables that Start reads. Those for sampling, batches, intervals and the resource
@@ -138,7 +140,7 @@ func (p *Providers) spoken(endpoint string, err error) (string, error) {
 	if !errors.As(err, &f) {
 		return endpoint, err
 	}
-	p.log.Warn("telemetry is off: its collector speaks another protocol", "Reason", f.Error())
+	p.log.Warn("telemetry is off: its collector speaks another protocol", logkey.Reason, f.Error())
 	return "", nil
 }
 
@@ -195,7 +197,7 @@ func (p *Providers) Close(ctx context.Context) {
 	for _, end := range p.ends {
 		group.Go(func() {
 			if err := end(ctx); err != nil {
-				p.log.Warn("the last telemetry was not sent", "Error", err)
+				p.log.WarnContext(ctx, "the last telemetry was not sent", logkey.Error, err)
 			}
 		})
 	}
@@ -221,6 +223,6 @@ func (c *complaints) Handle(err error) {
 		return
 	}
 	c.last = now
-	c.log.Warn("telemetry is being lost", "Error", err, "Skipped", c.skipped)
+	c.log.Warn("telemetry is being lost", logkey.Error, err, logkey.Skipped, c.skipped)
 	c.skipped = 0
 }

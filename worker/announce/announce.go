@@ -15,6 +15,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -81,7 +82,7 @@ type Sender interface {
 func (w Worker) Send(ctx context.Context, to Sender, log *slog.Logger) {
 	m, err := w.Message()
 	if err != nil {
-		log.Error("the functions are not announced: runbooks are not checked against them", "Error", err)
+		log.Error("the functions are not announced: runbooks are not checked against them", logkey.Error, err)
 		return
 	}
 	pace := backoff.NewExponentialBackOff()
@@ -89,9 +90,9 @@ func (w Worker) Send(ctx context.Context, to Sender, log *slog.Logger) {
 	_, err = backoff.Retry(ctx, func() (struct{}, error) {
 		return struct{}{}, to.Send(ctx, message.TopicWorkerResults, m)
 	}, backoff.WithBackOff(pace), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, delay time.Duration) {
-		log.Warn("cannot announce the functions: trying again", "Error", err, "Delay", delay.String())
+		log.Warn("cannot announce the functions: trying again", logkey.Error, err, logkey.Delay, delay.String())
 	}))
 	if err == nil {
-		log.Info("functions are announced", "Functions", len(w.Functions))
+		log.Info("functions are announced", logkey.Functions, len(w.Functions))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/remedy"
 )
@@ -131,10 +132,10 @@ func (w *Watch) polled(began time.Time, err error) {
 	w.mu.Unlock()
 	switch {
 	case err != nil:
-		about := []any{"Error", err}
+		about := []any{logkey.Error, err}
 		what := remedy.For(err, message.TopicWorkerControl, w.subscription)
 		if what != "" {
-			about = append(about, "Remedy", what)
+			about = append(about, logkey.Remedy, what)
 		}
 		// A broker may be there a little later than the worker.
 		if is != nil && (what != "" || time.Since(w.began) > w.config.MaxAge) {
@@ -191,7 +192,7 @@ func (w *Watch) take(found []*bus.Received) {
 	for _, m := range found {
 		var c message.Control
 		if err := json.Unmarshal(m.Body, &c); err != nil || c.BatchID == 0 || c.RevokedThrough.IsZero() {
-			w.log.Error("a control cannot be read and has no effect", "MessageId", m.ID, "Error", err)
+			w.log.Error("a control cannot be read and has no effect", logkey.MessageID, m.ID, logkey.Error, err)
 			continue
 		}
 		known, ok := w.revoked[c.BatchID]
@@ -200,7 +201,7 @@ func (w *Watch) take(found []*bus.Received) {
 		}
 		w.revoked[c.BatchID] = revocation{Control: c, until: m.ExpiresAt}
 		news = true
-		w.log.Info("jobs are revoked", "BatchId", c.BatchID, "RevokedThrough", c.RevokedThrough.UTC())
+		w.log.Info("jobs are revoked", logkey.BatchID, c.BatchID, logkey.RevokedThrough, c.RevokedThrough.UTC())
 	}
 	w.bound(maxBatches)
 	if news {
@@ -228,7 +229,7 @@ func (w *Watch) bound(limit int) {
 			}
 		}
 		delete(w.revoked, oldest)
-		w.log.Error("a control is forgotten: there are too many", "BatchId", oldest, "Limit", limit)
+		w.log.Error("a control is forgotten: there are too many", logkey.BatchID, oldest, logkey.Limit, limit)
 	}
 }
 

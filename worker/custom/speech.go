@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -33,7 +34,7 @@ func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.
 		line, more, err := lines.ReadLine()
 		if err != nil {
 			if n > maxLines {
-				log.Warn("the function wrote too much to "+where+": the rest is left out", "Lines", n-maxLines)
+				log.Warn("the function wrote too much to "+where+": the rest is left out", logkey.Lines, n-maxLines)
 			}
 			return
 		}
@@ -45,7 +46,7 @@ func copyLines(log *slog.Logger, where string, from io.Reader, without *strings.
 			text = strings.ToValidUTF8(text[:maxLine], "") + "…"
 		}
 		if n < maxLines && strings.TrimSpace(text) != "" {
-			log.Info(where, "Line", text)
+			log.Info(where, logkey.Line, text)
 		}
 	}
 }

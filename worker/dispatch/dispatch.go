@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/remedy"
@@ -103,7 +104,7 @@ func New(client bus.Client, functions Functions, config Config) (*Loop, error) {
 	}
 	l := &Loop{
 		config: config, functions: functions, receiver: receiver,
-		log:      config.Log.With("WorkerId", config.WorkerID),
+		log:      config.Log.With(logkey.WorkerID, config.WorkerID),
 		memory:   newMemory(config.Remember),
 		room:     newRoom(config.MaxParallelism),
 		stopping: make(chan struct{}),
@@ -165,11 +166,11 @@ func (l *Loop) Run(ctx context.Context) {
 	l.state.stopping.Store(true)
 	close(l.stopping)
 	if n := l.running.Load(); n > 0 {
-		l.log.Info("stopping: waiting for running jobs", "Jobs", n, "Grace", l.config.ShutdownGrace.String())
+		l.log.Info("stopping: waiting for running jobs", logkey.Jobs, n, logkey.Grace, l.config.ShutdownGrace.String())
 	}
 
 	grace := time.AfterFunc(l.config.ShutdownGrace, func() {
-		l.log.Warn("the grace period is over: giving running jobs back", "Jobs", l.running.Load())
+		l.log.Warn("the grace period is over: giving running jobs back", logkey.Jobs, l.running.Load())
 		stopWork()
 		time.AfterFunc(settleGrace, stopSettle)
 	})
@@ -209,7 +210,7 @@ func (l *Loop) receive(ctx context.Context) {
 			d.next(len(messages), refused)
 		}
 		if d.size == 0 && d.refused > 0 {
-			l.log.Info("jobs that must not be begun are answered", "Jobs", d.refused)
+			l.log.Info("jobs that must not be begun are answered", logkey.Jobs, d.refused)
 			d.refused = 0
 		}
 		switch {
@@ -223,7 +224,7 @@ func (l *Loop) receive(ctx context.Context) {
 			if !l.state.linked.Load() {
 				l.touch() // being cut off is not being idle
 			} else if l.idle() {
-				l.log.Info("idle: shutting down", "IdleTimeout", l.config.IdleTimeout.String())
+				l.log.Info("idle: shutting down", logkey.IdleTimeout, l.config.IdleTimeout.String())
 				return
 			}
 		default:
@@ -231,9 +232,9 @@ func (l *Loop) receive(ctx context.Context) {
 			l.touch() // nor is this being idle
 			delay := l.backoff(failures)
 			failures++
-			about := []any{"Error", err, "Delay", delay.String()}
+			about := []any{logkey.Error, err, logkey.Delay, delay.String()}
 			if what := remedy.For(err, message.TopicWorkerJobs, message.WorkerSubscription(l.config.WorkerID)); what != "" {
-				about = append(about, "Remedy", what)
+				about = append(about, logkey.Remedy, what)
 			}
 			l.log.Warn("cannot receive jobs: trying again", about...)
 			pause(ctx, delay)
@@ -406,9 +407,9 @@ func pause(ctx context.Context, d time.Duration) {
 // logFor adds what a job is known by to the log, and blanks the job's secrets in it.
 func (l *Loop) logFor(job message.Job) *slog.Logger {
 	return blank.Logger(l.log, job.Secrets).With(
-		"BatchId", job.CorrelationData.BatchID,
-		"StepExecutionId", job.CorrelationData.StepExecutionID,
-		"JobId", job.JobID, "Function", job.FunctionName)
+		logkey.BatchID, job.CorrelationData.BatchID,
+		logkey.StepExecutionID, job.CorrelationData.StepExecutionID,
+		logkey.JobID, job.JobID, logkey.Function, job.FunctionName)
 }
 
 // noControls are of a worker whose jobs are never revoked.

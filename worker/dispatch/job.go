@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/blank"
 	"github.com/matoolkit/matoolkit/worker/catalog"
@@ -48,11 +49,11 @@ const MaxTries = 10
 func (l *Loop) handle(d *received) (tell func()) {
 	m, job, log := d.message, d.job, l.logFor(d.job)
 	if errors.Is(d.err, errUnanswerable) {
-		log.Error("dead-lettering a job that cannot be read", "Error", d.err, "MessageId", m.ID)
+		log.Error("dead-lettering a job that cannot be read", logkey.Error, d.err, logkey.MessageID, m.ID)
 		return func() { l.deadLetter(m, ReasonUnreadable, d.err.Error(), log) }
 	}
 	if d.err == nil && d.tries() > MaxTries && l.refusal(d) == nil && !l.memory.knows(d.identity) {
-		log.Error("dead-lettering a job that was begun too often", "Tries", MaxTries, "DeliveryCount", m.DeliveryCount)
+		log.Error("dead-lettering a job that was begun too often", logkey.Tries, MaxTries, logkey.DeliveryCount, m.DeliveryCount)
 		return func() {
 			l.deadLetter(m, ReasonTries, fmt.Sprintf("The job was begun %d times and no replica answered it.", MaxTries), log)
 		}
@@ -68,7 +69,7 @@ func (l *Loop) handle(d *received) (tell func()) {
 		return func() { l.abandon(d, log) }
 	}
 	if a.send {
-		l.report(log.With("DurationMs", a.Result.DurationMs), a.Result)
+		l.report(log.With(logkey.DurationMs, a.Result.DurationMs), a.Result)
 	}
 	if a.call != nil {
 		l.memory.keep(d.identity, a.call, m.Sequence)
@@ -119,7 +120,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 		a.Ran = true
 		go l.run(ctx, d, c)
 	} else {
-		log.Info("the job has come again", "DeliveryCount", d.message.DeliveryCount)
+		log.Info("the job has come again", logkey.DeliveryCount, d.message.DeliveryCount)
 	}
 	ready := c.ended
 	if part == joins {
@@ -137,7 +138,7 @@ func (l *Loop) answer(ctx context.Context, d *received, log *slog.Logger) (a ans
 func (l *Loop) complete(m *bus.Received, log *slog.Logger) {
 	if err := l.settled(func(ctx context.Context) error { return l.receiver.Complete(ctx, m) }); err != nil {
 		// It comes again, is answered from memory, and the repeated result is dropped.
-		log.Warn("the job could not be completed and will come again", "Error", err)
+		log.Warn("the job could not be completed and will come again", logkey.Error, err)
 	}
 }
 
@@ -145,7 +146,7 @@ func (l *Loop) deadLetter(m *bus.Received, reason, description string, log *slog
 	if err := l.settled(func(ctx context.Context) error {
 		return l.receiver.DeadLetter(ctx, m, reason, description)
 	}); err != nil {
-		log.Warn("the job could not be dead-lettered and will come again", "Error", err)
+		log.Warn("the job could not be dead-lettered and will come again", logkey.Error, err)
 	}
 }
 
@@ -165,7 +166,7 @@ func (l *Loop) abandon(d *received, log *slog.Logger) {
 		set = map[string]any{message.PropertyNotBegun: int64(d.notBegun() + 1)}
 	}
 	if err := l.settled(func(ctx context.Context) error { return l.receiver.Abandon(ctx, d.message, set) }); err != nil {
-		log.Warn("the job could not be given back and will come again when its lock ends", "Error", err)
+		log.Warn("the job could not be given back and will come again when its lock ends", logkey.Error, err)
 		return
 	}
 	log.Info("gave the job back")
@@ -231,7 +232,7 @@ func (l *Loop) run(ctx context.Context, d *received, c *call) {
 		l.memory.forget(d.identity)
 	case ctx.Err() != nil:
 		if !ok {
-			log.Error("the function goes on although its context has ended", "After", unwind.String())
+			log.Error("the function goes on although its context has ended", logkey.After, unwind.String())
 		}
 		c.end(failure(job, late, took))
 	default:
@@ -268,7 +269,7 @@ type outcome struct {
 func (l *Loop) call(ctx context.Context, job message.Job, log *slog.Logger, returned chan<- outcome) {
 	defer func() {
 		if r := recover(); r != nil {
-			log.Error("the function panicked", "Panic", fmt.Sprint(r), "Stack", string(debug.Stack()))
+			log.Error("the function panicked", logkey.Panic, fmt.Sprint(r), logkey.Stack, string(debug.Stack()))
 			returned <- outcome{err: &catalog.Failure{
 				Type: FailurePanic, Message: fmt.Sprintf("%s failed by a defect: %v", job.FunctionName, r),
 			}}
@@ -410,6 +411,6 @@ func (l *Loop) report(log *slog.Logger, r message.Result) {
 		log.Debug("the job is revoked")
 		return
 	}
-	log.Warn("the job failed", "Type", r.Error.Type, "Error", r.Error.Message,
-		"IsThrottled", r.Error.IsThrottled, "Attempts", r.Error.Attempts)
+	log.Warn("the job failed", logkey.Type, r.Error.Type, logkey.Error, r.Error.Message,
+		logkey.IsThrottled, r.Error.IsThrottled, logkey.Attempts, r.Error.Attempts)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 // lock is the lock of a delivery, as far as this process knows. Its zero value is a lock that
@@ -61,10 +62,10 @@ func (l *Loop) renew(ctx context.Context, d *received) {
 			return
 		case errors.Is(err, bus.ErrLockLost):
 			d.lock.lost()
-			l.log.Warn("the lock of a job in hand is lost: it will come again", "MessageId", m.ID)
+			l.log.Warn("the lock of a job in hand is lost: it will come again", logkey.MessageID, m.ID)
 			return
 		case err != nil:
-			l.log.Warn("the lock of a running job could not be renewed yet", "MessageId", m.ID, "Error", err)
+			l.log.Warn("the lock of a running job could not be renewed yet", logkey.MessageID, m.ID, logkey.Error, err)
 			pause(ctx, time.Second)
 		default:
 			d.lock.set(until)

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
@@ -50,7 +51,7 @@ func (nobody) Received(ctx context.Context, _ Delivery) (context.Context, func(O
 // traced adds the trace to the log where there is one.
 func traced(ctx context.Context, log *slog.Logger) *slog.Logger {
 	if at := trace.SpanContextFromContext(ctx); at.IsValid() {
-		return log.With("TraceId", at.TraceID().String())
+		return log.With(logkey.TraceID, at.TraceID().String())
 	}
 	return log
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
@@ -106,7 +107,7 @@ func (o *outbox) deliver(ctx context.Context, letters []*letter) {
 			return
 		}
 		delay := o.backoff(failures)
-		o.log.Warn("cannot send results: trying again", "Results", len(letters), "Error", err, "Delay", delay.String())
+		o.log.Warn("cannot send results: trying again", logkey.Results, len(letters), logkey.Error, err, logkey.Delay, delay.String())
 		pause(ctx, delay)
 	}
 }

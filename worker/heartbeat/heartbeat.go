@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -109,7 +110,7 @@ func (r *Reporter) send(running context.Context, limit time.Duration, stopping b
 	case err == nil && r.failing:
 		r.config.Log.Info("heartbeats are sent again")
 	case err != nil && !r.failing:
-		r.config.Log.Warn("a heartbeat could not be sent", "Error", err, "Stopping", stopping)
+		r.config.Log.Warn("a heartbeat could not be sent", logkey.Error, err, logkey.Stopping, stopping)
 	}
 	r.failing = err != nil
 }

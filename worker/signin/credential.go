@@ -25,6 +25,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 const (
@@ -119,7 +121,7 @@ func Open(ctx context.Context, config Config) (*Credential, error) {
 	}
 	c.secret = first
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	config.Log.Info("signs in at the target tenant", "With", first.String(), "Expires", first.end())
+	config.Log.Info("signs in at the target tenant", logkey.Credential, first.String(), logkey.ExpiresAt, first.end())
 	c.warn(first)
 	if config.Vault != nil {
 		c.group.Go(c.follow)
@@ -199,7 +201,7 @@ func (c *Credential) acquire(ctx context.Context, r request, claims string) (azc
 	}
 	older, olderErr := c.ask(ctx, *former, r, claims)
 	if olderErr == nil {
-		c.config.Log.Warn("Entra ID does not take the new secret everywhere yet: used the one before", "With", used.String(), "Before", former.String())
+		c.config.Log.Warn("Entra ID does not take the new secret everywhere yet: used the one before", logkey.Credential, used.String(), logkey.Before, former.String())
 		return older, nil
 	}
 	if secretRefused(olderErr) {
@@ -229,7 +231,7 @@ func (c *Credential) before(ctx context.Context, current secret) *secret {
 	}
 	if err != nil {
 		if !errors.Is(err, errFirst) {
-			c.config.Log.Warn("the secret before the one that Entra ID refuses cannot be used", "With", current.String(), "Error", err.Error())
+			c.config.Log.Warn("the secret before the one that Entra ID refuses cannot be used", logkey.Credential, current.String(), logkey.Error, err.Error())
 		}
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 // soon is how long before its end a secret is warned of.
@@ -75,7 +77,7 @@ func (c *Credential) adopt(ctx context.Context) (bool, error) {
 	old := c.current()
 	next, err := c.source.read(ctx)
 	if err != nil {
-		c.config.Log.Warn("the secret of the target tenant cannot be read: going on with the one at hand", "With", old.String(), "Error", err.Error())
+		c.config.Log.Warn("the secret of the target tenant cannot be read: going on with the one at hand", logkey.Credential, old.String(), logkey.Error, err.Error())
 		return false, err
 	}
 	if next.version == old.version {
@@ -88,14 +90,14 @@ func (c *Credential) adopt(ctx context.Context) (bool, error) {
 		token, refused := c.ask(ctx, next, trial, "")
 		if refused == nil {
 			c.change(next, trial, func(h *held) { h.keep(token, c.config.Now()) })
-			c.config.Log.Info("signs in at the target tenant with a new secret", "With", next.String(), "Expires", next.end(), "Before", old.String())
+			c.config.Log.Info("signs in at the target tenant with a new secret", logkey.Credential, next.String(), logkey.ExpiresAt, next.end(), logkey.Before, old.String())
 			c.warn(next)
 			return true, nil
 		}
 		err = refused
 	}
 	err = fmt.Errorf("%s: %w", next, err)
-	c.config.Log.Warn("a new secret of the target tenant is not used: going on with the one at hand", "With", old.String(), "Expires", old.end(), "Error", err.Error())
+	c.config.Log.Warn("a new secret of the target tenant is not used: going on with the one at hand", logkey.Credential, old.String(), logkey.ExpiresAt, old.end(), logkey.Error, err.Error())
 	return false, err
 }
 
@@ -116,6 +118,6 @@ func (c *Credential) change(next secret, trial request, keep func(*held)) {
 // warn tells of a secret that is about to end.
 func (c *Credential) warn(s secret) {
 	if left := s.expires.Sub(c.config.Now()); !s.expires.IsZero() && left < soon {
-		c.config.Log.Warn("the secret of the target tenant ends soon: put a new version into Key Vault", "With", s.String(), "Expires", s.end())
+		c.config.Log.Warn("the secret of the target tenant ends soon: put a new version into Key Vault", logkey.Credential, s.String(), logkey.ExpiresAt, s.end())
 	}
 }

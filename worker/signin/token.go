@@ -6,6 +6,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/matoolkit/matoolkit/internal/logkey"
 )
 
 // held is a token and what becomes of it. Times are by Config.Now, whatever clock the
@@ -88,7 +90,7 @@ func (c *Credential) start(h *held, r request, claims string, forced bool) *flig
 			}
 		} else {
 			h.again = c.config.Now().Add(atOnce)
-			c.config.Log.Warn("no token of the target tenant", "Scope", r.scopes, "Error", f.err.Error())
+			c.config.Log.Warn("no token of the target tenant", logkey.Scope, r.scopes, logkey.Error, f.err.Error())
 		}
 		close(f.done)
 	})

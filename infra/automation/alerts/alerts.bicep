@@ -143,7 +143,7 @@ var rules = [
     description: 'Jobs wait for a worker that is gone: it ended without a goodbye, or did not start in time.'
     severity: 1
     window: 'PT15M'
-    query: '${lines}| where Event == "worker-gone"\n| extend Worker = tostring(Line.Worker), Value = 1'
+    query: '${lines}| where Event == "worker-gone"\n| extend Worker = tostring(Line.WorkerId), Value = 1'
     aggregation: 'Total'
     operator: 'GreaterThan'
     threshold: 0
@@ -216,7 +216,7 @@ var rules = [
     description: 'The credential that a worker signs in with expires within two weeks, or has expired: renew it.'
     severity: 2
     window: 'PT15M'
-    query: '${lines}| where Event == "credential-expiring"\n| extend Worker = tostring(Line.Worker), Value = 1'
+    query: '${lines}| where Event == "credential-expiring"\n| extend Worker = tostring(Line.WorkerId), Value = 1'
     aggregation: 'Total'
     operator: 'GreaterThan'
     threshold: 0
