@@ -80,7 +80,7 @@ func (a *App) attempt(ctx context.Context, batch int, c command) (*snapshot, []e
 			c.prime(s)
 			c.prime = nil
 		}
-		if decisions, err = a.decideAll(s, c); err == nil {
+		if decisions, err = a.decideAll(ctx, s, c); err == nil {
 			err = a.write(s, decisions, c)
 		}
 		if errors.Is(err, store.ErrTooLarge) {
@@ -115,7 +115,7 @@ func split(events []engine.Event) (command, bool) {
 // errOutdated: what was recalled of a run does not do for the event at hand.
 var errOutdated = errors.New("app: the recalled run is out of date")
 
-func (a *App) decideAll(s *snapshot, c command) ([]engine.Decision, error) {
+func (a *App) decideAll(ctx context.Context, s *snapshot, c command) ([]engine.Decision, error) {
 	events, err := c.events(s)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (a *App) decideAll(s *snapshot, c command) ([]engine.Decision, error) {
 			return decisions, err
 		}
 		if on, ok := e.(engine.OnRun); ok && d.Stale {
-			a.log.Info("event is out of date", logkey.BatchID, s.batch, logkey.Phase, on.Phase, logkey.MemberID, on.Member, logkey.EventType, fmt.Sprintf("%T", on.RunEvent))
+			a.log.InfoContext(ctx, "event is out of date", logkey.BatchID, s.batch, logkey.Phase, on.Phase, logkey.MemberID, on.Member, logkey.EventType, fmt.Sprintf("%T", on.RunEvent))
 		}
 		s.take(d.Writes)
 		decisions = append(decisions, d)
