@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/demo"
 )
 
@@ -109,13 +109,13 @@ func peek(ctx context.Context, t *testing.T, receiver *azservicebus.Receiver) []
 func checkStore(ctx context.Context, m *machine) {
 	m.t.Helper()
 	env := m.endpoints.Handler
-	items, err := store.Open(store.Config{
+	items, err := cosmosstore.Open(cosmosstore.Config{
 		Endpoint: env["COSMOS_ENDPOINT"], Database: env["COSMOS_DATABASE"], Container: env["COSMOS_CONTAINER"], Key: env["COSMOS_KEY"],
 	})
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	kept, err := store.All[json.RawMessage](ctx, items, store.PartitionUnprocessed, "SELECT * FROM c")
+	kept, err := items.Dump(ctx, store.PartitionUnprocessed)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -48,7 +48,7 @@ func TestByItsIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = account.Close() })
-	stored, err := store.Open(store.Config{Endpoint: account.URL(), Key: account.Key(), Database: "matoolkit", Container: "matoolkit"})
+	stored, err := cosmosstore.Open(cosmosstore.Config{Endpoint: account.URL(), Key: account.Key(), Database: "matoolkit", Container: "matoolkit"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -64,7 +64,7 @@ func newSystemWith(t testing.TB, broker func(*servicebus.Config)) *system {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.cosmos.Close() })
-	stored, err := store.Open(store.Config{Endpoint: s.cosmos.URL(), Key: s.cosmos.Key(), Database: "matoolkit", Container: "matoolkit"})
+	stored, err := cosmosstore.Open(cosmosstore.Config{Endpoint: s.cosmos.URL(), Key: s.cosmos.Key(), Database: "matoolkit", Container: "matoolkit"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/signin"
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/trust"
 )
 
@@ -62,7 +62,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	if err != nil {
 		return nil, fmt.Errorf("the app's identity: %w", err)
 	}
-	stored, err := store.Open(store.Config{
+	stored, err := cosmosstore.Open(cosmosstore.Config{
 		Endpoint: s.cosmosEndpoint, Database: s.cosmosDatabase, Container: s.cosmosContainer,
 		Key: s.cosmosKey, Credential: identity, HTTPClient: client,
 	})

@@ -24,7 +24,7 @@ func repository(t *testing.T) fstest.MapFS {
 	t.Helper()
 	files, root := fstest.MapFS{}, os.DirFS("..")
 	for _, pattern := range []string{
-		"infra/topology.json", "infra/shared/*.bicep", "infra/automation/*/*.bicep", "internal/store/index-policy.json",
+		"infra/topology.json", "infra/shared/*.bicep", "infra/automation/*/*.bicep", "internal/store/cosmos/index-policy.json",
 		"functions/*/function.json", "host.json",
 	} {
 		names, err := fs.Glob(root, pattern)
@@ -337,7 +337,7 @@ func TestDriftIsFound(t *testing.T) {
 		"a job is locked for longer":        {"infra/automation/worker/bus.bicep", "pattern.Properties.LockDuration", "'PT5M'", "lock"},
 		"the scaler's subscription":         {"infra/automation/worker/app.bicep", "subscriptionName: subscriptionName", "subscriptionName: namespaceName", "the scaler's topic"},
 		"the scaler is given another":       {"infra/automation/worker/deploy.bicep", "subscriptionName: bus.outputs.subscriptionName", "subscriptionName: 'worker-x'", "the scaler's topic"},
-		"an index policy of its own":        {"infra/automation/functions/cosmos.bicep", "loadJsonContent('../../../internal/store/index-policy.json')", "{}", "index policy"},
+		"an index policy of its own":        {"infra/automation/functions/cosmos.bicep", "loadJsonContent('../../../internal/store/cosmos/index-policy.json')", "{}", "index policy"},
 		"documents expire":                  {"infra/automation/functions/cosmos.bicep", "      partitionKey: {", "      defaultTtl: 60\n      partitionKey: {", "documents expire"},
 		"another consistency":               {"infra/automation/functions/cosmos.bicep", "'Strong'", "'Session'", "consistency"},
 		"the package's container":           {"infra/automation/functions/deploy.bicep", "deploymentContainerUrl: storage.outputs.deploymentContainerUrl", "deploymentContainerUrl: storage.outputs.deploymentContainer", "where the package is"},

@@ -3,12 +3,10 @@ package infra_test
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"strings"
 
 	"github.com/matoolkit/matoolkit/infra/bicep"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 )
 
 // properties are those of a resource: several if it is made in a loop.
@@ -177,13 +175,6 @@ func (d *drift) scaler() {
 	d.same("app.bicep: scalers", scalers, 1)
 }
 
-// key is the property of a document that the container's partitions go by.
-func key() string {
-	field, _ := reflect.TypeFor[store.Item[any]]().FieldByName("PK")
-	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-	return "/" + name
-}
-
 // container compares the container in Azure with the one that the store makes on one
 // machine, and the account with what the handler relies on.
 func (d *drift) container(v bicep.Values) {
@@ -193,9 +184,9 @@ func (d *drift) container(v bicep.Values) {
 	}
 	of, _ := all[0]["resource"].(map[string]any)
 	partition, _ := of["partitionKey"].(map[string]any)
-	d.same("cosmos.bicep: partition key", partition["paths"], []string{key()})
+	d.same("cosmos.bicep: partition key", partition["paths"], []string{cosmosstore.PartitionKeyPath})
 	var policy map[string]any
-	if d.must(json.Unmarshal(d.files["internal/store/index-policy.json"].Data, &policy)) {
+	if d.must(json.Unmarshal(d.files["internal/store/cosmos/index-policy.json"].Data, &policy)) {
 		d.same("cosmos.bicep: index policy", of["indexingPolicy"], policy)
 	}
 	if expires, is := of["defaultTtl"]; is {

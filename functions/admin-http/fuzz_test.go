@@ -21,7 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
@@ -226,7 +226,7 @@ func populated(f *testing.F) (http.Handler, []string) {
 	broker, err := servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"})
 	must(err)
 	f.Cleanup(func() { _ = broker.Close() })
-	items, err := store.Open(store.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
+	items, err := cosmosstore.Open(cosmosstore.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
 	must(err)
 	must(items.Provision(ctx))
 	sender, err := azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()})

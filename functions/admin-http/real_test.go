@@ -27,7 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -69,7 +69,7 @@ func newReal(t *testing.T) *real {
 	r.broker = start(t, func() (*servicebus.Server, error) {
 		return servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"})
 	})
-	items, err := store.Open(store.Config{Endpoint: r.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
+	items, err := cosmosstore.Open(cosmosstore.Config{Endpoint: r.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey})
 	check(t, err)
 	check(t, items.Provision(ctx))
 	r.bus, err = azbus.Dial(azbus.Config{ConnectionString: r.broker.ConnectionString()})

@@ -39,11 +39,11 @@ func tree(t *testing.T) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := fs.ReadFile(repository, "internal/store/index-policy.json")
+	policy, err := fs.ReadFile(repository, "internal/store/cosmos/index-policy.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files["internal/store/index-policy.json"] = &fstest.MapFile{Data: policy}
+	files["internal/store/cosmos/index-policy.json"] = &fstest.MapFile{Data: policy}
 	return files
 }
 

@@ -77,7 +77,7 @@ func (s *synchronization) writeAdditions(ctx context.Context, list string, peopl
 		for _, p := range some {
 			doc.People = append(doc.People, store.HeldAddition(p))
 		}
-		if _, err := s.app.store.Commit(ctx, store.Upsert(store.AdditionsKey(s.name, list, page), doc)); err != nil {
+		if _, err := s.app.store.Apply(ctx, store.Writes{store.Upsert(store.AdditionsKey(s.name, list, page), doc)}); err != nil {
 			return err
 		}
 		page++
@@ -95,7 +95,7 @@ func (s *synchronization) deleteAdditions(ctx context.Context, but string) error
 		if page.Doc.List == but {
 			continue
 		}
-		_, err := s.app.store.Commit(ctx, store.Delete(store.Key{PK: page.PK, ID: page.ID, Type: page.Type}, page.ETag))
+		_, err := s.app.store.Apply(ctx, store.Writes{store.Delete(page.Key, page.ETag)})
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -112,7 +112,7 @@ func (s *synchronization) expireConfirmation(ctx context.Context, setting store.
 	}
 	next := setting.Doc
 	next.Additions = nil
-	_, err := s.app.store.Commit(ctx, store.Replace(store.AutomationKey(s.name), next, setting.ETag))
+	_, err := s.app.store.Apply(ctx, store.Writes{store.Replace(store.AutomationKey(s.name), next, setting.Version)})
 	if errors.Is(err, store.ErrChanged) { // an administrator has decided again: the next tick looks
 		return nil
 	}
@@ -246,12 +246,12 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 		next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now, Why: why}}
 		write := store.Create(store.AutomationKey(name), next)
 		if setting.ETag != "" {
-			write = store.Replace(store.AutomationKey(name), next, setting.ETag)
+			write = store.Replace(store.AutomationKey(name), next, setting.Version)
 		}
 		facts := additionFacts(last.Doc.Additions, revision)
-		_, err = a.store.Commit(ctx, write, a.auditOp(store.AuditRecord{
+		_, err = a.store.Apply(ctx, store.Writes{write, a.auditOp(store.AuditRecord{
 			At: now, Actor: by.actor(), Action: "confirm-additions", Runbook: name, Why: why, After: facts.text(),
-		}))
+		})})
 		if holdChanged(err) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // sizes counts the members of each batch, by id.
@@ -158,7 +159,7 @@ func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
 // additionDocuments counts the documents with people whose addition is held.
 func (s *stage) additionDocuments() int {
 	s.t.Helper()
-	all, err := store.All[json.RawMessage](s.ctx, s.store, store.PartitionRunbooks, "SELECT * FROM c WHERE c.type = 'additions'")
+	all, err := storetest.All[json.RawMessage](s.ctx, s.store, store.PartitionRunbooks, "additions")
 	return len(must(s, all, err))
 }
 

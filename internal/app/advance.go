@@ -22,15 +22,15 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 		return AdvanceView{}, a.outward(err)
 	}
 	c := occurred(engine.Advanced{Phase: phase})
-	c.extra = func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+	c.extra = func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
 		if ds[0].Batch == nil {
 			return nil, nil
 		}
 		was, next := s.before(), s.after()
-		if !matches(tags, tag(s.etag(s.batchKey()))) {
+		if !matches(tags, tag(s.version(s.batchKey()).ETag)) {
 			return nil, fail(CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
 		}
-		return []store.Op{a.auditOp(store.AuditRecord{
+		return store.Writes{a.auditOp(store.AuditRecord{
 			At: a.now(), Actor: by.actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: batchFacts(was).text(), After: batchFacts(next).text(),
 		})}, nil
 	}
@@ -49,7 +49,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 		a.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
 	}
 	view := AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
-	view.Batch.ETag, view.NextPhase = tag(s.etag(s.batchKey())), next.Next()
+	view.Batch.ETag, view.NextPhase = tag(s.version(s.batchKey()).ETag), next.Next()
 	if p := next.Current(); p != nil {
 		view.Phase = phaseView(*p)
 		if err := a.count(ctx, next, *p, &view.Phase); err != nil {

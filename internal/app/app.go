@@ -29,7 +29,7 @@ import (
 
 // App carries the use cases. It is safe for concurrent use.
 type App struct {
-	store    *store.Store
+	store    store.Store
 	bus      bus.Sender
 	now      func() time.Time
 	newID    func() string
@@ -60,7 +60,7 @@ type App struct {
 // Functions are those of workers that have not announced theirs, which a runbook is
 // checked against when it is published.
 type Config struct {
-	Store *store.Store
+	Store store.Store
 	Bus   bus.Sender
 	Now   func() time.Time
 	NewID func() string // 16 lower-case letters and digits, never the same twice

@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -234,7 +235,7 @@ func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := store.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := storetest.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "unprocessed")
 	if err != nil || len(kept) != 7+4 {
 		t.Fatalf("%d kept: %v", len(kept), err)
 	}

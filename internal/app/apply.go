@@ -142,7 +142,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 			}
 			return events, nil
 		},
-		extra: func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		extra: func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
 			before, after := map[int]engine.MemberStatus{}, map[int]engine.MemberStatus{}
 			for i, id := range left {
 				if was, is := s.member(id); !ds[i].Empty() {
@@ -153,7 +153,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 				return nil, nil
 			}
 			target := fmt.Sprintf("%s: %s", plural(len(after), "member"), numbers(left))
-			return []store.Op{a.auditOp(store.AuditRecord{
+			return store.Writes{a.auditOp(store.AuditRecord{
 				At: s.now.UTC(), Actor: by.actor(), Action: "remove-member", Batch: batch, Target: target, Why: why, Before: memberFacts(before).text(), After: memberFacts(after).text(),
 			})}, nil
 		},
@@ -256,7 +256,7 @@ func (s *synchronization) refresh(ctx context.Context, c schedule.Change) error 
 		if err != nil {
 			return err
 		}
-		var ops []store.Op
+		var ops store.Writes
 		for _, m := range members {
 			row := rows[m.Doc.ID]
 			data := maps.Clone(m.Doc.Data) // columns that only an older version uses stay
@@ -276,7 +276,7 @@ func (s *synchronization) refresh(ctx context.Context, c schedule.Change) error 
 			ops = append(ops, store.Patch(store.MemberKey(c.Batch, m.Doc.ID), guard, store.Set("/data", data), store.Set("/hash", row.Hash)))
 		}
 		if len(ops) > 0 {
-			if _, err = s.app.store.Commit(ctx, ops...); errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrTooLarge) && most > 1 {
+			if _, err = s.app.store.Apply(ctx, ops); errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrTooLarge) && most > 1 {
 				most = max(1, most/2)
 				continue
 			}

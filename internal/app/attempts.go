@@ -121,9 +121,9 @@ func (a *App) writeAttempts(ctx context.Context, key store.Key, topic string, m 
 	next := store.Attempts{Topic: topic, MessageID: m.ID, Count: count, Reason: reason, At: a.now().UTC()}
 	write := store.Create(key, next)
 	if found.ETag != "" {
-		write = store.Replace(key, next, found.ETag)
+		write = store.Replace(key, next, found.Version)
 	}
-	_, err := a.store.Commit(ctx, write)
+	_, err := a.store.Apply(ctx, store.Writes{write})
 	if errors.Is(err, store.ErrExists) {
 		return fmt.Errorf("%w: another delivery counted its attempt first", store.ErrChanged)
 	}
@@ -144,7 +144,7 @@ func (a *App) clearAttempts(ctx context.Context, topic string, m Message) {
 		if err != nil || found.ETag == "" {
 			return err
 		}
-		_, err = a.store.Commit(ctx, store.Delete(key, found.ETag))
+		_, err = a.store.Apply(ctx, store.Writes{store.Delete(key, found.ETag)})
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -56,7 +57,7 @@ func (w *world) ready() app.BatchView {
 
 func (w *world) attempts() int {
 	w.t.Helper()
-	found, err := store.All[struct{}](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'attempts'")
+	found, err := storetest.All[struct{}](w.ctx, w.store, store.PartitionUnprocessed, "attempts")
 	if err != nil {
 		w.t.Fatal(err)
 	}

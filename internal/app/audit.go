@@ -14,7 +14,7 @@ import (
 // auditOp is the operation that stores a record. It belongs into the same commit as
 // the change that it tells of, so that there is neither without the other; At and By
 // are the caller's to fill in. Each call makes an operation with an id of its own.
-func (a *App) auditOp(r store.AuditRecord) store.Op {
+func (a *App) auditOp(r store.AuditRecord) store.Write {
 	if !slices.Contains(api.AuditActions, r.Action) {
 		panic("no audit action: " + r.Action) // only a constant of this package can be it
 	}

@@ -91,16 +91,16 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 			}
 			write := store.Create(store.AutomationKey(name), next)
 			if was.ETag != "" {
-				write = store.Replace(store.AutomationKey(name), next, was.ETag)
+				write = store.Replace(store.AutomationKey(name), next, was.Version)
 			}
-			outcome, err := a.store.Commit(ctx, write, a.auditOp(automationSet(by, was.Doc, next, now)))
+			applied, err := a.store.Apply(ctx, store.Writes{write, a.auditOp(automationSet(by, was.Doc, next, now))})
 			if errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) {
 				continue
 			}
 			if err != nil {
 				return AutomationView{}, a.outward(err)
 			}
-			was.ETag = outcome.ETag(0)
+			was.Version = applied.Version(0)
 			a.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, enabled, logkey.Revision, revision, logkey.By, by.Name)
 		}
 		was.Doc = next

@@ -16,6 +16,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // What comes between two steps of a tick, or of a message about removals.
@@ -26,7 +28,7 @@ func (s *stage) between(text string, do func()) *app.App {
 	s.t.Helper()
 	config := s.storeConfig()
 	config.HTTPClient = &heldUp{direct: direct{s.cosmos}, text: text, do: do}
-	db, err := store.Open(config)
+	db, err := cosmosstore.Open(config)
 	must(s, 0, err)
 	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
 }
@@ -313,7 +315,7 @@ func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {
 	s.automate("found")
 	config := s.storeConfig()
 	config.HTTPClient = &broken{direct: direct{s.cosmos}, text: looksAtSlots}
-	db, err := store.Open(config)
+	db, err := cosmosstore.Open(config)
 	must(s, 0, err)
 	a := app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
 	must(s, 0, a.Tick(s.ctx))
@@ -374,7 +376,7 @@ func TestEmptyBatchesDoNotStay(t *testing.T) {
 		}
 		s.pass(day)
 		s.tick()
-		entries, err := store.All[map[string]any](s.ctx, s.store, store.PartitionBatches, "SELECT * FROM c WHERE c.type = 'entry'")
+		entries, err := storetest.All[map[string]any](s.ctx, s.store, store.PartitionBatches, "entry")
 		must(s, 0, err)
 		for _, e := range entries {
 			if status := fmt.Sprint(e.Doc["status"]); !slices.Contains([]string{"completed", "cancelled"}, status) {

@@ -10,12 +10,12 @@ import (
 
 // stopRecord is the audit record of a decision that pauses a batch because too many
 // members of a phase have failed; none of any other decision.
-func (a *App) stopRecord(was, is *engine.Batch) []store.Op {
+func (a *App) stopRecord(was, is *engine.Batch) store.Writes {
 	if !is.StoppedSince(was) {
 		return nil
 	}
 	by := is.Paused
-	return []store.Op{a.auditOp(store.AuditRecord{
+	return store.Writes{a.auditOp(store.AuditRecord{
 		At: by.At, Actor: Caller{Name: by.By, Kind: ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
 		Before: batchFacts(was).text(), After: batchFacts(is).text(),
 	})}

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // TestForgetting goes by "To forget the people of a batch" of docs/security.md, with the
@@ -77,7 +80,7 @@ func TestForgettingABatchAsAWhole(t *testing.T) {
 // everything is all that the store has of a batch, as text.
 func (s *stage) everything(batch int) string {
 	s.t.Helper()
-	items, err := store.All[json.RawMessage](s.ctx, s.store, store.BatchPartition(batch), "SELECT * FROM c")
+	items, err := s.store.Dump(s.ctx, store.BatchPartition(batch))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -91,13 +94,27 @@ func (s *stage) everything(batch int) string {
 // erase deletes items of a batch.
 func (s *stage) erase(batch int, where string) {
 	s.t.Helper()
-	items, err := store.All[json.RawMessage](s.ctx, s.store, store.BatchPartition(batch), "SELECT * FROM c WHERE "+where)
-	if err != nil || len(items) == 0 {
-		s.t.Fatalf("%d items, %v", len(items), err)
-	}
-	for _, item := range items {
-		if _, err := s.store.Commit(s.ctx, store.Delete(store.Key{PK: store.BatchPartition(batch), ID: item.ID}, item.ETag)); err != nil {
-			s.t.Fatal(err)
+	key, err := azcosmos.NewKeyCredential(cosmos.DefaultKey)
+	must(s, key, err)
+	client, err := azcosmos.NewClientWithKey(s.cosmos.URL(), key, nil)
+	must(s, client, err)
+	container, err := client.NewContainer("d", "c")
+	must(s, container, err)
+	pager := container.NewQueryItemsPager("SELECT * FROM c WHERE "+where, azcosmos.NewPartitionKeyString(store.BatchPartition(batch)), nil)
+	for pager.More() {
+		page, err := pager.NextPage(s.ctx)
+		if err != nil || len(page.Items) == 0 {
+			s.t.Fatalf("%d items, %v", len(page.Items), err)
+		}
+		for _, body := range page.Items {
+			var item struct {
+				ID   string `json:"id"`
+				ETag string `json:"_etag"`
+			}
+			must(s, item, json.Unmarshal(body, &item))
+			if _, err := s.store.Apply(s.ctx, store.Writes{store.Delete(store.Key{PK: store.BatchPartition(batch), ID: item.ID}, item.ETag)}); err != nil {
+				s.t.Fatal(err)
+			}
 		}
 	}
 }
@@ -114,7 +131,7 @@ func TestNumbersGoOnFromWhereTheyAreSet(t *testing.T) {
 		t.Fatalf("%+v, %v", kept, err)
 	}
 	kept.Doc["last"] = 500
-	if _, err := w.store.Commit(w.ctx, store.Replace(store.SequenceKey(), kept.Doc, kept.ETag)); err != nil {
+	if _, err := w.store.Apply(w.ctx, store.Writes{store.Replace(store.SequenceKey(), kept.Doc, kept.Version)}); err != nil {
 		t.Fatal(err)
 	}
 	if b := w.batch("move", people(1), app.AllowInOtherBatches); b.ID != 501 {

@@ -113,7 +113,7 @@ func (c *claimant) claimSome(ctx context.Context, keys []string) (taken []takenP
 			return taken, err
 		}
 		if len(ops) > 0 {
-			_, err = c.app.store.Commit(ctx, ops...)
+			_, err = c.app.store.Apply(ctx, ops)
 			if overtaken(err) && ctx.Err() == nil {
 				continue
 			}
@@ -132,7 +132,7 @@ func (c *claimant) claimSome(ctx context.Context, keys []string) (taken []takenP
 }
 
 // ops are the writes that claim those of the people who can be claimed.
-func (c *claimant) ops(ctx context.Context, keys []string) (ops []store.Op, taken []takenPerson, err error) {
+func (c *claimant) ops(ctx context.Context, keys []string) (ops store.Writes, taken []takenPerson, err error) {
 	people, err := c.people(ctx, keys)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +150,7 @@ func (c *claimant) ops(ctx context.Context, keys []string) (ops []store.Op, take
 		case p.item.ETag == "":
 			ops = append(ops, store.Create(store.ClaimKey(p.keys[0]), next))
 		default:
-			ops = append(ops, store.Replace(store.ClaimKey(p.keys[0]), next, p.item.ETag))
+			ops = append(ops, store.Replace(store.ClaimKey(p.keys[0]), next, p.item.Version))
 		}
 	}
 	return ops, taken, nil
@@ -408,7 +408,7 @@ func (a *App) sealClaims(ctx context.Context, id int) error {
 			return nil
 		}
 		listed.Doc.Claimed = true
-		if _, err = a.store.Commit(ctx, store.Replace(store.EntryKey(id), listed.Doc, listed.ETag)); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
+		if _, err = a.store.Apply(ctx, store.Writes{store.Replace(store.EntryKey(id), listed.Doc, listed.Version)}); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
@@ -425,7 +425,7 @@ func (a *App) withdraw(ctx context.Context, by Caller, id int) error {
 		case listed.Doc.Claimed || !listed.Doc.Creating:
 			return fmt.Errorf("batch %d was claimed: %w", id, store.ErrExists)
 		}
-		ops := []store.Op{store.Delete(store.EntryKey(id), listed.ETag)}
+		ops := store.Writes{store.Delete(store.EntryKey(id), listed.ETag)}
 		if by.Key != "" {
 			key := by.request(store.PartitionBatches)
 			asked, err := orNone(store.Read[store.IdempotencyRecord](ctx, a.store, key))
@@ -436,7 +436,7 @@ func (a *App) withdraw(ctx context.Context, by Caller, id int) error {
 				ops = append(ops, store.Delete(key, asked.ETag))
 			}
 		}
-		if _, err = a.store.Commit(ctx, ops...); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
+		if _, err = a.store.Apply(ctx, ops); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
@@ -449,7 +449,7 @@ func (a *App) giveUp(ctx context.Context, id int) {
 	defer cancel()
 	listed, err := orNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(id)))
 	if err == nil && listed.Doc.Creating {
-		_, err = a.store.Commit(ctx, store.Delete(store.EntryKey(id), listed.ETag))
+		_, err = a.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(id), listed.ETag)})
 	}
 	if err != nil {
 		a.log.WarnContext(ctx, "batch in the making is not given up", logkey.BatchID, id, logkey.Error, err)

@@ -14,6 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // interrupted is a process that is held up after its n-th request to the store, while
@@ -23,7 +25,7 @@ func (s *stage) interrupted(n int, do func()) (process *app.App, reached func() 
 	line := &interruptedLine{direct: direct{s.cosmos}, at: int64(n), do: do}
 	config := s.storeConfig()
 	config.HTTPClient = line
-	db, err := store.Open(config)
+	db, err := cosmosstore.Open(config)
 	must(s, 0, err)
 	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources()}), func() bool { return line.count.Load() >= line.at }
 }
@@ -66,7 +68,7 @@ func (s *stage) wantOneOpenBatch(prefix string) (people int) {
 		if engine.BatchStatus(b.Status).Terminal() {
 			continue
 		}
-		members, err := store.All[engine.Member](s.ctx, s.store, store.BatchPartition(b.ID), "SELECT * FROM c WHERE c.type = 'member'")
+		members, err := storetest.All[engine.Member](s.ctx, s.store, store.BatchPartition(b.ID), "member")
 		must(s, members, err)
 		for _, m := range members {
 			key := strings.ToLower(m.Doc.Key)

@@ -125,9 +125,9 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 			e, err := s.event(b, engine.Mark{By: by.Name, At: st.now.UTC(), Why: s.why})
 			return []engine.Event{e}, err
 		},
-		extra: func(st *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		extra: func(st *snapshot, ds []engine.Decision) (store.Writes, error) {
 			if ds[0].Batch != nil {
-				return []store.Op{a.steered(by, st.before(), st.after(), s, st.now.UTC())}, nil
+				return store.Writes{a.steered(by, st.before(), st.after(), s, st.now.UTC())}, nil
 			}
 			return a.joinIn(ctx, by, st, s)
 		},
@@ -150,7 +150,7 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 	return batchView(*next), nil
 }
 
-func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.Time) store.Op {
+func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.Time) store.Write {
 	return a.auditOp(store.AuditRecord{
 		At: now, Actor: by.actor(), Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).text(), After: s.facts(next).text(),
 	})
@@ -159,7 +159,7 @@ func (a *App) steered(by Caller, was, next *engine.Batch, s *steering, now time.
 // joinIn records that somebody asked, for a reason of their own, for what had been
 // done already: it stays the doing of whoever was first, and the reason is kept all the
 // same. The same reason of the same caller is recorded once, however often it is given.
-func (a *App) joinIn(ctx context.Context, by Caller, st *snapshot, s *steering) ([]store.Op, error) {
+func (a *App) joinIn(ctx context.Context, by Caller, st *snapshot, s *steering) (store.Writes, error) {
 	if s.mark == nil || s.why == "" {
 		return nil, nil
 	}

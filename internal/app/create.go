@@ -140,7 +140,7 @@ func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[store.I
 		}
 		return b, false, err
 	}
-	_, err = a.store.Commit(ctx, store.Create(store.BatchKey(id), b), a.auditOp(creation(by, &b, a.now())))
+	_, err = a.store.Apply(ctx, store.Writes{store.Create(store.BatchKey(id), b), a.auditOp(creation(by, &b, a.now()))})
 	if errors.Is(err, store.ErrExists) {
 		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
 		return fresh.Doc, true, err
@@ -178,7 +178,7 @@ func (a *App) claimBatch(ctx context.Context, by Caller, asked store.Item[store.
 	}
 	line := store.BatchSummary{RunbookName: rb.Name, IsManual: true, Claimed: len(keys) <= claimsAtOnce}
 	if id = c.batch; id == 0 {
-		id, err = a.reserve(ctx, line, func(id int) ([]store.Op, error) {
+		id, err = a.reserve(ctx, line, func(id int) (store.Writes, error) {
 			c.batch = id
 			ops, taken, err := c.ops(ctx, keys[:min(len(keys), claimsAtOnce)])
 			if err == nil && len(taken) > 0 {
@@ -221,9 +221,9 @@ func (a *App) relist(ctx context.Context, id int, line store.BatchSummary) (clai
 		line.Claimed = listed.Doc.Claimed && a.now().Sub(listed.Doc.DetectedAt) < claimTime-time.Minute
 		write := store.Create(store.EntryKey(id), line)
 		if listed.ETag != "" {
-			write = store.Replace(store.EntryKey(id), line, listed.ETag)
+			write = store.Replace(store.EntryKey(id), line, listed.Version)
 		}
-		if _, err = a.store.Commit(ctx, write); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
+		if _, err = a.store.Apply(ctx, store.Writes{write}); !overtaken(err) && !errors.Is(err, store.ErrNotFound) {
 			return line.Claimed, err
 		}
 	}
@@ -232,7 +232,7 @@ func (a *App) relist(ctx context.Context, id int, line store.BatchSummary) (clai
 // reserve takes the next batch number, for the line that lists the batch as in the
 // making, and with it what more the batch needs to be alone with. It fails with
 // ErrExists where somebody else has that.
-func (a *App) reserve(ctx context.Context, line store.BatchSummary, more func(id int) ([]store.Op, error)) (int, error) {
+func (a *App) reserve(ctx context.Context, line store.BatchSummary, more func(id int) (store.Writes, error)) (int, error) {
 	for {
 		last, err := orNone(store.Read[store.BatchSequence](ctx, a.store, store.SequenceKey()))
 		if err != nil {
@@ -241,14 +241,14 @@ func (a *App) reserve(ctx context.Context, line store.BatchSummary, more func(id
 		next := store.BatchSequence{Last: last.Doc.Last + 1}
 		write := store.Create(store.SequenceKey(), next)
 		if last.ETag != "" {
-			write = store.Replace(store.SequenceKey(), next, last.ETag)
+			write = store.Replace(store.SequenceKey(), next, last.Version)
 		}
 		line.ID, line.DetectedAt, line.Creating = next.Last, a.now().UTC(), true
 		with, err := more(next.Last)
 		if err != nil {
 			return 0, err
 		}
-		_, err = a.store.Commit(ctx, append([]store.Op{write, store.Create(store.EntryKey(next.Last), line)}, with...)...)
+		_, err = a.store.Apply(ctx, append(store.Writes{write, store.Create(store.EntryKey(next.Last), line)}, with...))
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
@@ -268,7 +268,7 @@ func (a *App) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runb
 		if err != nil {
 			return err
 		}
-		var ops []store.Op
+		var ops store.Writes
 		for i, plain := range page {
 			row := rows[done+i]
 			data, err := a.sealData(ctx, rb, b.ID, done+i+1, plain)
@@ -281,7 +281,7 @@ func (a *App) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runb
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.ID, m.ID), m))
 		}
-		_, err = a.store.Commit(ctx, ops...)
+		_, err = a.store.Apply(ctx, ops)
 		if errors.Is(err, store.ErrExists) {
 			if done, err = a.lastMember(ctx, b.ID); err == nil {
 				continue
@@ -345,7 +345,7 @@ func (a *App) list(ctx context.Context, b *engine.Batch) error {
 				return err
 			}
 		}
-		_, err := a.store.Commit(ctx, store.Upsert(store.EntryKey(b.ID), store.SummaryOf(b)))
+		_, err := a.store.Apply(ctx, store.Writes{store.Upsert(store.EntryKey(b.ID), store.SummaryOf(b))})
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
 			continue
 		}

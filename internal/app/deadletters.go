@@ -271,13 +271,13 @@ func (a *App) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m Message,
 	}
 	write := store.Create(store.UnprocessedKey(item.ID), u)
 	if known {
-		write = store.Replace(store.UnprocessedKey(item.ID), u, item.ETag)
+		write = store.Replace(store.UnprocessedKey(item.ID), u, item.Version)
 	}
-	outcome, err := a.store.Commit(ctx, write)
+	applied, err := a.store.Apply(ctx, store.Writes{write})
 	if err != nil {
 		return item, false, err
 	}
-	item.ETag = outcome.ETag(0)
+	item.Version = applied.Version(0)
 	if fate == fateHold {
 		a.tellKept(ctx, d.Topic, m, u.Reason)
 	}

@@ -323,7 +323,7 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 		return page.Items
 	}
 	w.pump(1, func(message.Job) (string, error) { return "", errLost }, func() bool { return len(steps("queued")) == 2 && len(w.seen()) == 2 })
-	if _, err := w.store.Commit(w.ctx, store.Upsert(store.WorkerKey("worker-01"), map[string]any{"id": "worker-01"})); err != nil {
+	if _, err := w.store.Apply(w.ctx, store.Writes{store.Upsert(store.WorkerKey("worker-01"), map[string]any{"id": "worker-01"})}); err != nil {
 		t.Fatal(err)
 	}
 	taken := w.seen()

@@ -20,7 +20,7 @@ type command struct {
 	events func(*snapshot) ([]engine.Event, error)
 	// extra are operations of the same write, such as audit records; nil: none. It is called
 	// when all events are decided, also where they change nothing.
-	extra func(*snapshot, []engine.Decision) ([]store.Op, error)
+	extra func(*snapshot, []engine.Decision) (store.Writes, error)
 	// once does not take the decisions again where they lose a race: ErrChanged.
 	once bool
 	// more leaves the summary of the batch to a write that follows.
@@ -162,10 +162,7 @@ func (a *App) write(s *snapshot, decisions []engine.Decision, c command) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	if len(ops) > store.MaxOperations {
-		return fmt.Errorf("%w: %d operations", store.ErrTooLarge, len(ops))
-	}
-	outcome, err := a.store.Commit(s.ctx, ops...)
+	applied, err := a.store.Apply(s.ctx, ops)
 	if err != nil {
 		for _, key := range s.changed {
 			a.runs.remove(key) // it is read again when the event is
@@ -175,16 +172,16 @@ func (a *App) write(s *snapshot, decisions []engine.Decision, c command) error {
 		}
 		return err
 	}
-	s.written, s.operations = &outcome, len(ops)
+	s.written = applied
 	for i, key := range s.changed {
 		d := s.docs[key]
-		d.etag = outcome.ETag(i)
+		d.version = applied.Version(i)
 		if run, ok := d.is.(*engine.Run); ok {
-			a.remember(key, run, d.etag)
+			a.remember(key, run, d.version)
 		}
 	}
 	for i, key := range shards {
-		shard, err := store.Decode[engine.Shard](outcome, i)
+		shard, err := store.Got[engine.Shard](applied, i)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -57,7 +59,7 @@ func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Conte
 	line := &lifeline{direct: direct{s.cosmos}}
 	config := s.storeConfig()
 	config.HTTPClient = line
-	db, err := store.Open(config)
+	db, err := cosmosstore.Open(config)
 	must(s, 0, err)
 	bus := &gate{Sender: sender}
 	var writes atomic.Int64
@@ -138,9 +140,9 @@ func (w *world) scheduled(id int, yaml string, members int, start time.Time) {
 	w.commit(store.Create(store.BatchKey(id), b))
 }
 
-func (w *world) commit(ops ...store.Op) {
+func (w *world) commit(ops ...store.Write) {
 	w.t.Helper()
-	if _, err := w.store.Commit(w.ctx, ops...); err != nil {
+	if _, err := w.store.Apply(w.ctx, ops); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -410,7 +412,7 @@ func TestMessageWhoseAttemptsAllFailIsKept(t *testing.T) {
 			t.Fatalf("delivery %d: %v", delivery, err)
 		}
 	}
-	kept, err := store.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := storetest.All[store.Unprocessable](w.ctx, w.store, store.PartitionUnprocessed, "unprocessed")
 	if err != nil || len(kept) != 1 || string(kept[0].Doc.Body) != string(body) || !strings.Contains(kept[0].Doc.Reason, "runbook overlap version 1") {
 		t.Fatalf("kept %+v, %v", kept, err)
 	}

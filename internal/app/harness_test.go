@@ -21,7 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource/database"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 )
@@ -32,7 +32,7 @@ type world struct {
 	t      testing.TB
 	ctx    context.Context
 	app    *app.App
-	store  *store.Store
+	store  *cosmosstore.Store
 	cosmos *cosmos.Server
 	broker *servicebus.Server
 	bus    *azbus.Client
@@ -77,7 +77,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 	}
 	t.Cleanup(func() {
 		if n := w.cosmos.Stats().Unindexed; n > 0 {
-			t.Errorf("%d pages of queries are not served by internal/store/index-policy.json", n)
+			t.Errorf("%d pages of queries are not served by internal/store/cosmos/index-policy.json", n)
 		}
 		_ = w.cosmos.Close()
 	})
@@ -89,7 +89,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 	if now != nil {
 		config.HTTPClient = direct{w.cosmos} // a stage is quick: its requests spare the network
 	}
-	if w.store, err = store.Open(config); err != nil {
+	if w.store, err = cosmosstore.Open(config); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.store.Provision(ctx); err != nil {
@@ -124,8 +124,8 @@ func (w *world) sources() *datasource.Reader {
 	}
 }
 
-func (w *world) storeConfig() store.Config {
-	return store.Config{Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}
+func (w *world) storeConfig() cosmosstore.Config {
+	return cosmosstore.Config{Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}
 }
 
 // direct carries requests to the store without a connection.

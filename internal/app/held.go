@@ -80,7 +80,7 @@ func (s *synchronization) hold(ctx context.Context, c schedule.Change) error {
 			}
 			return events, nil
 		},
-		extra: func(st *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		extra: func(st *snapshot, ds []engine.Decision) (store.Writes, error) {
 			if len(ds) == 0 {
 				return nil, nil
 			}
@@ -176,11 +176,11 @@ func (s *snapshot) loadHold() (*engine.Batch, store.Item[store.RemovalHold], err
 }
 
 // writeHold stores a batch's next hold in place of the one that was read.
-func writeHold(batch int, read store.Item[store.RemovalHold], next store.RemovalHold) store.Op {
+func writeHold(batch int, read store.Item[store.RemovalHold], next store.RemovalHold) store.Write {
 	if read.ETag == "" {
 		return store.Create(store.HoldKey(batch), next)
 	}
-	return store.Replace(store.HoldKey(batch), next, read.ETag)
+	return store.Replace(store.HoldKey(batch), next, read.Version)
 }
 
 // ConfirmRemovals lets the members go whose removal is held: they are removed by the
@@ -235,11 +235,11 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 			}
 			return []engine.Event{event(engine.Mark{By: by.Name, At: s.now.UTC(), Why: why})}, nil
 		},
-		extra: func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		extra: func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return []store.Op{writeHold(batch, h, then(h.Doc)), a.auditOp(store.AuditRecord{
+			return store.Writes{writeHold(batch, h, then(h.Doc)), a.auditOp(store.AuditRecord{
 				At: s.now.UTC(), Actor: by.actor(), Action: action, Batch: batch, Target: plural(len(h.Doc.Members), "member"), Why: why,
 				Before: holdFacts(h.Doc, nil).text(), After: holdFacts(then(h.Doc), confirmation(s.after())).text(),
 			})}, nil
@@ -315,11 +315,11 @@ func (a *App) removalsDone(ctx context.Context, id int) error {
 			_, h, err = s.loadHold()
 			return []engine.Event{engine.RemovalsDone{}}, err
 		},
-		extra: func(_ *snapshot, ds []engine.Decision) ([]store.Op, error) {
+		extra: func(_ *snapshot, ds []engine.Decision) (store.Writes, error) {
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return []store.Op{writeHold(id, h, store.RemovalHold{Kept: h.Doc.Kept})}, nil
+			return store.Writes{writeHold(id, h, store.RemovalHold{Kept: h.Doc.Kept})}, nil
 		},
 	})
 	return err

@@ -3,16 +3,9 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
@@ -25,7 +18,7 @@ import (
 // The policy with which the container is made, here and in Azure.
 func indexPolicy(t *testing.T) azcosmos.IndexingPolicy {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "store", "index-policy.json"))
+	text, err := os.ReadFile(filepath.Join("..", "store", "cosmos", "index-policy.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,119 +27,6 @@ func indexPolicy(t *testing.T) azcosmos.IndexingPolicy {
 		t.Fatal(err)
 	}
 	return policy
-}
-
-var (
-	selection = regexp.MustCompile(`SELECT .*? FROM c\b|c\.doc\.\w+ AS \w+,?|\(c\.doc\.status = 'removed' .*\) AS leaving|c\.id, \{.*\} AS doc`)
-	element   = regexp.MustCompile(`ARRAY_CONTAINS\(c\.([a-zA-Z.]+), \{"([a-zA-Z]+)": [^}]*\}, true\)`)
-	mention   = regexp.MustCompile(`\bc\.([a-zA-Z.]+)`)
-)
-
-// wantedPaths are the paths that the queries in the source of this package and the store filter or sort by, in
-// the notation of a policy, each with a place where it does.
-func wantedPaths(t *testing.T) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	queries, err := filepath.Glob("../store/sql*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	fields, err := os.ReadFile("../store/page.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, field := range regexp.MustCompile(`Field += "(\w+)"`).FindAllStringSubmatch(string(fields), -1) {
-		if field[1] != "id" {
-			found["/doc/"+field[1]+"/?"] = "page.go"
-		}
-	}
-	for _, name := range append(files, queries...) {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		positions := token.NewFileSet()
-		file, err := parser.ParseFile(positions, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			e, ok := n.(ast.Expr)
-			if !ok {
-				return true
-			}
-			text, ok := literal(e)
-			if !ok {
-				return true
-			}
-			text = selection.ReplaceAllString(text, "")
-			at := positions.Position(n.Pos()).String()
-			for _, m := range element.FindAllStringSubmatch(text, -1) {
-				found["/"+strings.ReplaceAll(m[1], ".", "/")+"/[]/"+m[2]+"/?"] = at
-			}
-			for _, m := range mention.FindAllStringSubmatch(element.ReplaceAllString(text, ""), -1) {
-				if m[1] != "id" && m[1] != "doc." { // which is always indexed
-					found["/"+strings.ReplaceAll(m[1], ".", "/")+"/?"] = at
-				}
-			}
-			return false
-		})
-	}
-	return found
-}
-
-// literal is the text of a string, or of strings and of other things put together.
-func literal(e ast.Expr) (string, bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, err := strconv.Unquote(e.Value)
-		return text, e.Kind == token.STRING && err == nil
-	case *ast.BinaryExpr:
-		left, isLeft := literal(e.X)
-		right, isRight := literal(e.Y)
-		return left + right, e.Op == token.ADD && (isLeft || isRight)
-	}
-	return "", false
-}
-
-// differs tells what a policy lacks of what is asked, and what it has too much.
-func differs(policy azcosmos.IndexingPolicy, asked map[string]string) []string {
-	// The documentation asks for the partition key; every query is of one or of all.
-	asked = maps.Clone(asked)
-	asked["/pk/?"] = "every query"
-	var wrong []string
-	has := map[string]bool{}
-	for _, path := range policy.IncludedPaths {
-		has[path.Path] = true
-		if asked[path.Path] == "" {
-			wrong = append(wrong, path.Path+" is in the policy, and no query filters or sorts by it")
-		}
-	}
-	for path, at := range asked {
-		if !has[path] {
-			wrong = append(wrong, path+" is not in the policy, and is asked for at "+at)
-		}
-	}
-	slices.Sort(wrong)
-	return wrong
-}
-
-func TestIndexPolicyHasWhatTheQueriesAskFor(t *testing.T) {
-	t.Parallel()
-	policy, asked := indexPolicy(t), wantedPaths(t)
-	if wrong := differs(policy, asked); len(wrong) > 0 {
-		t.Errorf("internal/store/index-policy.json:\n%s", strings.Join(wrong, "\n"))
-	}
-	for i, path := range policy.IncludedPaths {
-		less := policy
-		less.IncludedPaths = slices.Delete(slices.Clone(policy.IncludedPaths), i, i+1)
-		if wrong := differs(less, asked); len(wrong) != 1 {
-			t.Errorf("without %s it is found that %q", path.Path, wrong)
-		}
-	}
 }
 
 // everyList asks every list in every order, and with every filter that it has. It gives

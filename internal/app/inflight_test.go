@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 )
 
 // A process that dies between storing a page and sending its jobs leaves runs that wait
@@ -79,7 +79,7 @@ func (s *stage) slowProcess(each time.Duration) (*app.App, *slowLine, *recorder)
 	line := &slowLine{direct: direct{s.cosmos}, s: s, each: each, seen: map[string]time.Time{}}
 	config := s.storeConfig()
 	config.HTTPClient = line
-	db, err := store.Open(config)
+	db, err := cosmosstore.Open(config)
 	must(s, 0, err)
 	sent := &recorder{Sender: s.bus, sent: map[string][]bus.Message{}}
 	return app.New(app.Config{Store: db, Bus: sent, Now: s.clock.Now, Log: s.log}), line, sent

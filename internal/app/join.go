@@ -215,10 +215,10 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	c := occurred(engine.MembersJoined{Members: len(rows), Key: rows[0].Key, Shared: c0.shared})
 	c.once, c.more = true, true // what the page is made of is known of the batch at this ETag
 	c.prime = func(s *snapshot) { prime(s, s.batchKey(), b) }
-	c.extra = func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+	c.extra = func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
 		now := s.now.UTC()
 		join := engine.Join{Page: s.after().PageCount(), First: b.Doc.Members + 1}
-		var ops []store.Op
+		var ops store.Writes
 		for i, row := range rows {
 			sealed, err := a.sealData(ctx, rb, b.Doc.ID, join.First+i, data[i])
 			if err != nil {
@@ -248,7 +248,7 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 	s, _, err := a.run(ctx, b.Doc.ID, c)
 	if s != nil && s.written != nil { // also where what follows from it was cut short
 		if note != nil {
-			note.item = store.Item[store.IdempotencyRecord]{Doc: progress, ETag: s.written.ETag(s.operations - 1)}
+			note.item = store.Item[store.IdempotencyRecord]{Doc: progress, Version: s.written.Version(len(s.written) - 1)}
 		}
 		b = s.batchItem()
 	}

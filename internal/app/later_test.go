@@ -21,7 +21,7 @@ func (s *stage) rewrite(k store.Key, change func(doc map[string]any)) {
 	item, err := store.Read[map[string]any](s.ctx, s.store, k)
 	must(s, 0, err)
 	change(item.Doc)
-	s.commit(store.Replace(k, item.Doc, item.ETag))
+	s.commit(store.Replace(k, item.Doc, item.Version))
 }
 
 func (s *stage) later(k store.Key) {

@@ -38,11 +38,11 @@ func (a *App) lease(ctx context.Context, name, holder string) (store.Item[store.
 		held.Doc.Runbook, held.Doc.Holder, held.Doc.Until = name, holder, now.Add(leaseTime)
 		write := store.Create(store.SyncKey(name), held.Doc)
 		if held.ETag != "" {
-			write = store.Replace(store.SyncKey(name), held.Doc, held.ETag)
+			write = store.Replace(store.SyncKey(name), held.Doc, held.Version)
 		}
-		outcome, err := a.store.Commit(ctx, write)
+		applied, err := a.store.Apply(ctx, store.Writes{write})
 		if err == nil {
-			held.ETag = outcome.ETag(0)
+			held.Version = applied.Version(0)
 		}
 		return held, err
 	})
@@ -54,9 +54,9 @@ func (a *App) lease(ctx context.Context, name, holder string) (store.Item[store.
 func (a *App) giveBack(ctx context.Context, held store.Item[store.SyncRecord]) error {
 	holder, result := held.Doc.Holder, held.Doc
 	result.Holder, result.Until = "", time.Time{}
-	etag := held.ETag
+	version := held.Version
 	_, err := leaseWrite(ctx, func() (store.Item[store.SyncRecord], error) {
-		_, err := a.store.Commit(ctx, store.Replace(store.SyncKey(result.Runbook), result, etag))
+		_, err := a.store.Apply(ctx, store.Writes{store.Replace(store.SyncKey(result.Runbook), result, version)})
 		if err == nil {
 			return held, nil
 		}
@@ -65,7 +65,7 @@ func (a *App) giveBack(ctx context.Context, held store.Item[store.SyncRecord]) e
 		case readErr != nil:
 			return held, errors.Join(err, readErr)
 		case now.Doc.Holder == holder:
-			etag = now.ETag
+			version = now.Version
 			return held, err
 		case now.Doc.LastRunAt != nil && now.Doc.LastRunAt.Equal(*result.LastRunAt):
 			return held, nil
@@ -78,7 +78,7 @@ func (a *App) giveBack(ctx context.Context, held store.Item[store.SyncRecord]) e
 // errTakenOver is that a tick went on for longer than its lease.
 var errTakenOver = errors.New("app: another tick took the runbook over before this one ended")
 
-// leaseWrite repeats a read and the write that follows from it until the outcome is
+// leaseWrite repeats a read and the write that follows from it until the applied is
 // known: a lease that is written, and not known to be, stops the runbook for leaseTime.
 func leaseWrite(ctx context.Context, write func() (store.Item[store.SyncRecord], error)) (store.Item[store.SyncRecord], error) {
 	return backoff.Retry(ctx, func() (store.Item[store.SyncRecord], error) {

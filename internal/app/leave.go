@@ -40,12 +40,12 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 		prime(s, s.batchKey(), b)
 		prime(s, store.MemberKey(batch, member), m)
 	}
-	c.extra = func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+	c.extra = func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
 			return nil, nil
 		}
 		was, next := s.member(member)
-		return []store.Op{a.auditOp(store.AuditRecord{
+		return store.Writes{a.auditOp(store.AuditRecord{
 			At: s.now.UTC(), Actor: by.actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
 			Before: memberFacts(map[int]engine.MemberStatus{member: was.Status}).text(), After: memberFacts(map[int]engine.MemberStatus{member: next.Status}).text(),
 		})}, nil

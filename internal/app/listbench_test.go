@@ -27,14 +27,14 @@ func BenchmarkLists(b *testing.B) {
 	item, err := store.Read[engine.Batch](ctx, s.store, store.BatchKey(id))
 	must(s, item, err)
 	item.Doc.Members, item.Doc.Pages = members, engine.PageOf(members)
-	_, err = s.store.Commit(ctx, store.Upsert(store.BatchKey(id), item.Doc))
+	_, err = s.store.Apply(ctx, store.Writes{store.Upsert(store.BatchKey(id), item.Doc)})
 	must(s, 0, err)
 	for first := 2; first <= members; {
-		var writes []store.Op
+		var writes store.Writes
 		for ; first <= members && len(writes) < 96; first++ {
 			writes = append(writes, stored(id, first)...)
 		}
-		_, err := s.store.Commit(ctx, writes...)
+		_, err := s.store.Apply(ctx, writes)
 		must(s, 0, err)
 	}
 	list := func(o app.ListOptions) (int, string) {

@@ -113,11 +113,11 @@ func (n *addition) after(added int, rest []newcomer) store.IdempotencyRecord {
 }
 
 // op stores the request as it will be.
-func (n *addition) op(next store.IdempotencyRecord) store.Op {
+func (n *addition) op(next store.IdempotencyRecord) store.Write {
 	if n.item.ETag == "" {
 		return store.Create(n.key, next)
 	}
-	return store.Replace(n.key, next, n.item.ETag)
+	return store.Replace(n.key, next, n.item.Version)
 }
 
 // look reads how far the request has come: somebody else may carry it out as well.
@@ -140,11 +140,11 @@ func (n *addition) end(ctx context.Context, a *App) error {
 		return nil
 	}
 	next := n.after(0, nil)
-	outcome, err := a.store.Commit(ctx, n.op(next))
+	applied, err := a.store.Apply(ctx, store.Writes{n.op(next)})
 	if err != nil {
 		return fmt.Errorf("the end of a request: %w", err)
 	}
-	n.item = store.Item[store.IdempotencyRecord]{Doc: next, ETag: outcome.ETag(0)}
+	n.item = store.Item[store.IdempotencyRecord]{Doc: next, Version: applied.Version(0)}
 	return nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // The same request, by the key that its caller gave it: whatever became of it before,
@@ -24,7 +26,7 @@ func adaBy(key string) app.Caller { return app.Caller{Name: "ada", Key: key} }
 // stored gives every document of a batch's partition of a type.
 func storedAs[T any](s *stage, batch int, kind string) []T {
 	s.t.Helper()
-	items, err := store.All[T](s.ctx, s.store, store.BatchPartition(batch), "SELECT * FROM c WHERE c.type = @type", store.Param{Name: "@type", Value: kind})
+	items, err := storetest.All[T](s.ctx, s.store, store.BatchPartition(batch), kind)
 	must(s, 0, err)
 	docs := make([]T, len(items))
 	for i, item := range items {
@@ -226,7 +228,7 @@ func (s *stage) slow(write int, meanwhile func()) (*app.App, func() bool) {
 	line := &pausing{direct: direct{s.cosmos}, write: write, meanwhile: meanwhile}
 	config := s.storeConfig()
 	config.HTTPClient = line
-	db, err := store.Open(config)
+	db, err := cosmosstore.Open(config)
 	must(s, 0, err)
 	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()}), func() bool { return line.write <= 0 }
 }

@@ -98,7 +98,7 @@ func TestPublishingBesideABatchThatCannotBeRead(t *testing.T) {
 	broken, good := s.batch("two", people(1)).ID, s.batch("two", people(1), app.AllowInOtherBatches).ID
 	whole, err := store.Read[any](s.ctx, s.store, store.BatchKey(broken))
 	must(s, 0, err)
-	_, err = s.store.Commit(s.ctx, store.Replace(store.BatchKey(broken), "torn", whole.ETag))
+	_, err = s.store.Apply(s.ctx, store.Writes{store.Replace(store.BatchKey(broken), "torn", whole.Version)})
 	must(s, 0, err)
 	for _, dry := range []bool{true, false} {
 		c := s.mustPublish(strings.ReplaceAll(twoSteps, "Check", "Check2"), app.PublishOptions{DryRun: dry}).Changes

@@ -63,7 +63,7 @@ func (a *App) noteRead(ctx context.Context, by Caller, r store.AuditRecord) erro
 	}
 	r.At, r.Actor = now, by.actor()
 	for {
-		_, err := a.store.Commit(ctx, a.auditOp(r))
+		_, err := a.store.Apply(ctx, store.Writes{a.auditOp(r)})
 		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
 			continue
 		}

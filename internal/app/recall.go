@@ -25,8 +25,8 @@ type runCache struct {
 }
 
 type encodedRun struct {
-	body []byte
-	etag string
+	body    []byte
+	version store.Version
 }
 
 // The cache's size, and that of the largest run worth keeping: one that carries
@@ -75,13 +75,13 @@ func (a *App) recallRun(key store.Key) (run store.Item[engine.Run], ok bool) {
 	if !ok {
 		return run, false
 	}
-	run = store.Item[engine.Run]{ID: key.ID, PK: key.PK, Type: key.Type, ETag: r.etag}
+	run = store.Item[engine.Run]{Key: key, Version: r.version}
 	return run, json.Unmarshal(r.body, &run.Doc) == nil
 }
 
 // remember keeps a run as it was just written or read. One that has ended is not
 // needed.
-func (a *App) remember(key store.Key, run *engine.Run, etag string) {
+func (a *App) remember(key store.Key, run *engine.Run, version store.Version) {
 	if run.Status.Terminal() || run.Payload() > memorable {
 		a.runs.remove(key)
 		return
@@ -91,5 +91,5 @@ func (a *App) remember(key store.Key, run *engine.Run, etag string) {
 		a.runs.remove(key)
 		return
 	}
-	a.runs.put(key, encodedRun{body: body, etag: etag})
+	a.runs.put(key, encodedRun{body: body, version: version})
 }

@@ -14,13 +14,13 @@ func TestRunCacheForgetsTheOldestBeyondItsBytes(t *testing.T) {
 	key := func(i int) store.Key { return store.Key{PK: "p", ID: fmt.Sprint(i)} }
 	const fit = remembered / (size + overhead)
 	for i := range fit + 5 {
-		c.put(key(i), encodedRun{body: make([]byte, size), etag: fmt.Sprint(i)})
-		c.put(key(i), encodedRun{body: make([]byte, size), etag: fmt.Sprint(i, "again")}) // takes the place of the first
+		c.put(key(i), encodedRun{body: make([]byte, size), version: store.Version{ETag: fmt.Sprint(i)}})
+		c.put(key(i), encodedRun{body: make([]byte, size), version: store.Version{ETag: fmt.Sprint(i, "again")}}) // takes the place of the first
 	}
 	for i := range fit + 5 {
 		r, ok := c.get(key(i))
-		if want := i >= 5; ok != want || ok && r.etag != fmt.Sprint(i, "again") {
-			t.Fatalf("run %d of %d: remembered %t as %q", i, fit+5, ok, r.etag)
+		if want := i >= 5; ok != want || ok && r.version.ETag != fmt.Sprint(i, "again") {
+			t.Fatalf("run %d of %d: remembered %t as %q", i, fit+5, ok, r.version.ETag)
 		}
 	}
 	for i := range fit + 5 {

@@ -123,12 +123,12 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 		u.Handled, u.Returns = &engine.Mark{By: by.Name, At: a.now().UTC(), Why: why}, 0
 		sent := *u
 		sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
-		outcome, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), u, item.ETag), a.auditOp(messageHandled(by, "replay", id, was, sent)))
+		applied, err := a.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), a.auditOp(messageHandled(by, "replay", id, was, sent))})
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
 		if err == nil {
-			item.ETag = outcome.ETag(0)
+			item.Version = applied.Version(0)
 		}
 		return item, err
 	}
@@ -144,7 +144,7 @@ func (a *App) markReplayed(ctx context.Context, item store.Item[store.Unprocessa
 			return unprocessedView(item), nil
 		}
 		u.Status, u.Replays, u.Asked, u.Handled = store.UnprocessableReplayed, n, 0, mark
-		_, err := a.store.Commit(ctx, store.Replace(store.UnprocessedKey(item.ID), u, item.ETag))
+		_, err := a.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(item.ID), u, item.Version)})
 		if err == nil {
 			return unprocessedView(item), nil
 		}
@@ -175,7 +175,7 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 		was := messageFacts(item.Doc)
 		item.Doc.Status = store.UnprocessableDiscarded
 		item.Doc.Handled = &engine.Mark{By: by.Name, At: a.now().UTC(), Why: why}
-		_, err = a.store.Commit(ctx, store.Replace(store.UnprocessedKey(id), item.Doc, item.ETag), a.auditOp(messageHandled(by, "discard", id, was, item.Doc)))
+		_, err = a.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), a.auditOp(messageHandled(by, "discard", id, was, item.Doc))})
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}

@@ -26,14 +26,14 @@ func BenchmarkReport(b *testing.B) {
 	item, err := store.Read[engine.Batch](ctx, s.store, store.BatchKey(id))
 	must(s, item, err)
 	item.Doc.Members, item.Doc.Pages = members, engine.PageOf(members)
-	_, err = s.store.Commit(ctx, store.Upsert(store.BatchKey(id), item.Doc))
+	_, err = s.store.Apply(ctx, store.Writes{store.Upsert(store.BatchKey(id), item.Doc)})
 	must(s, 0, err)
 	for first := 2; first <= members; {
-		var writes []store.Op
+		var writes store.Writes
 		for ; first <= members && len(writes) < 96; first++ {
 			writes = append(writes, stored(id, first)...)
 		}
-		_, err := s.store.Commit(ctx, writes...)
+		_, err := s.store.Apply(ctx, writes)
 		must(s, 0, err)
 	}
 	for _, format := range report.Formats {
@@ -52,9 +52,9 @@ func BenchmarkReport(b *testing.B) {
 
 // stored is a member of the runbook undoable who has been through its phases, or has
 // failed in the first.
-func stored(batch, id int) []store.Op {
+func stored(batch, id int) store.Writes {
 	m := engine.Member{ID: id, Page: engine.PageOf(id), Key: fmt.Sprintf("p%06d@x", id), Status: engine.MemberActive, AddedAt: dawn}
-	run := func(phase int, name string, status engine.RunStatus, steps ...engine.Step) store.Op {
+	run := func(phase int, name string, status engine.RunStatus, steps ...engine.Step) store.Write {
 		return store.Upsert(store.RunKey(batch, phase, id), engine.Run{
 			Batch: batch, Phase: phase, Member: id, Page: m.Page, Key: m.Key, Kind: engine.KindPhase, PhaseName: name,
 			Runbook: "undoable", Version: 1, Status: status, Steps: steps, CreatedAt: dawn, EndedAt: &dawn,
@@ -67,12 +67,12 @@ func stored(batch, id int) []store.Op {
 	if id%10 == 0 {
 		m.Status, m.FailedAt, m.FailedIn, m.FailedStep, m.Error = engine.MemberFailed, &dawn, "move", "copy", `phase move: step "copy": no`
 		undone.Rollback = "undo"
-		return []store.Op{
+		return store.Writes{
 			store.Upsert(store.MemberKey(batch, id), m),
 			run(1, "move", engine.RunFailed, step("new", done), step("copy", engine.StepFailed), step("tell", engine.StepCancelled), undone),
 		}
 	}
-	return []store.Op{
+	return store.Writes{
 		store.Upsert(store.MemberKey(batch, id), m),
 		run(1, "move", engine.RunSucceeded, step("new", done), step("copy", done), step("tell", done)),
 		run(2, "verify", engine.RunSucceeded, step("check", done)),

@@ -162,11 +162,11 @@ func (a *App) resolveIn(ctx context.Context, run store.Item[engine.Run], e engin
 	c := occurred(engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
 	c.prime = func(s *snapshot) { prime(s, runKey(&run.Doc), run) }
 	c.once = true
-	c.extra = func(_ *snapshot, ds []engine.Decision) ([]store.Op, error) {
+	c.extra = func(_ *snapshot, ds []engine.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
 			return nil, nil
 		}
-		return []store.Op{audit}, nil
+		return store.Writes{audit}, nil
 	}
 	if _, _, err := a.run(ctx, run.Doc.Batch, c); err != nil {
 		return err

@@ -47,11 +47,11 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	}
 	now := a.now().UTC()
 	id := a.newID()
-	_, err = a.store.Commit(ctx,
+	_, err = a.store.Apply(ctx, store.Writes{
 		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: engine.Mark{By: by.Name, At: now, Why: why}}),
 		a.auditOp(store.AuditRecord{
 			At: now, Actor: by.actor(), Action: "retry", Batch: batch, Target: selectionText(which), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
-		}))
+		})})
 	if err != nil {
 		return RetryView{}, a.outward(err)
 	}
@@ -200,9 +200,9 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 }
 
 // retryMember brings one member back, in one write, and starts it.
-func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Member], e engine.MemberRetried, audit ...store.Op) error {
+func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Member], e engine.MemberRetried, audit ...store.Write) error {
 	c := occurred(e)
-	c.extra = func(s *snapshot, ds []engine.Decision) ([]store.Op, error) {
+	c.extra = func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
 			return nil, nil
 		}
@@ -252,9 +252,9 @@ func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, as
 }
 
 // retrySequence starts a run without a member again.
-func (a *App) retrySequence(ctx context.Context, run store.Item[engine.Run], e engine.SequenceRetried, audit ...store.Op) error {
+func (a *App) retrySequence(ctx context.Context, run store.Item[engine.Run], e engine.SequenceRetried, audit ...store.Write) error {
 	c := occurred(e)
-	c.extra = func(_ *snapshot, ds []engine.Decision) ([]store.Op, error) {
+	c.extra = func(_ *snapshot, ds []engine.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
 			return nil, nil
 		}

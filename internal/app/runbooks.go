@@ -128,7 +128,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 		if active.Doc.YAML == yaml && slices.Equal(active.Doc.Secrets, rb.Secret) {
 			asked.Doc.Version, asked.Doc.Unchanged = head.Doc.Active, true
 			if by.Key != "" {
-				if _, err := a.store.Commit(ctx, store.Create(by.request(store.PartitionRunbooks), asked.Doc)); err != nil {
+				if _, err := a.store.Apply(ctx, store.Writes{store.Create(by.request(store.PartitionRunbooks), asked.Doc)}); err != nil {
 					return RunbookView{}, err
 				}
 			}
@@ -155,14 +155,14 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	}
 	write := store.Create(key, next)
 	if head.ETag != "" {
-		write = store.Replace(key, next, head.ETag)
+		write = store.Replace(key, next, head.Version)
 	}
-	ops := []store.Op{write, store.Create(store.VersionKey(rb.Name, version.Version), version), a.auditOp(publication(by, head.Doc.Active, version))}
+	ops := store.Writes{write, store.Create(store.VersionKey(rb.Name, version.Version), version), a.auditOp(publication(by, head.Doc.Active, version))}
 	if by.Key != "" {
 		asked.Doc.Version = version.Version
 		ops = append(ops, store.Create(by.request(store.PartitionRunbooks), asked.Doc))
 	}
-	if _, err := a.store.Commit(ctx, ops...); err != nil {
+	if _, err := a.store.Apply(ctx, ops); err != nil {
 		return RunbookView{}, err
 	}
 	a.log.InfoContext(ctx, "runbook published", logkey.Runbook, rb.Name, logkey.RunbookVersion, version.Version, logkey.By, by.Name)

@@ -508,7 +508,7 @@ func (a *App) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if at := b.EraseSecretsAt(); at == nil || a.now().Before(*at) {
 		return false, nil
 	}
-	var ops []store.Op
+	var ops store.Writes
 	if m.Page == 0 {
 		runs, err := a.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{})
 		if err != nil {
@@ -516,7 +516,7 @@ func (a *App) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		}
 		for _, run := range runs {
 			if run.Doc.EraseSecrets() {
-				ops = append(ops, store.Replace(store.RunKey(b.ID, run.Doc.Phase, 0), run.Doc, run.ETag))
+				ops = append(ops, store.Replace(store.RunKey(b.ID, run.Doc.Phase, 0), run.Doc, run.Version))
 			}
 		}
 	} else {
@@ -526,13 +526,13 @@ func (a *App) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		}
 		for _, member := range members {
 			if member.Doc.EraseSecrets() {
-				ops = append(ops, store.Replace(store.MemberKey(b.ID, member.Doc.ID), member.Doc, member.ETag))
+				ops = append(ops, store.Replace(store.MemberKey(b.ID, member.Doc.ID), member.Doc, member.Version))
 			}
 		}
 	}
 	// One by one: the members of a page can be too large for one write.
 	for _, op := range ops {
-		if _, err := a.store.Commit(ctx, op); err != nil {
+		if _, err := a.store.Apply(ctx, store.Writes{op}); err != nil {
 			return false, err
 		}
 	}

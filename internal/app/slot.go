@@ -27,7 +27,7 @@ func (s *synchronization) ended(ctx context.Context, item store.Item[store.Start
 		return true, nil
 	}
 	item.Doc.Ended = true
-	_, err = s.app.store.Commit(ctx, store.Upsert(store.SlotKey(item.Doc.Runbook, item.Doc.Start), item.Doc))
+	_, err = s.app.store.Apply(ctx, store.Writes{store.Upsert(store.SlotKey(item.Doc.Runbook, item.Doc.Start), item.Doc)})
 	return true, err
 }
 
@@ -42,8 +42,8 @@ func (a *App) claim(ctx context.Context, runbookName string, start time.Time) (i
 		if taken.ETag != "" {
 			return taken.Doc.Batch, nil
 		}
-		id, err := a.reserve(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) ([]store.Op, error) {
-			return []store.Op{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id})}, nil
+		id, err := a.reserve(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) (store.Writes, error) {
+			return store.Writes{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id})}, nil
 		})
 		if !errors.Is(err, store.ErrExists) {
 			return id, err
@@ -60,8 +60,8 @@ func (s *synchronization) detect(ctx context.Context, start time.Time) (b store.
 		return b, false, err
 	}
 	b.Doc = engine.NewDetected(id, s.rb, s.version, start, s.app.now())
-	outcome, err := s.app.store.Commit(ctx, store.Create(store.BatchKey(id), b.Doc),
-		s.app.auditOp(creation(scheduler, &b.Doc, b.Doc.DetectedAt)))
+	applied, err := s.app.store.Apply(ctx, store.Writes{store.Create(store.BatchKey(id), b.Doc),
+		s.app.auditOp(creation(scheduler, &b.Doc, b.Doc.DetectedAt))})
 	if errors.Is(err, store.ErrExists) {
 		b, err = store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(id))
 		return b, false, err
@@ -70,7 +70,7 @@ func (s *synchronization) detect(ctx context.Context, start time.Time) (b store.
 		return b, false, err
 	}
 	s.app.log.InfoContext(ctx, "batch detected", logkey.BatchID, id, logkey.Runbook, s.name, logkey.Start, start)
-	b.ETag = outcome.ETag(0)
+	b.Version = applied.Version(0)
 	if err := s.app.list(ctx, &b.Doc); err != nil {
 		return b, true, fmt.Errorf("batch %d: %w", id, err)
 	}

@@ -31,15 +31,14 @@ type snapshot struct {
 	gate     *engine.Gate
 	recalled []store.Key // the runs that came from memory
 
-	written    *store.Outcome // of the write; nil: there was none
-	operations int            // of the write
+	written store.Applied // of the write; nil: there was none
 }
 
 // document is one document of a snapshot. Its values are pointers to the engine's types.
 type document struct {
-	was  any    // as it was loaded; nil: it is new, or there is none
-	is   any    // with what was decided; nil: there is none
-	etag string // of was
+	was     any           // as it was loaded; nil: it is new, or there is none
+	is      any           // with what was decided; nil: there is none
+	version store.Version // of was
 }
 
 func (a *App) snapshot(ctx context.Context, batch int) *snapshot {
@@ -48,7 +47,7 @@ func (a *App) snapshot(ctx context.Context, batch int) *snapshot {
 
 // prime gives a snapshot a document that its user has just read or written.
 func prime[T any](s *snapshot, key store.Key, item store.Item[T]) {
-	s.docs[key] = &document{was: &item.Doc, is: &item.Doc, etag: item.ETag}
+	s.docs[key] = &document{was: &item.Doc, is: &item.Doc, version: item.Version}
 }
 
 // load gives a document; nil where there is none.
@@ -216,16 +215,16 @@ func (s *snapshot) writesBatch() bool { return slices.Contains(s.changed, s.batc
 
 // ops are the operations that write what was decided, and the shards among the counts that
 // they read back: by the place of the operation.
-func (s *snapshot) ops() (ops []store.Op, shards map[int]store.Key) {
+func (s *snapshot) ops() (ops store.Writes, shards map[int]store.Key) {
 	for _, key := range s.changed {
 		d := s.docs[key]
 		switch was, isMember := d.was.(*engine.Member); {
 		case isMember:
-			ops = append(ops, writeMember(key, was, d.is.(*engine.Member), d.etag))
+			ops = append(ops, writeMember(key, was, d.is.(*engine.Member), d.version))
 		case d.was == nil:
 			ops = append(ops, store.Create(key, d.is))
 		default:
-			ops = append(ops, store.Replace(key, d.is, d.etag))
+			ops = append(ops, store.Replace(key, d.is, d.version))
 		}
 	}
 	shards = map[int]store.Key{}
@@ -263,43 +262,43 @@ func (s *snapshot) ops() (ops []store.Op, shards map[int]store.Key) {
 
 // writeMember writes a member who changed. A member carries the columns of the source:
 // where the member only enters a phase, nothing else is sent.
-func writeMember(key store.Key, was, is *engine.Member, etag string) store.Op {
+func writeMember(key store.Key, was, is *engine.Member, version store.Version) store.Write {
 	if reflect.DeepEqual(is, was) { // only nobody else is to change the member at this moment
-		return store.Patch(key, etag, store.Set("/status", is.Status))
+		return store.Patch(key, version.ETag, store.Set("/status", is.Status))
 	}
 	entered := *was
 	entered.OpenPhase, entered.Queue = is.OpenPhase, is.Queue
 	if is.OpenPhase == 0 || len(is.Queue) < len(was.Queue) || !reflect.DeepEqual(is, &entered) {
-		return store.Replace(key, is, etag)
+		return store.Replace(key, is, version)
 	}
 	changes := []store.Change{store.Set("/openPhase", is.OpenPhase)}
 	if len(is.Queue) > 0 {
 		changes = append(changes, store.Set("/queue", is.Queue))
 	}
-	return store.Patch(key, etag, changes...)
+	return store.Patch(key, version.ETag, changes...)
 }
 
 // guard writes the batch as it is, where no decision writes it: what is written with it is
 // right only for this version of the batch.
-func (s *snapshot) guard() []store.Op {
+func (s *snapshot) guard() store.Writes {
 	if s.writesBatch() {
 		return nil
 	}
-	return []store.Op{store.Replace(s.batchKey(), s.after(), s.etag(s.batchKey()))}
+	return store.Writes{store.Replace(s.batchKey(), s.after(), s.version(s.batchKey()))}
 }
 
-// etag is the version of a document as it was written, or loaded.
-func (s *snapshot) etag(key store.Key) string {
+// version is the version of a document as it was written, or loaded.
+func (s *snapshot) version(key store.Key) store.Version {
 	if d := s.docs[key]; d != nil {
-		return d.etag
+		return d.version
 	}
-	return ""
+	return store.Version{}
 }
 
 // batchItem is the batch as it was written, or loaded.
 func (s *snapshot) batchItem() store.Item[engine.Batch] {
 	key := s.batchKey()
-	return store.Item[engine.Batch]{ID: key.ID, PK: key.PK, Type: key.Type, Doc: *s.after(), ETag: s.docs[key].etag}
+	return store.Item[engine.Batch]{Key: key, Doc: *s.after(), Version: s.docs[key].version}
 }
 
 // member is a member as it was loaded, and as it was decided; nil where it was not loaded.

@@ -16,6 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 var (
@@ -559,22 +560,22 @@ func (f *follower) look() sight {
 		Kept []int `json:"kept"`
 	}
 	n := sight{map[int]seen{}}
-	lines, err := store.All[line](f.s.ctx, f.s.store, store.PartitionBatches, "SELECT * FROM c WHERE c.type = 'entry'")
+	lines, err := storetest.All[line](f.s.ctx, f.s.store, store.PartitionBatches, "entry")
 	must(f.s, 0, err)
 	for _, l := range lines {
 		id := l.Doc.ID
-		batches, err := store.All[engine.Batch](f.s.ctx, f.s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'batch'")
+		batches, err := storetest.All[engine.Batch](f.s.ctx, f.s.store, store.BatchPartition(id), "batch")
 		must(f.s, 0, err)
 		if len(batches) == 0 { // its number was taken, and whoever did died
 			continue
 		}
 		b := seen{Batch: batches[0].Doc}
-		members, err := store.All[engine.Member](f.s.ctx, f.s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'member' ORDER BY c.id")
+		members, err := storetest.All[engine.Member](f.s.ctx, f.s.store, store.BatchPartition(id), "member")
 		must(f.s, 0, err)
 		for _, m := range members {
 			b.members = append(b.members, m.Doc)
 		}
-		holds, err := store.All[hold](f.s.ctx, f.s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'hold'")
+		holds, err := storetest.All[hold](f.s.ctx, f.s.store, store.BatchPartition(id), "hold")
 		must(f.s, 0, err)
 		for _, h := range holds {
 			b.kept = h.Doc.Kept

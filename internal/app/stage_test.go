@@ -21,6 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // stage is a world in which nothing happens by itself: time stands still until the
@@ -544,7 +545,7 @@ func (s *stage) refused(err error, code app.Code, says string) {
 // run and no member under way.
 func (s *stage) verify() {
 	s.t.Helper()
-	kept, err := store.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := storetest.All[store.Unprocessable](s.ctx, s.store, store.PartitionUnprocessed, "unprocessed")
 	must(s, 0, err)
 	for _, k := range kept {
 		s.t.Errorf("a message of type %s could not be processed: %s", k.Doc.Type, k.Doc.Reason)
@@ -580,9 +581,9 @@ func (s *stage) recount(listed app.BatchView) {
 	if listed.Status != string(b.Status) || listed.MemberCount != b.Members {
 		s.t.Errorf("batch %d is %s with %d members, and listed as %s with %d", id, b.Status, b.Members, listed.Status, listed.MemberCount)
 	}
-	runs, err := store.All[engine.Run](s.ctx, s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'run'")
+	runs, err := storetest.All[engine.Run](s.ctx, s.store, store.BatchPartition(id), "run")
 	must(s, 0, err)
-	shards, err := store.All[engine.Shard](s.ctx, s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'shard'")
+	shards, err := storetest.All[engine.Shard](s.ctx, s.store, store.BatchPartition(id), "shard")
 	must(s, 0, err)
 	type place struct{ phase, page int }
 	counted := map[place]engine.Shard{}
@@ -668,7 +669,7 @@ func (s *stage) recount(listed app.BatchView) {
 	if !b.Status.Terminal() {
 		return
 	}
-	members, err := store.All[engine.Member](s.ctx, s.store, store.BatchPartition(id), "SELECT * FROM c WHERE c.type = 'member'")
+	members, err := storetest.All[engine.Member](s.ctx, s.store, store.BatchPartition(id), "member")
 	must(s, 0, err)
 	for _, m := range members {
 		// Whoever leaves without removal steps keeps a batch from nothing: it may end first.

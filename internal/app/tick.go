@@ -65,7 +65,7 @@ func (a *App) sweepAll(ctx context.Context, batches []store.Item[store.BatchSumm
 			if e.Doc.Creating && errors.Is(err, store.ErrNotFound) { // it is being written, or never was to the end
 				err = nil
 				if now.Sub(e.Doc.DetectedAt) > abandoned {
-					_, err = a.store.Commit(ctx, store.Delete(store.EntryKey(e.Doc.ID), e.ETag))
+					_, err = a.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(e.Doc.ID), e.ETag)})
 				}
 				if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick did, or it was made after all
 					err = nil

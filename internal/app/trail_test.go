@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -286,7 +287,7 @@ func handles(do func(*app.App, context.Context, app.Caller, string, string) (app
 // messageID is the id of the one message that is kept.
 func (s *stage) messageID() string {
 	s.t.Helper()
-	items, _, err := store.Query[struct{}](s.ctx, s.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'", nil, 10, "")
+	items, err := storetest.All[struct{}](s.ctx, s.store, store.PartitionUnprocessed, "unprocessed")
 	if must(s, 0, err); len(items) != 1 {
 		s.t.Fatalf("%d messages are kept", len(items))
 	}

@@ -69,9 +69,9 @@ func (a *App) keepOnce(ctx context.Context, topic string, m Message, reason stri
 	key := store.UnprocessedKey(item.ID)
 	write := store.Create(key, u)
 	if known {
-		write = store.Replace(key, u, item.ETag)
+		write = store.Replace(key, u, item.Version)
 	}
-	_, err = a.store.Commit(ctx, write)
+	_, err = a.store.Apply(ctx, store.Writes{write})
 	return true, err
 }
 
@@ -115,7 +115,7 @@ func (a *App) keptAs(ctx context.Context, topic string, m Message) (item store.I
 	}
 	item, err = store.Read[store.Unprocessable](ctx, a.store, store.UnprocessedKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Item[store.Unprocessable]{ID: id}, 0, nil
+		return store.Item[store.Unprocessable]{Key: store.UnprocessedKey(id)}, 0, nil
 	}
 	return item, 0, err
 }

@@ -85,13 +85,13 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 		next := head.Doc
 		next.Active = 0
 		// The head's ETag keeps a publish at the same time from being undone.
-		_, err = a.store.Commit(ctx,
-			store.Replace(store.RunbookKey(name), next, head.ETag),
+		_, err = a.store.Apply(ctx, store.Writes{
+			store.Replace(store.RunbookKey(name), next, head.Version),
 			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
 			a.auditOp(store.AuditRecord{
 				At: mark.At, Actor: by.actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
 				Before: activeFacts(version).text(), After: activeFacts(0).text(),
-			}))
+			})})
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}

@@ -19,8 +19,7 @@ import (
 // wantBegun checks how many of the first pages of a phase have been begun.
 func (s *stage) wantBegun(batch, phase, pages int) {
 	s.t.Helper()
-	shards, err := store.All[engine.Shard](s.ctx, s.store, store.BatchPartition(batch),
-		"SELECT * FROM c WHERE c.type = 'shard' AND c.doc.phaseId = @phase", store.Param{Name: "@phase", Value: phase})
+	shards, err := s.store.Shards(s.ctx, batch, store.ShardFilter{Phase: phase})
 	must(s, 0, err)
 	if len(shards) != pages {
 		s.t.Errorf("%d pages of phase %d are begun, want %d", len(shards), phase, pages)

@@ -122,7 +122,7 @@ func (a *App) heartbeat(ctx context.Context, m Message, h message.Heartbeat) err
 
 // changeWorker changes the record of a worker where change reports that it did. A lost
 // race is an error that asks for the message again.
-func (a *App) changeWorker(ctx context.Context, id string, change func(*workerRecord) bool, extra ...store.Op) error {
+func (a *App) changeWorker(ctx context.Context, id string, change func(*workerRecord) bool, extra ...store.Write) error {
 	kept, err := store.Read[workerRecord](ctx, a.store, store.WorkerKey(id))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -135,9 +135,9 @@ func (a *App) changeWorker(ctx context.Context, id string, change func(*workerRe
 	}
 	write := store.Create(store.WorkerKey(id), next)
 	if known {
-		write = store.Replace(store.WorkerKey(id), next, kept.ETag)
+		write = store.Replace(store.WorkerKey(id), next, kept.Version)
 	}
-	_, err = a.store.Commit(ctx, append([]store.Op{write}, extra...)...)
+	_, err = a.store.Apply(ctx, append(store.Writes{write}, extra...))
 	if errors.Is(err, store.ErrExists) {
 		return store.ErrChanged // another process was first: it is read again
 	}
@@ -167,9 +167,9 @@ func (a *App) recordAnswer(ctx context.Context, step engine.Step) {
 	}
 	a.answers.Add(step.WorkerID, now)
 	key := store.WorkerKey(step.WorkerID)
-	_, err := a.store.Commit(ctx, store.Patch(key, "", store.Set("/answeredAt", now), store.Set("/sentAt", *step.DispatchedAt)))
+	_, err := a.store.Apply(ctx, store.Writes{store.Patch(key, "", store.Set("/answeredAt", now), store.Set("/sentAt", *step.DispatchedAt))})
 	if errors.Is(err, store.ErrNotFound) {
-		_, err = a.store.Commit(ctx, store.Create(key, workerRecord{ID: step.WorkerID, AnsweredAt: now, SentAt: *step.DispatchedAt}))
+		_, err = a.store.Apply(ctx, store.Writes{store.Create(key, workerRecord{ID: step.WorkerID, AnsweredAt: now, SentAt: *step.DispatchedAt})})
 	}
 	if err != nil {
 		a.log.WarnContext(ctx, "failed to record a worker's answer", logkey.WorkerID, step.WorkerID, logkey.Error, err)

@@ -148,7 +148,8 @@ func TestPrograms(t *testing.T) {
 		},
 		"internal/cli":       {"internal/app/*", "internal/store/*", "internal/bus/*", "internal/engine", "functions/*", "local/*"},
 		"internal/apiclient": {"internal/app/*", "internal/store/*", "internal/bus/*", "internal/engine", "functions/*", "local/*"},
-		"internal/app":       {"functions/*", "local/*", "worker/*", "github.com/gin-gonic/gin", "github.com/Azure/azure-sdk-for-go/sdk/azidentity"},
+		"internal/app":       {"functions/*", "local/*", "worker/*", "github.com/gin-gonic/gin", "github.com/Azure/azure-sdk-for-go/sdk/azidentity", "github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"},
+		"internal/store":     {"github.com/Azure/*", "local/*"},
 		"cmd/matoolkit":      {"worker/graph", "github.com/microsoftgraph/*"},
 	} {
 		if len(imports[program]) == 0 {
@@ -173,6 +174,34 @@ func TestPrograms(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOnlyTheCosmosDriverHasSQL checks that no other package of what runs in Azure has the
+// text of a query of Cosmos DB.
+func TestOnlyTheCosmosDriverHasSQL(t *testing.T) {
+	t.Parallel()
+	query := regexp.MustCompile(`"[^"]*\bFROM c\b`)
+	found := 0
+	for _, dir := range []string{"cmd", "functions", "handler", "internal", "local/rehearsal", "local/system"} {
+		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if query.Match(text) {
+				if found++; !strings.Contains(filepath.ToSlash(path), "internal/store/cosmos/") {
+					t.Errorf("%s has a query of Cosmos DB", path)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found == 0 {
+		t.Error("no query was found: the test looks for the wrong text")
 	}
 }
 

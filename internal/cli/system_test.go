@@ -27,7 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/servicebus"
@@ -72,7 +72,7 @@ func newSystemIn(t *testing.T, directory entra.Config) *system {
 	t.Cleanup(func() { _ = db.Close() })
 	broker := must(servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE"}))
 	t.Cleanup(func() { _ = broker.Close() })
-	items := must(store.Open(store.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}))
+	items := must(cosmosstore.Open(cosmosstore.Config{Endpoint: db.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}))
 	check(t, items.Provision(ctx))
 	s.bus = must(azbus.Dial(azbus.Config{ConnectionString: broker.ConnectionString()}))
 	t.Cleanup(func() { _ = s.bus.Close(context.Background()) })

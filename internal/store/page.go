@@ -44,3 +44,18 @@ type Page[T any] struct {
 	Items        []Item[T]
 	Continuation string
 }
+
+// Collect returns the items of all pages of a list.
+func Collect[T any](list func(Paging) (Page[T], error)) ([]Item[T], error) {
+	var items []Item[T]
+	for paging := (Paging{Limit: 1000}); ; {
+		page, err := list(paging)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if paging.Continuation = page.Continuation; paging.Continuation == "" {
+			return items, nil
+		}
+	}
+}

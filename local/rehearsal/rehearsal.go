@@ -27,6 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -58,7 +59,7 @@ type rehearsal struct {
 	runbook *runbook.Runbook
 	clock   time.Time // changes only while no use case runs
 	app     *app.App
-	store   *store.Store
+	store   *cosmosstore.Store
 	broker  *broker
 	worker  *worker
 	admin   *administrator
@@ -143,7 +144,7 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.store, err = store.Open(store.Config{Endpoint: server.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey, HTTPClient: server}); err == nil {
+	if r.store, err = cosmosstore.Open(cosmosstore.Config{Endpoint: server.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey, HTTPClient: server}); err == nil {
 		err = r.store.Provision(ctx)
 	}
 	if err != nil {
@@ -408,5 +409,7 @@ func (r *rehearsal) members() ([]byte, error) { return os.ReadFile(r.config.Memb
 
 // list are all members of a batch, in the order in which they came.
 func (r *rehearsal) list(ctx context.Context, batch int) ([]store.Item[engine.Member], error) {
-	return store.All[engine.Member](ctx, r.store, store.BatchPartition(batch), "SELECT * FROM c WHERE c.type = 'member' ORDER BY c.id")
+	return store.Collect(func(page store.Paging) (store.Page[engine.Member], error) {
+		return r.store.Members(ctx, batch, store.MemberFilter{}, page)
+	})
 }

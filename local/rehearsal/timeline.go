@@ -208,22 +208,18 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 	return b, nil
 }
 
-// undone is a run whose rollback steps have run.
-type undone struct {
-	Key     string    `json:"key"`
-	Phase   string    `json:"phase"`
-	EndedAt time.Time `json:"endedAt"`
-}
-
 func (r *rehearsal) rolledBack(ctx context.Context, batch int) error {
-	runs, err := store.Select[undone](ctx, r.store, store.BatchPartition(batch),
-		"SELECT c.doc.key AS key, c.doc.phase AS phase, c.doc.endedAt AS endedAt FROM c WHERE c.type = 'run' AND c.doc.rolledBack = true AND IS_DEFINED(c.doc.endedAt) ORDER BY c.id")
+	runs, err := store.Collect(func(page store.Paging) (store.Page[engine.Run], error) {
+		return r.store.Runs(ctx, batch, store.RunFilter{}, page)
+	})
 	if err != nil {
 		return err
 	}
 	var all group
-	for _, u := range runs {
-		all.add(u.EndedAt, u.Phase, "", cmp.Or(u.Key, "the batch"))
+	for _, run := range runs {
+		if u := run.Doc; u.RolledBack && u.EndedAt != nil {
+			all.add(*u.EndedAt, u.PhaseName, "", cmp.Or(u.Key, "the batch"))
+		}
 	}
 	for _, f := range all {
 		r.tellAt(f.at, Event{Batch: batch, Phase: f.phase, Kind: KindRolledBack, Members: f.keys, Text: verb(f.keys, "has been through the rollback steps", "have been through the rollback steps")})

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -198,7 +198,7 @@ func (s *System) startCosmos(ctx context.Context) (err error) {
 	}
 	s.config.Addresses.Cosmos = strings.TrimPrefix(s.Cosmos.URL(), "http://")
 	s.started("Cosmos DB", s.Cosmos.URL(), s.Cosmos.Close)
-	db, err := store.Open(store.Config{Endpoint: s.Cosmos.URL(), Database: Database, Container: Container, Key: cosmos.DefaultKey})
+	db, err := cosmosstore.Open(cosmosstore.Config{Endpoint: s.Cosmos.URL(), Database: Database, Container: Container, Key: cosmos.DefaultKey})
 	if err != nil {
 		return err
 	}

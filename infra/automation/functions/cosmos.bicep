@@ -124,7 +124,7 @@ resource container 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/container
       }
       // The same file that the local container is made with. Nothing expires by itself:
       // without defaultTtl, items stay until they are deleted.
-      indexingPolicy: loadJsonContent('../../../internal/store/index-policy.json')
+      indexingPolicy: loadJsonContent('../../../internal/store/cosmos/index-policy.json')
     }
     options: capacity == 'serverless'
       ? {}

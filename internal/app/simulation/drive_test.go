@@ -75,15 +75,15 @@ func (w *world) write(ctx context.Context, text string) error {
 			}
 			m.Data[column] = encoded
 		}
-		if _, err := w.store.Commit(ctx, store.Create(store.MemberKey(b.ID, m.ID), m)); err != nil {
+		if _, err := w.store.Apply(ctx, store.Writes{store.Create(store.MemberKey(b.ID, m.ID), m)}); err != nil {
 			return err
 		}
 	}
-	if _, err := w.store.Commit(ctx, store.Create(store.BatchKey(b.ID), b)); err != nil {
+	if _, err := w.store.Apply(ctx, store.Writes{store.Create(store.BatchKey(b.ID), b)}); err != nil {
 		return err
 	}
 	entry := map[string]any{"id": b.ID, "runbookName": b.Runbook, "status": "detected", "creating": true}
-	_, err := w.store.Commit(ctx, store.Create(store.EntryKey(b.ID), entry))
+	_, err := w.store.Apply(ctx, store.Writes{store.Create(store.EntryKey(b.ID), entry)})
 	return err
 }
 
@@ -452,7 +452,7 @@ func (w *world) report() string {
 		history = history[cut:]
 	}
 	text += strings.Join(history, "\n") + "\n"
-	items, err := store.All[json.RawMessage](context.Background(), w.store, store.BatchPartition(w.batch), "SELECT * FROM c ORDER BY c.id")
+	items, err := w.store.Dump(context.Background(), store.BatchPartition(w.batch))
 	if err != nil {
 		text += err.Error()
 	}

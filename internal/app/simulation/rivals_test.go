@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // TestRivals runs some hundred seeds of administrators who put the same people into
@@ -241,7 +242,7 @@ func (c *competition) check(ctx context.Context) {
 		if b.Doc.Status.Terminal() {
 			continue
 		}
-		members, err := store.All[engine.Member](ctx, c.store, store.BatchPartition(r.batch), "SELECT * FROM c WHERE c.type = 'member'")
+		members, err := storetest.All[engine.Member](ctx, c.store, store.BatchPartition(r.batch), "member")
 		if err != nil {
 			c.problem("%v", err)
 			return

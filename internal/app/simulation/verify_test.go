@@ -13,6 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // documents is everything that the store has of the batch.
@@ -25,7 +26,7 @@ type documents struct {
 
 func (w *world) read(ctx context.Context) (*documents, error) {
 	d := &documents{members: map[string]engine.Member{}, runs: map[[2]int]engine.Run{}, shards: map[[2]int]engine.Shard{}}
-	items, err := store.All[json.RawMessage](ctx, w.store, store.BatchPartition(w.batch), "SELECT * FROM c ORDER BY c.id")
+	items, err := w.store.Dump(ctx, store.BatchPartition(w.batch))
 	if err != nil {
 		return nil, err
 	}
@@ -478,7 +479,7 @@ func (w *world) verifyBroker(ctx context.Context) {
 
 // verifyKept: no message was kept as one that cannot be processed.
 func (w *world) verifyKept(ctx context.Context) {
-	kept, err := store.All[store.Unprocessable](ctx, w.store, store.PartitionUnprocessed, "SELECT * FROM c WHERE c.type = 'unprocessed'")
+	kept, err := storetest.All[store.Unprocessable](ctx, w.store, store.PartitionUnprocessed, "unprocessed")
 	if err != nil {
 		w.problem("%v", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -34,8 +35,8 @@ type world struct {
 	rng    *rand.Rand // the scheduler's alone
 	plan   *plan
 	cosmos *cosmos.Server
-	store  *store.Store // the test's own way to the store, which nothing disturbs
-	app    *app.App     // over that
+	store  *cosmosstore.Store // the test's own way to the store, which nothing disturbs
+	app    *app.App           // over that
 	broker *broker
 	worker *worker
 
@@ -126,8 +127,8 @@ func newWorld(p *plan, verbose bool) (*world, error) {
 	return w, nil
 }
 
-func (w *world) open(p *process) (*store.Store, error) {
-	return store.Open(store.Config{
+func (w *world) open(p *process) (*cosmosstore.Store, error) {
+	return cosmosstore.Open(cosmosstore.Config{
 		Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey, HTTPClient: &transport{w: w, process: p},
 	})
 }

@@ -1,4 +1,4 @@
-package store
+package cosmos
 
 import (
 	"context"
@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Runs implements Runs.
-func (s *Store) Runs(ctx context.Context, batch int, f RunFilter, page Paging) (Page[engine.Run], error) {
+// Runs implements store.Runs.
+func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page store.Paging) (store.Page[engine.Run], error) {
 	q := newQuery("c.type = 'run'")
 	if f.Phase != "" {
 		q.where("c.doc.phase = @phase", "@phase", f.Phase)
@@ -24,15 +25,15 @@ func (s *Store) Runs(ctx context.Context, batch int, f RunFilter, page Paging) (
 		q.and("IS_DEFINED(c.doc.wakeAt)")
 	}
 	q.startsWith("c.doc.key", f.KeyPrefix)
-	order, err := orderBy(page.Sort, Sort{By: FieldID}, FieldID, FieldMemberID)
+	order, err := orderBy(page.Sort, store.Sort{By: store.FieldID}, store.FieldID, store.FieldMemberID)
 	if err != nil {
-		return Page[engine.Run]{}, err
+		return store.Page[engine.Run]{}, err
 	}
-	return list[engine.Run](ctx, s, BatchPartition(batch), q.items(order), page)
+	return list[engine.Run](ctx, s, store.BatchPartition(batch), q.items(order), page)
 }
 
-// RunsOfPage implements Runs.
-func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of RunSelection) ([]Item[engine.Run], error) {
+// RunsOfPage implements store.Runs.
+func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSelection) ([]store.Item[engine.Run], error) {
 	q := newQuery("c.type = 'run'")
 	q.where("c.doc.page = @page", "@page", page)
 	if of.Phase != 0 {
@@ -56,54 +57,54 @@ func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of RunSelection
 	if len(any) > 0 {
 		q.and("(" + strings.Join(any, " OR ") + ")")
 	}
-	return all[engine.Run](ctx, s, BatchPartition(batch), q.items(""))
+	return all[engine.Run](ctx, s, store.BatchPartition(batch), q.items(""))
 }
 
-// RunsOfMember implements Runs.
-func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]Item[engine.Run], error) {
+// RunsOfMember implements store.Runs.
+func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]store.Item[engine.Run], error) {
 	q := newQuery("c.type = 'run'")
 	q.where("c.doc.memberId = @member", "@member", member)
-	return all[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.id"))
+	return all[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
 }
 
-// OpenRuns implements Runs.
-func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]Item[engine.Run], error) {
+// OpenRuns implements store.Runs.
+func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]store.Item[engine.Run], error) {
 	q := newQuery("c.type = 'run'", "c.doc.status IN ('waiting', 'running', 'rolling_back')")
-	page, err := list[engine.Run](ctx, s, BatchPartition(batch), q.items(""), Paging{Limit: limit})
+	page, err := list[engine.Run](ctx, s, store.BatchPartition(batch), q.items(""), store.Paging{Limit: limit})
 	return page.Items, err
 }
 
-// HasPausedRuns implements Runs.
+// HasPausedRuns implements store.Runs.
 func (s *Store) HasPausedRuns(ctx context.Context, batch int) (bool, error) {
-	paused, err := first[engine.Run](ctx, s, BatchPartition(batch), newQuery("c.type = 'run'", "IS_DEFINED(c.doc.heldAt)").items(""))
+	paused, err := first[engine.Run](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'run'", "IS_DEFINED(c.doc.heldAt)").items(""))
 	return paused != nil, err
 }
 
-// OverdueRuns implements Runs. The next page begins behind the last run of this one: a
+// OverdueRuns implements store.Runs. The next page begins behind the last run of this one: a
 // continuation would be of this query with these times.
-func (s *Store) OverdueRuns(ctx context.Context, batch int, bounds OverdueBounds, limit int) ([]Item[engine.Run], bool, error) {
+func (s *Store) OverdueRuns(ctx context.Context, batch int, bounds store.OverdueBounds, limit int) ([]store.Item[engine.Run], bool, error) {
 	q := newQuery("c.type = 'run'", "c.id > @after", "(c.doc.wakeAt < @wake OR c.doc.deadlineAt < @deadline)")
 	q.param("@after", bounds.After)
 	q.param("@wake", bounds.WakeBefore.UTC().Format(time.RFC3339Nano))
 	q.param("@deadline", bounds.DeadlineBefore.UTC().Format(time.RFC3339Nano))
-	page, err := list[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.id"), Paging{Limit: limit})
+	page, err := list[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"), store.Paging{Limit: limit})
 	return page.Items, page.Continuation != "" && len(page.Items) > 0, err
 }
 
-// WorkersWithJobs implements Runs.
+// WorkersWithJobs implements store.Runs.
 func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time.Time, error) {
 	oldest := map[string]time.Time{}
 	for last := ""; ; {
 		q := newQuery("c.type = 'run'", "c.doc.worker > @last")
 		q.param("@last", last)
-		next, err := first[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.doc.worker ASC"))
+		next, err := first[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.doc.worker ASC"))
 		if err != nil || next == nil {
 			return oldest, err
 		}
 		last = next.Doc.Worker
 		q = newQuery("c.type = 'run'", "c.doc.worker = @worker")
 		q.param("@worker", last)
-		run, err := first[engine.Run](ctx, s, BatchPartition(batch), q.items(" ORDER BY c.doc.sentAt ASC"))
+		run, err := first[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.doc.sentAt ASC"))
 		if err != nil {
 			return nil, err
 		}
@@ -113,8 +114,8 @@ func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time
 	}
 }
 
-// CountJobs implements Runs. The service may count in parts.
-func (s *Store) CountJobs(ctx context.Context, batch int, f JobFilter) (int, error) {
+// CountJobs implements store.Runs. The service may count in parts.
+func (s *Store) CountJobs(ctx context.Context, batch int, f store.JobFilter) (int, error) {
 	q := newQuery("c.type = 'run'")
 	if f.Worker != "" {
 		q.where("c.doc.worker = @worker", "@worker", f.Worker)
@@ -130,7 +131,7 @@ func (s *Store) CountJobs(ctx context.Context, batch int, f JobFilter) (int, err
 	if f.BeforePage != 0 {
 		q.where("c.doc.page < @before", "@before", f.BeforePage)
 	}
-	counts, err := project[int](ctx, s, BatchPartition(batch), q.fields("VALUE COUNT(1)"))
+	counts, err := project[int](ctx, s, store.BatchPartition(batch), q.fields("VALUE COUNT(1)"))
 	total := 0
 	for _, n := range counts {
 		total += n

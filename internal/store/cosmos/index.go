@@ -1,4 +1,4 @@
-package store
+package cosmos
 
 import (
 	_ "embed"
@@ -9,10 +9,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// indexPolicy is what the container's items are indexed by: the paths that a query
-// filters or sorts by, and no other. The infrastructure makes the container with the
-// same file. A path that a query sorts by has to stand there by itself: by a wildcard,
-// the service leaves out the items that do not have it.
+// indexPolicy lists the paths that a query filters or sorts by, and no other. The
+// infrastructure creates the container with the same file. A path that a query sorts by must
+// be listed itself: with a wildcard the service leaves out the items that do not have it.
 //
 //go:embed index-policy.json
 var indexPolicy []byte
@@ -25,8 +24,8 @@ func indexing() (*azcosmos.IndexingPolicy, error) {
 	return policy, nil
 }
 
-// same says whether a container has all that a policy has, in whatever order; the service
-// adds paths of its own to those that are excluded.
+// same reports whether a container has all that a policy has, in any order; the service adds
+// paths of its own to those that are excluded.
 func same(has, wanted *azcosmos.IndexingPolicy) bool {
 	if has == nil || has.IndexingMode != wanted.IndexingMode || len(has.IncludedPaths) != len(wanted.IncludedPaths) {
 		return false

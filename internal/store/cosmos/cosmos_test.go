@@ -1,0 +1,274 @@
+package cosmos_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/storetest"
+	"github.com/matoolkit/matoolkit/local/cosmos"
+)
+
+// open starts a server with a container and opens a store over it.
+func open(t *testing.T, transport func(*cosmos.Server) *http.Client) (*cosmosstore.Store, *cosmos.Server) {
+	t.Helper()
+	server, err := cosmos.Start(t.Context(), cosmos.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	c := cosmosstore.Config{Endpoint: server.URL(), Key: cosmos.DefaultKey, Database: "matoolkit-test", Container: "state"}
+	if transport != nil {
+		c.HTTPClient = transport(server)
+	}
+	return provisioned(t, c), server
+}
+
+func provisioned(t *testing.T, c cosmosstore.Config) *cosmosstore.Store {
+	t.Helper()
+	s, err := cosmosstore.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // provisioning is repeatable
+		if err := s.Provision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// TestConformance runs the suite over local/cosmos. No query may need more than the index.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Driver {
+		s, server := open(t, nil)
+		t.Cleanup(func() {
+			if n := server.Stats().Unindexed; n > 0 {
+				t.Errorf("%d pages of queries are not served by the index policy", n)
+			}
+		})
+		inject := func(f cosmos.Fault) func(*testing.T) func() {
+			return func(*testing.T) func() { return server.Inject(f) }
+		}
+		return storetest.Driver{
+			Store: s, Unavailable: inject(cosmos.Fault{Status: 503}), LoseAnswer: inject(cosmos.Fault{DropAfter: true, Count: 1}),
+			Full: inject(cosmos.Fault{Status: 403, SubStatus: 1014}),
+		}
+	})
+}
+
+// TestConformanceLive runs the suite over the account that COSMOS_TEST_ENDPOINT names: Azure's
+// official emulator, or Azure. Without COSMOS_TEST_KEY it signs in as Azure's tools do. The
+// database matoolkit-test and its container state are created if the caller may, and keep what
+// the suite writes.
+func TestConformanceLive(t *testing.T) {
+	t.Parallel()
+	c := cosmosstore.Config{Endpoint: os.Getenv("COSMOS_TEST_ENDPOINT"), Key: os.Getenv("COSMOS_TEST_KEY"), Database: "matoolkit-test", Container: "state"}
+	if c.Endpoint == "" {
+		return
+	}
+	if c.Key == "" {
+		credential, err := azidentity.NewDefaultAzureCredential(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Credential = azcore.TokenCredential(credential)
+	}
+	storetest.Run(t, func(t *testing.T) storetest.Driver { return storetest.Driver{Store: provisioned(t, c)} })
+}
+
+// TestOutagesAreUnavailable: what the service, the network and a firewall do in an outage.
+func TestOutagesAreUnavailable(t *testing.T) {
+	t.Parallel()
+	s, server := open(t, nil)
+	k := store.Key{PK: "p", ID: "a", Type: "thing"}
+	for _, status := range []int{503, 403, 401, 408, 500} {
+		remove := server.Inject(cosmos.Fault{Status: status})
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if _, err := store.Read[int](ctx, s, k); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("a read answered with %d: %v", status, err)
+		}
+		cancel()
+		remove()
+	}
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("no server: %v", err)
+	}
+}
+
+// recorder records the texts of the queries that a client sends.
+type recorder struct {
+	mu    sync.Mutex
+	texts map[string]bool
+}
+
+func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	if strings.Contains(request.Header.Get("Content-Type"), "query+json") {
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil, err
+		}
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		var query struct {
+			Query string `json:"query"`
+		}
+		if err := json.Unmarshal(body, &query); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		r.texts[query.Query] = true
+		r.mu.Unlock()
+	}
+	return http.DefaultTransport.RoundTrip(request)
+}
+
+var (
+	projection = regexp.MustCompile(`^SELECT .*? FROM c\b`)
+	element    = regexp.MustCompile(`ARRAY_CONTAINS\(c\.([a-zA-Z.]+), \{"([a-zA-Z]+)": [^}]*\}, true\)`)
+	mention    = regexp.MustCompile(`\bc\.([a-zA-Z.]+)`)
+)
+
+// TestIndexPolicyHasThePathsOfTheQueries compares the index policy with the paths that the
+// queries of the suite filter or sort by. It has no other: each costs RU with every write.
+func TestIndexPolicyHasThePathsOfTheQueries(t *testing.T) {
+	t.Parallel()
+	queries := &recorder{texts: map[string]bool{}}
+	t.Run("suite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) storetest.Driver {
+			s, _ := open(t, func(*cosmos.Server) *http.Client { return &http.Client{Transport: queries} })
+			return storetest.Driver{Store: s}
+		})
+	})
+	asked := map[string]string{"/pk/?": "every query"}
+	for text := range queries.texts {
+		text := projection.ReplaceAllString(text, "")
+		for _, m := range element.FindAllStringSubmatch(text, -1) {
+			asked["/"+strings.ReplaceAll(m[1], ".", "/")+"/[]/"+m[2]+"/?"] = text
+		}
+		for _, m := range mention.FindAllStringSubmatch(element.ReplaceAllString(text, ""), -1) {
+			if m[1] != "id" { // which is always indexed
+				asked["/"+strings.ReplaceAll(m[1], ".", "/")+"/?"] = text
+			}
+		}
+	}
+	text, err := os.ReadFile("index-policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var policy azcosmos.IndexingPolicy
+	if err := json.Unmarshal(text, &policy); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range policy.IncludedPaths {
+		if asked[path.Path] == "" {
+			t.Errorf("%s is in the policy, and no query filters or sorts by it", path.Path)
+		}
+	}
+	for path, text := range asked {
+		if !slices.Contains(policy.IncludedPaths, azcosmos.IncludedPath{Path: path}) {
+			t.Errorf("%s is not in the policy, and a query needs it:%s", path, text)
+		}
+	}
+}
+
+// A container that was made with another policy gets this version's, and keeps its items.
+func TestProvisionBringsTheIndexUpToDate(t *testing.T) {
+	t.Parallel()
+	server, err := cosmos.Start(t.Context(), cosmos.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	key, err := azcosmos.NewKeyCredential(cosmos.DefaultKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := azcosmos.NewClientWithKey(server.URL(), key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CreateDatabase(t.Context(), azcosmos.DatabaseProperties{ID: "d"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	database, err := client.NewDatabase("d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := database.CreateContainer(t.Context(), azcosmos.ContainerProperties{
+		ID: "c", PartitionKeyDefinition: azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: azcosmos.PartitionKeyKindHash},
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := cosmosstore.Open(cosmosstore.Config{Endpoint: server.URL(), Key: cosmos.DefaultKey, Database: "d", Container: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := store.Key{PK: "p", ID: "a", Type: "thing"}
+	if _, err := s.Apply(t.Context(), store.Writes{store.Create(k, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	container, err := client.NewContainer("d", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	provisioned := func() *azcosmos.ContainerProperties {
+		t.Helper()
+		if err := s.Provision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		there, err := container.Read(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there.ContainerProperties
+	}
+	first := provisioned()
+	if policy := first.IndexingPolicy; policy == nil || len(policy.IncludedPaths) < 20 || policy.ExcludedPaths[0].Path != "/*" {
+		t.Fatalf("%+v", policy)
+	}
+	if again := provisioned(); *again.ETag != *first.ETag {
+		t.Error("the container is changed where nothing has to be")
+	}
+	// Another version's has a path more, or another one instead.
+	for _, without := range []string{"", first.IndexingPolicy.IncludedPaths[7].Path} {
+		other := *first.IndexingPolicy
+		other.IncludedPaths = append([]azcosmos.IncludedPath{{Path: "/doc/other/?"}}, other.IncludedPaths...)
+		other.IncludedPaths = slices.DeleteFunc(other.IncludedPaths, func(p azcosmos.IncludedPath) bool { return p.Path == without })
+		properties := *first
+		properties.IndexingPolicy = &other
+		if _, err := container.Replace(t.Context(), properties, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := provisioned().IndexingPolicy; !slices.Equal(got.IncludedPaths, first.IndexingPolicy.IncludedPaths) {
+			t.Errorf("the policy is still of another version: %+v", got.IncludedPaths)
+		}
+	}
+	if got, err := store.Read[int](t.Context(), s, k); err != nil || got.Doc != 1 {
+		t.Errorf("%+v %v", got, err)
+	}
+}

@@ -1,0 +1,55 @@
+package cosmos
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// item is a document as the service has it.
+type item struct {
+	ID   string          `json:"id"`
+	PK   string          `json:"pk"`
+	Type string          `json:"type"`
+	Doc  json.RawMessage `json:"doc"`
+	ETag string          `json:"_etag,omitempty"`
+}
+
+// PartitionKeyPath is the path of the container's partition key.
+const PartitionKeyPath = "/pk"
+
+func partition(pk string) azcosmos.PartitionKey { return azcosmos.NewPartitionKeyString(pk) }
+
+// ReadDocument implements store.Documents.
+func (s *Store) ReadDocument(ctx context.Context, k store.Key) (store.Document, error) {
+	s.counts.reads.Add(1)
+	response, err := s.container.ReadItem(ctx, partition(k.PK), k.ID, nil)
+	if err != nil {
+		return store.Document{}, fmt.Errorf("reading %s: %w", k, classify(err))
+	}
+	return document(response.Value)
+}
+
+func document(body []byte) (store.Document, error) {
+	var i item
+	if err := json.Unmarshal(body, &i); err != nil {
+		return store.Document{}, fmt.Errorf("store: an item cannot be read: %w", err)
+	}
+	return store.Document{Key: store.Key{PK: i.PK, ID: i.ID, Type: i.Type}, Doc: i.Doc, ETag: i.ETag}, nil
+}
+
+// encode encodes the item of a write that has a document.
+func encode(w store.Write) ([]byte, error) {
+	doc, err := store.Encode(w.Doc)
+	if err == nil {
+		doc, err = store.Encode(item{ID: w.Key.ID, PK: w.Key.PK, Type: w.Key.Type, Doc: doc})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: %s cannot be written as JSON: %w", w.Key, err)
+	}
+	return doc, nil
+}

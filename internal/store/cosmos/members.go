@@ -1,0 +1,75 @@
+package cosmos
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Members implements store.Members.
+func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[engine.Member], error) {
+	q := newQuery("c.type = 'member'")
+	if f.Status != "" {
+		q.where("c.doc.status = @status", "@status", f.Status)
+	}
+	q.startsWith("c.doc.key", f.KeyPrefix)
+	order, err := orderBy(page.Sort, store.Sort{By: store.FieldID}, store.FieldID, store.FieldMemberKey, store.FieldStatus, store.FieldAddedAt)
+	if err != nil {
+		return store.Page[engine.Member]{}, err
+	}
+	return list[engine.Member](ctx, s, store.BatchPartition(batch), q.items(order), page)
+}
+
+// MembersOfPage implements store.Members.
+func (s *Store) MembersOfPage(ctx context.Context, batch, page int, status engine.MemberStatus) ([]store.Item[engine.Member], error) {
+	q := newQuery("c.type = 'member'")
+	q.where("c.doc.page = @page", "@page", page)
+	if status != "" {
+		q.where("c.doc.status = @status", "@status", status)
+	}
+	return all[engine.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
+}
+
+// MembersByID implements store.Members.
+func (s *Store) MembersByID(ctx context.Context, batch int, ids []int) ([]store.Item[engine.Member], error) {
+	q := newQuery("c.type = 'member'")
+	q.where("ARRAY_CONTAINS(@ids, c.doc.memberId)", "@ids", ids)
+	return all[engine.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
+}
+
+// MembersByKey implements store.Members. The expression for leaving is that of
+// MemberProjection.StillLeaving.
+func (s *Store) MembersByKey(ctx context.Context, batch int, keys []string) ([]store.MemberClaim, error) {
+	q := newQuery("c.type = 'member'")
+	q.where("ARRAY_CONTAINS(@keys, c.doc.key)", "@keys", keys)
+	return project[store.MemberClaim](ctx, s, store.BatchPartition(batch), q.fields("c.doc.key AS key, c.doc.status AS status, c.doc.claim AS claim, "+
+		"(c.doc.status = 'removed' AND (c.doc.openPhase > 0 OR c.doc.leaving = true AND c.doc.removal > 0)) AS leaving"))
+}
+
+// LastMember implements store.Members.
+func (s *Store) LastMember(ctx context.Context, batch int) (int, error) {
+	last, err := first[engine.Member](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'").items(" ORDER BY c.id DESC"))
+	if err != nil || last == nil {
+		return 0, err
+	}
+	return last.Doc.ID, nil
+}
+
+// LeavingMembers implements store.Members.
+func (s *Store) LeavingMembers(ctx context.Context, batch int) ([]store.Item[engine.Member], error) {
+	return all[engine.Member](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'", "c.doc.leaving = true").items(""))
+}
+
+// FailedMembers implements store.Members.
+func (s *Store) FailedMembers(ctx context.Context, batch int) ([]store.FailedMember, error) {
+	return project[store.FailedMember](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'", "c.doc.status = 'failed'").
+		fields("c.doc.memberId AS memberId, c.doc.page AS page, c.doc.key AS key, c.doc.failedIn AS failedIn, c.doc.failedStep AS failedStep, c.doc.error AS error"))
+}
+
+// MemberProjections implements store.Members.
+func (s *Store) MemberProjections(ctx context.Context, batch int) ([]store.MemberProjection, error) {
+	return project[store.MemberProjection](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'").
+		fields("c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy, "+
+			"c.doc.addedBy AS addedBy, c.doc.openPhase AS openPhase, c.doc.leaving AS leaving, c.doc.removal AS removal"))
+}

@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Apply implements store.Documents.
+func (s *Store) Apply(ctx context.Context, writes store.Writes) (applied store.Applied, err error) {
+	if err := writes.Check(); err != nil {
+		return nil, err
+	}
+	s.counts.writes.Add(1)
+	pk := writes[0].Key.PK
+	err = s.do(ctx, Operation{Kind: KindWrite, Name: "Apply", Partition: pk, Writes: writes}, func() (err error) {
+		s.state.mu.Lock()
+		defer s.state.mu.Unlock()
+		applied, err = s.state.apply(pk, writes)
+		return err
+	})
+	if errors.Is(err, store.ErrChanged) {
+		s.counts.conflicts.Add(1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return applied, nil
+}
+
+// transaction holds what an Apply has written so far. Nothing of it is stored before all of its
+// writes have succeeded.
+type transaction struct {
+	before  *partition
+	changed map[string]*document // by id; nil: deleted
+	bytes   int                  // that were written
+}
+
+func (t *transaction) get(id string) *document {
+	if d, ok := t.changed[id]; ok {
+		return d
+	}
+	return t.before.documents[id]
+}
+
+func (s *state) apply(pk string, writes store.Writes) (store.Applied, error) {
+	p := s.partitions[pk]
+	if p == nil {
+		p = &partition{documents: map[string]*document{}, types: map[string][]*document{}}
+	}
+	t := &transaction{before: p, changed: map[string]*document{}}
+	applied := make(store.Applied, len(writes))
+	for i, w := range writes {
+		err := s.write(t, w, &applied[i])
+		if err == nil && t.bytes > store.MaxBytes {
+			err = store.ErrTooLarge
+		}
+		switch {
+		case err == nil:
+		case len(writes) == 1:
+			return nil, fmt.Errorf("writing %s: %w", w.Key, err)
+		default:
+			return nil, fmt.Errorf("operation %d on %s: %w", i, w.Key, err)
+		}
+	}
+	grown := p.bytes
+	for id, d := range t.changed {
+		if old := p.documents[id]; old != nil {
+			grown -= old.size()
+		}
+		if d != nil {
+			grown += d.size()
+		}
+	}
+	if grown > s.room && grown > p.bytes {
+		return nil, fmt.Errorf("writing in %s: %w", pk, store.ErrFull)
+	}
+	s.partitions[pk], p.bytes = p, grown
+	for id, d := range t.changed {
+		p.put(id, d)
+	}
+	return applied, nil
+}
+
+// write carries out one operation in a transaction.
+func (s *state) write(t *transaction, w store.Write, result *store.Result) error {
+	old := t.get(w.Key.ID)
+	switch {
+	case w.Op == store.OpCreate && old != nil:
+		return store.ErrExists
+	case w.Op == store.OpCreate, w.Op == store.OpUpsert:
+	case old == nil:
+		return store.ErrNotFound
+	case w.Version.ETag != "" && w.Version.ETag != old.etag:
+		return store.ErrChanged
+	}
+	switch w.Op {
+	case store.OpGet:
+		result.Document, result.ETag = old.copy(), old.etag
+		return nil
+	case store.OpDelete:
+		t.changed[w.Key.ID] = nil
+		return nil
+	}
+	next := &document{key: w.Key}
+	var err error
+	if w.Op == store.OpPatch {
+		next.key = old.key
+		next.body, err = patch(old.body, w.Changes)
+	} else if next.body, err = store.Encode(w.Doc); err != nil {
+		return fmt.Errorf("store: it cannot be written as JSON: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if next.size() > store.MaxBytes {
+		return store.ErrTooLarge
+	}
+	if reason := malformed(next.body); reason != "" {
+		return fmt.Errorf("%w: %s", store.ErrRefused, reason)
+	}
+	s.versions++
+	next.etag = fmt.Sprintf(`"%016x"`, s.versions)
+	t.changed[w.Key.ID], result.ETag = next, next.etag
+	t.bytes += next.size()
+	return nil
+}
+
+// put stores the next version of a document; nil deletes it.
+func (p *partition) put(id string, next *document) {
+	if old := p.documents[id]; old != nil {
+		all := p.types[old.key.Type]
+		if i, ok := search(all, id); ok {
+			p.types[old.key.Type] = slices.Delete(all, i, i+1)
+		}
+		delete(p.documents, id)
+	}
+	if next == nil {
+		return
+	}
+	p.documents[id] = next
+	all := p.types[next.key.Type]
+	i, _ := search(all, id)
+	p.types[next.key.Type] = slices.Insert(all, i, next)
+}
+
+// search finds the place of an id among documents that are sorted by it.
+func search(all []*document, id string) (int, bool) {
+	return slices.BinarySearchFunc(all, id, func(d *document, id string) int { return strings.Compare(d.key.ID, id) })
+}

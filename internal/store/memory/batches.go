@@ -1,0 +1,68 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+type summary = store.BatchSummary
+
+// unfinished is the condition for the summary of a batch that is being created or has not
+// ended.
+func unfinished(b *summary) bool {
+	return b.Creating || slices.Contains([]engine.BatchStatus{engine.BatchDetected, engine.BatchInitDispatched, engine.BatchActive, engine.BatchCancelling}, b.Status)
+}
+
+// Batches implements store.Batches.
+func (s *Store) Batches(ctx context.Context, f store.BatchFilter, page store.Paging) (store.Page[summary], error) {
+	o := order{store.Sort{By: store.FieldID, Descending: true}, []store.Field{
+		store.FieldID, store.FieldRunbookName, store.FieldStatus, store.FieldStartTime, store.FieldDetectedAt, store.FieldMemberCount,
+	}}
+	return list(ctx, s, "Batches", store.PartitionBatches, "entry", f, o, page, func(_ *document, b *summary) bool {
+		return !b.Creating && (f.Status == "" || b.Status == f.Status) && (f.Runbook == "" || b.RunbookName == f.Runbook) && strings.HasPrefix(b.RunbookName, f.RunbookPrefix)
+	})
+}
+
+// BatchesToSweep implements store.Batches.
+func (s *Store) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item[summary], error) {
+	return all(ctx, s, "BatchesToSweep", store.PartitionBatches, "entry", func(_ *document, b *summary) bool { return unfinished(b) || before(b.EraseAt, now) })
+}
+
+// UnfinishedBatches implements store.Batches.
+func (s *Store) UnfinishedBatches(ctx context.Context, runbook string) ([]store.UnfinishedBatch, error) {
+	return project(ctx, s, "UnfinishedBatches", store.PartitionBatches, "entry", func(_ *document, b *summary) bool {
+		return unfinished(b) && (runbook == "" || b.RunbookName == runbook)
+	}, func(b *summary) store.UnfinishedBatch { return store.UnfinishedBatch{ID: b.ID, Creating: b.Creating} })
+}
+
+// StartSlots implements store.Batches.
+func (s *Store) StartSlots(ctx context.Context, runbook string, starts []time.Time) ([]store.Item[store.StartSlot], error) {
+	ids := map[string]bool{}
+	for _, start := range starts {
+		ids[store.SlotKey(runbook, start).ID] = true
+	}
+	return byID[store.StartSlot](ctx, s, "StartSlots", store.PartitionBatches, "slot", ids)
+}
+
+// Claims implements store.Batches.
+func (s *Store) Claims(ctx context.Context, people []string) ([]store.Item[store.PersonClaim], error) {
+	ids := map[string]bool{}
+	for _, person := range people {
+		ids[store.ClaimKey(person).ID] = true
+	}
+	return byID[store.PersonClaim](ctx, s, "Claims", store.PartitionBatches, "claim", ids)
+}
+
+// byID returns those documents of one type that have one of the given ids. Without ids it asks
+// for nothing.
+func byID[T any](ctx context.Context, s *Store, name, pk, kind string, ids map[string]bool) ([]store.Item[T], error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return all(ctx, s, name, pk, kind, func(d *document, _ *T) bool { return ids[d.key.ID] })
+}

@@ -1,0 +1,57 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Hook decides what becomes of an operation. It is called before the operation and may wait,
+// also for the context to end. It is called from several goroutines at once.
+type Hook func(ctx context.Context, op Operation) Fault
+
+// Kind is the kind of an Operation.
+type Kind string
+
+// The kinds.
+const (
+	KindPing  Kind = "ping"
+	KindRead  Kind = "read"
+	KindQuery Kind = "query"
+	KindWrite Kind = "write"
+)
+
+// Operation is one operation of a Store.
+type Operation struct {
+	Kind      Kind
+	Name      string // the method of the contract: Apply, MembersOfPage, ...
+	Partition string // empty for all partitions
+	ID        string // of the document that a point read reads
+	Writes    store.Writes
+}
+
+// String names the operation in a log or a trace.
+func (o Operation) String() string {
+	text := fmt.Sprintf("%s %s %s", o.Kind, o.Name, o.Partition)
+	if o.ID != "" {
+		text += "/" + o.ID
+	}
+	for _, w := range o.Writes {
+		text += " " + w.Key.ID
+	}
+	return text
+}
+
+// Fault is what becomes of an operation. The zero value is none: it is carried out.
+type Fault struct {
+	Before error // the operation fails with it and is not carried out
+	After  error // the operation is carried out, and if it succeeds, fails with it: its answer is lost
+}
+
+// The faults that a caller has to survive.
+var (
+	Unavailable = Fault{Before: fmt.Errorf("%w: a fault of the test", store.ErrUnavailable)}
+	AnswerLost  = Fault{After: fmt.Errorf("%w: the answer was lost by the test", store.ErrUnavailable)}
+	Conflict    = Fault{Before: fmt.Errorf("%w: a fault of the test", store.ErrChanged)}
+)

@@ -1,0 +1,78 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+type member = engine.Member
+
+// Members implements store.Members.
+func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[member], error) {
+	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID, store.FieldMemberKey, store.FieldStatus, store.FieldAddedAt}}
+	return list(ctx, s, "Members", store.BatchPartition(batch), "member", f, o, page, func(_ *document, m *member) bool {
+		return (f.Status == "" || m.Status == f.Status) && strings.HasPrefix(m.Key, f.KeyPrefix)
+	})
+}
+
+// MembersOfPage implements store.Members.
+func (s *Store) MembersOfPage(ctx context.Context, batch, page int, status engine.MemberStatus) ([]store.Item[member], error) {
+	return all(ctx, s, "MembersOfPage", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
+		return m.Page == page && (status == "" || m.Status == status)
+	})
+}
+
+// MembersByID implements store.Members.
+func (s *Store) MembersByID(ctx context.Context, batch int, ids []int) ([]store.Item[member], error) {
+	return all(ctx, s, "MembersByID", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
+		return slices.Contains(ids, m.ID)
+	})
+}
+
+// MembersByKey implements store.Members.
+func (s *Store) MembersByKey(ctx context.Context, batch int, keys []string) ([]store.MemberClaim, error) {
+	return project(ctx, s, "MembersByKey", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
+		return slices.Contains(keys, m.Key)
+	}, func(m *member) store.MemberClaim {
+		return store.MemberClaim{Key: m.Key, Status: m.Status, Claim: m.Claim, Leaving: projection(m).StillLeaving()}
+	})
+}
+
+// LastMember implements store.Members.
+func (s *Store) LastMember(ctx context.Context, batch int) (int, error) {
+	ids, err := project(ctx, s, "LastMember", store.BatchPartition(batch), "member", always, func(m *member) int { return m.ID })
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return ids[len(ids)-1], nil
+}
+
+// LeavingMembers implements store.Members.
+func (s *Store) LeavingMembers(ctx context.Context, batch int) ([]store.Item[member], error) {
+	return all(ctx, s, "LeavingMembers", store.BatchPartition(batch), "member", func(_ *document, m *member) bool { return m.Leaving })
+}
+
+// FailedMembers implements store.Members.
+func (s *Store) FailedMembers(ctx context.Context, batch int) ([]store.FailedMember, error) {
+	return project(ctx, s, "FailedMembers", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
+		return m.Status == engine.MemberFailed
+	}, func(m *member) store.FailedMember {
+		return store.FailedMember{ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, Error: m.Error}
+	})
+}
+
+// MemberProjections implements store.Members.
+func (s *Store) MemberProjections(ctx context.Context, batch int) ([]store.MemberProjection, error) {
+	return project(ctx, s, "MemberProjections", store.BatchPartition(batch), "member", always, projection)
+}
+
+func projection(m *member) store.MemberProjection {
+	return store.MemberProjection{
+		ID: m.ID, Key: m.Key, Hash: m.Hash, Status: m.Status, RemovedBy: m.RemovedBy, AddedBy: m.AddedBy,
+		OpenPhase: m.OpenPhase, Leaving: m.Leaving, Removal: m.Removal,
+	}
+}

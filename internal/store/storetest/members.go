@@ -1,0 +1,91 @@
+package storetest
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// testMembers: the reads of members, of a batch with these:
+//
+//	1 active        page 1  a@x   2 failed        page 1  b@x in phase p at step s
+//	3 removed       page 1  a@x   4 removed, left page 2  c@x
+//	5 leaving       page 2  ab@x  6 failed        page 2  d@x
+func testMembers(t *testing.T, d Driver) {
+	s, batch := d.Store, batchNumber()
+	must(t, s,
+		member(batch, engine.Member{ID: 1, Page: 1, Key: "a@x", Status: engine.MemberActive, AddedAt: at(3), Hash: "h1", AddedBy: "ada", Claim: "round"}),
+		member(batch, engine.Member{ID: 2, Page: 1, Key: "b@x", Status: engine.MemberFailed, AddedAt: at(2), FailedIn: "p", FailedStep: "s", Error: "why"}),
+		member(batch, engine.Member{ID: 3, Page: 1, Key: "a@x", Status: engine.MemberRemoved, AddedAt: at(1), OpenPhase: 2, RemovedBy: "bob"}),
+		member(batch, engine.Member{ID: 4, Page: 2, Key: "c@x", Status: engine.MemberRemoved, AddedAt: at(4), Removal: 3}),
+		member(batch, engine.Member{ID: 5, Page: 2, Key: "ab@x", Status: engine.MemberRemoved, AddedAt: at(5), Leaving: true, Removal: 3}),
+		member(batch, engine.Member{ID: 6, Page: 2, Key: "d@x", Status: engine.MemberFailed, AddedAt: at(6)}),
+	)
+	must(t, s, store.Create(store.RunKey(batch, 1, 1), engine.Run{Batch: batch, Phase: 1, Member: 1, Page: 1})) // which no read of members returns
+	id := func(m engine.Member) int { return m.ID }
+	list := func(filter store.MemberFilter, sort store.Sort) func(context.Context) (any, error) {
+		return func(ctx context.Context) (any, error) {
+			return pages(func(p store.Paging) (store.Page[engine.Member], error) { return s.Members(ctx, batch, filter, p) }, sort, id)
+		}
+	}
+	ofPage := func(page int, status engine.MemberStatus) func(context.Context) (any, error) {
+		return func(ctx context.Context) (any, error) {
+			found, err := s.MembersOfPage(ctx, batch, page, status)
+			return shorten(found, err, id)
+		}
+	}
+	check(t, []row{
+		{"all", list(store.MemberFilter{}, store.Sort{}), "1 2 3 4 5 6", false},
+		{"failed", list(store.MemberFilter{Status: engine.MemberFailed}, store.Sort{}), "2 6", false},
+		{"by a prefix of the key", list(store.MemberFilter{KeyPrefix: "a"}, store.Sort{}), "1 3 5", false},
+		{"by status and prefix", list(store.MemberFilter{Status: engine.MemberActive, KeyPrefix: "a"}, store.Sort{}), "1", false},
+		{"in another case", list(store.MemberFilter{KeyPrefix: "A"}, store.Sort{}), "", false},
+		{"by the time of addition", list(store.MemberFilter{}, store.Sort{By: store.FieldAddedAt, Descending: true}), "6 5 4 1 2 3", false},
+		{"page 1", ofPage(1, ""), "1 2 3", false},
+		{"page 1, failed", ofPage(1, engine.MemberFailed), "2", false},
+		{"page 3", ofPage(3, ""), "", false},
+		{"by id", func(ctx context.Context) (any, error) {
+			found, err := s.MembersByID(ctx, batch, []int{6, 2, 99})
+			return shorten(found, err, id)
+		}, "2 6", false},
+		{"by key", func(ctx context.Context) (any, error) {
+			found, err := s.MembersByKey(ctx, batch, []string{"a@x", "ab@x", "c@x", "A@X"})
+			var all []string
+			for _, m := range found {
+				all = append(all, m.Key+"/"+string(m.Status)+"/"+m.Claim+"/"+strconv.FormatBool(m.Leaving))
+			}
+			return all, err
+		}, "a@x/active/round/false a@x/removed//true ab@x/removed//true c@x/removed//false", true},
+		{"last", func(ctx context.Context) (any, error) { return s.LastMember(ctx, batch) }, "6", false},
+		{"last of no batch", func(ctx context.Context) (any, error) { return s.LastMember(ctx, batch+1) }, "0", false},
+		{"leaving", func(ctx context.Context) (any, error) {
+			found, err := s.LeavingMembers(ctx, batch)
+			return shorten(found, err, id)
+		}, "5", true},
+		{"failed, projected", func(ctx context.Context) (any, error) {
+			found, err := s.FailedMembers(ctx, batch)
+			var all []string
+			for _, m := range found {
+				all = append(all, itoa(m.ID)+"/"+itoa(m.Page)+"/"+m.Key+"/"+m.FailedIn+"/"+m.FailedStep+"/"+m.Error)
+			}
+			return all, err
+		}, "2/1/b@x/p/s/why 6/2/d@x///", true},
+		{"projected", func(ctx context.Context) (any, error) {
+			found, err := s.MemberProjections(ctx, batch)
+			var all []string
+			for _, m := range found {
+				all = append(all, itoa(m.ID)+"/"+m.Hash+m.AddedBy+m.RemovedBy+"/"+itoa(m.OpenPhase)+itoa(m.Removal)+"/"+strconv.FormatBool(m.StillLeaving()))
+			}
+			return all, err
+		}, "1/h1ada/00/false 2//00/false 3/bob/20/true 4//03/false 5//03/true 6//00/false", true},
+	})
+}
+
+func member(batch int, m engine.Member) store.Write {
+	return store.Create(store.MemberKey(batch, m.ID), m)
+}
