@@ -36,7 +36,7 @@ func newSlow(t *testing.T, parallelism int) *slow {
 	write("do.sh", "#!/bin/sh\necho begin >>\"$NOTES/log\"\nwhile [ ! -e \"$NOTES/release\" ]; do sleep 0.05; done\necho end >>\"$NOTES/log\"\necho '{\"success\":true,\"result\":true}'\n", 0o700)
 	write("undo.yaml", "name: Undo\ndescription: Notes that it ran.\nenvironment: [NOTES]\ncommand: [undo.sh]\n", 0o600)
 	write("undo.sh", "#!/bin/sh\necho undo >>\"$NOTES/log\"\necho '{\"success\":true,\"result\":true}'\n", 0o700)
-	m := newMachineWith(t, []byte("{}"), environment{worker: map[string]string{
+	m := newMachineWith(t, []byte("{}"), environment{locks: true, worker: map[string]string{
 		"CUSTOM_FUNCTIONS_DIR": functions, "NOTES": notes, "MAX_PARALLELISM": fmt.Sprint(parallelism),
 	}}, everything)
 	return &slow{machine: m, admin: signIn(m), t: t, notes: notes}
