@@ -15,6 +15,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 const jsonMedia = "application/json"
@@ -348,7 +350,9 @@ func TestErrorsOfUseCases(t *testing.T) {
 		{&app.Error{Code: api.CodeSourceAway, Message: "no answer", Cause: cause}, 503, "source_away", "no answer", nil},
 		{&app.Error{Code: api.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
 		{cause, 500, "internal", "something went wrong", nil},
-		{context.DeadlineExceeded, 500, "internal", "something went wrong", nil},
+		{context.DeadlineExceeded, 503, "unavailable", "the system's store or broker cannot be reached", nil},
+		{&engine.Refusal{Reason: "batch 7 is paused"}, 409, "conflict", "batch 7 is paused", nil},
+		{fmt.Errorf("read batch 7: %w", store.ErrUnavailable), 503, "unavailable", "the system's store or broker cannot be reached", nil},
 	}
 	for _, tt := range tests {
 		for _, route := range routes(t) {

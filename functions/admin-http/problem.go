@@ -2,7 +2,6 @@ package adminhttp
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -48,12 +47,13 @@ func answer(c *gin.Context, p api.Problem) {
 	c.Data(p.Status, "application/problem+json", body)
 }
 
-// fail ends the request with what a use case reported. An error that is not meant
-// for the caller is only logged.
+// fail ends the request with the error of a use case. This is the one place where errors
+// become problems: a use case returns them as they come. Of an internal error the caller
+// gets the trace id only; the log has the rest.
 func fail(c *gin.Context, err error) {
-	_ = c.Error(err) // record logs it
-	var e *app.Error
-	if !errors.As(err, &e) || e.Code == api.CodeInternal {
+	e := app.Explain(err)
+	_ = c.Error(e) // record logs it
+	if e.Code == api.CodeInternal {
 		refuse(c, http.StatusInternalServerError, api.CodeInternal,
 			"something went wrong on our side; the log has it under the trace id %s", traceOf(c))
 		return

@@ -150,11 +150,11 @@ func (a *App) HeldAdditions(ctx context.Context, by Caller, name string, o ListO
 		return AdditionsView{}, err
 	}
 	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadAdditions, Runbook: name}); err != nil {
-		return AdditionsView{}, a.outward(err)
+		return AdditionsView{}, err
 	}
 	page, err := orNone(store.Read[store.AdditionsPage](ctx, a.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsAPage)))
 	if err != nil {
-		return AdditionsView{}, a.outward(err)
+		return AdditionsView{}, err
 	}
 	if page.ETag == "" { // a tick is replacing the list
 		return AdditionsView{}, additionsChanged(name)
@@ -200,10 +200,10 @@ func (a *App) additionsOf(ctx context.Context, name string) (last store.Item[sto
 		return last, setting, err
 	}
 	if setting, err = orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name))); err != nil {
-		return last, setting, a.outward(err)
+		return last, setting, err
 	}
 	if last, err = orNone(store.Read[store.SyncRecord](ctx, a.store, store.SyncKey(name))); err != nil {
-		return last, setting, a.outward(err)
+		return last, setting, err
 	}
 	return last, setting, nil
 }
@@ -256,7 +256,7 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 			continue
 		}
 		if err != nil {
-			return AdditionsConfirmation{}, a.outward(err)
+			return AdditionsConfirmation{}, err
 		}
 		a.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
 		return confirmationView(name, next.Additions), nil

@@ -19,7 +19,7 @@ import (
 // next phase; CodeChanged; CodeUnavailable.
 func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags ...string) (AdvanceView, error) {
 	if err := a.follows(ctx, id); err != nil {
-		return AdvanceView{}, a.outward(err)
+		return AdvanceView{}, err
 	}
 	c := occurred(engine.Advanced{Phase: phase})
 	c.extra = func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
@@ -42,7 +42,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 		return AdvanceView{}, e
 	}
 	if err != nil {
-		return AdvanceView{}, a.outward(err)
+		return AdvanceView{}, err
 	}
 	next := s.after()
 	if ds[0].Batch != nil {
@@ -53,7 +53,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 	if p := next.Current(); p != nil {
 		view.Phase = phaseView(*p)
 		if err := a.count(ctx, next, *p, &view.Phase); err != nil {
-			return AdvanceView{}, a.outward(err)
+			return AdvanceView{}, err
 		}
 	}
 	return view, nil

@@ -55,7 +55,7 @@ func (a *App) BatchAudit(ctx context.Context, batch int, f AuditFilter, o ListOp
 		return Page[AuditView]{}, err
 	}
 	if _, err := a.batch(ctx, batch); err != nil {
-		return Page[AuditView]{}, a.outward(err)
+		return Page[AuditView]{}, err
 	}
 	return a.trail(ctx, store.BatchPartition(batch), filter, o)
 }
@@ -87,7 +87,7 @@ func (a *App) MessageAudit(ctx context.Context, f AuditFilter, o ListOptions) (P
 func (a *App) trail(ctx context.Context, partition string, filter store.AuditFilter, o ListOptions) (Page[AuditView], error) {
 	found, err := a.store.AuditTrail(ctx, partition, filter, store.Paging{Limit: limit(o), Continuation: o.Continuation})
 	if err != nil {
-		return Page[AuditView]{}, a.outward(err)
+		return Page[AuditView]{}, err
 	}
 	return auditPage(found), nil
 }
@@ -102,7 +102,7 @@ func (a *App) Audit(ctx context.Context, f AuditFilter, o ListOptions) (Page[Aud
 	}
 	found, err := a.store.AuditEverywhere(ctx, filter, store.Paging{Limit: limit(o), Continuation: o.Continuation})
 	if err != nil {
-		return Page[AuditView]{}, a.outward(err)
+		return Page[AuditView]{}, err
 	}
 	return auditPage(found), nil
 }

@@ -22,14 +22,14 @@ func (a *App) Automation(ctx context.Context, by Caller, name string) (Automatio
 	}
 	setting, err := orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name)))
 	if err != nil {
-		return AutomationView{}, a.outward(err)
+		return AutomationView{}, err
 	}
 	view, err := a.automationView(ctx, head.Doc, setting)
 	if err == nil && slices.ContainsFunc(view.Problems, func(p RowProblem) bool { return p.Key != "" }) {
 		err = a.noteRead(ctx, by, store.AuditRecord{Action: actReadProblems, Runbook: head.Doc.Name})
 	}
 	if err != nil {
-		return AutomationView{}, a.outward(err)
+		return AutomationView{}, err
 	}
 	return view, nil
 }
@@ -64,13 +64,13 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 		}
 		was, err := orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name)))
 		if err != nil {
-			return AutomationView{}, a.outward(err)
+			return AutomationView{}, err
 		}
 		if err := a.automatable(ctx, head.Doc, was.Doc.Enabled, enabled); err != nil {
-			return AutomationView{}, a.outward(err)
+			return AutomationView{}, err
 		}
 		if err := a.confirmable(ctx, name, &was.Doc, revision); err != nil {
-			return AutomationView{}, a.outward(err)
+			return AutomationView{}, err
 		}
 		next := was.Doc
 		sets := was.ETag == "" || was.Doc.Enabled != enabled
@@ -98,7 +98,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 				continue
 			}
 			if err != nil {
-				return AutomationView{}, a.outward(err)
+				return AutomationView{}, err
 			}
 			was.Version = applied.Version(0)
 			a.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, enabled, logkey.Revision, revision, logkey.By, by.Name)
@@ -106,7 +106,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 		was.Doc = next
 		view, err := a.automationView(ctx, head.Doc, was)
 		if err != nil {
-			return AutomationView{}, a.outward(err)
+			return AutomationView{}, err
 		}
 		return view, nil
 	}

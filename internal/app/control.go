@@ -87,12 +87,12 @@ func (a *App) Approve(ctx context.Context, by Caller, batch int, phase, why stri
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return PhaseView{}, a.outward(err)
+		return PhaseView{}, err
 	}
 	p, _ := b.Doc.Phase(id)
 	view := phaseView(*p)
 	if err := a.count(ctx, &b.Doc, *p, &view); err != nil {
-		return PhaseView{}, a.outward(err)
+		return PhaseView{}, err
 	}
 	return view, nil
 }
@@ -113,7 +113,7 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return BatchView{}, a.outward(err)
+		return BatchView{}, err
 	}
 	st, ds, err := a.run(ctx, batch, command{
 		prime: func(st *snapshot) { prime(st, st.batchKey(), b) },
@@ -133,18 +133,18 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 		},
 	})
 	if err != nil {
-		return BatchView{}, a.outward(err)
+		return BatchView{}, err
 	}
 	next := st.after()
 	if ds[0].Batch != nil {
 		a.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, s.action, logkey.Target, s.target, logkey.By, by.Name)
 	}
 	if err := a.announceDue(ctx, next); err != nil {
-		return BatchView{}, a.outward(err)
+		return BatchView{}, err
 	}
 	if !st.writesBatch() { // asked again, it may not have been summarized
 		if err := a.list(ctx, next); err != nil {
-			return BatchView{}, a.outward(err)
+			return BatchView{}, err
 		}
 	}
 	return batchView(*next), nil

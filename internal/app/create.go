@@ -39,7 +39,7 @@ func (a *App) CreateBatchFrom(ctx context.Context, by Caller, runbookName string
 			continue // the same request, or one for the same people, has just begun elsewhere
 		}
 		if err != nil {
-			return BatchView{}, a.outward(err)
+			return BatchView{}, err
 		}
 		return view, nil
 	}

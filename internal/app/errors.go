@@ -1,9 +1,6 @@
 package app
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Error is a failure that the caller is told about. Message is for people and
 // holds no internal detail; Problems, where present, lists everything that is
@@ -29,14 +26,8 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// CodeOf is the code of the first Error in err's chain, CodeInternal for any other.
-func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return CodeInternal
-}
+// CodeOf is the code that Explain gives to an error.
+func CodeOf(err error) Code { return Explain(err).Code }
 
 func fail(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}

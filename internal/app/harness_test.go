@@ -150,11 +150,8 @@ func (w *world) batch(runbook, csv string, options ...app.UploadOption) app.Batc
 }
 
 func describe(err error) string {
-	var e *app.Error
-	if errors.As(err, &e) {
-		return fmt.Sprintf("%s: %v %v", e.Code, err, e.Problems)
-	}
-	return err.Error()
+	e := app.Explain(err)
+	return fmt.Sprintf("%s: %v %v", e.Code, err, e.Problems)
 }
 
 // pump delivers messages to the app and jobs to the worker until idle tells that

@@ -119,7 +119,7 @@ func told(h *engine.Held, e engine.RemovalsHeld) bool {
 func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOptions) (HeldView, error) {
 	b, h, err := a.holdOf(ctx, batch)
 	if err != nil {
-		return HeldView{}, a.outward(err)
+		return HeldView{}, err
 	}
 	summary := heldSummary(batch, b.Doc.Held)
 	if summary == nil {
@@ -132,15 +132,15 @@ func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOpti
 	view := HeldView{RemovalHoldSummary: *summary, Revision: revisionOf(h.Doc), Items: []HeldMember{}}
 	some := h.Doc.Members[first:min(first+min(limit(o), 200), len(h.Doc.Members))]
 	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
-		return HeldView{}, a.outward(err)
+		return HeldView{}, err
 	}
 	members, err := a.store.MembersByID(ctx, batch, some)
 	if err != nil {
-		return HeldView{}, a.outward(err)
+		return HeldView{}, err
 	}
 	secrets, err := a.secretsOf(ctx, &b.Doc)
 	if err != nil {
-		return HeldView{}, a.outward(err)
+		return HeldView{}, err
 	}
 	for _, m := range members {
 		one := HeldMember{Member: memberView(&b.Doc, m.Doc, secrets)}
@@ -220,7 +220,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		return BatchView{}, err
 	}
 	if _, err := a.batch(ctx, batch); err != nil {
-		return BatchView{}, a.outward(err)
+		return BatchView{}, err
 	}
 	var h store.Item[store.RemovalHold]
 	s, ds, err := a.run(ctx, batch, command{
@@ -246,7 +246,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		},
 	})
 	if err != nil {
-		return BatchView{}, a.outward(err)
+		return BatchView{}, err
 	}
 	next := s.after()
 	if !ds[0].Empty() {
@@ -254,7 +254,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 	}
 	if next.Held != nil && next.Held.Confirmed != nil {
 		if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, leaveTask(next.Held), 0)); err != nil {
-			return BatchView{}, a.outward(err)
+			return BatchView{}, err
 		}
 	}
 	return batchView(*next), nil

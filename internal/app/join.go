@@ -41,7 +41,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return AddedView{}, a.outward(err)
+		return AddedView{}, err
 	}
 	shared := slices.Contains(options, AllowInOtherBatches)
 	if shared && !b.Doc.Manual {
@@ -49,7 +49,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	content, err := digestOf(csv)
 	if err != nil {
-		return AddedView{}, a.outward(err)
+		return AddedView{}, err
 	}
 	content = digest(content)
 	if shared {
@@ -57,7 +57,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	asked, err := a.named(ctx, by, store.BatchPartition(batch), content)
 	if err != nil {
-		return AddedView{}, a.outward(err)
+		return AddedView{}, err
 	}
 	begun := asked.ETag != ""
 	if !begun {
@@ -65,16 +65,16 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	rb, err := a.runbook(ctx, b.Doc.Runbook, asked.Doc.Version)
 	if err != nil {
-		return AddedView{}, a.outward(err)
+		return AddedView{}, err
 	}
 	if !begun {
 		if asked.Doc.Content, err = a.contentOf(ctx, rb, content); err != nil {
-			return AddedView{}, a.outward(err)
+			return AddedView{}, err
 		}
 	}
 	rows, warnings, bad, err := roster.Read(csv, rb)
 	if err != nil {
-		return AddedView{}, a.outward(err)
+		return AddedView{}, err
 	}
 	if len(bad) > 0 {
 		return AddedView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; nobody was added", plural(len(bad), "problem")), Problems: csvProblems(bad)}
@@ -94,7 +94,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	taken, err := a.join(ctx, by, b, people, false, note, a.claimant(batch, rb, a.newID(), shared), &view)
 	if err = cmp.Or(err, refuseTaken(taken, len(people), "added", lines, b.Doc.Manual)); err != nil {
-		return AddedView{}, a.outward(err)
+		return AddedView{}, err
 	}
 	a.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, view.Added, logkey.Present, len(view.Present), logkey.By, by.Name, logkey.Repeated, begun)
 	return view, nil

@@ -21,7 +21,7 @@ func (a *App) RemoveMember(ctx context.Context, by Caller, batch, member int, wh
 	}
 	view, err := a.remove(ctx, by, batch, member, why)
 	if err != nil {
-		return MemberView{}, a.outward(err)
+		return MemberView{}, err
 	}
 	return view, nil
 }

@@ -27,7 +27,7 @@ func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], erro
 	}
 	found, err := a.store.Batches(ctx, store.BatchFilter{Status: engine.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
 	if err != nil {
-		return Page[BatchView]{}, a.outward(err)
+		return Page[BatchView]{}, err
 	}
 	page := Page[BatchView]{Items: []BatchView{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
@@ -40,12 +40,12 @@ func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], erro
 func (a *App) Batch(ctx context.Context, id int) (BatchView, error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return BatchView{}, a.outward(err)
+		return BatchView{}, err
 	}
 	view := batchView(b.Doc)
 	view.ETag = tag(b.ETag)
 	if view.WaitsFor, err = a.waits(ctx, &b.Doc); err != nil {
-		return BatchView{}, a.outward(err)
+		return BatchView{}, err
 	}
 	return view, nil
 }
@@ -63,7 +63,7 @@ func (a *App) batch(ctx context.Context, id int) (store.Item[engine.Batch], erro
 func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Page[MemberView], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return Page[MemberView]{}, a.outward(err)
+		return Page[MemberView]{}, err
 	}
 	paging, err := memberSorting.paging(o)
 	if err != nil {
@@ -71,14 +71,14 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 	}
 	found, err := a.store.Members(ctx, id, store.MemberFilter{Status: engine.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
 	if err != nil {
-		return Page[MemberView]{}, a.outward(err)
+		return Page[MemberView]{}, err
 	}
 	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadMembers, Batch: id}); err != nil {
-		return Page[MemberView]{}, a.outward(err)
+		return Page[MemberView]{}, err
 	}
 	secrets, err := a.secretsOf(ctx, &b.Doc)
 	if err != nil {
-		return Page[MemberView]{}, a.outward(err)
+		return Page[MemberView]{}, err
 	}
 	page := Page[MemberView]{Items: []MemberView{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
@@ -92,13 +92,13 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 func (a *App) Phases(ctx context.Context, id int) (Page[PhaseView], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return Page[PhaseView]{}, a.outward(err)
+		return Page[PhaseView]{}, err
 	}
 	page := Page[PhaseView]{Items: []PhaseView{}}
 	for _, p := range b.Doc.Phases {
 		view := phaseView(p)
 		if err := a.count(ctx, &b.Doc, p, &view); err != nil {
-			return Page[PhaseView]{}, a.outward(err)
+			return Page[PhaseView]{}, err
 		}
 		page.Items = append(page.Items, view)
 	}
@@ -200,7 +200,7 @@ func phaseNamed(b *engine.Batch, name string) (string, error) {
 func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page[StepView], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return Page[StepView]{}, a.outward(err)
+		return Page[StepView]{}, err
 	}
 	filter := store.RunFilter{Member: o.Member, Waking: o.Status == api.StepWaitingForRetry, KeyPrefix: o.Search}
 	if o.Phase != "" {
@@ -218,14 +218,14 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	page := Page[StepView]{Items: []StepView{}, Continuation: o.Continuation}
 	for range maxPagesPerList {
 		if err := a.stepPage(ctx, id, filter, paging, o.Status, &page); err != nil {
-			return Page[StepView]{}, a.outward(err)
+			return Page[StepView]{}, err
 		}
 		if len(page.Items) > 0 || page.Continuation == "" {
 			break
 		}
 	}
 	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadSteps, Batch: id}); err != nil {
-		return Page[StepView]{}, a.outward(err)
+		return Page[StepView]{}, err
 	}
 	return page, nil
 }

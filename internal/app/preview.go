@@ -35,7 +35,7 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 		return PreviewView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
 	}
 	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actPreviewQuery, Runbook: name}); err != nil {
-		return PreviewView{}, a.outward(err)
+		return PreviewView{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
@@ -61,7 +61,7 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 		return PreviewView{}, a.queryFailed(err)
 	}
 	if err := s.leaveOutTaken(ctx); err != nil {
-		return PreviewView{}, a.outward(err)
+		return PreviewView{}, err
 	}
 	view.Version, view.Enabled, view.Milliseconds = s.version, s.enabled, time.Since(began).Milliseconds()
 	view.RowCount, view.ProblemCount = s.result.Len(), s.plan.Counts.Problems
@@ -135,7 +135,7 @@ func (a *App) queryFailed(err error) error {
 	case errors.As(err, &source), errors.As(err, &columns):
 		return &Error{Code: CodeInvalid, Message: a.told(err), Problems: []Problem{{Field: "data_source", Message: a.told(err)}}, Cause: err}
 	}
-	return a.outward(err)
+	return err
 }
 
 // groups tells of the batches that there are, those that would be made, and the starts

@@ -330,11 +330,10 @@ func manySteps(n int) string {
 }
 
 func problemsOf(err error) []app.Problem {
-	e, _ := err.(*app.Error)
-	if e == nil {
+	if err == nil {
 		return nil
 	}
-	return e.Problems
+	return app.Explain(err).Problems
 }
 
 // Each of two who publish at the same time is told what it changed, one after the other.

@@ -32,7 +32,7 @@ func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedV
 	}
 	found, err := a.store.UnprocessableMessages(ctx, filter, paging)
 	if err != nil {
-		return Page[UnprocessedView]{}, a.outward(err)
+		return Page[UnprocessedView]{}, err
 	}
 	page := Page[UnprocessedView]{Items: []UnprocessedView{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
@@ -46,17 +46,17 @@ func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedV
 func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (UnprocessedView, error) {
 	item, err := a.keptMessage(ctx, id)
 	if err != nil {
-		return UnprocessedView{}, a.outward(err)
+		return UnprocessedView{}, err
 	}
 	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadMessage, Target: id}); err != nil {
-		return UnprocessedView{}, a.outward(err)
+		return UnprocessedView{}, err
 	}
 	view := unprocessedView(item)
 	view.Properties = item.Doc.Properties
 	kept := item.Doc.Body
 	if item.Doc.Sealed {
 		if kept, err = a.shownBody(ctx, item); err != nil {
-			return UnprocessedView{}, a.outward(err)
+			return UnprocessedView{}, err
 		}
 		view.Body = kept
 		return view, nil
@@ -83,16 +83,16 @@ func (a *App) Replay(ctx context.Context, by Caller, id, why string) (Unprocesse
 	}
 	item, err := a.recordReplay(ctx, by, id, why)
 	if err != nil {
-		return UnprocessedView{}, a.outward(err)
+		return UnprocessedView{}, err
 	}
 	n := item.Doc.Asked
 	body, err := a.keptBody(ctx, item)
 	if err != nil {
-		return UnprocessedView{}, a.outward(err)
+		return UnprocessedView{}, err
 	}
 	again := replayOf(&item.Doc, id, body)
 	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
-		return UnprocessedView{}, a.outward(err)
+		return UnprocessedView{}, err
 	}
 	a.log.InfoContext(ctx, "message replayed", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.MessageID, again.ID, logkey.By, by.Name)
 	return a.markReplayed(ctx, item, n)
@@ -149,10 +149,10 @@ func (a *App) markReplayed(ctx context.Context, item store.Item[store.Unprocessa
 			return unprocessedView(item), nil
 		}
 		if !errors.Is(err, store.ErrChanged) {
-			return UnprocessedView{}, a.outward(err)
+			return UnprocessedView{}, err
 		}
 		if item, err = a.keptMessage(ctx, item.ID); err != nil {
-			return UnprocessedView{}, a.outward(err)
+			return UnprocessedView{}, err
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 	for {
 		item, err := a.keptMessage(ctx, id)
 		if err != nil {
-			return UnprocessedView{}, a.outward(err)
+			return UnprocessedView{}, err
 		}
 		if item.Doc.Status != store.UnprocessableOpen {
 			return UnprocessedView{}, dealtWith(id, item.Doc)
@@ -180,7 +180,7 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 			continue
 		}
 		if err != nil {
-			return UnprocessedView{}, a.outward(err)
+			return UnprocessedView{}, err
 		}
 		a.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
 		return unprocessedView(item), nil

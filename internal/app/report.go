@@ -35,10 +35,10 @@ func (a *App) Report(ctx context.Context, by Caller, id int, format report.Forma
 	}
 	r := &reporting{app: a, format: format, head: report.Batch{AsOf: a.now().UTC()}}
 	if err := r.begin(ctx, id); err != nil {
-		return Report{}, a.outward(err)
+		return Report{}, err
 	}
 	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadReport, Batch: id}); err != nil {
-		return Report{}, a.outward(err)
+		return Report{}, err
 	}
 	return Report{
 		Name:  fmt.Sprintf("batch-%d-%s.%s", id, r.head.AsOf.Format("20060102T150405Z"), format),
@@ -146,12 +146,12 @@ func (r *reporting) write(ctx context.Context, to io.Writer) error {
 	told := make([]bool, r.batch.Members+1) // by member id: each is told of once, whatever becomes of them meanwhile
 	if r.format.FailedFirst() {
 		if err := r.failed(ctx, w, told); err != nil {
-			return r.app.outward(err)
+			return err
 		}
 	}
 	for page := 1; page <= r.batch.PageCount(); page++ {
 		if err := r.page(ctx, w, told, page, ""); err != nil {
-			return r.app.outward(err)
+			return err
 		}
 	}
 	if err := w.Close(r.app.now()); err != nil {

@@ -55,7 +55,7 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 		return StepView{}, err
 	}
 	if _, err := a.batch(ctx, batch); err != nil {
-		return StepView{}, a.outward(err)
+		return StepView{}, err
 	}
 	phase, member, index, err := engine.ParseStepID(stepID)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 	look.At = a.now().Add(mendAfter)
 	look.ID += fmt.Sprintf("-at-%d", look.At.UnixMilli())
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, look); err != nil {
-		return StepView{}, a.outward(err)
+		return StepView{}, err
 	}
 	e.Step, e.By.At = index, a.now().UTC()
 	for {
@@ -86,14 +86,14 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 			continue
 		}
 		if err != nil {
-			return StepView{}, a.outward(err)
+			return StepView{}, err
 		}
 		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
-			return StepView{}, a.outward(err)
+			return StepView{}, err
 		}
 		workers, err := a.workersAt(ctx, &run.Doc)
 		if err != nil {
-			return StepView{}, a.outward(err)
+			return StepView{}, err
 		}
 		return stepView(&run.Doc, index, run.Doc.Steps[index], workers, a.now()), nil
 	}

@@ -25,7 +25,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return RetryView{}, a.outward(err)
+		return RetryView{}, err
 	}
 	if b.Doc.Gate() == engine.Stopped {
 		return RetryView{}, fail(CodeConflict, "batch %d is %s: nothing in it can be retried", batch, b.Doc.Status)
@@ -34,7 +34,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	if which.Member != 0 {
 		m, err := a.member(ctx, batch, which.Member)
 		if err != nil {
-			return RetryView{}, a.outward(err)
+			return RetryView{}, err
 		}
 		if m.Doc.Status != engine.MemberFailed {
 			return RetryView{}, fail(CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
@@ -43,7 +43,7 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 	}
 	failed, err := a.someFailed(ctx, b.Doc, which)
 	if err != nil {
-		return RetryView{}, a.outward(err)
+		return RetryView{}, err
 	}
 	now := a.now().UTC()
 	id := a.newID()
@@ -53,10 +53,10 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 			At: now, Actor: by.actor(), Action: "retry", Batch: batch, Target: selectionText(which), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
 		})})
 	if err != nil {
-		return RetryView{}, a.outward(err)
+		return RetryView{}, err
 	}
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkRetry, id, page)); err != nil {
-		return RetryView{}, a.outward(err)
+		return RetryView{}, err
 	}
 	a.log.InfoContext(ctx, "retry asked for", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, selectionText(which), logkey.By, by.Name)
 	return RetryView{BatchID: batch, Task: id, Selection: which}, nil

@@ -76,11 +76,11 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 	}
 	known, err := a.catalogs(ctx, rb.Workers())
 	if err != nil {
-		return RunbookView{}, a.outward(err)
+		return RunbookView{}, err
 	}
 	warnings := slices.Concat(diagnostics, runbook.CheckFunctions(yaml, rb, known))
 	if err := a.takeSecrets(ctx, rb, known); err != nil {
-		return RunbookView{}, a.outward(err)
+		return RunbookView{}, err
 	}
 	if o.Strict && len(warnings) > 0 {
 		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
@@ -94,12 +94,12 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 			continue // somebody else has published: the next number is ours
 		}
 		if err != nil {
-			return RunbookView{}, a.outward(err)
+			return RunbookView{}, err
 		}
 		view.Warnings = diagnosticViews(warnings)
 		views := []RunbookView{view}
 		if err := a.automated(ctx, views); err != nil {
-			return RunbookView{}, a.outward(err)
+			return RunbookView{}, err
 		}
 		return views[0], nil
 	}
@@ -189,7 +189,7 @@ func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], e
 	}
 	found, err := a.store.Runbooks(ctx, store.RunbookFilter{NamePrefix: o.Search}, paging)
 	if err != nil {
-		return Page[RunbookView]{}, a.outward(err)
+		return Page[RunbookView]{}, err
 	}
 	page := Page[RunbookView]{Items: []RunbookView{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
@@ -199,7 +199,7 @@ func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], e
 		})
 	}
 	if err := a.automated(ctx, page.Items); err != nil {
-		return Page[RunbookView]{}, a.outward(err)
+		return Page[RunbookView]{}, err
 	}
 	return page, nil
 }
@@ -250,7 +250,7 @@ func (a *App) Runbook(ctx context.Context, name string) (RunbookView, error) {
 	}
 	view := []RunbookView{versionView(version, rb, true)}
 	if err := a.automated(ctx, view); err != nil {
-		return RunbookView{}, a.outward(err)
+		return RunbookView{}, err
 	}
 	return view[0], nil
 }
@@ -275,7 +275,7 @@ func (a *App) head(ctx context.Context, name string) (store.Item[store.RunbookHe
 		return head, fail(CodeNotFound, "there is no runbook named %q", name)
 	}
 	if err != nil {
-		return head, a.outward(err)
+		return head, err
 	}
 	return head, nil
 }
@@ -290,11 +290,11 @@ func (a *App) active(ctx context.Context, name string) (store.RunbookVersion, *r
 	}
 	version, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(name, head.Doc.Active))
 	if err != nil {
-		return store.RunbookVersion{}, nil, a.outward(err)
+		return store.RunbookVersion{}, nil, err
 	}
 	rb, err := a.runbook(ctx, name, head.Doc.Active)
 	if err != nil {
-		return store.RunbookVersion{}, nil, a.outward(err)
+		return store.RunbookVersion{}, nil, err
 	}
 	return version.Doc, rb, nil
 }

@@ -535,7 +535,7 @@ func (s *stage) trail(id int) []app.AuditView {
 // refused holds an error against what a refusal should say.
 func (s *stage) refused(err error, code app.Code, says string) {
 	s.t.Helper()
-	if err == nil || app.CodeOf(err) != code || !strings.Contains(err.Error(), says) {
+	if err == nil || app.CodeOf(err) != code || !strings.Contains(app.Explain(err).Error(), says) {
 		s.t.Fatalf("%v\n  want %s: …%s…", err, code, says)
 	}
 }

@@ -144,9 +144,7 @@ func (a *App) told(err error) string {
 	case errors.As(err, &columns):
 		return clip(columns.Error())
 	}
-	var known *Error
-	errors.As(a.outward(err), &known) // which leaves the cause to the log
-	return clip(known.Message)
+	return clip(Explain(err).Message) // the cause is left to the log
 }
 
 // errOutOfTime is what ends a comparison that goes on for too long. What it has done

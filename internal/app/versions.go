@@ -26,7 +26,7 @@ func (a *App) Versions(ctx context.Context, name string, o ListOptions) (Page[Ve
 	}
 	found, err := a.store.RunbookVersions(ctx, name, paging)
 	if err != nil {
-		return Page[VersionView]{}, a.outward(err)
+		return Page[VersionView]{}, err
 	}
 	page := Page[VersionView]{Items: []VersionView{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
@@ -96,7 +96,7 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 			continue
 		}
 		if err != nil {
-			return VersionView{}, a.outward(err)
+			return VersionView{}, err
 		}
 		a.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
 	}
@@ -111,7 +111,7 @@ func (a *App) version(ctx context.Context, head store.RunbookHead, version int) 
 	case errors.Is(err, store.ErrNotFound):
 		return item, fail(CodeNotFound, "runbook %q has no version %d; it has 1 to %d", head.Name, version, head.Latest)
 	case err != nil:
-		return item, a.outward(err)
+		return item, err
 	}
 	return item, nil
 }

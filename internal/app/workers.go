@@ -138,7 +138,7 @@ func functionViews(all []store.Function) []Function {
 func (a *App) Workers(ctx context.Context, o ListOptions) (Page[WorkerView], error) {
 	found, err := a.store.Workers(ctx, store.Paging{Limit: limit(o), Continuation: o.Continuation})
 	if err != nil {
-		return Page[WorkerView]{}, a.outward(err)
+		return Page[WorkerView]{}, err
 	}
 	page := Page[WorkerView]{Items: []WorkerView{}, Continuation: found.Continuation}
 	if len(found.Items) == 0 {
@@ -146,7 +146,7 @@ func (a *App) Workers(ctx context.Context, o ListOptions) (Page[WorkerView], err
 	}
 	jobs, err := a.jobsOfAll(ctx)
 	if err != nil {
-		return Page[WorkerView]{}, a.outward(err)
+		return Page[WorkerView]{}, err
 	}
 	for _, i := range found.Items {
 		page.Items = append(page.Items, a.workerView((*workerRecord)(&i.Doc), jobs[i.Doc.ID]))
@@ -164,16 +164,16 @@ func (a *App) Worker(ctx context.Context, id string) (WorkerView, error) {
 		return WorkerView{}, fail(CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job", id)
 	}
 	if err != nil {
-		return WorkerView{}, a.outward(err)
+		return WorkerView{}, err
 	}
 	jobs, err := a.jobsOfAll(ctx)
 	if err != nil {
-		return WorkerView{}, a.outward(err)
+		return WorkerView{}, err
 	}
 	view := a.workerView(&record.Doc, jobs[id])
 	functions, err := orNone(store.Read[store.Catalog](ctx, a.store, store.CatalogKey(id)))
 	if err != nil {
-		return WorkerView{}, a.outward(err)
+		return WorkerView{}, err
 	}
 	view.Functions = functionViews(functions.Doc.Functions)
 	if a.subscriptionMissing(ctx, id) {

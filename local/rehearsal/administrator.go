@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -177,12 +176,12 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	_, err := a.r.app.Advance(ctx, ada, b.ID, p.Name)
-	var refused *app.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		a.refused = ""
 		return true, a.r.look(ctx)
-	case !errors.As(err, &refused) || refused.Code != api.CodeConflict:
+	}
+	refused := app.Explain(err)
+	if refused.Code != api.CodeConflict {
 		return false, err
 	}
 	a.seen = b.Revision + 1
@@ -281,8 +280,7 @@ func (a *administrator) move(ctx context.Context) (bool, error) {
 
 // told makes an event of a request that the state does not allow.
 func (a *administrator) told(b *engine.Batch, member, what string, err error) error {
-	var refused *app.Error
-	if errors.As(err, &refused) && refused.Code == api.CodeConflict {
+	if refused := app.Explain(err); err != nil && refused.Code == api.CodeConflict {
 		a.r.tell(Event{Batch: b.ID, Kind: KindRefused, Members: []string{member}, Text: what + ": " + refused.Message})
 		return nil
 	}

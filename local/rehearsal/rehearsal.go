@@ -380,8 +380,8 @@ func earlier(a, b time.Time) time.Time {
 // refusal words an error of a use case for people. The list of members is all that use
 // cases are given that has places: the runbook was looked at before.
 func refusal(err error) error {
-	var e *app.Error
-	if !errors.As(err, &e) {
+	e := app.Explain(err)
+	if e.Code == api.CodeInternal {
 		return err
 	}
 	if len(e.Problems) == 0 {

@@ -387,9 +387,8 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 		if what == "pause" {
 			w.pausing--
 		}
-		var e *app.Error
 		switch {
-		case err == nil, errors.As(err, &e) && e.Code == app.CodeConflict:
+		case err == nil, app.CodeOf(err) == app.CodeConflict:
 			if err == nil && what == "pause" && w.unpaused == unpaused && !ends {
 				w.pausedAt = w.now()
 			}
@@ -400,7 +399,7 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 				w.stoppedAt = w.now()
 			}
 			answered()
-		case errors.As(err, &e) && e.Code == app.CodeUnavailable:
+		case app.CodeOf(err) == app.CodeUnavailable:
 		case w.plan.chaos.calm:
 			w.problem("%s failed without a fault: %v", what, err)
 		}

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -214,13 +213,12 @@ func (c *competition) begin(r *rival) {
 		return err
 	}, func(err error) {
 		r.asking = false
-		var e *app.Error
 		switch {
 		case err == nil:
 			r.over = true
-		case errors.As(err, &e) && (e.Code == app.CodeConflict || e.Code == app.CodeNotFound):
+		case app.CodeOf(err) == app.CodeConflict || app.CodeOf(err) == app.CodeNotFound:
 			r.over, r.failed = true, true
-		case errors.As(err, &e) && e.Code == app.CodeUnavailable:
+		case app.CodeOf(err) == app.CodeUnavailable:
 		case c.plan.chaos.calm:
 			c.problem("%s failed without a fault: %v", r.by.Key, err)
 		}
