@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
@@ -54,7 +55,7 @@ func signIn(m *machine) *admin {
 // give gives a command to the CLI.
 func (a *admin) give(args ...string) (stdout string, status int, err error) {
 	var out, errs bytes.Buffer
-	root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return a.env[name] }})
+	root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return a.env[name] }})
 	root.SetArgs(args)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -26,6 +26,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -434,7 +435,7 @@ func (c *canaries) runEverything() {
 		"messages list": {{"--all"}, {"--status", "replayed"}, {"--status", "discarded"}}, "messages get": messages, "messages audit": {{"--all"}},
 		"worker list": one, "worker get": {{"worker-01"}}, "audit list": one,
 	}
-	root := cli.NewRoot(cli.Environment{})
+	root := cli.NewRoot(command.Environment{})
 	others := strings.FieldsFunc(changing, func(r rune) bool { return strings.ContainsRune("|\n\t", r) })
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -463,7 +464,7 @@ func (c *canaries) runCommand(name string, lines [][]string) {
 		for _, format := range []string{"table", "json", "yaml", "csv"} {
 			for _, role := range []string{"admin", "reader"} {
 				var out, errs bytes.Buffer
-				root := cli.NewRoot(cli.Environment{
+				root := cli.NewRoot(command.Environment{
 					Stdout: &out, Stderr: &errs, Terminal: format == "table", Width: 400,
 					Getenv: func(name string) string { return c.env[name] },
 					Token:  func(context.Context) (string, error) { return c.tokens[role], nil },

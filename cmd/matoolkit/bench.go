@@ -15,7 +15,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/trust"
 	"github.com/matoolkit/matoolkit/local/bench"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -35,7 +35,7 @@ comes of its section of costs.`,
   bin/matoolkit local bench --members 1000
   bin/matoolkit local bench --members 0 --protocol-members 0 --readers 0 --worker-jobs 0 \
       --tick-members 0                               what Azure bills, and nothing else`,
-		Args: cli.Needs(),
+		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()

@@ -16,7 +16,7 @@ import (
 
 	schedulertimer "github.com/matoolkit/matoolkit/functions/scheduler-timer"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/loopback"
 	"github.com/matoolkit/matoolkit/local/clock"
@@ -48,7 +48,7 @@ MATOOLKIT_API_URL, else at the documented port. It must be on this machine.`,
   matoolkit local clock --advance 5d                  five days later; 90s, 30m and 4h as well
   matoolkit local clock --to 2026-03-06T09:00:00Z     at a certain time
   matoolkit local tick                                and let the scheduler look now`,
-		Args: cli.Needs(),
+		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			host, err := findHost(cmd)
 			if err != nil {
@@ -87,7 +87,7 @@ work that it started may go on.
 The system is found as "matoolkit local clock" finds it.`,
 		Example: `  matoolkit local tick
   matoolkit local clock --advance 1d && matoolkit local tick`,
-		Args: cli.Needs(),
+		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			host, err := findHost(cmd)
 			if err != nil {
@@ -104,8 +104,8 @@ The system is found as "matoolkit local clock" finds it.`,
 
 // result prints as --output and --quiet say: for people the words, for programs v.
 func result(cmd *cobra.Command, v any, quiet, words string) error {
-	if !cli.Plain(cmd) {
-		return cli.Print(cmd, v, cli.Table{Head: []string{"result"}, Rows: [][]any{{quiet}}})
+	if !command.Plain(cmd) {
+		return command.Print(cmd, v, command.Table{Head: []string{"result"}, Rows: [][]any{{quiet}}})
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), words)
 	return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/clock"
 	"github.com/matoolkit/matoolkit/local/functionshost"
@@ -74,7 +75,7 @@ func startHost(t *testing.T, c *clock.Clock) string {
 // execute runs the command as its user does.
 func execute(ctx context.Context, args ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
-	root := cli.NewRoot(cli.Environment{Stdout: &o, Stderr: &e})
+	root := cli.NewRoot(command.Environment{Stdout: &o, Stderr: &e})
 	root.AddCommand(localCommand())
 	addVerify(root, func(string) string { return "" })
 	root.SetArgs(args)
@@ -176,7 +177,7 @@ func TestUpTellsThatTheClockWasMoved(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	out := &until{text: "ready in", reached: stop}
-	root := cli.NewRoot(cli.Environment{Stdout: out, Stderr: t.Output()})
+	root := cli.NewRoot(command.Environment{Stdout: out, Stderr: t.Output()})
 	root.AddCommand(localCommand())
 	root.SetArgs([]string{"local", "up", "--parts", "servicebus", "--free-ports", "--data-dir", dir})
 	if status := cli.Execute(ctx, root); status != 0 || !strings.Contains(out.String(), "5d ahead of the real time") {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/local/demo"
 )
 
@@ -25,7 +25,7 @@ Two of the members fail, each for a real reason. It exits with status 0 only if
 everything is as it must be.`,
 		Example: `  make demo                    builds what is needed first
   bin/matoolkit local demo`,
-		Args: cli.Needs(),
+		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
@@ -40,7 +40,7 @@ everything is as it must be.`,
 					return fmt.Errorf("%w; \"make demo\" builds what is needed and runs this from the repository's root", err)
 				}
 			}
-			c.Console = cli.OSEnvironment()
+			c.Console = command.OSEnvironment()
 			return demo.Run(ctx, c)
 		},
 	}

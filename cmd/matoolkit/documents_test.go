@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/e2e/pages"
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
 // TestCommandsInDocuments holds every command of this program that a document shows, in a
@@ -53,7 +53,7 @@ func TestEveryCommandIsInADocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := map[*cobra.Command]bool{}
-	root := newRoot(cli.Environment{}, func(string) string { return "" })
+	root := newRoot(command.Environment{}, func(string) string { return "" })
 	for _, page := range all {
 		commands, err := page.Commands("matoolkit")
 		if err != nil {
@@ -79,7 +79,7 @@ func TestEveryCommandIsInADocument(t *testing.T) {
 
 // understood reads a command line as the program does, and stops before it is carried out.
 func understood(given pages.Command) error {
-	root := newRoot(cli.Environment{}, func(string) string { return "" })
+	root := newRoot(command.Environment{}, func(string) string { return "" })
 	cmd, args, err := root.Find(given.Words[1:])
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func TestCommandsInTheHelp(t *testing.T) {
 			look(child)
 		}
 	}
-	look(newRoot(cli.Environment{}, func(string) string { return "" }))
+	look(newRoot(command.Environment{}, func(string) string { return "" }))
 	if shown < 50 {
 		t.Errorf("the help shows %d commands; are they found?", shown)
 	}

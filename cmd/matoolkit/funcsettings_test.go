@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 	"github.com/matoolkit/matoolkit/local/functionshost"
@@ -25,7 +26,7 @@ const example = "../../local.settings.json.example"
 func env(t *testing.T, args ...string) (int, string, string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
+	root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})
 	root.AddCommand(localCommand())
 	root.SetArgs(append([]string{"local", "env"}, args...))
 	status := cli.Execute(t.Context(), root)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
@@ -40,10 +41,10 @@ func TestHelp(t *testing.T) {
 			walk(child)
 		}
 	}
-	if whole := newRoot(cli.Environment{}, func(string) string { return "" }).UsageString(); !strings.Contains(whole, "matoolkit local demo ") || !strings.Contains(whole, "matoolkit local up ") {
+	if whole := newRoot(command.Environment{}, func(string) string { return "" }).UsageString(); !strings.Contains(whole, "matoolkit local demo ") || !strings.Contains(whole, "matoolkit local up ") {
 		t.Errorf("nothing tells how to try it here: %s", whole)
 	}
-	root := cli.NewRoot(cli.Environment{})
+	root := cli.NewRoot(command.Environment{})
 	root.AddCommand(localCommand())
 	addVerify(root, func(string) string { return "" })
 	for _, path := range [][]string{{"local"}, {"worker", "verify"}} {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/demo"
 	"github.com/matoolkit/matoolkit/local/system"
@@ -26,8 +26,8 @@ import (
 
 // localCommand runs the whole system on this machine.
 func localCommand() *cobra.Command {
-	c := cli.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
-		cli.Verbatim(upCommand()), cli.Verbatim(envCommand()), clockCommand(), tickCommand(), cli.Verbatim(demoCommand()), cli.Verbatim(benchCommand()))
+	c := command.Group("local", "Run Azure and a Microsoft 365 tenant on this machine",
+		command.Verbatim(upCommand()), command.Verbatim(envCommand()), clockCommand(), tickCommand(), command.Verbatim(demoCommand()), command.Verbatim(benchCommand()))
 	c.Long = `local runs everything that matoolkit needs on this machine, on loopback only:
 Service Bus, Cosmos DB, the Functions host with the real handler, Entra ID, and a
 tenant with Graph and Exchange. Nothing leaves the machine.
@@ -87,7 +87,7 @@ func upCommand() *cobra.Command {
   matoolkit local up --ephemeral            keep nothing
   matoolkit local up --setting PEOPLE="sqlite:$PWD/people.db"
   matoolkit local up --parts servicebus     one part only, the others elsewhere`,
-		Args: cli.Needs(),
+		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
@@ -275,7 +275,7 @@ func envCommand() *cobra.Command {
 		Example: `  eval "$(matoolkit local env)"             then use matoolkit against it
   eval "$(matoolkit local env --for worker)" && bin/worker
   matoolkit local env --for func --base local.settings.json.example > dist/local.settings.json`,
-		Args: cli.Needs(),
+		Args: command.Needs(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			e := system.At(system.Config{DataDir: dataDir}).Endpoints()
 			if endpoints != "" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -34,7 +35,7 @@ func TestWrongUsageOfLocalIsToldAsSuch(t *testing.T) {
 		"local demo --app nowhere --worker nothing x": `"x" is one argument too many: matoolkit local demo`,
 	} {
 		var out, errs bytes.Buffer
-		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
+		root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})
 		root.AddCommand(localCommand())
 		root.SetArgs(strings.Fields(args))
 		if status := cli.Execute(t.Context(), root); status != exit.WrongUsage || !strings.Contains(errs.String(), want) {

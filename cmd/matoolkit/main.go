@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
 func main() { os.Exit(run()) }
@@ -18,11 +19,11 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return cli.Execute(ctx, newRoot(cli.OSEnvironment(), os.Getenv))
+	return cli.Execute(ctx, newRoot(command.OSEnvironment(), os.Getenv))
 }
 
 // newRoot makes the matoolkit command with the commands of this package.
-func newRoot(env cli.Environment, getenv func(string) string) *cobra.Command {
+func newRoot(env command.Environment, getenv func(string) string) *cobra.Command {
 	root := cli.NewRoot(env)
 	root.Example = `  matoolkit local demo        a whole migration on this machine, without Azure
   matoolkit local up          the system on this machine, to try things out`

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/rehearsal"
 )
@@ -35,7 +35,7 @@ func addSimulate(root *cobra.Command) {
 func simulateCommand() *cobra.Command {
 	f := &simulateFlags{}
 	c := &cobra.Command{
-		Use: "simulate <file>", Short: "Play a migration through here, and print what happens when", Args: cli.Needs("the file"),
+		Use: "simulate <file>", Short: "Play a migration through here, and print what happens when", Args: command.Needs("the file"),
 		Long: `Play a migration through on this machine, and print what happens when. Nobody is asked
 and nothing is changed anywhere: the same engine that runs migrations runs this one by a
 clock that jumps from one event to the next, so that weeks take seconds.
@@ -78,7 +78,7 @@ answers.`,
 				return err
 			}
 			if !t.Complete {
-				return cli.Failed()
+				return command.Failed()
 			}
 			return nil
 		},
@@ -92,7 +92,7 @@ answers.`,
 	flags.StringArrayVar(&f.member, "member", nil, "tell each job of the member with this key; can be given again")
 	flags.BoolVar(&f.all, "members-detail", false, "tell each job of every member")
 	flags.SortFlags = false
-	return cli.Lists(c)
+	return command.Lists(c)
 }
 
 // read takes in what the options name.
@@ -128,7 +128,7 @@ func (f *simulateFlags) read(runbook string) (rehearsal.Config, *time.Location, 
 			return c, nil, exit.Usage(fmt.Errorf("--answers: %w", err))
 		}
 		if c.Answers, err = rehearsal.ParseAnswers(src, loc); err != nil {
-			return c, nil, cli.Refused(errors.New("the answers have errors"), located(f.answers, strings.Split(err.Error(), "\n"))...)
+			return c, nil, command.Refused(errors.New("the answers have errors"), located(f.answers, strings.Split(err.Error(), "\n"))...)
 		}
 	}
 	return c, loc, nil
@@ -141,11 +141,11 @@ func (f *simulateFlags) refused(runbook string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case !errors.As(err, &wrong):
-		return cli.Refused(err)
+		return command.Refused(err)
 	case wrong.Members:
-		return cli.Refused(errors.New(wrong.Comes), located(f.members, wrong.Found)...)
+		return command.Refused(errors.New(wrong.Comes), located(f.members, wrong.Found)...)
 	}
-	return cli.Refused(errors.New(wrong.Comes), located(runbook, wrong.Found)...)
+	return command.Refused(errors.New(wrong.Comes), located(runbook, wrong.Found)...)
 }
 
 // located puts the file's name before lines that begin with a position in it, or are about
@@ -170,7 +170,7 @@ func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location
 		}
 		return t.In(loc).Format("2006-01-02 15:04:05 MST")
 	}
-	events := cli.Table{Head: []string{"time", "offset", "batch", "phase", "what"}}
+	events := command.Table{Head: []string{"time", "offset", "batch", "phase", "what"}}
 	for _, e := range t.Events {
 		batch := ""
 		if e.Batch > 0 {
@@ -182,9 +182,9 @@ func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location
 		}
 		events.Rows = append(events.Rows, []any{when, e.Offset, batch, e.Phase, e.Text})
 	}
-	phases := cli.Table{Head: []string{"batch", "phase", "status", "started", "took", "succeeded", "failed", "jobs", "retries", "polls"}}
-	members := cli.Table{Head: []string{"batch", "status", "members", "succeeded", "failed", "removed", "open"}}
-	failed := cli.Table{Head: []string{"member"}}
+	phases := command.Table{Head: []string{"batch", "phase", "status", "started", "took", "succeeded", "failed", "jobs", "retries", "polls"}}
+	members := command.Table{Head: []string{"batch", "status", "members", "succeeded", "failed", "removed", "open"}}
+	failed := command.Table{Head: []string{"member"}}
 	for _, b := range t.Batches {
 		members.Rows = append(members.Rows, []any{b.ID, b.Status, b.Members, b.Succeeded, len(b.Failed), len(b.Removed), b.Open})
 		for _, p := range b.Phases {
@@ -198,14 +198,14 @@ func printTimeline(cmd *cobra.Command, t *rehearsal.Timeline, loc *time.Location
 			failed.Rows = append(failed.Rows, []any{key})
 		}
 	}
-	functions := cli.Table{Head: []string{"function", "jobs", "retries", "polls", "busiest hour", "from"}}
+	functions := command.Table{Head: []string{"function", "jobs", "retries", "polls", "busiest hour", "from"}}
 	for _, f := range t.Functions {
 		functions.Rows = append(functions.Rows, []any{f.Name, f.Jobs, f.Retries, f.Polls, f.BusiestHour, at(&f.BusiestAt)})
 	}
 	if cmd.Flag("quiet").Value.String() == "true" && cmd.Flag("output").Value.String() == "table" {
-		return cli.Print(cmd, t, failed)
+		return command.Print(cmd, t, failed)
 	}
-	if err := cli.Print(cmd, t, events, phases, functions, members); err != nil || !cli.Plain(cmd) {
+	if err := command.Print(cmd, t, events, phases, functions, members); err != nil || !command.Plain(cmd) {
 		return err
 	}
 	out := cmd.OutOrStdout()

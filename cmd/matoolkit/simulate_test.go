@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
@@ -18,7 +19,7 @@ const rehearsals = "../../local/rehearsal/testdata"
 func simulate(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	root := cli.NewRoot(cli.Environment{Stdout: &o, Stderr: &e})
+	root := cli.NewRoot(command.Environment{Stdout: &o, Stderr: &e})
 	addSimulate(root)
 	root.SetArgs(append([]string{"runbook", "simulate"}, args...))
 	status = cli.Execute(t.Context(), root)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/bus/servicebus"
-	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/worker/verify"
@@ -41,7 +41,7 @@ type verifyFlags struct {
 
 func verifyCommand(getenv func(string) string) *cobra.Command {
 	f := &verifyFlags{}
-	c := cli.Lists(&cobra.Command{
+	c := command.Lists(&cobra.Command{
 		Use:   "verify <worker-id>",
 		Short: "Hold a running worker to the message contract",
 		Long: `Hold a running worker, in whatever language it is written, to the message contract
@@ -64,7 +64,7 @@ no heartbeat, does not change it.`,
   matoolkit worker verify worker-01 --results-subscription orchestrator
   matoolkit worker verify worker-02 --function Get-Badge --parameters '{"UserId":"7"}' \
       --required UserId`,
-		Args: cli.Needs("worker-id"),
+		Args: command.Needs("worker-id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.config.WorkerID = args[0]
 			return f.run(cmd, getenv)
@@ -116,15 +116,15 @@ func (f *verifyFlags) run(cmd *cobra.Command, getenv func(string) string) error 
 	if err != nil {
 		return err
 	}
-	table, failed := cli.Table{Head: []string{"check", "outcome", "detail"}}, false
+	table, failed := command.Table{Head: []string{"check", "outcome", "detail"}}, false
 	for _, found := range findings {
 		table.Rows = append(table.Rows, []any{found.Check, string(found.Outcome), found.Detail})
 		failed = failed || found.Outcome == verify.Failed
 	}
-	if err := cli.Print(cmd, findings, table); err != nil || !failed {
+	if err := command.Print(cmd, findings, table); err != nil || !failed {
 		return err
 	}
-	return cli.Failed()
+	return command.Failed()
 }
 
 // object reads an option that is a JSON object.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/servicebus"
 	"github.com/matoolkit/matoolkit/worker/verify"
@@ -34,7 +35,7 @@ func TestWrongUsageOfVerifyIsToldAsSuch(t *testing.T) {
 		{"worker verify w --timeout 0s", map[string]string{envBus: local}, "--timeout: it is a time"},
 	} {
 		var out, errs bytes.Buffer
-		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
+		root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})
 		addVerify(root, func(name string) string { return tc.environment[name] })
 		root.SetArgs(strings.Fields(tc.args))
 		status := cli.Execute(t.Context(), root)
@@ -52,7 +53,7 @@ func TestVerifyPrintsWhatItFinds(t *testing.T) {
 	}
 	defer broker.Close()
 	var out, errs bytes.Buffer
-	root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &errs})
+	root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &errs})
 	addVerify(root, func(name string) string { return map[string]string{envBus: broker.ConnectionString()}[name] })
 	root.SetArgs(strings.Fields("worker verify worker-01 --results-subscription orchestrator --timeout 200ms -o json"))
 	status := cli.Execute(t.Context(), root)

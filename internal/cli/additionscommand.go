@@ -6,14 +6,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func additionsCommand(c *console) *cobra.Command {
-	var p paging
+	var p command.Paging
 	additions := &cobra.Command{
-		Use: "additions <runbook>", Short: "Show the additions that are held", Args: ofRunbook(needs("the runbook")),
+		Use: "additions <runbook>", Short: "Show the additions that are held", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Show the people whom a runbook's query returned for the first time and who enter no
 batch until an administrator confirms them: there are more of them than the runbook's
 addition_guard allows, so that the query may be wrong. Batches go on with the members
@@ -25,12 +26,12 @@ hold ends with the next tick. The exit status is 4 when no additions are held.`,
 		Example: `  matoolkit runbook additions moves
   matoolkit runbook additions moves --all --output csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
 			var held api.AdditionHold
-			page, err := collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldAddition], error) {
+			page, err := command.Collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldAddition], error) {
 				next, err := s.Client.HeldAdditions(ctx, args[0], o)
 				held = next
 				return api.Page[api.HeldAddition]{Items: next.Items, Continuation: next.Continuation}, err
@@ -42,14 +43,14 @@ hold ends with the next tick. The exit status is 4 when no additions are held.`,
 			return c.PrintAdditions(held)
 		},
 	}
-	p.flags(additions)
+	p.Flags(additions)
 	return additions
 }
 
 func confirmAdditionsCommand(c *console) *cobra.Command {
 	var why, revision string
 	confirm := &cobra.Command{
-		Use: "confirm-additions <runbook>", Short: "Let the next tick add the people whose addition is held", Args: ofRunbook(needs("the runbook")),
+		Use: "confirm-additions <runbook>", Short: "Let the next tick add the people whose addition is held", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Let the next tick of the scheduler add the people whose addition is held. The revision
 is the one that matoolkit runbook additions shows. It names exactly the people that the
 query returned, with their start times: if the query returns others at the next tick,
@@ -63,7 +64,7 @@ revision that matoolkit query preview shows.`,
 			if revision == "" {
 				return exit.Usagef("--revision is missing; matoolkit runbook additions %s shows it", render.ShellWord(args[0]))
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -81,6 +82,6 @@ revision that matoolkit query preview shows.`,
 		},
 	}
 	confirm.Flags().StringVar(&revision, "revision", "", "of the additions that you looked at")
-	reasonFlag(confirm, &why)
+	command.ReasonFlag(confirm, &why)
 	return confirm
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
 // An advance names the phase that a person has seen, or that a script names. What is
@@ -120,7 +121,7 @@ func TestAdvanceNamesThePhaseItStarts(t *testing.T) {
 			}))
 			t.Cleanup(api.Close)
 			var out, notices bytes.Buffer
-			root := cli.NewRoot(cli.Environment{
+			root := cli.NewRoot(command.Environment{
 				Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &notices, Terminal: tt.answer != "", Width: 80,
 				Now:   func() time.Time { return start },
 				Token: func(context.Context) (string, error) { return "token", nil },

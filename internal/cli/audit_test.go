@@ -14,6 +14,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -96,7 +97,7 @@ func TestAuditListPutsPagesInOrder(t *testing.T) {
 	defer s.Close()
 	run := func(args ...string) (string, string, int) {
 		var out, notices strings.Builder
-		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &notices, Token: func(context.Context) (string, error) { return "token", nil }})
+		root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &notices, Token: func(context.Context) (string, error) { return "token", nil }})
 		root.SetArgs(append(args, "--api-url", s.URL))
 		status := cli.Execute(t.Context(), root)
 		return out.String(), notices.String(), status

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/login"
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
@@ -13,7 +14,7 @@ import (
 
 func authCommand(c *console) *cobra.Command {
 	login := &cobra.Command{
-		Use: "login", Short: "Sign in with a code that you enter in a browser", Args: needs(),
+		Use: "login", Short: "Sign in with a code that you enter in a browser", Args: command.Needs(),
 		Long: `Sign in with a code that you enter in a browser, on this machine or another. A pipeline
 needs no sign-in: see matoolkit auth --help.
 
@@ -25,19 +26,19 @@ it.`,
 		Example: `  matoolkit auth login
   matoolkit auth login --tenant-id 00000000-0000-0000-0000-000000000000`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := c.settings()
+			all, err := c.Settings()
 			if err != nil {
 				return err
 			}
 			if method := all.Get("auth"); method != settings.DeviceCode {
-				u, err := c.opener().OpenUnattended(all, nil)
+				u, err := c.Opener().OpenUnattended(all, nil)
 				if err != nil {
 					return err
 				}
 				c.Notice("With auth %s there is no sign-in to make. %s.", method, u.Instead())
 				return nil
 			}
-			s, err := c.opener().SignIn(cmd.Context(), all)
+			s, err := c.Opener().SignIn(cmd.Context(), all)
 			if err != nil {
 				return err
 			}
@@ -50,18 +51,18 @@ it.`,
 		},
 	}
 	status := &cobra.Command{
-		Use: "status", Short: "Show who is signed in", Args: needs(),
+		Use: "status", Short: "Show who is signed in", Args: command.Needs(),
 		Long: `Show who is signed in, in which way, with which roles of the admin API, and how long the
 token is good for. The exit status is 3 when nobody is, or when there is no token to be
 had.`,
 		Example: `  matoolkit auth status
   matoolkit auth status --auth azure-cli`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := c.settings()
+			all, err := c.Settings()
 			if err != nil {
 				return err
 			}
-			s, err := c.opener().Standing(cmd.Context(), all)
+			s, err := c.Opener().Standing(cmd.Context(), all)
 			var e *exit.Error
 			if errors.As(err, &e) && e.Status == exit.NotSignedIn {
 				s.Reason = e.Text
@@ -76,7 +77,7 @@ had.`,
 			return c.printStanding(s, false)
 		},
 	}
-	auth := group("auth", "Sign in and out, and show who is signed in", login, status, logoutCommand(c))
+	auth := command.Group("auth", "Sign in and out, and show who is signed in", login, status, logoutCommand(c))
 	auth.Long = `Sign in and out, and show who is signed in.
 
 The setting auth (--auth, MATOOLKIT_AUTH) tells how:
@@ -102,7 +103,7 @@ func (c *console) printStanding(s login.Standing, login bool) error {
 	}
 	t := c.Table("account", "tenant", "method", "roles", "store", "token good for")
 	if s.SignedIn {
-		t.Row(s.Username, s.TenantID, s.Method, strings.Join(s.Roles, ", "), s.Store, shown(*s.ExpiresOn, c.env.Now()))
+		t.Row(s.Username, s.TenantID, s.Method, strings.Join(s.Roles, ", "), s.Store, shown(*s.ExpiresOn, c.Env.Now()))
 	} else if !c.Structured() {
 		c.Notice("No sign-in: %s.", s.Reason)
 		return nil

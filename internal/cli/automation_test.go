@@ -17,6 +17,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/batches"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -230,7 +232,7 @@ func TestConfirmRemovalsAsks(t *testing.T) {
 			_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":4}`)
 		}))
 		var out, notices strings.Builder
-		root := cli.NewRoot(cli.Environment{
+		root := cli.NewRoot(command.Environment{
 			Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
 			Token:  func(context.Context) (string, error) { return "token", nil },
 			Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
@@ -313,7 +315,7 @@ func TestPreviewThatFails(t *testing.T) {
 // at gives a command at a moment, on no terminal.
 func (p *person) at(now time.Time, args ...string) (stdout string, status int) {
 	var out, err bytes.Buffer
-	root := cli.NewRoot(cli.Environment{
+	root := cli.NewRoot(command.Environment{
 		Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] }, Now: func() time.Time { return now },
 		Token: func(context.Context) (string, error) { return "token", nil },
 	})
@@ -423,7 +425,7 @@ func TestWatchShowsASchedule(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	lines := render.NewLines(&out, true)
-	_, pauses, err := follow(scheduledScript(), cli.WatchOptions{}, lines.Show)
+	_, pauses, err := follow(scheduledScript(), batches.WatchOptions{}, lines.Show)
 	lines.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -443,7 +445,7 @@ func TestWatchShowsASchedule(t *testing.T) {
 		}
 		var drawn bytes.Buffer
 		bars := render.NewBars(&drawn, 200, false)
-		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, bars.Show); err != nil {
+		if _, _, err := follow(s, batches.WatchOptions{UntilIdle: true}, bars.Show); err != nil {
 			t.Fatal(err)
 		}
 		bars.Close()

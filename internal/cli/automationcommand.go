@@ -2,18 +2,17 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func automationCommand(c *console) *cobra.Command {
-	g := group("automation", "Have batches made of what a runbook's query finds",
+	g := command.Group("automation", "Have batches made of what a runbook's query finds",
 		automationStatusCommand(c), enableCommand(c), disableCommand(c))
 	g.Long = `Have batches made of what a runbook's query finds.
 
@@ -32,7 +31,7 @@ The first time:
 
 func automationStatusCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "status <runbook>", Short: "Tell whether batches are made by themselves, and how that goes", Args: ofRunbook(needs("the runbook")),
+		Use: "status <runbook>", Short: "Tell whether batches are made by themselves, and how that goes", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Tell whether a runbook's batches are made by themselves, since when and by whom; when
 its query was run last, how many rows it gave and what went wrong. Rows that could not
 be used are listed with what is wrong with them: put it right in the data, and the next
@@ -41,7 +40,7 @@ about them.`,
 		Example: `  matoolkit automation status moves
   matoolkit automation status moves --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -57,7 +56,7 @@ about them.`,
 func enableCommand(c *console) *cobra.Command {
 	var revision string
 	enable := &cobra.Command{
-		Use: "enable <runbook>", Short: "Have batches made of what the query finds", Args: ofRunbook(needs("the runbook")),
+		Use: "enable <runbook>", Short: "Have batches made of what the query finds", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Have batches made of what a runbook's query finds, from the next tick of the scheduler
 on, which is within five minutes. A batch is made for each start time that has none
 yet; phases that are due by then begin at once.
@@ -81,7 +80,7 @@ then, they are held.`,
 
 func disableCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "disable <runbook>", Short: "Have no more batches made", Args: ofRunbook(needs("the runbook")),
+		Use: "disable <runbook>", Short: "Have no more batches made", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Have no more batches made of what a runbook's query finds.
 
 Batches that there are go on: they keep following the data, so that people still join
@@ -95,7 +94,7 @@ matoolkit batch pause or matoolkit batch cancel.`,
 }
 
 func (c *console) setAutomation(ctx context.Context, runbook string, enabled bool, revision string) error {
-	s, err := c.session()
+	s, err := c.Session()
 	if err != nil {
 		return err
 	}
@@ -130,25 +129,4 @@ func (c *console) tellAutomation(v api.Runbook) {
 	if v.Additions > 0 {
 		c.Notice("The addition of %s is held. Show them with: matoolkit runbook additions %s", render.People(v.Additions), render.ShellWord(v.Name))
 	}
-}
-
-// decisionOn opens a session and gets the removals that are held, for a command that
-// decides on them. A revision that is given has to be theirs.
-func (c *console) decisionOn(ctx context.Context, arg, revision string) (*apiclient.Client, api.RemovalHold, error) {
-	s, id, err := c.onBatch(arg)
-	if err != nil {
-		return nil, api.RemovalHold{}, err
-	}
-	held, err := s.Client.HeldRemovals(ctx, id, api.ListOptions{Limit: render.NamedHeld})
-	if err != nil {
-		return nil, api.RemovalHold{}, err
-	}
-	if revision != "" && revision != held.Revision {
-		return nil, api.RemovalHold{}, &exit.Error{
-			Status: exit.Refused,
-			Text:   fmt.Sprintf("the members whose removal is held in batch %d are no longer those of revision %s", id, render.Printable(revision)),
-			Hint:   fmt.Sprintf("Look at them again with: matoolkit batch removals %d", id),
-		}
-	}
-	return s.Client, held, nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
@@ -148,7 +149,7 @@ func fake(t *testing.T, status int, media, body string) *person {
 // as gives a command without a sign-in, on a terminal of this width; 0 is none.
 func (p *person) as(width int, args ...string) (stdout, stderr string, status int) {
 	var out, err bytes.Buffer
-	root := cli.NewRoot(cli.Environment{
+	root := cli.NewRoot(command.Environment{
 		Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] }, Terminal: width > 0, Width: width,
 		Token: func(context.Context) (string, error) { return "token", nil },
 	})

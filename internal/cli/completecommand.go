@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
@@ -16,8 +17,8 @@ func completionCommand(c *console) *cobra.Command {
 		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
 		"powershell": func(root *cobra.Command, w io.Writer) error { return root.GenPowerShellCompletionWithDesc(w) },
 	}
-	return Verbatim(&cobra.Command{
-		Use: "completion <shell>", Short: "Let the Tab key complete commands, runbooks and batches", Args: needs("the shell: bash, zsh, fish or powershell"),
+	return command.Verbatim(&cobra.Command{
+		Use: "completion <shell>", Short: "Let the Tab key complete commands, runbooks and batches", Args: command.Needs("the shell: bash, zsh, fish or powershell"),
 		Long: `Let the Tab key complete commands and options, and what the admin API knows: the names of
 runbooks, the numbers of batches with their runbook and status, the phases, members and
 failed steps of a batch. Where nobody is signed in, or the API does not answer within two
@@ -46,7 +47,7 @@ Then give it a try:
 			if !ok {
 				return exit.Usagef("%q is no shell that can complete; there are bash, zsh, fish and powershell", args[0])
 			}
-			return script(cmd.Root(), c.env.Stdout)
+			return script(cmd.Root(), c.Env.Stdout)
 		},
 	})
 }

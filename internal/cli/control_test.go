@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -206,7 +207,7 @@ func TestCancelAndRemoveAsk(t *testing.T) {
 				_, _ = io.WriteString(w, `{"id":7,"runbookName":"moves","status":"active","memberCount":2}`)
 			}))
 			var out, notices strings.Builder
-			root := cli.NewRoot(cli.Environment{
+			root := cli.NewRoot(command.Environment{
 				Stdin: strings.NewReader(answer), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
 				Token:  func(context.Context) (string, error) { return "token", nil },
 				Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
@@ -228,7 +229,7 @@ func TestAQuestionEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	unanswered, typist := io.Pipe()
 	t.Cleanup(func() { _ = typist.Close() })
-	root := cli.NewRoot(cli.Environment{
+	root := cli.NewRoot(command.Environment{
 		Stdin: unanswered, Stdout: io.Discard, Stderr: &onWrite{what: "[y/N]", do: cancel}, Terminal: true, Width: 80,
 		Token:  func(context.Context) (string, error) { return "token", nil },
 		Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": "http://127.0.0.1:1"}[name] },

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
@@ -67,7 +68,7 @@ func TestDestructiveCommandsAsk(t *testing.T) {
 			t.Errorf("%s: %d requests were sent before it was refused", path, n)
 		}
 	}
-	walk(cli.NewRoot(cli.Environment{}))
+	walk(cli.NewRoot(command.Environment{}))
 	if found != len(destructive) {
 		t.Errorf("%d of the %d commands were found", found, len(destructive))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -68,7 +69,7 @@ The exit status is 0, and with --exit-code 1 when there is a difference.`,
 	diff.Flags().BoolVar(&asText, "text", false, "compare the YAML line by line")
 	diff.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 when there is a difference")
 	diff.ValidArgsFunction = c.completeDiff
-	return lists(diff)
+	return command.Lists(diff)
 }
 
 // side is one of the two runbooks that are compared.
@@ -91,15 +92,15 @@ func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
 		return nil, nil, exit.Usagef("%q is one argument too many: %s", args[3], cmd.UseLine())
 	case args[0] == "-" && args[1] == "-":
 		return nil, nil, exit.Usagef("standard input can be only one of the two")
-	case isFile(args[0]) && !isFile(args[1]):
+	case command.IsFile(args[0]) && !command.IsFile(args[1]):
 		return nil, nil, exit.Usagef("%q is a file, and can be compared only with another; what a file is named ends in .yaml or .yml, or has a / in it", args[0])
-	case isFile(args[0]) && len(args) == 3:
+	case command.IsFile(args[0]) && len(args) == 3:
 		return nil, nil, exit.Usagef("%q is one argument too many: %s", args[2], cmd.UseLine())
-	case isFile(args[0]):
+	case command.IsFile(args[0]):
 		return &side{file: args[0]}, &side{file: args[1]}, nil
-	case isFile(args[1]) && len(args) == 3:
+	case command.IsFile(args[1]) && len(args) == 3:
 		return nil, nil, exit.Usagef("%q is one argument too many: a file is compared with the active version", args[2])
-	case isFile(args[1]):
+	case command.IsFile(args[1]):
 		return &side{name: args[0]}, &side{file: args[1]}, nil
 	}
 	from, to = &side{name: args[0]}, &side{name: args[0]}
@@ -115,11 +116,11 @@ func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
 // load reads one side, from its file or from the API.
 func (c *console) load(ctx context.Context, s *side) error {
 	if s.file != "" {
-		yaml, err := c.readFile(s.file, runbook.MaxBytes)
+		yaml, err := c.ReadFile(s.file, runbook.MaxBytes)
 		s.yaml, s.title = yaml, render.FileName(s.file)
 		return err
 	}
-	session, err := c.session()
+	session, err := c.Session()
 	if err != nil {
 		return err
 	}
@@ -139,14 +140,14 @@ func (c *console) load(ctx context.Context, s *side) error {
 func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 	if asText {
 		text := udiff.Unified(from.title, to.title, string(from.yaml), string(to.yaml))
-		_, err := fmt.Fprint(c.env.Stdout, text)
+		_, err := fmt.Fprint(c.Env.Stdout, text)
 		return text != "", err
 	}
 	var parsed [2]*runbook.Runbook
 	for i, s := range []*side{from, to} {
 		rb, found := runbook.Parse(s.yaml)
 		if rb == nil {
-			c.PrintDiagnostics(c.env.Stderr, s.title, found)
+			c.PrintDiagnostics(c.Env.Stderr, s.title, found)
 			return false, &exit.Error{Status: exit.Refused, Text: s.title + " has errors", Hint: "Compare it line by line with --text."}
 		}
 		parsed[i] = rb
@@ -162,7 +163,7 @@ func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 	}
 	c.Notice("From %s to %s:", render.Printable(d.From), render.Printable(d.To))
 	for _, ch := range d.Changes {
-		if _, err := fmt.Fprintln(c.env.Stdout, render.Printable(ch.String())); err != nil {
+		if _, err := fmt.Fprintln(c.Env.Stdout, render.Printable(ch.String())); err != nil {
 			return differ, err
 		}
 	}
@@ -180,16 +181,16 @@ func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 // with its versions, and leaves files to the shell.
 func (c *console) completeDiff(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	switch {
-	case len(before) > 2, len(before) == 2 && (isFile(before[0]) || isFile(before[1])):
+	case len(before) > 2, len(before) == 2 && (command.IsFile(before[0]) || command.IsFile(before[1])):
 		return nil, cobra.ShellCompDirectiveNoFileComp
-	case len(before) > 0 && isFile(before[0]), isFile(typed):
+	case len(before) > 0 && command.IsFile(before[0]), command.IsFile(typed):
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	of := versionChoices
+	of := command.VersionChoices
 	if len(before) == 0 {
-		of = runbookChoices
+		of = command.RunbookChoices
 	}
-	found, directive := c.ask(cmd, before, typed, of)
+	found, directive := c.Ask(cmd, before, typed, of)
 	if len(before) < 2 {
 		directive = cobra.ShellCompDirectiveDefault // a file is possible too
 	}

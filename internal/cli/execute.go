@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/login"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
@@ -63,7 +63,7 @@ func describe(err error) (status int, text, hint string) {
 	case strings.HasPrefix(err.Error(), "unknown command"): // cobra has no error of its own for this either
 		what, more, _ := strings.Cut(err.Error(), "\n")
 		_, suggested, _ := strings.Cut(more, "Did you mean this?")
-		return exit.WrongUsage, what + suggestion(strings.Fields(suggested), "matoolkit"), ""
+		return exit.WrongUsage, what + command.Suggestion(strings.Fields(suggested), "matoolkit"), ""
 	}
 	return exit.Failed, err.Error(), ""
 }
@@ -99,63 +99,4 @@ func describeAPI(e *apiclient.Error) (status int, text, hint string) {
 // does, such as the platform's own sign-in and its limit on bodies.
 func gatewayStatus(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusRequestEntityTooLarge
-}
-
-// noArgs is for the root and for groups, whose arguments are commands.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		cmd.SuggestionsMinimumDistance = 2 // as cobra sets it for the root
-		return exit.Usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(cmd.SuggestionsFor(args[0]), cmd.CommandPath()))
-	}
-	return nil
-}
-
-// suggestion tells what may be meant by a command that there is not, or where to look.
-func suggestion(commands []string, of string) string {
-	if len(commands) == 0 {
-		return "; see " + of + " --help"
-	}
-	return "; did you mean " + render.OneOf(commands) + "?"
-}
-
-// Needs holds a command to its arguments, which are named in its usage line, for
-// commands that others add to the root.
-func Needs(names ...string) cobra.PositionalArgs { return needs(names...) }
-
-// needs holds a command to its arguments, which are named in its usage line.
-func needs(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return exit.Usagef("%s is missing: %s", names[len(args)], cmd.UseLine())
-		case len(args) > len(names):
-			return exit.Usagef("%q is one argument too many: %s", args[len(names)], cmd.UseLine())
-		}
-		return nil
-	}
-}
-
-// ofRunbook holds a command to its arguments, the first of which is the name of a
-// runbook. A file is easily given there, as publish and lint take one.
-func ofRunbook(all cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := all(cmd, args); err != nil {
-			return err
-		}
-		return checkRunbookName(args[0])
-	}
-}
-
-// isFile tells what names a file from what names a runbook: a path or an extension, or -
-// for standard input. That there is such a file does not matter.
-func isFile(arg string) bool {
-	extension := strings.ToLower(filepath.Ext(arg))
-	return arg == "-" || strings.ContainsAny(arg, `/\`) || extension == ".yaml" || extension == ".yml"
-}
-
-func checkRunbookName(name string) error {
-	if isFile(name) {
-		return exit.Usagef("%q is a file: give the runbook's name, not a file; matoolkit runbook list shows the names", name)
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
 func TestHelp(t *testing.T) {
@@ -16,7 +17,7 @@ func TestHelp(t *testing.T) {
 	walk = func(cmd *cobra.Command) {
 		path := cmd.CommandPath()
 		var out bytes.Buffer
-		root := cli.NewRoot(cli.Environment{Stdout: &out, Stderr: &out})
+		root := cli.NewRoot(command.Environment{Stdout: &out, Stderr: &out})
 		root.SetArgs(append(strings.Fields(path)[1:], "--help"))
 		if status := cli.Execute(t.Context(), root); status != 0 {
 			t.Errorf("%s --help ended with %d", path, status)
@@ -34,5 +35,5 @@ func TestHelp(t *testing.T) {
 			walk(child)
 		}
 	}
-	walk(cli.NewRoot(cli.Environment{}))
+	walk(cli.NewRoot(command.Environment{}))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -56,7 +57,7 @@ named - is standard input.`,
 			found := []render.Finding{}
 			failed := false
 			for _, path := range args {
-				src, err := c.readFile(path, 2*runbook.MaxBytes)
+				src, err := c.ReadFile(path, 2*runbook.MaxBytes)
 				if err != nil {
 					return err
 				}
@@ -69,7 +70,7 @@ named - is standard input.`,
 					found = append(found, render.Finding{File: render.FileName(path), Diagnostic: d})
 				}
 				if c.Format == render.FormatTable {
-					c.PrintDiagnostics(c.env.Stdout, path, diagnostics)
+					c.PrintDiagnostics(c.Env.Stdout, path, diagnostics)
 					if len(diagnostics) == 0 {
 						c.Notice("%s: no errors, no warnings", render.FileName(path))
 					}
@@ -87,11 +88,11 @@ named - is standard input.`,
 		},
 	}
 	lint.Flags().StringVar(&from, "functions", "", "a file or a directory with the functions that steps may call")
-	completeOption(lint, "functions", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	command.CompleteOption(lint, "functions", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	})
 	lint.Flags().BoolVar(&strict, "strict", false, "fail on warnings too")
-	return lists(lint)
+	return command.Lists(lint)
 }
 
 // lintFunctions are those that steps may call.
@@ -106,7 +107,7 @@ func (c *console) lintFunctions(from string) ([]runbook.Function, error) {
 		}
 		return declared(slices.Concat(catalog.Standard(), set.Functions())), nil
 	}
-	text, err := c.readFile(from, message.Limit*10)
+	text, err := c.ReadFile(from, message.Limit*10)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -106,7 +107,7 @@ func TestDiscardAsks(t *testing.T) {
 			_, _ = w.Write([]byte(`{"id":"a","status":"discarded"}`))
 		}))
 		var out, notices strings.Builder
-		root := cli.NewRoot(cli.Environment{
+		root := cli.NewRoot(command.Environment{
 			Stdin: strings.NewReader(answer), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80, Token: func(context.Context) (string, error) { return "token", nil },
 			Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
 		})

@@ -9,13 +9,14 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func messagesCommand(c *console) *cobra.Command {
-	g := group("messages", "See, replay and discard messages that could not be processed",
-		listMessagesCommand(c), getMessageCommand(c), replayCommand(c), discardCommand(c), messagesAuditCommand(c))
+	g := command.Group("messages", "See, replay and discard messages that could not be processed",
+		listMessagesCommand(c), getMessageCommand(c), replayCommand(c), discardCommand(c), command.MessagesAuditCommand(c.Console))
 	g.Long = `See, replay and discard messages that could not be processed.
 
 A message that the system can make nothing of is not dropped: it is kept with its
@@ -36,10 +37,10 @@ matoolkit messages list --status replayed. The others are open.`
 }
 
 func listMessagesCommand(c *console) *cobra.Command {
-	var p paging
+	var p command.Paging
 	var o api.ListOptions
 	list := &cobra.Command{
-		Use: "list", Short: "List messages that could not be processed, the newest first", Args: needs(),
+		Use: "list", Short: "List messages that could not be processed, the newest first", Args: command.Needs(),
 		Long: `List messages that could not be processed, those kept last first. A message is
 open until it is replayed or discarded; one that was replayed and could not be
 processed again is open again, and its count tells how often that was.`,
@@ -47,11 +48,11 @@ processed again is open again, and its count tells how often that was.`,
   matoolkit messages list --topic worker-results --all
   matoolkit messages list --status replayed`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, o, s.Client.Unprocessed)
+			page, err := command.Collect(cmd.Context(), p, o, s.Client.Unprocessed)
 			if err != nil {
 				return err
 			}
@@ -60,21 +61,21 @@ processed again is open again, and its count tells how often that was.`,
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only messages that are open, replayed or discarded (default open)")
 	list.Flags().StringVar(&o.Topic, "topic", "", "only messages of this topic: orchestrator-events, worker-results or worker-jobs")
-	sorted(list, &o, api.UnprocessedSorts)
-	p.flags(list)
+	command.Sorted(list, &o, api.UnprocessedSorts)
+	p.Flags(list)
 	return list
 }
 
 func getMessageCommand(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use: "get <message>", Short: "Show such a message with its body", Args: needs("the message"),
+		Use: "get <message>", Short: "Show such a message with its body", Args: command.Needs("the message"),
 		Long: `Show a message that could not be processed, with its properties and its body. A
 body that is not JSON is shown with its bytes escaped; --output json has it in
 base64. It takes the app role Admin, for a body can hold anything.`,
 		Example: `  matoolkit messages get 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f
   matoolkit messages get 0b1d5c0e3f6a4c0d9e2b7a8f1c3d5e7f --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -120,7 +121,7 @@ open now is replayed once.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -143,7 +144,7 @@ open now is replayed once.`,
 // openMessages lists the ids of all open messages, those kept first first: what was
 // sent first is likely to have to be processed first.
 func openMessages(ctx context.Context, client *apiclient.Client, o api.ListOptions) ([]string, error) {
-	page, err := collect(ctx, paging{limit: 1000, all: true}, o, client.Unprocessed)
+	page, err := command.Collect(ctx, command.Paging{Limit: 1000, All: true}, o, client.Unprocessed)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -205,7 +206,7 @@ func (c *console) each(ctx context.Context, ids []string, progress bool, done st
 			views = append(views, view)
 		} else if status, text, _ := describe(err); len(ids) > 1 && (status == exit.NotFound || status == exit.Refused) {
 			refused++
-			fmt.Fprintln(c.env.Stderr, render.Printable(text))
+			fmt.Fprintln(c.Env.Stderr, render.Printable(text))
 		} else {
 			stopped = err
 			break

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -208,7 +209,7 @@ func TestWatchSurvivesARestartOfTheAPI(t *testing.T) {
 	system.api.Close()
 
 	var out gathered
-	root := cli.NewRoot(cli.Environment{
+	root := cli.NewRoot(command.Environment{
 		Stdout: &out, Stderr: &out, Getenv: func(name string) string { return p.env[name] },
 		Wait: func(ctx context.Context, d time.Duration) error { return pause(ctx, min(d, 20*time.Millisecond)) },
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -138,7 +139,7 @@ func TestPublishAsks(t *testing.T) {
 			t.Cleanup(s.Close)
 			file := newPerson(t).file("moves.yaml", moves)
 			var out, notices strings.Builder
-			root := cli.NewRoot(cli.Environment{
+			root := cli.NewRoot(command.Environment{
 				Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &notices, Terminal: tt.terminal, Width: 80,
 				Token:  func(context.Context) (string, error) { return "token", nil },
 				Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },
@@ -176,7 +177,7 @@ func TestPublishFromStandardInputCannotAsk(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	var out, notices strings.Builder
-	root := cli.NewRoot(cli.Environment{
+	root := cli.NewRoot(command.Environment{
 		Stdin: strings.NewReader(moves), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
 		Token:  func(context.Context) (string, error) { return "token", nil },
 		Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -17,7 +18,7 @@ func publishCommand(c *console) *cobra.Command {
 	var o api.PublishOptions
 	var yes bool
 	publish := &cobra.Command{
-		Use: "publish <file>", Short: "Publish a runbook, as the active version of its name", Args: needs("the file"),
+		Use: "publish <file>", Short: "Publish a runbook, as the active version of its name", Args: command.Needs("the file"),
 		Long: `Publish a runbook, as the active version of its name. Publishing what is active
 already changes nothing. A file named - is standard input.
 
@@ -51,11 +52,11 @@ people's accounts, it then takes --yes.`,
 			if o.Overdue == api.OverdueIgnore {
 				o.Overdue = "" // the API's own default
 			}
-			src, err := c.readFile(args[0], runbook.MaxBytes)
+			src, err := c.ReadFile(args[0], runbook.MaxBytes)
 			if err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ people's accounts, it then takes --yes.`,
 // publication is one runbook on its way.
 type publication struct {
 	*console
-	session *Session
+	session *command.Session
 	path    string
 	src     []byte
 	options api.PublishOptions
@@ -98,7 +99,7 @@ func (p *publication) repeats() bool {
 // ask asks where batches go over to the version, with what becomes of them. Without a
 // terminal only what repeats work is asked about, which is then a refusal.
 func (p *publication) ask(ctx context.Context) error {
-	if !p.env.Terminal && !p.repeats() {
+	if !p.Env.Terminal && !p.repeats() {
 		return nil
 	}
 	dry := p.options
@@ -111,8 +112,8 @@ func (p *publication) ask(ctx context.Context) error {
 	if going == 0 {
 		return nil
 	}
-	p.tell(p.env.Stderr, view)
-	if p.path == "-" && p.env.Terminal {
+	p.tell(p.Env.Stderr, view)
+	if p.path == "-" && p.Env.Terminal {
 		return exit.Usagef("the runbook came from standard input, where nobody can be asked then; give --yes")
 	}
 	return p.Confirm(ctx, "Publish version %d of %s, to which %s?", view.Version, render.Printable(view.Name), render.GoOver(going))
@@ -138,7 +139,7 @@ func (p *publication) print(view api.Runbook) error {
 		return p.Document(view)
 	}
 	if view.DryRun {
-		p.tell(p.env.Stdout, view)
+		p.tell(p.Env.Stdout, view)
 		switch {
 		case view.Unchanged:
 			p.Notice("Nothing would be published: this is already the active version.")
@@ -148,7 +149,7 @@ func (p *publication) print(view api.Runbook) error {
 		return nil
 	}
 	if !p.told {
-		p.tell(p.env.Stderr, view)
+		p.tell(p.Env.Stderr, view)
 	}
 	if view.Unchanged {
 		p.Notice("This is already the active version.")
@@ -156,7 +157,7 @@ func (p *publication) print(view api.Runbook) error {
 			p.Notice("Batches follow it as was said when it was published; --overdue and --rerun-init change nothing.")
 		}
 	}
-	return p.console.Print(view, p.RunbookTable(view))
+	return p.Console.Print(view, p.RunbookTable(view))
 }
 
 // tell tells what there was to be warned of and what a version changes. The warnings are
@@ -164,7 +165,7 @@ func (p *publication) print(view api.Runbook) error {
 func (p *publication) tell(w io.Writer, view api.Runbook) {
 	p.told = true
 	if p.Format == render.FormatTable {
-		p.PrintDiagnostics(p.env.Stderr, p.path, render.DiagnosticsOf(view.Warnings))
+		p.PrintDiagnostics(p.Env.Stderr, p.path, render.DiagnosticsOf(view.Warnings))
 	}
 	if !p.Quiet && view.Changes != nil && !view.Unchanged {
 		fmt.Fprint(w, render.ChangesText(*view.Changes))

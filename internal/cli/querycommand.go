@@ -3,17 +3,18 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 )
 
 func queryCommand(c *console) *cobra.Command {
-	return group("query", "See what a runbook's query finds", previewCommand(c))
+	return command.Group("query", "See what a runbook's query finds", previewCommand(c))
 }
 
 func previewCommand(c *console) *cobra.Command {
 	var rows int
 	preview := &cobra.Command{
-		Use: "preview <runbook>", Short: "Run a runbook's query and tell what would be made of it", Args: ofRunbook(needs("the runbook")),
+		Use: "preview <runbook>", Short: "Run a runbook's query and tell what would be made of it", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Run a runbook's query, once and now, and tell what the next tick of the scheduler would
 make of it with automation on, whether it is or not. Nothing is changed.
 
@@ -31,7 +32,7 @@ reason. It takes the app role Admin, for the rows can hold anything.`,
 			if rows < 1 || rows > 1000 {
 				return exit.Usagef("--rows is %d; it can be 1 to 1000", rows)
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -43,5 +44,5 @@ reason. It takes the app role Admin, for the rows can hold anything.`,
 		},
 	}
 	preview.Flags().IntVar(&rows, "rows", 10, "how many rows to show, 1 to 1000; all of them are looked at")
-	return lists(preview)
+	return command.Lists(preview)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -103,7 +104,7 @@ func TestReportThatTakesLongTellsHowFarItIs(t *testing.T) {
 		dir := t.TempDir()
 		env := map[string]string{"MATOOLKIT_HOME": dir, "MATOOLKIT_API_URL": api.URL}
 		var out, said bytes.Buffer
-		root := cli.NewRoot(cli.Environment{
+		root := cli.NewRoot(command.Environment{
 			Stdout: &out, Stderr: &said, Terminal: tt.terminal, Width: 80, Getenv: func(name string) string { return env[name] },
 			Now:   func() time.Time { return time.Unix(now.Add(31), 0) }, // each look at the clock is half a minute later
 			Token: func(context.Context) (string, error) { return "token", nil },

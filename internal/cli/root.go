@@ -6,88 +6,28 @@
 package cli
 
 import (
-	"context"
-	"io"
-	"os"
-	"time"
-
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
+	"github.com/matoolkit/matoolkit/internal/cli/batches"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
-// Environment is what a command has around it. The zero value of a field other than
-// the streams means none, or what the system has.
-type Environment struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	Getenv         func(string) string
-	Now            func() time.Time
-	// Terminal tells that Stdout is a terminal, Width how many columns it has.
-	Terminal bool
-	Width    int
-	// Token replaces the sign-in, for a program that runs commands in process.
-	Token func(context.Context) (string, error)
-	// Wait waits between two looks at a batch and between attempts; nil waits on
-	// the clock.
-	Wait func(context.Context, time.Duration) error
-}
-
-// OSEnvironment is that of the process.
-func OSEnvironment() Environment {
-	e := Environment{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now}
-	// A terminal that does not say how wide it is gets plain lines: nothing can be
-	// drawn on it.
-	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && width > 0 {
-		e.Terminal, e.Width = true, width
-	}
-	return e
-}
-
-func (e Environment) complete() Environment {
-	if e.Getenv == nil {
-		e.Getenv = func(string) string { return "" }
-	}
-	if e.Now == nil {
-		e.Now = time.Now
-	}
-	if e.Stdin == nil {
-		e.Stdin = eof{}
-	}
-	if e.Wait == nil {
-		e.Wait = sleep
-	}
-	return e
-}
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
+// console is what all commands share, with how the commands of this package run.
+type console struct{ *command.Console }
 
 // NewRoot makes the matoolkit command. The caller may add commands to it.
-func NewRoot(env Environment) *cobra.Command {
-	env = env.complete()
-	c := &console{
+func NewRoot(env command.Environment) *cobra.Command {
+	env = env.Complete()
+	c := &console{&command.Console{
 		Printer: &render.Printer{
 			Stdin: env.Stdin, Stdout: env.Stdout, Stderr: env.Stderr, Getenv: env.Getenv, Now: env.Now, Terminal: env.Terminal, Width: env.Width,
 		},
-		env: env, options: map[string]*string{},
-	}
+		Env: env, Options: map[string]*string{},
+	}}
 	root := &cobra.Command{
 		Use:   "matoolkit",
 		Short: "Run Microsoft 365 tenant migrations in batches",
@@ -139,41 +79,27 @@ Exit status:
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { c.with(cmd); return c.check(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { c.Attach(cmd); return c.Check(cmd) },
 	}
-	root.SetIn(c.env.Stdin)
-	root.SetOut(c.env.Stdout)
-	root.SetErr(c.env.Stderr)
+	root.SetIn(c.Env.Stdin)
+	root.SetOut(c.Env.Stdout)
+	root.SetErr(c.Env.Stderr)
 	root.SetVersionTemplate("matoolkit {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usage(err) })
 
 	flags := root.PersistentFlags()
 	for _, s := range settings.Definitions {
-		c.options[s.Key] = flags.String(s.Key, "", s.Help)
+		c.Options[s.Key] = flags.String(s.Key, "", s.Help)
 	}
 	flags.StringVarP(&c.Format, "output", "o", render.FormatTable, "print as table, json, yaml or, of lists, csv")
 	flags.BoolVarP(&c.Quiet, "quiet", "q", false, "print only names and numbers, one a line, and no notices")
 	flags.BoolVar(&c.NoColor, "no-color", false, "print without colours (so does NO_COLOR)")
 	flags.SortFlags = false
 
-	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batchCommand(c), messagesCommand(c), workerCommand(c), auditCommand(c), completionCommand(c))
-	c.complete(root)
-	completeOption(root, "output", fixed(render.Formats...))
-	completeOption(root, "auth", fixed(settings.AuthMethods...))
-	completeOption(root, "token-store", fixed(settings.StoreAuto, settings.StoreSystem, settings.StoreFile))
+	root.AddCommand(authCommand(c), configCommand(c), runbookCommand(c), queryCommand(c), automationCommand(c), templateCommand(c), batches.Command(c.Console), messagesCommand(c), workerCommand(c), auditCommand(c), completionCommand(c))
+	c.Complete(root)
+	command.CompleteOption(root, "output", command.Fixed(render.Formats...))
+	command.CompleteOption(root, "auth", command.Fixed(settings.AuthMethods...))
+	command.CompleteOption(root, "token-store", command.Fixed(settings.StoreAuto, settings.StoreSystem, settings.StoreFile))
 	return root
-}
-
-// Group is a command that only holds others, for commands that others add to the root.
-func Group(use, short string, children ...*cobra.Command) *cobra.Command {
-	return group(use, short, children...)
-}
-
-// group is a command that only holds others.
-func group(use, short string, children ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return exit.Usagef("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
-	}}
-	g.AddCommand(children...)
-	return g
 }

@@ -8,30 +8,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func runbookCommand(c *console) *cobra.Command {
-	return group("runbook", "Check, publish and show runbooks", lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), additionsCommand(c), confirmAdditionsCommand(c), runbookAuditCommand(c), deleteCommand(c))
+	return command.Group("runbook", "Check, publish and show runbooks", lintCommand(c), diffCommand(c), publishCommand(c), listRunbooksCommand(c), getRunbookCommand(c), versionsCommand(c), additionsCommand(c), confirmAdditionsCommand(c), command.RunbookAuditCommand(c.Console), deleteCommand(c))
 }
 
 func listRunbooksCommand(c *console) *cobra.Command {
-	var p paging
+	var p command.Paging
 	var o api.ListOptions
 	list := &cobra.Command{
-		Use: "list", Short: "List the active runbooks", Args: needs(),
+		Use: "list", Short: "List the active runbooks", Args: command.Needs(),
 		Long: `List the active runbooks, and whether batches are made of what their queries find. One
 that is failing, or has removals or additions that are held, is told of in
 matoolkit automation status.`,
 		Example: `  matoolkit runbook list
   matoolkit runbook list --quiet`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, o, s.Client.Runbooks)
+			page, err := command.Collect(cmd.Context(), p, o, s.Client.Runbooks)
 			if err != nil {
 				return err
 			}
@@ -42,16 +43,16 @@ matoolkit automation status.`,
 			return c.PrintPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
-	searched(list, &o, "runbooks whose name")
-	sorted(list, &o, api.RunbookSorts)
-	p.flags(list)
+	command.Searched(list, &o, "runbooks whose name")
+	command.Sorted(list, &o, api.RunbookSorts)
+	p.Flags(list)
 	return list
 }
 
 func getRunbookCommand(c *console) *cobra.Command {
 	var version int
 	show := &cobra.Command{
-		Use: "get <name>", Short: "Print the YAML of a runbook", Args: ofRunbook(needs("the name")),
+		Use: "get <name>", Short: "Print the YAML of a runbook", Args: command.OfRunbook(command.Needs("the name")),
 		Long: `Print the YAML of the active version of a runbook, or of the version that is asked for.
 Beside it stands who published it; what is written to a file is the YAML alone.
 
@@ -64,7 +65,7 @@ known of the version, and not a file to publish.`,
 			if cmd.Flags().Changed("version") && version < 1 {
 				return exit.Usagef("--version is %d; versions count from 1", version)
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -84,7 +85,7 @@ known of the version, and not a file to publish.`,
 			}
 			c.Notice("%s version %d, published by %s on %s", view.Name, view.Version, view.PublishedBy, render.Stamp(view.CreatedAt))
 			c.tellAutomation(view)
-			_, err = fmt.Fprintln(c.env.Stdout, strings.TrimSuffix(view.YAML, "\n"))
+			_, err = fmt.Fprintln(c.Env.Stdout, strings.TrimSuffix(view.YAML, "\n"))
 			return err
 		},
 	}
@@ -96,7 +97,7 @@ func templateCommand(c *console) *cobra.Command {
 	var path string
 	var force bool
 	download := &cobra.Command{
-		Use: "download <runbook>", Short: "Download the empty CSV file of a runbook", Args: ofRunbook(needs("the runbook")),
+		Use: "download <runbook>", Short: "Download the empty CSV file of a runbook", Args: command.OfRunbook(command.Needs("the runbook")),
 		Long: `Download the empty CSV file of a runbook: a header with the columns that its
 members need. It goes to <runbook>-template.csv, or to where --file says.`,
 		Example: `  matoolkit template download moves
@@ -106,7 +107,7 @@ members need. It goes to <runbook>-template.csv, or to where --file says.`,
 			if path == "-" && c.Format != render.FormatTable {
 				return exit.Usagef("the template itself goes to standard output; --output tells of the file that --file names")
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -115,7 +116,7 @@ members need. It goes to <runbook>-template.csv, or to where --file says.`,
 				return err
 			}
 			if path == "-" {
-				_, err := c.env.Stdout.Write(csv)
+				_, err := c.Env.Stdout.Write(csv)
 				return err
 			}
 			to := path
@@ -132,7 +133,7 @@ members need. It goes to <runbook>-template.csv, or to where --file says.`,
 	}
 	download.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
 	download.Flags().BoolVar(&force, "force", false, "write over a file that exists")
-	return group("template", "Get the CSV file to fill in", download)
+	return command.Group("template", "Get the CSV file to fill in", download)
 }
 
 func save(path string, data []byte, force bool) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -183,7 +184,7 @@ func (p *person) file(name, text string) string {
 // run gives a command and returns what it prints and its exit status.
 func (p *person) run(args ...string) (stdout, stderr string, status int) {
 	var out, err bytes.Buffer
-	root := cli.NewRoot(cli.Environment{
+	root := cli.NewRoot(command.Environment{
 		Stdin: strings.NewReader(p.in), Stdout: &out, Stderr: &err, Getenv: func(name string) string { return p.env[name] },
 		Wait: func(ctx context.Context, d time.Duration) error { return pause(ctx, min(d, 20*time.Millisecond)) },
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 )
 
 // A file that takes long to send tells how far it is, and on a terminal that the API is
@@ -38,7 +39,7 @@ func TestAFileThatTakesLongToSendTellsHowFarItIs(t *testing.T) {
 		var now atomic.Int64
 		var out, said bytes.Buffer
 		env := map[string]string{"MATOOLKIT_HOME": t.TempDir(), "MATOOLKIT_API_URL": api.URL}
-		root := cli.NewRoot(cli.Environment{
+		root := cli.NewRoot(command.Environment{
 			Stdout: &out, Stderr: &said, Terminal: tt.terminal, Width: 120, Getenv: func(name string) string { return env[name] },
 			Now:   func() time.Time { return time.Unix(now.Add(31), 0) }, // each look at the clock is half a minute later
 			Token: func(context.Context) (string, error) { return "token", nil },

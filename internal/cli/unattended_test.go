@@ -29,6 +29,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -39,7 +40,7 @@ const commandVariable = "MATOOLKIT_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) != "" {
-		os.Exit(cli.Execute(context.Background(), cli.NewRoot(cli.OSEnvironment())))
+		os.Exit(cli.Execute(context.Background(), cli.NewRoot(command.OSEnvironment())))
 	}
 	os.Exit(m.Run())
 }

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
 // Every command of the specification is there, with its arguments.
 func TestCommandsOfTheSpecification(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{
+	for _, line := range []string{
 		"runbook publish <file>",
 		"runbook list",
 		"runbook get <name>",
@@ -43,14 +44,14 @@ func TestCommandsOfTheSpecification(t *testing.T) {
 		"config set <key> <value>",
 		"config path",
 	} {
-		words := strings.Fields(command)
-		found, _, err := cli.NewRoot(cli.Environment{}).Find(words[:2])
+		words := strings.Fields(line)
+		found, _, err := cli.NewRoot(command.Environment{}).Find(words[:2])
 		if err != nil || !found.Runnable() {
-			t.Errorf("there is no %s: %v", command, err)
+			t.Errorf("there is no %s: %v", line, err)
 			continue
 		}
-		if got := strings.TrimSuffix(found.UseLine(), " [flags]"); got != "matoolkit "+command {
-			t.Errorf("%q, want %q", got, command)
+		if got := strings.TrimSuffix(found.UseLine(), " [flags]"); got != "matoolkit "+line {
+			t.Errorf("%q, want %q", got, line)
 		}
 	}
 }
@@ -118,7 +119,7 @@ func TestDeleteAsks(t *testing.T) {
 			_, _ = io.WriteString(w, `{"name":"moves","version":3,"isActive":`+tt.isActive+`,"createdAt":"2026-01-02T03:04:05Z","publishedBy":"ada","etag":"v1"}`)
 		}))
 		var out, notices strings.Builder
-		root := cli.NewRoot(cli.Environment{
+		root := cli.NewRoot(command.Environment{
 			Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &notices, Terminal: true, Width: 80,
 			Token:  func(context.Context) (string, error) { return "token", nil },
 			Getenv: func(name string) string { return map[string]string{"MATOOLKIT_API_URL": s.URL}[name] },

@@ -7,15 +7,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func versionsCommand(c *console) *cobra.Command {
-	var p paging
+	var p command.Paging
 	var o api.ListOptions
 	versions := &cobra.Command{
-		Use: "versions <name>", Short: "List the versions of a runbook, the newest first", Args: ofRunbook(needs("the name")),
+		Use: "versions <name>", Short: "List the versions of a runbook, the newest first", Args: command.OfRunbook(command.Needs("the name")),
 		Long: `List the versions of a runbook, the newest first: who published each and when, whether
 it is active, and what it did to batches under way, as --overdue and --rerun-init said
 when it was published. A version is superseded when a newer one is published, and
@@ -23,11 +24,11 @@ deactivated by matoolkit runbook delete.`,
 		Example: `  matoolkit runbook versions moves
   matoolkit runbook get moves --version 2 > moves-2.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, o, func(ctx context.Context, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
+			page, err := command.Collect(cmd.Context(), p, o, func(ctx context.Context, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
 				return s.Client.Versions(ctx, args[0], o)
 			})
 			if err != nil {
@@ -36,8 +37,8 @@ deactivated by matoolkit runbook delete.`,
 			return c.PrintPage(page, len(page.Items), page.Continuation, c.VersionTable(page.Items...))
 		},
 	}
-	sorted(versions, &o, api.VersionSorts)
-	p.flags(versions)
+	command.Sorted(versions, &o, api.VersionSorts)
+	p.Flags(versions)
 	return versions
 }
 
@@ -54,7 +55,7 @@ func deleteCommand(c *console) *cobra.Command {
 	var yes bool
 	var why string
 	remove := &cobra.Command{
-		Use: "delete <name> <version>", Short: "Take a runbook out of use, by deactivating its active version", Args: ofRunbook(needs("the name", "the version")),
+		Use: "delete <name> <version>", Short: "Take a runbook out of use, by deactivating its active version", Args: command.OfRunbook(command.Needs("the name", "the version")),
 		Long: `Take a runbook out of use, by deactivating its active version. No more batches are made
 of it, neither by hand nor by automation, and it is no longer among those that
 matoolkit runbook list shows. Nothing is erased: matoolkit runbook versions still lists
@@ -75,7 +76,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -101,8 +102,8 @@ It asks before it does so. Without a terminal it takes --yes.`,
 // confirmDeactivate asks with what there is to lose, and gives the tag of the version
 // that was asked about. One that is not active is not asked about: there is nothing to
 // lose, and the API tells.
-func (c *console) confirmDeactivate(ctx context.Context, s *Session, name string, version int) (tag string, err error) {
-	if !c.env.Terminal { // there is nobody to show it to
+func (c *console) confirmDeactivate(ctx context.Context, s *command.Session, name string, version int) (tag string, err error) {
+	if !c.Env.Terminal { // there is nobody to show it to
 		return "", c.Confirm(ctx, "")
 	}
 	v, err := s.Client.Version(ctx, name, version)

@@ -19,6 +19,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/batches"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
@@ -66,7 +68,7 @@ func (s *script) Phases(context.Context, int) (api.Page[api.Phase], error) {
 var start = time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 
 // follow watches a script on a clock that moves on by what is waited, one look a wait.
-func follow(s *script, o cli.WatchOptions, show func(render.Progress)) (last render.Progress, pauses []time.Duration, err error) {
+func follow(s *script, o batches.WatchOptions, show func(render.Progress)) (last render.Progress, pauses []time.Duration, err error) {
 	now := start
 	o.Now = func() time.Time { return now }
 	o.Wait = func(_ context.Context, d time.Duration) error {
@@ -78,7 +80,7 @@ func follow(s *script, o cli.WatchOptions, show func(render.Progress)) (last ren
 		}
 		return nil
 	}
-	last, err = cli.Watch(context.Background(), s, 42, o, show)
+	last, err = batches.Watch(context.Background(), s, 42, o, show)
 	return last, pauses, err
 }
 
@@ -122,7 +124,7 @@ func TestWatchGoesOnToTheEndOfTheBatch(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	lines := render.NewLines(&out, true)
-	last, pauses, err := follow(migration(), cli.WatchOptions{}, lines.Show)
+	last, pauses, err := follow(migration(), batches.WatchOptions{}, lines.Show)
 	lines.Close()
 	if err != nil || last.Batch.Status != "completed" || last.Lost != nil {
 		t.Errorf("%+v, %v", last, err)
@@ -161,7 +163,7 @@ func TestWatchUntilIdle(t *testing.T) {
 		{"a batch that is being cancelled is not idle", []look{{"cancelling", "prepare", done, nil}, {"cancelled", "prepare", done, nil}}, 1},
 	} {
 		s := &script{looks: tt.looks}
-		if _, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(render.Progress) {}); err != nil || s.at != tt.want {
+		if _, _, err := follow(s, batches.WatchOptions{UntilIdle: true}, func(render.Progress) {}); err != nil || s.at != tt.want {
 			t.Errorf("%s: ended at look %d with %v, want %d", tt.name, s.at, err, tt.want)
 		}
 	}
@@ -173,7 +175,7 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 	t.Parallel()
 	running := look{"active", "prepare", []api.Phase{phase(1, "prepare", "dispatched", 10, 2, 1, 7)}, nil}
 	s := &script{looks: []look{running, running, running}, paused: map[int]string{1: "ada pauses", 2: "stop_when: 1"}, pausedBy: map[int]string{2: "system"}}
-	last, _, err := follow(s, cli.WatchOptions{UntilIdle: true}, func(render.Progress) {})
+	last, _, err := follow(s, batches.WatchOptions{UntilIdle: true}, func(render.Progress) {})
 	if err != nil || s.at != 2 {
 		t.Errorf("ended at look %d with %v", s.at, err)
 	}
@@ -192,7 +194,7 @@ func TestWatchUntilIdleEndsWhenAStopWhenPauses(t *testing.T) {
 	}))
 	t.Cleanup(api.Close)
 	var notices bytes.Buffer
-	root := cli.NewRoot(cli.Environment{
+	root := cli.NewRoot(command.Environment{
 		Stdout: io.Discard, Stderr: &notices, Now: func() time.Time { return start },
 		Token: func(context.Context) (string, error) { return "token", nil },
 		Wait:  func(context.Context, time.Duration) error { return errors.New("it watches on") },
@@ -259,7 +261,7 @@ func TestWatchShowsInterventions(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	lines := render.NewLines(&out, true)
-	last, _, err := follow(intervention(), cli.WatchOptions{}, lines.Show)
+	last, _, err := follow(intervention(), batches.WatchOptions{}, lines.Show)
 	lines.Close()
 	if err != nil || last.Batch.Status != "cancelled" {
 		t.Errorf("%+v, %v", last, err)
@@ -270,7 +272,7 @@ func TestWatchShowsInterventions(t *testing.T) {
 	s := intervention()
 	s.looks = append(s.looks[:2:2], s.looks[7]) // the frame before the last is drawn before it ends
 	bars := render.NewBars(&drawn, 160, false)
-	if _, _, err := follow(s, cli.WatchOptions{}, bars.Show); err != nil {
+	if _, _, err := follow(s, batches.WatchOptions{}, bars.Show); err != nil {
 		t.Fatal(err)
 	}
 	bars.Close()
@@ -285,7 +287,7 @@ func TestWatchEndsOnARefusal(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 403, 404} {
 		s := &script{looks: []look{{"active", "", nil, nil}, {err: outageOf(status)}}}
-		if _, _, err := follow(s, cli.WatchOptions{}, func(render.Progress) {}); err == nil || s.at != 1 {
+		if _, _, err := follow(s, batches.WatchOptions{}, func(render.Progress) {}); err == nil || s.at != 1 {
 			t.Errorf("status %d: ended at look %d with %v", status, s.at, err)
 		}
 	}
@@ -295,7 +297,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{looks: []look{{"active", "", nil, nil}}}
-	_, err := cli.Watch(ctx, s, 42, cli.WatchOptions{}, func(render.Progress) { cancel() })
+	_, err := batches.Watch(ctx, s, 42, batches.WatchOptions{}, func(render.Progress) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
@@ -306,7 +308,7 @@ func TestBars(t *testing.T) {
 	for _, colored := range []bool{false, true} {
 		var out bytes.Buffer
 		bars := render.NewBars(&out, 120, colored)
-		if _, _, err := follow(migration(), cli.WatchOptions{}, bars.Show); err != nil {
+		if _, _, err := follow(migration(), batches.WatchOptions{}, bars.Show); err != nil {
 			t.Fatal(err)
 		}
 		bars.Close()
@@ -331,7 +333,7 @@ func TestBarsAreAligned(t *testing.T) {
 	for width, colored := range map[int]bool{40: false, 60: true, 61: false, 80: true, 81: false, 100: true} {
 		var out bytes.Buffer
 		bars := render.NewBars(&out, width, colored)
-		if _, _, err := follow(migration(), cli.WatchOptions{}, bars.Show); err != nil {
+		if _, _, err := follow(migration(), batches.WatchOptions{}, bars.Show); err != nil {
 			t.Fatal(err)
 		}
 		bars.Close()
@@ -392,7 +394,7 @@ func TestWatchShowsWhichWorkerABatchWaitsFor(t *testing.T) {
 	s.looks = append(s.looks, look{"completed", "move", []api.Phase{phase(1, "move", "completed", 45, 45, 0, 0)}, nil})
 	var out bytes.Buffer
 	lines := render.NewLines(&out, false)
-	if _, _, err := follow(s, cli.WatchOptions{}, lines.Show); err != nil {
+	if _, _, err := follow(s, batches.WatchOptions{}, lines.Show); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

@@ -4,11 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
 func workerCommand(c *console) *cobra.Command {
-	g := group("worker", "Show workers, their state and functions, and verify them", listWorkersCommand(c), getWorkerCommand(c))
+	g := command.Group("worker", "Show workers, their state and functions, and verify them", listWorkersCommand(c), getWorkerCommand(c))
 	g.Long = `Show workers with their state and the functions that they have, and verify workers
 that you write.
 
@@ -19,9 +20,9 @@ the worker that it names.`
 }
 
 func listWorkersCommand(c *console) *cobra.Command {
-	var p paging
+	var p command.Paging
 	list := &cobra.Command{
-		Use: "list", Short: "List workers with their state", Args: needs(),
+		Use: "list", Short: "List workers with their state", Args: command.Needs(),
 		Long: `List the workers that announced themselves, sent a heartbeat or answered a job.
 
 The state is one of:
@@ -37,28 +38,28 @@ them, every 30 seconds.`,
 		Example: `  matoolkit worker list
   matoolkit worker list --output json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, api.ListOptions{}, s.Client.Workers)
+			page, err := command.Collect(cmd.Context(), p, api.ListOptions{}, s.Client.Workers)
 			if err != nil {
 				return err
 			}
 			t := c.Table("worker", "state", "queued", "in flight", "oldest job", "throttled until", "credential expires", "seen", "replicas", "version", "functions")
 			for _, v := range page.Items {
-				t.Row(v.ID, v.State, v.JobsQueued, v.JobsInFlight, render.Age(v.OldestJobAt, c.env.Now()), v.ThrottledUntil, v.CredentialExpiresAt, v.LastSeenAt, render.AliveReplicas(v), v.Version, v.FunctionCount)
+				t.Row(v.ID, v.State, v.JobsQueued, v.JobsInFlight, render.Age(v.OldestJobAt, c.Env.Now()), v.ThrottledUntil, v.CredentialExpiresAt, v.LastSeenAt, render.AliveReplicas(v), v.Version, v.FunctionCount)
 			}
 			return c.PrintPage(page, len(page.Items), page.Continuation, t)
 		},
 	}
-	p.flags(list)
+	p.Flags(list)
 	return list
 }
 
 func getWorkerCommand(c *console) *cobra.Command {
-	return lists(&cobra.Command{
-		Use: "get <worker>", Short: "Show the state and the functions of a worker", Args: needs("the worker"),
+	return command.Lists(&cobra.Command{
+		Use: "get <worker>", Short: "Show the state and the functions of a worker", Args: command.Needs("the worker"),
 		Long: `Show the state of a worker and of its replicas, and list its functions, as it
 announced them when it last started: their parameters, of which those with * are
 required, the fields of what they answer, and the permissions that they need.
@@ -67,7 +68,7 @@ With --output json it is also a file for matoolkit runbook lint --functions.`,
 		Example: `  matoolkit worker get worker-01
   matoolkit worker get worker-01 --output json > functions.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -76,7 +77,7 @@ With --output json it is also a file for matoolkit runbook lint --functions.`,
 				return err
 			}
 			if c.Format == render.FormatTable {
-				for _, line := range render.DescribeWorker(view, c.env.Now()) {
+				for _, line := range render.DescribeWorker(view, c.Env.Now()) {
 					c.Notice("%s", render.Printable(line))
 				}
 			}

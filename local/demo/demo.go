@@ -21,6 +21,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/local/system"
 )
@@ -31,7 +32,7 @@ type Config struct {
 	Worker    string
 	App       string // the staged Functions app
 	Example   string // the folder with runbook.yaml, members.csv and tenant.json
-	Console   cli.Environment
+	Console   command.Environment
 }
 
 // Run runs the demo. It fails unless everything came about as the example says.
@@ -168,7 +169,7 @@ func (d *demo) command(args ...string) func(context.Context) error {
 	}
 }
 
-func (d *demo) cli(ctx context.Context, console cli.Environment, args ...string) error {
+func (d *demo) cli(ctx context.Context, console command.Environment, args ...string) error {
 	env := maps.Clone(d.endpoints.CLI)
 	env["MATOOLKIT_HOME"], env["MATOOLKIT_TOKEN_STORE"] = filepath.Join(d.dir, "home"), "file" // nothing is left on the machine
 	outer := console.Getenv

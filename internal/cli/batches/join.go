@@ -1,4 +1,4 @@
-package cli
+package batches
 
 import (
 	"strconv"
@@ -6,15 +6,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
-func addMembersCommand(c *console) *cobra.Command {
+func addMembersCommand(c *runner) *cobra.Command {
 	var shared inOtherBatches
 	add := &cobra.Command{
-		Use: "add-members <id> <file>", Short: "Add the members in a CSV file to a batch", Args: needs("the id", "the file"),
+		Use: "add-members <id> <file>", Short: "Add the members in a CSV file to a batch", Args: command.Needs("the id", "the file"),
 		Long: `Add the members in a CSV file to a batch that is under way. They catch up: they go
 through the phases that have begun, in order and at their own pace, and take part in
 the later ones with the others.
@@ -27,11 +28,11 @@ input. People who are in another batch that has not ended are refused, and named
 that batch.`,
 		Example: `  matoolkit batch add-members 42 latecomers.csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			csv, err := c.readFile(args[1], roster.MaxBytes)
+			csv, err := c.ReadFile(args[1], roster.MaxBytes)
 			if err != nil {
 				return err
 			}
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
@@ -76,11 +77,11 @@ func (o inOtherBatches) options() []api.UploadOption {
 	return []api.UploadOption{api.AllowInOtherBatches}
 }
 
-func removeMemberCommand(c *console) *cobra.Command {
+func removeMemberCommand(c *runner) *cobra.Command {
 	var yes bool
 	var why string
 	remove := &cobra.Command{
-		Use: "remove-member <id> <member-id>", Short: "Take a member out of a batch", Args: needs("the id", "the member-id"),
+		Use: "remove-member <id> <member-id>", Short: "Take a member out of a batch", Args: command.Needs("the id", "the member-id"),
 		Long: `Take a member out of a batch. What is pending for the member is cancelled, and a job
 that a worker has is no longer waited for: it may still do its work, and its result
 is kept and changes nothing. What was done is not rolled back; instead the steps
@@ -96,7 +97,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 			if err != nil || member < 1 {
 				return exit.Usagef("%q is not the number of a member; matoolkit batch members shows them", args[1])
 			}
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
@@ -113,6 +114,6 @@ It asks before it does so. Without a terminal it takes --yes.`,
 		},
 	}
 	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	reasonFlag(remove, &why)
+	command.ReasonFlag(remove, &why)
 	return remove
 }

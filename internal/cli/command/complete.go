@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -34,11 +34,11 @@ type choices func(ctx context.Context, client *apiclient.Client, before []string
 // placeholder is the name of an argument in a usage line.
 var placeholder = regexp.MustCompile(`<([a-z-]+)>`)
 
-// complete has the arguments and options of a command and of those below it completed,
+// Complete has the arguments and options of a command and of those below it completed,
 // by the names that they have in usage lines: what is called the same is the same.
-func (c *console) complete(cmd *cobra.Command) {
+func (c *Console) Complete(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
-		c.complete(child)
+		c.Complete(child)
 	}
 	if cmd.HasSubCommands() || cmd.ValidArgsFunction != nil {
 		return
@@ -64,28 +64,28 @@ func (c *console) complete(cmd *cobra.Command) {
 		case "key":
 			return beginning(typed, settingChoices())
 		case "name", "runbook":
-			return c.ask(cmd, before, typed, runbookChoices)
+			return c.Ask(cmd, before, typed, RunbookChoices)
 		case "version":
-			return c.ask(cmd, before, typed, versionChoices)
+			return c.Ask(cmd, before, typed, VersionChoices)
 		case "id":
-			return c.ask(cmd, before, typed, batchChoices)
+			return c.Ask(cmd, before, typed, batchChoices)
 		case "phase":
-			return c.ask(cmd, before, typed, phaseChoices)
+			return c.Ask(cmd, before, typed, phaseChoices)
 		case "member-id":
-			return c.ask(cmd, before, typed, memberChoices)
+			return c.Ask(cmd, before, typed, memberChoices)
 		case "step-id":
-			return c.ask(cmd, before, typed, stepChoices)
+			return c.Ask(cmd, before, typed, stepChoices)
 		case "message":
-			return c.ask(cmd, before, typed, messageChoices)
+			return c.Ask(cmd, before, typed, messageChoices)
 		case "worker":
-			return c.ask(cmd, before, typed, workerChoices)
+			return c.Ask(cmd, before, typed, workerChoices)
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	for option, of := range map[string]choices{"runbook": runbookChoices, "phase": phaseChoices, "member": memberChoices, "version": versionChoices} {
+	for option, of := range map[string]choices{"runbook": RunbookChoices, "phase": phaseChoices, "member": memberChoices, "version": VersionChoices} {
 		if cmd.Flags().Lookup(option) != nil {
-			completeOption(cmd, option, func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				return c.ask(cmd, before, typed, of)
+			CompleteOption(cmd, option, func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return c.Ask(cmd, before, typed, of)
 			})
 		}
 	}
@@ -94,13 +94,13 @@ func (c *console) complete(cmd *cobra.Command) {
 		"topic": {message.TopicOrchestratorEvents, message.TopicWorkerResults, message.TopicWorkerJobs},
 	} {
 		if cmd.Flags().Lookup(option) != nil && len(words) > 0 {
-			completeOption(cmd, option, fixed(words...))
+			CompleteOption(cmd, option, Fixed(words...))
 		}
 	}
 }
 
-// completeOption says how an option is completed that somebody has not said it of.
-func completeOption(cmd *cobra.Command, option string, by cobra.CompletionFunc) {
+// CompleteOption says how an option is completed that somebody has not said it of.
+func CompleteOption(cmd *cobra.Command, option string, by cobra.CompletionFunc) {
 	if _, there := cmd.GetFlagCompletionFunc(option); !there {
 		if err := cmd.RegisterFlagCompletionFunc(option, by); err != nil {
 			panic(err) // there is no such option: an error of this program
@@ -108,7 +108,8 @@ func completeOption(cmd *cobra.Command, option string, by cobra.CompletionFunc) 
 	}
 }
 
-func fixed(words ...cobra.Completion) cobra.CompletionFunc {
+// Fixed completes with fixed words.
+func Fixed(words ...cobra.Completion) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return beginning(typed, words)
 	}
@@ -125,9 +126,9 @@ func beginning(typed string, all []cobra.Completion) ([]cobra.Completion, cobra.
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// ask asks the API for choices, once: what cannot be had now, for want of an answer or of
+// Ask asks the API for choices, once: what cannot be had now, for want of an answer or of
 // a sign-in, is not waited for.
-func (c *console) ask(cmd *cobra.Command, before []string, typed string, of choices) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (c *Console) Ask(cmd *cobra.Command, before []string, typed string, of choices) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx := cmd.Context()
 	if ctx == nil {
 		ctx = context.Background()
@@ -135,9 +136,9 @@ func (c *console) ask(cmd *cobra.Command, before []string, typed string, of choi
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	quiet := *c
-	quiet.Quiet, quiet.env.Stderr = true, io.Discard
-	quiet.env.Wait = func(context.Context, time.Duration) error { return errors.New("nobody waits for this") }
-	s, err := quiet.session()
+	quiet.Quiet, quiet.Env.Stderr = true, io.Discard
+	quiet.Env.Wait = func(context.Context, time.Duration) error { return errors.New("nobody waits for this") }
+	s, err := quiet.Session()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -171,13 +172,14 @@ func choose[V any](all []V, of func(V) (cobra.Completion, bool)) []cobra.Complet
 	return found
 }
 
-func runbookChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
+// RunbookChoices are the names of the runbooks.
+func RunbookChoices(ctx context.Context, client *apiclient.Client, _ []string) ([]cobra.Completion, error) {
 	page, err := client.Runbooks(ctx, api.ListOptions{Limit: completionLimit})
 	return choose(page.Items, func(v api.Runbook) (cobra.Completion, bool) { return choice(v.Name, v.Description) }), err
 }
 
-// versionChoices are the versions of the runbook that was given first.
-func versionChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
+// VersionChoices are the versions of the runbook that was given first.
+func VersionChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {
 	if len(before) == 0 {
 		return nil, errNothingBefore
 	}
@@ -206,7 +208,7 @@ func batchBefore(before []string) (int, error) {
 	if len(before) == 0 {
 		return 0, errNothingBefore
 	}
-	return batchID(before[0])
+	return BatchID(before[0])
 }
 
 func phaseChoices(ctx context.Context, client *apiclient.Client, before []string) ([]cobra.Completion, error) {

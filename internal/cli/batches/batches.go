@@ -1,39 +1,37 @@
-package cli
+// Package batches holds the commands on batches: what they take, what they print and how they
+// exit.
+package batches
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
-func batchCommand(c *console) *cobra.Command {
-	return group("batch", "Create batches, run them and see where they stand",
+// runner has what all commands share, and how those on batches run.
+type runner struct{ *command.Console }
+
+// Command is the group of the commands on batches.
+func Command(shared *command.Console) *cobra.Command {
+	c := &runner{shared}
+	return command.Group("batch", "Create batches, run them and see where they stand",
 		createBatchCommand(c), listBatchesCommand(c), getBatchCommand(c), advanceCommand(c), watchCommand(c),
-		membersCommand(c), phasesCommand(c), stepsCommand(c), batchAuditCommand(c), reportCommand(c),
+		membersCommand(c), phasesCommand(c), stepsCommand(c), command.BatchAuditCommand(shared), reportCommand(c),
 		pauseCommand(c), resumeCommand(c), cancelCommand(c), approveCommand(c),
 		retryCommand(c), skipStepCommand(c), markDoneCommand(c), addMembersCommand(c), removeMemberCommand(c),
 		removalsCommand(c), confirmRemovalsCommand(c), discardRemovalsCommand(c))
 }
 
-// batchID reads the number of a batch.
-func batchID(arg string) (int, error) {
-	id, err := strconv.Atoi(arg)
-	if err != nil || id < 1 {
-		return 0, exit.Usagef("%q is not the number of a batch; matoolkit batch list shows them", arg)
-	}
-	return id, nil
-}
-
-func createBatchCommand(c *console) *cobra.Command {
+func createBatchCommand(c *runner) *cobra.Command {
 	var shared inOtherBatches
 	create := &cobra.Command{
-		Use: "create <runbook> <file>", Short: "Create a batch of the members in a CSV file", Args: ofRunbook(needs("the runbook", "the file")),
+		Use: "create <runbook> <file>", Short: "Create a batch of the members in a CSV file", Args: command.OfRunbook(command.Needs("the runbook", "the file")),
 		Long: `Create a batch of the members in a CSV file. Nothing runs until the batch is
 advanced.
 
@@ -46,11 +44,11 @@ workers: people who are in another batch are refused, and named with that batch.
 		Example: `  matoolkit batch create moves members.csv
   id=$(matoolkit batch create moves members.csv --quiet)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			csv, err := c.readFile(args[1], roster.MaxBytes)
+			csv, err := c.ReadFile(args[1], roster.MaxBytes)
 			if err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -72,23 +70,23 @@ workers: people who are in another batch are refused, and named with that batch.
 	return create
 }
 
-func listBatchesCommand(c *console) *cobra.Command {
-	var p paging
+func listBatchesCommand(c *runner) *cobra.Command {
+	var p command.Paging
 	var o api.ListOptions
 	list := &cobra.Command{
-		Use: "list", Short: "List batches, the newest first", Args: needs(),
+		Use: "list", Short: "List batches, the newest first", Args: command.Needs(),
 		Example: `  matoolkit batch list
   matoolkit batch list --status failed --runbook moves
   matoolkit batch list --sort -batchStartTime`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkRunbookName(o.Runbook); err != nil {
+			if err := command.CheckRunbookName(o.Runbook); err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, o, s.Client.Batches)
+			page, err := command.Collect(cmd.Context(), p, o, s.Client.Batches)
 			if err != nil {
 				return err
 			}
@@ -97,22 +95,22 @@ func listBatchesCommand(c *console) *cobra.Command {
 	}
 	list.Flags().StringVar(&o.Status, "status", "", "only batches that are "+render.OneOf(api.BatchStatuses))
 	list.Flags().StringVar(&o.Runbook, "runbook", "", "only batches of this runbook")
-	searched(list, &o, "batches whose runbook's name")
-	sorted(list, &o, api.BatchSorts)
-	p.flags(list)
+	command.Searched(list, &o, "batches whose runbook's name")
+	command.Sorted(list, &o, api.BatchSorts)
+	p.Flags(list)
 	return list
 }
 
-func getBatchCommand(c *console) *cobra.Command {
+func getBatchCommand(c *runner) *cobra.Command {
 	return &cobra.Command{
-		Use: "get <id>", Short: "Show a batch and its phases", Args: needs("the id"),
+		Use: "get <id>", Short: "Show a batch and its phases", Args: command.Needs("the id"),
 		Example: "  matoolkit batch get 42",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
+			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -130,36 +128,36 @@ func getBatchCommand(c *console) *cobra.Command {
 			if err := c.BatchTable(batch).Print(); err != nil {
 				return err
 			}
-			if note := render.ScheduleNote(batch, phases.Items, c.env.Now()); note != "" {
-				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.Cell(note))
+			if note := render.ScheduleNote(batch, phases.Items, c.Env.Now()); note != "" {
+				fmt.Fprintf(c.Env.Stdout, "\n%s\n", c.Cell(note))
 			}
 			for _, note := range render.Notes(batch) {
-				fmt.Fprintf(c.env.Stdout, "\n%s\n", c.Cell(note))
+				fmt.Fprintf(c.Env.Stdout, "\n%s\n", c.Cell(note))
 			}
-			fmt.Fprintln(c.env.Stdout)
+			fmt.Fprintln(c.Env.Stdout)
 			return c.PhaseTable(phases.Items).Print()
 		},
 	}
 }
 
-func membersCommand(c *console) *cobra.Command {
-	var p paging
+func membersCommand(c *runner) *cobra.Command {
+	var p command.Paging
 	var o api.ListOptions
 	members := &cobra.Command{
-		Use: "members <id>", Short: "List the members of a batch", Args: needs("the id"),
+		Use: "members <id>", Short: "List the members of a batch", Args: command.Needs("the id"),
 		Example: `  matoolkit batch members 42
   matoolkit batch members 42 --status failed --all
   matoolkit batch members 42 --search ada@ --sort memberKey`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
+			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, o, perBatch(id, s.Client.Members))
+			page, err := command.Collect(cmd.Context(), p, o, command.PerBatch(id, s.Client.Members))
 			if err != nil {
 				return err
 			}
@@ -167,22 +165,22 @@ func membersCommand(c *console) *cobra.Command {
 		},
 	}
 	members.Flags().StringVar(&o.Status, "status", "", "only members that are "+render.OneOf(api.MemberStatuses))
-	searched(members, &o, "members whose key")
-	sorted(members, &o, api.MemberSorts)
-	p.flags(members)
+	command.Searched(members, &o, "members whose key")
+	command.Sorted(members, &o, api.MemberSorts)
+	p.Flags(members)
 	return members
 }
 
-func phasesCommand(c *console) *cobra.Command {
-	return lists(&cobra.Command{
-		Use: "phases <id>", Short: "List the phases of a batch with how its members stand", Args: needs("the id"),
+func phasesCommand(c *runner) *cobra.Command {
+	return command.Lists(&cobra.Command{
+		Use: "phases <id>", Short: "List the phases of a batch with how its members stand", Args: command.Needs("the id"),
 		Example: "  matoolkit batch phases 42",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
+			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -195,11 +193,11 @@ func phasesCommand(c *console) *cobra.Command {
 	})
 }
 
-func stepsCommand(c *console) *cobra.Command {
-	var p paging
+func stepsCommand(c *runner) *cobra.Command {
+	var p command.Paging
 	var o api.ListOptions
 	steps := &cobra.Command{
-		Use: "steps <id>", Short: "List the steps of a batch's members", Args: needs("the id"),
+		Use: "steps <id>", Short: "List the steps of a batch's members", Args: command.Needs("the id"),
 		Long: `List the steps of a batch's members, by phase and member. The kind tells of what a
 step is part: of a phase, of init, of what is run on_complete of a phase or on the
 removal of a member, or of a rollback, which is named. With --output json each step
@@ -212,18 +210,18 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 		Example: `  matoolkit batch steps 42 --status failed
   matoolkit batch steps 42 --member 7 --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
+			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
 			if o.Member < 0 {
 				return exit.Usagef("--member is %d; members are numbered from 1", o.Member)
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			page, err := collect(cmd.Context(), p, o, perBatch(id, s.Client.Steps))
+			page, err := command.Collect(cmd.Context(), p, o, command.PerBatch(id, s.Client.Steps))
 			if err != nil {
 				return err
 			}
@@ -233,8 +231,8 @@ What a member has to do in a phase is listed together, and --limit counts it as 
 	steps.Flags().StringVar(&o.Status, "status", "", "only steps that are "+render.OneOf(api.StepStatuses))
 	steps.Flags().StringVar(&o.Phase, "phase", "", "only steps of this phase")
 	steps.Flags().IntVar(&o.Member, "member", 0, "only steps of the member with this number")
-	searched(steps, &o, "steps of members whose key")
-	sorted(steps, &o, api.StepSorts)
-	p.flags(steps)
+	command.Searched(steps, &o, "steps of members whose key")
+	command.Sorted(steps, &o, api.StepSorts)
+	p.Flags(steps)
 	return steps
 }

@@ -1,4 +1,4 @@
-package cli
+package batches
 
 import (
 	"encoding/json"
@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-func retryCommand(c *console) *cobra.Command {
+func retryCommand(c *runner) *cobra.Command {
 	var which api.RetrySelection
 	var why string
 	retry := &cobra.Command{
-		Use: "retry <id>", Short: "Let members who failed try again", Args: needs("the id"),
+		Use: "retry <id>", Short: "Let members who failed try again", Args: command.Needs("the id"),
 		Long: `Let members who failed try again. Each begins at the step that failed or, where a
 rollback has undone what came before, at the first step of that phase; steps that
 were skipped stay so. The retries that the runbook allows count anew. The phases
@@ -40,7 +41,7 @@ matoolkit batch members for who has failed still, or again.`,
 			if cmd.Flags().Changed("member") && which.Member < 1 {
 				return exit.Usagef("--member is %d; members are numbered from 1", which.Member)
 			}
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
@@ -63,26 +64,26 @@ matoolkit batch members for who has failed still, or again.`,
 	retry.Flags().StringVar(&which.Phase, "phase", "", "only members who failed in this phase")
 	retry.Flags().StringVar(&which.Step, "step", "", "only members who failed at this step")
 	retry.Flags().StringVar(&which.Error, "error", "", "only members whose error has this text in it, in any case")
-	reasonFlag(retry, &why)
+	command.ReasonFlag(retry, &why)
 	return retry
 }
 
 // onStep opens a session for a command that takes a batch, a step and a reason.
-func (c *console) onStep(args []string, why string) (s *Session, id int, step int64, err error) {
+func (c *runner) onStep(args []string, why string) (s *command.Session, id int, step int64, err error) {
 	if step, err = strconv.ParseInt(args[1], 10, 64); err != nil || step < 1 {
 		return nil, 0, 0, exit.Usagef("%q is not the number of a step; matoolkit batch steps shows them", args[1])
 	}
 	if strings.TrimSpace(why) == "" {
 		return nil, 0, 0, exit.Usagef("--reason is missing; say why, for those who read the audit trail")
 	}
-	s, id, err = c.onBatch(args[0])
+	s, id, err = c.OnBatch(args[0])
 	return s, id, step, err
 }
 
-func skipStepCommand(c *console) *cobra.Command {
+func skipStepCommand(c *runner) *cobra.Command {
 	var why string
 	skip := &cobra.Command{
-		Use: "skip-step <id> <step-id>", Short: "Let a member pass by a step", Args: needs("the id", "the step-id"),
+		Use: "skip-step <id> <step-id>", Short: "Let a member pass by a step", Args: command.Needs("the id", "the step-id"),
 		Long: `Let one member pass by a step: one that has not ended, or the one that the member
 failed at. The member goes on with the next step. A step that lies ahead is passed
 by when the member comes to it.
@@ -109,10 +110,10 @@ with the result instead. The numbers of steps are those of matoolkit batch steps
 	return skip
 }
 
-func markDoneCommand(c *console) *cobra.Command {
+func markDoneCommand(c *runner) *cobra.Command {
 	var why, result string
 	done := &cobra.Command{
-		Use: "mark-done <id> <step-id>", Short: "Mark a step as done by hand", Args: needs("the id", "the step-id"),
+		Use: "mark-done <id> <step-id>", Short: "Mark a step as done by hand", Args: command.Needs("the id", "the step-id"),
 		Long: `Tell that what a step does was done by hand, for one member. The step succeeds, and
 the member goes on with the next. It can be a step that has not ended, or the one
 that the member failed at. A job of it that a worker has is no longer waited for.
@@ -145,14 +146,14 @@ the step has no result, which is refused where it has output_params.`,
 }
 
 // result reads JSON from an option, or from the file that it names.
-func (c *console) result(given string, changed bool) (json.RawMessage, error) {
+func (c *runner) result(given string, changed bool) (json.RawMessage, error) {
 	if !changed {
 		return nil, nil
 	}
 	text, where := []byte(given), "--result"
 	if path, ok := strings.CutPrefix(given, "@"); ok {
 		var err error
-		if text, err = c.readFile(path, api.MaxResult); err != nil {
+		if text, err = c.ReadFile(path, api.MaxResult); err != nil {
 			return nil, err
 		}
 		where = render.FileName(path)

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"slices"
@@ -12,8 +12,9 @@ import (
 // listing marks a command as one whose result is a list, which can be printed as CSV.
 const listing = "listing"
 
-// lists marks a command so and returns it.
-func lists(cmd *cobra.Command) *cobra.Command {
+// Lists marks a command as one whose result is a list, which can be printed as CSV, and
+// returns it.
+func Lists(cmd *cobra.Command) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
@@ -38,7 +39,7 @@ func Verbatim(cmd *cobra.Command) *cobra.Command {
 // checkFormat refuses a format that there is not, or that the command has no use for,
 // before anything is done: what has been changed cannot be taken back for want of a way
 // to print it.
-func (c *console) checkFormat(cmd *cobra.Command) error {
+func (c *Console) checkFormat(cmd *cobra.Command) error {
 	if !slices.Contains(render.Formats, c.Format) {
 		return exit.Usagef("--output is %q; it can be table, json, yaml or csv", c.Format)
 	}

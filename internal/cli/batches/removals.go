@@ -1,19 +1,22 @@
-package cli
+package batches
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-func removalsCommand(c *console) *cobra.Command {
-	var p paging
+func removalsCommand(c *runner) *cobra.Command {
+	var p command.Paging
 	removals := &cobra.Command{
-		Use: "removals <id>", Short: "List the members whose removal is held", Args: needs("the id"),
+		Use: "removals <id>", Short: "List the members whose removal is held", Args: command.Needs("the id"),
 		Long: `List the members of a batch whom the data source no longer has, or has with another
 start time, and who stay until somebody decides: the source would take so many out at
 once that its data may be wrong. Nothing else of the batch waits for the decision. Who
@@ -27,12 +30,12 @@ is 4 when no removals are held.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch removals 42 --all --output json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
 			var held api.RemovalHold
-			page, err := collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldMember], error) {
+			page, err := command.Collect(cmd.Context(), p, api.ListOptions{}, func(ctx context.Context, o api.ListOptions) (api.Page[api.HeldMember], error) {
 				next, err := s.Client.HeldRemovals(ctx, id, o)
 				if err == nil && held.Revision != "" && next.Revision != held.Revision {
 					err = &exit.Error{Status: exit.Failed, Text: "other members are held than a moment ago; give the command again"}
@@ -47,19 +50,15 @@ is 4 when no removals are held.`,
 			return c.PrintRemovals(held)
 		},
 	}
-	p.flags(removals)
+	p.Flags(removals)
 	return removals
 }
 
-func revisionFlag(cmd *cobra.Command, revision *string) {
-	cmd.Flags().StringVar(revision, "revision", "", "only if it is still about those whom matoolkit batch removals showed with it")
-}
-
-func confirmRemovalsCommand(c *console) *cobra.Command {
+func confirmRemovalsCommand(c *runner) *cobra.Command {
 	var yes bool
 	var why, revision string
 	confirm := &cobra.Command{
-		Use: "confirm-removals <id>", Short: "Take the members out whose removal is held", Args: needs("the id"),
+		Use: "confirm-removals <id>", Short: "Take the members out whose removal is held", Args: command.Needs("the id"),
 		Long: `Take the members out of a batch whose removal is held: those whom matoolkit batch
 removals lists. What is pending for them is cancelled, and the steps that the runbook
 has under on_member_removed are run. Those who only have another start time are taken
@@ -74,8 +73,8 @@ It asks before it does so. Without a terminal it takes --yes.`,
 		Example: `  matoolkit batch removals 42
   matoolkit batch confirm-removals 42 --reason "the department was sold"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes && !c.env.Terminal { // there is nobody to show it to
-				if _, err := batchID(args[0]); err != nil {
+			if !yes && !c.Env.Terminal { // there is nobody to show it to
+				if _, err := command.BatchID(args[0]); err != nil {
 					return err
 				}
 				return c.Confirm(cmd.Context(), "")
@@ -103,15 +102,15 @@ It asks before it does so. Without a terminal it takes --yes.`,
 		},
 	}
 	confirm.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	revisionFlag(confirm, &revision)
-	reasonFlag(confirm, &why)
+	command.RevisionFlag(confirm, &revision)
+	command.ReasonFlag(confirm, &why)
 	return confirm
 }
 
-func discardRemovalsCommand(c *console) *cobra.Command {
+func discardRemovalsCommand(c *runner) *cobra.Command {
 	var why, revision string
 	discard := &cobra.Command{
-		Use: "discard-removals <id>", Short: "Keep the members whose removal is held", Args: needs("the id"),
+		Use: "discard-removals <id>", Short: "Keep the members whose removal is held", Args: command.Needs("the id"),
 		Long: `Keep the members of a batch whose removal is held, for the data is wrong about them.
 They go through the phases like the others. They are asked about again only when the
 data has had them again and then no longer has; until then matoolkit batch get tells
@@ -143,7 +142,28 @@ With --revision it is about those that you looked at before.`,
 			return c.Print(view, c.BatchTable(view))
 		},
 	}
-	revisionFlag(discard, &revision)
-	reasonFlag(discard, &why)
+	command.RevisionFlag(discard, &revision)
+	command.ReasonFlag(discard, &why)
 	return discard
+}
+
+// decisionOn opens a session and gets the removals that are held, for a command that
+// decides on them. A revision that is given has to be theirs.
+func (c *runner) decisionOn(ctx context.Context, arg, revision string) (*apiclient.Client, api.RemovalHold, error) {
+	s, id, err := c.OnBatch(arg)
+	if err != nil {
+		return nil, api.RemovalHold{}, err
+	}
+	held, err := s.Client.HeldRemovals(ctx, id, api.ListOptions{Limit: render.NamedHeld})
+	if err != nil {
+		return nil, api.RemovalHold{}, err
+	}
+	if revision != "" && revision != held.Revision {
+		return nil, api.RemovalHold{}, &exit.Error{
+			Status: exit.Refused,
+			Text:   fmt.Sprintf("the members whose removal is held in batch %d are no longer those of revision %s", id, render.Printable(revision)),
+			Hint:   fmt.Sprintf("Look at them again with: matoolkit batch removals %d", id),
+		}
+	}
+	return s.Client, held, nil
 }

@@ -1,4 +1,6 @@
-package cli
+// Package command holds what the commands of matoolkit share: the environment, options,
+// arguments, completion, lists, audit trails and the session with the admin API.
+package command
 
 import (
 	"fmt"
@@ -14,19 +16,20 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/settings"
 )
 
-// console is what the commands share: the environment, the options that all have, and how
+// Console is what the commands share: the environment, the options that all have, and how
 // things are printed.
-type console struct {
+type Console struct {
 	*render.Printer
-	env     Environment
-	options map[string]*string // of settings, by key
+	Env     Environment
+	Options map[string]*string // of settings, by key
 }
 
-func (c *console) check(cmd *cobra.Command) error {
+// Check checks the options that all commands have.
+func (c *Console) Check(cmd *cobra.Command) error {
 	if err := c.checkFormat(cmd); err != nil {
 		return err
 	}
-	for key, value := range c.options {
+	for key, value := range c.Options {
 		if err := settings.Check(key, *value); err != nil {
 			return exit.Usagef("--%s: %s", key, strings.TrimPrefix(err.Error(), key+" "))
 		}
@@ -58,9 +61,9 @@ func checkChoice(cmd *cobra.Command, option string) error {
 	return exit.Usagef("--%s is %q; it can be %s", option, flag.Value.String(), words)
 }
 
-// readFile reads a file named on the command line, or Stdin for "-".
-func (c *console) readFile(path string, limit int64) ([]byte, error) {
-	r := c.env.Stdin
+// ReadFile reads a file named on the command line, or Stdin for "-".
+func (c *Console) ReadFile(path string, limit int64) ([]byte, error) {
+	r := c.Env.Stdin
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 
 type consoleKey struct{}
 
-// with gives a command the console that it prints to.
-func (c *console) with(cmd *cobra.Command) {
+// Attach gives a command the console that it prints to.
+func (c *Console) Attach(cmd *cobra.Command) {
 	cmd.SetContext(context.WithValue(cmd.Context(), consoleKey{}, c))
 }
 
-func consoleOf(cmd *cobra.Command) *console {
-	return cmd.Context().Value(consoleKey{}).(*console)
+func consoleOf(cmd *cobra.Command) *Console {
+	return cmd.Context().Value(consoleKey{}).(*Console)
 }
 
 // Table is a table of a result. A cell is a text, a number, a bool, or a time, which is
@@ -31,9 +31,6 @@ type Table struct {
 	Head []string
 	Rows [][]any
 }
-
-// Lists marks a command as one whose first table can be printed as CSV.
-func Lists(cmd *cobra.Command) *cobra.Command { return lists(cmd) }
 
 // Print prints a result of a command that is being run: as --output says, v as JSON or
 // YAML, or the first table as CSV, or all tables with an empty line between them.
@@ -45,7 +42,7 @@ func Print(cmd *cobra.Command, v any, tables ...Table) error {
 			sheet.Row(row...)
 		}
 		if i > 0 {
-			if _, err := fmt.Fprintln(c.env.Stdout); err != nil {
+			if _, err := fmt.Fprintln(c.Env.Stdout); err != nil {
 				return err
 			}
 		}

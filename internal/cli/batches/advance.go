@@ -1,4 +1,4 @@
-package cli
+package batches
 
 import (
 	"context"
@@ -10,15 +10,16 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-func advanceCommand(c *console) *cobra.Command {
+func advanceCommand(c *runner) *cobra.Command {
 	var wait, yes bool
 	var phase string
 	advance := &cobra.Command{
-		Use: "advance <id>", Short: "Start the next phase of a batch", Args: needs("the id"),
+		Use: "advance <id>", Short: "Start the next phase of a batch", Args: command.Needs("the id"),
 		Long: `Start the next phase of a batch that was created by hand: its init steps first, if
 its runbook has any, then each phase in order. A phase has to end before the next
 can be started.
@@ -38,21 +39,21 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
   matoolkit batch advance 42 --phase cut-over --wait
   matoolkit batch advance 42 --yes --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
+			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
 			switch {
 			case phase == "" && cmd.Flags().Changed("phase"):
 				return exit.Usagef("--phase is empty: name the phase to start")
-			case phase == "" && !yes && !c.env.Terminal:
+			case phase == "" && !yes && !c.Env.Terminal:
 				return exit.Usagef("cannot ask which phase to start without a terminal; give --phase <name>, or --yes for the next phase")
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
-			view, err := c.advance(cmd.Context(), s.Client, id, phase, !yes && c.env.Terminal)
+			view, err := c.advance(cmd.Context(), s.Client, id, phase, !yes && c.Env.Terminal)
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ status 0 when it completed, 1 when it failed or its stop_when has paused the bat
 }
 
 // advance starts the phase that is named, or the next one where none is.
-func (c *console) advance(ctx context.Context, client *apiclient.Client, id int, phase string, ask bool) (view api.AdvanceResult, err error) {
+func (c *runner) advance(ctx context.Context, client *apiclient.Client, id int, phase string, ask bool) (view api.AdvanceResult, err error) {
 	for look := 1; ; look++ {
 		name, tag := phase, ""
 		if ask || phase == "" {
@@ -99,7 +100,7 @@ func outdated(err error, phase string) bool {
 // named, or the next. With ask it shows what would be started and asks; the tag that it
 // returns then keeps a batch from being advanced that has changed since. What cannot be
 // started is not asked about: the API refuses it and says why.
-func (c *console) chooseAdvance(ctx context.Context, source Source, id int, phase string, ask bool) (chosen, tag string, err error) {
+func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase string, ask bool) (chosen, tag string, err error) {
 	batch, err := source.Batch(ctx, id) // before the phases: they are not older than the tag
 	if err != nil {
 		return "", "", err

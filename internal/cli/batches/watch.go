@@ -1,4 +1,4 @@
-package cli
+package batches
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
@@ -42,7 +43,7 @@ func Watch(ctx context.Context, source Source, id int, o WatchOptions, show func
 		o.Now = time.Now
 	}
 	if o.Wait == nil {
-		o.Wait = sleep
+		o.Wait = command.Sleep
 	}
 	var last render.Progress
 	pause := o.Interval
@@ -110,10 +111,10 @@ func moved(a, b render.Progress) bool {
 	return false
 }
 
-func watchCommand(c *console) *cobra.Command {
+func watchCommand(c *runner) *cobra.Command {
 	var o WatchOptions
 	watch := &cobra.Command{
-		Use: "watch <id>", Short: "Follow a batch until it has ended", Args: needs("the id"),
+		Use: "watch <id>", Short: "Follow a batch until it has ended", Args: command.Needs("the id"),
 		Long: `Follow a batch until it has ended: a bar for each phase on a terminal, otherwise a
 line whenever something has changed. It goes on by itself after an outage of the
 API. Ctrl-C stops the watching, not the batch.
@@ -126,14 +127,14 @@ phase to be due has not ended: the command says so and watches on.`,
 		Example: `  matoolkit batch watch 42
   matoolkit batch advance 42 && matoolkit batch watch 42 --until-idle`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
+			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
 			if o.Interval < 100*time.Millisecond || o.Interval > time.Minute {
 				return exit.Usagef("--interval is %s; it can be 100ms to 1m", o.Interval)
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
@@ -146,8 +147,8 @@ phase to be due has not ended: the command says so and watches on.`,
 }
 
 // watch follows a batch on the console and turns its outcome into an exit status.
-func (c *console) watch(ctx context.Context, source Source, id int, o WatchOptions) error {
-	o.Now, o.Wait = c.env.Now, c.env.Wait
+func (c *runner) watch(ctx context.Context, source Source, id int, o WatchOptions) error {
+	o.Now, o.Wait = c.Env.Now, c.Env.Wait
 	r := c.Renderer(o.UntilIdle)
 	last, err := Watch(ctx, source, id, o, r.Show)
 	r.Close()

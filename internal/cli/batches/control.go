@@ -1,4 +1,4 @@
-package cli
+package batches
 
 import (
 	"context"
@@ -7,29 +7,16 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiclient"
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 )
 
-// onBatch opens a session for a command that names a batch first.
-func (c *console) onBatch(arg string) (*Session, int, error) {
-	id, err := batchID(arg)
-	if err != nil {
-		return nil, 0, err
-	}
-	s, err := c.session()
-	return s, id, err
-}
-
-func reasonFlag(cmd *cobra.Command, why *string) {
-	cmd.Flags().StringVar(why, "reason", "", "why, for those who read the audit trail")
-}
-
-func cancelCommand(c *console) *cobra.Command {
+func cancelCommand(c *runner) *cobra.Command {
 	var yes bool
 	var why string
 	cancel := &cobra.Command{
-		Use: "cancel <id>", Short: "End a batch for good", Args: needs("the id"),
+		Use: "cancel <id>", Short: "End a batch for good", Args: command.Needs("the id"),
 		Long: `End a batch for good. Within a second nothing more is dispatched, and every phase
 and step that is pending is cancelled.
 
@@ -45,7 +32,7 @@ It asks before it does so. Without a terminal it takes --yes.`,
 		Example: `  matoolkit batch cancel 42 --reason "the merger is off"
   matoolkit batch cancel 42 --yes && matoolkit batch watch 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
@@ -68,13 +55,13 @@ It asks before it does so. Without a terminal it takes --yes.`,
 		},
 	}
 	cancel.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	reasonFlag(cancel, &why)
+	command.ReasonFlag(cancel, &why)
 	return cancel
 }
 
 // confirmCancel asks with what there is to lose.
-func (c *console) confirmCancel(ctx context.Context, client *apiclient.Client, id int) error {
-	if !c.env.Terminal { // there is nobody to show it to
+func (c *runner) confirmCancel(ctx context.Context, client *apiclient.Client, id int) error {
+	if !c.Env.Terminal { // there is nobody to show it to
 		return c.Confirm(ctx, "")
 	}
 	batch, err := client.Batch(ctx, id)
@@ -84,10 +71,10 @@ func (c *console) confirmCancel(ctx context.Context, client *apiclient.Client, i
 	return c.Confirm(ctx, "Cancel batch %d of %s, %s with %s, for good?", id, render.Printable(batch.RunbookName), render.Printable(batch.Status), render.Count(batch.MemberCount, "member"))
 }
 
-func pauseCommand(c *console) *cobra.Command {
+func pauseCommand(c *runner) *cobra.Command {
 	var why string
 	pause := &cobra.Command{
-		Use: "pause <id>", Short: "Stop a batch for a while", Args: needs("the id"),
+		Use: "pause <id>", Short: "Stop a batch for a while", Args: command.Needs("the id"),
 		Long: `Stop a batch for a while. Within a second nothing more is dispatched: no step, no
 poll, no retry, and a phase that falls due waits.
 
@@ -97,7 +84,7 @@ go on from there when the batch is resumed. The time that a batch is paused does
 count against the timeout of a step that polls.`,
 		Example: `  matoolkit batch pause 42 --reason "the tenant is throttling"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
@@ -109,21 +96,21 @@ count against the timeout of a step that polls.`,
 			return c.Print(view, c.BatchTable(view))
 		},
 	}
-	reasonFlag(pause, &why)
+	command.ReasonFlag(pause, &why)
 	return pause
 }
 
-func resumeCommand(c *console) *cobra.Command {
+func resumeCommand(c *runner) *cobra.Command {
 	var why string
 	resume := &cobra.Command{
-		Use: "resume <id>", Short: "Let a paused batch go on", Args: needs("the id"),
+		Use: "resume <id>", Short: "Let a paused batch go on", Args: command.Needs("the id"),
 		Long: `Let a paused batch go on where it stood: members who were held take their next
 step, and phases that fell due meanwhile begin. Resuming a batch that is not paused
 changes nothing.`,
 		Example: `  matoolkit batch resume 42
   matoolkit batch resume 42 && matoolkit batch watch 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
@@ -134,14 +121,14 @@ changes nothing.`,
 			return c.Print(view, c.BatchTable(view))
 		},
 	}
-	reasonFlag(resume, &why)
+	command.ReasonFlag(resume, &why)
 	return resume
 }
 
-func approveCommand(c *console) *cobra.Command {
+func approveCommand(c *runner) *cobra.Command {
 	var why string
 	approve := &cobra.Command{
-		Use: "approve <id> <phase>", Short: "Let a phase begin that waits at a gate", Args: needs("the id", "the phase"),
+		Use: "approve <id> <phase>", Short: "Let a phase begin that waits at a gate", Args: command.Needs("the id", "the phase"),
 		Long: `Let a phase begin that waits at a gate of its runbook: for approval (approval:
 required), or because too few members succeeded in the phase before
 (require_success). matoolkit batch phases tells what a phase waits for.
@@ -151,7 +138,7 @@ then begins at once; one that is not begins when it is, and in a batch that was
 created by hand when it is advanced to.`,
 		Example: `  matoolkit batch approve 42 cutover --reason "change 4711 is signed"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, id, err := c.onBatch(args[0])
+			s, id, err := c.OnBatch(args[0])
 			if err != nil {
 				return err
 			}
@@ -165,6 +152,6 @@ created by hand when it is advanced to.`,
 			return c.Print(view, c.PhaseTable([]api.Phase{view}))
 		},
 	}
-	reasonFlag(approve, &why)
+	command.ReasonFlag(approve, &why)
 	return approve
 }

@@ -1,26 +1,24 @@
-package cli
+package batches
 
 import (
-	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
-func reportCommand(c *console) *cobra.Command {
+func reportCommand(c *runner) *cobra.Command {
 	var format, path string
 	var force bool
 	cmd := &cobra.Command{
-		Use: "report <id>", Short: "Write a report on a batch, its members by their steps", Args: needs("the id"),
+		Use: "report <id>", Short: "Write a report on a batch, its members by their steps", Args: command.Needs("the id"),
 		Long: `Write a report on a batch: each member with their status, the error of those who
 failed, and how every step of every phase went. It goes to standard output, or to a
 file.
@@ -32,7 +30,7 @@ the phases with their counts, and the members, those who failed first. Without
 		Example: `  matoolkit batch report 42 > batch-42.csv
   matoolkit batch report 42 --file batch-42.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := batchID(args[0])
+			id, err := command.BatchID(args[0])
 			if err != nil {
 				return err
 			}
@@ -46,15 +44,15 @@ the phases with their counts, and the members, those who failed first. Without
 			if err != nil {
 				return err
 			}
-			s, err := c.session()
+			s, err := c.Session()
 			if err != nil {
 				return err
 			}
 			if path == "" {
-				return s.Client.Report(cmd.Context(), id, f, c.env.Stdout)
+				return s.Client.Report(cmd.Context(), id, f, c.Env.Stdout)
 			}
 			size := c.Receiving()
-			err = saveWhole(path, force, func(w io.Writer) error {
+			err = command.SaveWhole(path, force, func(w io.Writer) error {
 				size.To = w
 				defer size.End()
 				return s.Client.Report(cmd.Context(), id, f, size)
@@ -70,7 +68,7 @@ the phases with their counts, and the members, those who failed first. Without
 	cmd.Flags().StringVar(&format, "format", "", "what to write: "+render.OneOf(report.Formats))
 	cmd.Flags().StringVarP(&path, "file", "f", "", "where to write; - is standard output")
 	cmd.Flags().BoolVar(&force, "force", false, "write over a file that exists")
-	completeOption(cmd, "format", fixed(string(report.CSV), string(report.HTML)))
+	command.CompleteOption(cmd, "format", command.Fixed(string(report.CSV), string(report.HTML)))
 	return cmd
 }
 
@@ -90,45 +88,4 @@ func reportFormat(format, path string) (report.Format, error) {
 		return report.CSV, nil
 	}
 	return "", exit.Usagef("%s: its name ends neither in .csv nor in .html; say with --format what to write: %s", path, render.OneOf(report.Formats))
-}
-
-// saveWhole writes a file that is there when all of it has been written, and not
-// before: what a report was broken off at must not be taken for one.
-func saveWhole(path string, force bool, write func(io.Writer) error) error {
-	exists := &exit.Error{Status: exit.Refused, Text: path + " exists", Hint: "Write over it with --force."}
-	if _, err := os.Lstat(path); err == nil && !force {
-		return exists
-	}
-	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
-	var failed *fs.PathError
-	if errors.As(err, &failed) { // the name that was made up tells nobody anything
-		return &fs.PathError{Op: "create", Path: path, Err: failed.Err}
-	}
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name()) // where it still has that name
-	err = write(part)
-	if closing := part.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	if force {
-		return os.Rename(part.Name(), path)
-	}
-	// A link is refused where somebody else has written the file in the meantime. Not
-	// every file system has links.
-	err = os.Link(part.Name(), path)
-	if os.IsExist(err) {
-		return exists
-	}
-	if err == nil {
-		return nil
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return exists
-	}
-	return os.Rename(part.Name(), path)
 }

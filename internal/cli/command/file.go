@@ -1,0 +1,52 @@
+package command
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/matoolkit/matoolkit/internal/cli/exit"
+)
+
+// SaveWhole writes a file that is there when all of it has been written, and not
+// before: what a report was broken off at must not be taken for one.
+func SaveWhole(path string, force bool, write func(io.Writer) error) error {
+	exists := &exit.Error{Status: exit.Refused, Text: path + " exists", Hint: "Write over it with --force."}
+	if _, err := os.Lstat(path); err == nil && !force {
+		return exists
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
+	var failed *fs.PathError
+	if errors.As(err, &failed) { // the name that was made up tells nobody anything
+		return &fs.PathError{Op: "create", Path: path, Err: failed.Err}
+	}
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) // where it still has that name
+	err = write(part)
+	if closing := part.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	if force {
+		return os.Rename(part.Name(), path)
+	}
+	// A link is refused where somebody else has written the file in the meantime. Not
+	// every file system has links.
+	err = os.Link(part.Name(), path)
+	if os.IsExist(err) {
+		return exists
+	}
+	if err == nil {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return exists
+	}
+	return os.Rename(part.Name(), path)
+}
