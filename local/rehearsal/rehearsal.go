@@ -150,7 +150,9 @@ func (r *rehearsal) open(ctx context.Context) (*cosmos.Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	r.broker = newBroker(now)
+	if r.broker, err = newBroker(now); err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
 	r.worker = newWorker(r)
 	r.admin = newAdministrator(r)
 	r.source = &source{now: now, leave: r.config.Answers.Members, key: r.runbook.DataSource.PrimaryKey, start: r.config.Start}
@@ -221,7 +223,11 @@ func (r *rehearsal) settle(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if m := r.broker.take(); m != nil {
+		m, err := r.broker.take(ctx)
+		if err != nil {
+			return err
+		}
+		if m != nil {
 			r.unseen = true
 			if err := r.deliver(ctx, m); err != nil {
 				return err
@@ -261,7 +267,7 @@ func (r *rehearsal) deliver(ctx context.Context, m *held) error {
 
 // tick has the scheduler look.
 func (r *rehearsal) tick(ctx context.Context) error {
-	sent := r.broker.accepted
+	sent := r.broker.memory.Accepted()
 	if err := r.app.Tick(ctx); err != nil {
 		return err
 	}
@@ -271,7 +277,7 @@ func (r *rehearsal) tick(ctx context.Context) error {
 	if err := r.find(ctx); err != nil {
 		return err
 	}
-	r.restless, r.unseen = r.broker.accepted > sent, false
+	r.restless, r.unseen = r.broker.memory.Accepted() > sent, false
 	r.nextTick = r.clock.Truncate(app.TickInterval).Add(app.TickInterval)
 	return r.look(ctx)
 }
@@ -326,7 +332,7 @@ func (r *rehearsal) next(ctx context.Context) (time.Time, bool, error) {
 			first = t
 		}
 	}
-	if at, ok := r.broker.next(); ok {
+	if at, ok := r.broker.memory.Next(); ok {
 		sooner(at)
 	}
 	sooner(r.admin.next())

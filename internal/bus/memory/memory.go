@@ -275,7 +275,7 @@ func (b *Broker) tick() time.Time {
 		switch e := t.entry; {
 		case e.state == scheduled:
 			e.state = gone
-			b.enqueue(e.topic, e.message, now)
+			b.enqueue(e.topic, e.message, t.at) // also if the clock was moved past it
 		case e.state == locked && !e.lockedUntil.After(now):
 			e.queue.release(e, now)
 		default:
