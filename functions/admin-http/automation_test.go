@@ -32,7 +32,7 @@ func (r fakeMembers) HeldRemovals(_ context.Context, by app.Caller, batch int, o
 	return api.RemovalHold{RemovalHoldSummary: api.RemovalHoldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %s %d %s", by.Name, batch, shown(o))
 }
 
-func (r fakeAutomation) HeldAdditions(_ context.Context, by app.Caller, name string, o app.ListOptions) (api.AdditionHold, error) {
+func (r fakeAutomation) HeldAdditions(_ context.Context, by app.Caller, name string, o api.ListOptions) (api.AdditionHold, error) {
 	return api.AdditionHold{RunbookName: name, AdditionHoldSummary: api.AdditionHoldSummary{Revision: "r1"}}, r.note("HeldAdditions %s %q %s", by.Name, name, shown(o))
 }
 

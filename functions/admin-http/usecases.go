@@ -63,7 +63,7 @@ type Automation interface {
 	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (api.Automation, error)
 	EnableAutomation(ctx context.Context, by app.Caller, name, revision string, tags ...string) (api.Automation, error)
 	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (api.QueryPreview, error)
-	HeldAdditions(ctx context.Context, by app.Caller, runbook string, o app.ListOptions) (api.AdditionHold, error)
+	HeldAdditions(ctx context.Context, by app.Caller, runbook string, o api.ListOptions) (api.AdditionHold, error)
 	ConfirmAdditions(ctx context.Context, by app.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
 }
 

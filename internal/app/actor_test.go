@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -18,15 +19,15 @@ func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
 	s.publish(found(twoPhases, ""))
 	s.automate("found")
 	s.tick()
-	user := app.Caller{Name: "scheduler", Kind: app.ActorUser, TenantID: "tenant-1", ObjectID: "object-1"}
-	tool := app.Caller{Name: "scheduler", Kind: app.ActorApplication, TenantID: "tenant-1", ObjectID: "object-2"}
+	user := app.Caller{Name: "scheduler", Kind: api.ActorUser, TenantID: "tenant-1", ObjectID: "object-1"}
+	tool := app.Caller{Name: "scheduler", Kind: api.ActorApplication, TenantID: "tenant-1", ObjectID: "object-2"}
 	v, err := s.app.Pause(s.ctx, user, 1, "")
 	must(s, v, err)
 	v, err = s.app.Resume(s.ctx, tool, 1, "")
 	must(s, v, err)
 	people.drop("p000", "p001", "p002")
 	s.tick()
-	held, err := s.app.HeldRemovals(s.ctx, user, 1, app.ListOptions{})
+	held, err := s.app.HeldRemovals(s.ctx, user, 1, api.ListOptions{})
 	must(s, held, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, user, 1, held.Revision, "")
 	must(s, 0, err)
@@ -63,7 +64,7 @@ func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
 	}
 	_, err := s.app.AddMembers(s.ctx, app.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n"))
 	must(s, 0, err)
-	if !slices.ContainsFunc(s.trail(1), func(r app.AuditView) bool { return r.Action == "add-members" && r.ByKind == app.ActorUser }) {
+	if !slices.ContainsFunc(s.trail(1), func(r api.AuditRecord) bool { return r.Action == "add-members" && r.ByKind == api.ActorUser }) {
 		t.Error("the trail has no record of the members added")
 	}
 }

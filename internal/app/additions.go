@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/schedule"
@@ -120,12 +121,12 @@ func (s *synchronization) expireConfirmation(ctx context.Context, setting store.
 }
 
 // heldAdditionsOf gives what the last tick held; nil when nothing.
-func heldAdditionsOf(s *store.SyncRecord, setting *store.Automation) *HeldAdditions {
+func heldAdditionsOf(s *store.SyncRecord, setting *store.Automation) *api.AdditionHoldSummary {
 	h := s.Additions
 	if h == nil {
 		return nil
 	}
-	view := &HeldAdditions{People: h.People, Of: h.Of, Reason: h.Reason, Since: h.Since, Revision: h.Revision}
+	view := &api.AdditionHoldSummary{People: h.People, Of: h.Of, Reason: h.Reason, Since: h.Since, Revision: h.Revision}
 	if setting.Confirmed(h.Revision) {
 		view.Confirmed = markView(&setting.Additions.Mark)
 	}
@@ -136,36 +137,36 @@ func heldAdditionsOf(s *store.SyncRecord, setting *store.Automation) *HeldAdditi
 // people. That the caller read the people is recorded first. Errors: CodeNotFound, also
 // where nothing is held; CodeInvalid for a continuation of another list; CodeConflict for
 // one of a list that has changed since; CodeUnavailable.
-func (a *App) HeldAdditions(ctx context.Context, by Caller, name string, o ListOptions) (AdditionsView, error) {
+func (a *App) HeldAdditions(ctx context.Context, by Caller, name string, o api.ListOptions) (api.AdditionHold, error) {
 	last, setting, err := a.additionsOf(ctx, name)
 	if err != nil {
-		return AdditionsView{}, err
+		return api.AdditionHold{}, err
 	}
 	held := heldAdditionsOf(&last.Doc, &setting.Doc)
 	if held == nil {
-		return AdditionsView{}, fail(CodeNotFound, "no additions are held in runbook %q", name)
+		return api.AdditionHold{}, fail(api.CodeNotFound, "no additions are held in runbook %q", name)
 	}
 	from, err := additionsFrom(o.Continuation, last.Doc.Additions)
 	if err != nil {
-		return AdditionsView{}, err
+		return api.AdditionHold{}, err
 	}
-	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadAdditions, Runbook: name}); err != nil {
-		return AdditionsView{}, err
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionReadAdditions, Runbook: name}); err != nil {
+		return api.AdditionHold{}, err
 	}
 	page, err := orNone(store.Read[store.AdditionsPage](ctx, a.store, store.AdditionsKey(name, last.Doc.Additions.List, from/additionsAPage)))
 	if err != nil {
-		return AdditionsView{}, err
+		return api.AdditionHold{}, err
 	}
 	if page.ETag == "" { // a tick is replacing the list
-		return AdditionsView{}, additionsChanged(name)
+		return api.AdditionHold{}, additionsChanged(name)
 	}
-	view := AdditionsView{RunbookName: name, AdditionHoldSummary: *held, Starts: []AdditionStart{}, Items: []HeldAddition{}}
+	view := api.AdditionHold{RunbookName: name, AdditionHoldSummary: *held, Starts: []api.AdditionStart{}, Items: []api.HeldAddition{}}
 	for _, s := range last.Doc.Additions.Starts {
-		view.Starts = append(view.Starts, AdditionStart{BatchStartTime: s.Start, People: s.People})
+		view.Starts = append(view.Starts, api.AdditionStart{BatchStartTime: s.Start, People: s.People})
 	}
 	first := min(from%additionsAPage, len(page.Doc.People))
 	for _, p := range page.Doc.People[first:min(first+limit(o), len(page.Doc.People))] {
-		view.Items = append(view.Items, HeldAddition{Key: p.Key, BatchStartTime: p.Start})
+		view.Items = append(view.Items, api.HeldAddition{Key: p.Key, BatchStartTime: p.Start})
 	}
 	if next := from + len(view.Items); next < held.People {
 		view.Continuation = fmt.Sprintf("%s-%d", last.Doc.Additions.List, next)
@@ -182,16 +183,16 @@ func additionsFrom(token string, held *store.HeldAdditions) (int, error) {
 	list, number, _ := strings.Cut(token, "-")
 	from, err := strconv.Atoi(number)
 	if err != nil || from < 0 || !additionsRevision.MatchString(list) || list == held.List && from >= held.People {
-		return 0, fail(CodeInvalid, "%q is no continuation token of this list", clip(token))
+		return 0, fail(api.CodeInvalid, "%q is no continuation token of this list", clip(token))
 	}
 	if list != held.List {
-		return 0, fail(CodeConflict, "the held additions have changed since the page before: list them from the beginning")
+		return 0, fail(api.CodeConflict, "the held additions have changed since the page before: list them from the beginning")
 	}
 	return from, nil
 }
 
 func additionsChanged(name string) error {
-	return fail(CodeConflict, "the additions that are held in runbook %q are changing: list them again", name)
+	return fail(api.CodeConflict, "the additions that are held in runbook %q are changing: list them again", name)
 }
 
 // additionsOf reads what the last tick held of a runbook, and what was confirmed.
@@ -216,27 +217,27 @@ var additionsRevision = regexp.MustCompile(`^[0-9a-f]{16}$`)
 // confirmed before automation is turned on. Confirming a revision again changes nothing. Errors: CodeNotFound;
 // CodeInvalid for a revision that is missing or malformed; CodeConflict when others are held, or
 // the runbook has no query; CodeUnavailable.
-func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, why string) (AdditionsConfirmation, error) {
+func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
 	if err := checkWhy(why); err != nil {
-		return AdditionsConfirmation{}, err
+		return api.AdditionsConfirmation{}, err
 	}
 	if !additionsRevision.MatchString(revision) {
-		return AdditionsConfirmation{}, invalidRevision(revision)
+		return api.AdditionsConfirmation{}, invalidRevision(revision)
 	}
 	for {
 		_, rb, err := a.active(ctx, name)
 		if err != nil {
-			return AdditionsConfirmation{}, err
+			return api.AdditionsConfirmation{}, err
 		}
 		if !rb.DataSource.Queried() {
-			return AdditionsConfirmation{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no query whose additions could be held", name)
+			return api.AdditionsConfirmation{}, fail(api.CodeConflict, "the members of runbook %q are uploaded: it has no query whose additions could be held", name)
 		}
 		last, setting, err := a.additionsOf(ctx, name)
 		if err != nil {
-			return AdditionsConfirmation{}, err
+			return api.AdditionsConfirmation{}, err
 		}
 		if err := otherAdditions(&last.Doc, &setting.Doc, revision); err != nil {
-			return AdditionsConfirmation{}, err
+			return api.AdditionsConfirmation{}, err
 		}
 		if setting.Doc.Confirmed(revision) {
 			return confirmationView(name, setting.Doc.Additions), nil
@@ -256,7 +257,7 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 			continue
 		}
 		if err != nil {
-			return AdditionsConfirmation{}, err
+			return api.AdditionsConfirmation{}, err
 		}
 		a.log.InfoContext(ctx, "additions confirmed", logkey.Runbook, name, logkey.Revision, revision, logkey.By, by.Name)
 		return confirmationView(name, next.Additions), nil
@@ -264,7 +265,7 @@ func (a *App) ConfirmAdditions(ctx context.Context, by Caller, name, revision, w
 }
 
 func invalidRevision(revision string) error {
-	return fail(CodeInvalid, "invalid revision %q: use the revision that the held additions or the preview of the query have", clip(revision))
+	return fail(api.CodeInvalid, "invalid revision %q: use the revision that the held additions or the preview of the query have", clip(revision))
 }
 
 // confirmable refuses a revision when other additions are held; an empty one is none.
@@ -290,11 +291,11 @@ func otherAdditions(last *store.SyncRecord, setting *store.Automation, revision 
 	if last.LastRunAt != nil && setting.EnabledAt != nil && last.LastRunAt.Before(*setting.EnabledAt) {
 		return nil
 	}
-	return fail(CodeConflict, "the additions that are held in runbook %q have changed: look at them again (revision %s)", setting.Runbook, held.Revision)
+	return fail(api.CodeConflict, "the additions that are held in runbook %q have changed: look at them again (revision %s)", setting.Runbook, held.Revision)
 }
 
-func confirmationView(name string, c *store.ConfirmedAdditions) AdditionsConfirmation {
-	return AdditionsConfirmation{RunbookName: name, Revision: c.Revision, Confirmed: markView(&c.Mark)}
+func confirmationView(name string, c *store.ConfirmedAdditions) api.AdditionsConfirmation {
+	return api.AdditionsConfirmation{RunbookName: name, Revision: c.Revision, Confirmed: markView(&c.Mark)}
 }
 
 // additionFacts gives what was held when an administrator confirmed it.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -16,7 +17,7 @@ import (
 // sizes counts the members of each batch, by id.
 func (s *stage) sizes() []int {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 100})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 100})
 	must(s, 0, err)
 	sizes := make([]int, len(page.Items))
 	for _, b := range page.Items {
@@ -53,9 +54,9 @@ func (s *stage) lostWhere(all int) *table {
 	return rows
 }
 
-func (s *stage) additions() app.AdditionsView {
+func (s *stage) additions() api.AdditionHold {
 	s.t.Helper()
-	v, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
+	v, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
 	return must(s, v, err)
 }
 
@@ -86,9 +87,9 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		}
 
 		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "", "")
-		s.refused(err, app.CodeInvalid, "invalid revision")
+		s.refused(err, api.CodeInvalid, "invalid revision")
 		_, err = s.app.ConfirmAdditions(s.ctx, ada, "found", "0123456789abcdef", "")
-		s.refused(err, app.CodeConflict, "have changed")
+		s.refused(err, api.CodeConflict, "have changed")
 		for range 2 { // also again
 			v, err := s.app.ConfirmAdditions(s.ctx, ada, "found", held.Revision, "the whole company")
 			if must(s, v, err); v.Confirmed == nil || v.Confirmed.By != "ada" || v.Confirmed.Why != "the whole company" {
@@ -101,8 +102,8 @@ func TestQueryThatLosesItsWhereClauseAddsNobodyBeforeItIsConfirmed(t *testing.T)
 		s.wantSizes(5)
 		s.tick()
 		s.wantSizes(250, 250)
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
-		s.refused(err, app.CodeNotFound, "no additions are held")
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
+		s.refused(err, api.CodeNotFound, "no additions are held")
 	})
 }
 
@@ -114,7 +115,7 @@ func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
 		rows := s.lostWhere(1210)
 		s.tick()
 		everybody := func(limit int) (keys []string) {
-			for o := (app.ListOptions{Limit: limit}); ; {
+			for o := (api.ListOptions{Limit: limit}); ; {
 				v, err := s.app.HeldAdditions(s.ctx, reader, "found", o)
 				if must(s, 0, err); v.People != 1205 || len(v.Items) == 0 || len(v.Items) > limit {
 					t.Fatalf("%+v", v)
@@ -132,18 +133,18 @@ func TestHeldAdditionsAreListedPageByPage(t *testing.T) {
 				t.Fatalf("%d people by %d", len(keys), limit)
 			}
 		}
-		page, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
+		page, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
 		if must(s, 0, err); len(page.Items) != 100 {
 			t.Fatalf("%d people", len(page.Items))
 		}
 		for _, token := range []string{"x", "100", page.Revision + "-x", strings.Replace(page.Continuation, "-100", "-1205", 1), strings.Replace(page.Continuation, "-100", "--1", 1)} {
-			_, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{Continuation: token})
-			s.refused(err, app.CodeInvalid, "no continuation token")
+			_, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: token})
+			s.refused(err, api.CodeInvalid, "no continuation token")
 		}
 		rows.put(dawn.Add(3*day), "another")
 		s.tick()
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{Continuation: page.Continuation})
-		s.refused(err, app.CodeConflict, "have changed")
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{Continuation: page.Continuation})
+		s.refused(err, api.CodeConflict, "have changed")
 		if n := s.additionDocuments(); n != 3 {
 			t.Fatalf("%d documents", n)
 		}
@@ -187,8 +188,8 @@ func TestOtherAdditionsThanThoseConfirmedStayHeld(t *testing.T) {
 		rows.drop(crowd(300)[5:]...) // the query is repaired
 		s.tick()
 		s.wantSizes(5)
-		_, err = s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
-		s.refused(err, app.CodeNotFound, "no additions are held")
+		_, err = s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
+		s.refused(err, api.CodeNotFound, "no additions are held")
 	})
 }
 
@@ -239,7 +240,7 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		rows.put(dawn.Add(3*day), crowd(101)...)
 		s.publish(found(twoPhases, ""))
 		_, err := s.app.EnableAutomation(s.ctx, ada, "found", "r1")
-		s.refused(err, app.CodeInvalid, "invalid revision")
+		s.refused(err, api.CodeInvalid, "invalid revision")
 		if s.automation("found").Enabled {
 			t.Fatal("a refused request enabled automation")
 		}
@@ -262,7 +263,7 @@ func TestFirstFillIsConfirmedWhileAutomationIsEnabled(t *testing.T) {
 		s.tick()
 		s.wantSizes(101)
 		_, err = s.app.EnableAutomation(s.ctx, ada, "found", preview.Additions.Revision)
-		s.refused(err, app.CodeConflict, "have changed")
+		s.refused(err, api.CodeConflict, "have changed")
 		_, err = s.app.EnableAutomation(s.ctx, ada, "found", s.additions().Revision)
 		must(s, 0, err)
 		if trail := s.runbookTrail("found", "confirm-additions"); len(trail) != 1 {
@@ -297,9 +298,9 @@ func TestPreviewIsConfirmedBetweenEnableAndTick(t *testing.T) {
 }
 
 // runbookTrail is the audit trail of a runbook's records of one action.
-func (s *stage) runbookTrail(name, action string) []app.AuditView {
+func (s *stage) runbookTrail(name, action string) []api.AuditRecord {
 	s.t.Helper()
-	page, err := s.app.RunbookAudit(s.ctx, name, app.AuditFilter{Action: action}, app.ListOptions{})
+	page, err := s.app.RunbookAudit(s.ctx, name, api.AuditFilter{Action: action}, api.ListOptions{})
 	return must(s, page, err).Items
 }
 
@@ -331,7 +332,7 @@ func TestPeopleWhoMoveAreNoAdditions(t *testing.T) {
 		s.publish(strings.Replace(found(twoPhases, ""), "batch_time_column: Start", "batch_time_column: Start\n  addition_guard: {share: 1%, number: 100}", 1))
 		s.automate("found")
 		s.tick()
-		if _, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{}); err == nil {
+		if _, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{}); err == nil {
 			_, err := s.app.ConfirmAdditions(s.ctx, ada, "found", s.additions().Revision, "")
 			must(s, 0, err)
 			s.tick()
@@ -355,11 +356,11 @@ func TestAdditionsAreOnlyConfirmedOfARunbookWithAQuery(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(twoSteps)
 	_, err := s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", "")
-	s.refused(err, app.CodeConflict, "has no query")
+	s.refused(err, api.CodeConflict, "has no query")
 	_, err = s.app.ConfirmAdditions(s.ctx, ada, "none", "0123456789abcdef", "")
-	s.refused(err, app.CodeNotFound, "")
-	_, err = s.app.HeldAdditions(s.ctx, reader, "none", app.ListOptions{})
-	s.refused(err, app.CodeNotFound, "")
-	_, err = s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", strings.Repeat("x", app.MaxWhy+1))
-	s.refused(err, app.CodeInvalid, "the reason has")
+	s.refused(err, api.CodeNotFound, "")
+	_, err = s.app.HeldAdditions(s.ctx, reader, "none", api.ListOptions{})
+	s.refused(err, api.CodeNotFound, "")
+	_, err = s.app.ConfirmAdditions(s.ctx, ada, "two", "0123456789abcdef", strings.Repeat("x", api.MaxReason+1))
+	s.refused(err, api.CodeInvalid, "the reason has")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -17,9 +18,9 @@ import (
 // a phase only if the batch is still at one of them.
 // Errors: CodeNotFound; CodeConflict with what stands in the way, the current and the
 // next phase; CodeChanged; CodeUnavailable.
-func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags ...string) (AdvanceView, error) {
+func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
 	if err := a.follows(ctx, id); err != nil {
-		return AdvanceView{}, err
+		return api.AdvanceResult{}, err
 	}
 	c := occurred(engine.Advanced{Phase: phase})
 	c.extra = func(s *snapshot, ds []engine.Decision) (store.Writes, error) {
@@ -28,7 +29,7 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 		}
 		was, next := s.before(), s.after()
 		if !matches(tags, tag(s.version(s.batchKey()).ETag)) {
-			return nil, fail(CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
+			return nil, fail(api.CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
 		}
 		return store.Writes{a.auditOp(store.AuditRecord{
 			At: a.now(), Actor: by.actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: batchFacts(was).text(), After: batchFacts(next).text(),
@@ -37,23 +38,23 @@ func (a *App) Advance(ctx context.Context, by Caller, id int, phase string, tags
 	s, ds, err := a.run(ctx, id, c)
 	var refusal *engine.Refusal
 	if errors.As(err, &refusal) {
-		e := fail(CodeConflict, "%s", refusal.Reason)
+		e := fail(api.CodeConflict, "%s", refusal.Reason)
 		e.CurrentPhase, e.NextPhase = s.after().CurrentPhase, s.after().Next()
-		return AdvanceView{}, e
+		return api.AdvanceResult{}, e
 	}
 	if err != nil {
-		return AdvanceView{}, err
+		return api.AdvanceResult{}, err
 	}
 	next := s.after()
 	if ds[0].Batch != nil {
 		a.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
 	}
-	view := AdvanceView{Batch: batchView(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
+	view := api.AdvanceResult{Batch: batchView(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
 	view.Batch.ETag, view.NextPhase = tag(s.version(s.batchKey()).ETag), next.Next()
 	if p := next.Current(); p != nil {
 		view.Phase = phaseView(*p)
 		if err := a.count(ctx, next, *p, &view.Phase); err != nil {
-			return AdvanceView{}, err
+			return api.AdvanceResult{}, err
 		}
 	}
 	return view, nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -81,7 +82,7 @@ func TestLatePageOfOneConfirmationLeavesTheNextAlone(t *testing.T) {
 	s.pass(time.Minute)
 	people.drop(crowd(70)[50:]...)
 	s.tick()
-	second, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+	second, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 	must(s, second, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, second.Revision, "")
 	must(s, 0, err)
@@ -147,9 +148,9 @@ func TestNobodyIsTakenUpByHandWhileBeingUndone(t *testing.T) {
 	people.drop("p004")
 	s.tick()
 	_, err := s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\np004@x,P\n"))
-	s.refused(err, app.CodeConflict, "p004@x is in batch 1")
+	s.refused(err, api.CodeConflict, "p004@x is in batch 1")
 	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\np004@x,P\n"))
-	s.refused(err, app.CodeConflict, "still being taken out")
+	s.refused(err, api.CodeConflict, "still being taken out")
 	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nP005@X,P\n"))
-	s.refused(err, app.CodeConflict, "P005@X is in batch 1 of runbook found, as p005@x")
+	s.refused(err, api.CodeConflict, "P005@X is in batch 1 of runbook found, as p005@x")
 }

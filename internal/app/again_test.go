@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -114,7 +114,7 @@ func TestRequestToRetryInitThatComesAgainDoesNotRetryIt(t *testing.T) {
 	b := s.batch("move", people(2))
 	s.advance(b.ID)
 	for range 2 {
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 	}
 	s.wantGiven(0, "Prepare", 3)
 	s.comesAgain(message.TypeBatchWork)

@@ -18,6 +18,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/buildinfo"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
@@ -118,8 +119,8 @@ type Message struct {
 }
 
 // Health asks the store and the bus; it answers within the context's time.
-func (a *App) Health(ctx context.Context) Health {
-	h := Health{Status: "ok", Version: buildinfo.Version, Parts: map[string]string{}}
+func (a *App) Health(ctx context.Context) api.Health {
+	h := api.Health{Status: "ok", Version: buildinfo.Version, Parts: map[string]string{}}
 	for part, check := range map[string]func(context.Context) error{"store": a.store.Ping, "bus": a.bus.Ping} {
 		h.Parts[part] = "ok"
 		if err := check(ctx); err != nil {

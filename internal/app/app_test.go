@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -86,7 +87,7 @@ func TestBatchOfTwoPagesGoesThroughInitAndAllPhases(t *testing.T) {
 					t.Errorf("job %s was taken %d times", id, n)
 				}
 			}
-			page, err := w.app.Batches(w.ctx, app.ListOptions{Status: "completed"})
+			page, err := w.app.Batches(w.ctx, api.ListOptions{Status: "completed"})
 			if err != nil || len(page.Items) != 1 || page.Items[0].ID != b.ID {
 				t.Errorf("list: %+v, %v", page, err)
 			}
@@ -125,7 +126,7 @@ func TestFailedMemberStaysBehindAndTheOthersGoOn(t *testing.T) {
 	if tries != 2 {
 		t.Fatalf("tried %d times with one retry", tries)
 	}
-	steps, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Member: failed.ID})
+	steps, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Member: failed.ID})
 	if err != nil || len(steps.Items) != 2 || steps.Items[1].Status != "failed" || steps.Items[1].RetryCount != 1 {
 		t.Fatalf("steps of the failed member: %+v, %v", steps, err)
 	}
@@ -162,7 +163,7 @@ func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
 	if err != nil || view.Status != "failed" || !strings.Contains(view.Error, "init failed") {
 		t.Fatalf("%+v, %v", view, err)
 	}
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != app.CodeConflict {
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != api.CodeConflict {
 		t.Fatalf("a failed batch was advanced: %v", err)
 	}
 }
@@ -258,18 +259,18 @@ func TestPublishing(t *testing.T) {
 	if v := w.publish(mover + "# later\n"); v.Version != 2 {
 		t.Fatalf("a change: %+v", v)
 	}
-	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte("name: move\nphases: 3\n"), app.PublishOptions{})
+	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte("name: move\nphases: 3\n"), api.PublishOptions{})
 	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.CodeInvalid || len(e.Problems) < 2 || e.Problems[0].Line == 0 {
+	if !errors.As(err, &e) || e.Code != api.CodeInvalid || len(e.Problems) < 2 || e.Problems[0].Line == 0 {
 		t.Fatalf("a bad one: %v", err)
 	}
-	if _, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "other", []byte(mover), app.PublishOptions{}); app.CodeOf(err) != app.CodeInvalid {
+	if _, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "other", []byte(mover), api.PublishOptions{}); app.CodeOf(err) != api.CodeInvalid {
 		t.Fatalf("under another name: %v", err)
 	}
 	if v, err := w.app.Runbook(w.ctx, "move"); err != nil || v.Version != 2 {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	page, err := w.app.Runbooks(w.ctx, app.ListOptions{})
+	page, err := w.app.Runbooks(w.ctx, api.ListOptions{})
 	if err != nil || len(page.Items) != 1 || page.Items[0].YAML != "" {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -281,13 +282,13 @@ func TestBadCSVCreatesNothing(t *testing.T) {
 	w.publish(mover)
 	_, err := w.app.CreateBatch(w.ctx, app.Caller{}, "move", []byte("Upn,Name\na@x,A\na@x,B\n,C\n"))
 	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.CodeInvalid || len(e.Problems) != 2 || e.Problems[0].Line != 3 || e.Problems[1].Line != 4 {
+	if !errors.As(err, &e) || e.Code != api.CodeInvalid || len(e.Problems) != 2 || e.Problems[0].Line != 3 || e.Problems[1].Line != 4 {
 		t.Fatalf("%v", describe(err))
 	}
-	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "nobody", []byte(people(1))); app.CodeOf(err) != app.CodeNotFound {
+	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "nobody", []byte(people(1))); app.CodeOf(err) != api.CodeNotFound {
 		t.Fatal(err)
 	}
-	if page, err := w.app.Batches(w.ctx, app.ListOptions{}); err != nil || len(page.Items) != 0 {
+	if page, err := w.app.Batches(w.ctx, api.ListOptions{}); err != nil || len(page.Items) != 0 {
 		t.Fatalf("%+v, %v", page, err)
 	}
 }
@@ -297,17 +298,17 @@ func TestListsArePaged(t *testing.T) {
 	w := newWorld(t)
 	w.publish(mover)
 	for range 3 {
-		w.batch("move", people(1), app.AllowInOtherBatches)
+		w.batch("move", people(1), api.AllowInOtherBatches)
 	}
-	b := w.batch("move", people(250), app.AllowInOtherBatches)
+	b := w.batch("move", people(250), api.AllowInOtherBatches)
 	if got := len(w.members(b.ID)); got != 250 {
 		t.Fatalf("%d members", got)
 	}
-	first, err := w.app.Batches(w.ctx, app.ListOptions{Limit: 3})
+	first, err := w.app.Batches(w.ctx, api.ListOptions{Limit: 3})
 	if err != nil || len(first.Items) != 3 || first.Items[0].ID != 4 || first.Continuation == "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	rest, err := w.app.Batches(w.ctx, app.ListOptions{Limit: 3, Continuation: first.Continuation})
+	rest, err := w.app.Batches(w.ctx, api.ListOptions{Limit: 3, Continuation: first.Continuation})
 	if err != nil || len(rest.Items) != 1 || rest.Items[0].ID != 1 {
 		t.Fatalf("%+v, %v", rest, err)
 	}

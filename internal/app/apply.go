@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -221,7 +222,7 @@ func (s *synchronization) abandon(ctx context.Context, id int) error {
 }
 
 // errSomebodyCame is that a batch is not abandoned after all.
-var errSomebodyCame = &Error{Code: CodeConflict, Message: "somebody is in it now"}
+var errSomebodyCame = &Error{Code: api.CodeConflict, Message: "somebody is in it now"}
 
 // numbers writes the numbers of members as people do: 3, 7 and 9.
 func numbers(ids []int) string {
@@ -341,7 +342,7 @@ func (s *synchronization) fill(ctx context.Context, b store.Item[engine.Batch], 
 		}
 	}
 	if len(people) > 0 {
-		var view AddedView
+		var view api.AddResult
 		c := s.app.claimant(b.Doc.ID, s.rb, s.app.newID(), false)
 		c.partly = true
 		taken, err := s.app.join(ctx, scheduler, b, people, known, nil, c, &view)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -49,7 +50,7 @@ func about(r cosmos.Request, batch int) bool {
 }
 
 // ready makes a batch whose init any number of messages may ask for.
-func (w *world) ready() app.BatchView {
+func (w *world) ready() api.Batch {
 	w.t.Helper()
 	w.publish(mover)
 	return w.batch("move", people(1))
@@ -74,7 +75,7 @@ func TestDeliveriesSayNothingOfAMessage(t *testing.T) {
 	for _, deliveries := range []int{1, 3, 4, 10, 11, 1999, 2000} {
 		w.deliver(app.Message{ID: fmt.Sprint("m-", deliveries), Type: message.TypeBatchInit, Body: body, DeliveryCount: deliveries})
 	}
-	if open, left := w.kept(app.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+	if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 		t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
 	}
 }
@@ -87,15 +88,15 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 	m := w.killer()
 	for delivery := 1; delivery <= 8; delivery++ {
 		m.DeliveryCount = delivery
-		if err := w.killed(m); err == nil || len(w.kept(app.ListOptions{})) != 0 {
-			t.Fatalf("delivery %d: %v, kept %+v", delivery, err, w.kept(app.ListOptions{}))
+		if err := w.killed(m); err == nil || len(w.kept(api.ListOptions{})) != 0 {
+			t.Fatalf("delivery %d: %v, kept %+v", delivery, err, w.kept(api.ListOptions{}))
 		}
 	}
 	m.DeliveryCount = 9
 	if err := w.killed(m); err != nil {
 		t.Fatal(err)
 	}
-	kept := w.kept(app.ListOptions{})
+	kept := w.kept(api.ListOptions{})
 	if len(kept) != 1 || !strings.Contains(kept[0].Reason, "none of 5 attempts succeeded; the last one: the handler's process ended") {
 		t.Fatalf("%+v", kept)
 	}
@@ -107,7 +108,7 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 		t.Fatal(describe(err))
 	}
 	m.ID, m.DeliveryCount = "replay-"+kept[0].ID+"-1", 4
-	if err := w.killed(m); err == nil || len(w.kept(app.ListOptions{})) != 0 {
+	if err := w.killed(m); err == nil || len(w.kept(api.ListOptions{})) != 0 {
 		t.Errorf("the replay was kept at its first attempt: %v", err)
 	}
 }
@@ -148,7 +149,7 @@ func TestBystandersAreNotBlamed(t *testing.T) {
 			delete(waiting, id)
 		}
 	}
-	if kept := w.kept(app.ListOptions{}); len(kept) != 1 || kept[0].MessageID != "killer" {
+	if kept := w.kept(api.ListOptions{}); len(kept) != 1 || kept[0].MessageID != "killer" {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -165,7 +166,7 @@ func TestAnOutageIsNoAttempt(t *testing.T) {
 		remove()
 	}
 	w.deliver(m)
-	if open, left := w.kept(app.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
+	if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 		t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
 	}
 }

@@ -24,24 +24,24 @@ func (a *App) auditOp(r store.AuditRecord) store.Write {
 
 // checkWhy refuses a reason that is too long. It may be empty. Errors: CodeInvalid.
 func checkWhy(why string) error {
-	if n := utf8.RuneCountInString(why); n > MaxWhy {
-		return fail(CodeInvalid, "the reason has %d characters; at most %d are taken", n, MaxWhy)
+	if n := utf8.RuneCountInString(why); n > api.MaxReason {
+		return fail(api.CodeInvalid, "the reason has %d characters; at most %d are taken", n, api.MaxReason)
 	}
 	return nil
 }
 
 // storedFilter gives an audit filter as the store takes it. Errors: CodeInvalid.
-func storedFilter(f AuditFilter) (store.AuditFilter, error) {
+func storedFilter(f api.AuditFilter) (store.AuditFilter, error) {
 	if f.Action != "" && !slices.Contains(api.AuditActions, f.Action) {
-		return store.AuditFilter{}, fail(CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(api.AuditActions, ", "))
+		return store.AuditFilter{}, fail(api.CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(api.AuditActions, ", "))
 	}
 	for _, at := range []time.Time{f.From, f.To} {
 		if year := at.UTC().Year(); year < 0 || year > 9999 { // it can be that in UTC only; ids have four digits
-			return store.AuditFilter{}, fail(CodeInvalid, "a time in the year %d is none that anything was done at", year)
+			return store.AuditFilter{}, fail(api.CodeInvalid, "a time in the year %d is none that anything was done at", year)
 		}
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
-		return store.AuditFilter{}, fail(CodeInvalid, "nothing lies from %s on and before %s: the first has to be the earlier one", f.From.Format(time.RFC3339Nano), f.To.Format(time.RFC3339Nano))
+		return store.AuditFilter{}, fail(api.CodeInvalid, "nothing lies from %s on and before %s: the first has to be the earlier one", f.From.Format(time.RFC3339Nano), f.To.Format(time.RFC3339Nano))
 	}
 	return store.AuditFilter{Action: f.Action, By: f.By, From: f.From, To: f.To}, nil
 }
@@ -49,26 +49,26 @@ func storedFilter(f AuditFilter) (store.AuditFilter, error) {
 // BatchAudit lists who did what to a batch, the newest first. Errors: CodeNotFound,
 // CodeInvalid for an action that there is not and a time that ends before it begins,
 // CodeUnavailable.
-func (a *App) BatchAudit(ctx context.Context, batch int, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+func (a *App) BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	if _, err := a.batch(ctx, batch); err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	return a.trail(ctx, store.BatchPartition(batch), filter, o)
 }
 
 // RunbookAudit lists who published, deactivated or previewed a runbook and set its
 // automation, the newest first. Errors: as BatchAudit.
-func (a *App) RunbookAudit(ctx context.Context, name string, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+func (a *App) RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	if _, err := a.head(ctx, name); err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	filter.Runbook = name
 	return a.trail(ctx, store.PartitionRunbooks, filter, o)
@@ -76,18 +76,18 @@ func (a *App) RunbookAudit(ctx context.Context, name string, f AuditFilter, o Li
 
 // MessageAudit lists who read, replayed or discarded messages that could not be
 // processed, the newest first. Errors: CodeInvalid, CodeUnavailable.
-func (a *App) MessageAudit(ctx context.Context, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+func (a *App) MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	return a.trail(ctx, store.PartitionUnprocessed, filter, o)
 }
 
-func (a *App) trail(ctx context.Context, partition string, filter store.AuditFilter, o ListOptions) (Page[AuditView], error) {
+func (a *App) trail(ctx context.Context, partition string, filter store.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	found, err := a.store.AuditTrail(ctx, partition, filter, store.Paging{Limit: limit(o), Continuation: o.Continuation})
 	if err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	return auditPage(found), nil
 }
@@ -95,24 +95,24 @@ func (a *App) trail(ctx context.Context, partition string, filter store.AuditFil
 // Audit lists who did what, of all batches, runbooks and messages. It comes in no
 // order, page by page as it is kept: putting it in order takes all of it. Errors:
 // CodeInvalid, CodeUnavailable.
-func (a *App) Audit(ctx context.Context, f AuditFilter, o ListOptions) (Page[AuditView], error) {
+func (a *App) Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
 	filter, err := storedFilter(f)
 	if err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	found, err := a.store.AuditEverywhere(ctx, filter, store.Paging{Limit: limit(o), Continuation: o.Continuation})
 	if err != nil {
-		return Page[AuditView]{}, err
+		return api.Page[api.AuditRecord]{}, err
 	}
 	return auditPage(found), nil
 }
 
-func auditPage(found store.Page[store.AuditRecord]) Page[AuditView] {
-	page := Page[AuditView]{Items: []AuditView{}, Continuation: found.Continuation}
+func auditPage(found store.Page[store.AuditRecord]) api.Page[api.AuditRecord] {
+	page := api.Page[api.AuditRecord]{Items: []api.AuditRecord{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		r := i.Doc
-		page.Items = append(page.Items, AuditView{
-			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, ByKind: ActorKind(r.Kind), ByTenantID: r.TenantID, ByObjectID: r.ObjectID, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook,
+		page.Items = append(page.Items, api.AuditRecord{
+			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, ByKind: api.ActorKind(r.Kind), ByTenantID: r.TenantID, ByObjectID: r.ObjectID, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook,
 			Target: r.Target, Why: r.Why, Before: r.Before, After: r.After,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -24,9 +25,9 @@ func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
 	}
 
 	var got []string
-	o := app.ListOptions{Limit: 1}
+	o := api.ListOptions{Limit: 1}
 	for {
-		page, err := w.app.BatchAudit(w.ctx, b.ID, app.AuditFilter{}, o)
+		page, err := w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{}, o)
 		if err != nil {
 			t.Fatal(describe(err))
 		}
@@ -43,11 +44,11 @@ func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
 	if want := []string{"grace advance create", "grace advance init", "ada create "}; !slices.Equal(got, want) {
 		t.Errorf("the trail, newest first: %q, want %q", got, want)
 	}
-	page, err := w.app.BatchAudit(w.ctx, b.ID, app.AuditFilter{Action: "create"}, app.ListOptions{})
+	page, err := w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{Action: "create"}, api.ListOptions{})
 	if err != nil || len(page.Items) != 1 || page.Items[0].By != "ada" {
 		t.Errorf("only what created it: %+v, %v", page, err)
 	}
-	if _, err := w.app.BatchAudit(w.ctx, 99, app.AuditFilter{}, app.ListOptions{}); app.CodeOf(err) != app.CodeNotFound {
+	if _, err := w.app.BatchAudit(w.ctx, 99, api.AuditFilter{}, api.ListOptions{}); app.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("of a batch that is not there: %v", err)
 	}
 }

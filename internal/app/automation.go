@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/schedule"
@@ -15,21 +16,21 @@ import (
 // Automation tells how a runbook's automation stands. That somebody read it is recorded
 // first where rows that were not used name members. Errors: CodeNotFound,
 // CodeUnavailable.
-func (a *App) Automation(ctx context.Context, by Caller, name string) (AutomationView, error) {
+func (a *App) Automation(ctx context.Context, by Caller, name string) (api.Automation, error) {
 	head, err := a.head(ctx, name)
 	if err != nil {
-		return AutomationView{}, err
+		return api.Automation{}, err
 	}
 	setting, err := orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name)))
 	if err != nil {
-		return AutomationView{}, err
+		return api.Automation{}, err
 	}
 	view, err := a.automationView(ctx, head.Doc, setting)
-	if err == nil && slices.ContainsFunc(view.Problems, func(p RowProblem) bool { return p.Key != "" }) {
-		err = a.noteRead(ctx, by, store.AuditRecord{Action: actReadProblems, Runbook: head.Doc.Name})
+	if err == nil && slices.ContainsFunc(view.Problems, func(p api.RowProblem) bool { return p.Key != "" }) {
+		err = a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionReadProblems, Runbook: head.Doc.Name})
 	}
 	if err != nil {
-		return AutomationView{}, err
+		return api.Automation{}, err
 	}
 	return view, nil
 }
@@ -39,7 +40,7 @@ func (a *App) Automation(ctx context.Context, by Caller, name string) (Automatio
 // made it so. Where tags are given, only a setting that is still at one of them is
 // changed. Errors: CodeNotFound; CodeConflict where the runbook has no query, and for
 // turning it on where no version is active; CodeChanged.
-func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled bool, tags ...string) (AutomationView, error) {
+func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled bool, tags ...string) (api.Automation, error) {
 	return a.setAutomation(ctx, by, name, enabled, "", tags)
 }
 
@@ -48,35 +49,35 @@ func (a *App) SetAutomation(ctx context.Context, by Caller, name string, enabled
 // whose additions it would hold otherwise. Errors: those of SetAutomation; CodeInvalid for
 // a malformed revision; CodeConflict when a tick has held other additions since automation
 // is on.
-func (a *App) EnableAutomation(ctx context.Context, by Caller, name, revision string, tags ...string) (AutomationView, error) {
+func (a *App) EnableAutomation(ctx context.Context, by Caller, name, revision string, tags ...string) (api.Automation, error) {
 	if !additionsRevision.MatchString(revision) {
-		return AutomationView{}, invalidRevision(revision)
+		return api.Automation{}, invalidRevision(revision)
 	}
 	return a.setAutomation(ctx, by, name, true, revision, tags)
 }
 
 // setAutomation writes the setting, and a confirmation where a revision is given.
-func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled bool, revision string, tags []string) (AutomationView, error) {
+func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled bool, revision string, tags []string) (api.Automation, error) {
 	for {
 		head, err := a.head(ctx, name)
 		if err != nil {
-			return AutomationView{}, err
+			return api.Automation{}, err
 		}
 		was, err := orNone(store.Read[store.Automation](ctx, a.store, store.AutomationKey(name)))
 		if err != nil {
-			return AutomationView{}, err
+			return api.Automation{}, err
 		}
 		if err := a.automatable(ctx, head.Doc, was.Doc.Enabled, enabled); err != nil {
-			return AutomationView{}, err
+			return api.Automation{}, err
 		}
 		if err := a.confirmable(ctx, name, &was.Doc, revision); err != nil {
-			return AutomationView{}, err
+			return api.Automation{}, err
 		}
 		next := was.Doc
 		sets := was.ETag == "" || was.Doc.Enabled != enabled
 		if confirms := revision != "" && !was.Doc.Confirmed(revision); sets || confirms {
 			if !matches(tags, tag(was.ETag)) {
-				return AutomationView{}, fail(CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
+				return api.Automation{}, fail(api.CodeChanged, "somebody has set the automation of runbook %q meanwhile: look at it again", name)
 			}
 			now := a.now().UTC()
 			next.Runbook, next.Enabled = name, enabled
@@ -98,7 +99,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 				continue
 			}
 			if err != nil {
-				return AutomationView{}, err
+				return api.Automation{}, err
 			}
 			was.Version = applied.Version(0)
 			a.log.InfoContext(ctx, "automation set", logkey.Runbook, name, logkey.Enabled, enabled, logkey.Revision, revision, logkey.By, by.Name)
@@ -106,7 +107,7 @@ func (a *App) setAutomation(ctx context.Context, by Caller, name string, enabled
 		was.Doc = next
 		view, err := a.automationView(ctx, head.Doc, was)
 		if err != nil {
-			return AutomationView{}, err
+			return api.Automation{}, err
 		}
 		return view, nil
 	}
@@ -132,7 +133,7 @@ func automationSet(by Caller, was, next store.Automation, now time.Time) store.A
 func (a *App) automatable(ctx context.Context, head store.RunbookHead, was, enabled bool) error {
 	if head.Active == 0 {
 		if enabled && !was {
-			return fail(CodeConflict, "no version of runbook %q is active: publish one, and then turn automation on", head.Name)
+			return fail(api.CodeConflict, "no version of runbook %q is active: publish one, and then turn automation on", head.Name)
 		}
 		return nil
 	}
@@ -141,18 +142,18 @@ func (a *App) automatable(ctx context.Context, head store.RunbookHead, was, enab
 		return err
 	}
 	if !rb.DataSource.Queried() && (enabled || !was) {
-		return fail(CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", head.Name)
+		return fail(api.CodeConflict, "the members of runbook %q are uploaded: it has no data source that batches could be made from", head.Name)
 	}
 	return nil
 }
 
-func (a *App) automationView(ctx context.Context, head store.RunbookHead, item store.Item[store.Automation]) (AutomationView, error) {
+func (a *App) automationView(ctx context.Context, head store.RunbookHead, item store.Item[store.Automation]) (api.Automation, error) {
 	last, err := orNone(store.Read[store.SyncRecord](ctx, a.store, store.SyncKey(head.Name)))
 	if err != nil {
-		return AutomationView{}, err
+		return api.Automation{}, err
 	}
 	s, setting := last.Doc, item.Doc
-	view := AutomationView{
+	view := api.Automation{
 		RunbookName: head.Name, ETag: tag(item.ETag), Enabled: setting.Enabled, EnabledAt: setting.EnabledAt, EnabledBy: setting.EnabledBy,
 		DisabledAt: setting.DisabledAt, DisabledBy: setting.DisabledBy,
 		LastRunAt: s.LastRunAt, LastGoodAt: s.LastGoodAt, LastError: s.LastError, LastErrorAt: s.LastErrorAt,
@@ -168,8 +169,8 @@ func (a *App) automationView(ctx context.Context, head store.RunbookHead, item s
 
 // stillHeld tells of the batches of which removals were held at the last tick and still
 // are: an administrator may have decided since.
-func (a *App) stillHeld(ctx context.Context, batches []int) ([]HeldSummary, error) {
-	var held []HeldSummary
+func (a *App) stillHeld(ctx context.Context, batches []int) ([]api.RemovalHoldSummary, error) {
+	var held []api.RemovalHoldSummary
 	for _, id := range batches {
 		b, err := a.batch(ctx, id)
 		if err != nil {
@@ -182,10 +183,10 @@ func (a *App) stillHeld(ctx context.Context, batches []int) ([]HeldSummary, erro
 	return held, nil
 }
 
-func rowProblems(problems []schedule.Problem) []RowProblem {
-	var out []RowProblem
+func rowProblems(problems []schedule.Problem) []api.RowProblem {
+	var out []api.RowProblem
 	for _, p := range problems {
-		out = append(out, RowProblem{Row: p.Row, Key: p.Key, Column: p.Column, Code: p.Code, Message: p.Message})
+		out = append(out, api.RowProblem{Row: p.Row, Key: p.Key, Column: p.Column, Code: p.Code, Message: p.Message})
 	}
 	return out
 }

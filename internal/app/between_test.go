@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -134,7 +135,7 @@ func held(t *testing.T) (*stage, *table) {
 func TestConfirmationDuringATickIsForThoseWhoWereShown(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 	must(s, shown, err)
 	people.exec("DELETE FROM people WHERE Upn <> 'p009@x'") // the query breaks
 	slow := s.between(loadsMembers, func() {
@@ -164,7 +165,7 @@ func TestDiscardDuringATickKeepsThePeople(t *testing.T) {
 func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 	must(s, shown, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
 	must(s, 0, err)
@@ -286,9 +287,9 @@ func TestNobodyIsPutIntoTwoBatchesByHand(t *testing.T) {
 	s.automate("found")
 	s.tick()
 	_, err := s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nbob@x,Bob\n"))
-	s.refused(err, app.CodeConflict, "bob@x is in batch 2 of runbook found")
+	s.refused(err, api.CodeConflict, "bob@x is in batch 2 of runbook found")
 	_, err = s.app.CreateBatch(s.ctx, ada, "found", []byte("Upn,Name\nbob@x,Bob\nann@x,Ann\n"))
-	s.refused(err, app.CodeConflict, "ann@x is in batch 1")
+	s.refused(err, api.CodeConflict, "ann@x is in batch 1")
 	s.wantBatches("1 03 09:00 active: ann", "2 04 09:00 active: bob")
 }
 
@@ -303,8 +304,8 @@ func TestMemberWhoIsInALaterBatchIsNotRetriedInTheOldOne(t *testing.T) {
 	s.pass(6 * time.Minute)
 	s.script = script{"New": fails(errLost)}
 	s.tick()
-	_, err := s.app.RetryFailed(s.ctx, ada, 1, app.Selection{}, "again")
-	s.refused(err, app.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
+	_, err := s.app.RetryFailed(s.ctx, ada, 1, api.RetrySelection{}, "again")
+	s.refused(err, api.CodeConflict, "2 of 2 people cannot be retried: ann@x is in batch 2 of runbook found; bob@x is in batch 2")
 }
 
 func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -16,7 +17,7 @@ func (a *App) stopRecord(was, is *engine.Batch) store.Writes {
 	}
 	by := is.Paused
 	return store.Writes{a.auditOp(store.AuditRecord{
-		At: by.At, Actor: Caller{Name: by.By, Kind: ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
+		At: by.At, Actor: Caller{Name: by.By, Kind: api.ActorSystem}.actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
 		Before: batchFacts(was).text(), After: batchFacts(is).text(),
 	})}
 }

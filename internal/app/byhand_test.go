@@ -10,7 +10,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -134,7 +134,7 @@ func TestNumbersGoOnFromWhereTheyAreSet(t *testing.T) {
 	if _, err := w.store.Apply(w.ctx, store.Writes{store.Replace(store.SequenceKey(), kept.Doc, kept.Version)}); err != nil {
 		t.Fatal(err)
 	}
-	if b := w.batch("move", people(1), app.AllowInOtherBatches); b.ID != 501 {
+	if b := w.batch("move", people(1), api.AllowInOtherBatches); b.ID != 501 {
 		t.Errorf("the next batch is %d", b.ID)
 	}
 }

@@ -1,13 +1,16 @@
 package app
 
-import "github.com/matoolkit/matoolkit/internal/store"
+import (
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
 
 // Caller is who asks for something.
 type Caller struct {
 	// Name is what records of the caller's doings show. Two people can have the same.
 	Name string
 	// Kind is ActorUser where it is empty.
-	Kind ActorKind
+	Kind api.ActorKind
 	// TenantID and ObjectID are the caller's in Entra ID. They tell callers apart; where
 	// ObjectID is empty, Name does.
 	TenantID, ObjectID string
@@ -27,11 +30,11 @@ func (by Caller) Identity() string {
 
 // scheduler is the system as the caller of what a data source brings about. A person who
 // has its name is another kind of actor.
-var scheduler = Caller{Name: "scheduler", Kind: ActorSystem}
+var scheduler = Caller{Name: "scheduler", Kind: api.ActorSystem}
 
 func (by Caller) actor() store.Actor {
 	if by.Kind == "" {
-		by.Kind = ActorUser
+		by.Kind = api.ActorUser
 	}
 	return store.Actor{By: by.Name, Kind: store.ActorKind(by.Kind), TenantID: by.TenantID, ObjectID: by.ObjectID}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -248,21 +249,21 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 			}
 		}
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, app.CodeConflict, "it cannot be advanced")
+		s.refused(err, api.CodeConflict, "it cannot be advanced")
 		_, err = s.app.Pause(s.ctx, ada, b.ID, "")
-		s.refused(err, app.CodeConflict, "it cannot be paused")
+		s.refused(err, api.CodeConflict, "it cannot be paused")
 		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
-		s.refused(err, app.CodeConflict, "it cannot be resumed")
+		s.refused(err, api.CodeConflict, "it cannot be resumed")
 		_, err = s.app.AddMembers(s.ctx, ada, b.ID, []byte("Upn,Name\nlate@x,Late\n"))
-		s.refused(err, app.CodeConflict, "nobody can be added")
+		s.refused(err, api.CodeConflict, "nobody can be added")
 		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
-		s.refused(err, app.CodeConflict, "nobody can be removed")
-		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "")
-		s.refused(err, app.CodeConflict, "nothing in it can be retried")
+		s.refused(err, api.CodeConflict, "nobody can be removed")
+		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
+		s.refused(err, api.CodeConflict, "nothing in it can be retried")
 		_, err = s.app.SkipStep(s.ctx, ada, b.ID, failed.ID, "")
-		s.refused(err, app.CodeConflict, "nothing can be retried")
+		s.refused(err, api.CodeConflict, "nothing can be retried")
 		_, err = s.app.Approve(s.ctx, ada, b.ID, "second", "")
-		s.refused(err, app.CodeConflict, "there is nothing to approve")
+		s.refused(err, api.CodeConflict, "there is nothing to approve")
 		s.settle()
 		s.wantStatus(b.ID, "cancelled")
 		var cancels int
@@ -284,7 +285,7 @@ func TestBatchThatHasEndedIsNotCancelled(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		_, err := s.app.Cancel(s.ctx, ada, b.ID, "")
-		s.refused(err, app.CodeConflict, "has ended (completed): it cannot be cancelled")
+		s.refused(err, api.CodeConflict, "has ended (completed): it cannot be cancelled")
 	})
 }
 

@@ -19,8 +19,8 @@ const maxForeseen = 100
 // changes tells what a version changes if it were published now. The version that it
 // is compared with can be one that can no longer be read: that must not keep anybody
 // from publishing a better one.
-func (a *App) changes(ctx context.Context, head store.RunbookHead, version store.RunbookVersion, rb *runbook.Runbook) (*ChangesView, error) {
-	view := &ChangesView{Runbook: []api.Change{}, Batches: []ForeseenView{}}
+func (a *App) changes(ctx context.Context, head store.RunbookHead, version store.RunbookVersion, rb *runbook.Runbook) (*api.VersionChanges, error) {
+	view := &api.VersionChanges{Runbook: []api.Change{}, Batches: []api.BatchForecast{}}
 	if head.Latest == 0 {
 		return view, nil
 	}
@@ -59,7 +59,7 @@ func (a *App) changes(ctx context.Context, head store.RunbookHead, version store
 			return nil, err
 		case err != nil: // a batch that is damaged keeps nobody from publishing
 			a.log.ErrorContext(ctx, "batch cannot be looked at", logkey.BatchID, id, logkey.Error, err)
-			view.Batches = append(view.Batches, ForeseenView{BatchID: id, Problem: "what is stored of it cannot be read: the log of this service tells why"})
+			view.Batches = append(view.Batches, api.BatchForecast{BatchID: id, Problem: "what is stored of it cannot be read: the log of this service tells why"})
 		default:
 			view.Batches = append(view.Batches, foreseenView(&b.Doc, s))
 		}
@@ -67,8 +67,8 @@ func (a *App) changes(ctx context.Context, head store.RunbookHead, version store
 	return view, nil
 }
 
-func foreseenView(b *engine.Batch, s engine.Succession) ForeseenView {
-	return ForeseenView{
+func foreseenView(b *engine.Batch, s engine.Succession) api.BatchForecast {
+	return api.BatchForecast{
 		BatchID: b.ID, Status: string(b.Status), Manual: b.Manual, From: b.Version, Stays: s.Stays,
 		UnderWay: s.UnderWay, Superseded: s.Superseded, Skipped: s.Skipped, Again: s.Again, Pending: s.Pending,
 		Init: s.Init, InitAgain: s.InitAgain, Ends: s.Ends,
@@ -77,5 +77,5 @@ func foreseenView(b *engine.Batch, s engine.Succession) ForeseenView {
 
 // publicationOf is the event that takes a batch over to the version.
 func publicationOf(v store.RunbookVersion) engine.VersionPublished {
-	return engine.VersionPublished{Version: v.Version, Rerun: v.Overdue == OverdueRerun, RerunInit: v.RerunInit}
+	return engine.VersionPublished{Version: v.Version, Rerun: v.Overdue == api.OverdueRerun, RerunInit: v.RerunInit}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -360,12 +361,12 @@ func refuseTaken(taken []takenPerson, of int, action string, lines map[string]in
 	if allowable {
 		allow = ", or add them all the same with allowInOtherBatches (--allow-in-other-batches)"
 	}
-	e := fail(CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out%s", len(taken), people(of), action, text, allow)
+	e := fail(api.CodeConflict, "%d of %s cannot be %s: %s. Remove them there, or leave them out%s", len(taken), people(of), action, text, allow)
 	for _, t := range taken[:min(len(taken), maxTaken)] {
-		e.Problems = append(e.Problems, Problem{Line: lines[t.key], Code: "in_other_batch", Message: fmt.Sprintf("%s is in %s", t.key, t.reason)})
+		e.Problems = append(e.Problems, api.InputProblem{Line: lines[t.key], Code: "in_other_batch", Message: fmt.Sprintf("%s is in %s", t.key, t.reason)})
 	}
 	if more := len(taken) - maxTaken; more > 0 {
-		e.Problems = append(e.Problems, Problem{Code: "in_other_batch", Message: fmt.Sprintf("%d more people are in other batches", more)})
+		e.Problems = append(e.Problems, api.InputProblem{Code: "in_other_batch", Message: fmt.Sprintf("%d more people are in other batches", more)})
 	}
 	return e
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -62,7 +63,7 @@ func numbered(prefix string, n int) (names []string) {
 func (s *stage) wantOneOpenBatch(prefix string) (people int) {
 	s.t.Helper()
 	homes := map[string]int{}
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, page, err)
 	for _, b := range page.Items {
 		if engine.BatchStatus(b.Status).Terminal() {
@@ -121,7 +122,7 @@ func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 				for _, err := range []error{first, second} {
 					if err != nil {
 						says := strings.ToLower(err.Error())
-						if app.CodeOf(err) != app.CodeConflict || !strings.Contains(says, shared[0]) && !strings.Contains(says, shared[1]) {
+						if app.CodeOf(err) != api.CodeConflict || !strings.Contains(says, shared[0]) && !strings.Contains(says, shared[1]) {
 							t.Fatalf("after request %d: %v names nobody", n, err)
 						}
 					}
@@ -193,7 +194,7 @@ func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
 			for _, err := range errs {
 				if err == nil {
 					made++
-				} else if app.CodeOf(err) != app.CodeConflict {
+				} else if app.CodeOf(err) != api.CodeConflict {
 					t.Fatal(describe(err))
 				}
 			}
@@ -228,14 +229,14 @@ func TestTickAddsNobodyWhoIsInAnotherBatch(t *testing.T) {
 		s.tick()
 		s.wantOneOpenBatch("")
 		if second != nil { // the tick was first
-			s.refused(second, app.CodeConflict, "of runbook found")
+			s.refused(second, api.CodeConflict, "of runbook found")
 			continue
 		}
 		v := s.automation("found")
-		if !slices.ContainsFunc(v.Problems, func(p app.RowProblem) bool { return p.Code == "other-batch" && strings.Contains(p.Message, "P003@X") }) {
+		if !slices.ContainsFunc(v.Problems, func(p api.RowProblem) bool { return p.Code == "other-batch" && strings.Contains(p.Message, "P003@X") }) {
 			t.Fatalf("after request %d: %+v", n, v)
 		}
-		page, err := s.app.Batches(s.ctx, app.ListOptions{Runbook: "uploaded"})
+		page, err := s.app.Batches(s.ctx, api.ListOptions{Runbook: "uploaded"})
 		must(s, page, err)
 		cancelled, err := s.app.Cancel(s.ctx, ada, page.Items[0].ID, "")
 		must(s, cancelled, err)
@@ -259,11 +260,11 @@ func TestPreviewNamesPeopleInOtherBatches(t *testing.T) {
 		s.tick()
 		s.batch("uploaded", string(upload("P001@X", "solo@x", "late@x")))
 		people.put(dawn.Add(6*day), "solo")
-		preview := func() app.PreviewView {
+		preview := func() api.QueryPreview {
 			v, err := s.app.PreviewQuery(s.ctx, ada, "found", 1)
 			return must(s, v, err)
 		}
-		want := func(v app.PreviewView, groups string, keys ...string) {
+		want := func(v api.QueryPreview, groups string, keys ...string) {
 			t.Helper()
 			var got []string
 			for _, p := range v.Problems {
@@ -309,7 +310,7 @@ func TestCreationThatDiesKeepsItsPeopleForTenMinutes(t *testing.T) {
 			return err
 		})
 		_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", csv)
-		if s.refused(err, app.CodeConflict, "is in batch 1 of runbook uploaded"); !strings.Contains(err.Error(), "being created") {
+		if s.refused(err, api.CodeConflict, "is in batch 1 of runbook uploaded"); !strings.Contains(err.Error(), "being created") {
 			return cut // it was whole
 		}
 		s.pass(10 * time.Minute)
@@ -336,7 +337,7 @@ func TestCreationThatGoesOnLateSharesNobody(t *testing.T) {
 	s.pass(10 * time.Minute)
 	s.batch("uploaded", string(upload("u001@x")))
 	_, err := s.app.CreateBatch(s.ctx, by, "uploaded", upload(numbered("u", 3)...))
-	s.refused(err, app.CodeConflict, "u001@x is in batch 2")
+	s.refused(err, api.CodeConflict, "u001@x is in batch 2")
 	s.wantOneOpenBatch("u")
 }
 
@@ -352,11 +353,11 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	s.tick()
 	s.batch("uploaded", string(upload("ann")))
 	_, err := s.app.CreateBatch(s.ctx, ada, "uploaded", upload(append(numbered("u", 300), "ANN")...))
-	s.refused(err, app.CodeConflict, "1 of 301 people cannot be added: ANN is in batch 2 of runbook uploaded, as ann")
+	s.refused(err, api.CodeConflict, "1 of 301 people cannot be added: ANN is in batch 2 of runbook uploaded, as ann")
 	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("found@x"))
-	s.refused(err, app.CodeConflict, "found@x is in batch 1 of runbook found")
+	s.refused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
 	s.batch("apart", string(upload("ann"))) // no worker serves both runbooks
-	shared := s.batch("uploaded", string(upload("ann", "found@x")), app.AllowInOtherBatches)
+	shared := s.batch("uploaded", string(upload("ann", "found@x")), api.AllowInOtherBatches)
 	if !shared.Shared || !s.batchOf(shared.ID).Shared || s.batchOf(2).Shared {
 		t.Errorf("%+v", shared)
 	}
@@ -364,18 +365,18 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 		t.Errorf("%s", record.After)
 	}
 	_, err = s.app.AddMembers(s.ctx, ada, 2, upload("found@x"))
-	s.refused(err, app.CodeConflict, "found@x is in batch 1 of runbook found")
-	added, err := s.app.AddMembers(s.ctx, ada, 2, upload("found@x"), app.AllowInOtherBatches)
+	s.refused(err, api.CodeConflict, "found@x is in batch 1 of runbook found")
+	added, err := s.app.AddMembers(s.ctx, ada, 2, upload("found@x"), api.AllowInOtherBatches)
 	if must(s, added, err); added.Added != 1 || !added.Batch.Shared {
 		t.Errorf("%+v", added)
 	}
-	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann,Ann\n"), app.AllowInOtherBatches)
-	s.refused(err, app.CodeConflict, "follows a data source")
+	_, err = s.app.AddMembers(s.ctx, ada, 1, []byte("Upn,Name\nann,Ann\n"), api.AllowInOtherBatches)
+	s.refused(err, api.CodeConflict, "follows a data source")
 
 	// Whom two batches have is free when both have ended.
 	for _, id := range []int{2, shared.ID} {
 		_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload("ann"))
-		s.refused(err, app.CodeConflict, "ann is in batch")
+		s.refused(err, api.CodeConflict, "ann is in batch")
 		v, err := s.app.Cancel(s.ctx, ada, id, "")
 		must(s, v, err)
 		s.settle()
@@ -385,8 +386,8 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	// A refusal names a hundred people.
 	s.batch("uploaded", string(upload(numbered("n", 300)...)))
 	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
-	s.refused(err, app.CodeConflict, "300 of 300 people cannot be added")
-	s.refused(err, app.CodeConflict, "or add them all the same with allowInOtherBatches (--allow-in-other-batches)")
+	s.refused(err, api.CodeConflict, "300 of 300 people cannot be added")
+	s.refused(err, api.CodeConflict, "or add them all the same with allowInOtherBatches (--allow-in-other-batches)")
 	var e *app.Error
 	if !errors.As(err, &e) || len(e.Problems) != 101 || e.Problems[0].Line != 2 || e.Problems[100].Message != "200 more people are in other batches" {
 		t.Errorf("%+v", e)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -16,7 +17,7 @@ import (
 // Pause keeps a batch from dispatching anything more, within a second, until it is
 // resumed. Jobs that workers have are carried to their results, which are kept.
 // Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
-func (a *App) Pause(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
+func (a *App) Pause(ctx context.Context, by Caller, batch int, why string) (api.Batch, error) {
 	return a.control(ctx, by, batch, &steering{
 		action: "pause", why: why, facts: batchFacts,
 		event: func(_ *engine.Batch, m engine.Mark) (engine.Event, error) { return engine.BatchPaused{By: m}, nil },
@@ -26,7 +27,7 @@ func (a *App) Pause(ctx context.Context, by Caller, batch int, why string) (Batc
 
 // Resume lets a paused batch go on. Asked of a batch that is not paused, it makes
 // sure that nothing was left behind. Errors: as Pause.
-func (a *App) Resume(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
+func (a *App) Resume(ctx context.Context, by Caller, batch int, why string) (api.Batch, error) {
 	return a.control(ctx, by, batch, &steering{
 		action: "resume", why: why, facts: batchFacts,
 		event: func(*engine.Batch, engine.Mark) (engine.Event, error) { return engine.BatchResumed{}, nil },
@@ -37,7 +38,7 @@ func (a *App) Resume(ctx context.Context, by Caller, batch int, why string) (Bat
 // pending or under way is cancelled. Results that come later are kept and change
 // nothing. Rollbacks and removal steps that have begun are carried to their end; the
 // batch is cancelling until then. Errors: as Pause.
-func (a *App) Cancel(ctx context.Context, by Caller, batch int, why string) (BatchView, error) {
+func (a *App) Cancel(ctx context.Context, by Caller, batch int, why string) (api.Batch, error) {
 	view, err := a.control(ctx, by, batch, &steering{
 		action: "cancel", why: why, facts: batchFacts,
 		event: func(_ *engine.Batch, m engine.Mark) (engine.Event, error) { return engine.BatchStopped{By: m}, nil },
@@ -62,7 +63,7 @@ func (a *App) Cancel(ctx context.Context, by Caller, batch int, why string) (Bat
 // Approve lets a phase begin that waits at a gate: for an approval, or for more
 // members to succeed in the phase before. The phase is named in any case; of several
 // executions the newest that has not begun is meant. Errors: as Pause.
-func (a *App) Approve(ctx context.Context, by Caller, batch int, phase, why string) (PhaseView, error) {
+func (a *App) Approve(ctx context.Context, by Caller, batch int, phase, why string) (api.Phase, error) {
 	id := 0
 	s := &steering{action: "approve", why: why}
 	s.event = func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
@@ -73,7 +74,7 @@ func (a *App) Approve(ctx context.Context, by Caller, batch int, phase, why stri
 			}
 		}
 		if id == 0 {
-			return nil, fail(CodeNotFound, "batch %d has no phase %q", batch, phase)
+			return nil, fail(api.CodeNotFound, "batch %d has no phase %q", batch, phase)
 		}
 		return engine.PhaseApproved{Phase: id, By: m}, nil
 	}
@@ -83,16 +84,16 @@ func (a *App) Approve(ctx context.Context, by Caller, batch int, phase, why stri
 		return p.Approved
 	}
 	if _, err := a.control(ctx, by, batch, s); err != nil {
-		return PhaseView{}, err
+		return api.Phase{}, err
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return PhaseView{}, err
+		return api.Phase{}, err
 	}
 	p, _ := b.Doc.Phase(id)
 	view := phaseView(*p)
 	if err := a.count(ctx, &b.Doc, *p, &view); err != nil {
-		return PhaseView{}, err
+		return api.Phase{}, err
 	}
 	return view, nil
 }
@@ -107,13 +108,13 @@ type steering struct {
 
 // control takes a decision on a batch that an administrator asks for, with its
 // line in the audit trail. Asked again, it carries out again what followed.
-func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (BatchView, error) {
+func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (api.Batch, error) {
 	if err := checkWhy(s.why); err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	st, ds, err := a.run(ctx, batch, command{
 		prime: func(st *snapshot) { prime(st, st.batchKey(), b) },
@@ -133,18 +134,18 @@ func (a *App) control(ctx context.Context, by Caller, batch int, s *steering) (B
 		},
 	})
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	next := st.after()
 	if ds[0].Batch != nil {
 		a.log.InfoContext(ctx, "batch controlled", logkey.BatchID, batch, logkey.Action, s.action, logkey.Target, s.target, logkey.By, by.Name)
 	}
 	if err := a.announceDue(ctx, next); err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	if !st.writesBatch() { // asked again, it may not have been summarized
 		if err := a.list(ctx, next); err != nil {
-			return BatchView{}, err
+			return api.Batch{}, err
 		}
 	}
 	return batchView(*next), nil

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -19,7 +20,7 @@ import (
 )
 
 // CreateBatch is CreateBatchFrom with a CSV in memory.
-func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte, options ...UploadOption) (BatchView, error) {
+func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, csv []byte, options ...api.UploadOption) (api.Batch, error) {
 	return a.CreateBatchFrom(ctx, by, runbookName, bytes.NewReader(csv), options...)
 }
 
@@ -29,26 +30,26 @@ func (a *App) CreateBatch(ctx context.Context, by Caller, runbookName string, cs
 // key, it goes on with the batch that was begun, or answers with it as it stands.
 // Errors: CodeInvalid with every bad row, CodeConflict with the people who are in other
 // batches, CodeNotFound, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (a *App) CreateBatchFrom(ctx context.Context, by Caller, runbookName string, csv roster.File, options ...UploadOption) (BatchView, error) {
+func (a *App) CreateBatchFrom(ctx context.Context, by Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
 	if csv.Size() > roster.MaxBytes {
-		return BatchView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
+		return api.Batch{}, fail(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
 	}
 	for {
-		view, err := a.createBatch(ctx, by, runbookName, csv, slices.Contains(options, AllowInOtherBatches))
+		view, err := a.createBatch(ctx, by, runbookName, csv, slices.Contains(options, api.AllowInOtherBatches))
 		if errors.Is(err, store.ErrExists) && ctx.Err() == nil {
 			continue // the same request, or one for the same people, has just begun elsewhere
 		}
 		if err != nil {
-			return BatchView{}, err
+			return api.Batch{}, err
 		}
 		return view, nil
 	}
 }
 
-func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv roster.File, shared bool) (BatchView, error) {
+func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, csv roster.File, shared bool) (api.Batch, error) {
 	content, err := digestOf(csv)
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	content = digest(runbookName, content)
 	if shared {
@@ -56,45 +57,45 @@ func (a *App) createBatch(ctx context.Context, by Caller, runbookName string, cs
 	}
 	asked, err := a.named(ctx, by, store.PartitionBatches, content)
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	begun := asked.ETag != ""
 	if !begun {
 		version, _, err := a.active(ctx, runbookName)
 		if err != nil {
-			return BatchView{}, err
+			return api.Batch{}, err
 		}
 		asked.Doc = store.IdempotencyRecord{By: by.Name, Content: content, At: a.now().UTC(), Version: version.Version}
 	}
 	rb, err := a.runbook(ctx, runbookName, asked.Doc.Version)
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	if !begun {
 		if asked.Doc.Content, err = a.contentOf(ctx, rb, content); err != nil {
-			return BatchView{}, err
+			return api.Batch{}, err
 		}
 	}
 	rows, warnings, bad, err := roster.Read(csv, rb)
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	if len(bad) > 0 {
-		return BatchView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no batch was created", plural(len(bad), "problem")), Problems: csvProblems(bad)}
+		return api.Batch{}, &Error{Code: api.CodeInvalid, Message: fmt.Sprintf("the CSV has %s; no batch was created", plural(len(bad), "problem")), Problems: csvProblems(bad)}
 	}
 	b, there, err := a.made(ctx, asked)
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	if !there {
 		if begun { // it may have been deactivated since: no batches are made of it then
 			if _, _, err := a.active(ctx, runbookName); err != nil {
-				return BatchView{}, err
+				return api.Batch{}, err
 			}
 		}
 		b, there, err = a.makeBatch(ctx, by, asked, rb, rows, shared)
 		if err != nil {
-			return BatchView{}, err
+			return api.Batch{}, err
 		}
 	}
 	if err := a.list(ctx, &b); err != nil { // it is there: to fail would be to have it made twice
@@ -132,7 +133,7 @@ func (a *App) makeBatch(ctx context.Context, by Caller, asked store.Item[store.I
 	b = engine.NewBatch(id, rb, asked.Doc.Version, len(rows), nil, by.Name, asked.Doc.At)
 	b.Shared = shared
 	if err = a.writeMembers(ctx, b, rb, rows); err == nil && a.now().Sub(began) >= claimTime {
-		err = fail(CodeUnavailable, "creating the batch took longer than %s, so that its members may be in another batch by now; try again", claimTime)
+		err = fail(api.CodeUnavailable, "creating the batch took longer than %s, so that its members may be in another batch by now; try again", claimTime)
 	}
 	if err != nil {
 		if by.Key == "" {
@@ -360,10 +361,10 @@ func (a *App) list(ctx context.Context, b *engine.Batch) error {
 	}
 }
 
-func csvProblems(bad []roster.Problem) []Problem {
-	out := make([]Problem, len(bad))
+func csvProblems(bad []roster.Problem) []api.InputProblem {
+	out := make([]api.InputProblem, len(bad))
 	for i, p := range bad {
-		out[i] = Problem{Line: p.Line, Column: p.Column, Field: p.Field, Code: p.Code, Message: p.Message}
+		out[i] = api.InputProblem{Line: p.Line, Column: p.Column, Field: p.Field, Code: p.Code, Message: p.Message}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -197,7 +198,7 @@ func TestBatchThatEndedWithARemovalAndGoesOnTakesAnother(t *testing.T) {
 		s.remove(b.ID, 3)
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "active")
 		s.remove(b.ID, 2)
 		s.wantCalls(2, "New Join Check Forward Close")
@@ -252,7 +253,7 @@ func TestMemberRetriedAsALaterPhaseIsWalkedGoesThroughBoth(t *testing.T) {
 		s.advance(b.ID)
 		s.advance(b.ID)
 		s.pass(time.Second)
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "")
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
 		must(s, 0, err)
 		var all sync.WaitGroup
 		all.Go(func() { s.settle() }) // the retry waits for the member's page to be walked

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -15,7 +16,7 @@ import (
 func (w *world) wantVersions(name string, want ...string) {
 	w.t.Helper()
 	var got []string
-	o := app.ListOptions{Limit: 1}
+	o := api.ListOptions{Limit: 1}
 	for {
 		page, err := w.app.Versions(w.ctx, name, o)
 		if err != nil {
@@ -50,7 +51,7 @@ func TestVersionsTellWhoPublishedThemAndHow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish(mover)
-	_, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "grace"}, "", []byte(mover+"# 2\n"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+	_, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "grace"}, "", []byte(mover+"# 2\n"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
 	if err != nil {
 		t.Fatal(describe(err))
 	}
@@ -62,16 +63,16 @@ func TestVersionsTellWhoPublishedThemAndHow(t *testing.T) {
 		t.Errorf("%+v, %v", first, err)
 	}
 	for name, call := range map[string]func() error{
-		"versions of none": func() error { _, err := w.app.Versions(w.ctx, "other", app.ListOptions{}); return err },
+		"versions of none": func() error { _, err := w.app.Versions(w.ctx, "other", api.ListOptions{}); return err },
 		"version of none":  func() error { _, err := w.app.Version(w.ctx, "other", 1); return err },
 		"no such version":  func() error { _, err := w.app.Version(w.ctx, "move", 3); return err },
 		"deactivated":      func() error { _, err := w.app.Deactivate(w.ctx, ada, "move", 3, ""); return err },
 	} {
-		if err := call(); app.CodeOf(err) != app.CodeNotFound {
+		if err := call(); app.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.app.Versions(w.ctx, "move", app.ListOptions{Continuation: "x"}); app.CodeOf(err) != app.CodeInvalid {
+	if _, err := w.app.Versions(w.ctx, "move", api.ListOptions{Continuation: "x"}); app.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("a token that is none: %v", err)
 	}
 }
@@ -82,20 +83,20 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 		s.publish(twoSteps)
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
-		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.publishNew(second(twoSteps), api.PublishOptions{})
 
 		_, err := s.app.Deactivate(s.ctx, ada, "two", 1, "")
-		if app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), `version 1 of runbook "two" is not active, version 2 is`) {
+		if app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), `version 1 of runbook "two" is not active, version 2 is`) {
 			t.Fatal(err)
 		}
-		_, err = s.app.Deactivate(s.ctx, ada, "two", 2, strings.Repeat("x", app.MaxWhy+1))
-		if app.CodeOf(err) != app.CodeInvalid {
+		_, err = s.app.Deactivate(s.ctx, ada, "two", 2, strings.Repeat("x", api.MaxReason+1))
+		if app.CodeOf(err) != api.CodeInvalid {
 			t.Fatal(err)
 		}
 		now, err := s.app.Version(s.ctx, "two", 2)
 		must(s, now, err)
 		_, err = s.app.Deactivate(s.ctx, ada, "two", 2, "", "another")
-		if app.CodeOf(err) != app.CodeChanged {
+		if app.CodeOf(err) != api.CodeChanged {
 			t.Fatal(err)
 		}
 		for _, by := range []string{"grace", "ada"} { // who comes second changes nothing
@@ -105,7 +106,7 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 			}
 		}
 		_, err = s.app.Deactivate(s.ctx, ada, "two", 1, "")
-		if app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "no version is active") {
+		if app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no version is active") {
 			t.Fatal(err)
 		}
 		for name, call := range map[string]func() error{
@@ -114,11 +115,11 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 			"batch":    func() error { _, err := s.app.CreateBatch(s.ctx, ada, "two", []byte(people(1))); return err },
 			"preview":  func() error { _, err := s.app.PreviewQuery(s.ctx, ada, "two", 0); return err },
 		} {
-			if err := call(); app.CodeOf(err) != app.CodeNotFound || !strings.Contains(err.Error(), "no version of runbook") {
+			if err := call(); app.CodeOf(err) != api.CodeNotFound || !strings.Contains(err.Error(), "no version of runbook") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if page, err := s.app.Runbooks(s.ctx, app.ListOptions{}); err != nil || len(page.Items) != 0 {
+		if page, err := s.app.Runbooks(s.ctx, api.ListOptions{}); err != nil || len(page.Items) != 0 {
 			t.Fatalf("%+v, %v", page, err)
 		}
 
@@ -128,7 +129,7 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 		s.wantCalls(1, "New Join Check")
 		s.wantStatus(b.ID, "completed")
 
-		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.publishNew(second(twoSteps), api.PublishOptions{})
 		s.wantVersions("two", "3 by ada ignore active", "2 by ada ignore deactivated by grace: by grace", "1 by ada ignore")
 		if v, err := s.app.Deactivate(s.ctx, ada, "two", 2, ""); err != nil || v.Active { // it is what was asked for
 			t.Fatalf("%+v, %v", v, err)
@@ -163,11 +164,11 @@ func TestAutomationWithoutAnActiveVersionDoesNothingAndSaysSo(t *testing.T) {
 		if must(s, off, err); off.Enabled || off.ETag == standing.ETag || off.Idle == "" {
 			t.Fatalf("%+v", off)
 		}
-		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true); app.CodeOf(err) != app.CodeConflict {
+		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true); app.CodeOf(err) != api.CodeConflict {
 			t.Fatal(err)
 		}
 		s.publish(found(twoPhases, ""))
-		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag); app.CodeOf(err) != app.CodeChanged {
+		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag); app.CodeOf(err) != api.CodeChanged {
 			t.Fatal(err)
 		}
 		on, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag, off.ETag)
@@ -215,18 +216,18 @@ func TestPublishingAndDeactivatingAtTheSameTime(t *testing.T) {
 		go func() {
 			defer all.Done()
 			for j := range rounds {
-				_, err := w.app.PublishRunbook(w.ctx, ada, "", fmt.Appendf(nil, "%s# %d %d\n", mover, i, j), app.PublishOptions{})
+				_, err := w.app.PublishRunbook(w.ctx, ada, "", fmt.Appendf(nil, "%s# %d %d\n", mover, i, j), api.PublishOptions{})
 				failures <- err
 			}
 		}()
 		go func() {
 			defer all.Done()
 			for range rounds {
-				page, err := w.app.Versions(w.ctx, "move", app.ListOptions{Limit: 1})
+				page, err := w.app.Versions(w.ctx, "move", api.ListOptions{Limit: 1})
 				if err == nil {
 					_, err = w.app.Deactivate(w.ctx, ada, "move", page.Items[0].Version, "")
 				}
-				if app.CodeOf(err) == app.CodeConflict { // somebody has published
+				if app.CodeOf(err) == api.CodeConflict { // somebody has published
 					err = nil
 				}
 				failures <- err
@@ -242,7 +243,7 @@ func TestPublishingAndDeactivatingAtTheSameTime(t *testing.T) {
 	if err := errors.Join(failed...); err != nil {
 		t.Fatal(err)
 	}
-	page, err := w.app.Versions(w.ctx, "move", app.ListOptions{Limit: 1000})
+	page, err := w.app.Versions(w.ctx, "move", api.ListOptions{Limit: 1000})
 	if err != nil || len(page.Items) != 1+writers*rounds {
 		t.Fatalf("%d versions, %v", len(page.Items), err)
 	}
@@ -261,15 +262,15 @@ func TestFiltersThatNothingCanMatchAreRefused(t *testing.T) {
 	w := newWorld(t)
 	w.publish(mover)
 	b := w.batch("move", people(1))
-	_, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Phase: "mvoe"})
-	if app.CodeOf(err) != app.CodeInvalid || !strings.Contains(err.Error(), `no phase "mvoe"; it has init, `) {
+	_, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Phase: "mvoe"})
+	if app.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no phase "mvoe"; it has init, `) {
 		t.Error(err)
 	}
-	if _, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Phase: "INIT"}); err != nil {
+	if _, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Phase: "INIT"}); err != nil {
 		t.Error(err)
 	}
-	_, err = w.app.BatchAudit(w.ctx, b.ID, app.AuditFilter{Action: "created"}, app.ListOptions{})
-	if app.CodeOf(err) != app.CodeInvalid || !strings.Contains(err.Error(), `no action "created"; there are create, advance`) {
+	_, err = w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{Action: "created"}, api.ListOptions{})
+	if app.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no action "created"; there are create, advance`) {
 		t.Error(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -75,10 +76,10 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 		t.Fatal(describe(err))
 	}
 	w.pump(1, migrate, func() bool {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: "queued"})
+		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "queued"})
 		return err == nil && len(page.Items) == people3
 	})
-	page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: "queued"})
+	page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "queued"})
 	if err != nil {
 		t.Fatal(describe(err))
 	}
@@ -104,11 +105,11 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 		t.Errorf("an operator is woken for what mends itself:\n%s", &lines)
 	}
 	w.pump(1, migrate, func() bool {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: "succeeded"})
+		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: "succeeded"})
 		return err == nil && len(page.Items) == people3
 	})
-	replayed := w.kept(app.ListOptions{Status: "replayed", Topic: message.TopicWorkerResults})
-	if len(replayed) != people3 || len(w.kept(app.ListOptions{})) != 0 {
+	replayed := w.kept(api.ListOptions{Status: "replayed", Topic: message.TopicWorkerResults})
+	if len(replayed) != people3 || len(w.kept(api.ListOptions{})) != 0 {
 		t.Fatalf("%d are listed as replayed", len(replayed))
 	}
 	for _, m := range replayed {
@@ -152,7 +153,7 @@ func TestADeadLetterIsReturnedOnceHoweverOftenTheProcessDies(t *testing.T) {
 				t.Errorf("%d dead letters are left", n)
 			}
 			ids := slices.Compact(slices.Clone(book.ids))
-			replayed := w.kept(app.ListOptions{Status: "replayed"})
+			replayed := w.kept(api.ListOptions{Status: "replayed"})
 			if len(ids) != 1 || len(replayed) != 1 || replayed[0].Replays != 1 || ids[0] != "replay-"+replayed[0].ID+"-1" {
 				t.Fatalf("sent %q, kept %+v", book.ids, replayed)
 			}
@@ -233,7 +234,7 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 	if want := []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}; !slices.Equal(waits, want) {
 		t.Errorf("it was returned after %v, want %v", waits, want)
 	}
-	open := w.kept(app.ListOptions{})
+	open := w.kept(api.ListOptions{})
 	if len(open) != 1 || open[0].Replays != 5 || open[0].Count != 6 || !strings.Contains(open[0].Reason, "it has been sent again 5 times") {
 		t.Fatalf("%+v", open)
 	}
@@ -246,7 +247,7 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 	if err := a.Tick(w.ctx); err != nil { // its replay is dead-lettered as well
 		t.Fatal(err)
 	}
-	if last := book.ids[len(book.ids)-1]; last != "replay-"+open[0].ID+"-7" || len(w.kept(app.ListOptions{})) != 0 {
+	if last := book.ids[len(book.ids)-1]; last != "replay-"+open[0].ID+"-7" || len(w.kept(api.ListOptions{})) != 0 {
 		t.Errorf("sent %q", book.ids)
 	}
 }
@@ -290,7 +291,7 @@ func TestWhatSomebodyDeadLetteredWaits(t *testing.T) {
 	var lines bytes.Buffer
 	a := w.reborn(func(c *app.Config) { c.Log = slog.New(slog.NewJSONHandler(&lines, nil)) })
 	a.ReturnDeadLetters(w.ctx)
-	open := w.kept(app.ListOptions{})
+	open := w.kept(api.ListOptions{})
 	if len(open) != 1 || open[0].DeadLetter == nil || open[0].DeadLetter.Reason != "by hand" || open[0].Replays != 0 || w.message(open[0].ID).Body == nil {
 		t.Fatalf("%+v", open)
 	}
@@ -298,7 +299,7 @@ func TestWhatSomebodyDeadLetteredWaits(t *testing.T) {
 		t.Errorf("an operator is woken %d times", n)
 	}
 	view, err := a.Replay(w.ctx, ada, open[0].ID, "look at it again")
-	if err != nil || view.Status != app.UnprocessedReplayed {
+	if err != nil || view.Status != api.UnprocessedReplayed {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	if n := w.broker.Stats().Entities[message.TopicWorkerResults+"/Subscriptions/"+message.SubscriptionOrchestrator].Messages; n != 1 {
@@ -315,8 +316,8 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 	if _, err := w.app.Advance(w.ctx, ada, b.ID, "only"); err != nil {
 		t.Fatal(describe(err))
 	}
-	steps := func(status string) []app.StepView {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{Status: status})
+	steps := func(status string) []api.Step {
+		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Status: status})
 		if err != nil {
 			t.Fatal(describe(err))
 		}
@@ -352,7 +353,7 @@ func TestJobsThatWereDeadLettered(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		for _, m := range w.kept(app.ListOptions{Status: status, Topic: message.TopicWorkerJobs}) {
+		for _, m := range w.kept(api.ListOptions{Status: status, Topic: message.TopicWorkerJobs}) {
 			got[m.MessageID] = status
 			if m.Handled != nil {
 				got[m.MessageID] += ": " + m.Handled.Why
@@ -393,7 +394,7 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 		if err := a.HandleEvent(w.ctx, m); err != nil {
 			t.Fatal(describe(err))
 		}
-		return len(book.sent) == 1 && len(w.kept(app.ListOptions{})) == 0
+		return len(book.sent) == 1 && len(w.kept(api.ListOptions{})) == 0
 	}
 	if !putBack(check) {
 		t.Fatal("a deadline is judged before the dead letters were read")

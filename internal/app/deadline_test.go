@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -107,7 +107,7 @@ func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
 		earlier := s.batch("other", people(10))
 		s.advance(earlier.ID)
 		s.pass(time.Minute)
-		b := s.batch("one", people(1), app.AllowInOtherBatches)
+		b := s.batch("one", people(1), api.AllowInOtherBatches)
 		s.advance(b.ID)
 		for member := 1; member <= 10; member++ { // it answers one a minute
 			s.pass(time.Minute)
@@ -172,7 +172,7 @@ func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		s.pass(150 * time.Second)
-		later := s.batch("other", people(3), app.AllowInOtherBatches)
+		later := s.batch("other", people(3), api.AllowInOtherBatches)
 		s.advance(later.ID) // done at once: the worker is past the lost one
 		s.wantStatus(later.ID, "completed")
 		s.pass(30*time.Second + engine.SettleTime)

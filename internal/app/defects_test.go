@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -39,7 +40,7 @@ func TestDefect02NewVersionDoesNotStallThePollsOfTheOneBefore(t *testing.T) {
 		s.publish(polling)
 		b := s.batch("polling", people(3))
 		s.advance(b.ID)
-		s.publishNew(strings.ReplaceAll(polling, "interval: 30s", "interval: 5m"), app.PublishOptions{})
+		s.publishNew(strings.ReplaceAll(polling, "interval: 30s", "interval: 5m"), api.PublishOptions{})
 		s.tick()
 		s.tries("Copy", 30*time.Second, 30*time.Second)
 		s.wantSteps(b.ID, 3, "copy succeeded, tell succeeded")
@@ -312,7 +313,7 @@ func TestDefect12TooFewRowsDoNotRemoveEveryoneAtOnce(t *testing.T) {
 		if v := s.add(b.ID, "p001@x"); v.Added != 0 || len(v.Present) != 1 { // a list of one of the five
 			t.Fatalf("%+v", v)
 		}
-		s.publishNew(leaving(second(twoSteps)), app.PublishOptions{})
+		s.publishNew(leaving(second(twoSteps)), api.PublishOptions{})
 		for range 3 {
 			s.pass(5 * time.Minute)
 			s.tick()

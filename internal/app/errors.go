@@ -1,14 +1,18 @@
 package app
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+)
 
 // Error is a failure that the caller is told about. Message is for people and
 // holds no internal detail; Problems, where present, lists everything that is
 // wrong with the input.
 type Error struct {
-	Code     Code
+	Code     api.Code
 	Message  string
-	Problems []Problem
+	Problems []api.InputProblem
 	Cause    error // not shown to the caller
 
 	// Of an advance that is refused: the phase that was started last and the one that
@@ -27,8 +31,8 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Cause }
 
 // CodeOf is the code that Explain gives to an error.
-func CodeOf(err error) Code { return Explain(err).Code }
+func CodeOf(err error) api.Code { return Explain(err).Code }
 
-func fail(code Code, format string, args ...any) *Error {
+func fail(code api.Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -267,7 +268,7 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 	for _, yaml := range []string{mover, flat} {
 		for name, again := range map[string]func(w *world, id int){
 			"asked again": func(w *world, id int) {
-				view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{}, id, w.phases(id)[0].Name) })
+				view := patiently(w, func() (api.AdvanceResult, error) { return w.app.Advance(w.ctx, app.Caller{}, id, w.phases(id)[0].Name) })
 				if !view.Repeated {
 					w.t.Errorf("not a repetition: %+v", view)
 				}
@@ -287,7 +288,7 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 				b := w.batch(rb.Name, people(3))
 				dying, gate := w.process(0)
 				gate.shut.Store(true)
-				if _, err := dying.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != app.CodeUnavailable {
+				if _, err := dying.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != api.CodeUnavailable {
 					t.Fatalf("advanced without a broker: %v", err)
 				}
 				again(w, b.ID)
@@ -312,7 +313,7 @@ func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
 		w.event(message.TypeBatchInit, message.BatchInit{BatchID: b.ID, RunbookVersion: 1})
 	}
 	sent := w.bus.Sent()
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "when its init steps have ended") {
+	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "when its init steps have ended") {
 		t.Errorf("advanced during init: %v", err)
 	}
 	later, _ := w.process(20 * time.Minute)
@@ -451,7 +452,7 @@ func TestTickMakesUpForLostMessages(t *testing.T) {
 	if got := ids(tick(0)); got != "phase-due-batch-5-1-page-1 again, phase-due-batch-5-2-page-1" {
 		t.Fatalf("announced %s", got)
 	}
-	if page, err := w.app.Batches(w.ctx, app.ListOptions{}); err != nil || page.Items[0].Status != "active" || page.Items[0].MemberCount != members {
+	if page, err := w.app.Batches(w.ctx, api.ListOptions{}); err != nil || page.Items[0].Status != "active" || page.Items[0].MemberCount != members {
 		t.Fatalf("the list was not set right: %+v, %v", page, err)
 	}
 	w.due(batch, 2)
@@ -486,13 +487,13 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 	}
 	remove()
 	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Skip: 1, Count: 1, Status: 503}) // the members' write
-	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3)), app.AllowInOtherBatches); app.CodeOf(err) != app.CodeUnavailable {
+	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3)), api.AllowInOtherBatches); app.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
 	if err := w.app.Tick(w.ctx); err != nil {
 		t.Fatal(err)
 	}
-	page, err := w.app.Batches(w.ctx, app.ListOptions{})
+	page, err := w.app.Batches(w.ctx, api.ListOptions{})
 	if err != nil || len(page.Items) != 1 || page.Items[0].ID != 1 || page.Items[0].MemberCount != 3 {
 		t.Fatalf("listed %+v, %v; want the first batch, which is whole, and not the second", page.Items, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // gated has a gate before its second phase.
@@ -29,7 +29,7 @@ func TestPhaseThatNeedsApprovalHoldsUntilItIsGiven(t *testing.T) {
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, app.CodeConflict, `batch 1 cannot be advanced to phase "second": it waits for an administrator's approval`)
+		s.refused(err, api.CodeConflict, `batch 1 cannot be advanced to phase "second": it waits for an administrator's approval`)
 		s.settle()
 		s.wantCalls(1, "New Join")
 		for range 2 {
@@ -90,7 +90,7 @@ func TestPhaseThatRequiresSuccessHoldsAndSaysWhy(t *testing.T) {
 		opens func(s *stage, id int)
 		want  string
 	}{
-		"opened by a retry":     {func(s *stage, id int) { s.retry(id, app.Selection{}) }, "first completed 4/0/0, second completed 4/0/0"},
+		"opened by a retry":     {func(s *stage, id int) { s.retry(id, api.RetrySelection{}) }, "first completed 4/0/0, second completed 4/0/0"},
 		"opened by an approval": {func(s *stage, id int) { s.approve(id, "second") }, "first completed 2/2/0, second completed 2/0/0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestPhaseThatRequiresSuccessHoldsAndSaysWhy(t *testing.T) {
 				b := s.batch("two", people(4))
 				s.advance(b.ID)
 				_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-				s.refused(err, app.CodeConflict, `it requires that 75% of the members succeed in phase "first", where 2 of 4 did; retry those who failed, or approve the phase`)
+				s.refused(err, api.CodeConflict, `it requires that 75% of the members succeed in phase "first", where 2 of 4 did; retry those who failed, or approve the phase`)
 				tt.opens(s, b.ID)
 				s.advance(b.ID)
 				s.wantPhases(b.ID, tt.want)
@@ -141,7 +141,7 @@ func TestScheduledPhaseThatRequiresSuccessOpensByItselfOnceEnoughDo(t *testing.T
 			t.Errorf("held for: %s", p.Reason)
 		}
 		s.wantCalls(2, "A")
-		s.retry(id, app.Selection{})
+		s.retry(id, api.RetrySelection{})
 		s.wantPhases(id, "a completed 2/0/0, b completed 2/0/0, c pending 0/0/0")
 		if p := s.phases(id)[1]; p.Reason != "" {
 			t.Errorf("it still tells: %s", p.Reason)
@@ -157,7 +157,7 @@ func TestBothGatesOfAPhaseAreOpenedByItsApproval(t *testing.T) {
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, app.CodeConflict, "where 1 of 2 did")
+		s.refused(err, api.CodeConflict, "where 1 of 2 did")
 		s.approve(b.ID, "second")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
@@ -170,13 +170,13 @@ func TestPhasesThatCannotBeApproved(t *testing.T) {
 		s.publish(gated("approval: required"))
 		b := s.batch("two", people(1))
 		_, err := s.app.Approve(s.ctx, ada, b.ID, "first", "")
-		s.refused(err, app.CodeConflict, `phase "first" of batch 1 has no gate: it needs no approval`)
+		s.refused(err, api.CodeConflict, `phase "first" of batch 1 has no gate: it needs no approval`)
 		_, err = s.app.Approve(s.ctx, ada, b.ID, "third", "")
-		s.refused(err, app.CodeNotFound, `batch 1 has no phase "third"`)
+		s.refused(err, api.CodeNotFound, `batch 1 has no phase "third"`)
 		_, err = s.app.Approve(s.ctx, ada, 9, "first", "")
-		s.refused(err, app.CodeNotFound, "there is no batch 9")
+		s.refused(err, api.CodeNotFound, "there is no batch 9")
 		s.advance(b.ID)
 		_, err = s.app.Approve(s.ctx, ada, b.ID, "first", "")
-		s.refused(err, app.CodeConflict, "there is nothing to approve")
+		s.refused(err, api.CodeConflict, "there is nothing to approve")
 	})
 }

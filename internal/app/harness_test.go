@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
@@ -131,16 +132,16 @@ func (w *world) storeConfig() cosmosstore.Config {
 // direct carries requests to the store without a connection.
 type direct struct{ *cosmos.Server }
 
-func (w *world) publish(yaml string) app.RunbookView {
+func (w *world) publish(yaml string) api.Runbook {
 	w.t.Helper()
-	view, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "ada"}, "", []byte(yaml), app.PublishOptions{})
+	view, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "ada"}, "", []byte(yaml), api.PublishOptions{})
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}
 	return view
 }
 
-func (w *world) batch(runbook, csv string, options ...app.UploadOption) app.BatchView {
+func (w *world) batch(runbook, csv string, options ...api.UploadOption) api.Batch {
 	w.t.Helper()
 	view, err := w.app.CreateBatch(w.ctx, app.Caller{Name: "ada"}, runbook, []byte(csv), options...)
 	if err != nil {
@@ -256,7 +257,7 @@ func patiently[T any](w *world, call func() (T, error)) T {
 		if err == nil {
 			return v
 		}
-		if app.CodeOf(err) != app.CodeUnavailable || w.ctx.Err() != nil {
+		if app.CodeOf(err) != api.CodeUnavailable || w.ctx.Err() != nil {
 			w.t.Error(describe(err))
 			return v
 		}
@@ -268,7 +269,7 @@ func (w *world) run(id, deliveries int, answer worker) {
 	w.t.Helper()
 	for {
 		phase := w.next(id)
-		view := patiently(w, func() (app.AdvanceView, error) { return w.app.Advance(w.ctx, app.Caller{Name: "ada"}, id, phase) })
+		view := patiently(w, func() (api.AdvanceResult, error) { return w.app.Advance(w.ctx, app.Caller{Name: "ada"}, id, phase) })
 		w.pump(deliveries, answer, func() bool { return w.ended(id, view.Advanced) })
 		if w.t.Failed() {
 			w.t.FailNow()
@@ -290,9 +291,9 @@ func (w *world) next(id int) string {
 	return ""
 }
 
-func (w *world) phases(id int) []app.PhaseView {
+func (w *world) phases(id int) []api.Phase {
 	w.t.Helper()
-	return patiently(w, func() (app.Page[app.PhaseView], error) { return w.app.Phases(w.ctx, id) }).Items
+	return patiently(w, func() (api.Page[api.Phase], error) { return w.app.Phases(w.ctx, id) }).Items
 }
 
 func (w *world) ended(id int, phase string) bool {
@@ -307,15 +308,15 @@ func (w *world) ended(id int, phase string) bool {
 
 func (w *world) status(id int) string {
 	w.t.Helper()
-	return patiently(w, func() (app.BatchView, error) { return w.app.Batch(w.ctx, id) }).Status
+	return patiently(w, func() (api.Batch, error) { return w.app.Batch(w.ctx, id) }).Status
 }
 
-func (w *world) members(id int) map[string]app.MemberView {
+func (w *world) members(id int) map[string]api.Member {
 	w.t.Helper()
-	out := map[string]app.MemberView{}
+	out := map[string]api.Member{}
 	continuation := ""
 	for {
-		page, err := w.app.Members(w.ctx, reader, id, app.ListOptions{Limit: 1000, Continuation: continuation})
+		page, err := w.app.Members(w.ctx, reader, id, api.ListOptions{Limit: 1000, Continuation: continuation})
 		if err != nil {
 			w.t.Fatal(describe(err))
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -67,7 +68,7 @@ func (r *replica) takes(n int) {
 	r.OldestJobAt, r.TakenThrough = &now, r.s.jobs[n-1].DispatchedAt
 }
 
-func (s *stage) worker(id string) app.WorkerView {
+func (s *stage) worker(id string) api.Worker {
 	s.t.Helper()
 	v, err := s.app.Worker(s.ctx, id)
 	return must(s, v, err)
@@ -117,7 +118,7 @@ func TestBusyWorkerFailsNoJobThatItDidNotStart(t *testing.T) {
 		r := s.replica("r1")
 		r.takes(8)
 		r.beat()
-		b := s.batch("one", people(3), app.AllowInOtherBatches)
+		b := s.batch("one", people(3), api.AllowInOtherBatches)
 		s.advance(b.ID)
 		r.during(20 * time.Minute)
 		s.wantPhases(b.ID, "only dispatched 0/0/0+3")
@@ -144,7 +145,7 @@ func TestHeartbeatsOfReplicasMakeOneRecord(t *testing.T) {
 		s.pass(time.Second)
 		second.CredentialExpiresAt = &expires
 		second.beat()
-		if v := s.worker("worker-01"); v.State != app.WorkerAlive || v.JobsInFlight != 2 || !v.OldestJobAt.Equal(started) || !v.CredentialExpiresAt.Equal(expires) || len(v.Replicas) != 2 || v.SeenAt != nil {
+		if v := s.worker("worker-01"); v.State != api.WorkerAlive || v.JobsInFlight != 2 || !v.OldestJobAt.Equal(started) || !v.CredentialExpiresAt.Equal(expires) || len(v.Replicas) != 2 || v.SeenAt != nil {
 			t.Fatalf("%+v", v)
 		}
 		s.pass(30 * time.Second)
@@ -162,11 +163,11 @@ func TestHeartbeatsOfReplicasMakeOneRecord(t *testing.T) {
 		s.pass(time.Second)
 		first.beat() // after its goodbye
 		v := s.worker("worker-01")
-		if v.State != app.WorkerAlive || v.JobsInFlight != 0 || v.Replicas[0].State != "stopped" || v.Replicas[1].State != "alive" {
+		if v.State != api.WorkerAlive || v.JobsInFlight != 0 || v.Replicas[0].State != "stopped" || v.Replicas[1].State != "alive" {
 			t.Fatalf("%+v", v)
 		}
 		s.pass(2 * time.Minute)
-		if v := s.worker("worker-01"); v.State != app.WorkerScaledToZero || v.Replicas[1].State != "silent" {
+		if v := s.worker("worker-01"); v.State != api.WorkerScaledToZero || v.Replicas[1].State != "silent" {
 			t.Fatalf("%+v", v)
 		}
 		s.pass(time.Hour)
@@ -194,7 +195,7 @@ func TestReplicasReportAtOnce(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if v := s.worker("worker-01"); len(v.Replicas) != 20 || v.State != app.WorkerAlive {
+	if v := s.worker("worker-01"); len(v.Replicas) != 20 || v.State != api.WorkerAlive {
 		t.Errorf("%d replicas, %s", len(v.Replicas), v.State)
 	}
 }
@@ -229,8 +230,8 @@ func TestInvalidHeartbeatIsKeptAndChangesNothing(t *testing.T) {
 		m := r.message()
 		m.ID = "bad " + reason
 		s.announce(m, m)
-		kept := s.kept(app.ListOptions{})
-		i := slices.IndexFunc(kept, func(v app.UnprocessedView) bool { return v.MessageID == m.ID })
+		kept := s.kept(api.ListOptions{})
+		i := slices.IndexFunc(kept, func(v api.UnprocessedMessage) bool { return v.MessageID == m.ID })
 		if i < 0 || !strings.Contains(kept[i].Reason, reason) || kept[i].Topic != message.TopicWorkerResults {
 			t.Errorf("%s: kept %+v", reason, kept)
 		}
@@ -254,12 +255,12 @@ func TestJobThatAKilledReplicaHadLockedIsNotLost(t *testing.T) {
 		killed.beat()
 		other.takes(1)
 		other.beat()
-		b := s.batch("one", people(1), app.AllowInOtherBatches)
+		b := s.batch("one", people(1), api.AllowInOtherBatches)
 		s.advance(b.ID)
 		other.during(150 * time.Second)
 		killed.JobsInFlight, killed.InFlight = []string{"batch-9-other"}, 1
 		killed.beat() // then it takes the job, and is killed before it says so
-		later := s.batch("long", people(1), app.AllowInOtherBatches)
+		later := s.batch("long", people(1), api.AllowInOtherBatches)
 		s.advance(later.ID)
 		last := s.jobs[len(s.jobs)-1]
 		other.JobsInFlight, other.TakenThrough = []string{last.ID()}, last.DispatchedAt

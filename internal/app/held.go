@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -28,11 +29,11 @@ func revisionOf(h store.RemovalHold) string {
 	return hex.EncodeToString(digest[:8])
 }
 
-func heldSummary(batch int, h *engine.Held) *HeldSummary {
+func heldSummary(batch int, h *engine.Held) *api.RemovalHoldSummary {
 	if h == nil {
 		return nil
 	}
-	return &HeldSummary{BatchID: batch, Members: h.Members, Of: h.Of, Reason: h.Reason, Since: h.Since, Confirmed: markView(h.Confirmed)}
+	return &api.RemovalHoldSummary{BatchID: batch, Members: h.Members, Of: h.Of, Reason: h.Reason, Since: h.Since, Confirmed: markView(h.Confirmed)}
 }
 
 // hold keeps with a batch whose removal is held, or that it no longer is, and those
@@ -116,34 +117,34 @@ func told(h *engine.Held, e engine.RemovalsHeld) bool {
 // HeldRemovals shows whose removal from a batch is held, and why. That somebody read it is
 // recorded first. Errors: CodeNotFound, also where nothing is held; CodeInvalid for a
 // continuation of another list; CodeUnavailable.
-func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o ListOptions) (HeldView, error) {
+func (a *App) HeldRemovals(ctx context.Context, by Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
 	b, h, err := a.holdOf(ctx, batch)
 	if err != nil {
-		return HeldView{}, err
+		return api.RemovalHold{}, err
 	}
 	summary := heldSummary(batch, b.Doc.Held)
 	if summary == nil {
-		return HeldView{}, fail(CodeNotFound, "no removals are held in batch %d", batch)
+		return api.RemovalHold{}, fail(api.CodeNotFound, "no removals are held in batch %d", batch)
 	}
 	first, err := strconv.Atoi(cmp.Or(o.Continuation, "0"))
 	if err != nil || first < 0 || first > len(h.Doc.Members) {
-		return HeldView{}, fail(CodeInvalid, "%q is no continuation token of this list", o.Continuation)
+		return api.RemovalHold{}, fail(api.CodeInvalid, "%q is no continuation token of this list", o.Continuation)
 	}
-	view := HeldView{RemovalHoldSummary: *summary, Revision: revisionOf(h.Doc), Items: []HeldMember{}}
+	view := api.RemovalHold{RemovalHoldSummary: *summary, Revision: revisionOf(h.Doc), Items: []api.HeldMember{}}
 	some := h.Doc.Members[first:min(first+min(limit(o), 200), len(h.Doc.Members))]
-	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadRemovals, Batch: batch}); err != nil {
-		return HeldView{}, err
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionReadRemovals, Batch: batch}); err != nil {
+		return api.RemovalHold{}, err
 	}
 	members, err := a.store.MembersByID(ctx, batch, some)
 	if err != nil {
-		return HeldView{}, err
+		return api.RemovalHold{}, err
 	}
 	secrets, err := a.secretsOf(ctx, &b.Doc)
 	if err != nil {
-		return HeldView{}, err
+		return api.RemovalHold{}, err
 	}
 	for _, m := range members {
-		one := HeldMember{Member: memberView(&b.Doc, m.Doc, secrets)}
+		one := api.HeldMember{Member: memberView(&b.Doc, m.Doc, secrets)}
 		if start, moves := h.Doc.Moves[m.Doc.ID]; moves {
 			one.MovesTo = &start
 		}
@@ -187,9 +188,9 @@ func writeHold(batch int, read store.Item[store.RemovalHold], next store.Removal
 // work that this begins. The revision is that of the members who were looked at, and
 // must be the one that is held. Errors: CodeNotFound, CodeConflict, CodeInvalid,
 // CodeUnavailable.
-func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revision, why string) (BatchView, error) {
+func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revision, why string) (api.Batch, error) {
 	if revision == "" {
-		return BatchView{}, fail(CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
+		return api.Batch{}, fail(api.CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
 	}
 	return a.settleHold(ctx, by, batch, revision, why, "confirm-removals",
 		func(m engine.Mark) engine.Event { return engine.RemovalsConfirmed{By: m} },
@@ -203,7 +204,7 @@ func (a *App) ConfirmRemovals(ctx context.Context, by Caller, batch int, revisio
 // DiscardRemovals keeps the members whose removal is held: that the source does not
 // have them is taken for its mistake, until it has had them again. Errors: as
 // ConfirmRemovals.
-func (a *App) DiscardRemovals(ctx context.Context, by Caller, batch int, revision, why string) (BatchView, error) {
+func (a *App) DiscardRemovals(ctx context.Context, by Caller, batch int, revision, why string) (api.Batch, error) {
 	return a.settleHold(ctx, by, batch, revision, why, "discard-removals",
 		func(m engine.Mark) engine.Event { return engine.RemovalsDiscarded{By: m} },
 		func(h store.RemovalHold) store.RemovalHold {
@@ -215,12 +216,12 @@ func (a *App) DiscardRemovals(ctx context.Context, by Caller, batch int, revisio
 
 // settleHold takes an administrator's decision on what is held, in one write with the
 // members that it is about.
-func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, why, action string, event func(engine.Mark) engine.Event, then func(store.RemovalHold) store.RemovalHold) (BatchView, error) {
+func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, why, action string, event func(engine.Mark) engine.Event, then func(store.RemovalHold) store.RemovalHold) (api.Batch, error) {
 	if err := checkWhy(why); err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	if _, err := a.batch(ctx, batch); err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	var h store.Item[store.RemovalHold]
 	s, ds, err := a.run(ctx, batch, command{
@@ -231,7 +232,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 				return nil, err
 			}
 			if b.Held != nil && revision != "" && revision != revisionOf(h.Doc) {
-				return nil, fail(CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, revisionOf(h.Doc))
+				return nil, fail(api.CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, revisionOf(h.Doc))
 			}
 			return []engine.Event{event(engine.Mark{By: by.Name, At: s.now.UTC(), Why: why})}, nil
 		},
@@ -246,7 +247,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 		},
 	})
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	next := s.after()
 	if !ds[0].Empty() {
@@ -254,7 +255,7 @@ func (a *App) settleHold(ctx context.Context, by Caller, batch int, revision, wh
 	}
 	if next.Held != nil && next.Held.Confirmed != nil {
 		if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkLeave, leaveTask(next.Held), 0)); err != nil {
-			return BatchView{}, err
+			return api.Batch{}, err
 		}
 	}
 	return batchView(*next), nil
@@ -296,7 +297,7 @@ func (a *App) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	some := h.Doc.Members[first:min(first+leaveAtOnce, len(h.Doc.Members))]
 	by := Caller{Name: b.Held.Confirmed.By}
 	if h.Doc.By != nil {
-		by.Kind, by.TenantID, by.ObjectID = ActorKind(h.Doc.By.Kind), h.Doc.By.TenantID, h.Doc.By.ObjectID
+		by.Kind, by.TenantID, by.ObjectID = api.ActorKind(h.Doc.By.Kind), h.Doc.By.TenantID, h.Doc.By.ObjectID
 	}
 	if _, err := a.takeOut(ctx, b.ID, some, by, b.Held.Confirmed.Why); err != nil {
 		return false, err

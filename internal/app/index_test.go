@@ -11,7 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -38,19 +37,19 @@ func everyList(s *stage, batch int) error {
 			first = err
 		}
 	}
-	all := func(sorts api.SortFields, options []app.ListOptions, list func(app.ListOptions) (any, error)) {
-		for _, o := range append(options, app.ListOptions{}) {
+	all := func(sorts api.SortFields, options []api.ListOptions, list func(api.ListOptions) (any, error)) {
+		for _, o := range append(options, api.ListOptions{}) {
 			for _, o.Sort = range append(sorts.Values(), "") {
 				note(list(o))
 			}
 		}
 	}
-	all(api.BatchSorts, []app.ListOptions{{Status: "active"}, {Runbook: "flat"}, {Search: "f"}, {Status: "active", Runbook: "flat", Search: "f"}},
-		func(o app.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
-	all(api.MemberSorts, []app.ListOptions{{Status: "active"}, {Search: "p"}, {Status: "active", Search: "p"}},
-		func(o app.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, batch, o) })
-	all(api.StepSorts, []app.ListOptions{{Phase: "only"}, {Member: 1}, {Status: "failed"}, {Search: "p"}, {Phase: "only", Member: 1, Status: "failed", Search: "p"}},
-		func(o app.ListOptions) (any, error) {
+	all(api.BatchSorts, []api.ListOptions{{Status: "active"}, {Runbook: "flat"}, {Search: "f"}, {Status: "active", Runbook: "flat", Search: "f"}},
+		func(o api.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
+	all(api.MemberSorts, []api.ListOptions{{Status: "active"}, {Search: "p"}, {Status: "active", Search: "p"}},
+		func(o api.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, batch, o) })
+	all(api.StepSorts, []api.ListOptions{{Phase: "only"}, {Member: 1}, {Status: "failed"}, {Search: "p"}, {Phase: "only", Member: 1, Status: "failed", Search: "p"}},
+		func(o api.ListOptions) (any, error) {
 			if o.Phase != "" {
 				phases, err := s.app.Phases(s.ctx, batch)
 				if err != nil {
@@ -60,16 +59,16 @@ func everyList(s *stage, batch int) error {
 			}
 			return s.app.Steps(s.ctx, ada, batch, o)
 		})
-	all(api.RunbookSorts, []app.ListOptions{{Search: "f"}}, func(o app.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
-	all(api.VersionSorts, nil, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "flat", o) })
-	all(api.UnprocessedSorts, []app.ListOptions{{Status: "replayed"}, {Topic: "worker-results"}},
-		func(o app.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
+	all(api.RunbookSorts, []api.ListOptions{{Search: "f"}}, func(o api.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
+	all(api.VersionSorts, nil, func(o api.ListOptions) (any, error) { return s.app.Versions(s.ctx, "flat", o) })
+	all(api.UnprocessedSorts, []api.ListOptions{{Status: "replayed"}, {Topic: "worker-results"}},
+		func(o api.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
 	now := s.clock.Now()
-	for _, f := range []app.AuditFilter{{}, {Action: "advance"}, {By: "ada"}, {From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, {Action: "advance", By: "ada", From: now.AddDate(0, 0, -1)}} {
-		note(s.app.BatchAudit(s.ctx, batch, f, app.ListOptions{}))
-		note(s.app.RunbookAudit(s.ctx, "flat", f, app.ListOptions{}))
-		note(s.app.MessageAudit(s.ctx, f, app.ListOptions{}))
-		note(s.app.Audit(s.ctx, f, app.ListOptions{}))
+	for _, f := range []api.AuditFilter{{}, {Action: "advance"}, {By: "ada"}, {From: now.AddDate(0, 0, -1), To: now.AddDate(0, 0, 1)}, {Action: "advance", By: "ada", From: now.AddDate(0, 0, -1)}} {
+		note(s.app.BatchAudit(s.ctx, batch, f, api.ListOptions{}))
+		note(s.app.RunbookAudit(s.ctx, "flat", f, api.ListOptions{}))
+		note(s.app.MessageAudit(s.ctx, f, api.ListOptions{}))
+		note(s.app.Audit(s.ctx, f, api.ListOptions{}))
 	}
 	return first
 }

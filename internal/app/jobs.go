@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -103,7 +104,7 @@ func addJobs(total, jobs map[string]waitingJobs) {
 
 // waits are the workers that a batch has jobs for and that do not work on them now: they
 // are throttled, or not there.
-func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {
+func (a *App) waits(ctx context.Context, b *engine.Batch) ([]api.WorkerWait, error) {
 	if b.Status.Terminal() || !inProgress(b) {
 		return nil, nil
 	}
@@ -111,20 +112,20 @@ func (a *App) waits(ctx context.Context, b *engine.Batch) ([]WaitView, error) {
 	if err != nil {
 		return nil, err
 	}
-	var waits []WaitView
+	var waits []api.WorkerWait
 	now := a.now().UTC()
 	for _, id := range slices.Sorted(maps.Keys(oldest)) {
 		worker, err := a.workerRecord(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		view := WaitView{WorkerID: id, State: worker.state(oldest[id], now, a.startup), Since: orNil(worker.lastSeen()), ThrottledUntil: orNil(worker.throttledUntil(now))}
+		view := api.WorkerWait{WorkerID: id, State: worker.state(oldest[id], now, a.startup), Since: orNil(worker.lastSeen()), ThrottledUntil: orNil(worker.throttledUntil(now))}
 		switch {
 		case view.ThrottledUntil != nil:
 			view.Reason = fmt.Sprintf("throttled until %s", clock(*view.ThrottledUntil))
-		case view.State == WorkerAlive, now.Sub(oldest[id]) < message.HeartbeatInterval: // it may just be about to answer
+		case view.State == api.WorkerAlive, now.Sub(oldest[id]) < message.HeartbeatInterval: // it may just be about to answer
 			continue
-		case view.State == WorkerScaledToZero:
+		case view.State == api.WorkerScaledToZero:
 			view.Reason = fmt.Sprintf("starting, until %s at most", clock(worker.startsUntil(oldest[id], a.startup)))
 		case view.Since == nil:
 			view.Reason = "no worker was ever seen"
@@ -198,7 +199,7 @@ func (a *App) tellWorkers(ctx context.Context, tally *jobTally) {
 		if worker == nil {
 			worker = &workerRecord{ID: id}
 		}
-		if worker.state(tally.oldest[id], now, a.startup) == WorkerGone {
+		if worker.state(tally.oldest[id], now, a.startup) == api.WorkerGone {
 			a.tellGone(ctx, worker, tally, now)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -21,7 +22,7 @@ import (
 const maxAdded = 10_000
 
 // AddMembers is AddMembersFrom with a CSV in memory.
-func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, options ...UploadOption) (AddedView, error) {
+func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, options ...api.UploadOption) (api.AddResult, error) {
 	return a.AddMembersFrom(ctx, by, batch, bytes.NewReader(csv), options...)
 }
 
@@ -35,21 +36,21 @@ func (a *App) AddMembers(ctx context.Context, by Caller, batch int, csv []byte, 
 // removed in between; what has been done to the end is only told again.
 // Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict, with the people who
 // are in other batches, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv roster.File, options ...UploadOption) (AddedView, error) {
+func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
 	if csv.Size() > roster.MaxBytes {
-		return AddedView{}, fail(CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
+		return api.AddResult{}, fail(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return AddedView{}, err
+		return api.AddResult{}, err
 	}
-	shared := slices.Contains(options, AllowInOtherBatches)
+	shared := slices.Contains(options, api.AllowInOtherBatches)
 	if shared && !b.Doc.Manual {
-		return AddedView{}, fail(CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
+		return api.AddResult{}, fail(api.CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
 	}
 	content, err := digestOf(csv)
 	if err != nil {
-		return AddedView{}, err
+		return api.AddResult{}, err
 	}
 	content = digest(content)
 	if shared {
@@ -57,7 +58,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	asked, err := a.named(ctx, by, store.BatchPartition(batch), content)
 	if err != nil {
-		return AddedView{}, err
+		return api.AddResult{}, err
 	}
 	begun := asked.ETag != ""
 	if !begun {
@@ -65,28 +66,28 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	rb, err := a.runbook(ctx, b.Doc.Runbook, asked.Doc.Version)
 	if err != nil {
-		return AddedView{}, err
+		return api.AddResult{}, err
 	}
 	if !begun {
 		if asked.Doc.Content, err = a.contentOf(ctx, rb, content); err != nil {
-			return AddedView{}, err
+			return api.AddResult{}, err
 		}
 	}
 	rows, warnings, bad, err := roster.Read(csv, rb)
 	if err != nil {
-		return AddedView{}, err
+		return api.AddResult{}, err
 	}
 	if len(bad) > 0 {
-		return AddedView{}, &Error{Code: CodeInvalid, Message: fmt.Sprintf("the CSV has %s; nobody was added", plural(len(bad), "problem")), Problems: csvProblems(bad)}
+		return api.AddResult{}, &Error{Code: api.CodeInvalid, Message: fmt.Sprintf("the CSV has %s; nobody was added", plural(len(bad), "problem")), Problems: csvProblems(bad)}
 	}
 	if len(rows) > maxAdded {
-		return AddedView{}, fail(CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(rows), maxAdded)
+		return api.AddResult{}, fail(api.CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(rows), maxAdded)
 	}
 	people, lines := make([]newcomer, len(rows)), make(map[string]int, len(rows))
 	for i, row := range rows {
 		people[i], lines[row.Key] = newcomer{Key: row.Key, Data: row.Data}, row.Line
 	}
-	view := AddedView{Warnings: warnings, Replayed: begun}
+	view := api.AddResult{Warnings: warnings, Replayed: begun}
 	var note *addition
 	if by.Key != "" {
 		note = newAddition(by, batch, asked, people)
@@ -94,7 +95,7 @@ func (a *App) AddMembersFrom(ctx context.Context, by Caller, batch int, csv rost
 	}
 	taken, err := a.join(ctx, by, b, people, false, note, a.claimant(batch, rb, a.newID(), shared), &view)
 	if err = cmp.Or(err, refuseTaken(taken, len(people), "added", lines, b.Doc.Manual)); err != nil {
-		return AddedView{}, err
+		return api.AddResult{}, err
 	}
 	a.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, view.Added, logkey.Present, len(view.Present), logkey.By, by.Name, logkey.Repeated, begun)
 	return view, nil
@@ -114,7 +115,7 @@ type newcomer struct {
 // again when somebody else has changed it, who may have added the same people. Each is
 // claimed before being added. Where some cannot be claimed, the scheduler adds the others,
 // and anybody else adds nobody.
-func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, known bool, note *addition, c *claimant, view *AddedView) (taken []takenPerson, err error) {
+func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], rows []newcomer, known bool, note *addition, c *claimant, view *api.AddResult) (taken []takenPerson, err error) {
 	for first := true; ; first = false {
 		if note != nil && !first {
 			if err := note.look(ctx, a); err != nil { // after the batch was read, whose pages it goes by
@@ -169,7 +170,7 @@ func (a *App) join(ctx context.Context, by Caller, b store.Item[engine.Batch], r
 }
 
 // joined ends an addition; again tells that somebody else has gone on with it.
-func (a *App) joined(ctx context.Context, b *engine.Batch, note *addition, view *AddedView) (again bool, err error) {
+func (a *App) joined(ctx context.Context, b *engine.Batch, note *addition, view *api.AddResult) (again bool, err error) {
 	if note != nil {
 		if err := note.end(ctx, a); err != nil {
 			return overtaken(err), err
@@ -230,7 +231,7 @@ func (a *App) joinPage(ctx context.Context, by Caller, b store.Item[engine.Batch
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.Doc.ID, m.ID), m))
 		}
-		if !b.Doc.Filling || by.Kind != ActorSystem { // or it is part of the batch's creation
+		if !b.Doc.Filling || by.Kind != api.ActorSystem { // or it is part of the batch's creation
 			after := facts{"memberCount": s.after().Members}
 			if c0.shared {
 				after["allowInOtherBatches"] = true
@@ -264,7 +265,7 @@ func places(first, n int) string {
 }
 
 // newcomers leaves out the rows whose key belongs to a member who was not removed.
-func (a *App) newcomers(ctx context.Context, batch int, rows []newcomer, view *AddedView, tell bool) ([]newcomer, error) {
+func (a *App) newcomers(ctx context.Context, batch int, rows []newcomer, view *api.AddResult, tell bool) ([]newcomer, error) {
 	present := map[string]bool{}
 	for chunk := range slices.Chunk(rows, 200) {
 		keys := make([]string, len(chunk))

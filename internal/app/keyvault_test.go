@@ -12,7 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
@@ -123,12 +123,12 @@ func TestKeyRemovedFromTheVault(t *testing.T) {
 	v.advance(others)
 	v.wantStatus(others, "completed")
 	_, err := v.app.CreateBatch(v.ctx, ada, "moves", []byte(secretFile("eve")))
-	v.refused(err, app.CodeUnavailable, "cannot be read")
+	v.refused(err, api.CodeUnavailable, "cannot be read")
 
 	_, err = v.vault.SetVersion(keyName, v.version, keyvault.Secret{Value: v.value})
 	must(v.stage, 0, err)
 	jobs := len(v.jobs)
-	v.retry(late, app.Selection{})
+	v.retry(late, api.RetrySelection{})
 	v.wantPhases(late, "create completed 2/0/0, verify pending 0/0/0")
 	if got := v.paramsOf("New"); len(v.jobs) == jobs || got["Password"] != canary {
 		t.Errorf("after the recovery the worker got %v", got)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -68,7 +69,7 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 				s.wantPhases(b.ID, "first dispatched 0/0/0+1, second pending 0/0/0", "first dispatched 1/0/0, second pending 0/0/0")
 				_, err := s.app.Pause(s.ctx, ada, b.ID, "")
 				if name == "batch" {
-					s.refused(err, app.CodeUnavailable, "a later version of the handler has written this")
+					s.refused(err, api.CodeUnavailable, "a later version of the handler has written this")
 				} else {
 					must(s, 0, err)
 					s.resume(b.ID)
@@ -80,7 +81,7 @@ func TestWhatALaterVersionWroteWaitsForIt(t *testing.T) {
 				s.wantPhases(b.ID, "first completed 1/0/0, second pending 0/0/0")
 				s.advance(b.ID)
 				s.wantStatus(b.ID, "completed")
-				if kept := s.kept(app.ListOptions{}); len(kept) > 0 {
+				if kept := s.kept(api.ListOptions{}); len(kept) > 0 {
 					t.Errorf("kept: %+v", kept)
 				}
 			})
@@ -95,7 +96,7 @@ func TestATickGoesOnBesideWhatALaterVersionWrote(t *testing.T) {
 	s.publish(twoSteps)
 	b, other := s.batch("two", people(1)), s.batch("two", "Upn,Name\nother@x,Other\n")
 	s.later(store.BatchKey(b.ID))
-	s.publishNew(second(twoSteps), app.PublishOptions{})
+	s.publishNew(second(twoSteps), api.PublishOptions{})
 	err := s.app.Tick(s.ctx)
 	if !errors.Is(err, store.ErrLater) || !strings.Contains(err.Error(), "batch:1/batch: ") || !strings.Contains(err.Error(), novelty) {
 		t.Errorf("%v", err)
@@ -144,18 +145,18 @@ func TestMessagesOfALaterVersionAreUnderstood(t *testing.T) {
 func TestHoldOfALaterVersionIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	s, people := held(t)
-	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+	shown, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 	must(s, shown, err)
 	s.later(store.HoldKey(1))
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, shown.Revision, "")
-	s.refused(err, app.CodeUnavailable, "a later version of the handler has written this")
+	s.refused(err, api.CodeUnavailable, "a later version of the handler has written this")
 	_, err = s.app.DiscardRemovals(s.ctx, ada, 1, "", "")
-	s.refused(err, app.CodeUnavailable, "a later version of the handler has written this")
+	s.refused(err, api.CodeUnavailable, "a later version of the handler has written this")
 	people.drop("p003")
 	s.tick()
 	s.known(store.HoldKey(1))
 	s.tick()
-	shown, err = s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+	shown, err = s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 	if must(s, shown, err); len(shown.Items) != 4 {
 		t.Errorf("%d removals are held", len(shown.Items))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -15,25 +16,25 @@ import (
 // member is cancelled, and the runbook's on_member_removed steps are run. A rollback
 // that has begun is carried to its end first. Errors: CodeNotFound, CodeConflict,
 // CodeInvalid, CodeUnavailable.
-func (a *App) RemoveMember(ctx context.Context, by Caller, batch, member int, why string) (MemberView, error) {
+func (a *App) RemoveMember(ctx context.Context, by Caller, batch, member int, why string) (api.Member, error) {
 	if err := checkWhy(why); err != nil {
-		return MemberView{}, err
+		return api.Member{}, err
 	}
 	view, err := a.remove(ctx, by, batch, member, why)
 	if err != nil {
-		return MemberView{}, err
+		return api.Member{}, err
 	}
 	return view, nil
 }
 
-func (a *App) remove(ctx context.Context, by Caller, batch, member int, why string) (MemberView, error) {
+func (a *App) remove(ctx context.Context, by Caller, batch, member int, why string) (api.Member, error) {
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return MemberView{}, err
+		return api.Member{}, err
 	}
 	m, err := a.member(ctx, batch, member)
 	if err != nil {
-		return MemberView{}, err
+		return api.Member{}, err
 	}
 	c := occurred(engine.MemberLeft{Member: member, By: by.Name})
 	c.prime = func(s *snapshot) {
@@ -52,14 +53,14 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 	}
 	s, ds, err := a.run(ctx, batch, c)
 	if err != nil {
-		return MemberView{}, err
+		return api.Member{}, err
 	}
 	if !ds[0].Empty() {
 		a.log.InfoContext(ctx, "member removed", logkey.BatchID, batch, logkey.MemberID, member, logkey.By, by.Name)
 	}
 	rb, err := a.runbook(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {
-		return MemberView{}, err
+		return api.Member{}, err
 	}
 	_, next := s.member(member)
 	return memberView(s.after(), *next, rb.Secret), nil
@@ -68,7 +69,7 @@ func (a *App) remove(ctx context.Context, by Caller, batch, member int, why stri
 func (a *App) member(ctx context.Context, batch, id int) (store.Item[engine.Member], error) {
 	m, err := store.Read[engine.Member](ctx, a.store, store.MemberKey(batch, id))
 	if errors.Is(err, store.ErrNotFound) {
-		return m, &Error{Code: CodeNotFound, Message: fmt.Sprintf("batch %d has no member %d", batch, id), Cause: err}
+		return m, &Error{Code: api.CodeNotFound, Message: fmt.Sprintf("batch %d has no member %d", batch, id), Cause: err}
 	}
 	return m, err
 }

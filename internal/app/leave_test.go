@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -45,7 +46,7 @@ func TestMemberRemovedBetweenPhasesTakesPartInNothingMoreAndTheRemovalIsTracked(
 	})
 }
 
-func trailText(trail []app.AuditView) string {
+func trailText(trail []api.AuditRecord) string {
 	var out []string
 	for _, r := range trail {
 		out = append(out, strings.TrimSpace(r.By+" "+r.Action+" "+r.Target)+": "+r.Why)
@@ -259,12 +260,12 @@ func TestWhoCannotBeRemoved(t *testing.T) {
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
 		_, err := s.app.RemoveMember(s.ctx, ada, b.ID, 1, "")
-		s.refused(err, app.CodeConflict, "member 1 has failed and takes part in nothing more")
+		s.refused(err, api.CodeConflict, "member 1 has failed and takes part in nothing more")
 		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 9, "")
-		s.refused(err, app.CodeNotFound, "batch 1 has no member 9")
+		s.refused(err, api.CodeNotFound, "batch 1 has no member 9")
 		s.advance(b.ID)
 		_, err = s.app.RemoveMember(s.ctx, ada, b.ID, 2, "")
-		s.refused(err, app.CodeConflict, "has ended (completed): nobody can be removed")
+		s.refused(err, api.CodeConflict, "has ended (completed): nobody can be removed")
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -37,34 +37,34 @@ func BenchmarkLists(b *testing.B) {
 		_, err := s.store.Apply(ctx, writes)
 		must(s, 0, err)
 	}
-	list := func(o app.ListOptions) (int, string) {
+	list := func(o api.ListOptions) (int, string) {
 		page, err := s.app.Members(ctx, ada, id, o)
 		must(s, page, err)
 		return len(page.Items), page.Continuation
 	}
-	steps := func(o app.ListOptions) (int, string) {
+	steps := func(o api.ListOptions) (int, string) {
 		page, err := s.app.Steps(ctx, ada, id, o)
 		must(s, page, err)
 		return len(page.Items), page.Continuation
 	}
 	for _, tt := range []struct {
 		name string
-		of   func(app.ListOptions) (int, string)
-		o    app.ListOptions
+		of   func(api.ListOptions) (int, string)
+		o    api.ListOptions
 	}{
-		{"members", list, app.ListOptions{}},
-		{"members, the last first", list, app.ListOptions{Sort: "-id"}},
-		{"members who failed", list, app.ListOptions{Status: "failed"}},
-		{"members by key", list, app.ListOptions{Sort: "memberKey"}},
-		{"members by key, the last first", list, app.ListOptions{Sort: "-memberKey"}},
-		{"members who failed, by key", list, app.ListOptions{Sort: "memberKey", Status: "failed"}},
-		{"members whose key begins so", list, app.ListOptions{Search: fmt.Sprintf("p%06d", members)[:6]}},
-		{"a member by key", list, app.ListOptions{Search: fmt.Sprintf("p%06d@x", members)}},
-		{"steps", steps, app.ListOptions{}},
-		{"steps that failed", steps, app.ListOptions{Status: "failed"}},
-		{"steps that time out, of which there are none", steps, app.ListOptions{Status: "poll_timeout"}},
-		{"steps of a member", steps, app.ListOptions{Member: members}},
-		{"steps by member", steps, app.ListOptions{Sort: "memberId"}},
+		{"members", list, api.ListOptions{}},
+		{"members, the last first", list, api.ListOptions{Sort: "-id"}},
+		{"members who failed", list, api.ListOptions{Status: "failed"}},
+		{"members by key", list, api.ListOptions{Sort: "memberKey"}},
+		{"members by key, the last first", list, api.ListOptions{Sort: "-memberKey"}},
+		{"members who failed, by key", list, api.ListOptions{Sort: "memberKey", Status: "failed"}},
+		{"members whose key begins so", list, api.ListOptions{Search: fmt.Sprintf("p%06d", members)[:6]}},
+		{"a member by key", list, api.ListOptions{Search: fmt.Sprintf("p%06d@x", members)}},
+		{"steps", steps, api.ListOptions{}},
+		{"steps that failed", steps, api.ListOptions{Status: "failed"}},
+		{"steps that time out, of which there are none", steps, api.ListOptions{Status: "poll_timeout"}},
+		{"steps of a member", steps, api.ListOptions{Member: members}},
+		{"steps by member", steps, api.ListOptions{Sort: "memberId"}},
 	} {
 		tt.of(tt.o) // the local store makes an index now, where it needs one
 		for page := range 2 {

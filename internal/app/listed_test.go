@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -42,7 +43,7 @@ phases:
 	} {
 		yaml := fmt.Sprintf(warehouse, tt.connection, tt.warehouse)
 		for _, dry := range []bool{true, false} {
-			_, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(yaml), app.PublishOptions{DryRun: dry})
+			_, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(yaml), api.PublishOptions{DryRun: dry})
 			var got []string
 			for _, p := range problemsOf(err) {
 				name := strings.Fields(strings.TrimPrefix(p.Message, "the setting "))[0]
@@ -51,11 +52,11 @@ phases:
 					t.Errorf("%+v", p)
 				}
 			}
-			if !slices.Equal(got, tt.want) || len(tt.want) > 0 && app.CodeOf(err) != app.CodeInvalid || len(tt.want) == 0 && err != nil {
+			if !slices.Equal(got, tt.want) || len(tt.want) > 0 && app.CodeOf(err) != api.CodeInvalid || len(tt.want) == 0 && err != nil {
 				t.Errorf("%s, %s: %q, %v, want %q", tt.connection, tt.warehouse, got, err, tt.want)
 			}
 		}
-		if _, err := w.app.Runbook(w.ctx, "moves"); len(tt.want) > 0 && app.CodeOf(err) != app.CodeNotFound {
+		if _, err := w.app.Runbook(w.ctx, "moves"); len(tt.want) > 0 && app.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%s, %s: the runbook is there: %v", tt.connection, tt.warehouse, err)
 		}
 	}
@@ -85,7 +86,7 @@ func TestDataSourcesThatAreNoLongerListedAreNotRead(t *testing.T) {
 		if !strings.Contains(v.LastError, want) || !strings.Contains(v.LastError, "data_source.connection") || strings.Contains(v.LastError, filepath.Base(s.env["PEOPLE"])) {
 			t.Fatalf("the sync error is %q", v.LastError)
 		}
-		if _, err := s.app.PreviewQuery(s.ctx, ada, "found", 0); app.CodeOf(err) != app.CodeInvalid || !strings.Contains(err.Error(), want) {
+		if _, err := s.app.PreviewQuery(s.ctx, ada, "found", 0); app.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), want) {
 			t.Fatalf("the preview: %v", err)
 		}
 

@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-func limit(o ListOptions) int {
+func limit(o api.ListOptions) int {
 	if o.Limit <= 0 {
 		return 100
 	}
@@ -20,16 +20,16 @@ func limit(o ListOptions) int {
 }
 
 // Batches lists batches, the newest first unless o.Sort asks for another order.
-func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], error) {
+func (a *App) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
 	paging, err := batchSorting.paging(o)
 	if err != nil {
-		return Page[BatchView]{}, err
+		return api.Page[api.Batch]{}, err
 	}
 	found, err := a.store.Batches(ctx, store.BatchFilter{Status: engine.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
 	if err != nil {
-		return Page[BatchView]{}, err
+		return api.Page[api.Batch]{}, err
 	}
-	page := Page[BatchView]{Items: []BatchView{}, Continuation: found.Continuation}
+	page := api.Page[api.Batch]{Items: []api.Batch{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		page.Items = append(page.Items, summaryView(i.Doc))
 	}
@@ -37,15 +37,15 @@ func (a *App) Batches(ctx context.Context, o ListOptions) (Page[BatchView], erro
 }
 
 // Batch gives one batch, with its ETag. Errors: CodeNotFound.
-func (a *App) Batch(ctx context.Context, id int) (BatchView, error) {
+func (a *App) Batch(ctx context.Context, id int) (api.Batch, error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	view := batchView(b.Doc)
 	view.ETag = tag(b.ETag)
 	if view.WaitsFor, err = a.waits(ctx, &b.Doc); err != nil {
-		return BatchView{}, err
+		return api.Batch{}, err
 	}
 	return view, nil
 }
@@ -53,34 +53,34 @@ func (a *App) Batch(ctx context.Context, id int) (BatchView, error) {
 func (a *App) batch(ctx context.Context, id int) (store.Item[engine.Batch], error) {
 	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return b, &Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no batch %d", id), Cause: err}
+		return b, &Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no batch %d", id), Cause: err}
 	}
 	return b, err
 }
 
 // Members lists a batch's members in the order they were added. That somebody read them
 // is recorded first. Errors: CodeNotFound, CodeUnavailable.
-func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Page[MemberView], error) {
+func (a *App) Members(ctx context.Context, by Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return Page[MemberView]{}, err
+		return api.Page[api.Member]{}, err
 	}
 	paging, err := memberSorting.paging(o)
 	if err != nil {
-		return Page[MemberView]{}, err
+		return api.Page[api.Member]{}, err
 	}
 	found, err := a.store.Members(ctx, id, store.MemberFilter{Status: engine.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
 	if err != nil {
-		return Page[MemberView]{}, err
+		return api.Page[api.Member]{}, err
 	}
-	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadMembers, Batch: id}); err != nil {
-		return Page[MemberView]{}, err
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: id}); err != nil {
+		return api.Page[api.Member]{}, err
 	}
 	secrets, err := a.secretsOf(ctx, &b.Doc)
 	if err != nil {
-		return Page[MemberView]{}, err
+		return api.Page[api.Member]{}, err
 	}
-	page := Page[MemberView]{Items: []MemberView{}, Continuation: found.Continuation}
+	page := api.Page[api.Member]{Items: []api.Member{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		page.Items = append(page.Items, memberView(&b.Doc, i.Doc, secrets))
 	}
@@ -89,16 +89,16 @@ func (a *App) Members(ctx context.Context, by Caller, id int, o ListOptions) (Pa
 
 // Phases lists a batch's phase executions with how their members stand. Errors:
 // CodeNotFound.
-func (a *App) Phases(ctx context.Context, id int) (Page[PhaseView], error) {
+func (a *App) Phases(ctx context.Context, id int) (api.Page[api.Phase], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return Page[PhaseView]{}, err
+		return api.Page[api.Phase]{}, err
 	}
-	page := Page[PhaseView]{Items: []PhaseView{}}
+	page := api.Page[api.Phase]{Items: []api.Phase{}}
 	for _, p := range b.Doc.Phases {
 		view := phaseView(p)
 		if err := a.count(ctx, &b.Doc, p, &view); err != nil {
-			return Page[PhaseView]{}, err
+			return api.Page[api.Phase]{}, err
 		}
 		page.Items = append(page.Items, view)
 	}
@@ -107,7 +107,7 @@ func (a *App) Phases(ctx context.Context, id int) (Page[PhaseView], error) {
 
 // count fills in how many stand where: of a phase that has ended the batch knows,
 // of one that runs its shards do.
-func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *PhaseView) error {
+func (a *App) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *api.Phase) error {
 	switch {
 	case p.Kind == engine.KindInit:
 		return a.countInit(ctx, b, p, v)
@@ -153,7 +153,7 @@ func activeMembers(b *engine.Batch) int {
 	return active
 }
 
-func (a *App) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v *PhaseView) error {
+func (a *App) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v *api.Phase) error {
 	run, err := store.Read[engine.Run](ctx, a.store, store.RunKey(b.ID, p.ID, 0))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -191,21 +191,21 @@ func phaseNamed(b *engine.Batch, name string) (string, error) {
 			names = append(names, p.Name)
 		}
 	}
-	return "", fail(CodeInvalid, "batch %d has no phase %q; it has %s", b.ID, name, strings.Join(names, ", "))
+	return "", fail(api.CodeInvalid, "batch %d has no phase %q; it has %s", b.ID, name, strings.Join(names, ", "))
 }
 
 // Steps lists the steps of a batch's runs, by phase and member. The limit counts
 // runs, each of which is given whole. That somebody read them is recorded first. Errors:
 // CodeNotFound; CodeInvalid for a phase that the batch does not have; CodeUnavailable.
-func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page[StepView], error) {
+func (a *App) Steps(ctx context.Context, by Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
 	b, err := a.batch(ctx, id)
 	if err != nil {
-		return Page[StepView]{}, err
+		return api.Page[api.Step]{}, err
 	}
 	filter := store.RunFilter{Member: o.Member, Waking: o.Status == api.StepWaitingForRetry, KeyPrefix: o.Search}
 	if o.Phase != "" {
 		if filter.Phase, err = phaseNamed(&b.Doc, o.Phase); err != nil {
-			return Page[StepView]{}, err
+			return api.Page[api.Step]{}, err
 		}
 	}
 	if o.Status != "" { // at the store, or most pages would come to nothing
@@ -213,19 +213,19 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 	}
 	paging, err := stepSorting.paging(o)
 	if err != nil {
-		return Page[StepView]{}, err
+		return api.Page[api.Step]{}, err
 	}
-	page := Page[StepView]{Items: []StepView{}, Continuation: o.Continuation}
+	page := api.Page[api.Step]{Items: []api.Step{}, Continuation: o.Continuation}
 	for range maxPagesPerList {
 		if err := a.stepPage(ctx, id, filter, paging, o.Status, &page); err != nil {
-			return Page[StepView]{}, err
+			return api.Page[api.Step]{}, err
 		}
 		if len(page.Items) > 0 || page.Continuation == "" {
 			break
 		}
 	}
-	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadSteps, Batch: id}); err != nil {
-		return Page[StepView]{}, err
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: id}); err != nil {
+		return api.Page[api.Step]{}, err
 	}
 	return page, nil
 }
@@ -235,7 +235,7 @@ func (a *App) Steps(ctx context.Context, by Caller, id int, o ListOptions) (Page
 const maxPagesPerList = 10
 
 // stepPage adds the steps of one page of runs to a page of steps.
-func (a *App) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, status string, page *Page[StepView]) error {
+func (a *App) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, status string, page *api.Page[api.Step]) error {
 	paging.Continuation = page.Continuation
 	found, err := a.store.Runs(ctx, batch, filter, paging)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // A thousand members take half a minute under the race detector, for one line of the
@@ -24,8 +24,8 @@ func TestRetryOfManyLooksAtAllOfThem(t *testing.T) {
 	s.pass(6 * time.Minute)
 	s.script = script{"New": fails(errLost)}
 	s.tick()
-	for _, which := range []app.Selection{{Member: 1004}, {}} {
+	for _, which := range []api.RetrySelection{{Member: 1004}, {}} {
 		_, err := s.app.RetryFailed(s.ctx, ada, 1, which, "again")
-		s.refused(err, app.CodeConflict, "batch 2")
+		s.refused(err, api.CodeConflict, "batch 2")
 	}
 }

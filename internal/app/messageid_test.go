@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/secret"
@@ -26,7 +27,7 @@ func TestNobodyGuessesASecretFromAnID(t *testing.T) {
 			Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler),
 			Secrets: secret.New(secret.Fixed(bytes.Repeat([]byte{key}, secret.KeySize))),
 		})
-		if _, err := a.PublishRunbook(w.ctx, ada, "", []byte(secretRunbook), app.PublishOptions{}); err != nil {
+		if _, err := a.PublishRunbook(w.ctx, ada, "", []byte(secretRunbook), api.PublishOptions{}); err != nil {
 			t.Fatal(describe(err))
 		}
 		m := app.Message{ID: id, Type: message.TypeWorkerResult, Body: []byte(`{"Result":"1234`), DeliveryCount: 4, EnqueuedAt: epoch}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -28,7 +29,7 @@ func (a *App) named(ctx context.Context, by Caller, partition, content string) (
 	}
 	same, err := a.sameContent(ctx, item.Doc.Content, content)
 	if err == nil && !same {
-		return item, fail(CodeKeyReused, "the idempotency key was used on %s for a request with other content; choose a new key for what is to be done anew", item.Doc.At.Format(time.RFC3339))
+		return item, fail(api.CodeKeyReused, "the idempotency key was used on %s for a request with other content; choose a new key for what is to be done anew", item.Doc.At.Format(time.RFC3339))
 	}
 	return item, err
 }
@@ -127,7 +128,7 @@ func (n *addition) look(ctx context.Context, a *App) error {
 		return err
 	}
 	if item.Doc.Content != n.item.Doc.Content {
-		return fail(CodeKeyReused, "the idempotency key is used for a request with other content at the same time; choose a new key")
+		return fail(api.CodeKeyReused, "the idempotency key is used for a request with other content at the same time; choose a new key")
 	}
 	n.item = item
 	return nil
@@ -149,7 +150,7 @@ func (n *addition) end(ctx context.Context, a *App) error {
 }
 
 // tell fills in what the request has come to.
-func (n *addition) tell(view *AddedView) {
+func (n *addition) tell(view *api.AddResult) {
 	view.Added, view.Present = n.item.Doc.Added, nil
 	for i, p := range n.people {
 		if n.present(i) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -38,7 +39,7 @@ func storedAs[T any](s *stage, batch int, kind string) []T {
 // listed gives the numbers of the batches that are listed.
 func (s *stage) listed() []int {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, page, err)
 	ids := []int{}
 	for _, b := range page.Items {
@@ -61,7 +62,7 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": always(`{"id":"u"}`)}
 		s.publish(mover)
-		ask := func(by app.Caller, runbook, csv string, options ...app.UploadOption) (app.BatchView, error) {
+		ask := func(by app.Caller, runbook, csv string, options ...api.UploadOption) (api.Batch, error) {
 			return s.app.CreateBatch(s.ctx, by, runbook, []byte(csv), options...)
 		}
 		const csv = "Upn,Name,Old\na@x,A,1\n"
@@ -76,11 +77,11 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 			t.Fatalf("first %+v\nagain %+v", first, again)
 		}
 		_, err = ask(adaBy("k"), "move", csv+"b@x,B,2\n")
-		s.refused(err, app.CodeKeyReused, "other content")
+		s.refused(err, api.CodeKeyReused, "other content")
 		_, err = ask(adaBy("k"), "other", csv)
-		s.refused(err, app.CodeKeyReused, "other content")
+		s.refused(err, api.CodeKeyReused, "other content")
 		for n, by := range []app.Caller{{Name: "grace", Key: "k"}, {Name: "ada", ObjectID: "another", Key: "k"}, adaBy("k2"), ada} {
-			if v, err := ask(by, "move", csv, app.AllowInOtherBatches); err != nil || v.ID != first.ID+1+n || v.Replayed {
+			if v, err := ask(by, "move", csv, api.AllowInOtherBatches); err != nil || v.ID != first.ID+1+n || v.Replayed {
 				t.Fatalf("%+v: %+v, %v", by, v, err)
 			}
 		}
@@ -92,16 +93,16 @@ func TestRequestThatWasRefusedDoesNotTakeItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	_, err := s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte(people(2)))
-	s.refused(err, app.CodeNotFound, "move")
+	s.refused(err, api.CodeNotFound, "move")
 	s.publish(mover)
 	_, err = s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte("Name\nx\n"))
-	s.refused(err, app.CodeInvalid, "no batch was created")
+	s.refused(err, api.CodeInvalid, "no batch was created")
 	b, err := s.app.CreateBatch(s.ctx, adaBy("k"), "move", []byte(people(2)))
 	if must(s, b, err); b.Replayed || b.ID != 1 {
 		t.Fatalf("%+v", b)
 	}
 	_, err = s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn\n"))
-	s.refused(err, app.CodeInvalid, "nobody was added")
+	s.refused(err, api.CodeInvalid, "nobody was added")
 	if v, err := s.app.AddMembers(s.ctx, adaBy("k"), b.ID, []byte("Upn,Name\nc@x,C\n")); err != nil || v.Added != 1 {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -178,7 +179,7 @@ func TestBatchThatWasBegunIsNotMadeOnceItsRunbookIsDeactivated(t *testing.T) {
 			}
 			return cut
 		}
-		s.refused(err, app.CodeNotFound, "Publish one")
+		s.refused(err, api.CodeNotFound, "Publish one")
 		s.publish(strings.Replace(flat, "name: flat", "name: flat\ndescription: later", 1))
 		v, err = s.app.CreateBatch(s.ctx, adaBy("k"), "flat", csv)
 		if must(s, v, err); v.ID != 1 || v.MemberCount != 3 {
@@ -256,7 +257,7 @@ func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {
 	s.publish(flat)
 	const members = 2*store.MaxOperations + 3
 	var all sync.WaitGroup
-	views := make([]app.BatchView, 12)
+	views := make([]api.Batch, 12)
 	for i := range views {
 		process := []*app.App{s.app, s.other}[i%2]
 		all.Go(func() {
@@ -291,7 +292,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 		b := s.batch("chained", people(3)) // p001@x to p003@x
 		s.advance(b.ID)
 		const csv = "Upn,Name\nnew@x,N\np002@x,P\nother@x,O\np003@x,P\n"
-		add := func(by app.Caller, csv string) (app.AddedView, error) {
+		add := func(by app.Caller, csv string) (api.AddResult, error) {
 			defer s.settle()
 			return s.app.AddMembers(s.ctx, by, b.ID, []byte(csv))
 		}
@@ -309,7 +310,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 			}
 		}
 		_, err = add(adaBy("k"), csv+"more@x,M\n")
-		s.refused(err, app.CodeKeyReused, "other content")
+		s.refused(err, api.CodeKeyReused, "other content")
 		if v, err := add(app.Caller{Name: "grace", Key: "k"}, csv); err != nil || v.Added != 2 || v.Replayed {
 			t.Fatalf("%+v, %v", v, err)
 		}
@@ -413,7 +414,7 @@ func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
 			return err
 		},
 		"publish": func(a *app.App, s *stage, other bool) error {
-			_, err := a.PublishRunbook(s.ctx, adaBy("k"), "", []byte(map[bool]string{false: flat, true: flat + "\n# other\n"}[other]), app.PublishOptions{})
+			_, err := a.PublishRunbook(s.ctx, adaBy("k"), "", []byte(map[bool]string{false: flat, true: flat + "\n# other\n"}[other]), api.PublishOptions{})
 			return err
 		},
 	} {
@@ -424,14 +425,14 @@ func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
 			s.batch("chained", "Upn,Name\nold@x,Old\n")
 			var after string
 			state := func() string {
-				v, err := s.app.Versions(s.ctx, "flat", app.ListOptions{})
+				v, err := s.app.Versions(s.ctx, "flat", api.ListOptions{})
 				return fmt.Sprint(s.begunBatches(), s.listed(), s.batchOf(1).MemberCount, len(v.Items), err)
 			}
 			slow := s.between("/docs/request-", func() {
 				must(s, 0, ask(s.other, s, true))
 				after = state()
 			})
-			s.refused(ask(slow, s, false), app.CodeKeyReused, "other content")
+			s.refused(ask(slow, s, false), api.CodeKeyReused, "other content")
 			if got := state(); after == "" || got != after {
 				t.Errorf("%s, before it was refused %s", got, after)
 			}
@@ -442,8 +443,8 @@ func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
 func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	publish := func(by app.Caller, yaml string) app.RunbookView {
-		v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), app.PublishOptions{})
+	publish := func(by app.Caller, yaml string) api.Runbook {
+		v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), api.PublishOptions{})
 		return must(s, v, err)
 	}
 	later := strings.Replace(flat, "name: flat", "name: flat\ndescription: later", 1)
@@ -462,10 +463,10 @@ func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
 	if v, err := s.app.Runbook(s.ctx, "flat"); err != nil || v.Version != 2 {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	_, err := s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(later), app.PublishOptions{})
-	s.refused(err, app.CodeKeyReused, "other content")
-	_, err = s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(flat), app.PublishOptions{RerunInit: true})
-	s.refused(err, app.CodeKeyReused, "other content")
+	_, err := s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(later), api.PublishOptions{})
+	s.refused(err, api.CodeKeyReused, "other content")
+	_, err = s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(flat), api.PublishOptions{RerunInit: true})
+	s.refused(err, api.CodeKeyReused, "other content")
 	if v := publish(app.Caller{Name: "grace", Key: "one"}, flat); v.Version != 3 || v.Replayed {
 		t.Fatalf("%+v", v)
 	}
@@ -475,21 +476,21 @@ func TestPublishThatWasCutShortOrIsAskedForByManyIsOneVersion(t *testing.T) {
 	t.Parallel()
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
-			_, err := a.PublishRunbook(ctx, adaBy("k"), "", []byte(flat), app.PublishOptions{})
+			_, err := a.PublishRunbook(ctx, adaBy("k"), "", []byte(flat), api.PublishOptions{})
 			return err
 		})
 		var all sync.WaitGroup
 		for i := range 6 {
 			process := []*app.App{s.app, s.other}[i%2]
 			all.Go(func() {
-				v, err := process.PublishRunbook(s.ctx, adaBy("k"), "", []byte(flat), app.PublishOptions{})
+				v, err := process.PublishRunbook(s.ctx, adaBy("k"), "", []byte(flat), api.PublishOptions{})
 				if err != nil || v.Version != 1 {
 					t.Errorf("%+v, %v", v, err)
 				}
 			})
 		}
 		all.Wait()
-		if page, err := s.app.Versions(s.ctx, "flat", app.ListOptions{}); err != nil || len(page.Items) != 1 {
+		if page, err := s.app.Versions(s.ctx, "flat", api.ListOptions{}); err != nil || len(page.Items) != 1 {
 			t.Errorf("%+v, %v", page, err)
 		}
 		return cut

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -76,7 +76,7 @@ func TestPhaseEndsAfterItsOnCompleteSteps(t *testing.T) {
 			t.Errorf("on_complete is %s", p.OnComplete)
 		}
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, app.CodeConflict, "it can be advanced when its on_complete steps have ended")
+		s.refused(err, api.CodeConflict, "it can be advanced when its on_complete steps have ended")
 		s.answers(0, "Report", `{"id":"r"}`, nil)
 		s.wantPhases(b.ID, "move completed 2/0/0, verify pending 0/0/0")
 	})
@@ -123,7 +123,7 @@ func TestOnCompleteThatFailedIsRetriedByHandAndThePhaseIsCompleted(t *testing.T)
 		s.advance(b.ID)
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "move failed 2/0/0, verify completed 2/0/0")
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "the mail is back")
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "the mail is back")
 		must(s, 0, err)
 		s.settle()
 		s.wantCalls(0, "Report Drop Report Tell")

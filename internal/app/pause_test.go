@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -158,7 +159,7 @@ func TestPausedBetweenPhasesNoneBegins(t *testing.T) {
 		s.advance(b.ID)
 		s.pause(b.ID)
 		_, err := s.app.Advance(s.ctx, ada, b.ID, s.next(b.ID))
-		s.refused(err, app.CodeConflict, "batch 1 is paused by ada: resume it first")
+		s.refused(err, api.CodeConflict, "batch 1 is paused by ada: resume it first")
 		s.resume(b.ID)
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
@@ -274,9 +275,9 @@ func TestPauseAndResumptionAreRecordedOnceWithWhoAndWhy(t *testing.T) {
 			t.Errorf("the trail: %q", got)
 		}
 		_, err := s.app.Pause(s.ctx, ada, 99, "")
-		s.refused(err, app.CodeNotFound, "there is no batch 99")
-		_, err = s.app.Pause(s.ctx, ada, b.ID, strings.Repeat("x", app.MaxWhy+1))
-		s.refused(err, app.CodeInvalid, "the reason has 1001 characters")
+		s.refused(err, api.CodeNotFound, "there is no batch 99")
+		_, err = s.app.Pause(s.ctx, ada, b.ID, strings.Repeat("x", api.MaxReason+1))
+		s.refused(err, api.CodeInvalid, "the reason has 1001 characters")
 	})
 }
 
@@ -287,9 +288,9 @@ func TestBatchThatHasEndedIsNeitherPausedNorResumed(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		_, err := s.app.Pause(s.ctx, ada, b.ID, "")
-		s.refused(err, app.CodeConflict, "has ended (completed): it cannot be paused")
+		s.refused(err, api.CodeConflict, "has ended (completed): it cannot be paused")
 		_, err = s.app.Resume(s.ctx, ada, b.ID, "")
-		s.refused(err, app.CodeConflict, "has ended (completed): it cannot be resumed")
+		s.refused(err, api.CodeConflict, "has ended (completed): it cannot be resumed")
 	})
 }
 

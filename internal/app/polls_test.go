@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 const unfinished = `{"complete":false}`
@@ -139,7 +139,7 @@ func TestPollsOfAStepThatIsRetriedComeAlthoughTheirNumbersAreTaken(t *testing.T)
 	s.pass(30 * time.Second)
 	s.pass(30 * time.Second)
 	s.wantSteps(b.ID, 1, "copy poll_timeout, tell cancelled")
-	s.retry(b.ID, app.Selection{})
+	s.retry(b.ID, api.RetrySelection{})
 	s.wantSteps(b.ID, 1, "copy polling, tell pending")
 	s.wantCalls(1, "Copy Copy Copy")
 	s.pass(30 * time.Second)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -26,26 +27,26 @@ const maxSample = 8 << 20
 // are shown, 100 where it is 0. That somebody saw them is recorded first. Errors: CodeNotFound; CodeConflict where the runbook has
 // no query; CodeInvalid with the cause where the query failed, and CodeSourceAway with it
 // where the source did not answer.
-func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (PreviewView, error) {
+func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample int) (api.QueryPreview, error) {
 	_, rb, err := a.active(ctx, name)
 	if err != nil {
-		return PreviewView{}, err
+		return api.QueryPreview{}, err
 	}
 	if !rb.DataSource.Queried() {
-		return PreviewView{}, fail(CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
+		return api.QueryPreview{}, fail(api.CodeConflict, "the members of runbook %q are uploaded: it has no query to preview", name)
 	}
-	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actPreviewQuery, Runbook: name}); err != nil {
-		return PreviewView{}, err
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionPreviewQuery, Runbook: name}); err != nil {
+		return api.QueryPreview{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
 	s := &synchronization{app: a, name: name, dry: true, now: a.now().UTC()}
-	view := PreviewView{RunbookName: name, Sample: []map[string]json.RawMessage{}, Groups: []PreviewGroup{}, Problems: []RowProblem{}}
+	view := api.QueryPreview{RunbookName: name, Sample: []map[string]json.RawMessage{}, Groups: []api.PreviewGroup{}, Problems: []api.RowProblem{}}
 	began := time.Now()
 	room := maxSample
 	s.watch = func(columns []string, values []json.RawMessage) {
 		view.Columns = columns
-		if len(view.Sample) < limit(ListOptions{Limit: sample}) && room > 0 && values != nil {
+		if len(view.Sample) < limit(api.ListOptions{Limit: sample}) && room > 0 && values != nil {
 			row := make(map[string]json.RawMessage, len(columns))
 			for i, column := range columns {
 				row[column] = slices.Clone(values[i])
@@ -58,17 +59,17 @@ func (a *App) PreviewQuery(ctx context.Context, by Caller, name string, sample i
 		}
 	}
 	if err := s.compare(ctx); err != nil {
-		return PreviewView{}, a.queryFailed(err)
+		return api.QueryPreview{}, a.queryFailed(err)
 	}
 	if err := s.leaveOutTaken(ctx); err != nil {
-		return PreviewView{}, err
+		return api.QueryPreview{}, err
 	}
 	view.Version, view.Enabled, view.Milliseconds = s.version, s.enabled, time.Since(began).Milliseconds()
 	view.RowCount, view.ProblemCount = s.result.Len(), s.plan.Counts.Problems
 	view.Problems = append(view.Problems, rowProblems(s.plan.Problems[:min(len(s.plan.Problems), keptProblems)])...)
 	view.Groups = append(view.Groups, s.groups()...)
 	if held := s.plan.Additions; held != nil {
-		view.Additions = &PreviewAdditions{People: len(held.People), Of: held.Of, Reason: held.Reason, Revision: s.plan.Revision}
+		view.Additions = &api.PreviewAdditions{People: len(held.People), Of: held.Of, Reason: held.Reason, Revision: s.plan.Revision}
 	}
 	a.log.InfoContext(ctx, "query previewed", logkey.Runbook, name, logkey.Rows, view.RowCount, logkey.By, by.Name)
 	return view, nil
@@ -131,16 +132,16 @@ func (a *App) queryFailed(err error) error {
 	var columns *schedule.ColumnsError
 	switch {
 	case errors.As(err, &source) && source.Away:
-		return &Error{Code: CodeSourceAway, Message: a.told(err), Cause: err}
+		return &Error{Code: api.CodeSourceAway, Message: a.told(err), Cause: err}
 	case errors.As(err, &source), errors.As(err, &columns):
-		return &Error{Code: CodeInvalid, Message: a.told(err), Problems: []Problem{{Field: "data_source", Message: a.told(err)}}, Cause: err}
+		return &Error{Code: api.CodeInvalid, Message: a.told(err), Problems: []api.InputProblem{{Field: "data_source", Message: a.told(err)}}, Cause: err}
 	}
 	return err
 }
 
 // groups tells of the batches that there are, those that would be made, and the starts
 // for which none would.
-func (s *synchronization) groups() []PreviewGroup {
+func (s *synchronization) groups() []api.PreviewGroup {
 	rows := map[time.Time]int{}
 	for row := range s.result.Rows() {
 		if row.Start.IsZero() {
@@ -159,14 +160,14 @@ func (s *synchronization) groups() []PreviewGroup {
 		}
 	}
 	told := map[time.Time]bool{}
-	var groups []PreviewGroup
+	var groups []api.PreviewGroup
 	for id, b := range s.batches {
 		if !follows(&b.Doc) {
 			continue
 		}
 		start, c := b.Doc.StartTime.UTC(), changes[id]
 		told[start] = true
-		g := PreviewGroup{
+		g := api.PreviewGroup{
 			BatchStartTime: &start, BatchID: id, Status: string(b.Doc.Status), Rows: rows[start],
 			Add: len(c.Add), Refresh: len(c.Refresh), Remove: len(c.Remove), AddHeld: waiting[start],
 		}
@@ -177,13 +178,13 @@ func (s *synchronization) groups() []PreviewGroup {
 	}
 	for _, n := range s.plan.New {
 		told[n.Start] = true
-		groups = append(groups, PreviewGroup{BatchStartTime: &n.Start, Rows: rows[n.Start], Add: len(n.Rows), AddHeld: waiting[n.Start], Note: s.newNote(n.Start)})
+		groups = append(groups, api.PreviewGroup{BatchStartTime: &n.Start, Rows: rows[n.Start], Add: len(n.Rows), AddHeld: waiting[n.Start], Note: s.newNote(n.Start)})
 	}
 	for start, n := range rows {
 		if told[start] {
 			continue
 		}
-		g := PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: s.over[start], AddHeld: waiting[start]}
+		g := api.PreviewGroup{BatchStartTime: &start, Rows: n, BatchID: s.over[start], AddHeld: waiting[start]}
 		switch g.Note = "no batch is made now: they are still in another, or the problems say why"; {
 		case g.AddHeld > 0:
 			g.Note = "no batch is made before the additions are confirmed"
@@ -192,7 +193,7 @@ func (s *synchronization) groups() []PreviewGroup {
 		}
 		groups = append(groups, g)
 	}
-	slices.SortFunc(groups, func(p, q PreviewGroup) int { return p.BatchStartTime.Compare(*q.BatchStartTime) })
+	slices.SortFunc(groups, func(p, q api.PreviewGroup) int { return p.BatchStartTime.Compare(*q.BatchStartTime) })
 	return groups
 }
 

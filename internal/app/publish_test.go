@@ -19,11 +19,11 @@ import (
 )
 
 // tryPublish publishes, and gives what went wrong.
-func (s *stage) tryPublish(yaml string, o app.PublishOptions) (app.RunbookView, error) {
+func (s *stage) tryPublish(yaml string, o api.PublishOptions) (api.Runbook, error) {
 	return s.app.PublishRunbook(s.ctx, ada, "", []byte(yaml), o)
 }
 
-func (s *stage) mustPublish(yaml string, o app.PublishOptions) app.RunbookView {
+func (s *stage) mustPublish(yaml string, o api.PublishOptions) api.Runbook {
 	s.t.Helper()
 	v, err := s.tryPublish(yaml, o)
 	must(s, 0, err)
@@ -44,11 +44,11 @@ func encoded(v any) string {
 func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
-		dry := app.PublishOptions{DryRun: true}
+		dry := api.PublishOptions{DryRun: true}
 		if v := s.mustPublish(twoSteps, dry); !v.DryRun || v.Active || v.Version != 1 || v.Changes.Against != 0 || v.Changes.BatchCount != 0 {
 			t.Fatalf("%+v", v)
 		}
-		if _, err := s.app.Runbook(s.ctx, "two"); app.CodeOf(err) != app.CodeNotFound {
+		if _, err := s.app.Runbook(s.ctx, "two"); app.CodeOf(err) != api.CodeNotFound {
 			t.Fatalf("the dry run stored something: %v", err)
 		}
 		s.publish(twoSteps)
@@ -67,11 +67,11 @@ func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 		if !slices.Contains(c.Runbook, api.Change{Kind: "changed", Path: "phases[second].steps[check].function", From: "Check", To: "Check2"}) {
 			t.Errorf("changes: %+v", c.Runbook)
 		}
-		want := app.ForeseenView{BatchID: b.ID, Status: "active", Manual: true, From: 1, Superseded: []string{"second"}, Skipped: []string{"first"}, Pending: []string{"second"}}
+		want := api.BatchForecast{BatchID: b.ID, Status: "active", Manual: true, From: 1, Superseded: []string{"second"}, Skipped: []string{"first"}, Pending: []string{"second"}}
 		if encoded(c.Batches[0]) != encoded(want) {
 			t.Errorf("foreseen: %s", encoded(c.Batches[0]))
 		}
-		again := s.mustPublish(second(twoSteps), app.PublishOptions{DryRun: true, Overdue: app.OverdueRerun}).Changes.Batches[0]
+		again := s.mustPublish(second(twoSteps), api.PublishOptions{DryRun: true, Overdue: api.OverdueRerun}).Changes.Batches[0]
 		if !slices.Equal(again.Again, []string{"first"}) || again.Skipped != nil {
 			t.Errorf("foreseen: %+v", again)
 		}
@@ -79,7 +79,7 @@ func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 		s.wantVersions("two", "1 by ada ignore active")
 		s.wantPhases(b.ID, "first completed 2/0/0, second pending 0/0/0")
 
-		published := s.mustPublish(second(twoSteps), app.PublishOptions{})
+		published := s.mustPublish(second(twoSteps), api.PublishOptions{})
 		if published.DryRun || !published.Active || encoded(published.Changes) != encoded(c) {
 			t.Errorf("published: %s\nforeseen: %s", encoded(published.Changes), encoded(c))
 		}
@@ -95,13 +95,13 @@ func TestPublishingBesideABatchThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.publish(twoSteps)
-	broken, good := s.batch("two", people(1)).ID, s.batch("two", people(1), app.AllowInOtherBatches).ID
+	broken, good := s.batch("two", people(1)).ID, s.batch("two", people(1), api.AllowInOtherBatches).ID
 	whole, err := store.Read[any](s.ctx, s.store, store.BatchKey(broken))
 	must(s, 0, err)
 	_, err = s.store.Apply(s.ctx, store.Writes{store.Replace(store.BatchKey(broken), "torn", whole.Version)})
 	must(s, 0, err)
 	for _, dry := range []bool{true, false} {
-		c := s.mustPublish(strings.ReplaceAll(twoSteps, "Check", "Check2"), app.PublishOptions{DryRun: dry}).Changes
+		c := s.mustPublish(strings.ReplaceAll(twoSteps, "Check", "Check2"), api.PublishOptions{DryRun: dry}).Changes
 		if c.BatchCount != 2 || len(c.Batches) != 2 {
 			t.Fatalf("dry run %t: %s", dry, encoded(c))
 		}
@@ -151,7 +151,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 			s.publish(first)
 			var manual []int
 			for range 4 {
-				manual = append(manual, s.batch("drawn", people(1), app.AllowInOtherBatches).ID)
+				manual = append(manual, s.batch("drawn", people(1), api.AllowInOtherBatches).ID)
 			}
 			var all []int
 			for i := range 3 {
@@ -162,7 +162,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 			for _, id := range manual {
 				for range r.IntN(4) {
 					_, err := s.app.Advance(s.ctx, ada, id, s.next(id))
-					if err != nil && app.CodeOf(err) != app.CodeConflict {
+					if err != nil && app.CodeOf(err) != api.CodeConflict {
 						t.Fatal(describe(err))
 					}
 					s.settle()
@@ -178,7 +178,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 				case 1:
 					_, err = s.app.Cancel(s.ctx, ada, id, "")
 				}
-				if err != nil && app.CodeOf(err) != app.CodeConflict {
+				if err != nil && app.CodeOf(err) != api.CodeConflict {
 					t.Fatal(describe(err))
 				}
 				s.settle()
@@ -189,11 +189,11 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 			}
 			s.tick() // two handlers may have listed a batch in the wrong order
 
-			before := map[int][]app.PhaseView{}
+			before := map[int][]api.Phase{}
 			for _, id := range all {
 				before[id] = s.phases(id)
 			}
-			o := app.PublishOptions{Overdue: []string{app.OverdueIgnore, app.OverdueRerun}[r.IntN(2)], RerunInit: r.IntN(2) == 0}
+			o := api.PublishOptions{Overdue: []string{api.OverdueIgnore, api.OverdueRerun}[r.IntN(2)], RerunInit: r.IntN(2) == 0}
 			next := drawn(r, "Newer")
 			dry := o
 			dry.DryRun = true
@@ -203,7 +203,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 			}
 			inFlight := 0
 			for _, id := range all {
-				at := slices.IndexFunc(foreseen.Batches, func(f app.ForeseenView) bool { return f.BatchID == id })
+				at := slices.IndexFunc(foreseen.Batches, func(f api.BatchForecast) bool { return f.BatchID == id })
 				if terminal := slices.Contains([]string{"completed", "failed", "cancelled"}, s.status(id)); terminal != (at < 0) {
 					t.Errorf("batch %d is %s, and foreseen: %v", id, s.status(id), at >= 0)
 				}
@@ -224,13 +224,13 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 
 // cameAbout fails unless a batch, which had these executions before, has become what was
 // foreseen.
-func (s *stage) cameAbout(f app.ForeseenView, before []app.PhaseView) {
+func (s *stage) cameAbout(f api.BatchForecast, before []api.Phase) {
 	s.t.Helper()
 	is := s.batchOf(f.BatchID)
 	if followed := is.RunbookVersion == 2; followed != (f.Stays == "") {
 		s.t.Errorf("%s: the batch is of version %d", encoded(f), is.RunbookVersion)
 	}
-	got := app.ForeseenView{BatchID: f.BatchID, Status: f.Status, Manual: is.IsManual, From: 1, Stays: f.Stays, Ends: f.Ends}
+	got := api.BatchForecast{BatchID: f.BatchID, Status: f.Status, Manual: is.IsManual, From: 1, Stays: f.Stays, Ends: f.Ends}
 	if f.Stays == "" {
 		after := s.phases(f.BatchID)
 		begun := map[string]bool{}
@@ -280,17 +280,17 @@ phases:
 	s.publish(good)
 	b := s.batch("two", people(1))
 	s.advance(b.ID)
-	strict := app.PublishOptions{Strict: true}
+	strict := api.PublishOptions{Strict: true}
 	for name, bad := range map[string]struct {
 		yaml string
-		o    app.PublishOptions
+		o    api.PublishOptions
 		says []string
 	}{
-		"not YAML":           {good + "\tx", app.PublishOptions{}, []string{"6:1 tab"}},
-		"empty":              {"", app.PublishOptions{}, []string{"1:1 empty-runbook"}},
-		"an unknown field":   {good + "retries: 3\n", app.PublishOptions{}, []string{"6:1 unknown-field"}},
-		"too long":           {good + "#" + strings.Repeat("x", 1<<20), app.PublishOptions{}, []string{"1:1 too-large"}},
-		"too many steps":     {good + "  - {name: third, offset: T+1d, steps: [" + manySteps(499) + "]}\n", app.PublishOptions{}, []string{"0:0 too-large"}},
+		"not YAML":           {good + "\tx", api.PublishOptions{}, []string{"6:1 tab"}},
+		"empty":              {"", api.PublishOptions{}, []string{"1:1 empty-runbook"}},
+		"an unknown field":   {good + "retries: 3\n", api.PublishOptions{}, []string{"6:1 unknown-field"}},
+		"too long":           {good + "#" + strings.Repeat("x", 1<<20), api.PublishOptions{}, []string{"1:1 too-large"}},
+		"too many steps":     {good + "  - {name: third, offset: T+1d, steps: [" + manySteps(499) + "]}\n", api.PublishOptions{}, []string{"0:0 too-large"}},
 		"an unused rollback": {good + "rollbacks: {undo: [{name: n, worker_id: w, function: New}]}\n", strict, []string{"6:13 unused-rollback"}},
 		"calls that no worker takes": {strings.NewReplacer("function: New}", "function: Nwe}", "{Mail:", "{Mial:").Replace(good), strict, []string{
 			`4:75 unknown-function: did you mean "New"?`, "5:94 missing-parameter", `5:103 unknown-parameter: did you mean "Mail"?`,
@@ -308,7 +308,7 @@ phases:
 				}
 				got = append(got, text)
 			}
-			if app.CodeOf(err) != app.CodeInvalid || !slices.Equal(got, bad.says) {
+			if app.CodeOf(err) != api.CodeInvalid || !slices.Equal(got, bad.says) {
 				t.Errorf("%s: %v; problems %q", name, err, got)
 			}
 		}
@@ -329,7 +329,7 @@ func manySteps(n int) string {
 	return strings.Join(all, ", ")
 }
 
-func problemsOf(err error) []app.Problem {
+func problemsOf(err error) []api.InputProblem {
 	if err == nil {
 		return nil
 	}
@@ -342,11 +342,11 @@ func TestPublishesAtTheSameTimeFollowEachOther(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(twoSteps)
 	const n = 8
-	views := make([]app.RunbookView, n)
+	views := make([]api.Runbook, n)
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			v, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(strings.ReplaceAll(twoSteps, "function: New", fmt.Sprintf("function: New%d", i))), app.PublishOptions{})
+			v, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(strings.ReplaceAll(twoSteps, "function: New", fmt.Sprintf("function: New%d", i))), api.PublishOptions{})
 			if err != nil {
 				t.Error(describe(err))
 			}
@@ -354,7 +354,7 @@ func TestPublishesAtTheSameTimeFollowEachOther(t *testing.T) {
 		})
 	}
 	all.Wait()
-	seen := map[int]app.RunbookView{}
+	seen := map[int]api.Runbook{}
 	for _, v := range views {
 		if v.Changes == nil || v.Changes.Against != v.Version-1 || len(v.Changes.Runbook) != 1 {
 			t.Fatalf("%s", encoded(v))
@@ -379,7 +379,7 @@ func TestVersionAfterADeactivationIsComparedWithTheLatest(t *testing.T) {
 	b := s.batch("two", people(1))
 	_, err := s.app.Deactivate(s.ctx, ada, "two", 1, "")
 	must(s, 0, err)
-	c := s.mustPublish(second(twoSteps), app.PublishOptions{DryRun: true}).Changes
+	c := s.mustPublish(second(twoSteps), api.PublishOptions{DryRun: true}).Changes
 	if c.Against != 1 || len(c.Runbook) != 3 || len(c.Batches) != 1 || c.Batches[0].BatchID != b.ID {
 		t.Errorf("%s", encoded(c))
 	}
@@ -393,7 +393,7 @@ func TestVersionThatCanNoLongerBeReadIsReplaced(t *testing.T) {
 	s.commit(
 		store.Create(store.RunbookKey("two"), map[string]any{"name": "two", "latest": 1, "active": 1}),
 		store.Create(store.VersionKey("two", 1), map[string]any{"name": "two", "version": 1, "yaml": twoSteps + "legacy: true\n"}))
-	c := s.mustPublish(twoSteps, app.PublishOptions{}).Changes
+	c := s.mustPublish(twoSteps, api.PublishOptions{}).Changes
 	if c.Against != 1 || len(c.Runbook) != 0 || !strings.Contains(c.Problem, "can no longer be read") || !strings.Contains(c.Problem, "legacy") {
 		t.Errorf("%s", encoded(c))
 	}
@@ -414,7 +414,7 @@ func TestOnlyTheFirstBatchesAreForeseenOneByOne(t *testing.T) {
 		s.commit(store.Create(store.EntryKey(id), map[string]any{"id": id, "runbookName": "two", "status": "active"}))
 	}
 	s.commit(store.Create(store.EntryKey(n+1), map[string]any{"id": n + 1, "runbookName": "two", "status": "detected", "creating": true}))
-	c := s.mustPublish(second(twoSteps), app.PublishOptions{DryRun: true}).Changes
+	c := s.mustPublish(second(twoSteps), api.PublishOptions{DryRun: true}).Changes
 	if c.BatchCount != n+1 || len(c.Batches) != 100 || c.Batches[0].BatchID != 1 || c.Batches[99].BatchID != 100 {
 		t.Errorf("%d batches, of which %d are foreseen", c.BatchCount, len(c.Batches))
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -19,14 +20,14 @@ var looks = []asked{
 	{
 		name: "members", prep: begun(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.Members(s.ctx, by, 1, app.ListOptions{})
+			_, err := s.app.Members(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
 	{
 		name: "steps", prep: begun(twoSteps, true), line: `read-steps batch 1 "" ""  -> `,
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.Steps(s.ctx, by, 1, app.ListOptions{})
+			_, err := s.app.Steps(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
@@ -43,14 +44,14 @@ var looks = []asked{
 	{
 		name: "removals", prep: threeHeld, line: `read-removals batch 1 "" ""  -> `,
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.HeldRemovals(s.ctx, by, 1, app.ListOptions{})
+			_, err := s.app.HeldRemovals(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
 	{
 		name: "additions", prep: manyHeld, line: `read-additions runbook found "" ""  -> `,
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.HeldAdditions(s.ctx, by, "found", app.ListOptions{})
+			_, err := s.app.HeldAdditions(s.ctx, by, "found", api.ListOptions{})
 			return err
 		},
 	},
@@ -104,7 +105,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 			tt.prep(s)
 			want := s.naming(tt.line)
 			take := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Create}, Status: 403})
-			if err := tt.ask(s, grace); app.CodeOf(err) != app.CodeUnavailable {
+			if err := tt.ask(s, grace); app.CodeOf(err) != api.CodeUnavailable {
 				t.Fatalf("answered without a record: %v", err)
 			}
 			take()
@@ -117,7 +118,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 				if err := tt.ask(s, by); err != nil {
 					t.Fatal(describe(err))
 				}
-				if got := s.everywhere(app.AuditFilter{By: by.Name}); len(got) != want {
+				if got := s.everywhere(api.AuditFilter{By: by.Name}); len(got) != want {
 					t.Fatalf("%d records of %s, want %d", len(got), by.Name, want)
 				}
 			}
@@ -153,12 +154,12 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 	grace := app.Caller{Name: "grace"}
 	for range 2 {
 		for _, batch := range []int{1, 2} {
-			_, err := s.app.Members(s.ctx, grace, batch, app.ListOptions{Status: "active"})
+			_, err := s.app.Members(s.ctx, grace, batch, api.ListOptions{Status: "active"})
 			must(s, 0, err)
-			_, err = s.app.Steps(s.ctx, grace, batch, app.ListOptions{Member: 1})
+			_, err = s.app.Steps(s.ctx, grace, batch, api.ListOptions{Member: 1})
 			must(s, 0, err)
 		}
-		for _, m := range s.kept(app.ListOptions{}) {
+		for _, m := range s.kept(api.ListOptions{}) {
 			_, err := s.app.UnprocessedMessage(s.ctx, grace, m.ID)
 			must(s, 0, err)
 		}
@@ -181,10 +182,10 @@ func TestReadsAtTheSameTimeAreOneRecord(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			if i%5 == 0 {
-				_, _ = s.app.Members(gone, grace, 1, app.ListOptions{})
+				_, _ = s.app.Members(gone, grace, 1, api.ListOptions{})
 				return
 			}
-			if _, err := s.app.Members(s.ctx, grace, 1, app.ListOptions{}); err != nil {
+			if _, err := s.app.Members(s.ctx, grace, 1, api.ListOptions{}); err != nil {
 				t.Error(describe(err))
 			}
 		})
@@ -204,7 +205,7 @@ func TestReadsAreRecordedByEachProcess(t *testing.T) {
 	grace := app.Caller{Name: "grace"}
 	restarted := app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	for _, process := range []*app.App{s.app, s.other, restarted, s.app} {
-		if _, err := process.Members(s.ctx, grace, 1, app.ListOptions{}); err != nil {
+		if _, err := process.Members(s.ctx, grace, 1, api.ListOptions{}); err != nil {
 			t.Fatal(describe(err))
 		}
 	}
@@ -219,14 +220,14 @@ func TestReadsThatAreRefusedAreNotRecorded(t *testing.T) {
 	s := newStage(t, false)
 	begun(twoSteps, true)(s)
 	grace := app.Caller{Name: "grace"}
-	for _, o := range []app.ListOptions{{Sort: "data"}, {Continuation: "none of theirs"}} {
+	for _, o := range []api.ListOptions{{Sort: "data"}, {Continuation: "none of theirs"}} {
 		_, err := s.app.Members(s.ctx, grace, 1, o)
-		s.refused(err, app.CodeInvalid, "")
+		s.refused(err, api.CodeInvalid, "")
 		_, err = s.app.Steps(s.ctx, grace, 1, o)
-		s.refused(err, app.CodeInvalid, "")
+		s.refused(err, api.CodeInvalid, "")
 	}
-	_, err := s.app.Steps(s.ctx, grace, 1, app.ListOptions{Phase: "none"})
-	s.refused(err, app.CodeInvalid, "")
+	_, err := s.app.Steps(s.ctx, grace, 1, api.ListOptions{Phase: "none"})
+	s.refused(err, api.CodeInvalid, "")
 	if got := s.lines(grace); len(got) > 0 {
 		t.Errorf("%q", got)
 	}

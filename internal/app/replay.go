@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -16,7 +17,7 @@ import (
 // Unprocessed lists messages that could not be processed, those kept last
 // first, without their bodies. o.Status is one of the statuses, empty for open;
 // o.Topic narrows it to one topic. Errors: CodeInvalid, CodeUnavailable.
-func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedView], error) {
+func (a *App) Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error) {
 	filter := store.MessageFilter{Topic: o.Topic}
 	switch status := store.UnprocessableStatus(o.Status); status {
 	case "":
@@ -24,17 +25,17 @@ func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedV
 	case store.UnprocessableOpen, store.UnprocessableReplayed, store.UnprocessableDiscarded:
 		filter.Status = status
 	default:
-		return Page[UnprocessedView]{}, fail(CodeInvalid, "there is no status %q of messages; they are open, replayed or discarded", o.Status)
+		return api.Page[api.UnprocessedMessage]{}, fail(api.CodeInvalid, "there is no status %q of messages; they are open, replayed or discarded", o.Status)
 	}
 	paging, err := unprocessedSorting.paging(o)
 	if err != nil {
-		return Page[UnprocessedView]{}, err
+		return api.Page[api.UnprocessedMessage]{}, err
 	}
 	found, err := a.store.UnprocessableMessages(ctx, filter, paging)
 	if err != nil {
-		return Page[UnprocessedView]{}, err
+		return api.Page[api.UnprocessedMessage]{}, err
 	}
-	page := Page[UnprocessedView]{Items: []UnprocessedView{}, Continuation: found.Continuation}
+	page := api.Page[api.UnprocessedMessage]{Items: []api.UnprocessedMessage{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		page.Items = append(page.Items, unprocessedView(i))
 	}
@@ -43,20 +44,20 @@ func (a *App) Unprocessed(ctx context.Context, o ListOptions) (Page[UnprocessedV
 
 // UnprocessedMessage gives one such message with its body and its properties. That
 // somebody read it is recorded first. Errors: CodeNotFound, CodeUnavailable.
-func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (UnprocessedView, error) {
+func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (api.UnprocessedMessage, error) {
 	item, err := a.keptMessage(ctx, id)
 	if err != nil {
-		return UnprocessedView{}, err
+		return api.UnprocessedMessage{}, err
 	}
-	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadMessage, Target: id}); err != nil {
-		return UnprocessedView{}, err
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionReadMessage, Target: id}); err != nil {
+		return api.UnprocessedMessage{}, err
 	}
 	view := unprocessedView(item)
 	view.Properties = item.Doc.Properties
 	kept := item.Doc.Body
 	if item.Doc.Sealed {
 		if kept, err = a.shownBody(ctx, item); err != nil {
-			return UnprocessedView{}, err
+			return api.UnprocessedMessage{}, err
 		}
 		view.Body = kept
 		return view, nil
@@ -77,22 +78,22 @@ func (a *App) UnprocessedMessage(ctx context.Context, by Caller, id string) (Unp
 // it under the same id. A discarded message can be replayed as well. Errors: CodeInvalid,
 // CodeNotFound, CodeConflict where it was replayed already or is not kept whole,
 // CodeUnavailable.
-func (a *App) Replay(ctx context.Context, by Caller, id, why string) (UnprocessedView, error) {
+func (a *App) Replay(ctx context.Context, by Caller, id, why string) (api.UnprocessedMessage, error) {
 	if err := checkWhy(why); err != nil {
-		return UnprocessedView{}, err
+		return api.UnprocessedMessage{}, err
 	}
 	item, err := a.recordReplay(ctx, by, id, why)
 	if err != nil {
-		return UnprocessedView{}, err
+		return api.UnprocessedMessage{}, err
 	}
 	n := item.Doc.Asked
 	body, err := a.keptBody(ctx, item)
 	if err != nil {
-		return UnprocessedView{}, err
+		return api.UnprocessedMessage{}, err
 	}
 	again := replayOf(&item.Doc, id, body)
 	if err := a.bus.Send(ctx, item.Doc.Topic, again); err != nil {
-		return UnprocessedView{}, err
+		return api.UnprocessedMessage{}, err
 	}
 	a.log.InfoContext(ctx, "message replayed", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.MessageID, again.ID, logkey.By, by.Name)
 	return a.markReplayed(ctx, item, n)
@@ -111,7 +112,7 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 		case u.Status == store.UnprocessableReplayed:
 			return item, dealtWith(id, *u)
 		case !keptWhole(u):
-			return item, fail(CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
+			return item, fail(api.CodeConflict, "message %s is too large to be replayed: it has %d bytes, and only the first %d were kept", id, u.Size, min(u.Size, len(u.Body)))
 		}
 		switch h := u.Handled; {
 		case u.Asked <= u.Failed:
@@ -136,7 +137,7 @@ func (a *App) recordReplay(ctx context.Context, by Caller, id, why string) (stor
 
 // markReplayed writes that replay n was sent, whatever was written since: another request
 // may have sent the same, or it may have failed already.
-func (a *App) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (UnprocessedView, error) {
+func (a *App) markReplayed(ctx context.Context, item store.Item[store.Unprocessable], n int) (api.UnprocessedMessage, error) {
 	mark := item.Doc.Handled
 	for {
 		u := &item.Doc
@@ -149,10 +150,10 @@ func (a *App) markReplayed(ctx context.Context, item store.Item[store.Unprocessa
 			return unprocessedView(item), nil
 		}
 		if !errors.Is(err, store.ErrChanged) {
-			return UnprocessedView{}, err
+			return api.UnprocessedMessage{}, err
 		}
 		if item, err = a.keptMessage(ctx, item.ID); err != nil {
-			return UnprocessedView{}, err
+			return api.UnprocessedMessage{}, err
 		}
 	}
 }
@@ -160,17 +161,17 @@ func (a *App) markReplayed(ctx context.Context, item store.Item[store.Unprocessa
 // Discard marks a message as dealt with. It is still kept, and can be replayed later.
 // Errors: CodeInvalid, CodeNotFound, CodeConflict where it is not open,
 // CodeUnavailable.
-func (a *App) Discard(ctx context.Context, by Caller, id, why string) (UnprocessedView, error) {
+func (a *App) Discard(ctx context.Context, by Caller, id, why string) (api.UnprocessedMessage, error) {
 	if err := checkWhy(why); err != nil {
-		return UnprocessedView{}, err
+		return api.UnprocessedMessage{}, err
 	}
 	for {
 		item, err := a.keptMessage(ctx, id)
 		if err != nil {
-			return UnprocessedView{}, err
+			return api.UnprocessedMessage{}, err
 		}
 		if item.Doc.Status != store.UnprocessableOpen {
-			return UnprocessedView{}, dealtWith(id, item.Doc)
+			return api.UnprocessedMessage{}, dealtWith(id, item.Doc)
 		}
 		was := messageFacts(item.Doc)
 		item.Doc.Status = store.UnprocessableDiscarded
@@ -180,7 +181,7 @@ func (a *App) Discard(ctx context.Context, by Caller, id, why string) (Unprocess
 			continue
 		}
 		if err != nil {
-			return UnprocessedView{}, err
+			return api.UnprocessedMessage{}, err
 		}
 		a.log.InfoContext(ctx, "message discarded", logkey.Topic, item.Doc.Topic, logkey.KeptID, id, logkey.By, by.Name)
 		return unprocessedView(item), nil
@@ -201,23 +202,23 @@ func (a *App) keptMessage(ctx context.Context, id string) (store.Item[store.Unpr
 		item, err = store.Read[store.Unprocessable](ctx, a.store, store.UnprocessedKey(id))
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		return item, &Error{Code: CodeNotFound, Message: fmt.Sprintf("no message %q is kept", id), Cause: err}
+		return item, &Error{Code: api.CodeNotFound, Message: fmt.Sprintf("no message %q is kept", id), Cause: err}
 	}
 	return item, err
 }
 
 func dealtWith(id string, u store.Unprocessable) error {
 	if u.Handled == nil {
-		return fail(CodeConflict, "message %s is %s already", id, u.Status)
+		return fail(api.CodeConflict, "message %s is %s already", id, u.Status)
 	}
-	return fail(CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
+	return fail(api.CodeConflict, "message %s was %s already, by %s at %s", id, u.Status, u.Handled.By, u.Handled.At.UTC().Format("2006-01-02 15:04:05Z"))
 }
 
-func unprocessedView(i store.Item[store.Unprocessable]) UnprocessedView {
+func unprocessedView(i store.Item[store.Unprocessable]) api.UnprocessedMessage {
 	u := i.Doc
-	return UnprocessedView{
-		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: UnprocessedStatus(u.Status), Reason: u.Reason, Count: u.Count,
+	return api.UnprocessedMessage{
+		ID: i.ID, Topic: u.Topic, MessageID: u.MessageID, Type: u.Type, Status: api.UnprocessedStatus(u.Status), Reason: u.Reason, Count: u.Count,
 		Replays: u.Replays, Handled: markView(u.Handled), EnqueuedAt: u.EnqueuedAt, FirstKeptAt: u.FirstKeptAt, KeptAt: u.KeptAt,
-		DeliveryCount: u.DeliveryCount, Size: u.Size, DeadLetter: (*DeadLettered)(u.DeadLetter),
+		DeliveryCount: u.DeliveryCount, Size: u.Size, DeadLetter: (*api.DeadLetter)(u.DeadLetter),
 	}
 }

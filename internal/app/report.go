@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -31,13 +32,13 @@ type Report struct {
 // CodeNotFound, CodeUnavailable; of Write also the writer's.
 func (a *App) Report(ctx context.Context, by Caller, id int, format report.Format) (Report, error) {
 	if !slices.Contains(report.Formats, format) {
-		return Report{}, fail(CodeInvalid, "a report can be %s or %s, not %q", report.CSV, report.HTML, format)
+		return Report{}, fail(api.CodeInvalid, "a report can be %s or %s, not %q", report.CSV, report.HTML, format)
 	}
 	r := &reporting{app: a, format: format, head: report.Batch{AsOf: a.now().UTC()}}
 	if err := r.begin(ctx, id); err != nil {
 		return Report{}, err
 	}
-	if err := a.noteRead(ctx, by, store.AuditRecord{Action: actReadReport, Batch: id}); err != nil {
+	if err := a.noteRead(ctx, by, store.AuditRecord{Action: api.ActionReadReport, Batch: id}); err != nil {
 		return Report{}, err
 	}
 	return Report{

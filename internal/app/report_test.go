@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
@@ -182,7 +182,7 @@ func TestReportOfSeveralVersions(t *testing.T) {
 	s.publish(undoable)
 	b := s.batch("undoable", people(2))
 	s.advance(b.ID)
-	s.publishNew(strings.Replace(undoable, "name: tell", "name: inform", 1), app.PublishOptions{Overdue: app.OverdueRerun})
+	s.publishNew(strings.Replace(undoable, "name: tell", "name: inform", 1), api.PublishOptions{Overdue: api.OverdueRerun})
 	s.advance(b.ID)
 	told := s.told(b.ID)
 	for column, want := range map[string]string{"move / tell": "succeeded", "move (2) / inform": "succeeded"} {
@@ -198,9 +198,9 @@ func TestReportThatCannotBeHad(t *testing.T) {
 	s.publish(undoable)
 	b := s.batch("undoable", people(2))
 	_, err := s.app.Report(s.ctx, reader, 99, report.CSV)
-	s.refused(err, app.CodeNotFound, "there is no batch 99")
+	s.refused(err, api.CodeNotFound, "there is no batch 99")
 	_, err = s.app.Report(s.ctx, reader, b.ID, "pdf")
-	s.refused(err, app.CodeInvalid, "csv or html")
+	s.refused(err, api.CodeInvalid, "csv or html")
 	r, err := s.app.Report(s.ctx, reader, b.ID, report.CSV)
 	must(s, r, err)
 	must(s, 0, s.cosmos.Close())

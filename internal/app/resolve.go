@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/storable"
@@ -18,14 +19,14 @@ import (
 // pass by a step that has not ended, or the one that a member, init or on_complete failed at,
 // which then goes on. A job of it that a worker has is no longer waited for. Errors:
 // CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
-func (a *App) SkipStep(ctx context.Context, by Caller, batch int, stepID int64, why string) (StepView, error) {
+func (a *App) SkipStep(ctx context.Context, by Caller, batch int, stepID int64, why string) (api.Step, error) {
 	return a.resolveStep(ctx, by, batch, stepID, "skip-step", engine.StepResolved{Skip: true, By: engine.Mark{By: by.Name, Why: why}})
 }
 
 // MarkStepDone tells that what a step does was done by hand. The result is what its
 // function would have answered, as JSON; it may be left out where the step has no
 // output_params. Otherwise as SkipStep.
-func (a *App) MarkStepDone(ctx context.Context, by Caller, batch int, stepID int64, result json.RawMessage, why string) (StepView, error) {
+func (a *App) MarkStepDone(ctx context.Context, by Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
 	if len(result) > 0 {
 		var bad *storable.Error
 		if _, err := storable.JSON(result); errors.As(err, &bad) {
@@ -33,9 +34,9 @@ func (a *App) MarkStepDone(ctx context.Context, by Caller, batch int, stepID int
 			if !json.Valid(result) {
 				message = "the result is not JSON"
 			}
-			return StepView{}, &Error{
-				Code: CodeInvalid, Message: message,
-				Problems: []Problem{{Field: resultField(bad.Path), Code: "bad-result", Message: bad.Reason}},
+			return api.Step{}, &Error{
+				Code: api.CodeInvalid, Message: message,
+				Problems: []api.InputProblem{{Field: resultField(bad.Path), Code: "bad-result", Message: bad.Reason}},
 			}
 		}
 	}
@@ -50,16 +51,16 @@ func resultField(path string) string {
 	return "result." + path
 }
 
-func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int64, action string, e engine.StepResolved) (StepView, error) {
+func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int64, action string, e engine.StepResolved) (api.Step, error) {
 	if err := checkWhy(e.By.Why); err != nil {
-		return StepView{}, err
+		return api.Step{}, err
 	}
 	if _, err := a.batch(ctx, batch); err != nil {
-		return StepView{}, err
+		return api.Step{}, err
 	}
 	phase, member, index, err := engine.ParseStepID(stepID)
 	if err != nil {
-		return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
+		return api.Step{}, fail(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
 	}
 	key := store.RunKey(batch, phase, member)
 	// No message would bring back what follows from it, were it cut short: one is sent
@@ -68,13 +69,13 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 	look.At = a.now().Add(mendAfter)
 	look.ID += fmt.Sprintf("-at-%d", look.At.UnixMilli())
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, look); err != nil {
-		return StepView{}, err
+		return api.Step{}, err
 	}
 	e.Step, e.By.At = index, a.now().UTC()
 	for {
 		run, err := store.Read[engine.Run](ctx, a.store, key)
 		if errors.Is(err, store.ErrNotFound) || err == nil && index >= len(run.Doc.Steps) {
-			return StepView{}, fail(CodeNotFound, "batch %d has no step %d", batch, stepID)
+			return api.Step{}, fail(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
 		}
 		if err == nil {
 			var hidden engine.RunEvent
@@ -86,14 +87,14 @@ func (a *App) resolveStep(ctx context.Context, by Caller, batch int, stepID int6
 			continue
 		}
 		if err != nil {
-			return StepView{}, err
+			return api.Step{}, err
 		}
 		if run, err = store.Read[engine.Run](ctx, a.store, key); err != nil {
-			return StepView{}, err
+			return api.Step{}, err
 		}
 		workers, err := a.workersAt(ctx, &run.Doc)
 		if err != nil {
-			return StepView{}, err
+			return api.Step{}, err
 		}
 		return stepView(&run.Doc, index, run.Doc.Steps[index], workers, a.now()), nil
 	}

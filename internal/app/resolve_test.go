@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -102,11 +103,11 @@ func TestStepMarkedDoneGivesTheOutputsThatItsFunctionWould(t *testing.T) {
 		s.advance(b.ID)
 		step := s.step(b.ID, 1, "new").ID
 		_, err := s.app.MarkStepDone(s.ctx, ada, b.ID, step, nil, "")
-		s.refused(err, app.CodeConflict, "give the result that its function would have answered")
+		s.refused(err, api.CodeConflict, "give the result that its function would have answered")
 		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{"complete":false}`), "")
-		s.refused(err, app.CodeConflict, "a result that says that it is not complete")
+		s.refused(err, api.CodeConflict, "a result that says that it is not complete")
 		_, err = s.app.MarkStepDone(s.ctx, ada, b.ID, step, json.RawMessage(`{`), "")
-		s.refused(err, app.CodeInvalid, "the result is not JSON")
+		s.refused(err, api.CodeInvalid, "the result is not JSON")
 		s.wantSteps(b.ID, 1, "new dispatched")
 		s.markDone(b.ID, step, `{"id":"by hand"}`)
 		s.wantPhases(b.ID, "create completed 1/0/0, fill pending 0/0/0, verify pending 0/0/0")
@@ -203,13 +204,13 @@ func TestStepsThatCannotBeSettledByHand(t *testing.T) {
 		s.advance(b.ID)
 		for _, tt := range []struct {
 			step int64
-			code app.Code
+			code api.Code
 			says string
 		}{
-			{s.step(b.ID, 1, "new").ID, app.CodeConflict, `step "new" of member 1 is succeeded: only a step that has not ended`},
-			{s.step(b.ID, 2, "join").ID, app.CodeConflict, `step "join" is not the one that member 2 failed at, which is "new"`},
-			{7, app.CodeNotFound, "has no step 7"},
-			{s.step(b.ID, 1, "new").ID + 5, app.CodeNotFound, "has no step"},
+			{s.step(b.ID, 1, "new").ID, api.CodeConflict, `step "new" of member 1 is succeeded: only a step that has not ended`},
+			{s.step(b.ID, 2, "join").ID, api.CodeConflict, `step "join" is not the one that member 2 failed at, which is "new"`},
+			{7, api.CodeNotFound, "has no step 7"},
+			{s.step(b.ID, 1, "new").ID + 5, api.CodeNotFound, "has no step"},
 		} {
 			_, err := s.app.SkipStep(s.ctx, ada, b.ID, tt.step, "")
 			s.refused(err, tt.code, tt.says)
@@ -217,7 +218,7 @@ func TestStepsThatCannotBeSettledByHand(t *testing.T) {
 			s.refused(err, tt.code, tt.says)
 		}
 		_, err := s.app.SkipStep(s.ctx, ada, 9, s.step(b.ID, 1, "new").ID, "")
-		s.refused(err, app.CodeNotFound, "there is no batch 9")
+		s.refused(err, api.CodeNotFound, "there is no batch 9")
 		if got := trailText(s.trail(b.ID)); strings.Contains(got, "step") {
 			t.Errorf("what was refused is in the trail: %s", got)
 		}
@@ -327,7 +328,7 @@ func TestMemberIsBroughtBackBeforeThePhaseComesToTheirPage(t *testing.T) {
 		s.advance(b.ID)
 		s.pause(b.ID)
 		s.unpark()
-		s.retry(b.ID, app.Selection{Member: 2})
+		s.retry(b.ID, api.RetrySelection{Member: 2})
 		s.wantMember(b.ID, 2, "active")
 		s.resume(b.ID)
 		s.wantCalls(2, "New New Join Check")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -19,31 +20,31 @@ import (
 // missed since follow. Without a selection all who failed are taken, and so are init
 // and on_complete steps that failed. It is set going and goes on by itself. Errors:
 // CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
-func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selection, why string) (RetryView, error) {
+func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
 	if err := checkWhy(why); err != nil {
-		return RetryView{}, err
+		return api.RetryResult{}, err
 	}
 	b, err := a.batch(ctx, batch)
 	if err != nil {
-		return RetryView{}, err
+		return api.RetryResult{}, err
 	}
 	if b.Doc.Gate() == engine.Stopped {
-		return RetryView{}, fail(CodeConflict, "batch %d is %s: nothing in it can be retried", batch, b.Doc.Status)
+		return api.RetryResult{}, fail(api.CodeConflict, "batch %d is %s: nothing in it can be retried", batch, b.Doc.Status)
 	}
 	page := 0
 	if which.Member != 0 {
 		m, err := a.member(ctx, batch, which.Member)
 		if err != nil {
-			return RetryView{}, err
+			return api.RetryResult{}, err
 		}
 		if m.Doc.Status != engine.MemberFailed {
-			return RetryView{}, fail(CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
+			return api.RetryResult{}, fail(api.CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
 		}
 		page = m.Doc.Page
 	}
 	failed, err := a.someFailed(ctx, b.Doc, which)
 	if err != nil {
-		return RetryView{}, err
+		return api.RetryResult{}, err
 	}
 	now := a.now().UTC()
 	id := a.newID()
@@ -53,18 +54,18 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which Selec
 			At: now, Actor: by.actor(), Action: "retry", Batch: batch, Target: selectionText(which), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
 		})})
 	if err != nil {
-		return RetryView{}, err
+		return api.RetryResult{}, err
 	}
 	if err := a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(batch, message.WorkRetry, id, page)); err != nil {
-		return RetryView{}, err
+		return api.RetryResult{}, err
 	}
 	a.log.InfoContext(ctx, "retry asked for", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, selectionText(which), logkey.By, by.Name)
-	return RetryView{BatchID: batch, Task: id, Selection: which}, nil
+	return api.RetryResult{BatchID: batch, Task: id, Selection: which}, nil
 }
 
 // someFailed refuses a request that nobody would be retried for, and one for people who
 // are in another batch by now. Otherwise it tells how much of what is selected has failed.
-func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (facts, error) {
+func (a *App) someFailed(ctx context.Context, b engine.Batch, which api.RetrySelection) (facts, error) {
 	batch := b.ID
 	members, err := a.store.FailedMembers(ctx, batch)
 	if err != nil {
@@ -92,14 +93,14 @@ func (a *App) someFailed(ctx context.Context, b engine.Batch, which Selection) (
 	switch {
 	case len(runs) > 0:
 		return facts{"failedSequences": len(runs)}, nil
-	case which == (Selection{}):
-		return nil, fail(CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
+	case which == (api.RetrySelection{}):
+		return nil, fail(api.CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
 	}
-	return nil, fail(CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, selectionText(which))
+	return nil, fail(api.CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, selectionText(which))
 }
 
 // selectionText says in words who is selected.
-func selectionText(s Selection) string {
+func selectionText(s api.RetrySelection) string {
 	var parts []string
 	if s.Member != 0 {
 		parts = append(parts, fmt.Sprintf("member %d", s.Member))
@@ -116,7 +117,7 @@ func selectionText(s Selection) string {
 }
 
 // selects reports whether a retry selects a failed member.
-func selects(s Selection, m store.FailedMember) bool {
+func selects(s api.RetrySelection, m store.FailedMember) bool {
 	return (s.Member == 0 || s.Member == m.ID) &&
 		(s.Phase == "" || strings.EqualFold(s.Phase, m.FailedIn)) &&
 		(s.Step == "" || strings.EqualFold(s.Step, m.FailedStep)) &&
@@ -128,7 +129,7 @@ func failedMember(m *engine.Member) store.FailedMember {
 }
 
 // selectsRun reports whether a retry selects init or on_complete steps: never with a member.
-func selectsRun(s Selection, r *engine.Run) bool {
+func selectsRun(s api.RetrySelection, r *engine.Run) bool {
 	failed := slices.ContainsFunc(r.Steps, func(step engine.Step) bool {
 		return strings.EqualFold(s.Step, step.Name) && (step.Status == engine.StepFailed || step.Status == engine.StepPollTimeout)
 	})
@@ -149,7 +150,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if b.Gate() == engine.Stopped {
 		return false, nil
 	}
-	which := Selection(t.Doc.Selection)
+	which := api.RetrySelection(t.Doc.Selection)
 	more = which.Member == 0 && m.Page < b.PageCount()
 	if m.Page == 0 {
 		return more, a.retrySequences(ctx, b, m.Task, t.Doc)
@@ -235,7 +236,7 @@ func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, as
 		return err
 	}
 	for _, run := range runs {
-		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !selectsRun(Selection(asked.Selection), &run.Doc) {
+		if run.Doc.EndedAt != nil && run.Doc.EndedAt.After(asked.By.At) || run.Doc.Task != id && !selectsRun(api.RetrySelection(asked.Selection), &run.Doc) {
 			continue // it failed since, perhaps again, or is not asked for
 		}
 		err := a.retrySequence(ctx, run, engine.SequenceRetried{Phase: run.Doc.Phase, Task: id})

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
 // retry asks for failed members to be retried, and lets all come that follows.
-func (s *stage) retry(id int, which app.Selection) {
+func (s *stage) retry(id int, which api.RetrySelection) {
 	s.t.Helper()
 	s.pass(time.Second)
 	v, err := s.app.RetryFailed(s.ctx, ada, id, which, "the cause is gone")
@@ -32,7 +33,7 @@ func TestRetryOfAllWhoFailedBeginsAtTheStepThatFailed(t *testing.T) {
 		b := s.pages("two", 3)
 		s.advance(b.ID)
 		s.wantPhases(b.ID, "first completed 1/2/0, second pending 0/0/0")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(2, "New Join Join")
 		s.wantCalls(3, "New Join Join")
 		s.wantCalls(1, "New Join")
@@ -51,14 +52,14 @@ func TestRetryOfSomeOfThoseWhoFailed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		which app.Selection
+		which api.RetrySelection
 		want  []int
 	}{
-		{"one member", app.Selection{Member: 2}, []int{2}},
-		{"a phase", app.Selection{Phase: "FIRST"}, []int{1, 2}},
-		{"a step", app.Selection{Step: "join"}, []int{2}},
-		{"an error", app.Selection{Error: "QUOTA"}, []int{2, 3}},
-		{"an error in a phase", app.Selection{Error: "quota", Phase: "second"}, []int{3}},
+		{"one member", api.RetrySelection{Member: 2}, []int{2}},
+		{"a phase", api.RetrySelection{Phase: "FIRST"}, []int{1, 2}},
+		{"a step", api.RetrySelection{Step: "join"}, []int{2}},
+		{"an error", api.RetrySelection{Error: "QUOTA"}, []int{2, 3}},
+		{"an error in a phase", api.RetrySelection{Error: "quota", Phase: "second"}, []int{3}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +97,7 @@ func TestRetryAfterARollbackBeginsAtTheFirstStep(t *testing.T) {
 		b := s.batch("undoable", people(1))
 		s.advance(b.ID)
 		s.wantCalls(1, "New Copy Stop Delete Alert")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(1, "New Copy Stop Delete Alert New Copy Tell")
 		if v := s.step(b.ID, 1, "copy"); string(v.Params) != `{"User":"u2"}` {
 			t.Errorf("it stands on what was undone: %s", v.Params)
@@ -113,10 +114,10 @@ func TestRetryThatFailsAgainIsRolledBackAgainAndMayBeRetriedAgain(t *testing.T) 
 		s.publish(undoable)
 		b := s.batch("undoable", people(1))
 		s.advance(b.ID)
-		s.retry(b.ID, app.Selection{Member: 1})
+		s.retry(b.ID, api.RetrySelection{Member: 1})
 		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
-		s.retry(b.ID, app.Selection{Member: 1})
+		s.retry(b.ID, api.RetrySelection{Member: 1})
 		s.wantCalls(1, "New Stop Delete Alert New Stop Delete Alert New Copy Tell")
 		s.wantMember(b.ID, 1, "active")
 	})
@@ -131,7 +132,7 @@ func TestRetriedMemberHasItsPolicysRetriesAnew(t *testing.T) {
 		s.advance(b.ID)
 		s.pass(10 * time.Second)
 		s.wantMember(b.ID, 1, "failed")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(1, "Do Do Do")
 		s.pass(10 * time.Second)
 		s.wantCalls(1, "Do Do Do Do")
@@ -152,7 +153,7 @@ func TestPhasesThatWereMissedFollowAndTheBatchThatHadEndedEndsAgain(t *testing.T
 		s.wantStatus(b.ID, "completed")
 		s.wantPhases(b.ID, "create completed 1/1/0, fill completed 1/0/0, verify completed 1/0/0")
 		ended := *s.batchOf(b.ID).CompletedAt
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "active")
 		s.wantPhases(b.ID, "create dispatched 1/0/0+1, fill dispatched 1/0/0+1, verify dispatched 1/0/0+1")
 		s.answers(2, "New", `{"id":"u2"}`, nil)
@@ -174,7 +175,7 @@ func TestWaitingPhasesThatWereCancelledFollowToo(t *testing.T) {
 		s.schedule(id, overlapping, 2, dawn)
 		s.answers(1, "A", "", errNo)
 		s.wantPhases(id, "a completed 1/1/0, b completed 1/0/1, c completed 1/0/1")
-		s.retry(id, app.Selection{})
+		s.retry(id, api.RetrySelection{})
 		s.wantCalls(1, "A A B C")
 		s.wantPhases(id, "a completed 2/0/0, b completed 2/0/0, c completed 2/0/0")
 		s.wantStatus(id, "completed")
@@ -189,7 +190,7 @@ func TestBatchThatFailedCompletesAfterTheRetry(t *testing.T) {
 		b := s.batch("one", people(2))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "completed")
 		if v := s.batchOf(b.ID); v.Error != "" {
 			t.Errorf("it still tells: %s", v.Error)
@@ -205,7 +206,7 @@ func TestFailedInitIsRetriedAtTheStepThatFailedAndTheBatchGoesOn(t *testing.T) {
 		b := s.batch("move", people(2))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(0, "Prepare More More")
 		s.wantStatus(b.ID, "active")
 		if v := s.batchOf(b.ID); v.Error != "" || v.CompletedAt != nil {
@@ -230,7 +231,7 @@ func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *tes
 		s.park = func(kind, body string) bool {
 			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
 		}
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		if len(s.parked) != 1 {
 			t.Fatalf("%d messages retry the page", len(s.parked))
 		}
@@ -238,7 +239,7 @@ func TestBatchThatARetryOpenedIsListedAsActiveWhereverTheRetryWasCutShort(t *tes
 		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return retry.handle(a, ctx, retry.m) })
 		s.unpark() // it comes again
 		s.wantStatus(b.ID, "active")
-		page, err := s.app.Batches(s.ctx, app.ListOptions{})
+		page, err := s.app.Batches(s.ctx, api.ListOptions{})
 		if must(s, page, err); len(page.Items) != 1 || page.Items[0].Status != "active" {
 			t.Fatalf("listed: %+v", page.Items)
 		}
@@ -264,7 +265,7 @@ func TestRetryAskedForByManyAtOnceIsOne(t *testing.T) {
 		for i := range 4 {
 			process := []*app.App{s.app, s.other}[i%2]
 			all.Go(func() {
-				if _, err := process.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, ""); err != nil {
+				if _, err := process.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, ""); err != nil {
 					t.Error(describe(err))
 				}
 			})
@@ -288,7 +289,7 @@ func TestRetryInAPausedBatchBeginsAtTheResumption(t *testing.T) {
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
 		s.pause(b.ID)
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(1, "New")
 		s.resume(b.ID)
 		s.wantCalls(1, "New New Join")
@@ -302,14 +303,14 @@ func TestWhoCannotBeRetried(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Member: 1}, "")
-		s.refused(err, app.CodeConflict, "member 1 of batch 1 has not failed: it is active")
-		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Member: 7}, "")
-		s.refused(err, app.CodeNotFound, "batch 1 has no member 7")
-		_, err = s.app.RetryFailed(s.ctx, ada, 9, app.Selection{}, "")
-		s.refused(err, app.CodeNotFound, "there is no batch 9")
-		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{}, "")
-		s.refused(err, app.CodeConflict, "nobody in batch 1 has failed")
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "")
+		s.refused(err, api.CodeConflict, "member 1 of batch 1 has not failed: it is active")
+		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 7}, "")
+		s.refused(err, api.CodeNotFound, "batch 1 has no member 7")
+		_, err = s.app.RetryFailed(s.ctx, ada, 9, api.RetrySelection{}, "")
+		s.refused(err, api.CodeNotFound, "there is no batch 9")
+		_, err = s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
+		s.refused(err, api.CodeConflict, "nobody in batch 1 has failed")
 		s.wantCalls(1, "New Join")
 	})
 }
@@ -321,9 +322,9 @@ func TestRetryThatFitsNobodyIsRefused(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
-		for _, which := range []app.Selection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
+		for _, which := range []api.RetrySelection{{Phase: "second"}, {Step: "join"}, {Error: "lost"}, {Member: 1, Step: "join"}} {
 			_, err := s.app.RetryFailed(s.ctx, ada, b.ID, which, "")
-			s.refused(err, app.CodeConflict, "nobody who failed in batch 1 fits ")
+			s.refused(err, api.CodeConflict, "nobody who failed in batch 1 fits ")
 		}
 		s.wantCalls(1, "New")
 	})
@@ -337,14 +338,14 @@ func TestInitAndOnCompleteStepsThatFailedAreSelectedByPhaseStepAndError(t *testi
 		b := s.batch("around", people(1))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Phase: "only"}, "")
-		s.refused(err, app.CodeConflict, "nobody who failed")
-		s.retry(b.ID, app.Selection{Phase: "INIT"})
+		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Phase: "only"}, "")
+		s.refused(err, api.CodeConflict, "nobody who failed")
+		s.retry(b.ID, api.RetrySelection{Phase: "INIT"})
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		s.retry(b.ID, app.Selection{Step: "tell"})
-		s.retry(b.ID, app.Selection{Phase: "only", Error: "no"})
+		s.retry(b.ID, api.RetrySelection{Step: "tell"})
+		s.retry(b.ID, api.RetrySelection{Phase: "only", Error: "no"})
 		s.wantCalls(0, "Prepare Prepare Tell Tell Tell")
 		s.wantStatus(b.ID, "completed")
 	})

@@ -55,35 +55,35 @@ func (a *App) runbook(ctx context.Context, name string, version int) (*runbook.R
 // they are advanced: the answer tells what becomes of them. Warnings name what is
 // doubtful and what has no effect. Errors: CodeInvalid with every diagnostic, with every
 // warning where they are not taken; CodeUnavailable. Nothing is stored then.
-func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml []byte, o PublishOptions) (RunbookView, error) {
+func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
 	switch o.Overdue {
 	case "":
-		o.Overdue = OverdueIgnore
-	case OverdueIgnore, OverdueRerun:
+		o.Overdue = api.OverdueIgnore
+	case api.OverdueIgnore, api.OverdueRerun:
 	default:
-		return RunbookView{}, fail(CodeInvalid, "what becomes of overdue phases is %q or %q, not %q", OverdueIgnore, OverdueRerun, o.Overdue)
+		return api.Runbook{}, fail(api.CodeInvalid, "what becomes of overdue phases is %q or %q, not %q", api.OverdueIgnore, api.OverdueRerun, o.Overdue)
 	}
 	rb, diagnostics := runbook.Parse(yaml)
 	if rb == nil {
-		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: problems(diagnostics)}
+		return api.Runbook{}, &Error{Code: api.CodeInvalid, Message: "the runbook has errors", Problems: problems(diagnostics)}
 	}
 	if name != "" && name != rb.Name {
 		message := fmt.Sprintf("the request names runbook %q, its YAML %q", name, rb.Name)
-		return RunbookView{}, &Error{Code: CodeInvalid, Message: message, Problems: []Problem{{Field: "name", Message: message}}}
+		return api.Runbook{}, &Error{Code: api.CodeInvalid, Message: message, Problems: []api.InputProblem{{Field: "name", Message: message}}}
 	}
 	if bad := slices.Concat(tooLong(rb), problems(a.unlistedSettings(yaml, rb))); len(bad) > 0 {
-		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
+		return api.Runbook{}, &Error{Code: api.CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
 	known, err := a.catalogs(ctx, rb.Workers())
 	if err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	warnings := slices.Concat(diagnostics, runbook.CheckFunctions(yaml, rb, known))
 	if err := a.takeSecrets(ctx, rb, known); err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	if o.Strict && len(warnings) > 0 {
-		return RunbookView{}, &Error{Code: CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
+		return api.Runbook{}, &Error{Code: api.CodeInvalid, Message: "the runbook has warnings, which strict publishing does not take", Problems: problems(warnings)}
 	}
 	if o.DryRun {
 		by.Key = "" // nothing is done that could be done twice
@@ -94,27 +94,27 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 			continue // somebody else has published: the next number is ours
 		}
 		if err != nil {
-			return RunbookView{}, err
+			return api.Runbook{}, err
 		}
 		view.Warnings = diagnosticViews(warnings)
-		views := []RunbookView{view}
+		views := []api.Runbook{view}
 		if err := a.automated(ctx, views); err != nil {
-			return RunbookView{}, err
+			return api.Runbook{}, err
 		}
 		return views[0], nil
 	}
 }
 
-func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml string, o PublishOptions) (RunbookView, error) {
+func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml string, o api.PublishOptions) (api.Runbook, error) {
 	content := digest(rb.Name, yaml, o.Overdue, strconv.FormatBool(o.RerunInit))
 	key := store.RunbookKey(rb.Name)
 	head, err := store.Read[store.RunbookHead](ctx, a.store, key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	asked, err := a.named(ctx, by, store.PartitionRunbooks, content)
 	if err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	if asked.ETag != "" {
 		return a.published(ctx, rb, head.Doc.Active, asked.Doc)
@@ -123,13 +123,13 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	if head.Doc.Active > 0 {
 		active, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(rb.Name, head.Doc.Active))
 		if err != nil {
-			return RunbookView{}, err
+			return api.Runbook{}, err
 		}
 		if active.Doc.YAML == yaml && slices.Equal(active.Doc.Secrets, rb.Secret) {
 			asked.Doc.Version, asked.Doc.Unchanged = head.Doc.Active, true
 			if by.Key != "" {
 				if _, err := a.store.Apply(ctx, store.Writes{store.Create(by.request(store.PartitionRunbooks), asked.Doc)}); err != nil {
-					return RunbookView{}, err
+					return api.Runbook{}, err
 				}
 			}
 			view := versionView(active.Doc, rb, true)
@@ -142,7 +142,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 	// Before it is stored: a tick may take batches over to it at once.
 	changes, err := a.changes(ctx, head.Doc, version, rb)
 	if err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	view := versionView(version, rb, !o.DryRun)
 	view.Changes, view.DryRun = changes, o.DryRun
@@ -163,7 +163,7 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 		ops = append(ops, store.Create(by.request(store.PartitionRunbooks), asked.Doc))
 	}
 	if _, err := a.store.Apply(ctx, ops); err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	a.log.InfoContext(ctx, "runbook published", logkey.Runbook, rb.Name, logkey.RunbookVersion, version.Version, logkey.By, by.Name)
 	return view, nil
@@ -171,10 +171,10 @@ func (a *App) publish(ctx context.Context, by Caller, rb *runbook.Runbook, yaml 
 
 // published answers a publish that was carried out before: with its version, as it
 // stands. Another may be active by now, and stays so.
-func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r store.IdempotencyRecord) (RunbookView, error) {
+func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r store.IdempotencyRecord) (api.Runbook, error) {
 	version, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(rb.Name, r.Version))
 	if err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	view := versionView(version.Doc, rb, active == r.Version)
 	view.Unchanged, view.Replayed = r.Unchanged, true
@@ -182,30 +182,30 @@ func (a *App) published(ctx context.Context, rb *runbook.Runbook, active int, r 
 }
 
 // Runbooks lists the runbooks that have an active version, by name.
-func (a *App) Runbooks(ctx context.Context, o ListOptions) (Page[RunbookView], error) {
+func (a *App) Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error) {
 	paging, err := runbookSorting.paging(o)
 	if err != nil {
-		return Page[RunbookView]{}, err
+		return api.Page[api.Runbook]{}, err
 	}
 	found, err := a.store.Runbooks(ctx, store.RunbookFilter{NamePrefix: o.Search}, paging)
 	if err != nil {
-		return Page[RunbookView]{}, err
+		return api.Page[api.Runbook]{}, err
 	}
-	page := Page[RunbookView]{Items: []RunbookView{}, Continuation: found.Continuation}
+	page := api.Page[api.Runbook]{Items: []api.Runbook{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		h := i.Doc
-		page.Items = append(page.Items, RunbookView{
+		page.Items = append(page.Items, api.Runbook{
 			Name: h.Name, Version: h.Active, Description: h.Description, Active: true, CreatedAt: h.PublishedAt, PublishedBy: h.PublishedBy,
 		})
 	}
 	if err := a.automated(ctx, page.Items); err != nil {
-		return Page[RunbookView]{}, err
+		return api.Page[api.Runbook]{}, err
 	}
 	return page, nil
 }
 
 // automated adds to runbooks how their automation stands.
-func (a *App) automated(ctx context.Context, views []RunbookView) error {
+func (a *App) automated(ctx context.Context, views []api.Runbook) error {
 	names := make([]string, len(views))
 	for i, v := range views {
 		names[i] = v.Name
@@ -218,7 +218,7 @@ func (a *App) automated(ctx context.Context, views []RunbookView) error {
 	if err != nil {
 		return err
 	}
-	at := map[string]*RunbookView{}
+	at := map[string]*api.Runbook{}
 	for i := range views {
 		at[views[i].Name] = &views[i]
 	}
@@ -243,14 +243,14 @@ func (a *App) automated(ctx context.Context, views []RunbookView) error {
 }
 
 // Runbook gives the active version of a runbook. Errors: CodeNotFound.
-func (a *App) Runbook(ctx context.Context, name string) (RunbookView, error) {
+func (a *App) Runbook(ctx context.Context, name string) (api.Runbook, error) {
 	version, rb, err := a.active(ctx, name)
 	if err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
-	view := []RunbookView{versionView(version, rb, true)}
+	view := []api.Runbook{versionView(version, rb, true)}
 	if err := a.automated(ctx, view); err != nil {
-		return RunbookView{}, err
+		return api.Runbook{}, err
 	}
 	return view[0], nil
 }
@@ -268,11 +268,11 @@ func (a *App) CSVTemplate(ctx context.Context, name string) ([]byte, error) {
 // head reads a runbook's head, whether a version is active or not.
 func (a *App) head(ctx context.Context, name string) (store.Item[store.RunbookHead], error) {
 	if strings.TrimSpace(name) == "" {
-		return store.Item[store.RunbookHead]{}, fail(CodeInvalid, "no runbook is named")
+		return store.Item[store.RunbookHead]{}, fail(api.CodeInvalid, "no runbook is named")
 	}
 	head, err := store.Read[store.RunbookHead](ctx, a.store, store.RunbookKey(name))
 	if errors.Is(err, store.ErrNotFound) {
-		return head, fail(CodeNotFound, "there is no runbook named %q", name)
+		return head, fail(api.CodeNotFound, "there is no runbook named %q", name)
 	}
 	if err != nil {
 		return head, err
@@ -286,7 +286,7 @@ func (a *App) active(ctx context.Context, name string) (store.RunbookVersion, *r
 		return store.RunbookVersion{}, nil, err
 	}
 	if head.Doc.Active == 0 {
-		return store.RunbookVersion{}, nil, fail(CodeNotFound, "no version of runbook %q is active: the last was deactivated. Publish one to use it again", name)
+		return store.RunbookVersion{}, nil, fail(api.CodeNotFound, "no version of runbook %q is active: the last was deactivated. Publish one to use it again", name)
 	}
 	version, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(name, head.Doc.Active))
 	if err != nil {
@@ -299,8 +299,8 @@ func (a *App) active(ctx context.Context, name string) (store.RunbookVersion, *r
 	return version.Doc, rb, nil
 }
 
-func versionView(v store.RunbookVersion, rb *runbook.Runbook, active bool) RunbookView {
-	return RunbookView{
+func versionView(v store.RunbookVersion, rb *runbook.Runbook, active bool) api.Runbook {
+	return api.Runbook{
 		Name: v.Name, Version: v.Version, Description: rb.Description, YAML: v.YAML, Active: active,
 		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Secrets: rb.Secret,
 	}
@@ -314,10 +314,10 @@ func diagnosticViews(ds runbook.Diagnostics) []api.Diagnostic {
 	return out
 }
 
-func problems(ds runbook.Diagnostics) []Problem {
-	var out []Problem
+func problems(ds runbook.Diagnostics) []api.InputProblem {
+	var out []api.InputProblem
 	for _, d := range ds {
-		out = append(out, Problem{Severity: string(d.Severity), Line: d.Line, Column: d.Column, Field: d.Path, Code: d.Code, Message: d.Message})
+		out = append(out, api.InputProblem{Severity: string(d.Severity), Line: d.Line, Column: d.Column, Field: d.Path, Code: d.Code, Message: d.Message})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -468,21 +469,21 @@ func (a *App) takeSecrets(ctx context.Context, rb *runbook.Runbook, known runboo
 		return nil
 	}
 	if bad := secretFunctions(rb); len(bad) > 0 {
-		return &Error{Code: CodeInvalid, Message: "the runbook has errors", Problems: bad}
+		return &Error{Code: api.CodeInvalid, Message: "the runbook has errors", Problems: bad}
 	}
 	if !a.keyed {
-		return fail(CodeConflict, "the runbook has secrets (%s), and this deployment has no key to encrypt them with: create one in Key Vault and set KEY_VAULT_URL and SECRETS_KEY_NAME (docs/deployment.md)", strings.Join(rb.Secret, ", "))
+		return fail(api.CodeConflict, "the runbook has secrets (%s), and this deployment has no key to encrypt them with: create one in Key Vault and set KEY_VAULT_URL and SECRETS_KEY_NAME (docs/deployment.md)", strings.Join(rb.Secret, ", "))
 	}
 	return a.secrets.Check(ctx)
 }
 
 // secretFunctions are the steps whose function's name would show a secret.
-func secretFunctions(rb *runbook.Runbook) []Problem {
-	var bad []Problem
+func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
+	var bad []api.InputProblem
 	rb.EachStep(func(s runbook.Step, at []any) {
 		for _, name := range runbook.References(s.Function) {
 			if rb.IsSecret(name) {
-				bad = append(bad, Problem{
+				bad = append(bad, api.InputProblem{
 					Field: runbook.PathText(append(slices.Clone(at), "function")), Code: runbook.CodeSecretPlace,
 					Message: fmt.Sprintf("{{%s}} is secret, and the name of a function is shown everywhere", name),
 				})
@@ -594,7 +595,7 @@ func (a *App) keptBody(ctx context.Context, item store.Item[store.Unprocessable]
 	}
 	body, err := a.secrets.Open(ctx, string(item.Doc.Body), bodyPlace(item.ID))
 	if errors.Is(err, secret.ErrLost) {
-		return nil, fail(CodeConflict, "the body of message %s cannot be decrypted: its version of the key is gone from Key Vault", item.ID)
+		return nil, fail(api.CodeConflict, "the body of message %s cannot be decrypted: its version of the key is gone from Key Vault", item.ID)
 	}
 	return body, err
 }

@@ -116,7 +116,7 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 			v.t.Errorf("%s: %s shows an encrypted value or a reference: %s", when, where, text)
 		}
 	}
-	all := app.ListOptions{Limit: 1000}
+	all := api.ListOptions{Limit: 1000}
 	for _, id := range ids {
 		batch, err := v.app.Batch(v.ctx, id)
 		show("batch", batch, err)
@@ -126,7 +126,7 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 		show("steps", steps, err)
 		phases, err := v.app.Phases(v.ctx, id)
 		show("phases", phases, err)
-		trail, err := v.app.BatchAudit(v.ctx, id, app.AuditFilter{}, all)
+		trail, err := v.app.BatchAudit(v.ctx, id, api.AuditFilter{}, all)
 		show("batch audit", trail, err)
 		for _, format := range report.Formats {
 			absent("the report as "+string(format), v.report(id, format))
@@ -134,10 +134,10 @@ func (v *vaulted) wantNowhere(when string, ids ...int) {
 	}
 	batches, err := v.app.Batches(v.ctx, all)
 	show("batches", batches, err)
-	trail, err := v.app.Audit(v.ctx, app.AuditFilter{}, all)
+	trail, err := v.app.Audit(v.ctx, api.AuditFilter{}, all)
 	show("audit", trail, err)
 	for _, status := range []string{"open", "replayed", "discarded"} {
-		for _, m := range v.kept(app.ListOptions{Status: status}) {
+		for _, m := range v.kept(api.ListOptions{Status: status}) {
 			show("kept message", m, nil)
 			view := v.message(m.ID)
 			show("body of a kept message", view, nil)
@@ -214,7 +214,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 			t.Errorf("the same request again: %+v", again)
 		}
 		_, err = s.app.CreateBatch(s.ctx, by, "moves", []byte(strings.ReplaceAll(secretFile("ann"), "S3cret", "other")))
-		s.refused(err, app.CodeKeyReused, "other content")
+		s.refused(err, api.CodeKeyReused, "other content")
 		v.wantNowhere("created", b.ID)
 
 		s.advance(b.ID)
@@ -243,7 +243,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 		if m.Status != "failed" || m.Error != `phase verify: step "check": "(secret)" is wrong (Test)` {
 			t.Errorf("%s: %s", m.Status, m.Error)
 		}
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		if got := s.paramsOf("Check"); got["Token"] != made || fmt.Sprint(got["List"]) != fmt.Sprint([]any{"a", made}) {
 			t.Errorf("the worker got %v", got)
 		}
@@ -276,7 +276,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		if !encrypted() {
 			t.Fatal("the secrets of members who can be retried are gone")
 		}
-		s.retry(b.ID, app.Selection{Member: 1})
+		s.retry(b.ID, api.RetrySelection{Member: 1})
 		if got := s.paramsOf("New"); got["Password"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}
@@ -288,7 +288,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		v.wantNowhere("erased", b.ID)
 		s.pass(time.Hour)
 		s.tick()
-		task, err := s.app.RetryFailed(s.ctx, ada, b.ID, app.Selection{Member: 1}, "once more")
+		task, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{Member: 1}, "once more")
 		must(s, task, err)
 		s.settle()
 		s.wantMember(b.ID, 1, "failed")
@@ -411,7 +411,7 @@ func TestKeptMessagesShowNoSecrets(t *testing.T) {
 			}
 		}
 	}
-	kept := s.kept(app.ListOptions{})
+	kept := s.kept(api.ListOptions{})
 	if len(kept) != 4 {
 		t.Fatalf("%d messages are kept", len(kept))
 	}
@@ -419,11 +419,11 @@ func TestKeptMessagesShowNoSecrets(t *testing.T) {
 	replayed, err := s.app.Replay(s.ctx, ada, kept[0].ID, "again")
 	must(s, replayed, err)
 	s.settle()
-	if again := s.kept(app.ListOptions{}); len(again) != 4 {
+	if again := s.kept(api.ListOptions{}); len(again) != 4 {
 		t.Errorf("after a replay %d messages are kept: what came back is not known as the same", len(again))
 	}
 	v.wantNowhere("replayed", b.ID)
-	for _, m := range s.kept(app.ListOptions{}) {
+	for _, m := range s.kept(api.ListOptions{}) {
 		view := s.message(m.ID)
 		if m.MessageID == "bad-0" && (!strings.Contains(string(view.Body), `"JobId":"j"`) || !strings.Contains(string(view.Body), `"Result":"(secret)"`)) {
 			t.Errorf("a result is shown as %s", view.Body)
@@ -452,13 +452,13 @@ func TestAJobWhoseSecretIsLostFails(t *testing.T) {
 func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	_, err := s.tryPublish(secretRunbook, app.PublishOptions{})
-	s.refused(err, app.CodeConflict, "no key to encrypt them with")
+	_, err := s.tryPublish(secretRunbook, api.PublishOptions{})
+	s.refused(err, api.CodeConflict, "no key to encrypt them with")
 	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Functions: []runbook.Function{{Name: "New", Params: []runbook.Parameter{{Name: "Password", Secret: true}}}}})
 	plain := "name: plain\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - {name: a, offset: T-0, steps: [{name: new, worker_id: worker-01, function: new, params: {PASSWORD: \"%s\"}}]}\n"
-	_, err = s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), app.PublishOptions{})
-	s.refused(err, app.CodeConflict, "has secrets (First)")
-	view := s.mustPublish(fmt.Sprintf(plain, "Welcome1"), app.PublishOptions{})
+	_, err = s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), api.PublishOptions{})
+	s.refused(err, api.CodeConflict, "has secrets (First)")
+	view := s.mustPublish(fmt.Sprintf(plain, "Welcome1"), api.PublishOptions{})
 	if !slices.ContainsFunc(view.Warnings, func(d api.Diagnostic) bool { return d.Code == "open-secret" }) {
 		t.Errorf("a secret in the runbook: %+v", view.Warnings)
 	}
@@ -466,7 +466,7 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 		Store: s.store, Bus: s.bus, Now: s.clock.Now, Secrets: secret.New(secret.Fixed(testKey)),
 		Functions: []runbook.Function{{Name: "New", Params: []runbook.Parameter{{Name: "Password", Secret: true}}}},
 	})
-	if view := s.mustPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), app.PublishOptions{}); !slices.Equal(view.Secrets, []string{"First"}) {
+	if view := s.mustPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), api.PublishOptions{}); !slices.Equal(view.Secrets, []string{"First"}) {
 		t.Errorf("the secrets are %v", view.Secrets)
 	}
 	b := s.batch("plain", "Upn,First\nann,"+"canary\n")

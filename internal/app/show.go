@@ -12,10 +12,10 @@ import (
 
 // These make of the engine's state what people are shown of it.
 
-func batchView(b engine.Batch) BatchView { return summaryView(store.SummaryOf(&b)) }
+func batchView(b engine.Batch) api.Batch { return summaryView(store.SummaryOf(&b)) }
 
-func summaryView(b store.BatchSummary) BatchView {
-	return BatchView{
+func summaryView(b store.BatchSummary) api.Batch {
+	return api.Batch{
 		ID: b.ID, RunbookName: b.RunbookName, RunbookVersion: b.RunbookVersion, Status: string(b.Status), IsManual: b.IsManual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.BatchStartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.MemberCount, RemovedCount: b.RemovedCount, Error: b.Error,
@@ -24,16 +24,16 @@ func summaryView(b store.BatchSummary) BatchView {
 	}
 }
 
-func markView(m *engine.Mark) *MarkView {
+func markView(m *engine.Mark) *api.Attribution {
 	if m == nil {
 		return nil
 	}
-	return &MarkView{By: m.By, At: m.At, Why: m.Why}
+	return &api.Attribution{By: m.By, At: m.At, Why: m.Why}
 }
 
 // memberView shows a member; secrets are the names of those of its runbook.
-func memberView(b *engine.Batch, m engine.Member, secrets []string) MemberView {
-	view := MemberView{
+func memberView(b *engine.Batch, m engine.Member, secrets []string) api.Member {
+	view := api.Member{
 		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: shownData(m.Data, secrets), WorkerData: shownData(m.WorkerData, secrets),
 		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error,
 	}
@@ -43,8 +43,8 @@ func memberView(b *engine.Batch, m engine.Member, secrets []string) MemberView {
 	return view
 }
 
-func phaseView(p engine.Phase) PhaseView {
-	view := PhaseView{
+func phaseView(p engine.Phase) api.Phase {
+	view := api.Phase{
 		ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
 		Approval: p.Approval, Approved: markView(p.Approved), RequireSuccess: p.RequireSuccess, StopWhen: p.StopWhen.String(),
 		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
@@ -64,8 +64,8 @@ func phaseView(p engine.Phase) PhaseView {
 }
 
 // stepView shows a step. Workers are the records of the workers that have its run's jobs.
-func stepView(r *engine.Run, index int, s engine.Step, workers map[string]workerRecord, now time.Time) StepView {
-	view := StepView{
+func stepView(r *engine.Run, index int, s engine.Step, workers map[string]workerRecord, now time.Time) api.Step {
+	view := api.Step{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
 		IsInit: r.Kind == engine.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: shown(s.Params),
 		Status: stepStatus(r, s, workers, now), JobID: s.JobID, Result: shown(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
@@ -76,7 +76,7 @@ func stepView(r *engine.Run, index int, s engine.Step, workers map[string]worker
 		view.Deadline = r.DeadlineAt
 	}
 	for _, late := range s.Abandoned {
-		view.Late = append(view.Late, LateView{
+		view.Late = append(view.Late, api.AbandonedJob{
 			JobID: late.JobID, AbandonedAt: late.At, At: late.Late, Succeeded: late.OK, Result: shown(late.Result), Error: late.Error,
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -142,7 +143,7 @@ func (s *stuck) workers(ctx context.Context, a *App) {
 		silent := false
 		for _, sent := range s.waiting[id] {
 			from := later(sent, worker.lastSeen())
-			if s.now.Sub(from) >= silentAfter && worker.state(sent, s.now, a.startup) != WorkerScaledToZero {
+			if s.now.Sub(from) >= silentAfter && worker.state(sent, s.now, a.startup) != api.WorkerScaledToZero {
 				s.since(from)
 				silent = true
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
@@ -93,13 +94,13 @@ func TestBatchThatFailsIsToldEachTimeItDoes(t *testing.T) {
 		if again := len(j.of(t, app.EventBatchFailed)); again != told {
 			t.Errorf("it is told %d times, and %d when all comes again", told, again)
 		}
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "failed")
 		if again := len(j.of(t, app.EventBatchFailed)); again <= told {
 			t.Error("that it failed again is not told")
 		}
 		told = len(j.of(t, app.EventBatchFailed))
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "completed")
 		if again := len(j.of(t, app.EventBatchFailed)); again != told {
 			t.Error("that it completed is told as a failure")

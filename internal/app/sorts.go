@@ -35,14 +35,14 @@ func (s sorting) sort(by string) (store.Sort, error) {
 		by = s.Default
 	}
 	if !slices.Contains(s.Values(), by) {
-		return store.Sort{}, fail(CodeInvalid, "this list cannot be sorted by %q; it can be by %s, each with - in front for the other way round", by, strings.Join(s.Names, ", "))
+		return store.Sort{}, fail(api.CodeInvalid, "this list cannot be sorted by %q; it can be by %s, each with - in front for the other way round", by, strings.Join(s.Names, ", "))
 	}
 	name, descending := strings.CutPrefix(by, "-")
 	return store.Sort{By: s.fields[name], Descending: descending}, nil
 }
 
 // paging gives what a list asks of the store. Errors: CodeInvalid.
-func (s sorting) paging(o ListOptions) (store.Paging, error) {
+func (s sorting) paging(o api.ListOptions) (store.Paging, error) {
 	sort, err := s.sort(o.Sort)
 	return store.Paging{Limit: limit(o), Continuation: o.Continuation, Sort: sort}, err
 }

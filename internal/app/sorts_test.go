@@ -16,7 +16,7 @@ import (
 )
 
 // pages reads a list to its end, two at a time, and gives what name says of each.
-func pages[V any](s *stage, o app.ListOptions, list func(app.ListOptions) (app.Page[V], error), name func(V) string) string {
+func pages[V any](s *stage, o api.ListOptions, list func(api.ListOptions) (api.Page[V], error), name func(V) string) string {
 	s.t.Helper()
 	var names []string
 	o.Limit = 2
@@ -45,40 +45,40 @@ func TestMembersAreSortedAndSearchedAtTheStore(t *testing.T) {
 	s.add(b.ID, "ab@x")
 	s.remove(b.ID, 3)
 	s.advance(b.ID)
-	list := func(o app.ListOptions) (app.Page[app.MemberView], error) { return s.app.Members(s.ctx, ada, b.ID, o) }
-	key := func(m app.MemberView) string { return m.Key }
+	list := func(o api.ListOptions) (api.Page[api.Member], error) { return s.app.Members(s.ctx, ada, b.ID, o) }
+	key := func(m api.Member) string { return m.Key }
 	for _, tt := range []struct {
-		o    app.ListOptions
+		o    api.ListOptions
 		want string
 	}{
-		{app.ListOptions{}, "celine@x Bob@x ada@x adam@x ab@x"},
-		{app.ListOptions{Sort: "id"}, "celine@x Bob@x ada@x adam@x ab@x"},
-		{app.ListOptions{Sort: "-id"}, "ab@x adam@x ada@x Bob@x celine@x"},
-		{app.ListOptions{Sort: "memberKey"}, "Bob@x ab@x ada@x adam@x celine@x"},
-		{app.ListOptions{Sort: "-memberKey"}, "celine@x adam@x ada@x ab@x Bob@x"},
-		{app.ListOptions{Sort: "status"}, "celine@x adam@x ab@x Bob@x ada@x"},
-		{app.ListOptions{Search: "ad"}, "ada@x adam@x"},
-		{app.ListOptions{Search: "ad", Sort: "-memberKey"}, "adam@x ada@x"},
-		{app.ListOptions{Search: "AD"}, ""},
-		{app.ListOptions{Search: `%"' OR 1=1`}, ""},
-		{app.ListOptions{Search: "a", Status: "active", Sort: "memberKey"}, "ab@x adam@x"},
-		{app.ListOptions{Status: "failed"}, "Bob@x"},
+		{api.ListOptions{}, "celine@x Bob@x ada@x adam@x ab@x"},
+		{api.ListOptions{Sort: "id"}, "celine@x Bob@x ada@x adam@x ab@x"},
+		{api.ListOptions{Sort: "-id"}, "ab@x adam@x ada@x Bob@x celine@x"},
+		{api.ListOptions{Sort: "memberKey"}, "Bob@x ab@x ada@x adam@x celine@x"},
+		{api.ListOptions{Sort: "-memberKey"}, "celine@x adam@x ada@x ab@x Bob@x"},
+		{api.ListOptions{Sort: "status"}, "celine@x adam@x ab@x Bob@x ada@x"},
+		{api.ListOptions{Search: "ad"}, "ada@x adam@x"},
+		{api.ListOptions{Search: "ad", Sort: "-memberKey"}, "adam@x ada@x"},
+		{api.ListOptions{Search: "AD"}, ""},
+		{api.ListOptions{Search: `%"' OR 1=1`}, ""},
+		{api.ListOptions{Search: "a", Status: "active", Sort: "memberKey"}, "ab@x adam@x"},
+		{api.ListOptions{Status: "failed"}, "Bob@x"},
 	} {
 		if got := pages(s, tt.o, list, key); got != tt.want {
 			t.Errorf("%+v: %s\n  want %s", tt.o, got, tt.want)
 		}
 	}
-	if got := pages(s, app.ListOptions{Sort: "-addedAt"}, list, key); !strings.HasPrefix(got, "ab@x ") {
+	if got := pages(s, api.ListOptions{Sort: "-addedAt"}, list, key); !strings.HasPrefix(got, "ab@x ") {
 		t.Errorf("by -addedAt: %s", got)
 	}
-	_, err := list(app.ListOptions{Sort: "data"})
-	s.refused(err, app.CodeInvalid, "it can be by id, memberKey, status, addedAt")
-	_, err = list(app.ListOptions{Sort: "--id"})
-	s.refused(err, app.CodeInvalid, "cannot be sorted")
-	page, err := list(app.ListOptions{Sort: "memberKey", Limit: 2})
+	_, err := list(api.ListOptions{Sort: "data"})
+	s.refused(err, api.CodeInvalid, "it can be by id, memberKey, status, addedAt")
+	_, err = list(api.ListOptions{Sort: "--id"})
+	s.refused(err, api.CodeInvalid, "cannot be sorted")
+	page, err := list(api.ListOptions{Sort: "memberKey", Limit: 2})
 	must(s, page, err)
-	_, err = list(app.ListOptions{Sort: "-memberKey", Continuation: page.Continuation})
-	s.refused(err, app.CodeInvalid, "continuation token")
+	_, err = list(api.ListOptions{Sort: "-memberKey", Continuation: page.Continuation})
+	s.refused(err, api.CodeInvalid, "continuation token")
 }
 
 func TestStepsAreFilteredAtTheStore(t *testing.T) {
@@ -88,23 +88,23 @@ func TestStepsAreFilteredAtTheStore(t *testing.T) {
 	s.publish(flat)
 	b := s.batch("flat", people(9))
 	s.advance(b.ID)
-	list := func(o app.ListOptions) (app.Page[app.StepView], error) { return s.app.Steps(s.ctx, ada, b.ID, o) }
-	name := func(v app.StepView) string { return fmt.Sprintf("%d:%s", v.MemberID, v.Name) }
+	list := func(o api.ListOptions) (api.Page[api.Step], error) { return s.app.Steps(s.ctx, ada, b.ID, o) }
+	name := func(v api.Step) string { return fmt.Sprintf("%d:%s", v.MemberID, v.Name) }
 	before := s.store.Counts().Queries
-	if got := pages(s, app.ListOptions{Status: "failed"}, list, name); got != "7:s1" || s.store.Counts().Queries-before != 1 {
+	if got := pages(s, api.ListOptions{Status: "failed"}, list, name); got != "7:s1" || s.store.Counts().Queries-before != 1 {
 		t.Errorf("%s, with %d queries", got, s.store.Counts().Queries-before)
 	}
-	if got := pages(s, app.ListOptions{Status: "cancelled"}, list, name); got != "7:s2 7:s3 7:s4 7:s5" {
+	if got := pages(s, api.ListOptions{Status: "cancelled"}, list, name); got != "7:s2 7:s3 7:s4 7:s5" {
 		t.Error(got)
 	}
-	if got := pages(s, app.ListOptions{Status: "succeeded", Sort: "-memberId", Search: "p00"}, list, name); !strings.HasPrefix(got, "9:s1 ") || strings.Count(got, " ") != 8*5-1 || strings.Contains(got, "7:") {
+	if got := pages(s, api.ListOptions{Status: "succeeded", Sort: "-memberId", Search: "p00"}, list, name); !strings.HasPrefix(got, "9:s1 ") || strings.Count(got, " ") != 8*5-1 || strings.Contains(got, "7:") {
 		t.Error(got)
 	}
-	if got := pages(s, app.ListOptions{Status: "succeeded", Search: "p003@x"}, list, name); strings.Count(got, "3:") != 5 || strings.Count(got, " ") != 4 {
+	if got := pages(s, api.ListOptions{Status: "succeeded", Search: "p003@x"}, list, name); strings.Count(got, "3:") != 5 || strings.Count(got, " ") != 4 {
 		t.Error(got)
 	}
-	_, err := list(app.ListOptions{Sort: "status"})
-	s.refused(err, app.CodeInvalid, "id, memberId")
+	_, err := list(api.ListOptions{Sort: "status"})
+	s.refused(err, api.CodeInvalid, "id, memberId")
 }
 
 func TestOtherListsAreSortedAtTheStore(t *testing.T) {
@@ -112,31 +112,31 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 	s := newStage(t, false)
 	for _, name := range []string{"beta", "Alpha", "alpine", "beta"} {
 		s.publish(strings.Replace(flat, "name: flat", "name: "+name, 1) + fmt.Sprintf("# %d\n", s.clock.Now().Unix()))
-		s.batch(name, people(1), app.AllowInOtherBatches)
+		s.batch(name, people(1), api.AllowInOtherBatches)
 		s.pass(2e9)
 	}
-	batches := func(o app.ListOptions) string {
-		return pages(s, o, func(o app.ListOptions) (app.Page[app.BatchView], error) { return s.app.Batches(s.ctx, o) }, func(b app.BatchView) string { return fmt.Sprint(b.ID) })
+	batches := func(o api.ListOptions) string {
+		return pages(s, o, func(o api.ListOptions) (api.Page[api.Batch], error) { return s.app.Batches(s.ctx, o) }, func(b api.Batch) string { return fmt.Sprint(b.ID) })
 	}
-	runbooks := func(o app.ListOptions) string {
-		return pages(s, o, func(o app.ListOptions) (app.Page[app.RunbookView], error) { return s.app.Runbooks(s.ctx, o) }, func(r app.RunbookView) string { return r.Name })
+	runbooks := func(o api.ListOptions) string {
+		return pages(s, o, func(o api.ListOptions) (api.Page[api.Runbook], error) { return s.app.Runbooks(s.ctx, o) }, func(r api.Runbook) string { return r.Name })
 	}
-	versions := func(o app.ListOptions) string {
-		return pages(s, o, func(o app.ListOptions) (app.Page[app.VersionView], error) { return s.app.Versions(s.ctx, "beta", o) }, func(v app.VersionView) string { return fmt.Sprint(v.Version) })
+	versions := func(o api.ListOptions) string {
+		return pages(s, o, func(o api.ListOptions) (api.Page[api.RunbookVersion], error) { return s.app.Versions(s.ctx, "beta", o) }, func(v api.RunbookVersion) string { return fmt.Sprint(v.Version) })
 	}
 	for got, want := range map[string]string{
-		"batches " + batches(app.ListOptions{}):                                   "batches 4 3 2 1",
-		"id " + batches(app.ListOptions{Sort: "id"}):                              "id 1 2 3 4",
-		"detectedAt " + batches(app.ListOptions{Sort: "-detectedAt"}):             "detectedAt 4 3 2 1",
-		"runbook " + batches(app.ListOptions{Sort: "runbookName"}):                "runbook 2 3 1 4",
-		"start " + batches(app.ListOptions{Sort: "batchStartTime"}):               "start 1 2 3 4", // they have none
-		"search " + batches(app.ListOptions{Search: "be", Sort: "id"}):            "search 1 4",
-		"runbooks " + runbooks(app.ListOptions{}):                                 "runbooks Alpha alpine beta",
-		"-name " + runbooks(app.ListOptions{Sort: "-name"}):                       "-name beta alpine Alpha",
-		"createdAt " + runbooks(app.ListOptions{Sort: "createdAt"}):               "createdAt Alpha alpine beta",
-		"al " + runbooks(app.ListOptions{Search: "al"}):                           "al alpine",
-		"versions " + versions(app.ListOptions{}):                                 "versions 2 1",
-		"oldest " + versions(app.ListOptions{Sort: "version"}):                    "oldest 1 2",
+		"batches " + batches(api.ListOptions{}):                                   "batches 4 3 2 1",
+		"id " + batches(api.ListOptions{Sort: "id"}):                              "id 1 2 3 4",
+		"detectedAt " + batches(api.ListOptions{Sort: "-detectedAt"}):             "detectedAt 4 3 2 1",
+		"runbook " + batches(api.ListOptions{Sort: "runbookName"}):                "runbook 2 3 1 4",
+		"start " + batches(api.ListOptions{Sort: "batchStartTime"}):               "start 1 2 3 4", // they have none
+		"search " + batches(api.ListOptions{Search: "be", Sort: "id"}):            "search 1 4",
+		"runbooks " + runbooks(api.ListOptions{}):                                 "runbooks Alpha alpine beta",
+		"-name " + runbooks(api.ListOptions{Sort: "-name"}):                       "-name beta alpine Alpha",
+		"createdAt " + runbooks(api.ListOptions{Sort: "createdAt"}):               "createdAt Alpha alpine beta",
+		"al " + runbooks(api.ListOptions{Search: "al"}):                           "al alpine",
+		"versions " + versions(api.ListOptions{}):                                 "versions 2 1",
+		"oldest " + versions(api.ListOptions{Sort: "version"}):                    "oldest 1 2",
 		fmt.Sprint(slices.Concat(api.VersionSorts.Values(), api.StepSorts.Names)): "[version -version id memberId]",
 	} {
 		if got != want {
@@ -144,10 +144,10 @@ func TestOtherListsAreSortedAtTheStore(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		refusal(s.app.Batches(s.ctx, app.ListOptions{Sort: "members"})), refusal(s.app.Runbooks(s.ctx, app.ListOptions{Sort: "id"})),
-		refusal(s.app.Versions(s.ctx, "beta", app.ListOptions{Sort: "createdAt"})), refusal(s.app.Unprocessed(s.ctx, app.ListOptions{Sort: "-status"})),
+		refusal(s.app.Batches(s.ctx, api.ListOptions{Sort: "members"})), refusal(s.app.Runbooks(s.ctx, api.ListOptions{Sort: "id"})),
+		refusal(s.app.Versions(s.ctx, "beta", api.ListOptions{Sort: "createdAt"})), refusal(s.app.Unprocessed(s.ctx, api.ListOptions{Sort: "-status"})),
 	} {
-		s.refused(err, app.CodeInvalid, "cannot be sorted by")
+		s.refused(err, api.CodeInvalid, "cannot be sorted by")
 	}
 }
 
@@ -161,9 +161,9 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	s.script = script{"F": only(fails(errNo), 2)}
 	for i, name := range []string{"beta", "alpha", "beta", "gamma"} {
 		by := app.Caller{Name: []string{"hedy", "ada"}[i%2]}
-		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(strings.Replace(flat, "name: flat", "name: "+name, 1)+fmt.Sprintf("# %d\n", i)), app.PublishOptions{})
+		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(strings.Replace(flat, "name: flat", "name: "+name, 1)+fmt.Sprintf("# %d\n", i)), api.PublishOptions{})
 		must(s, 0, err)
-		s.batch(name, people(3-i%2), app.AllowInOtherBatches)
+		s.batch(name, people(3-i%2), api.AllowInOtherBatches)
 		s.pass(2 * time.Second)
 	}
 	s.schedule(100, strings.Replace(flat, "name: flat", "name: gamma", 1), 1, dawn.Add(20*day))
@@ -175,8 +175,8 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 		must(s, 0, s.app.HandleResult(s.ctx, app.Message{ID: fmt.Sprint(i), Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
 		s.pass(2 * time.Second)
 	}
-	check := func(list string, sorts api.SortFields, ask func(o app.ListOptions) (any, error)) {
-		read := func(o app.ListOptions) []map[string]any {
+	check := func(list string, sorts api.SortFields, ask func(o api.ListOptions) (any, error)) {
+		read := func(o api.ListOptions) []map[string]any {
 			o.Limit = 1000
 			page, err := ask(o)
 			must(s, page, err)
@@ -184,9 +184,9 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 			must(s, shown, json.Unmarshal([]byte(encoded(page)), &shown))
 			return shown.Items
 		}
-		all := len(read(app.ListOptions{}))
+		all := len(read(api.ListOptions{}))
 		for _, by := range sorts.Values() {
-			items, field := read(app.ListOptions{Sort: by}), strings.TrimPrefix(by, "-")
+			items, field := read(api.ListOptions{Sort: by}), strings.TrimPrefix(by, "-")
 			seen := map[string]bool{}
 			for i, item := range items {
 				v := shownOrder(list, item[field])
@@ -202,12 +202,12 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 			}
 		}
 	}
-	check("batches", api.BatchSorts, func(o app.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
-	check("members", api.MemberSorts, func(o app.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, 1, o) })
-	check("steps", api.StepSorts, func(o app.ListOptions) (any, error) { return s.app.Steps(s.ctx, ada, 1, o) })
-	check("runbooks", api.RunbookSorts, func(o app.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
-	check("versions", api.VersionSorts, func(o app.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
-	check("messages", api.UnprocessedSorts, func(o app.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
+	check("batches", api.BatchSorts, func(o api.ListOptions) (any, error) { return s.app.Batches(s.ctx, o) })
+	check("members", api.MemberSorts, func(o api.ListOptions) (any, error) { return s.app.Members(s.ctx, ada, 1, o) })
+	check("steps", api.StepSorts, func(o api.ListOptions) (any, error) { return s.app.Steps(s.ctx, ada, 1, o) })
+	check("runbooks", api.RunbookSorts, func(o api.ListOptions) (any, error) { return s.app.Runbooks(s.ctx, o) })
+	check("versions", api.VersionSorts, func(o api.ListOptions) (any, error) { return s.app.Versions(s.ctx, "beta", o) })
+	check("messages", api.UnprocessedSorts, func(o api.ListOptions) (any, error) { return s.app.Unprocessed(s.ctx, o) })
 	// The service may leave out what does not have the path.
 	kept, err := storetest.All[map[string]any](s.ctx, s.store, store.PartitionUnprocessed, "unprocessed")
 	must(s, kept, err)

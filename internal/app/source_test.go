@@ -9,7 +9,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // table is a database with the people of a runbook, which a test changes as it goes.
@@ -96,7 +96,7 @@ func (s *stage) automate(runbook string) {
 	}
 }
 
-func (s *stage) automation(runbook string) app.AutomationView {
+func (s *stage) automation(runbook string) api.Automation {
 	s.t.Helper()
 	v, err := s.app.Automation(s.ctx, ada, runbook)
 	return must(s, v, err)
@@ -106,11 +106,11 @@ func (s *stage) automation(runbook string) app.AutomationView {
 func (s *stage) wantBatches(want ...string) {
 	s.t.Helper()
 	var got []string
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, 0, err)
 	for i := len(page.Items) - 1; i >= 0; i-- {
 		b := page.Items[i]
-		members, err := s.app.Members(s.ctx, reader, b.ID, app.ListOptions{Limit: 1000})
+		members, err := s.app.Members(s.ctx, reader, b.ID, api.ListOptions{Limit: 1000})
 		must(s, 0, err)
 		var who []string
 		for _, m := range members.Items {

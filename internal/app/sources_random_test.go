@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -410,7 +411,7 @@ func (f *follower) decideAll() (any bool) {
 
 func (f *follower) decideOf(batch int, confirm bool) {
 	f.s.t.Helper()
-	held, err := f.s.app.HeldRemovals(f.s.ctx, reader, batch, app.ListOptions{Limit: 200})
+	held, err := f.s.app.HeldRemovals(f.s.ctx, reader, batch, api.ListOptions{Limit: 200})
 	must(f.s, held, err)
 	do := f.s.app.DiscardRemovals
 	if confirm {
@@ -478,7 +479,7 @@ func (f *follower) addByHand() {
 	id := live[f.rng.IntN(len(live))]
 	_, err := f.s.other.AddMembers(f.s.ctx, ada, id, []byte("Upn,Name\n"+name+"@x,Guest "+name+"\n"))
 	f.tell("an administrator adds %s to batch %d: %v", name, id, err)
-	if app.CodeOf(err) == app.CodeConflict && strings.Contains(err.Error(), "being taken out") {
+	if app.CodeOf(err) == api.CodeConflict && strings.Contains(err.Error(), "being taken out") {
 		return
 	}
 	must(f.s, 0, err)
@@ -883,7 +884,7 @@ func TestNobodyMovesWhileConfirmedRemovalsAreUnderWay(t *testing.T) {
 		s.tick()
 		people.drop("p000", "p001", "p002")
 		s.tick()
-		held, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+		held, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 		must(s, held, err)
 		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, held.Revision, "")
 		must(s, v, err)

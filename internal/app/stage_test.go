@@ -17,6 +17,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -451,14 +452,14 @@ func (s *stage) wantPhases(id int, want ...string) {
 }
 
 // steps are a member's, in the order of phases; member 0 has those of the batch.
-func (s *stage) steps(id, member int) []app.StepView {
+func (s *stage) steps(id, member int) []api.Step {
 	s.t.Helper()
-	page, err := s.app.Steps(s.ctx, reader, id, app.ListOptions{Limit: 1000, Member: member})
+	page, err := s.app.Steps(s.ctx, reader, id, api.ListOptions{Limit: 1000, Member: member})
 	must(s, 0, err)
-	return slices.DeleteFunc(page.Items, func(v app.StepView) bool { return v.MemberID != member })
+	return slices.DeleteFunc(page.Items, func(v api.Step) bool { return v.MemberID != member })
 }
 
-func (s *stage) step(id, member int, name string) app.StepView {
+func (s *stage) step(id, member int, name string) api.Step {
 	s.t.Helper()
 	for _, v := range slices.Backward(s.steps(id, member)) {
 		if v.Name == name {
@@ -466,7 +467,7 @@ func (s *stage) step(id, member int, name string) app.StepView {
 		}
 	}
 	s.t.Fatalf("member %d of batch %d has no step %s", member, id, name)
-	return app.StepView{}
+	return api.Step{}
 }
 
 func (s *stage) stepText(id, member int) string {
@@ -504,7 +505,7 @@ func (s *stage) wantCalls(member int, want string) {
 }
 
 // member gives one by id.
-func (s *stage) member(id, member int) app.MemberView {
+func (s *stage) member(id, member int) api.Member {
 	s.t.Helper()
 	for _, m := range s.members(id) {
 		if m.ID == member {
@@ -512,7 +513,7 @@ func (s *stage) member(id, member int) app.MemberView {
 		}
 	}
 	s.t.Fatalf("batch %d has no member %d", id, member)
-	return app.MemberView{}
+	return api.Member{}
 }
 
 func (s *stage) wantMember(id, member int, want string) {
@@ -524,16 +525,16 @@ func (s *stage) wantMember(id, member int, want string) {
 
 // trail is the audit trail of a batch, the oldest first, without what the test itself
 // looked at.
-func (s *stage) trail(id int) []app.AuditView {
+func (s *stage) trail(id int) []api.AuditRecord {
 	s.t.Helper()
-	page, err := s.app.BatchAudit(s.ctx, id, app.AuditFilter{}, app.ListOptions{Limit: 1000})
+	page, err := s.app.BatchAudit(s.ctx, id, api.AuditFilter{}, api.ListOptions{Limit: 1000})
 	must(s, 0, err)
 	slices.Reverse(page.Items)
-	return slices.DeleteFunc(page.Items, func(v app.AuditView) bool { return v.By == reader.Name })
+	return slices.DeleteFunc(page.Items, func(v api.AuditRecord) bool { return v.By == reader.Name })
 }
 
 // refused holds an error against what a refusal should say.
-func (s *stage) refused(err error, code app.Code, says string) {
+func (s *stage) refused(err error, code api.Code, says string) {
 	s.t.Helper()
 	if err == nil || app.CodeOf(err) != code || !strings.Contains(app.Explain(err).Error(), says) {
 		s.t.Fatalf("%v\n  want %s: …%s…", err, code, says)
@@ -555,14 +556,14 @@ func (s *stage) verify() {
 			s.t.Errorf("%d messages of %s were dead-lettered", e.DeadLettered, path)
 		}
 	}
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, 0, err)
 	for _, b := range page.Items {
 		s.recount(b)
 	}
 }
 
-func (s *stage) recount(listed app.BatchView) {
+func (s *stage) recount(listed api.Batch) {
 	s.t.Helper()
 	id := listed.ID
 	item, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(id))
@@ -570,7 +571,7 @@ func (s *stage) recount(listed app.BatchView) {
 	b := item.Doc
 	if listed.Status != string(b.Status) || listed.MemberCount != b.Members { // two lines crossed: the tick sets that right
 		s.tick()
-		page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+		page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 		must(s, 0, err)
 		for _, again := range page.Items {
 			if again.ID == id {
@@ -679,14 +680,14 @@ func (s *stage) recount(listed app.BatchView) {
 	}
 }
 
-func (s *stage) batchOf(id int) app.BatchView {
+func (s *stage) batchOf(id int) api.Batch {
 	s.t.Helper()
 	v, err := s.app.Batch(s.ctx, id)
 	return must(s, v, err)
 }
 
 // add adds members by their keys, and lets all come that follows.
-func (s *stage) add(id int, keys ...string) app.AddedView {
+func (s *stage) add(id int, keys ...string) api.AddResult {
 	s.t.Helper()
 	csv := "Upn,Name\n"
 	for _, key := range keys {
@@ -709,7 +710,7 @@ func (s *stage) remove(id, member int) {
 }
 
 // pages makes a batch with a member on each of so many pages.
-func (s *stage) pages(runbook string, n int) app.BatchView {
+func (s *stage) pages(runbook string, n int) api.Batch {
 	s.t.Helper()
 	b := s.batch(runbook, people(1))
 	for page := 2; page <= n; page++ {

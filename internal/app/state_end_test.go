@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -37,7 +38,7 @@ func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
 			pass(day)
 		}
 	}
-	for _, u := range s.kept(app.ListOptions{Status: string(app.UnprocessedOpen)}) {
+	for _, u := range s.kept(api.ListOptions{Status: string(api.UnprocessedOpen)}) {
 		if u.Type != "odd" {
 			s.t.Errorf("%s could not be processed: %s", u.MessageID, u.Reason)
 		}
@@ -48,7 +49,7 @@ func (s *stage) carryOn(repeat []repeated, pass func(time.Duration)) {
 // that have not ended.
 func (s *stage) carryOnOnce() (open int) {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, 0, err)
 	for _, b := range page.Items {
 		if b.CompletedAt != nil {
@@ -60,7 +61,7 @@ func (s *stage) carryOnOnce() (open int) {
 			must(s, 0, err)
 		}
 		if b.Held != nil && b.Held.Confirmed == nil {
-			held, err := s.app.HeldRemovals(s.ctx, ada, b.ID, app.ListOptions{})
+			held, err := s.app.HeldRemovals(s.ctx, ada, b.ID, api.ListOptions{})
 			must(s, 0, err)
 			_, err = s.app.ConfirmRemovals(s.ctx, ada, b.ID, held.Revision, "")
 			must(s, 0, err)
@@ -82,7 +83,7 @@ func (s *stage) carryOnOnce() (open int) {
 // unlessConflict is for what the state does not allow yet.
 func (s *stage) unlessConflict(err error) {
 	s.t.Helper()
-	if err != nil && app.CodeOf(err) != app.CodeConflict {
+	if err != nil && app.CodeOf(err) != api.CodeConflict {
 		s.t.Fatal(describe(err))
 	}
 }
@@ -93,7 +94,7 @@ var cause = regexp.MustCompile(`(no result within \w+): .*`)
 
 func (s *stage) endings() map[int]ending {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, 0, err)
 	all := map[int]ending{}
 	for _, b := range page.Items {
@@ -117,10 +118,10 @@ func (s *stage) endings() map[int]ending {
 }
 
 // allSteps are a batch's, in the order of their ids.
-func (s *stage) allSteps(id int) []app.StepView {
+func (s *stage) allSteps(id int) []api.Step {
 	s.t.Helper()
-	var all []app.StepView
-	o := app.ListOptions{Limit: 1000}
+	var all []api.Step
+	o := api.ListOptions{Limit: 1000}
 	for {
 		page, err := s.app.Steps(s.ctx, reader, id, o)
 		must(s, 0, err)
@@ -129,6 +130,6 @@ func (s *stage) allSteps(id int) []app.StepView {
 			break
 		}
 	}
-	slices.SortFunc(all, func(a, b app.StepView) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b api.Step) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }

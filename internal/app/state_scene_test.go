@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -223,7 +224,7 @@ func (m *making) perform() {
 	must(s, 0, err)
 	m.pass(6 * time.Hour) // 17:00
 
-	m.publishNew(strings.Replace(moves, "name: check,", "name: look,", 1), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
+	m.publishNew(strings.Replace(moves, "name: check,", "name: look,", 1), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
 	mistaken := strings.Replace(moves, "name: moves", "name: mistaken", 1)
 	m.publish(mistaken)
 	_, err = m.app.Deactivate(m.ctx, ada, "mistaken", 1, "the wrong name")
@@ -250,7 +251,7 @@ func (m *making) perform() {
 	m.resolve(full)
 	m.source(wavesCSV(dawn.Add(10 * time.Hour)))
 	m.pass(10 * time.Minute) // 19:20
-	m.publishNew(strings.Replace(moves, "name: check,", "name: look again,", 1), app.PublishOptions{})
+	m.publishNew(strings.Replace(moves, "name: check,", "name: look again,", 1), api.PublishOptions{})
 	m.tick()
 	m.upgradeComes(full, failed, fresh, told, last, held, stopping, resumed)
 }
@@ -320,13 +321,13 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	must(s, 0, err)
 	_, err = m.app.Cancel(m.ctx, ada, stopping, "enough")
 	must(s, 0, err)
-	_, err = m.app.RetryFailed(m.ctx, ada, failed, app.Selection{Phase: "prepare"}, "the licence is there")
+	_, err = m.app.RetryFailed(m.ctx, ada, failed, api.RetrySelection{Phase: "prepare"}, "the licence is there")
 	must(s, 0, err)
 	_, err = m.app.RemoveMember(m.ctx, ada, last, 4, "left the company")
 	must(s, 0, err)
 	_, err = m.app.AddMembers(m.ctx, ada, last, []byte(ways("later", "fine")))
 	must(s, 0, err)
-	_, err = m.app.Replay(m.ctx, ada, s.kept(app.ListOptions{})[0].ID, "once more")
+	_, err = m.app.Replay(m.ctx, ada, s.kept(api.ListOptions{})[0].ID, "once more")
 	must(s, 0, err)
 	m.settleHeld("joe", m.app.ConfirmRemovals)
 	m.settleHeld("kim", m.app.DiscardRemovals)
@@ -350,10 +351,10 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 const dyingTick = 9
 
 // settleHeld decides on the removals that are held in somebody's wave.
-func (m *making) settleHeld(name string, decide func(context.Context, app.Caller, int, string, string) (app.BatchView, error)) {
+func (m *making) settleHeld(name string, decide func(context.Context, app.Caller, int, string, string) (api.Batch, error)) {
 	m.t.Helper()
 	b := m.wave(name)
-	view, err := m.app.HeldRemovals(m.ctx, ada, b, app.ListOptions{})
+	view, err := m.app.HeldRemovals(m.ctx, ada, b, api.ListOptions{})
 	must(m.stage, 0, err)
 	_, err = decide(m.ctx, ada, b, view.Revision, "asked the source's owner")
 	must(m.stage, 0, err)
@@ -370,7 +371,7 @@ func (m *making) die(write int, do func(context.Context, *app.App) error) {
 // wave is the batch of waves in which somebody is.
 func (m *making) wave(name string) int {
 	m.t.Helper()
-	page, err := m.app.Batches(m.ctx, app.ListOptions{Limit: 1000, Runbook: "waves"})
+	page, err := m.app.Batches(m.ctx, api.ListOptions{Limit: 1000, Runbook: "waves"})
 	must(m.stage, 0, err)
 	for _, b := range page.Items {
 		if _, there := m.members(b.ID)[name+"1@x"]; there {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -41,7 +42,7 @@ func TestResultThatCannotBeStoredFailsItsStep(t *testing.T) {
 				b := s.batch("passing", "Upn,Quotas\na@x,\n")
 				s.advance(b.ID)
 				s.wantSteps(b.ID, 1, "new failed, join cancelled")
-				steps, err := s.app.Steps(s.ctx, reader, b.ID, app.ListOptions{})
+				steps, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
 				if must(s, steps, err); !strings.Contains(steps.Items[0].Error, tt.reason) {
 					t.Errorf("the step's error is %q", steps.Items[0].Error)
 				}
@@ -59,11 +60,11 @@ func TestLateResultThatCannotBeStoredIsRecorded(t *testing.T) {
 	s.publish(passingOn)
 	b := s.batch("passing", "Upn,Quotas\na@x,\n")
 	s.advance(b.ID)
-	steps, err := s.app.Steps(s.ctx, reader, b.ID, app.ListOptions{})
+	steps, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
 	must(s, steps, err)
 	s.markDone(b.ID, steps.Items[0].ID, `{"id":1}`)
 	s.answers(1, "New", `{"id":1e999}`, nil)
-	steps, err = s.app.Steps(s.ctx, reader, b.ID, app.ListOptions{})
+	steps, err = s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
 	must(s, steps, err)
 	late := steps.Items[0].Late
 	if len(late) != 1 || late[0].At == nil || !strings.Contains(late[0].Error, "its late result cannot be stored: at id, the number 1e999") {
@@ -99,16 +100,16 @@ func TestStepIsNotMarkedDoneWithAResultThatCannotBeStored(t *testing.T) {
 	s.publish(passingOn)
 	b := s.batch("passing", "Upn,Quotas\na@x,\n")
 	s.advance(b.ID)
-	steps, err := s.app.Steps(s.ctx, reader, b.ID, app.ListOptions{})
+	steps, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{})
 	must(s, steps, err)
-	for result, want := range map[string]app.Problem{
+	for result, want := range map[string]api.InputProblem{
 		`{`:                          {Field: "result", Code: "bad-result", Message: "is not JSON"},
 		`{"id":{"sizes":[1,1e400]}}`: {Field: "result.id.sizes[1]", Code: "bad-result", Message: "the number 1e400 is beyond the range of a double"},
 		strings.Repeat("[", 150) + strings.Repeat("]", 150): {Field: "result" + strings.Repeat("[0]", 67) + "…", Code: "bad-result", Message: "is nested more than 120 levels deep"},
 	} {
 		_, err := s.app.MarkStepDone(s.ctx, ada, b.ID, steps.Items[0].ID, json.RawMessage(result), "")
 		var refused *app.Error
-		if !errors.As(err, &refused) || refused.Code != app.CodeInvalid || len(refused.Problems) != 1 || refused.Problems[0] != want {
+		if !errors.As(err, &refused) || refused.Code != api.CodeInvalid || len(refused.Problems) != 1 || refused.Problems[0] != want {
 			t.Errorf("%.40s: %v", result, err)
 		}
 	}
@@ -123,11 +124,11 @@ func TestRefusalsOfTheStoreAreNotRetriedAsOutages(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault        cosmos.Fault
 		reason, says string
-		code         app.Code
+		code         api.Code
 	}{
-		"malformed":        {cosmos.Fault{Status: 400}, "refuses the request", "the store refuses this", app.CodeUnstorable},
-		"a full partition": {cosmos.Fault{Status: 403, SubStatus: 1014}, "the partition is full", "no room left", app.CodeFull},
-		"too large":        {cosmos.Fault{Status: 413}, "too large", "too large to be stored", app.CodeTooLarge},
+		"malformed":        {cosmos.Fault{Status: 400}, "refuses the request", "the store refuses this", api.CodeUnstorable},
+		"a full partition": {cosmos.Fault{Status: 403, SubStatus: 1014}, "the partition is full", "no room left", api.CodeFull},
+		"too large":        {cosmos.Fault{Status: 413}, "too large", "too large to be stored", api.CodeTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,7 +144,7 @@ func TestRefusalsOfTheStoreAreNotRetriedAsOutages(t *testing.T) {
 			s.refused(err, tt.code, tt.says)
 			s.answers(1, "New", "true", nil)
 			remove()
-			kept := s.kept(app.ListOptions{})
+			kept := s.kept(api.ListOptions{})
 			if len(kept) != 1 || kept[0].DeliveryCount > 2 || !strings.Contains(kept[0].Reason, tt.reason) {
 				t.Fatalf("%+v", kept)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -70,7 +71,7 @@ func TestWorkerThatFallsSilentIsToldSinceItsLastAnswer(t *testing.T) {
 	s.publish(strings.NewReplacer("name: one", "name: other", "function: Do", "function: Other").Replace(oneStep("")))
 	s.advance(s.batch("one", people(2)).ID)
 	s.pass(20 * time.Minute)
-	s.advance(s.batch("other", people(1), app.AllowInOtherBatches).ID) // done at once
+	s.advance(s.batch("other", people(1), api.AllowInOtherBatches).ID) // done at once
 	s.pass(6 * time.Minute)
 	s.wantStuck(j, "batch 1 of one: 2 for 360s, silent [worker-01]")
 }

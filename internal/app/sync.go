@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
@@ -243,12 +244,12 @@ func (s *synchronization) compare(ctx context.Context) error {
 		}
 	}
 	if n := len(s.plan.New); n > maxNew {
-		return fail(CodeConflict, "the rows have %d batch times for which there is no batch, and at most %d batches are made at once: see whether %q is the right column, or let the query find fewer", n, maxNew, cmp.Or(s.rb.DataSource.BatchTimeColumn, s.rb.DataSource.BatchTime))
+		return fail(api.CodeConflict, "the rows have %d batch times for which there is no batch, and at most %d batches are made at once: see whether %q is the right column, or let the query find fewer", n, maxNew, cmp.Or(s.rb.DataSource.BatchTimeColumn, s.rb.DataSource.BatchTime))
 	}
 	return nil
 }
 
-var errInactive = fail(CodeConflict, "no version of the runbook is active any more")
+var errInactive = fail(api.CodeConflict, "no version of the runbook is active any more")
 
 // maxNew is how many batches one result may make. Each costs every later tick some
 // operations; more are a column of times that are everybody's own.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -160,12 +161,12 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 		if v := s.automation("found"); len(v.Held) != 1 || v.Held[0].BatchID != 1 || v.LastError != "" {
 			t.Fatalf("%+v", v)
 		}
-		who, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{Limit: 2})
+		who, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{Limit: 2})
 		if must(s, who, err); len(who.Items) != 2 || who.Items[0].Key != "p000@x" || who.Continuation == "" {
 			t.Fatalf("%+v", who)
 		}
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "other", "")
-		s.refused(err, app.CodeConflict, "have changed since")
+		s.refused(err, api.CodeConflict, "have changed since")
 		v, err := s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "they stay behind")
 		if must(s, v, err); v.Held == nil || v.Held.Confirmed == nil {
 			t.Fatalf("%+v", v)
@@ -178,9 +179,9 @@ func TestMoreRemovalsThanTheGuardAllowsAreHeldUntilSomebodyDecides(t *testing.T)
 		s.tick()
 		s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, "", "")
-		s.refused(err, app.CodeInvalid, "revision is missing")
+		s.refused(err, api.CodeInvalid, "revision is missing")
 		_, err = s.app.ConfirmRemovals(s.ctx, ada, 1, who.Revision, "")
-		s.refused(err, app.CodeConflict, "nothing to confirm")
+		s.refused(err, api.CodeConflict, "nothing to confirm")
 	})
 }
 
@@ -231,7 +232,7 @@ func TestHeldMembersWhoMoveSayWhereTo(t *testing.T) {
 		people.drop("p000")
 		people.put(dawn.Add(2*day), "p001")
 		s.tick()
-		who, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+		who, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 		if must(s, who, err); len(who.Items) != 2 || who.Items[0].MovesTo != nil || who.Items[1].MovesTo == nil || !who.Items[1].MovesTo.Equal(dawn.Add(2*day)) {
 			t.Fatalf("%+v", who)
 		}
@@ -357,7 +358,7 @@ func TestQueryThatFailsIsToldOfAndHarmsNobody(t *testing.T) {
 		if !strings.Contains(v.LastError, "Name") || strings.Contains(v.LastError, s.env["PEOPLE"]) {
 			t.Fatal(v.LastError)
 		}
-		list, err := s.app.Runbooks(s.ctx, app.ListOptions{})
+		list, err := s.app.Runbooks(s.ctx, api.ListOptions{})
 		if must(s, list, err); list.Items[0].LastError != v.LastError || !list.Items[0].Enabled {
 			t.Fatalf("%+v", list.Items)
 		}
@@ -572,7 +573,7 @@ func TestPreviewTellsWhatATickWouldDoAndDoesNothing(t *testing.T) {
 // confirm lets those go whose removal is held.
 func (s *stage) confirm(id int) {
 	s.t.Helper()
-	held, err := s.app.HeldRemovals(s.ctx, reader, id, app.ListOptions{})
+	held, err := s.app.HeldRemovals(s.ctx, reader, id, api.ListOptions{})
 	must(s, held, err)
 	_, err = s.app.ConfirmRemovals(s.ctx, ada, id, held.Revision, "they are gone")
 	must(s, 0, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/api"
 )
 
 // tickCost is what a tick asks of the store and the broker: reads, queries, writes,
@@ -52,7 +52,7 @@ func ticking(t *testing.T, runbooks, batches, members int) (*stage, *table) {
 			t.Fatalf("%+v", v)
 		}
 	}
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	if must(s, page, err); len(page.Items) != runbooks*batches || page.Items[0].MemberCount != members {
 		t.Fatalf("%+v", page.Items)
 	}
@@ -148,7 +148,7 @@ func TestCostOfBatchesThatHaveEnded(t *testing.T) {
 
 func (s *stage) batchesEnded() (n int) {
 	s.t.Helper()
-	page, err := s.app.Batches(s.ctx, app.ListOptions{Limit: 1000})
+	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, page, err)
 	for _, b := range page.Items {
 		if b.CompletedAt != nil {

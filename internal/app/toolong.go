@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
@@ -14,8 +15,8 @@ import (
 const maxPage = 1_500_000
 
 // tooLong names the phases whose runs would not fit into the write that makes them.
-func tooLong(rb *runbook.Runbook) []Problem {
-	var out []Problem
+func tooLong(rb *runbook.Runbook) []api.InputProblem {
+	var out []api.InputProblem
 	for i, p := range rb.Phases {
 		run, err := engine.NewRun(&engine.Batch{Runbook: rb.Name}, engine.Phase{Kind: engine.KindPhase, Name: p.Name}, &engine.Member{}, rb, time.Time{})
 		if err != nil {
@@ -25,7 +26,7 @@ func tooLong(rb *runbook.Runbook) []Problem {
 		if err == nil && len(encoded)*engine.PageSize <= maxPage {
 			continue
 		}
-		out = append(out, Problem{
+		out = append(out, api.InputProblem{
 			Field: runbook.PathText([]any{"phases", i, "steps"}), Code: runbook.CodeTooLarge,
 			Message: fmt.Sprintf("are too many or too long to be stored: %d bytes for each member, of at most %d; divide the phase", len(encoded), maxPage/engine.PageSize),
 		})

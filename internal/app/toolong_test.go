@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -22,9 +23,9 @@ func TestPhaseThatCouldNotBeStoredIsRefused(t *testing.T) {
 		}
 		return b.String()
 	}
-	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte(long(500)), app.PublishOptions{})
+	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte(long(500)), api.PublishOptions{})
 	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.CodeInvalid || len(e.Problems) != 1 || e.Problems[0].Field != "phases[0].steps" {
+	if !errors.As(err, &e) || e.Code != api.CodeInvalid || len(e.Problems) != 1 || e.Problems[0].Field != "phases[0].steps" {
 		t.Fatalf("%v", err)
 	}
 	w.publish(long(100))

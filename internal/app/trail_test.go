@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -32,7 +33,7 @@ var done = []asked{
 		name: "create",
 		prep: func(s *stage) { s.publish(twoSteps) },
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)), app.AllowInOtherBatches)
+			_, err := s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)), api.AllowInOtherBatches)
 			return err
 		},
 		line: `create batch N "" ""  -> {"allowInOtherBatches":true,"memberCount":2,"runbookName":"two","runbookVersion":1,"status":"active"}`, anew: true,
@@ -80,7 +81,7 @@ var done = []asked{
 		name: "retry",
 		prep: oneFailed,
 		ask: func(s *stage, by app.Caller) error {
-			_, err := s.app.RetryFailed(s.ctx, by, 1, app.Selection{Step: "new"}, "again")
+			_, err := s.app.RetryFailed(s.ctx, by, 1, api.RetrySelection{Step: "new"}, "again")
 			return err
 		},
 		line: `retry batch 1 "step \"new\"" "again" {"failedMembers":1} -> {"task":"…"}`, anew: true,
@@ -134,7 +135,7 @@ var done = []asked{
 		name: "confirm-removals",
 		prep: threeHeld,
 		ask: func(s *stage, by app.Caller) error {
-			h, err := s.app.HeldRemovals(s.ctx, reader, 1, app.ListOptions{})
+			h, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 			if err != nil {
 				return err
 			}
@@ -156,7 +157,7 @@ var done = []asked{
 		name: "confirm-additions",
 		prep: manyHeld,
 		ask: func(s *stage, by app.Caller) error {
-			h, err := s.app.HeldAdditions(s.ctx, reader, "found", app.ListOptions{})
+			h, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
 			if err != nil {
 				return err
 			}
@@ -168,13 +169,13 @@ var done = []asked{
 	{
 		name: "publish the first version",
 		prep: func(*stage) {},
-		ask:  publishes(twoSteps, app.PublishOptions{}),
+		ask:  publishes(twoSteps, api.PublishOptions{}),
 		line: `publish runbook two "version 1" "" {"activeVersion":null} -> {"activeVersion":1,"overdueBehavior":"ignore","rerunInit":false}`,
 	},
 	{
 		name: "publish another version",
 		prep: func(s *stage) { s.publish(twoSteps) },
-		ask:  publishes(gated("approval: required"), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true}),
+		ask:  publishes(gated("approval: required"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true}),
 		line: `publish runbook two "version 2" "" {"activeVersion":1} -> {"activeVersion":2,"overdueBehavior":"rerun","rerunInit":true}`,
 	},
 	{
@@ -263,7 +264,7 @@ func manyHeld(s *stage) {
 	s.tick()
 }
 
-func publishes(yaml string, o app.PublishOptions) func(*stage, app.Caller) error {
+func publishes(yaml string, o api.PublishOptions) func(*stage, app.Caller) error {
 	return func(s *stage, by app.Caller) error {
 		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), o)
 		return err
@@ -277,7 +278,7 @@ func automates(on bool) func(*stage, app.Caller) error {
 	}
 }
 
-func handles(do func(*app.App, context.Context, app.Caller, string, string) (app.UnprocessedView, error)) func(*stage, app.Caller) error {
+func handles(do func(*app.App, context.Context, app.Caller, string, string) (api.UnprocessedMessage, error)) func(*stage, app.Caller) error {
 	return func(s *stage, by app.Caller) error {
 		_, err := do(s.app, s.ctx, by, s.messageID(), "why not")
 		return err
@@ -304,10 +305,10 @@ func (s *stage) naming(line string) string {
 }
 
 // everywhere is all that somebody did, by the trail of everything, the oldest first.
-func (s *stage) everywhere(f app.AuditFilter) []app.AuditView {
+func (s *stage) everywhere(f api.AuditFilter) []api.AuditRecord {
 	s.t.Helper()
-	var all []app.AuditView
-	o := app.ListOptions{Limit: 2}
+	var all []api.AuditRecord
+	o := api.ListOptions{Limit: 2}
 	for {
 		page, err := s.app.Audit(s.ctx, f, o)
 		must(s, 0, err)
@@ -316,12 +317,12 @@ func (s *stage) everywhere(f app.AuditFilter) []app.AuditView {
 			break
 		}
 	}
-	slices.SortFunc(all, func(a, b app.AuditView) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(all, func(a, b api.AuditRecord) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }
 
 // lineOf is a record as the table has it.
-func lineOf(v app.AuditView) string {
+func lineOf(v api.AuditRecord) string {
 	about := "message"
 	switch {
 	case v.BatchID != 0:
@@ -336,7 +337,7 @@ func lineOf(v app.AuditView) string {
 func (s *stage) lines(by app.Caller) []string {
 	s.t.Helper()
 	var all []string
-	for _, v := range s.everywhere(app.AuditFilter{By: by.Name}) {
+	for _, v := range s.everywhere(api.AuditFilter{By: by.Name}) {
 		if !v.At.Equal(dawn) {
 			s.t.Errorf("at %s", v.At)
 		}
@@ -385,10 +386,10 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if app.CodeOf(err) != app.CodeUnavailable && app.CodeOf(err) != app.CodeConflict || n > 10 {
+				if app.CodeOf(err) != api.CodeUnavailable && app.CodeOf(err) != api.CodeConflict || n > 10 {
 					t.Fatal(describe(err))
 				}
-				if app.CodeOf(err) == app.CodeConflict { // it was done, and only its answer failed
+				if app.CodeOf(err) == api.CodeConflict { // it was done, and only its answer failed
 					break
 				}
 			}
@@ -404,7 +405,7 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 			want = s.naming(want)
 			got := s.lines(grace)
 			if tt.name == "create" && len(got) == 1 { // what failed took a number with it
-				want = strings.Replace(want, "N", fmt.Sprint(s.everywhere(app.AuditFilter{By: "grace"})[0].BatchID), 1)
+				want = strings.Replace(want, "N", fmt.Sprint(s.everywhere(api.AuditFilter{By: "grace"})[0].BatchID), 1)
 			}
 			if !slices.Equal(got, []string{want}) {
 				t.Fatalf("got  %q\nwant %q", got, want)
@@ -412,7 +413,7 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 			if tt.anew {
 				return
 			}
-			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != app.CodeConflict && app.CodeOf(err) != app.CodeNotFound {
+			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != api.CodeConflict && app.CodeOf(err) != api.CodeNotFound {
 				t.Fatal(describe(err))
 			}
 			if got := s.lines(grace); len(got) != 1 {
@@ -436,11 +437,11 @@ func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 			tt.prep(s)
 			notTheClaims := func(r cosmos.Request) bool { return !strings.Contains(r.PartitionKey, store.PartitionBatches) }
 			s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Match: notTheClaims, Count: 1, DropAfter: true})
-			if err := tt.ask(s, grace); app.CodeOf(err) != app.CodeUnavailable {
+			if err := tt.ask(s, grace); app.CodeOf(err) != api.CodeUnavailable {
 				t.Fatalf("%v", err)
 			}
 			first := s.lines(grace)
-			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != app.CodeConflict && app.CodeOf(err) != app.CodeNotFound {
+			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != api.CodeConflict && app.CodeOf(err) != api.CodeNotFound {
 				t.Fatal(describe(err))
 			}
 			if again := s.lines(grace); len(first) != 1 || !slices.Equal(first, again) {
@@ -456,14 +457,14 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 	s := newStage(t, false)
 	begun(twoSteps, true)(s)
 	grace := app.Caller{Name: "grace"}
-	long := strings.Repeat("x", app.MaxWhy+1)
+	long := strings.Repeat("x", api.MaxReason+1)
 	for name, ask := range map[string]func() error{
 		"create":  func() error { _, err := s.app.CreateBatch(s.ctx, grace, "two", []byte("Upn\n")); return err },
 		"advance": func() error { _, err := s.app.Advance(s.ctx, grace, 1, "second"); return err },
 		"cancel":  func() error { _, err := s.app.Cancel(s.ctx, grace, 1, long); return err },
 		"pause":   func() error { _, err := s.app.Pause(s.ctx, grace, 9, ""); return err },
 		"approve": func() error { _, err := s.app.Approve(s.ctx, grace, 1, "second", ""); return err },
-		"retry":   func() error { _, err := s.app.RetryFailed(s.ctx, grace, 1, app.Selection{}, ""); return err },
+		"retry":   func() error { _, err := s.app.RetryFailed(s.ctx, grace, 1, api.RetrySelection{}, ""); return err },
 		"skip":    func() error { _, err := s.app.SkipStep(s.ctx, grace, 1, 7, ""); return err },
 		"add":     func() error { _, err := s.app.AddMembers(s.ctx, grace, 1, []byte("Upn\n")); return err },
 		"remove":  func() error { _, err := s.app.RemoveMember(s.ctx, grace, 1, 9, ""); return err },
@@ -473,9 +474,9 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 			return err
 		},
 		"revision":  func() error { _, err := s.app.ConfirmAdditions(s.ctx, grace, "two", "r", ""); return err },
-		"additions": func() error { _, err := s.app.HeldAdditions(s.ctx, grace, "two", app.ListOptions{}); return err },
+		"additions": func() error { _, err := s.app.HeldAdditions(s.ctx, grace, "two", api.ListOptions{}); return err },
 		"publish": func() error {
-			_, err := s.app.PublishRunbook(s.ctx, grace, "", []byte("name: x"), app.PublishOptions{})
+			_, err := s.app.PublishRunbook(s.ctx, grace, "", []byte("name: x"), api.PublishOptions{})
 			return err
 		},
 		"dry run":   func() error { return dryRun(s, grace) },
@@ -483,11 +484,11 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 		"automate":  func() error { _, err := s.app.SetAutomation(s.ctx, grace, "two", true); return err },
 		"replay":    func() error { _, err := s.app.Replay(s.ctx, grace, "m", ""); return err },
 		"discard":   func() error { _, err := s.app.Discard(s.ctx, grace, "m", ""); return err },
-		"members":   func() error { _, err := s.app.Members(s.ctx, grace, 9, app.ListOptions{}); return err },
-		"steps":     func() error { _, err := s.app.Steps(s.ctx, grace, 1, app.ListOptions{Phase: "none"}); return err },
+		"members":   func() error { _, err := s.app.Members(s.ctx, grace, 9, api.ListOptions{}); return err },
+		"steps":     func() error { _, err := s.app.Steps(s.ctx, grace, 1, api.ListOptions{Phase: "none"}); return err },
 		"report":    func() error { _, err := s.app.Report(s.ctx, grace, 1, "pdf"); return err },
 		"no report": func() error { _, err := s.app.Report(s.ctx, grace, 9, "csv"); return err },
-		"removals":  func() error { _, err := s.app.HeldRemovals(s.ctx, grace, 1, app.ListOptions{}); return err },
+		"removals":  func() error { _, err := s.app.HeldRemovals(s.ctx, grace, 1, api.ListOptions{}); return err },
 		"preview":   func() error { _, err := s.app.PreviewQuery(s.ctx, grace, "two", 0); return err },
 		"message":   func() error { _, err := s.app.UnprocessedMessage(s.ctx, grace, "m"); return err },
 	} {
@@ -505,7 +506,7 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 
 // dryRun publishes nothing, and gives an error where it would leave something.
 func dryRun(s *stage, by app.Caller) error {
-	v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(gated("approval: required")), app.PublishOptions{DryRun: true})
+	v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(gated("approval: required")), api.PublishOptions{DryRun: true})
 	if err != nil {
 		return nil // which is told as not refused
 	}
@@ -529,7 +530,7 @@ func TestTrailsAreNarrowed(t *testing.T) {
 	if _, err := s.app.Discard(s.ctx, ada, s.messageID(), ""); err != nil {
 		t.Fatal(describe(err))
 	}
-	actions := func(page app.Page[app.AuditView], err error) string {
+	actions := func(page api.Page[api.AuditRecord], err error) string {
 		t.Helper()
 		must(s, 0, err)
 		var all []string
@@ -540,48 +541,48 @@ func TestTrailsAreNarrowed(t *testing.T) {
 	}
 	moment := dawn.Add(time.Hour)
 	for _, tt := range []struct {
-		f                               app.AuditFilter
+		f                               api.AuditFilter
 		batch, runbook, messages, every string
 	}{
-		{app.AuditFilter{}, "resume pause advance create", "publish", "discard", "advance create discard pause publish publish resume"},
-		{app.AuditFilter{By: "grace"}, "pause", "", "", "pause"},
-		{app.AuditFilter{By: "Grace"}, "", "", "", ""},
-		{app.AuditFilter{Action: "publish"}, "", "publish", "", "publish publish"},
-		{app.AuditFilter{From: moment}, "resume pause", "", "discard", "discard pause resume"},
-		{app.AuditFilter{From: moment.Add(time.Nanosecond)}, "resume", "", "discard", "discard resume"},
-		{app.AuditFilter{To: moment}, "advance create", "publish", "", "advance create publish publish"},
-		{app.AuditFilter{From: moment, To: moment.Add(time.Nanosecond)}, "pause", "", "", "pause"},
-		{app.AuditFilter{From: moment.In(time.FixedZone("", 7200)), By: "ada", Action: "resume"}, "resume", "", "", "resume"},
+		{api.AuditFilter{}, "resume pause advance create", "publish", "discard", "advance create discard pause publish publish resume"},
+		{api.AuditFilter{By: "grace"}, "pause", "", "", "pause"},
+		{api.AuditFilter{By: "Grace"}, "", "", "", ""},
+		{api.AuditFilter{Action: "publish"}, "", "publish", "", "publish publish"},
+		{api.AuditFilter{From: moment}, "resume pause", "", "discard", "discard pause resume"},
+		{api.AuditFilter{From: moment.Add(time.Nanosecond)}, "resume", "", "discard", "discard resume"},
+		{api.AuditFilter{To: moment}, "advance create", "publish", "", "advance create publish publish"},
+		{api.AuditFilter{From: moment, To: moment.Add(time.Nanosecond)}, "pause", "", "", "pause"},
+		{api.AuditFilter{From: moment.In(time.FixedZone("", 7200)), By: "ada", Action: "resume"}, "resume", "", "", "resume"},
 	} {
-		if got := actions(s.app.BatchAudit(s.ctx, 1, tt.f, app.ListOptions{})); got != tt.batch && !sameTime(got, tt.batch) {
+		if got := actions(s.app.BatchAudit(s.ctx, 1, tt.f, api.ListOptions{})); got != tt.batch && !sameTime(got, tt.batch) {
 			t.Errorf("batch %+v: %q, want %q", tt.f, got, tt.batch)
 		}
-		if got := actions(s.app.RunbookAudit(s.ctx, "two", tt.f, app.ListOptions{})); got != tt.runbook {
+		if got := actions(s.app.RunbookAudit(s.ctx, "two", tt.f, api.ListOptions{})); got != tt.runbook {
 			t.Errorf("runbook %+v: %q, want %q", tt.f, got, tt.runbook)
 		}
-		if got := actions(s.app.MessageAudit(s.ctx, tt.f, app.ListOptions{})); got != tt.messages {
+		if got := actions(s.app.MessageAudit(s.ctx, tt.f, api.ListOptions{})); got != tt.messages {
 			t.Errorf("messages %+v: %q, want %q", tt.f, got, tt.messages)
 		}
-		got := actions(app.Page[app.AuditView]{Items: s.everywhere(tt.f)}, nil)
+		got := actions(api.Page[api.AuditRecord]{Items: s.everywhere(tt.f)}, nil)
 		if !sameTime(got, tt.every) {
 			t.Errorf("everywhere %+v: %q, want %q", tt.f, got, tt.every)
 		}
 	}
-	both := app.AuditFilter{From: moment, To: moment}
-	_, err := s.app.Audit(s.ctx, both, app.ListOptions{})
-	s.refused(err, app.CodeInvalid, "the first has to be the earlier one")
+	both := api.AuditFilter{From: moment, To: moment}
+	_, err := s.app.Audit(s.ctx, both, api.ListOptions{})
+	s.refused(err, api.CodeInvalid, "the first has to be the earlier one")
 	late, err := time.Parse(time.RFC3339, "9999-12-31T23:00:00-02:00") // the year after in UTC
 	must(s, late, err)
-	_, err = s.app.Audit(s.ctx, app.AuditFilter{From: late}, app.ListOptions{})
-	s.refused(err, app.CodeInvalid, "the year 10000")
-	_, err = s.app.Audit(s.ctx, app.AuditFilter{To: late}, app.ListOptions{})
-	s.refused(err, app.CodeInvalid, "the year 10000")
-	_, err = s.app.MessageAudit(s.ctx, app.AuditFilter{Action: "published"}, app.ListOptions{})
-	s.refused(err, app.CodeInvalid, `there is no action "published"; there are create, `)
-	_, err = s.app.RunbookAudit(s.ctx, "none", app.AuditFilter{}, app.ListOptions{})
-	s.refused(err, app.CodeNotFound, `there is no runbook named "none"`)
-	_, err = s.app.Audit(s.ctx, app.AuditFilter{}, app.ListOptions{Continuation: "none"})
-	s.refused(err, app.CodeInvalid, "the continuation token")
+	_, err = s.app.Audit(s.ctx, api.AuditFilter{From: late}, api.ListOptions{})
+	s.refused(err, api.CodeInvalid, "the year 10000")
+	_, err = s.app.Audit(s.ctx, api.AuditFilter{To: late}, api.ListOptions{})
+	s.refused(err, api.CodeInvalid, "the year 10000")
+	_, err = s.app.MessageAudit(s.ctx, api.AuditFilter{Action: "published"}, api.ListOptions{})
+	s.refused(err, api.CodeInvalid, `there is no action "published"; there are create, `)
+	_, err = s.app.RunbookAudit(s.ctx, "none", api.AuditFilter{}, api.ListOptions{})
+	s.refused(err, api.CodeNotFound, `there is no runbook named "none"`)
+	_, err = s.app.Audit(s.ctx, api.AuditFilter{}, api.ListOptions{Continuation: "none"})
+	s.refused(err, api.CodeInvalid, "the continuation token")
 }
 
 // sameTime compares actions of which some were at the same moment, in any order.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -22,9 +23,9 @@ import (
 var ada = app.Caller{Name: "ada"}
 
 // kept lists all messages of a status, over as many pages as it takes.
-func (w *world) kept(o app.ListOptions) []app.UnprocessedView {
+func (w *world) kept(o api.ListOptions) []api.UnprocessedMessage {
 	w.t.Helper()
-	var all []app.UnprocessedView
+	var all []api.UnprocessedMessage
 	for {
 		page, err := w.app.Unprocessed(w.ctx, o)
 		if err != nil {
@@ -38,11 +39,11 @@ func (w *world) kept(o app.ListOptions) []app.UnprocessedView {
 }
 
 // bad makes the app keep an event that nothing handles, and gives what is kept.
-func (w *world) bad(id string, body string) app.UnprocessedView {
+func (w *world) bad(id string, body string) api.UnprocessedMessage {
 	w.t.Helper()
-	before := w.kept(app.ListOptions{})
+	before := w.kept(api.ListOptions{})
 	w.deliver(app.Message{ID: id, Type: "dance", Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch})
-	after := w.kept(app.ListOptions{})
+	after := w.kept(api.ListOptions{})
 	if len(after) != len(before)+1 {
 		w.t.Fatalf("%d are kept after %d", len(after), len(before))
 	}
@@ -56,7 +57,7 @@ func (w *world) deliver(m app.Message) {
 	}
 }
 
-func (w *world) message(id string) app.UnprocessedView {
+func (w *world) message(id string) api.UnprocessedMessage {
 	w.t.Helper()
 	view, err := w.app.UnprocessedMessage(w.ctx, reader, id)
 	if err != nil {
@@ -108,10 +109,10 @@ func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
 	if got := w.status(b.ID); got != "completed" {
 		t.Fatalf("the batch is %s", got)
 	}
-	kept := w.kept(app.ListOptions{Limit: 2})
+	kept := w.kept(api.ListOptions{Limit: 2})
 	for i, m := range kept {
 		reason, ok := want[m.MessageID]
-		if !ok || !strings.Contains(m.Reason, reason) || m.Status != app.UnprocessedOpen || m.Count != 1 || m.KeptAt.IsZero() {
+		if !ok || !strings.Contains(m.Reason, reason) || m.Status != api.UnprocessedOpen || m.Count != 1 || m.KeptAt.IsZero() {
 			t.Errorf("%+v; want %q", m, reason)
 		}
 		delete(want, m.MessageID)
@@ -128,7 +129,7 @@ func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not kept: %v", slices.Collect(maps.Keys(want)))
 	}
-	if results := w.kept(app.ListOptions{Topic: message.TopicWorkerResults}); len(results) != 5 {
+	if results := w.kept(api.ListOptions{Topic: message.TopicWorkerResults}); len(results) != 5 {
 		t.Errorf("%d of %s", len(results), message.TopicWorkerResults)
 	}
 }
@@ -150,7 +151,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if err := w.app.HandleResult(w.ctx, early); err != nil {
 		t.Fatal(err)
 	}
-	item := w.kept(app.ListOptions{})[0]
+	item := w.kept(api.ListOptions{})[0]
 
 	// Its jobs go to a worker that nobody plays: only the replay can end the step.
 	w.publish(strings.ReplaceAll(flat, "worker-01", "worker-02"))
@@ -158,10 +159,10 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if _, err := w.app.Advance(w.ctx, ada, b.ID, w.next(b.ID)); err != nil {
 		t.Fatal(describe(err))
 	}
-	first := func() app.StepView {
-		page, err := w.app.Steps(w.ctx, reader, b.ID, app.ListOptions{})
+	first := func() api.Step {
+		page, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{})
 		if err != nil || len(page.Items) == 0 {
-			return app.StepView{}
+			return api.Step{}
 		}
 		return page.Items[0]
 	}
@@ -170,17 +171,17 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(describe(err))
 	}
-	if view.Status != app.UnprocessedReplayed || view.Replays != 1 || view.Handled == nil || view.Handled.By != "ada" || view.Handled.Why != "the batch is there now" || view.Handled.At.IsZero() {
+	if view.Status != api.UnprocessedReplayed || view.Replays != 1 || view.Handled == nil || view.Handled.By != "ada" || view.Handled.Why != "the batch is there now" || view.Handled.At.IsZero() {
 		t.Errorf("%+v", view)
 	}
 	w.pump(2, migrate, func() bool { return first().Status == "succeeded" })
 	if got := string(first().Result); got != `{"id":"from the replay"}` {
 		t.Errorf("the step's result is %s", got)
 	}
-	if open := w.kept(app.ListOptions{}); len(open) != 0 {
+	if open := w.kept(api.ListOptions{}); len(open) != 0 {
 		t.Errorf("open: %+v", open)
 	}
-	if done := w.kept(app.ListOptions{Status: "replayed"}); len(done) != 1 || done[0].ID != item.ID {
+	if done := w.kept(api.ListOptions{Status: "replayed"}); len(done) != 1 || done[0].ID != item.ID {
 		t.Errorf("replayed: %+v", done)
 	}
 	// The first delivery, which was never acknowledged, comes once more: by now the
@@ -188,7 +189,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if err := w.app.HandleResult(w.ctx, early); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.message(item.ID); got.Status != app.UnprocessedReplayed || got.Count != 1 {
+	if got := w.message(item.ID); got.Status != api.UnprocessedReplayed || got.Count != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -213,11 +214,11 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 			book := &notebook{Sender: w.bus}
 			a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 			w.cosmos.Inject(tt.fault)
-			if _, err := a.Replay(w.ctx, ada, item.ID, "it is mended"); app.CodeOf(err) != app.CodeUnavailable {
+			if _, err := a.Replay(w.ctx, ada, item.ID, "it is mended"); app.CodeOf(err) != api.CodeUnavailable {
 				t.Fatalf("%v", err)
 			}
 			got := w.message(item.ID)
-			if got.Status != app.UnprocessedOpen || got.Replays != 0 {
+			if got.Status != api.UnprocessedOpen || got.Replays != 0 {
 				t.Fatalf("%+v", got)
 			}
 			if named := got.Handled != nil && got.Handled.By == "ada" && got.Handled.Why == "it is mended"; named != tt.recorded {
@@ -234,11 +235,11 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 
 func (w *world) wantReplayAudited(id string, want bool) {
 	w.t.Helper()
-	page, err := w.app.MessageAudit(w.ctx, app.AuditFilter{}, app.ListOptions{})
+	page, err := w.app.MessageAudit(w.ctx, api.AuditFilter{}, api.ListOptions{})
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}
-	audited := slices.ContainsFunc(page.Items, func(r app.AuditView) bool { return r.Action == "replay" && r.Target == id && r.By == "ada" })
+	audited := slices.ContainsFunc(page.Items, func(r api.AuditRecord) bool { return r.Action == "replay" && r.Target == id && r.By == "ada" })
 	if audited != want {
 		w.t.Errorf("audited: %t, want %t", audited, want)
 	}
@@ -247,7 +248,7 @@ func (w *world) wantReplayAudited(id string, want bool) {
 // wantReplayedOnce completes a replay: all messages sent for it have one id.
 func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id string) {
 	t.Helper()
-	if view, err := a.Replay(w.ctx, ada, id, ""); err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 1 {
+	if view, err := a.Replay(w.ctx, ada, id, ""); err != nil || view.Status != api.UnprocessedReplayed || view.Replays != 1 {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	for _, m := range book.sent {
@@ -257,10 +258,10 @@ func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id str
 	}
 	sent := len(book.sent)
 	_, err := a.Replay(w.ctx, app.Caller{Name: "grace"}, id, "")
-	if app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != sent {
+	if app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != sent {
 		t.Fatalf("replayed twice: %v, %d sent", err, len(book.sent))
 	}
-	if _, err := a.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != app.CodeConflict {
+	if _, err := a.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != api.CodeConflict {
 		t.Fatalf("discarded after a replay: %v", err)
 	}
 }
@@ -274,7 +275,7 @@ func TestReplayOfAMessageSentAnewHasAnotherID(t *testing.T) {
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
-	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
 	if _, err := a.Discard(w.ctx, ada, item.ID, ""); err != nil {
@@ -298,11 +299,11 @@ func TestReplayThatDiedHalfWayAndFailedIsFollowedByAnother(t *testing.T) {
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
-	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
 	w.deliver(app.Message{ID: book.sent[0].ID, Type: "dance", Body: book.sent[0].Body, DeliveryCount: 1})
-	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 2 || view.Count != 2 {
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != api.UnprocessedReplayed || view.Replays != 2 || view.Count != 2 {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	if len(book.sent) != 2 || book.sent[0].ID == book.sent[1].ID {
@@ -324,7 +325,7 @@ func TestTwoWhoReplayAtOnceSendOneMessage(t *testing.T) {
 		}
 	}
 	view, err := a.Replay(w.ctx, ada, item.ID, "")
-	if err != nil || view.Status != app.UnprocessedReplayed || view.Replays != 1 || view.Handled.By != "grace" {
+	if err != nil || view.Status != api.UnprocessedReplayed || view.Replays != 1 || view.Handled.By != "grace" {
 		t.Fatalf("%+v, %v", view, err)
 	}
 	if len(book.sent) != 2 || book.sent[0].ID != book.sent[1].ID {
@@ -376,13 +377,13 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 				if err != nil {
 					t.Fatal(describe(err))
 				}
-				if want := map[bool]app.UnprocessedStatus{true: app.UnprocessedOpen, false: app.UnprocessedReplayed}[early]; view.Status != want {
+				if want := map[bool]api.UnprocessedStatus{true: api.UnprocessedOpen, false: api.UnprocessedReplayed}[early]; view.Status != want {
 					t.Errorf("after replay %d it is %s", n, view.Status)
 				}
 				if !early {
 					fail()
 				}
-				got := w.kept(app.ListOptions{})
+				got := w.kept(api.ListOptions{})
 				if len(got) != 1 || got[0].ID != item.ID || got[0].Count != n+1 || got[0].Replays != n || got[0].Reason != `no handler for messages of type "shuffle"` {
 					t.Fatalf("after replay %d: %+v", n, got)
 				}
@@ -413,7 +414,7 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	item := w.kept(app.ListOptions{})[0]
+	item := w.kept(api.ListOptions{})[0]
 	if item.Count != 1 {
 		t.Fatalf("%+v", item)
 	}
@@ -424,26 +425,26 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 	}
 	m.EnqueuedAt = epoch
 	view, err := w.app.Discard(w.ctx, ada, item.ID, "a test of the sender's")
-	if err != nil || view.Status != app.UnprocessedDiscarded || view.Handled.By != "ada" || view.Handled.Why != "a test of the sender's" {
+	if err != nil || view.Status != api.UnprocessedDiscarded || view.Handled.By != "ada" || view.Handled.Why != "a test of the sender's" {
 		t.Fatalf("%+v, %v", view, err)
 	}
-	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeConflict {
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeConflict {
 		t.Fatalf("discarded twice: %v", err)
 	}
 	m.DeliveryCount = 2
 	w.deliver(m)
-	if got := w.message(item.ID); got.Status != app.UnprocessedDiscarded || got.Count != 1 {
+	if got := w.message(item.ID); got.Status != api.UnprocessedDiscarded || got.Count != 1 {
 		t.Fatalf("a repeated delivery: %+v", got)
 	}
 	m.EnqueuedAt = epoch.Add(time.Hour) // its sender sends it anew
 	w.deliver(m)
-	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Count != 2 {
+	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Count != 2 {
 		t.Fatalf("sent anew: %+v", got)
 	}
 	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); err != nil {
 		t.Fatal(describe(err))
 	}
-	if view, err := w.app.Replay(w.ctx, ada, item.ID, "not a test after all"); err != nil || view.Status != app.UnprocessedReplayed {
+	if view, err := w.app.Replay(w.ctx, ada, item.ID, "not a test after all"); err != nil || view.Status != api.UnprocessedReplayed {
 		t.Fatalf("a discarded message: %+v, %v", view, err)
 	}
 }
@@ -458,7 +459,7 @@ func TestReplayOfNothingIsAMessageOfItsOwn(t *testing.T) {
 	if err := w.app.HandleResult(w.ctx, app.Message{ID: "replay-" + item.ID + "-1", Body: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.kept(app.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
+	if got := w.kept(api.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -471,7 +472,7 @@ func TestReplayThatWasPutBackIsKeptWithItsMessage(t *testing.T) {
 		t.Fatal(describe(err))
 	}
 	w.deliver(app.Message{ID: "replay-" + item.ID + "-1-again-1767323045", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1})
-	if got := w.kept(app.ListOptions{}); len(got) != 1 || got[0].ID != item.ID || got[0].Count != 2 {
+	if got := w.kept(api.ListOptions{}); len(got) != 1 || got[0].ID != item.ID || got[0].Count != 2 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -482,14 +483,14 @@ func TestReplayWithoutABrokerSendsNothing(t *testing.T) {
 	item := w.bad("m", `{}`)
 	a, way := w.process(0)
 	way.shut.Store(true)
-	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != app.CodeUnavailable {
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
-	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Replays != 0 || got.Handled == nil {
+	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Replays != 0 || got.Handled == nil {
 		t.Fatalf("%+v", got)
 	}
 	way.shut.Store(false)
-	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != app.UnprocessedReplayed {
+	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != api.UnprocessedReplayed {
 		t.Fatalf("%+v, %v", view, err)
 	}
 }
@@ -507,10 +508,10 @@ func TestDiscardAndReplayAtOnce(t *testing.T) {
 		}
 	}
 	view, err := a.Replay(w.ctx, ada, item.ID, "")
-	if err != nil || view.Status != app.UnprocessedReplayed || view.Handled.By != "ada" {
+	if err != nil || view.Status != api.UnprocessedReplayed || view.Handled.By != "ada" {
 		t.Fatalf("it was sent, and is shown as %+v, %v", view, err)
 	}
-	if got := w.message(item.ID); got.Status != app.UnprocessedReplayed || got.Replays != 1 {
+	if got := w.message(item.ID); got.Status != api.UnprocessedReplayed || got.Replays != 1 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -545,7 +546,7 @@ func TestBodiesAreShownAsWhatTheyAre(t *testing.T) {
 		if tt.whole {
 			continue
 		}
-		if _, err := w.app.Replay(w.ctx, ada, got.ID, ""); app.CodeOf(err) != app.CodeConflict || !strings.Contains(err.Error(), "too large to be replayed") {
+		if _, err := w.app.Replay(w.ctx, ada, got.ID, ""); app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "too large to be replayed") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -555,28 +556,28 @@ func TestWhatIsWrongWithARequestForAMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	item := w.bad("m", `{}`)
-	long := strings.Repeat("ä", app.MaxWhy+1)
+	long := strings.Repeat("ä", api.MaxReason+1)
 	for _, id := range []string{"", "nothing", "a/b", strings.Repeat("0", 32)} {
-		if _, err := w.app.UnprocessedMessage(w.ctx, reader, id); app.CodeOf(err) != app.CodeNotFound {
+		if _, err := w.app.UnprocessedMessage(w.ctx, reader, id); app.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%q: %v", id, err)
 		}
-		if _, err := w.app.Replay(w.ctx, ada, id, ""); app.CodeOf(err) != app.CodeNotFound {
+		if _, err := w.app.Replay(w.ctx, ada, id, ""); app.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("replay of %q: %v", id, err)
 		}
-		if _, err := w.app.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != app.CodeNotFound {
+		if _, err := w.app.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("discard of %q: %v", id, err)
 		}
 	}
-	if _, err := w.app.Replay(w.ctx, ada, item.ID, long); app.CodeOf(err) != app.CodeInvalid {
+	if _, err := w.app.Replay(w.ctx, ada, item.ID, long); app.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if _, err := w.app.Discard(w.ctx, ada, item.ID, long); app.CodeOf(err) != app.CodeInvalid {
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, long); app.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if _, err := w.app.Unprocessed(w.ctx, app.ListOptions{Status: "lost"}); app.CodeOf(err) != app.CodeInvalid {
+	if _, err := w.app.Unprocessed(w.ctx, api.ListOptions{Status: "lost"}); app.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if got := w.message(item.ID); got.Status != app.UnprocessedOpen || got.Handled != nil {
+	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Handled != nil {
 		t.Errorf("%+v", got)
 	}
 	if _, err := w.app.Discard(w.ctx, ada, item.ID, long[2:]); err != nil { // at most MaxWhy characters, not bytes

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -15,20 +16,20 @@ import (
 
 // Versions lists the versions of a runbook, the newest first, also where none is
 // active. A page can be shorter than its limit. Errors: CodeNotFound, CodeUnavailable.
-func (a *App) Versions(ctx context.Context, name string, o ListOptions) (Page[VersionView], error) {
+func (a *App) Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
 	head, err := a.head(ctx, name)
 	if err != nil {
-		return Page[VersionView]{}, err
+		return api.Page[api.RunbookVersion]{}, err
 	}
 	paging, err := versionSorting.paging(o)
 	if err != nil {
-		return Page[VersionView]{}, err
+		return api.Page[api.RunbookVersion]{}, err
 	}
 	found, err := a.store.RunbookVersions(ctx, name, paging)
 	if err != nil {
-		return Page[VersionView]{}, err
+		return api.Page[api.RunbookVersion]{}, err
 	}
-	page := Page[VersionView]{Items: []VersionView{}, Continuation: found.Continuation}
+	page := api.Page[api.RunbookVersion]{Items: []api.RunbookVersion{}, Continuation: found.Continuation}
 	for _, i := range found.Items {
 		page.Items = append(page.Items, publishedView(i.Doc, head.Doc))
 	}
@@ -37,14 +38,14 @@ func (a *App) Versions(ctx context.Context, name string, o ListOptions) (Page[Ve
 
 // Version gives one version of a runbook with its YAML, active or not. Errors:
 // CodeNotFound, CodeUnavailable.
-func (a *App) Version(ctx context.Context, name string, version int) (VersionView, error) {
+func (a *App) Version(ctx context.Context, name string, version int) (api.RunbookVersion, error) {
 	head, err := a.head(ctx, name)
 	if err != nil {
-		return VersionView{}, err
+		return api.RunbookVersion{}, err
 	}
 	item, err := a.version(ctx, head.Doc, version)
 	if err != nil {
-		return VersionView{}, err
+		return api.RunbookVersion{}, err
 	}
 	return taggedView(item, head.Doc), nil
 }
@@ -57,29 +58,29 @@ func (a *App) Version(ctx context.Context, name string, version int) (VersionVie
 //
 // Errors: CodeNotFound, CodeConflict for a version that a newer one has superseded,
 // CodeChanged, CodeInvalid, CodeUnavailable.
-func (a *App) Deactivate(ctx context.Context, by Caller, name string, version int, why string, tags ...string) (VersionView, error) {
+func (a *App) Deactivate(ctx context.Context, by Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
 	if err := checkWhy(why); err != nil {
-		return VersionView{}, err
+		return api.RunbookVersion{}, err
 	}
 	for {
 		head, err := a.head(ctx, name)
 		if err != nil {
-			return VersionView{}, err
+			return api.RunbookVersion{}, err
 		}
 		item, err := a.version(ctx, head.Doc, version)
 		if err != nil {
-			return VersionView{}, err
+			return api.RunbookVersion{}, err
 		}
 		view := taggedView(item, head.Doc)
 		switch {
 		case view.Deactivated != nil:
 			return view, nil
 		case !view.Active && head.Doc.Active == 0:
-			return VersionView{}, fail(CodeConflict, "version %d of runbook %q was superseded by a newer one, and no version is active: there is nothing to deactivate", version, name)
+			return api.RunbookVersion{}, fail(api.CodeConflict, "version %d of runbook %q was superseded by a newer one, and no version is active: there is nothing to deactivate", version, name)
 		case !view.Active:
-			return VersionView{}, fail(CodeConflict, "version %d of runbook %q is not active, version %d is: only the active version can be deactivated", version, name, head.Doc.Active)
+			return api.RunbookVersion{}, fail(api.CodeConflict, "version %d of runbook %q is not active, version %d is: only the active version can be deactivated", version, name, head.Doc.Active)
 		case !matches(tags, view.ETag):
-			return VersionView{}, fail(CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
+			return api.RunbookVersion{}, fail(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
 		}
 		mark := engine.Mark{By: by.Name, At: a.now().UTC(), Why: why}
 		next := head.Doc
@@ -96,7 +97,7 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 			continue
 		}
 		if err != nil {
-			return VersionView{}, err
+			return api.RunbookVersion{}, err
 		}
 		a.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
 	}
@@ -107,27 +108,27 @@ func (a *App) version(ctx context.Context, head store.RunbookHead, version int) 
 	item, err := store.Read[store.RunbookVersion](ctx, a.store, store.VersionKey(head.Name, version))
 	switch {
 	case errors.Is(err, store.ErrNotFound) && head.Latest == 1:
-		return item, fail(CodeNotFound, "runbook %q has no version %d; it has only version 1", head.Name, version)
+		return item, fail(api.CodeNotFound, "runbook %q has no version %d; it has only version 1", head.Name, version)
 	case errors.Is(err, store.ErrNotFound):
-		return item, fail(CodeNotFound, "runbook %q has no version %d; it has 1 to %d", head.Name, version, head.Latest)
+		return item, fail(api.CodeNotFound, "runbook %q has no version %d; it has 1 to %d", head.Name, version, head.Latest)
 	case err != nil:
 		return item, err
 	}
 	return item, nil
 }
 
-func publishedView(v store.RunbookVersion, head store.RunbookHead) VersionView {
-	view := VersionView{
+func publishedView(v store.RunbookVersion, head store.RunbookHead) api.RunbookVersion {
+	view := api.RunbookVersion{
 		Name: v.Name, Version: v.Version, Description: v.Description, YAML: v.YAML, Active: head.Active == v.Version,
 		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Overdue: v.Overdue, RerunInit: v.RerunInit, Deactivated: markView(v.Deactivated),
 	}
 	if view.Overdue == "" {
-		view.Overdue = OverdueIgnore
+		view.Overdue = api.OverdueIgnore
 	}
 	return view
 }
 
-func taggedView(item store.Item[store.RunbookVersion], head store.RunbookHead) VersionView {
+func taggedView(item store.Item[store.RunbookVersion], head store.RunbookHead) api.RunbookVersion {
 	view := publishedView(item.Doc, head)
 	active := "inactive"
 	if view.Active {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -17,7 +18,7 @@ func second(yaml string) string {
 		"function: A,", "function: A2,", "function: B,", "function: B2,", "function: C,", "function: C2,", "function: Prepare", "function: Prepare2").Replace(yaml)
 }
 
-func (s *stage) publishNew(yaml string, o app.PublishOptions) {
+func (s *stage) publishNew(yaml string, o api.PublishOptions) {
 	s.t.Helper()
 	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(yaml), o)
 	must(s, 0, err)
@@ -29,7 +30,7 @@ func TestNewVersionSupersedesWhatIsPendingAndSkipsWhatWasPassed(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
-		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.publishNew(second(twoSteps), api.PublishOptions{})
 		for range 3 { // applied once
 			s.tick()
 		}
@@ -51,7 +52,7 @@ func TestNewVersionRunsAgainWhatWasPassedWhereItIsAskedTo(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
-		s.publishNew(second(twoSteps), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.publishNew(second(twoSteps), api.PublishOptions{Overdue: api.OverdueRerun})
 		s.advance(b.ID) // the advance follows the new version first
 		s.wantPhases(b.ID, "first completed 1/1/0, second superseded 0/0/0, first completed 1/0/0, second pending 0/0/0")
 		s.wantCalls(1, "New Join New2 Join2")
@@ -64,7 +65,7 @@ func TestNewVersionRunsAgainWhatWasPassedWhereItIsAskedTo(t *testing.T) {
 
 func TestPhaseUnderWayEndsUnderItsVersion(t *testing.T) {
 	t.Parallel()
-	for _, rerun := range []string{app.OverdueIgnore, app.OverdueRerun} {
+	for _, rerun := range []string{api.OverdueIgnore, api.OverdueRerun} {
 		t.Run(rerun, func(t *testing.T) {
 			t.Parallel()
 			play(t, func(t *testing.T, s *stage) {
@@ -72,12 +73,12 @@ func TestPhaseUnderWayEndsUnderItsVersion(t *testing.T) {
 				s.publish(twoSteps)
 				b := s.batch("two", people(1))
 				s.advance(b.ID)
-				s.publishNew(second(twoSteps), app.PublishOptions{Overdue: rerun})
+				s.publishNew(second(twoSteps), api.PublishOptions{Overdue: rerun})
 				s.tick()
 				s.answers(1, "New", "true", nil)
 				s.wantCalls(1, "New Join")
 				s.advance(b.ID)
-				if rerun == app.OverdueRerun {
+				if rerun == api.OverdueRerun {
 					s.wantCalls(1, "New Join New2 Join2")
 					s.advance(b.ID)
 					s.wantCalls(1, "New Join New2 Join2 Check2")
@@ -93,8 +94,8 @@ func TestPhaseUnderWayEndsUnderItsVersion(t *testing.T) {
 func TestScheduledBatchFollowsANewVersionAtTheTick(t *testing.T) {
 	t.Parallel()
 	for overdue, tt := range map[string]struct{ phases, calls string }{
-		app.OverdueIgnore: {"a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a skipped 0/0/0, b completed 2/0/0, c completed 2/0/0", "A B2 C2"},
-		app.OverdueRerun:  {"a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a completed 2/0/0, b completed 2/0/0, c completed 2/0/0", "A A2 B2 C2"},
+		api.OverdueIgnore: {"a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a skipped 0/0/0, b completed 2/0/0, c completed 2/0/0", "A B2 C2"},
+		api.OverdueRerun:  {"a completed 2/0/0, b superseded 0/0/0, c superseded 0/0/0, a completed 2/0/0, b completed 2/0/0, c completed 2/0/0", "A A2 B2 C2"},
 	} {
 		t.Run(overdue, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +103,7 @@ func TestScheduledBatchFollowsANewVersionAtTheTick(t *testing.T) {
 				s.publish(overlapping)
 				const id = 100
 				s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour))
-				s.publishNew(second(overlapping), app.PublishOptions{Overdue: overdue})
+				s.publishNew(second(overlapping), api.PublishOptions{Overdue: overdue})
 				s.pass(5 * time.Minute)
 				s.tick()
 				for range 2 {
@@ -127,7 +128,7 @@ func TestInitRunsAgainForANewVersionOnlyWhereItIsAskedTo(t *testing.T) {
 				s.publish(mover)
 				b := s.batch("move", people(1))
 				s.advance(b.ID) // init
-				s.publishNew(second(mover), app.PublishOptions{RerunInit: again})
+				s.publishNew(second(mover), api.PublishOptions{RerunInit: again})
 				s.tick()
 				if again {
 					s.wantStatus(b.ID, "detected")
@@ -152,7 +153,7 @@ func TestInitThatHasNotBegunIsThatOfTheNewVersion(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.publish(mover)
 		b := s.batch("move", people(1))
-		s.publishNew(second(mover), app.PublishOptions{})
+		s.publishNew(second(mover), api.PublishOptions{})
 		s.tick()
 		s.advance(b.ID)
 		s.wantCalls(0, "Prepare2")
@@ -166,8 +167,8 @@ func TestVersionsPublishedOneAfterTheOtherAreFollowedToTheLast(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
-		s.publishNew(strings.ReplaceAll(twoSteps, "function: Check", "function: Never"), app.PublishOptions{})
-		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.publishNew(strings.ReplaceAll(twoSteps, "function: Check", "function: Never"), api.PublishOptions{})
+		s.publishNew(second(twoSteps), api.PublishOptions{})
 		var all sync.WaitGroup
 		for i := range 4 {
 			process := []*app.App{s.app, s.other}[i%2]
@@ -194,7 +195,7 @@ func TestLateMemberCatchesUpOnWhatTheOthersDidLast(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
-		s.publishNew(second(twoSteps), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.publishNew(second(twoSteps), api.PublishOptions{Overdue: api.OverdueRerun})
 		s.advance(b.ID)
 		s.add(b.ID, "late@x")
 		s.wantCalls(2, "New2 Join2")
@@ -210,7 +211,7 @@ func TestBatchThatHasEndedFollowsNoNewVersion(t *testing.T) {
 		s.publish(oneStep(""))
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
-		s.publishNew(strings.ReplaceAll(oneStep(""), "function: Do", "function: Do2"), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.publishNew(strings.ReplaceAll(oneStep(""), "function: Do", "function: Do2"), api.PublishOptions{Overdue: api.OverdueRerun})
 		s.tick()
 		s.wantStatus(b.ID, "completed")
 		if v := s.batchOf(b.ID); v.RunbookVersion != 1 {
@@ -226,10 +227,10 @@ func TestRetryUnderANewVersionIsUnderTheOneThatItFailedIn(t *testing.T) {
 		s.publish(twoSteps)
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
-		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.publishNew(second(twoSteps), api.PublishOptions{})
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "completed")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(1, "New Join Join Check2")
 		s.wantStatus(b.ID, "completed")
 	})
@@ -242,7 +243,7 @@ func TestNewVersionOfAPausedBatchWaitsForTheResumption(t *testing.T) {
 		const id = 100
 		s.schedule(id, overlapping, 1, dawn.Add(48*time.Hour))
 		s.pause(id)
-		s.publishNew(second(overlapping), app.PublishOptions{Overdue: app.OverdueRerun})
+		s.publishNew(second(overlapping), api.PublishOptions{Overdue: api.OverdueRerun})
 		s.pass(5 * time.Minute)
 		s.tick()
 		s.wantCalls(1, "A")
@@ -259,7 +260,7 @@ func TestPhaseThatIsDueAndWaitsIsNotSkippedByANewVersion(t *testing.T) {
 		const id = 100
 		s.schedule(id, twoSteps, 2, dawn.Add(5*time.Minute))
 		s.wantPhases(id, "first completed 2/0/0, second pending 0/0/0")
-		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.publishNew(second(twoSteps), api.PublishOptions{})
 		s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
 		s.pass(5*time.Minute + time.Second) // its announcement is on its way
 		s.tick()
@@ -278,7 +279,7 @@ func TestPhaseThatFellDueWhileItsBatchWasPausedIsTheNewVersions(t *testing.T) {
 		s.schedule(id, overlapping, 2, dawn.Add(48*time.Hour)) // a is due now, b in a day
 		s.pause(id)
 		s.pass(25 * time.Hour)
-		s.publishNew(second(overlapping), app.PublishOptions{})
+		s.publishNew(second(overlapping), api.PublishOptions{})
 		s.tick()
 		s.wantCalls(1, "A")
 		s.resume(id)
@@ -296,8 +297,8 @@ func TestBatchThatARetryOpenedStaysWithItsVersion(t *testing.T) {
 		const id = 100
 		s.schedule(id, twoSteps, 2, dawn)
 		s.wantStatus(id, "completed")
-		s.publishNew(second(twoSteps), app.PublishOptions{Overdue: app.OverdueRerun, RerunInit: true})
-		s.retry(id, app.Selection{Member: 1})
+		s.publishNew(second(twoSteps), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
+		s.retry(id, api.RetrySelection{Member: 1})
 		s.wantStatus(id, "active")
 		s.tick()
 		s.answers(1, "New", "true", nil)
@@ -314,7 +315,7 @@ func TestTickThatAnotherWriterCrossesFollowsTheNewVersionAllTheSame(t *testing.T
 		s.publish(twoSteps)
 		b := s.batch("two", people(2))
 		s.advance(b.ID)
-		s.publishNew(second(twoSteps), app.PublishOptions{})
+		s.publishNew(second(twoSteps), api.PublishOptions{})
 		s.cosmos.Inject(cosmos.Fault{Status: 412, Count: 1, On: []cosmos.Operation{cosmos.Replace}, Match: func(r cosmos.Request) bool { return r.ID == "batch" }})
 		s.tick()
 		if v := s.batchOf(b.ID); v.RunbookVersion != 2 {
@@ -326,6 +327,6 @@ func TestTickThatAnotherWriterCrossesFollowsTheNewVersionAllTheSame(t *testing.T
 func TestWhatBecomesOfOverduePhasesIsOneOfTwoWords(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(twoSteps), app.PublishOptions{Overdue: "perhaps"})
-	s.refused(err, app.CodeInvalid, `"ignore" or "rerun", not "perhaps"`)
+	_, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(twoSteps), api.PublishOptions{Overdue: "perhaps"})
+	s.refused(err, api.CodeInvalid, `"ignore" or "rerun", not "perhaps"`)
 }

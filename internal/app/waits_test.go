@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -52,7 +53,7 @@ func TestBatchSaysWhichWorkerItWaitsFor(t *testing.T) {
 		s.pass(time.Second)
 		r.beat()
 		s.wantWaits(b.ID, "worker-01 alive: throttled until 2026-03-01T09:05:00Z; 37")
-		if v := s.worker("worker-01"); v.State != app.WorkerAlive || v.JobsQueued != 37 || v.JobsInFlight != 8 || !v.ThrottledUntil.Equal(until) || !v.OldestQueuedAt.Equal(dawn) {
+		if v := s.worker("worker-01"); v.State != api.WorkerAlive || v.JobsQueued != 37 || v.JobsInFlight != 8 || !v.ThrottledUntil.Equal(until) || !v.OldestQueuedAt.Equal(dawn) {
 			t.Fatalf("%+v", v)
 		}
 		s.pass(2 * time.Minute)
@@ -81,7 +82,7 @@ func TestStepShowsWhoHasItsJob(t *testing.T) {
 		s.answersJob(s.jobs[3], unfinished, nil)
 		got := func(status string) string {
 			t.Helper()
-			page, err := s.app.Steps(s.ctx, reader, b.ID, app.ListOptions{Status: status})
+			page, err := s.app.Steps(s.ctx, reader, b.ID, api.ListOptions{Status: status})
 			must(s, page, err)
 			var all []string
 			for _, v := range page.Items {
@@ -188,7 +189,7 @@ func TestPublishWarnsOfAWorkerThatHasNotAnnouncedItself(t *testing.T) {
 	s := newStage(t, false)
 	warnings := func() (all []string) {
 		t.Helper()
-		view, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(oneStep("")), app.PublishOptions{DryRun: true})
+		view, err := s.app.PublishRunbook(s.ctx, ada, "", []byte(oneStep("")), api.PublishOptions{DryRun: true})
 		must(s, view, err)
 		for _, d := range view.Warnings {
 			all = append(all, d.Code+": "+d.Message)

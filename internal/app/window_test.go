@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -172,7 +173,7 @@ func TestRetryThatMakesAPageYieldAnnouncesTheNext(t *testing.T) {
 		s.advance(b.ID)
 		s.wantBegun(b.ID, 2, engine.FanOutWindow)
 		delete(s.script, "New")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(2, "New New Join Check")
 		s.wantBegun(b.ID, 2, engine.FanOutWindow+1)
 		s.finish(b.ID)
@@ -269,7 +270,7 @@ func TestEffectIDOutlivesTheJob(t *testing.T) {
 		s.advance(b.ID)
 		s.pass(time.Second)
 		s.wantMember(b.ID, 1, "failed")
-		s.retry(b.ID, app.Selection{})
+		s.retry(b.ID, api.RetrySelection{})
 		s.wantCalls(1, "New New New Join")
 		var effects []string
 		for _, j := range s.jobs {
@@ -449,7 +450,7 @@ func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 			b := m.begins("large", large)
 			m.serveAll()
 			m.script = nil
-			_, err := m.app.RetryFailed(m.ctx, ada, b, app.Selection{}, "")
+			_, err := m.app.RetryFailed(m.ctx, ada, b, api.RetrySelection{}, "")
 			must(m.stage, 0, err)
 			return b
 		},

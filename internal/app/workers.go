@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -119,15 +120,15 @@ func functionsOf(c message.Catalog) []store.Function {
 }
 
 // functionViews gives the functions of a worker as the API shows them.
-func functionViews(all []store.Function) []Function {
-	var views []Function
+func functionViews(all []store.Function) []api.Function {
+	var views []api.Function
 	for _, f := range all {
-		view := Function{Name: f.Name, Description: f.Description, Params: []Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+		view := api.Function{Name: f.Name, Description: f.Description, Params: []api.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
 		for _, p := range f.Params {
-			view.Params = append(view.Params, Parameter(p))
+			view.Params = append(view.Params, api.Parameter(p))
 		}
 		for _, r := range f.Result {
-			view.Result = append(view.Result, Field(r))
+			view.Result = append(view.Result, api.Field(r))
 		}
 		views = append(views, view)
 	}
@@ -135,18 +136,18 @@ func functionViews(all []store.Function) []Function {
 }
 
 // Workers lists the workers that were ever heard from, by id.
-func (a *App) Workers(ctx context.Context, o ListOptions) (Page[WorkerView], error) {
+func (a *App) Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
 	found, err := a.store.Workers(ctx, store.Paging{Limit: limit(o), Continuation: o.Continuation})
 	if err != nil {
-		return Page[WorkerView]{}, err
+		return api.Page[api.Worker]{}, err
 	}
-	page := Page[WorkerView]{Items: []WorkerView{}, Continuation: found.Continuation}
+	page := api.Page[api.Worker]{Items: []api.Worker{}, Continuation: found.Continuation}
 	if len(found.Items) == 0 {
 		return page, nil
 	}
 	jobs, err := a.jobsOfAll(ctx)
 	if err != nil {
-		return Page[WorkerView]{}, err
+		return api.Page[api.Worker]{}, err
 	}
 	for _, i := range found.Items {
 		page.Items = append(page.Items, a.workerView((*workerRecord)(&i.Doc), jobs[i.Doc.ID]))
@@ -155,25 +156,25 @@ func (a *App) Workers(ctx context.Context, o ListOptions) (Page[WorkerView], err
 }
 
 // Worker gives a worker with its functions. Errors: CodeNotFound, CodeUnavailable.
-func (a *App) Worker(ctx context.Context, id string) (WorkerView, error) {
+func (a *App) Worker(ctx context.Context, id string) (api.Worker, error) {
 	if !message.ValidWorkerID(id) {
-		return WorkerView{}, fail(CodeNotFound, "there is no worker %q", clipped(id))
+		return api.Worker{}, fail(api.CodeNotFound, "there is no worker %q", clipped(id))
 	}
 	record, err := store.Read[workerRecord](ctx, a.store, store.WorkerKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return WorkerView{}, fail(CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job", id)
+		return api.Worker{}, fail(api.CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job", id)
 	}
 	if err != nil {
-		return WorkerView{}, err
+		return api.Worker{}, err
 	}
 	jobs, err := a.jobsOfAll(ctx)
 	if err != nil {
-		return WorkerView{}, err
+		return api.Worker{}, err
 	}
 	view := a.workerView(&record.Doc, jobs[id])
 	functions, err := orNone(store.Read[store.Catalog](ctx, a.store, store.CatalogKey(id)))
 	if err != nil {
-		return WorkerView{}, err
+		return api.Worker{}, err
 	}
 	view.Functions = functionViews(functions.Doc.Functions)
 	if a.subscriptionMissing(ctx, id) {
@@ -183,9 +184,9 @@ func (a *App) Worker(ctx context.Context, id string) (WorkerView, error) {
 }
 
 // workerView makes of a record, and of the jobs without a result, what people are shown.
-func (a *App) workerView(r *workerRecord, jobs waitingJobs) WorkerView {
+func (a *App) workerView(r *workerRecord, jobs waitingJobs) api.Worker {
 	now := a.now().UTC()
-	view := WorkerView{
+	view := api.Worker{
 		ID: r.ID, State: r.state(jobs.Oldest, now, a.startup), LastSeenAt: orNil(r.lastSeen()),
 		OldestQueuedAt: orNil(jobs.Oldest), ThrottledUntil: orNil(r.throttledUntil(now)),
 	}
@@ -193,7 +194,7 @@ func (a *App) workerView(r *workerRecord, jobs waitingJobs) WorkerView {
 		view.Version, view.StartedAt, view.SeenAt, view.FunctionCount = c.Version, &c.StartedAt, &c.SeenAt, c.FunctionCount
 	}
 	for _, p := range slices.Backward(r.Replicas) {
-		replica := ReplicaView{
+		replica := api.Replica{
 			ID: p.ID, Version: p.Version, State: "alive", StartedAt: p.StartedAt, LastSeenAt: p.SeenAt, MaxParallelism: p.MaxParallelism,
 			JobsInFlight: p.InFlight, OldestJobAt: p.OldestJobAt, ThrottledUntil: p.ThrottledUntil, CredentialExpiresAt: p.CredentialExpiresAt,
 		}

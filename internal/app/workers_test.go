@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -65,7 +66,7 @@ func (w *world) functionsOf(worker string) string {
 func TestAWorkerIsKnownByWhatItAnnouncedLast(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	if _, err := s.app.Worker(s.ctx, "worker-01"); app.CodeOf(err) != app.CodeNotFound {
+	if _, err := s.app.Worker(s.ctx, "worker-01"); app.CodeOf(err) != api.CodeNotFound {
 		t.Fatalf("a worker that nobody heard of: %v", err)
 	}
 	first, second, other := catalogOf("worker-01", dawn, "A"), catalogOf("worker-01", dawn.Add(time.Second), "A", "B"), catalogOf("worker-02", dawn, "C")
@@ -87,13 +88,13 @@ func TestAWorkerIsKnownByWhatItAnnouncedLast(t *testing.T) {
 	if got := s.functionsOf("worker-01"); got != "A" {
 		t.Errorf("worker-01 has %s", got)
 	}
-	list := func(o app.ListOptions) (app.Page[app.WorkerView], error) { return s.app.Workers(s.ctx, o) }
-	if got := pages(s, app.ListOptions{}, list, func(v app.WorkerView) string {
+	list := func(o api.ListOptions) (api.Page[api.Worker], error) { return s.app.Workers(s.ctx, o) }
+	if got := pages(s, api.ListOptions{}, list, func(v api.Worker) string {
 		return fmt.Sprintf("%s:%d:%d", v.ID, v.FunctionCount, len(v.Functions))
 	}); got != "worker-01:1:0 worker-02:1:0" {
 		t.Errorf("listed: %s", got)
 	}
-	if kept := s.kept(app.ListOptions{}); len(kept) > 0 {
+	if kept := s.kept(api.ListOptions{}); len(kept) > 0 {
 		t.Errorf("kept: %+v", kept)
 	}
 }
@@ -171,11 +172,11 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 		head + `[{"Name":"B","Result":[` + many(201) + `]}]}`:                               "more than 200",
 		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are taken",
 	} {
-		before := len(w.kept(app.ListOptions{}))
+		before := len(w.kept(api.ListOptions{}))
 		m := app.Message{ID: "bad-" + fmt.Sprint(before), Type: "Worker-Catalog", Body: []byte(body), DeliveryCount: 1}
 		w.announce(m, m)
-		kept := w.kept(app.ListOptions{})
-		i := slices.IndexFunc(kept, func(v app.UnprocessedView) bool { return v.MessageID == m.ID })
+		kept := w.kept(api.ListOptions{})
+		i := slices.IndexFunc(kept, func(v api.UnprocessedMessage) bool { return v.MessageID == m.ID })
 		if len(kept) != before+1 || i < 0 || !strings.Contains(kept[i].Reason, reason) || kept[i].Topic != message.TopicWorkerResults {
 			t.Errorf("%.80s: want %q, kept %+v", body, reason, kept)
 		}
@@ -200,7 +201,7 @@ func TestAnAnnouncementComesOverTheBroker(t *testing.T) {
 	if got := w.functionsOf("worker-01"); got != "A B" {
 		t.Errorf("worker-01 has %s", got)
 	}
-	if kept := w.kept(app.ListOptions{}); len(kept) > 0 {
+	if kept := w.kept(api.ListOptions{}); len(kept) > 0 {
 		t.Errorf("kept: %+v", kept)
 	}
 }
@@ -229,7 +230,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	}})
 	dry := func() string {
 		t.Helper()
-		view, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), app.PublishOptions{DryRun: true})
+		view, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), api.PublishOptions{DryRun: true})
 		if err != nil {
 			t.Fatal(describe(err))
 		}
@@ -269,8 +270,8 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	if got := dry(); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
-	_, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), app.PublishOptions{Strict: true})
-	if app.CodeOf(err) != app.CodeInvalid || len(problemsOf(err)) != 11 {
+	_, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), api.PublishOptions{Strict: true})
+	if app.CodeOf(err) != api.CodeInvalid || len(problemsOf(err)) != 11 {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -283,7 +284,7 @@ func TestNothingIsPublishedUncheckedWhileTheStoreIsAway(t *testing.T) {
 	defer w.cosmos.Inject(cosmos.Fault{Status: 503, RetryAfter: time.Millisecond})()
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
 	defer cancel()
-	if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover), app.PublishOptions{}); app.CodeOf(err) != app.CodeUnavailable {
+	if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover), api.PublishOptions{}); app.CodeOf(err) != api.CodeUnavailable {
 		t.Errorf("got %v", err)
 	}
 }

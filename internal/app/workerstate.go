@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -21,16 +22,16 @@ var defaultStartup time.Duration = DefaultWorkerStartup
 
 // state computes the state of the worker. waitingSince is when the oldest job that waits
 // for it was dispatched, zero for none.
-func (r *workerRecord) state(waitingSince, now time.Time, startup time.Duration) WorkerState {
+func (r *workerRecord) state(waitingSince, now time.Time, startup time.Duration) api.WorkerState {
 	switch {
 	case r.alive(now):
-		return WorkerAlive
+		return api.WorkerAlive
 	case waitingSince.IsZero(), now.Before(r.startsUntil(waitingSince, startup)):
-		return WorkerScaledToZero
+		return api.WorkerScaledToZero
 	case len(r.Replicas) == 0 && r.sawJob(waitingSince):
-		return WorkerSilent
+		return api.WorkerSilent
 	}
-	return WorkerGone
+	return api.WorkerGone
 }
 
 func (r *workerRecord) alive(now time.Time) bool {

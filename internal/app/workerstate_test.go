@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -40,47 +41,47 @@ func TestStateOfAWorker(t *testing.T) {
 
 	for name, tt := range map[string]struct {
 		worker workerRecord
-		sent   time.Duration // before now: the only job that waits
-		state  WorkerState   // with that job, and without it
-		idle   WorkerState
+		sent   time.Duration   // before now: the only job that waits
+		state  api.WorkerState // with that job, and without it
+		idle   api.WorkerState
 		cause  string // empty: the job's deadline is put off
 	}{
-		"never seen, may be starting":              {workerRecord{}, 9 * minute, WorkerScaledToZero, WorkerScaledToZero, ""},
-		"never seen, did not start":                {workerRecord{}, 10 * minute, WorkerGone, WorkerScaledToZero, "no worker w was ever seen"},
-		"replica reports and has work":             {replicas(running(minute)), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"replica last reported two minutes ago":    {replicas(running(2 * minute)), 3 * minute, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:58:00Z"},
-		"killed just before the dispatch":          {replicas(running(4 * minute)), 3 * minute, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:56:00Z"},
-		"away at the dispatch, may be starting":    {replicas(running(30 * minute)), 3 * minute, WorkerScaledToZero, WorkerScaledToZero, ""},
-		"away at the dispatch, did not start":      {replicas(running(30 * minute)), 11 * minute, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:30:00Z"},
-		"goodbye before the dispatch":              {replicas(stopped(4 * minute)), 3 * minute, WorkerScaledToZero, WorkerScaledToZero, ""},
-		"goodbye while the job waits":              {replicas(stopped(5 * minute)), time.Hour, WorkerScaledToZero, WorkerScaledToZero, ""},
-		"goodbye, and none started":                {replicas(stopped(10 * minute)), time.Hour, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:50:00Z"},
-		"goodbye of one of two":                    {replicas(running(minute), stopped(0)), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"goodbye after the other was killed":       {replicas(running(9*minute), stopped(5*minute)), time.Hour, WorkerScaledToZero, WorkerScaledToZero, ""},
-		"killed after the other's goodbye":         {replicas(stopped(9*minute), running(5*minute)), time.Hour, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
-		"throttled":                                {replicas(throttled(running(0))), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"throttled, and it took later jobs":        {workerRecord{Replicas: []store.ReplicaRecord{throttled(running(0))}, Taken: taken(30*minute, 20*minute).Taken}, time.Hour, WorkerAlive, WorkerAlive, ""},
-		"throttled when it was killed":             {replicas(throttled(running(5 * minute))), time.Hour, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
-		"took jobs of the same moment":             {taken(time.Hour, 50*minute), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"took later jobs":                          {taken(30*minute, 2*minute), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
-		"took later jobs a minute ago":             {taken(30*minute, minute), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"took jobs that were sent a minute later":  {taken(59*minute, 50*minute), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"answered a later job a moment ago":        {workerRecord{Replicas: []store.ReplicaRecord{running(0)}, Taken: taken(30*minute, minute).Taken, AnsweredAt: now, SentAt: ago(30 * minute)}, time.Hour, WorkerAlive, WorkerAlive, ""},
-		"runs the job":                             {replicas(job(0, 40*minute)), time.Hour, WorkerAlive, WorkerAlive, "the job started at 2026-03-01T11:20:00Z and did not end within its timeout"},
-		"runs the job and is throttled":            {replicas(throttled(job(0, 40*minute))), time.Hour, WorkerAlive, WorkerAlive, "worker w is throttled until 2026-03-01T12:03:00Z"},
-		"killed with the job":                      {replicas(job(9*minute, 40*minute)), time.Hour, WorkerGone, WorkerScaledToZero, "the job started at 2026-03-01T11:20:00Z; no worker w since 2026-03-01T11:51:00Z"},
-		"killed with the job, and another took up": {replicas(job(9*minute, 40*minute), running(0)), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"nothing to do for a minute":               {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(minute) })), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"nothing to do since the dispatch":         {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(time.Hour) })), minute, WorkerAlive, WorkerAlive, ""},
-		"nothing to do for two minutes":            {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(2 * minute) })), time.Hour, WorkerAlive, WorkerAlive, "worker w has had nothing to do since 2026-03-01T11:58:00Z and did not receive the job"},
-		"one of two has nothing to do":             {replicas(running(0), with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(9 * minute) })), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"sends no heartbeats, answers":             {answered(minute, time.Hour), time.Hour, WorkerAlive, WorkerAlive, ""},
-		"sends no heartbeats, answers later jobs":  {answered(minute, 30*minute), time.Hour, WorkerAlive, WorkerAlive, "worker w took jobs that were sent later"},
-		"sends no heartbeats, stopped answering":   {answered(2*minute, time.Hour), time.Hour, WorkerSilent, WorkerScaledToZero, "no worker w since 2026-03-01T11:58:00Z"},
-		"sends no heartbeats, may be starting":     {answered(time.Hour, time.Hour), 3 * minute, WorkerScaledToZero, WorkerScaledToZero, ""},
-		"sends no heartbeats, did not start":       {answered(time.Hour, time.Hour), 20 * minute, WorkerGone, WorkerScaledToZero, "no worker w since 2026-03-01T11:00:00Z"},
-		"sends no heartbeats any more, answers":    {workerRecord{Replicas: []store.ReplicaRecord{stopped(30 * minute)}, AnsweredAt: ago(minute), SentAt: ago(time.Hour)}, time.Hour, WorkerAlive, WorkerAlive, ""},
-		"its last answer comes after its goodbye":  {workerRecord{Replicas: []store.ReplicaRecord{stopped(minute)}, AnsweredAt: ago(0), SentAt: ago(time.Hour)}, time.Hour, WorkerScaledToZero, WorkerScaledToZero, ""},
+		"never seen, may be starting":              {workerRecord{}, 9 * minute, api.WorkerScaledToZero, api.WorkerScaledToZero, ""},
+		"never seen, did not start":                {workerRecord{}, 10 * minute, api.WorkerGone, api.WorkerScaledToZero, "no worker w was ever seen"},
+		"replica reports and has work":             {replicas(running(minute)), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"replica last reported two minutes ago":    {replicas(running(2 * minute)), 3 * minute, api.WorkerGone, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:58:00Z"},
+		"killed just before the dispatch":          {replicas(running(4 * minute)), 3 * minute, api.WorkerGone, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:56:00Z"},
+		"away at the dispatch, may be starting":    {replicas(running(30 * minute)), 3 * minute, api.WorkerScaledToZero, api.WorkerScaledToZero, ""},
+		"away at the dispatch, did not start":      {replicas(running(30 * minute)), 11 * minute, api.WorkerGone, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:30:00Z"},
+		"goodbye before the dispatch":              {replicas(stopped(4 * minute)), 3 * minute, api.WorkerScaledToZero, api.WorkerScaledToZero, ""},
+		"goodbye while the job waits":              {replicas(stopped(5 * minute)), time.Hour, api.WorkerScaledToZero, api.WorkerScaledToZero, ""},
+		"goodbye, and none started":                {replicas(stopped(10 * minute)), time.Hour, api.WorkerGone, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:50:00Z"},
+		"goodbye of one of two":                    {replicas(running(minute), stopped(0)), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"goodbye after the other was killed":       {replicas(running(9*minute), stopped(5*minute)), time.Hour, api.WorkerScaledToZero, api.WorkerScaledToZero, ""},
+		"killed after the other's goodbye":         {replicas(stopped(9*minute), running(5*minute)), time.Hour, api.WorkerGone, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
+		"throttled":                                {replicas(throttled(running(0))), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"throttled, and it took later jobs":        {workerRecord{Replicas: []store.ReplicaRecord{throttled(running(0))}, Taken: taken(30*minute, 20*minute).Taken}, time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"throttled when it was killed":             {replicas(throttled(running(5 * minute))), time.Hour, api.WorkerGone, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:55:00Z"},
+		"took jobs of the same moment":             {taken(time.Hour, 50*minute), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"took later jobs":                          {taken(30*minute, 2*minute), time.Hour, api.WorkerAlive, api.WorkerAlive, "worker w took jobs that were sent later"},
+		"took later jobs a minute ago":             {taken(30*minute, minute), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"took jobs that were sent a minute later":  {taken(59*minute, 50*minute), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"answered a later job a moment ago":        {workerRecord{Replicas: []store.ReplicaRecord{running(0)}, Taken: taken(30*minute, minute).Taken, AnsweredAt: now, SentAt: ago(30 * minute)}, time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"runs the job":                             {replicas(job(0, 40*minute)), time.Hour, api.WorkerAlive, api.WorkerAlive, "the job started at 2026-03-01T11:20:00Z and did not end within its timeout"},
+		"runs the job and is throttled":            {replicas(throttled(job(0, 40*minute))), time.Hour, api.WorkerAlive, api.WorkerAlive, "worker w is throttled until 2026-03-01T12:03:00Z"},
+		"killed with the job":                      {replicas(job(9*minute, 40*minute)), time.Hour, api.WorkerGone, api.WorkerScaledToZero, "the job started at 2026-03-01T11:20:00Z; no worker w since 2026-03-01T11:51:00Z"},
+		"killed with the job, and another took up": {replicas(job(9*minute, 40*minute), running(0)), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"nothing to do for a minute":               {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(minute) })), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"nothing to do since the dispatch":         {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(time.Hour) })), minute, api.WorkerAlive, api.WorkerAlive, ""},
+		"nothing to do for two minutes":            {replicas(with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(2 * minute) })), time.Hour, api.WorkerAlive, api.WorkerAlive, "worker w has had nothing to do since 2026-03-01T11:58:00Z and did not receive the job"},
+		"one of two has nothing to do":             {replicas(running(0), with(running(0), func(p *store.ReplicaRecord) { p.IdleSince = at(9 * minute) })), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"sends no heartbeats, answers":             {answered(minute, time.Hour), time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"sends no heartbeats, answers later jobs":  {answered(minute, 30*minute), time.Hour, api.WorkerAlive, api.WorkerAlive, "worker w took jobs that were sent later"},
+		"sends no heartbeats, stopped answering":   {answered(2*minute, time.Hour), time.Hour, api.WorkerSilent, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:58:00Z"},
+		"sends no heartbeats, may be starting":     {answered(time.Hour, time.Hour), 3 * minute, api.WorkerScaledToZero, api.WorkerScaledToZero, ""},
+		"sends no heartbeats, did not start":       {answered(time.Hour, time.Hour), 20 * minute, api.WorkerGone, api.WorkerScaledToZero, "no worker w since 2026-03-01T11:00:00Z"},
+		"sends no heartbeats any more, answers":    {workerRecord{Replicas: []store.ReplicaRecord{stopped(30 * minute)}, AnsweredAt: ago(minute), SentAt: ago(time.Hour)}, time.Hour, api.WorkerAlive, api.WorkerAlive, ""},
+		"its last answer comes after its goodbye":  {workerRecord{Replicas: []store.ReplicaRecord{stopped(minute)}, AnsweredAt: ago(0), SentAt: ago(time.Hour)}, time.Hour, api.WorkerScaledToZero, api.WorkerScaledToZero, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +96,7 @@ func TestStateOfAWorker(t *testing.T) {
 			if look.Waits != (tt.cause == "") || !strings.Contains(look.Cause, tt.cause) {
 				t.Errorf("outlook %+v, want %q", look, tt.cause)
 			}
-			if look.Waits && tt.state == WorkerGone {
+			if look.Waits && tt.state == api.WorkerGone {
 				t.Error("a job waits for a worker that is gone")
 			}
 		})

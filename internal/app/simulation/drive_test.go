@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -25,7 +26,7 @@ var ada = app.Caller{Name: "ada"}
 // create publishes the runbook and makes the batch, undisturbed.
 func (w *world) create(ctx context.Context) error {
 	text := w.plan.yaml(1)
-	view, err := w.app.PublishRunbook(ctx, ada, "", []byte(text), app.PublishOptions{})
+	view, err := w.app.PublishRunbook(ctx, ada, "", []byte(text), api.PublishOptions{})
 	if err != nil {
 		return fmt.Errorf("publishing: %w %+v\n%s", err, problemsOf(err), text)
 	}
@@ -42,7 +43,7 @@ func (w *world) create(ctx context.Context) error {
 	return nil
 }
 
-func problemsOf(err error) []app.Problem {
+func problemsOf(err error) []api.InputProblem {
 	var e *app.Error
 	if errors.As(err, &e) {
 		return e.Problems
@@ -278,7 +279,7 @@ func (w *world) administer() {
 				if err != nil {
 					return err
 				}
-				next := slices.IndexFunc(phases.Items, func(p app.PhaseView) bool { return p.Status == "pending" })
+				next := slices.IndexFunc(phases.Items, func(p api.Phase) bool { return p.Status == "pending" })
 				if next < 0 {
 					next = len(phases.Items) - 1
 				}
@@ -353,13 +354,13 @@ func (w *world) do(a act) {
 		w.versions++
 		text := w.plan.yaml(w.versions)
 		w.ask("publish", func(ctx context.Context, p *app.App) error {
-			_, err := p.PublishRunbook(ctx, ada, "", []byte(text), app.PublishOptions{})
+			_, err := p.PublishRunbook(ctx, ada, "", []byte(text), api.PublishOptions{})
 			return err
 		}, finish)
 	case retries:
 		w.retries++
 		w.ask("retry", func(ctx context.Context, p *app.App) error {
-			_, err := p.RetryFailed(ctx, ada, w.batch, app.Selection{}, "")
+			_, err := p.RetryFailed(ctx, ada, w.batch, api.RetrySelection{}, "")
 			return err
 		}, finish)
 	}
@@ -388,7 +389,7 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 			w.pausing--
 		}
 		switch {
-		case err == nil, app.CodeOf(err) == app.CodeConflict:
+		case err == nil, app.CodeOf(err) == api.CodeConflict:
 			if err == nil && what == "pause" && w.unpaused == unpaused && !ends {
 				w.pausedAt = w.now()
 			}
@@ -399,7 +400,7 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 				w.stoppedAt = w.now()
 			}
 			answered()
-		case app.CodeOf(err) == app.CodeUnavailable:
+		case app.CodeOf(err) == api.CodeUnavailable:
 		case w.plan.chaos.calm:
 			w.problem("%s failed without a fault: %v", what, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -80,7 +81,7 @@ func compete(t *testing.T, seed uint64, verbose bool) (text string, ok bool) {
 		}
 		c := &competition{world: w}
 		c.drawRivals()
-		if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(p.yaml(1)), app.PublishOptions{}); err != nil {
+		if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(p.yaml(1)), api.PublishOptions{}); err != nil {
 			w.problem("publishing: %v", err)
 		}
 		c.run(ctx)
@@ -191,9 +192,9 @@ func (c *competition) begin(r *rival) {
 	c.spawn(c.anyProcess(), nil, fmt.Sprintf("%s by %s: %v", r.kind, r.by.Key, r.keys), func(ctx context.Context, a *app.App) error {
 		csv := []byte("Key\n" + strings.Join(r.keys, "\n") + "\n")
 		batch := c.rivals[r.of].batch
-		var options []app.UploadOption
+		var options []api.UploadOption
 		if r.shares {
-			options = append(options, app.AllowInOtherBatches)
+			options = append(options, api.AllowInOtherBatches)
 		}
 		switch r.kind {
 		case creates:
@@ -216,9 +217,9 @@ func (c *competition) begin(r *rival) {
 		switch {
 		case err == nil:
 			r.over = true
-		case app.CodeOf(err) == app.CodeConflict || app.CodeOf(err) == app.CodeNotFound:
+		case app.CodeOf(err) == api.CodeConflict || app.CodeOf(err) == api.CodeNotFound:
 			r.over, r.failed = true, true
-		case app.CodeOf(err) == app.CodeUnavailable:
+		case app.CodeOf(err) == api.CodeUnavailable:
 		case c.plan.chaos.calm:
 			c.problem("%s failed without a fault: %v", r.by.Key, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -443,7 +444,7 @@ func (w *world) verifyList(ctx context.Context) {
 		w.problem("%v", err)
 		return
 	}
-	page, err := w.app.Batches(ctx, app.ListOptions{})
+	page, err := w.app.Batches(ctx, api.ListOptions{})
 	if err != nil {
 		w.problem("%v", err)
 		return
