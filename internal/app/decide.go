@@ -209,13 +209,7 @@ func (a *App) follow(ctx context.Context, s *snapshot, decisions []engine.Decisi
 			return nil, err
 		}
 		for _, e := range d.Next {
-			c := occurred(e)
-			if counted, ok := e.(engine.ShardCounted); ok && !counted.Again {
-				key := store.ShardKey(s.batch, counted.Phase, counted.Page)
-				d := s.docs[key]
-				c.prime = func(next *snapshot) { next.docs[key] = d } // read back with the count
-			}
-			next = append(next, c)
+			next = append(next, command{events: occurred(e).events, prime: s.hand(e, len(next) == 0)})
 		}
 	}
 	if err := a.send(ctx, &o); err != nil {
@@ -226,6 +220,32 @@ func (a *App) follow(ctx context.Context, s *snapshot, decisions []engine.Decisi
 		return next, a.list(ctx, b)
 	}
 	return next, nil
+}
+
+// hand gives a following event what the snapshot already has: the shard that was read back
+// with its count, and for the steps of a fan-out the batch. What they decide by a batch that
+// has changed since loses the race, or is looked after once the page exists. Where late
+// members catch up first, the steps behind that load the batch as it is then.
+func (s *snapshot) hand(e engine.Event, first bool) func(*snapshot) {
+	key := s.batchKey()
+	switch e := e.(type) {
+	case engine.ShardCounted:
+		if e.Again {
+			return nil
+		}
+		key = store.ShardKey(s.batch, e.Phase, e.Page)
+	case engine.CatchUpDue, engine.PageDue, engine.PageBegun:
+		if b, ok := s.known(); !ok || s.countsInBatch() || !first && len(b.Joining) > 0 {
+			return nil
+		}
+	default:
+		return nil
+	}
+	d, ok := s.docs[key]
+	if !ok {
+		return nil
+	}
+	return func(next *snapshot) { next.docs[key] = &document{was: d.is, is: d.is, version: d.version} }
 }
 
 // aboutBatch reports whether a message is made from the batch, not from a run.

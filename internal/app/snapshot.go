@@ -213,6 +213,17 @@ func (s *snapshot) after() *engine.Batch {
 // writes tells whether the batch is among what is to be written.
 func (s *snapshot) writesBatch() bool { return slices.Contains(s.changed, s.batchKey()) }
 
+// countsInBatch reports whether counters of the batch were added to: its ETag is not known.
+func (s *snapshot) countsInBatch() bool {
+	return slices.ContainsFunc(s.counts, func(c engine.Count) bool {
+		switch c.(type) {
+		case engine.CountShard, engine.CountFailures, engine.CountRemoval:
+			return true
+		}
+		return false
+	})
+}
+
 // ops are the operations that write what was decided, and the shards among the counts that
 // they read back: by the place of the operation.
 func (s *snapshot) ops() (ops store.Writes, shards map[int]store.Key) {

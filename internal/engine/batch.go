@@ -92,8 +92,11 @@ func (b *Batch) clone() *Batch {
 
 // decideBatch applies an event to a batch: what it changes is a copy.
 func decideBatch(s State, e Event, now time.Time) (Decision, error) {
-	if e, ok := e.(ShardCounted); ok { // most of them concern the batch no further
+	switch e := e.(type) { // most of these concern the batch no further
+	case ShardCounted:
 		return shardCounted(s, e)
+	case PageSent:
+		return Decision{Writes: Writes{Counts: []Count{MarkSent(e)}}}, nil
 	}
 	batch, err := s.LoadBatch()
 	if err != nil {
@@ -114,8 +117,6 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 		return pageBegun(s, batch, e)
 	case CatchUpDue:
 		return catchUpDue(batch, e), nil
-	case PageSent:
-		return Decision{Writes: Writes{Counts: []Count{MarkSent(e)}}}, nil
 	case PhaseWalked:
 		return walked(b, e, now)
 	case PhaseCounted:
