@@ -1,6 +1,10 @@
 package adminhttp
 
-import "github.com/gin-gonic/gin"
+import (
+	"github.com/gin-gonic/gin"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+)
 
 // The limits of what is asked about a runbook's automation.
 const (
@@ -26,10 +30,7 @@ func (a *server) setAutomation(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request struct {
-		Enabled  *bool   `json:"enabled"`
-		Revision *string `json:"revision"`
-	}
+	var request api.AutomationRequest
 	if !optionalJSON(c, maxSetting, &request) {
 		return
 	}
@@ -61,9 +62,7 @@ func (a *server) previewQuery(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request struct {
-		Limit *int `json:"limit"`
-	}
+	var request api.PreviewRequest
 	data, ok := optionalBody(c, maxSetting)
 	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
 		return
@@ -150,10 +149,7 @@ func decision(c *gin.Context) (batch int, revision, why string, ok bool) {
 
 // decided reads the revision and the reason of a decision, either of which can be absent.
 func decided(c *gin.Context) (revision, why string, ok bool) {
-	var request struct {
-		Revision *string `json:"revision"`
-		because
-	}
+	var request api.ConfirmRequest
 	data, ok := optionalBody(c, maxReason)
 	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
 		return "", "", false
@@ -164,6 +160,6 @@ func decided(c *gin.Context) (revision, why string, ok bool) {
 			return "", "", false
 		}
 	}
-	why, ok = request.why(c, false)
+	why, ok = reasonOf(c, request.ReasonRequest, false)
 	return revision, why, ok
 }

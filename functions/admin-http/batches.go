@@ -115,9 +115,7 @@ func (a *server) advanceBatch(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request struct {
-		Phase *string `json:"phase"`
-	}
+	var request api.AdvanceRequest
 	if !optionalJSON(c, maxSetting, &request) {
 		return
 	}

@@ -24,22 +24,17 @@ const (
 	maxStepID = 1<<53 - 1               // not bytes: the largest id, as in package engine
 )
 
-// because is the body of a request that says why.
-type because struct {
-	Reason *string `json:"reason"`
-}
-
-// why gives the reason. It answers and returns false when a reason that is given is
-// empty or too long, or when one is needed and missing.
-func (b because) why(c *gin.Context, needed bool) (string, bool) {
+// reasonOf gives the reason of a request. It answers and returns false when a reason that
+// is given is empty or too long, or when one is needed and missing.
+func reasonOf(c *gin.Context, r api.ReasonRequest, needed bool) (string, bool) {
 	switch {
-	case b.Reason == nil && needed:
+	case r.Reason == nil && needed:
 		invalid(c, "the reason is missing; say why, for those who read the audit trail")
 		return "", false
-	case b.Reason == nil:
+	case r.Reason == nil:
 		return "", true
 	}
-	return trimmedReason(c, *b.Reason)
+	return trimmedReason(c, *r.Reason)
 }
 
 func trimmedReason(c *gin.Context, reason string) (string, bool) {
@@ -117,18 +112,12 @@ func (a *server) retryFailed(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request struct {
-		Member *int    `json:"memberId"`
-		Phase  *string `json:"phase"`
-		Step   *string `json:"step"`
-		Error  *string `json:"error"`
-		because
-	}
+	var request api.RetryRequest
 	data, ok := optionalBody(c, maxRetry)
 	if !ok || len(data) > 0 && !(withoutNull(c, data) && decodeJSON(c, data, &request)) {
 		return
 	}
-	why, ok := request.why(c, false)
+	why, ok := reasonOf(c, request.ReasonRequest, false)
 	if !ok {
 		return
 	}
@@ -163,11 +152,11 @@ func (a *server) skipStep(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request because
+	var request api.ReasonRequest
 	if !optionalJSON(c, maxReason, &request) {
 		return
 	}
-	why, ok := request.why(c, true)
+	why, ok := reasonOf(c, request, true)
 	if !ok {
 		return
 	}
@@ -182,14 +171,11 @@ func (a *server) markStepDone(c *gin.Context) {
 	if !ok {
 		return
 	}
-	var request struct {
-		Result json.RawMessage `json:"result"`
-		because
-	}
+	var request api.DoneRequest
 	if !optionalJSON(c, maxResult, &request) {
 		return
 	}
-	why, ok := request.why(c, true)
+	why, ok := reasonOf(c, request.ReasonRequest, true)
 	if !ok {
 		return
 	}

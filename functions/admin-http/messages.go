@@ -55,9 +55,9 @@ func (a *server) discardMessage(c *gin.Context) {
 // reasonGiven reads why something is asked for, from the optional body
 // {"reason": "…"}.
 func reasonGiven(c *gin.Context) (string, bool) {
-	var given because
+	var given api.ReasonRequest
 	if !optionalJSON(c, maxReason, &given) {
 		return "", false
 	}
-	return given.why(c, false)
+	return reasonOf(c, given, false)
 }

@@ -16,14 +16,7 @@ import (
 // way, and on what terms it is published, is said in the JSON, and beside the YAML in
 // the address.
 func (a *server) publishRunbook(c *gin.Context) {
-	var request struct {
-		Name        string `json:"name"`
-		YAMLContent string `json:"yamlContent"`
-		Overdue     string `json:"overdueBehavior"`
-		RerunInit   bool   `json:"rerunInit"`
-		Strict      bool   `json:"strict"`
-		DryRun      bool   `json:"dryRun"`
-	}
+	var request api.PublishRequest
 	var yaml []byte
 	switch media, _ := mediaType(c); media {
 	case "application/json":
@@ -35,11 +28,11 @@ func (a *server) publishRunbook(c *gin.Context) {
 			invalid(c, "with application/json, overdueBehavior, rerunInit, strict and dryRun belong in the body, not in the address")
 			return
 		}
-		if request.YAMLContent == "" {
+		if request.YAML == "" {
 			invalid(c, "yamlContent is missing; it holds the runbook")
 			return
 		}
-		yaml = []byte(request.YAMLContent)
+		yaml = []byte(request.YAML)
 	case "application/yaml":
 		data, ok := body(c, runbook.MaxBytes)
 		if !ok {

@@ -22,16 +22,17 @@ func (c *Client) Automation(ctx context.Context, runbook string) (api.Automation
 // SetAutomation turns the making of new batches on or off. Asking twice does what
 // asking once does.
 func (c *Client) SetAutomation(ctx context.Context, runbook string, enabled bool) (api.Automation, error) {
-	return c.setAutomation(ctx, runbook, map[string]any{"enabled": enabled})
+	return c.setAutomation(ctx, runbook, api.AutomationRequest{Enabled: &enabled})
 }
 
 // EnableAutomation turns the making of new batches on, and confirms the additions of a
 // preview. Asking twice does what asking once does.
 func (c *Client) EnableAutomation(ctx context.Context, runbook, revision string) (api.Automation, error) {
-	return c.setAutomation(ctx, runbook, map[string]any{"enabled": true, "revision": revision})
+	enabled := true
+	return c.setAutomation(ctx, runbook, api.AutomationRequest{Enabled: &enabled, Revision: &revision})
 }
 
-func (c *Client) setAutomation(ctx context.Context, runbook string, setting map[string]any) (api.Automation, error) {
+func (c *Client) setAutomation(ctx context.Context, runbook string, setting api.AutomationRequest) (api.Automation, error) {
 	k, err := postJSON(setting, "runbooks", runbook, "automation")
 	if err != nil {
 		return api.Automation{}, err
@@ -48,7 +49,7 @@ func (c *Client) PreviewQuery(ctx context.Context, runbook string, sample int) (
 	k := call{method: http.MethodPost, path: []string{"runbooks", runbook, "query", "preview"}, within: previewTime}
 	if sample > 0 {
 		k.media = "application/json"
-		k.body, _ = json.Marshal(map[string]int{"limit": sample}) // numbers always marshal
+		k.body, _ = json.Marshal(api.PreviewRequest{Limit: &sample}) // numbers always marshal
 	}
 	return ask[api.QueryPreview](ctx, c, k)
 }
@@ -62,10 +63,7 @@ func (c *Client) HeldAdditions(ctx context.Context, runbook string, o api.ListOp
 // ConfirmAdditions lets the next tick add the people of this revision. Asking twice does
 // what asking once does.
 func (c *Client) ConfirmAdditions(ctx context.Context, runbook, revision, why string) (api.AdditionsConfirmation, error) {
-	k, err := postJSON(struct {
-		Revision string `json:"revision"`
-		because
-	}{revision, because{why}}, "runbooks", runbook, "additions", "confirm")
+	k, err := postJSON(api.ConfirmRequest{Revision: &revision, ReasonRequest: because(why)}, "runbooks", runbook, "additions", "confirm")
 	if err != nil {
 		return api.AdditionsConfirmation{}, err
 	}
@@ -95,10 +93,7 @@ func (c *Client) DiscardRemovals(ctx context.Context, id int, revision, why stri
 }
 
 func (c *Client) decide(ctx context.Context, id int, revision, why, what string) (api.Batch, error) {
-	k, err := postJSON(struct {
-		Revision string `json:"revision,omitempty"`
-		because
-	}{revision, because{why}}, batchPath(id, "removals", what)...)
+	k, err := postJSON(api.ConfirmRequest{Revision: given(revision), ReasonRequest: because(why)}, batchPath(id, "removals", what)...)
 	if err != nil {
 		return api.Batch{}, err
 	}

@@ -37,10 +37,9 @@ func (c *Client) Approve(ctx context.Context, id int, phase, why string) (api.Ph
 // RetryFailed lets the selected members who failed try again; all of them without a
 // selection. An answer that is lost does not lead to a second retry.
 func (c *Client) RetryFailed(ctx context.Context, id int, which api.RetrySelection, why string) (api.RetryResult, error) {
-	k, err := postJSON(struct {
-		api.RetrySelection
-		because
-	}{which, because{why}}, batchPath(id, "retry")...)
+	k, err := postJSON(api.RetryRequest{
+		Member: given(which.Member), Phase: given(which.Phase), Step: given(which.Step), Error: given(which.Error), ReasonRequest: because(why),
+	}, batchPath(id, "retry")...)
 	if err != nil {
 		return api.RetryResult{}, err
 	}
@@ -55,10 +54,7 @@ func (c *Client) SkipStep(ctx context.Context, id int, step int64, why string) (
 // MarkStepDone tells that what a step does was done by hand. The result is what its
 // function would have answered, as JSON; empty for none. It needs a reason.
 func (c *Client) MarkStepDone(ctx context.Context, id int, step int64, result json.RawMessage, why string) (api.Step, error) {
-	k, err := postJSON(struct {
-		Result json.RawMessage `json:"result,omitempty"`
-		because
-	}{result, because{why}}, stepPath(id, step, "done")...)
+	k, err := postJSON(api.DoneRequest{Result: result, ReasonRequest: because(why)}, stepPath(id, step, "done")...)
 	if err != nil {
 		return api.Step{}, err
 	}
@@ -85,8 +81,16 @@ func (c *Client) RemoveMember(ctx context.Context, id, member int, why string) (
 	return ask[api.Member](ctx, c, k)
 }
 
-type because struct {
-	Why string `json:"reason,omitempty"`
+// because gives the reason of a request, if there is one.
+func because(why string) api.ReasonRequest { return api.ReasonRequest{Reason: given(why)} }
+
+// given is a field of a request, left out for the zero value.
+func given[T comparable](v T) *T {
+	var none T
+	if v == none {
+		return nil
+	}
+	return &v
 }
 
 // steer asks for something that may be asked for twice.

@@ -97,7 +97,7 @@ func (c *Client) Steps(ctx context.Context, id int, o api.ListOptions) (api.Page
 // init steps. With a tag, only if the batch still has it. Asking twice does what asking
 // once does.
 func (c *Client) Advance(ctx context.Context, id int, phase, tag string) (api.AdvanceResult, error) {
-	body, _ := json.Marshal(map[string]string{"phase": phase}) // strings always marshal
+	body, _ := json.Marshal(api.AdvanceRequest{Phase: &phase}) // strings always marshal
 	return ask[api.AdvanceResult](ctx, c, call{
 		method: http.MethodPost, path: []string{"batches", strconv.Itoa(id), "advance"},
 		media: "application/json", body: body, ifMatch: tag, repeatable: true,
@@ -130,7 +130,7 @@ func post(why string, path ...string) call {
 	k := call{method: http.MethodPost, path: path}
 	if why != "" {
 		k.media = "application/json"
-		k.body, _ = json.Marshal(map[string]string{"reason": why}) // strings always marshal
+		k.body, _ = json.Marshal(because(why)) // strings always marshal
 	}
 	return k
 }

@@ -1,0 +1,58 @@
+package api
+
+import "encoding/json"
+
+// The bodies of requests. A nil field was not given.
+
+// ReasonRequest is the body of a request that changes a batch, a phase, a step or a message.
+type ReasonRequest struct {
+	Reason *string `json:"reason,omitempty"`
+}
+
+// PublishRequest is the body of a publish in JSON; a publish can also be the YAML itself.
+type PublishRequest struct {
+	Name      string `json:"name"`
+	YAML      string `json:"yamlContent"`
+	Overdue   string `json:"overdueBehavior"` // OverdueIgnore or OverdueRerun
+	RerunInit bool   `json:"rerunInit"`
+	Strict    bool   `json:"strict"`
+	DryRun    bool   `json:"dryRun"`
+}
+
+// AdvanceRequest names the phase to start.
+type AdvanceRequest struct {
+	Phase *string `json:"phase,omitempty"`
+}
+
+// RetryRequest selects the failed members to retry, as RetrySelection.
+type RetryRequest struct {
+	Member *int    `json:"memberId,omitempty"`
+	Phase  *string `json:"phase,omitempty"`
+	Step   *string `json:"step,omitempty"`
+	Error  *string `json:"error,omitempty"`
+	ReasonRequest
+}
+
+// DoneRequest marks a step as done. Result is what its function would have answered.
+type DoneRequest struct {
+	Result json.RawMessage `json:"result,omitempty"`
+	ReasonRequest
+}
+
+// ConfirmRequest confirms or discards the removals or additions of a revision.
+type ConfirmRequest struct {
+	Revision *string `json:"revision,omitempty"`
+	ReasonRequest
+}
+
+// AutomationRequest turns the automation of a runbook on or off. With a revision it also
+// confirms the additions of a preview.
+type AutomationRequest struct {
+	Enabled  *bool   `json:"enabled,omitempty"`
+	Revision *string `json:"revision,omitempty"`
+}
+
+// PreviewRequest says how many rows of a query are shown.
+type PreviewRequest struct {
+	Limit *int `json:"limit,omitempty"`
+}
