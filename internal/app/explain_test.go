@@ -1,0 +1,48 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/secret"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Each error that a use case returns has a code and a text for the caller, which holds
+// nothing of the cause.
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		code api.Code
+		says string
+	}{
+		{&app.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}, api.CodeNotFound, "there is no batch 7"},
+		{&engine.Refusal{Reason: "batch 7 has ended"}, api.CodeConflict, "batch 7 has ended"},
+		{engine.ErrNotYet, api.CodeConflict, "try again in a moment"},
+		{secret.ErrUnavailable, api.CodeUnavailable, "the key"},
+		{store.ErrUnavailable, api.CodeUnavailable, "store or broker"},
+		{bus.ErrUnavailable, api.CodeUnavailable, "store or broker"},
+		{context.DeadlineExceeded, api.CodeUnavailable, "store or broker"},
+		{store.ErrChanged, api.CodeUnavailable, "try again"},
+		{store.ErrLater, api.CodeUnavailable, "a later version of the handler"},
+		{store.ErrContinuation, api.CodeInvalid, "continuation token"},
+		{store.ErrRefused, api.CodeUnstorable, "refuses"},
+		{store.ErrFull, api.CodeFull, "no room"},
+		{store.ErrTooLarge, api.CodeTooLarge, "too large"},
+		{errors.New("index out of range"), api.CodeInternal, "inside"},
+	} {
+		err := fmt.Errorf("10.0.0.4: %w", tt.err)
+		e := app.Explain(err)
+		if e.Code != tt.code || app.CodeOf(err) != tt.code || !strings.Contains(e.Message, tt.says) || strings.Contains(e.Message, "10.0.0.4") {
+			t.Errorf("%v: %s: %s", err, e.Code, e.Message)
+		}
+	}
+}
