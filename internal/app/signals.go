@@ -48,23 +48,26 @@ func (a *App) tellOldest(ctx context.Context) {
 	}
 	looking, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
+	topics := []string{message.TopicOrchestratorEvents, message.TopicWorkerResults}
+	ages, failures := make([]time.Duration, len(topics)), make([]error, len(topics))
 	var all sync.WaitGroup
-	for _, topic := range []string{message.TopicOrchestratorEvents, message.TopicWorkerResults} {
+	for i, topic := range topics {
 		all.Go(func() {
-			log := a.log.With(logkey.Topic, topic, logkey.Subscription, message.SubscriptionOrchestrator)
 			at, found, err := a.waiting.Oldest(looking, topic, message.SubscriptionOrchestrator)
-			if err != nil {
-				log.WarnContext(ctx, "it cannot be told how long messages wait", logkey.Error, err)
-				return
+			if failures[i] = err; found {
+				ages[i] = max(0, a.now().Sub(at))
 			}
-			age := time.Duration(0)
-			if found {
-				age = max(0, a.now().Sub(at))
-			}
-			log.InfoContext(ctx, "the oldest message", logkey.Event, EventOldestMessage, logkey.AgeSeconds, seconds(age))
 		})
 	}
 	all.Wait()
+	for i, topic := range topics {
+		log := a.log.With(logkey.Topic, topic, logkey.Subscription, message.SubscriptionOrchestrator)
+		if err := failures[i]; err != nil {
+			log.WarnContext(ctx, "it cannot be told how long messages wait", logkey.Error, err)
+			continue
+		}
+		log.InfoContext(ctx, "the oldest message", logkey.Event, EventOldestMessage, logkey.AgeSeconds, seconds(ages[i]))
+	}
 }
 
 // tellFailed tells that a batch has failed, unless its line in the list tells so already.

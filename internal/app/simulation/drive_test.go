@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -424,11 +425,17 @@ func (w *world) asking(what ...string) bool {
 	return slices.ContainsFunc(w.tasks, func(t *task) bool { return slices.Contains(what, t.what) && !t.done.Load() })
 }
 
-// mostLines is how much of its history a seed tells that fails among others.
-const mostLines = 400
+// linesToShow is how many lines of its history a seed shows: fewer where it fails among
+// others.
+func linesToShow() int {
+	if *oneSeed == 0 {
+		return 400
+	}
+	return math.MaxInt
+}
 
-// report is what a failed run tells.
-func (w *world) report() string {
+// report is what a failed run tells, with the last lines of its history.
+func (w *world) report(lines int) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := ""
@@ -447,7 +454,7 @@ func (w *world) report() string {
 		text += fmt.Sprintf("answers %s: %+v\n", key, *w.plan.answers[key])
 	}
 	history := w.history
-	if cut := len(history) - mostLines; *oneSeed == 0 && cut > 0 {
+	if cut := len(history) - lines; cut > 0 {
 		text += fmt.Sprintf("(%d lines are left out; the replay has them all)\n", cut)
 		history = history[cut:]
 	}

@@ -85,7 +85,7 @@ func compete(t *testing.T, seed uint64, verbose bool) (text string, ok bool) {
 			w.problem("publishing: %v", err)
 		}
 		c.run(ctx)
-		text, ok = w.report(), !w.failed()
+		text, ok = w.report(linesToShow()), !w.failed()
 		for _, r := range c.rivals {
 			text += fmt.Sprintf("%+v\n", *r)
 		}

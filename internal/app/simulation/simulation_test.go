@@ -77,6 +77,11 @@ func many(t *testing.T, seed func() (uint64, bool)) (ran int64) {
 
 // simulate runs one seed and tells what happened, and whether all was well.
 func simulate(t *testing.T, seed uint64, verbose bool) (text string, ok bool) {
+	return simulateWith(t, seed, verbose, linesToShow())
+}
+
+// simulateWith does so with the last lines of the history.
+func simulateWith(t *testing.T, seed uint64, verbose bool, lines int) (text string, ok bool) {
 	synctest.Test(t, func(*testing.T) {
 		ctx := context.Background()
 		w, err := newWorld(draft(seed), verbose)
@@ -92,7 +97,7 @@ func simulate(t *testing.T, seed uint64, verbose bool) (text string, ok bool) {
 				w.verify(ctx)
 			}
 		}
-		text, ok = w.report(), !w.failed()
+		text, ok = w.report(lines), !w.failed()
 		if err := w.close(); err != nil {
 			text, ok = text+err.Error(), false
 		}

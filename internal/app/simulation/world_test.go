@@ -118,7 +118,7 @@ func newWorld(p *plan, verbose bool) (*world, error) {
 	if err := w.store.Provision(context.Background()); err != nil {
 		return nil, err
 	}
-	w.app = app.New(app.Config{Store: w.store, Bus: sender{w: w}, Now: w.now, Log: slog.New(slog.DiscardHandler), WorkerStartup: time.Nanosecond})
+	w.app = app.New(app.Config{Store: w.store, Bus: sender{w: w}, Now: w.now, NewID: newIDs(0), Log: slog.New(slog.DiscardHandler), WorkerStartup: time.Nanosecond})
 	for range p.chaos.processes {
 		if err := w.boot(); err != nil {
 			return nil, err
@@ -147,10 +147,16 @@ func (w *world) boot() error {
 		return err
 	}
 	p.app = app.New(app.Config{
-		Store: s, Bus: sender{w: w, process: p}, Waiting: sender{w: w, process: p}, Now: func() time.Time { return w.now().Add(p.skew) }, Log: slog.New(&logger{w: w, process: p}),
+		Store: s, Bus: sender{w: w, process: p}, Waiting: sender{w: w, process: p}, Now: func() time.Time { return w.now().Add(p.skew) }, NewID: newIDs(p.id), Log: slog.New(&logger{w: w, process: p}),
 	})
 	w.processes = append(w.processes, p)
 	return nil
+}
+
+// newIDs counts the ids that a process makes, so that a replay has the same.
+func newIDs(process int) func() string {
+	var made atomic.Int64
+	return func() string { return fmt.Sprintf("p%05dn%09d", process, made.Add(1)) }
 }
 
 // close ends whatever still runs, so that the bubble can end.
@@ -220,16 +226,20 @@ func (w *world) reap() {
 	})
 }
 
-// advance lets time pass: at least as long as whoever sleeps may need.
+// advance lets time pass: at least as long as whoever sleeps may need. It sorts what the
+// tasks log that wake at the same moment, since they run in any order.
 func (w *world) advance(d time.Duration) {
 	w.mu.Lock()
-	sleeping := len(w.tasks) > len(w.parked)
+	sleeping, lines := len(w.tasks) > len(w.parked), len(w.history)
 	w.mu.Unlock()
 	if sleeping {
 		d = max(d, longestWait)
 	}
 	time.Sleep(d)
 	synctest.Wait()
+	w.mu.Lock()
+	slices.Sort(w.history[lines:])
+	w.mu.Unlock()
 	w.clock.Add(int64(d))
 }
 
