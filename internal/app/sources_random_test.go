@@ -114,6 +114,12 @@ type follower struct {
 	table *table
 	guard float64 // percent
 
+	entry     *rand.Rand // of the addition guard; nil where it holds nobody
+	number    int        // of the addition guard
+	share     float64    // percent
+	revisions []revision // of additions that were held or previewed, the newest last
+	letIn     revision   // confirmed last
+
 	people    map[string]person // by name, those who have a row
 	emptied   bool              // the query returns nothing, for now
 	automated bool
@@ -128,6 +134,12 @@ type person struct {
 	start time.Time
 	name  string
 	flaw  string // what is wrong with the row; empty for nothing
+}
+
+// revision is additions that can be confirmed, with the start of each person.
+type revision struct {
+	name   string
+	starts map[string]time.Time // by key
 }
 
 // place is a member of a batch.
@@ -158,6 +170,9 @@ func newFollower(t testing.TB, seed uint64) *follower {
 	if work := rand.New(rand.NewPCG(seed, 15)); work.IntN(2) == 0 { // a stream in which no seed that failed draws it
 		f.work = work
 	}
+	if entry := rand.New(rand.NewPCG(seed, 18)); entry.IntN(2) == 0 { // another such stream
+		f.entry, f.number, f.share = entry, 1+entry.IntN(4), []float64{10, 50, 100}[entry.IntN(3)]
+	}
 	t.Cleanup(func() {
 		if t.Failed() || *sourceSeed != 0 {
 			t.Logf("replay it with\n  go test ./internal/app -run TestBatchesFollowADataSource -sources.seed %d\n%s", seed, strings.Join(f.told, "\n"))
@@ -174,8 +189,12 @@ func newFollower(t testing.TB, seed uint64) *follower {
 	if rng.IntN(2) == 0 {
 		more = "on_member_removed:\n  - {name: undo, worker_id: worker-01, function: Undo}\n"
 	}
-	s.publish(strings.Replace(found(twoPhases, more), "batch_time_column: Start", fmt.Sprintf("batch_time_column: Start\n  removal_guard: %g%%", f.guard), 1))
-	f.tell("guard %g%%, hard %t, removal steps %t", f.guard, s.hard, more != "")
+	guards := fmt.Sprintf("removal_guard: %g%%", f.guard)
+	if f.entry != nil {
+		guards += fmt.Sprintf("\n  addition_guard: {number: %d, share: %g%%}", f.number, f.share)
+	}
+	s.publish(strings.Replace(found(twoPhases, more), "batch_time_column: Start", "batch_time_column: Start\n  "+guards, 1))
+	f.tell("%s, hard %t, removal steps %t", guards, s.hard, more != "")
 	for range 8 {
 		f.put()
 	}
@@ -198,6 +217,7 @@ func (f *follower) step() {
 	act()
 	f.linger()
 	f.compare()
+	f.admit()
 }
 
 // linger has the worker carry out jobs for some time, or end those that it has in hand.
@@ -429,6 +449,76 @@ func (f *follower) decideOf(batch int, confirm bool) {
 	must(f.s, v, err)
 }
 
+// admit confirms additions now and then: mostly the newest, or those of some time ago, which
+// the app refuses while others are held.
+func (f *follower) admit() {
+	f.s.t.Helper()
+	if f.entry == nil || f.entry.IntN(3) > 0 {
+		return
+	}
+	if f.entry.IntN(3) > 0 {
+		f.held()
+	} else {
+		f.preview()
+	}
+	if n := len(f.revisions); n > 0 && f.entry.IntN(3) > 0 {
+		f.confirmAdditions(f.revisions[n-1])
+	} else if n > 0 {
+		f.confirmAdditions(f.revisions[f.entry.IntN(n)])
+	}
+}
+
+// held gives the additions that the last tick held; nil when none.
+func (f *follower) held() *app.AdditionsView {
+	f.s.t.Helper()
+	v, err := f.s.app.HeldAdditions(f.s.ctx, reader, "found", app.ListOptions{Limit: 200})
+	if app.CodeOf(err) == app.CodeNotFound {
+		return nil
+	}
+	must(f.s, v, err)
+	starts := map[string]time.Time{}
+	for _, p := range v.Items {
+		starts[p.Key] = p.BatchStartTime
+	}
+	f.revisions = append(f.revisions, revision{v.Revision, starts})
+	return &v
+}
+
+// preview looks at what the next tick would hold with automation on.
+func (f *follower) preview() {
+	f.s.t.Helper()
+	v, err := f.s.other.PreviewQuery(f.s.ctx, ada, "found", 1)
+	if must(f.s, v, err); v.Additions == nil {
+		return
+	}
+	starts := map[string]time.Time{}
+	for name, p := range f.people {
+		starts[name+"@x"] = p.start
+	}
+	f.revisions = append(f.revisions, revision{v.Additions.Revision, starts})
+}
+
+func (f *follower) confirmAdditions(r revision) {
+	f.s.t.Helper()
+	_, err := []*app.App{f.s.app, f.s.other}[f.entry.IntN(2)].ConfirmAdditions(f.s.ctx, ada, "found", r.name, "")
+	f.tell("the additions of revision %s are confirmed: %v: %v", r.name, slices.Sorted(maps.Keys(r.starts)), err)
+	if app.CodeOf(err) == app.CodeConflict {
+		return
+	}
+	must(f.s, 0, err)
+	f.letIn = r
+}
+
+// admitAll confirms the additions that are held.
+func (f *follower) admitAll() (any bool) {
+	f.s.t.Helper()
+	if v := f.held(); v != nil && v.Confirmed == nil {
+		f.confirmAdditions(f.revisions[len(f.revisions)-1])
+		return true
+	}
+	return false
+}
+
 func (f *follower) removeByHand() {
 	f.s.t.Helper()
 	now := f.last
@@ -613,8 +703,49 @@ func (f *follower) compare() {
 			f.untouched(b, now)
 		}
 	}
+	f.additions(before, now)
 	f.announced(now)
 	f.inFlight(now)
+}
+
+// additions holds the people who came in during a step, and were in no batch before, against
+// the addition guard and what administrators confirmed last.
+func (f *follower) additions(before, now sight) {
+	f.s.t.Helper()
+	if f.entry == nil {
+		return
+	}
+	known, members := map[string]bool{}, 0
+	for _, b := range before.batches {
+		if !b.live() {
+			continue
+		}
+		for _, m := range b.members {
+			known[m.Key] = true
+			if !b.Manual && m.Status != engine.MemberRemoved {
+				members++
+			}
+		}
+	}
+	var fresh []string
+	confirmed := true
+	for id, b := range now.batches {
+		if b.Manual {
+			continue
+		}
+		for _, m := range b.members[len(before.batches[id].members):] {
+			if m.Hash == "" || known[m.Key] {
+				continue
+			}
+			fresh = append(fresh, m.Key)
+			start, ok := f.letIn.starts[m.Key]
+			confirmed = confirmed && ok && start.Equal(*b.StartTime)
+		}
+	}
+	if !confirmed && len(fresh) > f.number && float64(len(fresh))*100 > f.share*float64(members) {
+		slices.Sort(fresh)
+		f.wrong(now, "%v were added to %d members, and nobody confirmed that", fresh, members)
+	}
 }
 
 // inFlight holds against the jobs in flight that no other job of the same person was
@@ -758,12 +889,51 @@ func (f *follower) standStill() {
 	f.answer()
 	f.mend()
 	f.s.pass(10 * time.Minute) // whoever died with the runbook in hand has lost it
-	calm, last := 0, ""
+	f.rest(f.decideAll)
+	if f.entry != nil {
+		f.keptOut(f.last)
+		f.rest(func() bool { return f.decideAll() || f.admitAll() })
+	}
+	f.inPlace(f.last)
+}
+
+// keptOut: the people whose addition is held are in no batch, and those whose addition was
+// confirmed are not held.
+func (f *follower) keptOut(now sight) {
+	f.s.t.Helper()
+	v := f.held()
+	if v == nil || !f.followed(now) {
+		return
+	}
+	if v.Confirmed != nil {
+		f.wrong(now, "the additions of revision %s are confirmed and still held", v.Revision)
+	}
+	for _, p := range v.Items {
+		if len(now.homes(p.Key)) > 0 {
+			f.wrong(now, "the addition of %s is held", p.Key)
+		}
+	}
+}
+
+// followed tells whether ticks compare the batches with the data source.
+func (f *follower) followed(now sight) bool {
+	followed := f.automated
+	for _, b := range now.batches {
+		followed = followed || b.live() && !b.Manual
+	}
+	return followed
+}
+
+// rest lets ticks go on until nothing changes any more, and each time confirms something
+// before, as far as there is anything.
+func (f *follower) rest(confirm func() bool) {
+	f.s.t.Helper()
+	calm, last, begin := 0, "", len(f.told)
 	for calm < 2 {
-		if len(f.told) > 300 {
+		if len(f.told) > begin+200 {
 			f.wrong(f.last, "it does not come to rest")
 		}
-		confirmed := f.decideAll()
+		confirmed := confirm()
 		f.tick()
 		f.compare()
 		if text := f.last.String(); text == last && !confirmed {
@@ -772,18 +942,13 @@ func (f *follower) standStill() {
 			calm, last = 0, text
 		}
 	}
-	f.inPlace(f.last)
 }
 
 // inPlace tells of everybody where they should be, and holds that against where they
 // are.
 func (f *follower) inPlace(now sight) {
 	f.s.t.Helper()
-	followed := f.automated
-	for _, b := range now.batches {
-		followed = followed || b.live() && !b.Manual
-	}
-	if v := f.s.automation("found"); followed && (v.LastError != "" || v.Rows != len(f.people)) {
+	if v := f.s.automation("found"); f.followed(now) && (v.LastError != "" || v.Rows != len(f.people)) {
 		f.wrong(now, "%+v", v)
 	}
 	for i := range crowded {
