@@ -148,7 +148,7 @@ func TestCancelledWhilePaused(t *testing.T) {
 		s.answers(1, "New", "true", nil) // held before its next step
 		s.cancel(b.ID)
 		s.wantSteps(b.ID, 1, "new succeeded, join cancelled")
-		s.wantSteps(b.ID, 2, "new dispatched, join pending")
+		s.wantSteps(b.ID, 2, "new queued, join pending")
 		s.revokes()
 		s.wantSteps(b.ID, 2, "new cancelled, join cancelled")
 		if v := s.step(b.ID, 2, "new"); !strings.Contains(v.Error, message.ErrorJobRevoked) {
@@ -186,7 +186,7 @@ func TestCancelledWhileARollbackRunsItIsCarriedToItsEndFirst(t *testing.T) {
 		s.wantCalls(1, "New Stop")
 		s.cancel(b.ID)
 		s.wantStatus(b.ID, "cancelling")
-		s.wantSteps(b.ID, 1, "new failed, copy cancelled, tell cancelled, stop dispatched, delete pending, alert pending")
+		s.wantSteps(b.ID, 1, "new failed, copy cancelled, tell cancelled, stop queued, delete pending, alert pending")
 		s.answers(1, "Stop", "true", nil)
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.answers(2, "New", "", errNo) // which is neither retried nor rolled back

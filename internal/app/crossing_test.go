@@ -218,7 +218,7 @@ func TestJobLostWhileItsBatchIsPausedFailsInTimeAndIsRetriedAtTheResumption(t *t
 		s.pause(b.ID)
 		s.pass(time.Minute)
 		s.pass(time.Minute)
-		s.wantSteps(b.ID, 1, "do pending")
+		s.wantSteps(b.ID, 1, "do waiting_for_retry")
 		s.wantCalls(1, "Do")
 		s.resume(b.ID)
 		s.wantCalls(1, "Do Do")

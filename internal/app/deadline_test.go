@@ -21,7 +21,7 @@ func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 			t.Errorf("the deadline is shown as %v", v.Deadline)
 		}
 		s.pass(3*time.Minute + engine.SettleTime - time.Millisecond)
-		s.wantSteps(b.ID, 1, "do dispatched")
+		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Millisecond)
 		s.wantSteps(b.ID, 1, "do failed")
 		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 3m0s: no worker worker-01 was ever seen") {
@@ -46,7 +46,7 @@ func TestLongDeadlineIsScheduledByTheTickForItsMoment(t *testing.T) {
 		}
 		s.pass(5*time.Minute + engine.SettleTime - time.Millisecond)
 		s.tick()
-		s.wantSteps(b.ID, 1, "do dispatched")
+		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Millisecond)
 		s.wantSteps(b.ID, 1, "do failed")
 		s.wantStatus(b.ID, "failed")
@@ -62,9 +62,9 @@ func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T
 		s.advance(b.ID)
 		first := s.jobs[len(s.jobs)-1]
 		s.pass(time.Minute + engine.SettleTime)
-		s.wantSteps(b.ID, 1, "do pending")
+		s.wantSteps(b.ID, 1, "do waiting_for_retry")
 		s.answersJob(first, `{"late":1}`, nil) // while the retry waits
-		s.wantSteps(b.ID, 1, "do pending")
+		s.wantSteps(b.ID, 1, "do waiting_for_retry")
 		v := s.step(b.ID, 1, "do")
 		if len(v.Late) != 1 || v.Late[0].JobID != first.JobID || v.Late[0].At == nil || !v.Late[0].Succeeded || string(v.Late[0].Result) != `{"late":1}` {
 			t.Fatalf("the late result is not recorded: %+v", v.Late)
@@ -112,7 +112,7 @@ func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
 		for member := 1; member <= 10; member++ { // it answers one a minute
 			s.pass(time.Minute)
 			s.answers(member, "Other", "true", nil)
-			s.wantSteps(b.ID, 1, "do dispatched")
+			s.wantSteps(b.ID, 1, "do queued")
 		}
 		s.wantStatus(earlier.ID, "completed")
 		// From now on nothing is heard of it: the job's own time runs.
@@ -134,8 +134,8 @@ func TestJobThatWaitsBehindAnotherOfItsPageIsNotFailed(t *testing.T) {
 		s.pass(3*time.Minute + engine.SettleTime - time.Second)
 		s.answers(1, "Do", "true", nil)
 		s.pass(time.Second)
-		s.wantSteps(b.ID, 2, "do dispatched")
-		s.wantSteps(b.ID, 3, "do dispatched")
+		s.wantSteps(b.ID, 2, "do queued")
+		s.wantSteps(b.ID, 3, "do queued")
 		s.answers(2, "Do", "true", nil)
 		s.answers(3, "Do", "true", nil)
 		s.wantPhases(b.ID, "only completed 3/0/0")
@@ -156,7 +156,7 @@ func TestLateResultDoesNotPutOffTheDeadlineOfTheRetry(t *testing.T) {
 		s.wantCalls(1, "Do Do")
 		s.pass(3*time.Minute + engine.SettleTime - time.Second)
 		s.answersJob(first, "true", nil)
-		s.wantSteps(b.ID, 1, "do dispatched")
+		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Second)
 		s.wantSteps(b.ID, 1, "do failed")
 		s.wantStatus(b.ID, "failed")

@@ -266,7 +266,7 @@ func TestJobThatAKilledReplicaHadLockedIsNotLost(t *testing.T) {
 		other.JobsInFlight, other.TakenThrough = []string{last.ID()}, last.DispatchedAt
 		other.beat()
 		other.during(time.Minute)
-		s.wantSteps(b.ID, 1, "do dispatched")
+		s.wantSteps(b.ID, 1, "do queued")
 		other.takes(2) // the lock has expired
 		other.JobsInFlight, other.InFlight, other.TakenThrough = other.JobsInFlight[1:], 1, last.DispatchedAt
 		other.during(30 * time.Second)

@@ -67,7 +67,7 @@ func TestUndoOfARemovedMemberWaitsForTheJobInFlight(t *testing.T) {
 		s.remove(b.ID, 2)
 		s.wantMember(b.ID, 2, "removed")
 		s.wantCalls(2, "New")
-		s.wantSteps(b.ID, 2, "new dispatched, join pending, forward pending, close pending")
+		s.wantSteps(b.ID, 2, "new queued, join pending, forward pending, close pending")
 		s.tick()
 		s.wantCalls(2, "New")
 		s.answers(2, "New", "true", nil)

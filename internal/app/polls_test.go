@@ -74,7 +74,7 @@ func TestPollThatFailsIsRetried(t *testing.T) {
 		b := s.batch("polling", people(1))
 		s.advance(b.ID)
 		s.pass(30 * time.Second)
-		s.wantSteps(b.ID, 1, "copy pending, tell pending")
+		s.wantSteps(b.ID, 1, "copy waiting_for_retry, tell pending")
 		s.pass(time.Second)
 		s.wantSteps(b.ID, 1, "copy polling, tell pending")
 		s.pass(30 * time.Second)

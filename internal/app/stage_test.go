@@ -473,21 +473,9 @@ func (s *stage) step(id, member int, name string) api.Step {
 func (s *stage) stepText(id, member int) string {
 	var out []string
 	for _, v := range s.steps(id, member) {
-		out = append(out, v.Name+" "+storedStatus(v.Status))
+		out = append(out, v.Name+" "+v.Status)
 	}
 	return strings.Join(out, ", ")
-}
-
-// storedStatus is a step's status as the engine has it: who has the job, and whether a step
-// that did not begin is tried again, most tests do not ask.
-func storedStatus(shown string) string {
-	switch shown {
-	case "queued", "at_worker":
-		return "dispatched"
-	case "waiting_for_retry":
-		return "pending"
-	}
-	return shown
 }
 
 func (s *stage) wantSteps(id, member int, want string) {

@@ -113,7 +113,7 @@ func TestStepIsNotMarkedDoneWithAResultThatCannotBeStored(t *testing.T) {
 			t.Errorf("%.40s: %v", result, err)
 		}
 	}
-	s.wantSteps(b.ID, 1, "new dispatched, join pending")
+	s.wantSteps(b.ID, 1, "new queued, join pending")
 	s.verify()
 }
 
