@@ -47,6 +47,27 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d seeds from %d", ran, *from)
 }
 
+// seedsThatFailed are seeds that once found a fault, with the fault.
+var seedsThatFailed = []struct {
+	seed  uint64
+	fault string
+}{
+	{1795363751638274257, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
+}
+
+func TestSeedsThatFailed(t *testing.T) {
+	t.Parallel()
+	for _, tc := range seedsThatFailed {
+		t.Run(fmt.Sprint(tc.seed), func(t *testing.T) {
+			t.Parallel()
+			if _, ok := simulate(t, tc.seed, false); !ok {
+				text, _ := simulate(t, tc.seed, true)
+				t.Errorf("it once failed because %s; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.seed %d\n%s", tc.fault, tc.seed, text)
+			}
+		})
+	}
+}
+
 // many runs seeds on two cores until there are no more, or one fails.
 func many(t *testing.T, seed func() (uint64, bool)) (ran int64) {
 	var mu sync.Mutex
