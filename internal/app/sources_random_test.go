@@ -469,10 +469,10 @@ func (f *follower) admit() {
 }
 
 // held gives the additions that the last tick held; nil when none.
-func (f *follower) held() *app.AdditionsView {
+func (f *follower) held() *api.AdditionHold {
 	f.s.t.Helper()
-	v, err := f.s.app.HeldAdditions(f.s.ctx, reader, "found", app.ListOptions{Limit: 200})
-	if app.CodeOf(err) == app.CodeNotFound {
+	v, err := f.s.app.HeldAdditions(f.s.ctx, reader, "found", api.ListOptions{Limit: 200})
+	if app.CodeOf(err) == api.CodeNotFound {
 		return nil
 	}
 	must(f.s, v, err)
@@ -502,7 +502,7 @@ func (f *follower) confirmAdditions(r revision) {
 	f.s.t.Helper()
 	_, err := []*app.App{f.s.app, f.s.other}[f.entry.IntN(2)].ConfirmAdditions(f.s.ctx, ada, "found", r.name, "")
 	f.tell("the additions of revision %s are confirmed: %v: %v", r.name, slices.Sorted(maps.Keys(r.starts)), err)
-	if app.CodeOf(err) == app.CodeConflict {
+	if app.CodeOf(err) == api.CodeConflict {
 		return
 	}
 	must(f.s, 0, err)
@@ -569,7 +569,7 @@ func (f *follower) addByHand() {
 	id := live[f.rng.IntN(len(live))]
 	_, err := f.s.other.AddMembers(f.s.ctx, ada, id, []byte("Upn,Name\n"+name+"@x,Guest "+name+"\n"))
 	f.tell("an administrator adds %s to batch %d: %v", name, id, err)
-	if app.CodeOf(err) == api.CodeConflict && strings.Contains(err.Error(), "being taken out") {
+	if claimed(err) {
 		return
 	}
 	must(f.s, 0, err)
@@ -581,10 +581,20 @@ func (f *follower) addByHand() {
 func (f *follower) byHand() {
 	f.s.t.Helper()
 	if name := f.nobodyYet(f.last); name != "" && f.rng.IntN(3) == 0 {
-		b := f.s.batch("found", "Upn,Name\n"+name+"@x,Guest "+name+"\n")
-		f.tell("an administrator makes batch %d of %s", b.ID, name)
+		b, err := f.s.app.CreateBatch(f.s.ctx, ada, "found", []byte("Upn,Name\n"+name+"@x,Guest "+name+"\n"))
+		f.tell("an administrator makes batch %d of %s: %v", b.ID, name, err)
+		if claimed(err) {
+			return
+		}
+		must(f.s, b, err)
 		f.s.settle()
 	}
+}
+
+// claimed tells whether a person was refused since a tick takes them out of a batch, or died
+// when it added them to one.
+func claimed(err error) bool {
+	return app.CodeOf(err) == api.CodeConflict && (strings.Contains(err.Error(), "being taken out") || strings.Contains(err.Error(), "being added to"))
 }
 
 // What is to be seen.
