@@ -223,7 +223,7 @@ func (a *App) follow(ctx context.Context, s *snapshot, decisions []engine.Decisi
 }
 
 // hand gives a following event what the snapshot already has: the shard that was read back
-// with its count, and for the steps of a fan-out the batch. What they decide by a batch that
+// with its count, a run that has ended, and for the steps of a fan-out the batch. What they decide by a batch that
 // has changed since loses the race, or is looked after once the page exists. Where late
 // members catch up first, the steps behind that load the batch as it is then.
 func (s *snapshot) hand(e engine.Event, first bool) func(*snapshot) {
@@ -236,6 +236,13 @@ func (s *snapshot) hand(e engine.Event, first bool) func(*snapshot) {
 		key = store.ShardKey(s.batch, e.Phase, e.Page)
 	case engine.CatchUpDue, engine.PageDue, engine.PageBegun:
 		if b, ok := s.known(); !ok || s.countsInBatch() || !first && len(b.Joining) > 0 {
+			return nil
+		}
+	case engine.OnRun:
+		// A page that is resumed would read each of its runs again. Nothing is sent by the word of
+		// a run that has ended.
+		key = store.RunKey(s.batch, e.Phase, e.Member)
+		if run, ok := s.loaded(key).(*engine.Run); !ok || !run.Status.Terminal() {
 			return nil
 		}
 	default:

@@ -83,6 +83,14 @@ func loadAll[T any](s *snapshot, items []store.Item[T], key func(*T) store.Key) 
 	return all
 }
 
+// loaded is a document that was loaded and not changed since; nil if there is none.
+func (s *snapshot) loaded(key store.Key) any {
+	if d := s.docs[key]; d != nil && d.was == d.is {
+		return d.is
+	}
+	return nil
+}
+
 func runKey(r *engine.Run) store.Key    { return store.RunKey(r.Batch, r.Phase, r.Member) }
 func (s *snapshot) batchKey() store.Key { return store.BatchKey(s.batch) }
 func (s *snapshot) known() (*engine.Batch, bool) {

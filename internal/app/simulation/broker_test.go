@@ -39,6 +39,7 @@ type held struct {
 	properties map[string]any
 	visibleAt  time.Time
 	deliveries int
+	earlier    int // deliveries of the message that this one was put back for
 	inHand     int // handlers that have it at this moment
 	gone       bool
 }
@@ -123,7 +124,22 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) {
 	if m.At.After(at) {
 		at = m.At
 	}
-	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at})
+	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at, earlier: b.earlier(topic, m.ID)})
+}
+
+// earlier counts the deliveries of the message that a message was put back for: the app counts
+// its attempts on both together.
+func (b *broker) earlier(topic, id string) int {
+	first, _, again := strings.Cut(id, "-again-")
+	if !again {
+		return 0
+	}
+	for _, m := range b.messages {
+		if before, _, _ := strings.Cut(m.id, "-again-"); m.topic == topic && before == first {
+			return m.earlier + m.deliveries
+		}
+	}
+	return 0
 }
 
 func (b *broker) control(m bus.Message, at time.Time) {

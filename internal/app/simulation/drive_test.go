@@ -105,6 +105,9 @@ func (w *world) run(ctx context.Context) {
 		synctest.Wait()
 		w.reap()
 		w.worker.catchUp()
+		if now := w.back.progress(); now != w.progress {
+			w.progress, w.still = now, 0
+		}
 		if w.still++; w.still > mostStill && w.worker.takes() && len(w.worker.running) == 0 {
 			w.problem("nothing moves any more and the batch has not ended")
 		}

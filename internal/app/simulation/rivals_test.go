@@ -17,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
-// TestRivals runs some hundred seeds of administrators who put the same people into
+// TestRivals runs some thousand seeds of administrators who put the same people into
 // batches at the same time.
 func TestRivals(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func compete(t *testing.T, seed uint64, verbose bool) (text string, ok bool) {
 		ctx := context.Background()
 		p := &plan{seed: seed, manual: true, work: work{replicas: 1}, phases: []*phase{{name: "only", steps: []*step{{place: "p1.1", name: "step p1.1", function: "Do", params: []param{{key: "Who", variable: "Key"}}}}}}}
 		p.drawChaos()
-		w, err := newWorld(p, verbose)
+		w, err := newWorld(p, overProtocols(seed), verbose)
 		if err != nil {
 			text = err.Error()
 			return

@@ -30,6 +30,7 @@ type verdict struct {
 	status     int // the store's answer, where it is not its own; 0 for that
 	lost       bool
 	unsent     bool // lost before it left
+	retried    bool // repeated by the driver in memory; over the protocol the SDK decides
 }
 
 // park has the task wait for its verdict.
@@ -101,6 +102,7 @@ func (w *world) decide(o *operation) {
 		v = verdict{carriedOut: w.rng.IntN(o.sends + 1), lost: true}
 	case o.sends == 0 && w.chance(c.store):
 		v = w.storeFault(o)
+		v.retried = w.rng.IntN(4) > 0
 	}
 	w.grant(o, v)
 }
@@ -128,6 +130,7 @@ func (w *world) storeFault(o *operation) verdict {
 // policy.Transporter.
 type transport struct {
 	w       *world
+	backend *overProtocol
 	process *process // nil for the test itself
 }
 
@@ -145,7 +148,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if v.carriedOut > 0 {
 		answer = t.serve(req)
 		if req.Method != http.MethodGet && !strings.Contains(req.Header.Get("Content-Type"), "query+json") && answer.StatusCode < 300 {
-			t.w.still = 0
+			t.backend.written++
 		}
 	}
 	switch {
@@ -176,7 +179,7 @@ func describe(on *task, req *http.Request) *operation {
 
 // serve has a request answered, also where nobody waits for it any more.
 func (t *transport) serve(req *http.Request) *http.Response {
-	answer, err := t.w.cosmos.Do(req.WithContext(context.WithoutCancel(req.Context())))
+	answer, err := t.backend.server.Do(req.WithContext(context.WithoutCancel(req.Context())))
 	if err != nil {
 		panic(err) // it fails only with its context
 	}

@@ -1,5 +1,6 @@
 // Package simulation proves the use cases of package app under faults: random
-// runbooks and members go through the real app, over the real store on local/cosmos,
+// runbooks and members go through the real app, over a store in memory or, for a share of
+// the seeds, over the real driver on local/cosmos,
 // while messages come twice, late and out of order, processes die at any write or
 // send, the store refuses, throttles or loses its answers, and the clock jumps.
 //
@@ -25,8 +26,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
-	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // world is one system under simulation: its store, its broker, the processes of
@@ -34,9 +33,9 @@ import (
 type world struct {
 	rng    *rand.Rand // the scheduler's alone
 	plan   *plan
-	cosmos *cosmos.Server
-	store  *cosmosstore.Store // the test's own way to the store, which nothing disturbs
-	app    *app.App           // over that
+	back   backend
+	store  documentStore // the test's own way to the store, which nothing disturbs
+	app    *app.App      // over that
 	broker *broker
 	worker *worker
 
@@ -61,6 +60,7 @@ type world struct {
 	leftAt    map[string]time.Time // when the removal of a member was
 	repeated  bool                 // something was delivered, or asked for, a second time
 	still     int                  // actions since anything was written
+	progress  uint64               // of the backend, when still was reset
 
 	mu       sync.Mutex // parked, history and problems, which tasks write
 	parked   []*operation
@@ -102,20 +102,17 @@ const longestWait = 15 * time.Second
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-func newWorld(p *plan, verbose bool) (*world, error) {
+func newWorld(p *plan, protocols, verbose bool) (*world, error) {
 	w := &world{plan: p, leftAt: map[string]time.Time{}, versions: 1, acts: slices.Clone(p.acts), rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
 	w.clock.Store(epoch.UnixNano())
 	w.nextTick = epoch.Add(app.TickInterval)
 	w.broker = newBroker(w)
 	w.worker = newWorker(w)
 	var err error
-	if w.cosmos, err = cosmos.Open(cosmos.Config{Now: w.now}); err != nil {
+	if w.back, err = newBackend(w, protocols); err != nil {
 		return nil, err
 	}
-	if w.store, err = w.open(nil); err != nil {
-		return nil, err
-	}
-	if err := w.store.Provision(context.Background()); err != nil {
+	if w.store, err = w.back.open(nil); err != nil {
 		return nil, err
 	}
 	w.app = app.New(app.Config{Store: w.store, Bus: sender{w: w}, Now: w.now, NewID: newIDs(0), Log: slog.New(slog.DiscardHandler), WorkerStartup: time.Nanosecond})
@@ -127,12 +124,6 @@ func newWorld(p *plan, verbose bool) (*world, error) {
 	return w, nil
 }
 
-func (w *world) open(p *process) (*cosmosstore.Store, error) {
-	return cosmosstore.Open(cosmosstore.Config{
-		Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey, HTTPClient: &transport{w: w, process: p},
-	})
-}
-
 func (w *world) now() time.Time { return time.Unix(0, w.clock.Load()).UTC() }
 
 // boot starts one more process.
@@ -142,7 +133,7 @@ func (w *world) boot() error {
 	if w.rng.IntN(3) == 0 {
 		p.skew = time.Duration(w.rng.IntN(4000)-2000) * time.Millisecond
 	}
-	s, err := w.open(p)
+	s, err := w.back.open(p)
 	if err != nil {
 		return err
 	}
@@ -170,7 +161,7 @@ func (w *world) close() error {
 	synctest.Wait()
 	time.Sleep(time.Hour) // for what the SDK does aside
 	synctest.Wait()
-	return w.cosmos.Close()
+	return w.back.close()
 }
 
 func (w *world) trace(format string, args ...any) {
@@ -265,7 +256,7 @@ func (w *world) kill(p *process, why string) {
 // be delivered again without coming near the broker's limit.
 func (w *world) mayFail(p *process) bool {
 	return !slices.ContainsFunc(w.tasks, func(t *task) bool {
-		return (p == nil || t.process == p) && t.message != nil && t.message.deliveries >= gentle
+		return (p == nil || t.process == p) && t.message != nil && t.message.earlier+t.message.deliveries >= gentle
 	})
 }
 

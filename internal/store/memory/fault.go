@@ -47,6 +47,10 @@ func (o Operation) String() string {
 type Fault struct {
 	Before error // the operation fails with it and is not carried out
 	After  error // the operation is carried out, and if it succeeds, fails with it: its answer is lost
+	// Retry repeats an operation that fails with Before or After, with another call of the
+	// hook, as the SDK of the service does: a write whose answer was lost can come to
+	// ErrExists or ErrChanged by itself.
+	Retry bool
 }
 
 // The faults that a caller has to survive.

@@ -74,6 +74,14 @@ func New(c Config) *Store {
 // what another process has.
 func (s *Store) Session(hook Hook) *Store { return &Store{state: s.state, hook: hook} }
 
+// Versions returns how many versions of documents were ever written. A test sees by it whether
+// anything was.
+func (s *Store) Versions() uint64 {
+	s.state.mu.RLock()
+	defer s.state.mu.RUnlock()
+	return s.state.versions
+}
+
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.do(ctx, Operation{Kind: KindPing}, func() error { return nil })
@@ -140,15 +148,20 @@ func (s *Store) do(ctx context.Context, op Operation, run func() error) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	var fault Fault
-	if s.hook != nil {
-		fault = s.hook(ctx, op)
+	if s.hook == nil {
+		return run()
 	}
-	if fault.Before != nil {
-		return fault.Before
+	for {
+		fault := s.hook(ctx, op)
+		err := fault.Before
+		if err == nil {
+			if err = run(); err != nil {
+				return err
+			}
+			err = fault.After
+		}
+		if err == nil || !fault.Retry {
+			return err
+		}
 	}
-	if err := run(); err != nil {
-		return err
-	}
-	return fault.After
 }

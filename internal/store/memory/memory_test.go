@@ -2,7 +2,9 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -32,4 +34,47 @@ func TestConformance(t *testing.T) {
 			Full: inject(memory.Fault{Before: fmt.Errorf("%w: a fault of the test", store.ErrFull)}),
 		}
 	})
+}
+
+// TestHookRetries: an operation that the hook has repeated returns what one operation returns.
+func TestHookRetries(t *testing.T) {
+	t.Parallel()
+	var lost atomic.Bool
+	s := memory.New(memory.Config{Hook: func(_ context.Context, op memory.Operation) memory.Fault {
+		if lost.CompareAndSwap(true, false) {
+			return memory.Fault{After: memory.AnswerLost.After, Retry: true}
+		}
+		return memory.Fault{}
+	}})
+	k := store.WorkerKey("w")
+	write := store.Writes{store.Create(k, store.WorkerRecord{ID: "w"})}
+	lost.Store(true)
+	if _, err := s.Apply(t.Context(), write); !errors.Is(err, store.ErrExists) {
+		t.Errorf("a create whose answer was lost: %v", err)
+	}
+	lost.Store(true)
+	if all, err := s.AllWorkers(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("a query whose answer was lost: %v, %v", all, err)
+	}
+	lost.Store(true)
+	if _, err := store.Read[store.WorkerRecord](t.Context(), s, k); err != nil {
+		t.Errorf("a read whose answer was lost: %v", err)
+	}
+}
+
+// TestPartitionIsFull: a partition takes as much as it is configured to.
+func TestPartitionIsFull(t *testing.T) {
+	t.Parallel()
+	s := memory.New(memory.Config{PartitionBytes: 1000})
+	k := store.WorkerKey("w")
+	if _, err := s.Apply(t.Context(), store.Writes{store.Create(k, strings.Repeat("x", 500))}); err != nil {
+		t.Fatal(err)
+	}
+	grown := store.Writes{store.Upsert(k, strings.Repeat("x", 1000))}
+	if _, err := s.Apply(t.Context(), grown); !errors.Is(err, store.ErrFull) {
+		t.Errorf("beyond the room: %v", err)
+	}
+	if _, err := s.Apply(t.Context(), store.Writes{store.Upsert(k, "x")}); err != nil {
+		t.Errorf("a document that shrinks: %v", err)
+	}
 }

@@ -19,6 +19,7 @@ func query[T any](ctx context.Context, s *Store, name, pk, kind string, holds fu
 	err = s.do(ctx, Operation{Kind: KindQuery, Name: name, Partition: pk}, func() error {
 		s.state.mu.RLock()
 		defer s.state.mu.RUnlock()
+		found = nil // it may be repeated
 		partitions := []string{pk}
 		if pk == "" {
 			partitions = partitions[:0]
@@ -63,7 +64,7 @@ func decoded[T any](d *document) (*T, error) {
 func items[T any](found []*document) ([]store.Item[T], error) {
 	var all []store.Item[T]
 	for _, d := range found {
-		item, err := store.Decode[T](d.copy())
+		item, err := store.Decode[T](store.Document{Key: d.key, Doc: d.body, ETag: d.etag}) // which copies what it keeps
 		if err != nil {
 			return nil, err
 		}
