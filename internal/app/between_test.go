@@ -1,12 +1,9 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,45 +20,57 @@ import (
 
 // What comes between two steps of a tick, or of a message about removals.
 
-// between is a process that is held up after its first request to the store that a
-// text occurs in, while something else is done.
-func (s *stage) between(text string, do func()) *app.App {
+// between is a process that is held up after its first operation of a kind at the store, while
+// something else is done.
+func (s *stage) between(operation string, do func()) *app.App {
 	s.t.Helper()
-	config := s.storeConfig()
-	config.HTTPClient = &heldUp{direct: direct{s.cosmos}, text: text, do: do}
-	db, err := cosmosstore.Open(config)
-	must(s, 0, err)
+	db := &heldUp{Store: s.store, operation: operation, do: do}
 	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
 }
 
+// heldUp is a store whose user is held up once, after an operation.
 type heldUp struct {
-	direct
-	text string
-	do   func()
-	seen atomic.Bool
+	*cosmosstore.Store
+	operation string
+	do        func()
+	seen      atomic.Bool
 }
 
-func (h *heldUp) Do(r *http.Request) (*http.Response, error) {
-	body := []byte(r.Method + " " + r.URL.Path + "\n")
-	if r.Body != nil {
-		content, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(content))
-		body = append(body, content...)
-	}
-	response, err := h.direct.Do(r)
-	if strings.Contains(string(body), h.text) && h.seen.CompareAndSwap(false, true) {
+// The operations after which a process can be held up.
+const (
+	sweepsBatches   = "BatchesToSweep"
+	readsTurns      = "SyncTurns"
+	loadsMembers    = "MemberProjections"
+	readsBatch      = "ReadDocument batch"
+	readsAutomation = "ReadDocument automation"
+	readsRequest    = "ReadDocument request"
+)
+
+func (h *heldUp) after(operation string) {
+	if operation == h.operation && h.seen.CompareAndSwap(false, true) {
 		h.do()
 	}
-	return response, err
 }
 
-// What requests hold by which a process can be held up.
-const (
-	listsBatches = "c.type = 'entry'"
-	loadsMembers = "c.doc.removedBy AS removedBy"
-	looksAtSlots = "c.type = 'slot'"
-	readsBatch   = "/docs/batch\n"
-)
+func (h *heldUp) BatchesToSweep(ctx context.Context, now time.Time) ([]store.Item[store.BatchSummary], error) {
+	defer h.after(sweepsBatches)
+	return h.Store.BatchesToSweep(ctx, now)
+}
+
+func (h *heldUp) SyncTurns(ctx context.Context) ([]store.SyncTurn, error) {
+	defer h.after(readsTurns)
+	return h.Store.SyncTurns(ctx)
+}
+
+func (h *heldUp) MemberProjections(ctx context.Context, batch int) ([]store.MemberProjection, error) {
+	defer h.after(loadsMembers)
+	return h.Store.MemberProjections(ctx, batch)
+}
+
+func (h *heldUp) ReadDocument(ctx context.Context, k store.Key) (store.Document, error) {
+	defer h.after("ReadDocument " + k.Type)
+	return h.Store.ReadDocument(ctx, k)
+}
 
 // immediate is a runbook whose members are found in the table, and taken at once.
 func immediate(phases []string, more string) string {
@@ -79,7 +88,7 @@ func TestTickThatWasSlowAtItsStartKnowsTheBatchesOfTheOneBefore(t *testing.T) {
 		people.put(dawn, "ann", "bob")
 		s.publish(immediate([]string{"only T-0 New", "check T+1h Check"}, ""))
 		s.automate("found")
-		slow := s.between(listsBatches, func() {
+		slow := s.between(sweepsBatches, func() {
 			must(s, 0, s.other.Tick(s.ctx))
 			s.clock.ns.Add(int64(3 * time.Minute))
 		})
@@ -94,7 +103,7 @@ func TestTickThatWasSlowAtItsStartKnowsTheBatchesOfTheOneBefore(t *testing.T) {
 		people.put(dawn.Add(3*day), "ann", "bob")
 		s.publish(found(twoPhases, ""))
 		s.automate("found")
-		slow := s.between(listsBatches, func() {
+		slow := s.between(sweepsBatches, func() {
 			must(s, 0, s.other.Tick(s.ctx))
 			people.put(dawn.Add(4*day), "ann", "bob")
 		})
@@ -110,7 +119,7 @@ func TestAutomationThatIsTurnedOffDuringATickMakesNoBatch(t *testing.T) {
 	s.table().put(dawn.Add(day), crowd(3)...)
 	s.publish(found(twoPhases, ""))
 	s.automate("found")
-	slow := s.between(`"SELECT c.doc.runbook AS runbook`, func() {
+	slow := s.between(readsTurns, func() {
 		_, err := s.other.SetAutomation(s.ctx, ada, "found", false)
 		must(s, 0, err)
 	})
@@ -314,38 +323,19 @@ func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {
 	s.table().put(dawn.Add(day), "ann")
 	s.publish(found(twoPhases, ""))
 	s.automate("found")
-	config := s.storeConfig()
-	config.HTTPClient = &broken{direct: direct{s.cosmos}, text: looksAtSlots}
-	db, err := cosmosstore.Open(config)
-	must(s, 0, err)
-	a := app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
+	a := app.New(app.Config{Store: noSlots{s.store}, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()})
 	must(s, 0, a.Tick(s.ctx))
 	if v := s.automation("found"); !strings.Contains(v.LastError, "cannot be reached") || strings.Contains(v.LastError, "10.0.3.4") {
 		t.Fatal(v.LastError)
 	}
 }
 
-// broken is a way to the store on which requests that a text occurs in are lost.
-type broken struct {
-	direct
-	text string
+// noSlots is a store that is away when start slots are read.
+type noSlots struct{ *cosmosstore.Store }
+
+func (noSlots) StartSlots(context.Context, string, []time.Time) ([]store.Item[store.StartSlot], error) {
+	return nil, fmt.Errorf("querying batches: %w: dial tcp 10.0.3.4:443: connect: connection refused", store.ErrUnavailable)
 }
-
-func (b *broken) Do(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		content, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(content))
-		if strings.Contains(string(content), b.text) {
-			return nil, errDial{}
-		}
-	}
-	return b.direct.Do(r)
-}
-
-type errDial struct{}
-
-func (errDial) Error() string { return "dial tcp 10.0.3.4:443: connect: connection refused" }
-func (errDial) NonRetriable() {}
 
 // A timer does not fire while its last run is under way.
 func TestPhaseBeginsOnTimeAlsoWhenTicksAreSlow(t *testing.T) {

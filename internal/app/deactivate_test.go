@@ -190,7 +190,7 @@ func TestDeactivatedDuringATick(t *testing.T) {
 	s.table().put(dawn.Add(3*day), "ann")
 	s.publish(found(twoPhases, ""))
 	s.automate("found")
-	slow := s.between("/docs/automation:found\n", func() {
+	slow := s.between(readsAutomation, func() {
 		v, err := s.other.Deactivate(s.ctx, ada, "found", 1, "")
 		must(s, v, err)
 	})

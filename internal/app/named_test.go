@@ -428,7 +428,7 @@ func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
 				v, err := s.app.Versions(s.ctx, "flat", api.ListOptions{})
 				return fmt.Sprint(s.begunBatches(), s.listed(), s.batchOf(1).MemberCount, len(v.Items), err)
 			}
-			slow := s.between("/docs/request-", func() {
+			slow := s.between(readsRequest, func() {
 				must(s, 0, ask(s.other, s, true))
 				after = state()
 			})
