@@ -175,7 +175,7 @@ func (a *App) takeOutSome(ctx context.Context, batch int, ids []int, by Caller, 
 		if !ds[i].Empty() {
 			removed++
 		}
-		if _, gone := s.member(id); gone.OpenPhase == 0 && gone.Removal == 0 {
+		if _, gone := s.member(id); gone.OpenPhase == 0 && gone.Removal == 0 && !gone.Busy(s.now) {
 			out = append(out, id)
 		}
 	}

@@ -260,7 +260,7 @@ func (c *claimant) holds(h store.ClaimHolder, members []store.MemberClaim) strin
 		switch {
 		case m.Status == engine.MemberActive:
 			return where
-		case m.Leaving:
+		case m.StillLeaving(c.app.now()):
 			return where + ", which they are still being taken out of"
 		}
 		written = written || m.Claim == h.Round
@@ -276,7 +276,7 @@ func (c *claimant) holds(h store.ClaimHolder, members []store.MemberClaim) strin
 func (c *claimant) inOwn(held string, asked bool, members []store.MemberClaim) string {
 	for _, m := range members {
 		switch {
-		case m.Leaving:
+		case m.StillLeaving(c.app.now()):
 			return fmt.Sprintf("batch %d, which they are still being taken out of", c.batch)
 		case m.Status == engine.MemberActive && !asked && !c.shared:
 			return fmt.Sprintf("this batch (%d) already, as %s", c.batch, held)

@@ -215,12 +215,12 @@ func (a *App) batchWork(ctx context.Context, m message.BatchWork) error {
 	return a.bus.Send(ctx, message.TopicOrchestratorEvents, workMessage(m.BatchID, m.Work, m.Task, m.Page+1))
 }
 
-// releasePage lets the held runs of one page go on.
+// releasePage lets the held runs of one page go on. It also sends what the runs owe that it
+// released before, and those that the process released which held them. Where the batch is
+// paused again, that is all it does: resuming the batch begins anew.
 func (a *App) releasePage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
-	if b.Gate() == engine.Paused {
-		return false, nil // paused again: resuming it begins anew
-	}
-	runs, err := a.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: true, Task: m.Task})
+	paused := b.Gate() == engine.Paused
+	runs, err := a.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, engine.TaskResumed}})
 	if err != nil {
 		return false, err
 	}
@@ -229,5 +229,5 @@ func (a *App) releasePage(ctx context.Context, b *engine.Batch, m message.BatchW
 			return false, err
 		}
 	}
-	return m.Page < b.PageCount(), nil
+	return m.Page < b.PageCount() && !paused, nil
 }

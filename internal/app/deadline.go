@@ -40,7 +40,12 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 			if err != nil {
 				return nil, err
 			}
-			if !look.Waits && a.behind(ctx) {
+			gate, err := s.LoadGate()
+			if err != nil {
+				return nil, err
+			}
+			decides := !look.Waits || step.Refused != nil || run.Stops(gate)
+			if decides && a.behind(ctx) {
 				return nil, errBehind
 			}
 			e.Queued, e.Cause = look.Waits, look.Cause
@@ -76,7 +81,7 @@ func (a *App) outlookOf(ctx context.Context, run *engine.Run, index int) (outloo
 		return outlook{}, err
 	}
 	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
-	look := worker.outlook(step.WorkerID, job.ID(), *step.DispatchedAt, a.now().UTC(), a.startup)
+	look := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), *step.DispatchedAt, step.Timeout, step.QueuedUntil != nil}, a.now().UTC(), a.startup)
 	if look.Unseen && a.subscriptionMissing(ctx, step.WorkerID) {
 		look.Cause += "; " + missingSubscription(step.WorkerID)
 	}

@@ -193,8 +193,9 @@ func (a *App) write(s *snapshot, decisions []engine.Decision, c command) error {
 	return nil
 }
 
-// follow sends the messages of decisions that are written, brings the summary of the batch
-// up to date, and gives the commands that follow.
+// follow sends the messages of decisions that are written and the revocation of a batch
+// that is found stopped, brings the summary of the batch up to date, and gives the commands
+// that follow.
 func (a *App) follow(ctx context.Context, s *snapshot, decisions []engine.Decision, more bool) (next []command, err error) {
 	var o outbox
 	repeated := false
@@ -216,6 +217,13 @@ func (a *App) follow(ctx context.Context, s *snapshot, decisions []engine.Decisi
 		return nil, err
 	}
 	b := s.after()
+	if len(o.controls) > 0 {
+		a.gates.enforces(b)
+	} else if b != nil {
+		if err := a.enforce(ctx, b); err != nil {
+			return nil, err
+		}
+	}
 	if b != nil && !more && (s.writesBatch() || repeated && (b.Status.Terminal() || b.StoppedBy != 0)) { // written now, or before and perhaps not summarized
 		return next, a.list(ctx, b)
 	}

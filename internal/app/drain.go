@@ -77,7 +77,7 @@ func (a *App) reportAll(ctx context.Context, batch int) error {
 // cut short before.
 func (a *App) stopPage(ctx context.Context, batch, page int, task string) error {
 	runs, err := a.store.RunsOfPage(ctx, batch, page, store.RunSelection{
-		Statuses: []engine.RunStatus{engine.RunWaiting, engine.RunRunning}, Paused: true, Task: task,
+		Statuses: []engine.RunStatus{engine.RunWaiting, engine.RunRunning}, Paused: true, Tasks: []string{task},
 	})
 	if err != nil {
 		return err
@@ -93,8 +93,9 @@ func (a *App) stopPage(ctx context.Context, batch, page int, task string) error 
 	return a.reportShards(ctx, batch, page)
 }
 
-// sendUnsent sends the jobs of a page whose sending was cut short. Their runs wait for
-// results, which only a worker can give: it answers that the jobs are revoked.
+// sendUnsent sends the jobs of a page whose sending was cut short, in a batch that was
+// paused or cancelled since. Their runs wait for results, which only a worker can give: it
+// answers that the jobs are revoked.
 func (a *App) sendUnsent(ctx context.Context, batch, page int) error {
 	shards, err := a.store.ShardsOfPage(ctx, batch, page, store.ShardFilter{Open: true})
 	if err != nil {

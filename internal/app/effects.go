@@ -167,19 +167,41 @@ func leaveMessage(batch int, m *engine.Member) bus.Message {
 // revocation again, in case the process that decided it died before it did.
 const revokeAgain = time.Hour
 
+// longestWrite is more than it can take from the decision of a pause or a cancellation
+// until it is stored.
+const longestWrite = 5 * time.Minute
+
 // revoke sends the revocation of a batch that was paused or cancelled lately. In a paused
-// batch it covers all that was dispatched; in a cancelled one what undoes goes on.
+// batch it covers all that was dispatched by now. In a cancelled one what undoes goes on:
+// it covers what can have been dispatched before the cancellation was stored.
 func (a *App) revoke(ctx context.Context, b *engine.Batch, now time.Time) error {
 	var o outbox
 	for _, m := range b.Revocation() {
-		if r, ok := m.(engine.Revoke); ok && now.Sub(r.Through) < revokeAgain {
-			if b.Gate() == engine.Paused {
-				r = r.Until(now)
-			}
-			o.controls = append(o.controls, controlMessage(b.ID, r.Through))
+		r, ok := m.(engine.Revoke)
+		if !ok || now.Sub(r.Through) >= revokeAgain {
+			continue
 		}
+		by := now
+		if b.Cancelled != nil && now.Sub(b.Cancelled.At) > longestWrite {
+			by = b.Cancelled.At.Add(longestWrite)
+		}
+		o.controls = append(o.controls, controlMessage(b.ID, r.Until(by).Through))
 	}
 	return a.send(ctx, &o)
+}
+
+// enforce sends the revocation of a batch that this process sees paused or cancelled for
+// the first time: the process that stored it may have died before it did. Each result of
+// a job leads here, so that few jobs begin before the workers know.
+func (a *App) enforce(ctx context.Context, b *engine.Batch) error {
+	if b.Gate() == engine.Open || b.Status.Terminal() || a.gates.enforced(b) {
+		return nil
+	}
+	if err := a.revoke(ctx, b, a.now()); err != nil {
+		return err
+	}
+	a.gates.enforces(b)
+	return nil
 }
 
 // controlMessage revokes what was dispatched of a batch until it was paused or cancelled.

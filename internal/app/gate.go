@@ -19,8 +19,9 @@ const gateAge = time.Second
 // need not read its batch. A gate that is not open is never remembered: what is
 // held on its word must be sure of it. Safe for concurrent use.
 type gateCache struct {
-	mu   sync.Mutex
-	open *simplelru.LRU[int, time.Time]
+	mu      sync.Mutex
+	open    *simplelru.LRU[int, time.Time]
+	revoked *simplelru.LRU[int, time.Time] // batch → when the pause or cancellation was decided whose revocation this process has sent
 }
 
 func newGateCache() *gateCache {
@@ -28,7 +29,37 @@ func newGateCache() *gateCache {
 	if err != nil {
 		panic(err) // only a size below 1 is refused
 	}
-	return &gateCache{open: open}
+	revoked, err := simplelru.NewLRU[int, time.Time](1024, nil)
+	if err != nil {
+		panic(err)
+	}
+	return &gateCache{open: open, revoked: revoked}
+}
+
+// enforced reports whether this process has sent the revocation of the batch.
+func (c *gateCache) enforced(b *engine.Batch) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, ok := c.revoked.Get(b.ID)
+	return ok && at.Equal(stopMark(b).At)
+}
+
+// enforces notes that this process has sent the revocation of the batch.
+func (c *gateCache) enforces(b *engine.Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.revoked.Add(b.ID, stopMark(b).At)
+}
+
+// stopMark is the mark of the batch's cancellation or else of its pause.
+func stopMark(b *engine.Batch) engine.Mark {
+	switch {
+	case b.Cancelled != nil:
+		return *b.Cancelled
+	case b.Paused != nil:
+		return *b.Paused
+	}
+	return engine.Mark{}
 }
 
 func (c *gateCache) isOpen(batch int, now time.Time) bool {
@@ -65,5 +96,5 @@ func (a *App) gateNow(ctx context.Context, batch int) (engine.Gate, error) {
 		return engine.Open, err
 	}
 	a.gates.saw(&b.Doc, now)
-	return b.Doc.Gate(), nil
+	return b.Doc.Gate(), a.enforce(ctx, &b.Doc)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -273,4 +274,66 @@ func TestJobThatAKilledReplicaHadLockedIsNotLost(t *testing.T) {
 		s.answersJob(s.jobs[1], "true", nil)
 		s.wantStatus(b.ID, "completed")
 	})
+}
+
+// The worker is killed after it was seen that it has not come to a job: nothing answers
+// that the job expired.
+func TestJobThatWaitedForAWorkerThatIsGoneFailsWithThatCause(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		log := s.listen()
+		s.script = script{"Do": fails(errLost)}
+		s.publish(oneStep(", timeout: 20m"))
+		r := s.replica("r1")
+		r.beat()
+		b := s.batch("one", people(2))
+		s.advance(b.ID)
+		until := s.clock.Now().Add(time.Hour)
+		r.ThrottledUntil = &until
+		for range 5 {
+			r.during(app.TickInterval)
+			s.tick()
+		}
+		s.wantPhases(b.ID, "only dispatched 0/0/0+2")
+		died := s.clock.Now().Format(time.RFC3339)
+		for range 2 { // the heartbeats end
+			s.pass(app.TickInterval)
+			s.wantStuck(log)
+			s.settle()
+		}
+		s.wantPhases(b.ID, "only failed 0/2/0")
+		if m := s.member(b.ID, 1); !strings.Contains(m.Error, "no result within 20m0s: no worker worker-01 since "+died) {
+			t.Errorf("error: %s", m.Error)
+		}
+	})
+}
+
+// The worker would answer that the job expired, and the removal can go on.
+func TestRemovalDoesNotWaitForAJobThatTheWorkerHasNotComeTo(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]bool{"removed before the deadline": true, "removed after it was put off": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(t *testing.T, s *stage) {
+				s.script = script{"New": fails(errLost), "Forward": fails(errLost)}
+				s.publish(leaving(strings.Replace(twoSteps, "function: New", "function: New, timeout: 3m", 1)))
+				r := s.replica("r1")
+				r.beat()
+				b := s.batch("two", people(1))
+				s.advance(b.ID)
+				until := s.clock.Now().Add(time.Hour)
+				r.ThrottledUntil = &until
+				if !early {
+					r.during(6 * time.Minute)
+				}
+				s.remove(b.ID, 1)
+				if early {
+					s.wantCalls(1, "New")
+					r.during(3*time.Minute + engine.SettleTime)
+				}
+				s.wantCalls(1, "New Forward")
+				s.answers(1, "Forward", "true", nil)
+			})
+		})
+	}
 }

@@ -305,15 +305,15 @@ func (a *App) memberAdded(ctx context.Context, m message.MemberEvent) error {
 	if err != nil {
 		return err
 	}
-	if b.Doc.Gate() == engine.Stopped {
-		return a.stopPage(ctx, m.BatchID, member.Doc.Page, "stopped")
-	}
 	page := member.Doc.Page
+	switch b.Doc.Gate() {
+	case engine.Stopped:
+		return a.stopPage(ctx, m.BatchID, page, "stopped")
+	case engine.Paused: // resuming the batch comes back to it
+		return a.sendUnsent(ctx, m.BatchID, page)
+	}
 	if joiningAt(&b.Doc, page) < 0 { // it has caught up, perhaps without announcing the next
 		return a.announceJoin(ctx, m.BatchID, page)
-	}
-	if b.Doc.Gate() != engine.Open { // resuming the batch comes back to it
-		return nil
 	}
 	open, err := a.joinWindowOpen(ctx, &b.Doc, page)
 	if err != nil {

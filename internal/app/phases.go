@@ -18,8 +18,10 @@ func (a *App) batchInit(ctx context.Context, m message.BatchInit) error {
 	}
 	for _, p := range b.Doc.Phases {
 		if p.Kind == engine.KindInit && p.Version == m.RunbookVersion {
-			if b.Doc.Gate() == engine.Stopped {
-				return a.decide(ctx, b.Doc.ID, engine.OnRun{Phase: p.ID, RunEvent: engine.RunStarted{}}) // its job may not have been sent
+			if b.Doc.Gate() != engine.Open && !p.Walked {
+				// Its job may not have been sent, and this message is the only one that sends it. A
+				// worker answers that it is revoked.
+				return a.decide(ctx, b.Doc.ID, engine.OnRun{Phase: p.ID, RunEvent: engine.RunStarted{}})
 			}
 			return a.begin(ctx, b, engine.PhaseDue{Phase: p.ID})
 		}
@@ -42,10 +44,11 @@ func (a *App) known(ctx context.Context, id int) (store.Item[engine.Batch], erro
 	if errors.Is(err, store.ErrNotFound) {
 		return b, reject("there is no batch %d", id)
 	}
-	if err == nil {
-		a.gates.saw(&b.Doc, now)
+	if err != nil {
+		return b, err
 	}
-	return b, err
+	a.gates.saw(&b.Doc, now)
+	return b, a.enforce(ctx, &b.Doc)
 }
 
 // begin dispatches a phase, or the init sequence, where its time has come. Where it has
@@ -79,8 +82,11 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 			page = made.Doc.Page
 		}
 	}
-	if b.Doc.Gate() == engine.Stopped { // this page may have been made as the batch was cancelled
+	switch b.Doc.Gate() { // this page may have been made as the batch was paused or cancelled
+	case engine.Stopped:
 		return a.stopPage(ctx, m.BatchID, page, "stopped")
+	case engine.Paused:
+		return a.sendUnsent(ctx, m.BatchID, page)
 	}
 	if joiningAt(&b.Doc, page) >= 0 && p.Status == engine.PhaseDispatched && !p.Walked && b.Doc.Gate() == engine.Open {
 		if open, err := a.joinWindowOpen(ctx, &b.Doc, page); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -334,5 +335,51 @@ func TestMemberIsBroughtBackBeforeThePhaseComesToTheirPage(t *testing.T) {
 		s.wantCalls(2, "New New Join Check")
 		s.wantPhases(b.ID, "first completed 2/0/0, second completed 2/0/0")
 		s.wantStatus(b.ID, "completed")
+	})
+}
+
+// What is undone still runs at the worker when the member is to go through it again.
+func TestRetryBeginsWhenTheRollbackThatWasSkippedHasEnded(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": inTurn(fails(errNo), always(`{"id":"u"}`)), "Stop": fails(errLost)}
+		s.publish(strings.ReplaceAll(undoable, "function: Stop,", "function: Stop, timeout: 10m,"))
+		b := s.batch("undoable", people(1))
+		s.advance(b.ID)
+		s.wantCalls(1, "New Stop")
+		s.skip(b.ID, s.step(b.ID, 1, "stop").ID)
+		s.wantCalls(1, "New Stop Delete Alert")
+		s.retry(b.ID, api.RetrySelection{})
+		s.wantMember(b.ID, 1, "active")
+		s.pass(10*time.Minute + engine.SettleTime - 3*time.Second)
+		s.wantCalls(1, "New Stop Delete Alert")
+		s.pass(time.Second)
+		if got := s.calls(1); !strings.HasPrefix(got, "New Stop Delete Alert New") {
+			t.Errorf("called %s", got)
+		}
+		s.finish(b.ID)
+	})
+}
+
+// The removal of a person has ended, and a job of it that was skipped has not.
+func TestPersonIsAddedAgainWhenTheRemovalStepThatWasSkippedHasEnded(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"Forward": fails(errLost)}
+		s.publish(leaving(twoSteps))
+		b := s.batch("two", people(2))
+		s.advance(b.ID)
+		s.remove(b.ID, 1)
+		s.wantCalls(1, "New Join Forward")
+		s.skip(b.ID, s.step(b.ID, 1, "forward").ID)
+		s.wantCalls(1, "New Join Forward Close")
+		again := people(1)
+		_, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again))
+		s.refused(err, api.CodeConflict, "still being taken out of")
+		_, err = s.app.CreateBatch(s.ctx, ada, "two", []byte(again))
+		s.refused(err, api.CodeConflict, "still being taken out of")
+		s.pass(30*time.Minute + engine.SettleTime + time.Second)
+		must(s, 0, func() error { _, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again)); return err }())
+		s.settle()
 	})
 }

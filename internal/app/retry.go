@@ -147,11 +147,9 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	if err != nil {
 		return false, err
 	}
-	if b.Gate() == engine.Stopped {
-		return false, nil
-	}
 	which := api.RetrySelection(t.Doc.Selection)
-	more = which.Member == 0 && m.Page < b.PageCount()
+	cancelled := b.Gate() == engine.Stopped // no member is brought back; the starts that are owed are repeated
+	more = which.Member == 0 && m.Page < b.PageCount() && !cancelled
 	if m.Page == 0 {
 		return more, a.retrySequences(ctx, b, m.Task, t.Doc)
 	}
@@ -161,7 +159,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		return false, err
 	}
 	for _, member := range members {
-		if !selects(which, failedMember(&member.Doc)) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
+		if cancelled || !selects(which, failedMember(&member.Doc)) || member.Doc.FailedAt != nil && member.Doc.FailedAt.After(t.Doc.By.At) {
 			continue // the latter failed since, perhaps again
 		}
 		err := a.retryMember(ctx, b.ID, member, engine.MemberRetried{Member: member.Doc.ID, Task: m.Task})
@@ -177,7 +175,7 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	}
 	// In case the start of others was cut short. They are looked for last: whoever is
 	// not failed by now because of another delivery of this message is among them.
-	again, err := a.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Task: m.Task})
+	again, err := a.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Tasks: []string{m.Task}})
 	if err != nil {
 		return false, err
 	}
@@ -231,7 +229,7 @@ func (a *App) retryMember(ctx context.Context, batch int, m store.Item[engine.Me
 
 // retrySequences starts the init and on_complete steps that failed again.
 func (a *App) retrySequences(ctx context.Context, b *engine.Batch, id string, asked store.Task) error {
-	runs, err := a.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}, Task: id})
+	runs, err := a.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}, Tasks: []string{id}})
 	if err != nil {
 		return err
 	}

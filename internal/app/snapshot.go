@@ -256,7 +256,7 @@ func (s *snapshot) ops() (ops store.Writes, shards map[int]store.Key) {
 				changes = append(changes, store.Increment("/open", -1), store.Increment("/"+string(c.Outcome), 1))
 			}
 			if c.Yields {
-				changes = append(changes, store.Increment("/yielded", 1))
+				changes = append(changes, store.Increment("/yielded", 1), store.Set("/yieldedAt", s.now.UTC()))
 			}
 			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
 			shards[len(ops)-1] = key

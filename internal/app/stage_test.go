@@ -616,7 +616,7 @@ func (s *stage) recount(listed api.Batch) {
 	for _, item := range shards {
 		got := item.Doc
 		want := counted[place{got.Phase, got.Page}]
-		want.Phase, want.Page, want.MadeAt, want.Sent, want.Reported = got.Phase, got.Page, got.MadeAt, got.Sent, want.Open == 0
+		want.Phase, want.Page, want.MadeAt, want.Sent, want.YieldedAt, want.Reported = got.Phase, got.Page, got.MadeAt, got.Sent, got.YieldedAt, want.Open == 0
 		if got != want {
 			s.t.Errorf("batch %d counts %+v; a recount gives %+v", id, got, want)
 		}

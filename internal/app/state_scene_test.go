@@ -348,7 +348,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 
 // dyingTick is the write after which the last tick dies: some of those who are new are
 // members by then.
-const dyingTick = 9
+const dyingTick = 8
 
 // settleHeld decides on the removals that are held in somebody's wave.
 func (m *making) settleHeld(name string, decide func(context.Context, app.Caller, int, string, string) (api.Batch, error)) {

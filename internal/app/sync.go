@@ -369,7 +369,7 @@ func (s *synchronization) load(ctx context.Context, situation *schedule.Situatio
 		removed := m.Status == engine.MemberRemoved
 		// A removal by hand ends when an administrator adds the person again.
 		byHand := removed && m.RemovedBy != "" && addedAgain[strings.ToLower(m.Key)] <= m.ID
-		leaving := m.StillLeaving()
+		leaving := m.StillLeaving(s.app.now())
 		if removed && !byHand && !leaving {
 			situation.Former[m.Key] = true
 			continue

@@ -186,14 +186,14 @@ func (s *sweep) phases(ctx context.Context) error {
 			}
 			walkedAt := *p.DispatchedAt
 			if made != nil {
-				open, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Doc.Page+1)
+				open, since, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Doc.Page+1)
 				if err != nil {
 					return err
 				}
 				if !open && (made.Doc.Sent || made.Doc.Open == 0) { // else the jobs of this page may be unsent
 					continue
 				}
-				walkedAt = made.Doc.MadeAt
+				walkedAt = later(made.Doc.MadeAt, since)
 			}
 			if s.now.Sub(walkedAt) > grace {
 				s.found.since(walkedAt)

@@ -19,17 +19,21 @@ import (
 // page that yields announces the next.
 
 // windowOpen reports whether a page of a phase may be begun: the page that is
-// engine.FanOutWindow before it has yielded.
-func (a *App) windowOpen(ctx context.Context, batch, phase, page int) (bool, error) {
+// engine.FanOutWindow before it has yielded. Since is when the last run of that page
+// yielded, zero where none has since it was made.
+func (a *App) windowOpen(ctx context.Context, batch, phase, page int) (open bool, since time.Time, err error) {
 	before := page - engine.FanOutWindow
 	if before < 1 {
-		return true, nil
+		return true, since, nil
 	}
 	shard, err := store.Read[engine.Shard](ctx, a.store, store.ShardKey(batch, phase, before))
 	if errors.Is(err, store.ErrNotFound) { // a page that late members made has no part in an earlier phase
-		return true, nil
+		return true, since, nil
 	}
-	return shard.Doc.HasYielded(), err
+	if at := shard.Doc.YieldedAt; at != nil {
+		since = *at
+	}
+	return shard.Doc.HasYielded(), since, err
 }
 
 // Other work over the members of a batch comes to pages that have been begun before, and

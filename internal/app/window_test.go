@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // wantBegun checks how many of the first pages of a phase have been begun.
@@ -246,7 +247,7 @@ func TestPauseIsToldToTheWorkersWhereverItIsCut(t *testing.T) {
 			_, err := a.Pause(ctx, ada, b.ID, "")
 			return err
 		})
-		paused := s.phasesPaused(b.ID)
+		paused := s.gateOf(b.ID) == engine.Paused
 		s.pass(time.Minute)
 		s.tick()
 		if all := s.controls(); paused != (len(all) > 0) {
@@ -257,11 +258,126 @@ func TestPauseIsToldToTheWorkersWhereverItIsCut(t *testing.T) {
 	})
 }
 
-func (s *stage) phasesPaused(batch int) bool {
+func (s *stage) gateOf(batch int) engine.Gate {
 	s.t.Helper()
 	b, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(batch))
 	must(s, 0, err)
-	return b.Doc.Paused != nil
+	return b.Doc.Gate()
+}
+
+// An announcement of a page that is on its way is not lost.
+func TestFanOutIsNotStuckWhenItsWindowHasJustOpened(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	log := s.listen()
+	s.script = script{"New": fails(errLost)}
+	s.publish(twoSteps)
+	b := s.pages("two", engine.FanOutWindow+2)
+	s.advance(b.ID)
+	s.pass(10 * time.Minute)
+	s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+	s.answers(1, "New", "true", nil)
+	s.wantStuck(log)
+	s.settle()
+	if len(s.parked) != 1 {
+		t.Errorf("the page is announced %d times, want once", len(s.parked))
+	}
+	s.pass(app.TickInterval) // by then the announcement is lost
+	s.wantStuck(log, "batch 1 of two: 1 for 300s, silent <nil>")
+	s.unpark()
+	s.wantBegun(b.ID, 1, engine.FanOutWindow+1)
+	s.finish(b.ID)
+	s.verify()
+}
+
+// Else the fan-out would stand still until the next tick.
+func TestPageWhoseAnnouncementIsLostIsAnnouncedByThePageThatYieldsNext(t *testing.T) {
+	t.Parallel()
+	play(t, func(t *testing.T, s *stage) {
+		s.script = script{"New": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.pages("two", engine.FanOutWindow+3)
+		s.advance(b.ID)
+		s.park = func(kind, _ string) bool { return kind == message.TypePhaseDue }
+		s.answers(1, "New", "true", nil)
+		s.park, s.parked = nil, nil // lost
+		s.wantBegun(b.ID, 1, engine.FanOutWindow)
+		s.answers(2, "New", "true", nil)
+		s.wantBegun(b.ID, 1, engine.FanOutWindow+2)
+		s.finish(b.ID)
+	})
+}
+
+// Whatever the process that pauses or cancels a batch dies of, the next one that sees the
+// batch lets the workers know: it need not be the tick.
+func TestStopIsToldToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(ctx context.Context, a *app.App, batch int) error{
+		"pause": func(ctx context.Context, a *app.App, batch int) error {
+			_, err := a.Pause(ctx, ada, batch, "")
+			return err
+		},
+		"cancel": func(ctx context.Context, a *app.App, batch int) error {
+			_, err := a.Cancel(ctx, ada, batch, "")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+				s.script = script{"New": fails(errLost)}
+				s.publish(twoSteps)
+				b := s.batch("two", people(2))
+				s.advance(b.ID)
+				cut := s.killed(write, func(ctx context.Context, a *app.App) error { return stop(ctx, a, b.ID) })
+				stopped := s.gateOf(b.ID) != engine.Open
+				s.pass(2 * time.Second) // until a process asks again whether the batch is open
+				s.answers(1, "New", "true", nil)
+				all := s.controls()
+				if stopped != (len(all) > 0) {
+					t.Errorf("the batch is stopped %t, and the workers have %+v", stopped, all)
+				}
+				for _, j := range s.jobs {
+					if stopped && !all[len(all)-1].Revokes(j) {
+						t.Errorf("%+v does not revoke a job that was dispatched at %s", all, j.DispatchedAt)
+					}
+				}
+				s.finish(b.ID)
+				return cut
+			})
+		})
+	}
+}
+
+// It takes a while until the cancellation is stored, and other processes dispatch jobs in
+// that time. Then the process dies before it tells the workers.
+func TestTickRevokesWhatWasDispatchedUntilTheCancellationWasStored(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"New": fails(errLost)}
+	s.publish(twoSteps)
+	b := s.batch("two", people(1))
+	s.advance(b.ID)
+	asked := s.clock.Now()
+	remove := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Count: 1, Match: func(cosmos.Request) bool {
+		s.clock.ns.Add(int64(20 * time.Second))
+		return false
+	}})
+	if !s.killed(1, func(ctx context.Context, a *app.App) error { _, err := a.Cancel(ctx, ada, b.ID, ""); return err }) {
+		t.Fatal("the process did not die")
+	}
+	remove()
+	stored := s.clock.Now()
+	if !stored.After(asked) {
+		t.Fatal("no time has passed")
+	}
+	s.pass(3 * time.Minute)
+	s.tick()
+	if all := s.controls(); len(all) == 0 || all[0].RevokedThrough.Before(stored) {
+		t.Errorf("controls %+v; the cancellation was stored at %s", all, stored)
+	}
+	s.finish(b.ID)
+	s.verify()
 }
 
 // The key of what is done once is the same for each retry, and another when an

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -167,20 +168,33 @@ type outlook struct {
 	Unseen bool
 }
 
-// outlook judges a job of the worker that was dispatched at a time.
-func (r *workerRecord) outlook(worker, job string, sent, now time.Time, startup time.Duration) outlook {
-	on, since := r.running(job)
+// dispatchedJob is what its outlook depends on of a job.
+type dispatchedJob struct {
+	id      string
+	sent    time.Time
+	timeout time.Duration
+	waited  bool // its deadline was put off: it has expired, and its worker is to answer so
+}
+
+// outlook judges a job of the worker.
+func (r *workerRecord) outlook(worker string, job dispatchedJob, now time.Time, startup time.Duration) outlook {
+	sent := job.sent
+	on, since := r.running(job.id)
 	started := ""
 	if on != nil {
 		started = fmt.Sprintf("the job started at %s", clock(since))
 	}
 	switch until := r.throttledUntil(now); {
+	case on != nil && isFresh(on, now) && since.After(sent.Add(job.timeout)) && now.Before(since.Add(job.timeout+engine.SettleTime)):
+		return outlook{Waits: true} // the replica took it when it had expired
 	case on != nil && isFresh(on, now) && !until.IsZero():
 		return outlook{Cause: fmt.Sprintf("%s and did not end within its timeout; worker %s is throttled until %s", started, worker, clock(until))}
 	case on != nil && isFresh(on, now):
 		return outlook{Cause: started + " and did not end within its timeout"}
 	case !r.alive(now) && now.Before(r.startsUntil(sent, startup)):
 		return outlook{Waits: true}
+	case !r.alive(now) && job.waited && r.answersOnly() && now.Before(r.AnsweredAt.Add(job.timeout+engine.SettleTime)):
+		return outlook{Waits: true} // it may be busy with one long job
 	case !r.alive(now) && on != nil:
 		return outlook{Cause: started + "; " + r.absence(worker)}
 	case !r.alive(now):

@@ -92,7 +92,7 @@ func TestStateOfAWorker(t *testing.T) {
 			if got := tt.worker.state(time.Time{}, now, startup); got != tt.idle {
 				t.Errorf("without a job the worker is %s, want %s", got, tt.idle)
 			}
-			look := tt.worker.outlook("w", "job", sent, now, startup)
+			look := tt.worker.outlook("w", dispatchedJob{id: "job", sent: sent}, now, startup)
 			if look.Waits != (tt.cause == "") || !strings.Contains(look.Cause, tt.cause) {
 				t.Errorf("outlook %+v, want %q", look, tt.cause)
 			}

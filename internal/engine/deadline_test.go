@@ -183,10 +183,19 @@ func TestOnlyDeadlinesShorterThanATickHaveAMessageOfTheirOwn(t *testing.T) {
 	wantOutcome(t, d, engine.Dispatch{Step: 1}, engine.Deadline{Step: 1, At: now.Add(time.Minute + engine.SettleTime)})
 }
 
+// wantDeadline checks when the run's job is judged: that is stored, and asked for, as one time.
+func (p *person) wantDeadline(at time.Time) {
+	p.t.Helper()
+	if p.run.DeadlineAt == nil || !p.run.DeadlineAt.Equal(at) {
+		p.t.Fatalf("the deadline is %v, want %s", p.run.DeadlineAt, at)
+	}
+}
+
 func TestDeadlineOfAJobThatWaitsBehindOthersIsPutOff(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	p.answer(`{"id":1}`)
+	p.after(engine.SettleTime)
 	for range 10 {
 		p.after(time.Minute)
 		queued := p.overdue()
@@ -194,8 +203,9 @@ func TestDeadlineOfAJobThatWaitsBehindOthersIsPutOff(t *testing.T) {
 		d := p.on(queued)
 		p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
 		wantOutcome(t, d, engine.Deadline{Step: 1, At: p.at.Add(time.Minute)})
+		p.wantDeadline(p.at.Add(time.Minute))
 	}
-	p.after(time.Minute + engine.SettleTime - time.Second)
+	p.after(time.Minute - time.Second)
 	p.early(p.overdue(), time.Second)
 	p.after(time.Second)
 	p.on(p.overdue())
@@ -209,15 +219,78 @@ func TestDeadlineThatTheTickSeesToIsPutOffToo(t *testing.T) {
 	queued := p.overdue()
 	queued.Queued = true
 	wantOutcome(t, p.on(queued))
-	if !p.run.DeadlineAt.Equal(p.at.Add(5 * time.Minute)) {
-		t.Fatalf("it is looked at again at %s", p.run.DeadlineAt)
-	}
+	p.wantDeadline(p.at.Add(5 * time.Minute))
 	p.after(time.Minute)
-	p.nothing(p.overdue()) // the tick comes by again
-	p.after(9*time.Minute + engine.SettleTime - time.Second)
-	p.early(p.overdue(), time.Second)
+	p.early(p.overdue(), 4*time.Minute) // the tick comes by again
 	p.answer(`{"id":1}`)
 	p.want(engine.RunRunning, engine.StepSucceeded)
+}
+
+// The worker died after the deadline was put off: nothing comes to the job any more.
+func TestDeadlineThatWasPutOffEndsWithItsWorker(t *testing.T) {
+	t.Parallel()
+	p := dated(t)
+	p.after(10*time.Minute + engine.SettleTime)
+	queued := p.overdue()
+	queued.Queued = true
+	p.on(queued)
+	p.after(5 * time.Minute)
+	lost := p.overdue()
+	lost.Cause = "no worker w1 since noon"
+	d := p.on(lost)
+	p.want(engine.RunRunning, engine.StepPending)
+	wantOutcome(t, d, engine.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
+	if want := "no result within 10m0s: no worker w1 since noon"; p.step().Error != want {
+		t.Fatalf("reason %q, want %q", p.step().Error, want)
+	}
+}
+
+// Its worker would answer that the job expired, and nothing would be dispatched after that.
+func TestRunThatStopsDoesNotWaitForAJobInTheQueue(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(p *person){
+		"removed": func(p *person) { p.on(engine.RunStopped{Reason: "the member was removed"}) },
+		"cancelled": func(p *person) {
+			p.gate = engine.Stopped
+			p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := dated(t)
+			stop(p)
+			p.after(10*time.Minute + engine.SettleTime - time.Second)
+			queued := p.overdue()
+			queued.Queued = true
+			p.early(queued, time.Second)
+			p.after(time.Second)
+			p.on(queued)
+			p.want(engine.RunCancelled, engine.StepFailed, engine.StepCancelled)
+		})
+	}
+}
+
+func TestRunThatStopsAfterItsDeadlineWasPutOffIsJudgedAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, gate := range map[string]engine.Gate{"removed": engine.Open, "cancelled": engine.Stopped} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := dated(t)
+			expired := p.at.Add(10*time.Minute + engine.SettleTime)
+			p.after(10*time.Minute + engine.SettleTime)
+			queued := p.overdue()
+			queued.Queued = true
+			p.on(queued)
+			p.after(time.Minute)
+			p.gate = gate
+			stop := engine.RunStopped{Reason: "enough"}
+			wantOutcome(t, p.on(stop), engine.Deadline{Step: 0, At: p.at})
+			p.wantDeadline(expired)
+			p.nothing(stop)
+			p.on(queued)
+			p.want(engine.RunCancelled, engine.StepFailed, engine.StepCancelled)
+		})
+	}
 }
 
 func TestJobThatExpiredInItsWorkersQueueIsSentAgainAsItWas(t *testing.T) {

@@ -117,16 +117,17 @@ const SettleTime = 30 * time.Second
 // it.
 func (s Step) expiry() time.Time { return s.DispatchedAt.Add(s.Timeout) }
 
-// deadline is when the step's job, which is in flight, is taken for lost.
+// deadline is when the step's job, which is in flight, is judged: it is taken for lost, or
+// it is known to wait for its worker and the deadline is put off. A job that its worker
+// refused is not put off.
 func (s Step) deadline() time.Time {
-	if s.Refused != nil {
-		return s.ended()
+	at := s.ended()
+	if s.QueuedUntil != nil && s.Refused == nil {
+		if again := s.QueuedUntil.Add(min(ownDeadline, max(SettleTime, s.Timeout))); again.After(at) {
+			return again
+		}
 	}
-	from := *s.DispatchedAt
-	if s.QueuedUntil != nil && s.QueuedUntil.After(from) {
-		from = *s.QueuedUntil
-	}
-	return from.Add(s.Timeout + SettleTime)
+	return at
 }
 
 // abandon notes that the step's job is no longer waited for.
@@ -141,8 +142,9 @@ func (r *Run) EffectID(index int) string {
 	return fmt.Sprintf("%d/%d/%d", r.Batch, r.StepID(index), r.Steps[index].Round+1)
 }
 
-// deadline fails a step whose result has not come. A job that is known to wait
-// behind others for its worker is given its time from now on.
+// deadline fails a step whose result has not come. The deadline of a job that is known to
+// wait for its worker is put off: the worker will answer that the job expired, and the step
+// is dispatched again. A run that stops dispatches nothing again and does not wait for that.
 func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 	id := "deadline:" + e.JobID
 	if id == w.run.LastEvent {
@@ -152,22 +154,23 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 		return Decision{Stale: true}, nil
 	}
 	step := w.step()
-	switch {
-	case e.Queued && step.Refused == nil:
+	if w.stops() {
+		step.QueuedUntil = nil
+	}
+	switch early := step.deadline().Sub(w.now); {
+	case early > ownDeadline: // it was put off since: the tick sees to it
+		return Decision{Stale: true}, nil
+	case early > 0:
+		return Decision{Repeated: true, Messages: []Message{Deadline{Run: w.run, Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
+	case e.Queued && step.Refused == nil && !w.stops():
 		step.QueuedUntil = &w.now
-		next := w.now.Add(min(ownDeadline, step.Timeout)) // to look again: once it is taken, its time runs
-		w.run.DeadlineAt = &next
+		at := step.deadline()
+		w.run.DeadlineAt = &at
 		d := w.changed()
 		if step.Timeout < ownDeadline {
-			d.Messages = []Message{Deadline{Run: w.run, Step: e.Step, At: next}}
+			d.Messages = []Message{Deadline{Run: w.run, Step: e.Step, At: at}}
 		}
 		return d, nil
-	case w.now.Before(step.deadline()):
-		early := step.deadline().Sub(w.now)
-		if early > ownDeadline { // it was put off since: the tick sees to it
-			return Decision{Stale: true}, nil
-		}
-		return Decision{Repeated: true, Messages: []Message{Deadline{Run: w.run, Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
 	}
 	w.run.LastEvent = id
 	if step.Refused != nil {
@@ -240,19 +243,35 @@ func (w *walk) dispatchWaiting() error {
 	return w.dispatch(fmt.Sprintf("retry-%d", step.RetryCount))
 }
 
-// busyUntil is until when a forward job of the member that is no longer waited for may
-// still run; zero for none. What undoes does not begin before.
+// undoes reports whether a step of the run undoes what was done for the member, or cleans
+// up after it.
+func (r *Run) undoes(s Step) bool { return s.Rollback != "" || r.Kind == KindRemoval }
+
+// busyUntil is until when a job that is no longer waited for may still run, of those that
+// the step in hand must not overlap with; zero for none. What undoes waits for what was
+// being done, and what is done again waits for what was being undone.
 func (w *walk) busyUntil() (until time.Time, err error) {
+	step := *w.step()
+	undoes := w.run.undoes(step)
 	if w.run.Kind == KindRemoval {
-		m, err := w.loadMember()
-		if err == nil && m.BusyUntil != nil {
-			until = *m.BusyUntil
+		if _, err := w.loadMember(); err != nil {
+			return until, err
 		}
-		return until, err
+	}
+	// The member has what the runs before this one left. The start of a run loads the
+	// member, and a rollback only undoes what its own run did.
+	if m := w.member; m != nil && step.Rollback == "" {
+		at := m.UndoingUntil
+		if undoes {
+			at = m.BusyUntil
+		}
+		if at != nil {
+			until = *at
+		}
 	}
 	for _, s := range w.run.Steps {
 		for _, a := range s.Abandoned {
-			if s.Rollback == "" && a.Late == nil && a.Until.After(until) {
+			if w.run.undoes(s) != undoes && a.Late == nil && a.Until.After(until) {
 				until = a.Until
 			}
 		}

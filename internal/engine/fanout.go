@@ -200,14 +200,8 @@ func pageBegun(s State, b *Batch, e PageBegun) (Decision, error) {
 	if e.Page >= b.PageCount() {
 		return Decision{Repeated: true, Next: []Event{PhaseWalked{Phase: e.Phase, Pages: e.Page}}}, nil
 	}
-	if before := e.Page + 1 - FanOutWindow; before >= 1 {
-		shard, err := s.LoadShard(e.Phase, before)
-		if err != nil {
-			return Decision{}, err
-		}
-		if shard != nil && !shard.HasYielded() { // a page that late members made has no shard in an earlier phase
-			return Decision{Stale: true}, nil // the page that yields announces it
-		}
+	if open, err := windowOpen(s, e.Phase, e.Page+1); err != nil || !open {
+		return Decision{Stale: true}, err // the page that yields announces it
 	}
 	return Decision{Repeated: true, Messages: []Message{Announce{Phase: e.Phase, Page: e.Page + 1, Again: e.Again}}}, nil
 }
@@ -225,14 +219,8 @@ func shardCounted(s State, e ShardCounted) (Decision, error) {
 	}
 	var d Decision
 	if e.Again && shard.HasYielded() || e.Yields && shard.Yielded == shard.YieldsAt() {
-		// Where the page before the one that waits is yet to be begun, pageBegun finds the
-		// yield: it was stored before this read, and the page is stored before that one.
-		before, err := s.LoadShard(e.Phase, e.Page+FanOutWindow-1)
-		if err != nil {
+		if d.Messages, err = announceYielded(s, e); err != nil {
 			return Decision{}, err
-		}
-		if before != nil { // phaseDue sees whether the phase has a page behind it that waits
-			d.Messages = []Message{Announce{Phase: e.Phase, Page: e.Page + FanOutWindow, Again: "yielded"}}
 		}
 	}
 	if shard.Open > 0 {
@@ -248,6 +236,58 @@ func shardCounted(s State, e ShardCounted) (Decision, error) {
 	}
 	d.Next = []Event{PhaseCounted{Phase: shard.Phase}}
 	return d, nil
+}
+
+// announceYielded announces the page that waits for this one to yield. Where the page before
+// that one is yet to be begun, pageBegun finds the yield: it was stored before the batch is
+// read here, and the page is stored before that one. But then a page between the two is due,
+// or its announcement was lost: the page behind the last one that was made is announced,
+// where the window allows it.
+func announceYielded(s State, e ShardCounted) ([]Message, error) {
+	b, err := s.LoadBatch()
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := b.Phase(e.Phase); !ok || p.Status != PhaseDispatched || p.Walked {
+		return nil, nil
+	}
+	waits := e.Page + FanOutWindow
+	next := min(waits, b.PageCount()+1)
+	for ; ; next-- { // this page is made
+		made, err := s.LoadShard(e.Phase, next-1)
+		if err != nil {
+			return nil, err
+		}
+		if made != nil && !made.Sent && made.Open > 0 {
+			return nil, nil // the message that sends its jobs comes again, and pageBegun follows
+		}
+		if made != nil || next == e.Page+1 {
+			break
+		}
+	}
+	switch {
+	case next > b.PageCount():
+		return nil, nil
+	case next == waits:
+		return []Message{Announce{Phase: e.Phase, Page: next, Again: "yielded"}}, nil
+	case e.Again: // pageBegun follows, or the tick
+		return nil, nil
+	}
+	if open, err := windowOpen(s, e.Phase, next); err != nil || !open {
+		return nil, err
+	}
+	return []Message{Announce{Phase: e.Phase, Page: next, Again: fmt.Sprintf("yield-%d", e.Page)}}, nil
+}
+
+// windowOpen reports whether a page of a phase may be begun: the page that it waits for has
+// yielded, or there is none. A page that late members made has no shard in an earlier phase.
+func windowOpen(s State, phase, page int) (bool, error) {
+	before := page - FanOutWindow
+	if before < 1 {
+		return true, nil
+	}
+	shard, err := s.LoadShard(phase, before)
+	return err == nil && (shard == nil || shard.HasYielded()), err
 }
 
 // catchUpDue brings a page of late members, phase by phase in their order, to where the

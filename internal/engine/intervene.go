@@ -7,12 +7,16 @@ import (
 	"time"
 )
 
+// TaskResumed is the task under which the process that holds a run releases it where the
+// batch was resumed in the meantime.
+const TaskResumed = "resumed"
+
 // released lets a run go on that was held while its batch was paused. The time that
 // it was held is not counted as polling.
 func (w *walk) released(e RunReleased) (Decision, error) {
 	run := w.run
 	if run.HeldAt == nil {
-		if run.Task == e.Task {
+		if run.Task == e.Task || w.releasedByHolder() {
 			return w.repeated(), nil
 		}
 		return Decision{Stale: true}, nil
@@ -26,6 +30,16 @@ func (w *walk) released(e RunReleased) (Decision, error) {
 		return Decision{}, err
 	}
 	return w.decision()
+}
+
+// releasedByHolder reports whether a process that held the run has released it lately. If
+// the process died of that, only the task that releases the batch's runs sends what it owed.
+func (w *walk) releasedByHolder() bool {
+	if w.run.Task != TaskResumed || w.run.Status == RunWaiting || w.run.Status.Terminal() {
+		return false
+	}
+	sent := w.step().DispatchedAt
+	return sent != nil && w.now.Sub(*sent) <= BrokerRemembers
 }
 
 func (w *walk) goOn(held time.Duration) error {
@@ -68,14 +82,34 @@ func (w *walk) stopped(e RunStopped) (Decision, error) {
 		}
 	}
 	if w.run.Status == RunRunning && w.step().Status == StepDispatched {
-		if w.run.Stopping != "" || w.gate == Stopped { // which ends the run, too
-			return Decision{Stale: true}, nil
-		}
-		w.run.Stopping = e.Reason
-		return w.changed(), nil
+		return w.stopAfterJob(e)
 	}
 	w.end(RunCancelled, e.Reason)
 	return w.decision()
+}
+
+// stopAfterJob has the result or the deadline of the job in flight end the run. A deadline
+// that was put off, for the worker would have answered that the job expired, falls due again.
+func (w *walk) stopAfterJob(e RunStopped) (Decision, error) {
+	step := w.step()
+	marked := w.run.Stopping != "" || w.gate == Stopped // which ends the run, too
+	if marked && step.QueuedUntil == nil {
+		return Decision{Stale: true}, nil
+	}
+	if !marked {
+		w.run.Stopping = e.Reason
+	}
+	d := w.changed()
+	if step.QueuedUntil != nil {
+		step.QueuedUntil = nil
+		at, due := step.deadline(), step.deadline()
+		if due.Before(w.now) {
+			due = w.now
+		}
+		w.run.DeadlineAt = &at
+		d.Messages = []Message{Deadline{Run: w.run, Step: w.run.Current, At: due}}
+	}
+	return d, nil
 }
 
 // elsewhere is the decision on a run that is to stop, and that its member is not in. A
@@ -111,14 +145,18 @@ func (w *walk) resolved(e StepResolved) (Decision, error) {
 		return Decision{}, refuse("step %q of %s is %s: only a step that has not ended can be skipped or marked done", step.Name, run.who(), step.Status)
 	}
 	current := run.inHand(e.Step)
-	if step.Status == StepDispatched && step.Rollback == "" && run.Kind == KindPhase {
+	if step.Status == StepDispatched && run.Member != 0 {
 		m, err := w.loadMember()
 		if err != nil {
 			return Decision{}, err
 		}
 		busy := *m
-		if until := step.ended(); busy.BusyUntil == nil || busy.BusyUntil.Before(until) {
-			busy.BusyUntil = &until
+		field := &busy.BusyUntil
+		if run.undoes(*step) {
+			field = &busy.UndoingUntil
+		}
+		if until := step.ended(); *field == nil || (*field).Before(until) {
+			*field = &until
 		}
 		w.member, w.busy = &busy, true
 	}

@@ -21,6 +21,12 @@ func Enter(m Member, phase int) (Member, bool) {
 	return m, false
 }
 
+// Busy reports whether a job of the member that an administrator no longer waits for may
+// still run.
+func (m *Member) Busy(now time.Time) bool {
+	return m.BusyUntil != nil && now.Before(*m.BusyUntil) || m.UndoingUntil != nil && now.Before(*m.UndoingUntil)
+}
+
 // leave takes a member out of the phase whose run has ended: what the run's
 // workers returned is kept, a failure marks the member, and the next phase in the
 // queue is entered. A failed or a removed member enters too, so that its waiting
@@ -97,7 +103,7 @@ func (s *Shard) counter(outcome RunStatus) *int {
 // reopen takes a run that had ended back into what its shard counts as open, and
 // the shard's report back from its phase. A run that the shard did not have is
 // counted in with an empty outcome.
-func reopen(p *Phase, s *Shard, outcome RunStatus) {
+func reopen(p *Phase, s *Shard, outcome RunStatus, now time.Time) {
 	if s.Reported {
 		s.Reported = false
 		p.ShardsClosed--
@@ -107,6 +113,7 @@ func reopen(p *Phase, s *Shard, outcome RunStatus) {
 	if outcome == "" {
 		s.Runs++
 		s.Yielded++ // a retry does not hold the fan-out up
+		s.YieldedAt = &now
 	} else {
 		*s.counter(outcome)--
 	}
@@ -336,7 +343,7 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = MemberActive, nil, "", "", ""
 	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
 	d.Runs = append(d.Runs, run)
-	if err := d.takeBack(s, b, &m, run.Phase, RunFailed); err != nil {
+	if err := d.takeBack(s, b, &m, run.Phase, RunFailed, now); err != nil {
 		return Decision{}, err
 	}
 	if err := d.missed(s, b, &m, runs, now); err != nil {
@@ -386,7 +393,7 @@ func (d *Decision) missed(s State, b *Batch, m *Member, runs []*Run, now time.Ti
 			continue
 		}
 		m.Queue = append(m.Queue, p.ID)
-		if err := d.takeBack(s, b, m, p.ID, outcome); err != nil {
+		if err := d.takeBack(s, b, m, p.ID, outcome, now); err != nil {
 			return err
 		}
 	}
@@ -394,7 +401,7 @@ func (d *Decision) missed(s State, b *Batch, m *Member, runs []*Run, now time.Ti
 }
 
 // takeBack reopens the member's shard of a phase.
-func (d *Decision) takeBack(s State, b *Batch, m *Member, phase int, outcome RunStatus) error {
+func (d *Decision) takeBack(s State, b *Batch, m *Member, phase int, outcome RunStatus, now time.Time) error {
 	shard, err := s.LoadShard(phase, m.Page)
 	if err != nil {
 		return err
@@ -404,7 +411,7 @@ func (d *Decision) takeBack(s State, b *Batch, m *Member, phase int, outcome Run
 	}
 	next := *shard
 	p, _ := b.Phase(phase)
-	reopen(p, &next, outcome)
+	reopen(p, &next, outcome, now)
 	d.Shards = append(d.Shards, &next)
 	if next.HasYielded() && !shard.HasYielded() { // no run that ends announces the next page any more
 		d.Next = append(d.Next, ShardCounted{Phase: phase, Page: m.Page, Again: true})

@@ -11,7 +11,7 @@ type RefusedJob struct {
 	Reason  string    `json:"reason"`
 }
 
-// ended is when the worker has certainly ended the step's job, which is in flight.
+// ended is when no worker can have the step's job, which is in flight, any more.
 func (s Step) ended() time.Time { return s.expiry().Add(SettleTime) }
 
 // mayRun reports whether a job may still run although the worker answers that it did not

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -42,6 +43,12 @@ rollbacks:
 // failedAt is a member who failed at a step of the second phase.
 func failedAt(t *testing.T, step int) *failure {
 	t.Helper()
+	return failedAndUndone(t, step, func(p *person) { p.answer(`{"id":1}`) })
+}
+
+// failedAndUndone is failedAt, with what ends each step of the rollback.
+func failedAndUndone(t *testing.T, step int, undo func(p *person)) *failure {
+	t.Helper()
 	rb := read(t, tried)
 	c := &crowd{t: t, rb: rb, b: engine.NewBatch(42, rb, 3, 30, nil, "ada", now)}
 	f := &failure{t: t, rb: rb, shards: map[int]*engine.Shard{}}
@@ -60,11 +67,14 @@ func failedAt(t *testing.T, step int) *failure {
 			}
 			p.on(engine.RunStarted{})
 			for i := 0; !p.run.Status.Terminal(); i++ {
-				if phase == 2 && i == step {
+				switch {
+				case phase == 2 && i == step:
 					p.refuse("no")
-					continue
+				case p.run.Status == engine.RunRollingBack:
+					undo(p)
+				default:
+					p.answer(`{"id":1}`)
 				}
-				p.answer(`{"id":1}`)
 			}
 			shard.Runs++
 			shard.Count(p.run.Status)
@@ -170,6 +180,65 @@ func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 	}
 }
 
+// An administrator skipped the rollback's step while a worker had its job.
+func TestRetryWaitsForAnUndoThatWasSkipped(t *testing.T) {
+	t.Parallel()
+	ended := now.Add(30*time.Minute + engine.SettleTime)
+	skip := func(p *person) { p.on(engine.StepResolved{Step: p.run.Current, Skip: true, By: by}) }
+	t.Run("in the phase that was undone", func(t *testing.T) {
+		t.Parallel()
+		f := failedAndUndone(t, 1, skip)
+		f.must(engine.MemberRetried{Member: 17, Task: "t"})
+		p := f.resume()
+		p.want(engine.RunRunning, engine.StepPending, engine.StepPending, engine.StepSkipped)
+		if p.run.WakeAt == nil || !p.run.WakeAt.Equal(ended) {
+			t.Fatalf("the first step begins at %v, want %s", p.run.WakeAt, ended)
+		}
+		p.after(ended.Sub(p.at))
+		wantOutcome(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
+	})
+	t.Run("in the next one", func(t *testing.T) {
+		t.Parallel()
+		f := failedAndUndone(t, 1, skip)
+		p := &person{t: t, rb: f.rb, batch: f.batch, member: f.member, at: now}
+		p.member.Status, p.member.OpenPhase = engine.MemberActive, 3
+		var err error
+		if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[2], &p.member, p.rb, now); err != nil {
+			t.Fatal(err)
+		}
+		wantOutcome(t, p.on(engine.RunStarted{}), engine.Retry{Step: 0, At: ended})
+	})
+	t.Run("of init", func(t *testing.T) {
+		t.Parallel()
+		p := initOf(t, undoing)
+		p.refuse("no")
+		skip(p)
+		d, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Runs: []*engine.Run{&p.run}, Runbook: p.rb}, engine.SequenceRetried{Phase: 1, Task: "t"}, p.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.batch, p.run = *d.Batch, *d.Runs[0]
+		wantOutcome(t, p.on(engine.RunStarted{}), engine.Retry{Step: 0, At: ended})
+	})
+}
+
+func TestRemovalStepThatWasSkippedKeepsTheMemberBusy(t *testing.T) {
+	t.Parallel()
+	p := removed(t)
+	p.answer(`true`)
+	p.member.OpenPhase = 2
+	var err error
+	if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
+		t.Fatal(err)
+	}
+	p.on(engine.RunStarted{})
+	p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
+	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
+	if ended := now.Add(30*time.Minute + engine.SettleTime); p.member.UndoingUntil == nil || !p.member.UndoingUntil.Equal(ended) {
+		t.Fatalf("the member is busy until %v, want %s", p.member.UndoingUntil, ended)
+	}
+}
+
 func TestPhasesThatARetriedMemberMissedFollowInOrder(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
@@ -203,7 +272,8 @@ func TestRetryTakesBackWhatWasCounted(t *testing.T) {
 		2: {Phase: 2, Page: 1, Runs: 30, Yielded: 1, Open: 1, Succeeded: 29},
 		3: {Phase: 3, Page: 1, Runs: 30, Yielded: 1, Open: 1, Succeeded: 29},
 	} {
-		if got := *f.shards[phase]; got != want {
+		got := *f.shards[phase]
+		if got.YieldedAt = nil; got != want {
 			t.Errorf("shard of phase %d: %+v, want %+v", phase, got, want)
 		}
 	}

@@ -123,7 +123,7 @@ func (w *walk) follows(again bool) []Event {
 	counted := ShardCounted{Phase: run.Phase, Page: run.Page, Yields: !again && w.yielded, Again: again}
 	if !run.Status.Terminal() {
 		if run.HeldAt != nil {
-			next = append(next, OnRun{run.Phase, run.Member, RunReleased{Task: "resumed"}})
+			next = append(next, OnRun{run.Phase, run.Member, RunReleased{Task: TaskResumed}})
 		}
 		if run.Kind == KindPhase && (w.yielded || again && run.Yielded) {
 			next = append(next, counted)
@@ -149,7 +149,7 @@ type walk struct {
 	gate    Gate
 	run     *Run
 	member  *Member // nil: not loaded
-	busy    bool    // the member's BusyUntil changed
+	busy    bool    // the member's BusyUntil or UndoingUntil changed
 	yielded bool    // the run has yielded with this decision
 	now     time.Time
 	secrets map[string]json.RawMessage // that the step in hand uses
@@ -264,9 +264,20 @@ func (w *walk) begin() (Decision, error) {
 	return w.decision()
 }
 
-// repeated asks again for what followed from an event that was applied before.
+// repeated asks again for what followed from an event that was applied before, in case that
+// was cut short. It does so whether or not the batch is paused or cancelled: the message
+// that is handled is the only one that sends what it owes. A job that is sent after its
+// deadline expires at its worker, which then has the settle time to say so, and the step is
+// dispatched again.
 func (w *walk) repeated() Decision {
-	return Decision{Repeated: true, Messages: w.run.Outstanding(), Next: w.follows(true)}
+	messages := w.run.Outstanding()
+	for i, m := range messages {
+		if d, ok := m.(Deadline); ok && d.At.Before(w.now) {
+			d.At = w.now.Add(SettleTime)
+			messages[i] = d
+		}
+	}
+	return Decision{Repeated: true, Messages: messages, Next: w.follows(true)}
 }
 
 // changed is the decision that only the run, and the member with it, change.
@@ -374,15 +385,13 @@ func (w *walk) proceed() error {
 	for i := w.run.Current; i < len(w.run.Steps); i++ {
 		if s := w.run.Steps[i]; s.Status == StepPending && (s.Rollback != "") == (w.run.Status == RunRollingBack) {
 			w.run.Current = i
-			if undoes := s.Rollback != "" || w.run.Kind == KindRemoval; undoes {
-				until, err := w.busyUntil()
-				if err != nil {
-					return err
-				}
-				if until.After(w.now) {
-					w.postpone(until)
-					return nil
-				}
+			until, err := w.busyUntil()
+			if err != nil {
+				return err
+			}
+			if until.After(w.now) {
+				w.postpone(until)
+				return nil
 			}
 			return w.dispatch(fmt.Sprintf("attempt-%d", s.Attempts+1))
 		}
@@ -410,11 +419,13 @@ func (r *Run) lastOwn() int {
 // hold leaves the run as it is until the batch is resumed.
 func (w *walk) hold() { w.run.HeldAt = &w.now }
 
-// stops reports whether the run ends as soon as no job of it is in flight: its batch is
+// Stops reports whether the run ends as soon as no job of it is in flight: its batch is
 // cancelled or its member removed. What undoes or cleans up is carried to its end.
-func (w *walk) stops() bool {
-	return (w.gate == Stopped || w.run.Stopping != "") && w.run.Status != RunRollingBack && w.run.Kind != KindRemoval
+func (r *Run) Stops(batch Gate) bool {
+	return (batch == Stopped || r.Stopping != "") && r.Status != RunRollingBack && r.Kind != KindRemoval
 }
+
+func (w *walk) stops() bool { return w.run.Stops(w.gate) }
 
 func (w *walk) stopReason() string { return cmp.Or(w.run.Stopping, batchCancelled) }
 

@@ -116,17 +116,18 @@ type Phase struct {
 // Shard counts the runs of one page of a phase. It reports to its phase when Open
 // reaches 0, once: a member who is retried takes the report back.
 type Shard struct {
-	Phase     int       `json:"phaseId"`
-	Page      int       `json:"page"`
-	MadeAt    time.Time `json:"madeAt"`
-	Sent      bool      `json:"sent,omitempty"` // the jobs that its runs began with
-	Runs      int       `json:"runs"`
-	Yielded   int       `json:"yielded"` // of the runs; see Run.Yielded
-	Open      int       `json:"open"`
-	Succeeded int       `json:"succeeded"`
-	Failed    int       `json:"failed"`
-	Cancelled int       `json:"cancelled"`
-	Reported  bool      `json:"reported"`
+	Phase     int        `json:"phaseId"`
+	Page      int        `json:"page"`
+	MadeAt    time.Time  `json:"madeAt"`
+	Sent      bool       `json:"sent,omitempty"` // the jobs that its runs began with
+	Runs      int        `json:"runs"`
+	Yielded   int        `json:"yielded"`             // of the runs; see Run.Yielded
+	YieldedAt *time.Time `json:"yieldedAt,omitempty"` // when the last of them did; nil: as the page was made
+	Open      int        `json:"open"`
+	Succeeded int        `json:"succeeded"`
+	Failed    int        `json:"failed"`
+	Cancelled int        `json:"cancelled"`
+	Reported  bool       `json:"reported"`
 }
 
 // Member is one person, or one thing, that a batch migrates.
@@ -151,7 +152,9 @@ type Member struct {
 	FailedStep string                     `json:"failedStep,omitempty"`
 	OpenPhase  int                        `json:"openPhase,omitempty"` // the execution the member is in; 0 for none
 	Queue      []int                      `json:"queue,omitempty"`     // executions that wait for the member, in order
-	BusyUntil  *time.Time                 `json:"busyUntil,omitempty"` // until when a job that an administrator no longer waits for may still run
+	BusyUntil  *time.Time                 `json:"busyUntil,omitempty"` // until when a job that an administrator no longer waits for may still run: nothing is undone before
+	// UndoingUntil is BusyUntil of a job that undoes, or cleans up: nothing is done again before.
+	UndoingUntil *time.Time `json:"undoingUntil,omitempty"`
 }
 
 // Run is one member's passage through one phase, a batch's init sequence or a
@@ -230,7 +233,7 @@ type Step struct {
 	Jitter        int             `json:"jitter,omitempty"`      // percent
 	RetryAfter    *time.Time      `json:"retryAfter,omitempty"`
 	Postponed     bool            `json:"postponed,omitempty"`   // RetryAfter is when it is dispatched, and no retry is counted
-	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch, or from QueuedUntil
+	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch
 	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
 	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for

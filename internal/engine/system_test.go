@@ -61,10 +61,13 @@ type flight struct {
 	ended   bool
 }
 
-// awaits tells whether a job must not begin before another has ended, although nobody
-// waits for that any more: what it undoes.
+// awaits reports whether a job must not begin before another job of the member has ended,
+// although no run waits for that job any more: the one undoes what the other does.
 func (f flight) awaits(other flight) bool {
-	return f.undoes && !other.undoes && (f.removes || f.phase == other.phase)
+	if other.undoes {
+		return !f.undoes
+	}
+	return f.undoes && (f.removes || f.phase == other.phase)
 }
 
 func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail func(string, ...any)) *system {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 )
@@ -61,27 +62,35 @@ type FailedMember struct {
 
 // MemberClaim is the part of a member that decides whether a claim holds.
 type MemberClaim struct {
-	Key     string              `json:"key"`
-	Status  engine.MemberStatus `json:"status"`
-	Claim   string              `json:"claim"`
-	Leaving bool                `json:"leaving"` // see StillLeaving
+	MemberPresence
+	Key   string `json:"key"`
+	Claim string `json:"claim"`
 }
 
 // MemberProjection is the part of a member that a data source sync compares.
 type MemberProjection struct {
-	ID        int                 `json:"id"`
-	Key       string              `json:"key"`
-	Hash      string              `json:"hash"`
-	Status    engine.MemberStatus `json:"status"`
-	RemovedBy string              `json:"removedBy"`
-	AddedBy   string              `json:"addedBy"`
-	OpenPhase int                 `json:"openPhase"`
-	Leaving   bool                `json:"leaving"`
-	Removal   int                 `json:"removal"`
+	MemberPresence
+	ID        int    `json:"id"`
+	Key       string `json:"key"`
+	Hash      string `json:"hash"`
+	RemovedBy string `json:"removedBy"`
+	AddedBy   string `json:"addedBy"`
 }
 
-// StillLeaving reports whether a removed member has a run that has not ended, or removal steps
-// that have not been set going.
-func (m MemberProjection) StillLeaving() bool {
-	return m.Status == engine.MemberRemoved && (m.OpenPhase > 0 || m.Leaving && m.Removal > 0)
+// MemberPresence is the part of a member that decides whether the batch has the member.
+type MemberPresence struct {
+	Status       engine.MemberStatus `json:"status"`
+	OpenPhase    int                 `json:"openPhase"`
+	Leaving      bool                `json:"leaving"`
+	Removal      int                 `json:"removal"`
+	BusyUntil    *time.Time          `json:"busyUntil"`
+	UndoingUntil *time.Time          `json:"undoingUntil"`
+}
+
+// StillLeaving reports whether a removed member has a run that has not ended, removal steps
+// that have not been set going, or a job that an administrator no longer waits for and that
+// may still run.
+func (m MemberPresence) StillLeaving(now time.Time) bool {
+	busy := engine.Member{BusyUntil: m.BusyUntil, UndoingUntil: m.UndoingUntil}
+	return m.Status == engine.MemberRemoved && (m.OpenPhase > 0 || m.Leaving && m.Removal > 0 || busy.Busy(now))
 }

@@ -62,14 +62,14 @@ type JobFilter struct {
 }
 
 // RunSelection narrows the runs of a page. Phase and LastPhase must hold where they are given,
-// and at least one of Statuses, Paused and Task where any of them is.
+// and at least one of Statuses, Paused and Tasks where any of them is.
 type RunSelection struct {
 	Phase     int // runs of this phase execution
 	LastPhase int // runs of this phase execution and those before it
 
 	Statuses []engine.RunStatus // runs in one of them
 	Paused   bool               // runs that wait for their batch to be resumed
-	Task     string             // runs that this task released or retried last
+	Tasks    []string           // runs that one of these tasks released or retried last
 }
 
 // OverdueBounds says which runs are overdue.

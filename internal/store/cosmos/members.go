@@ -38,13 +38,15 @@ func (s *Store) MembersByID(ctx context.Context, batch int, ids []int) ([]store.
 	return all[engine.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
 }
 
-// MembersByKey implements store.Members. The expression for leaving is that of
-// MemberProjection.StillLeaving.
+// presenceFields are the fields of store.MemberPresence.
+const presenceFields = "c.doc.status AS status, c.doc.openPhase AS openPhase, c.doc.leaving AS leaving, c.doc.removal AS removal, " +
+	"c.doc.busyUntil AS busyUntil, c.doc.undoingUntil AS undoingUntil"
+
+// MembersByKey implements store.Members.
 func (s *Store) MembersByKey(ctx context.Context, batch int, keys []string) ([]store.MemberClaim, error) {
 	q := newQuery("c.type = 'member'")
 	q.where("ARRAY_CONTAINS(@keys, c.doc.key)", "@keys", keys)
-	return project[store.MemberClaim](ctx, s, store.BatchPartition(batch), q.fields("c.doc.key AS key, c.doc.status AS status, c.doc.claim AS claim, "+
-		"(c.doc.status = 'removed' AND (c.doc.openPhase > 0 OR c.doc.leaving = true AND c.doc.removal > 0)) AS leaving"))
+	return project[store.MemberClaim](ctx, s, store.BatchPartition(batch), q.fields("c.doc.key AS key, c.doc.claim AS claim, "+presenceFields))
 }
 
 // LastMember implements store.Members.
@@ -70,6 +72,5 @@ func (s *Store) FailedMembers(ctx context.Context, batch int) ([]store.FailedMem
 // MemberProjections implements store.Members.
 func (s *Store) MemberProjections(ctx context.Context, batch int) ([]store.MemberProjection, error) {
 	return project[store.MemberProjection](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'").
-		fields("c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.status AS status, c.doc.removedBy AS removedBy, "+
-			"c.doc.addedBy AS addedBy, c.doc.openPhase AS openPhase, c.doc.leaving AS leaving, c.doc.removal AS removal"))
+		fields("c.doc.memberId AS id, c.doc.key AS key, c.doc.hash AS hash, c.doc.removedBy AS removedBy, c.doc.addedBy AS addedBy, "+presenceFields))
 }

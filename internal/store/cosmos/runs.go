@@ -50,9 +50,9 @@ func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSel
 	if of.Paused {
 		any = append(any, "IS_DEFINED(c.doc.heldAt)")
 	}
-	if of.Task != "" {
-		any = append(any, "c.doc.task = @task")
-		q.param("@task", of.Task)
+	if len(of.Tasks) > 0 {
+		any = append(any, "ARRAY_CONTAINS(@tasks, c.doc.task)")
+		q.param("@tasks", of.Tasks)
 	}
 	if len(any) > 0 {
 		q.and("(" + strings.Join(any, " OR ") + ")")

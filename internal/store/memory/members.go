@@ -38,7 +38,7 @@ func (s *Store) MembersByKey(ctx context.Context, batch int, keys []string) ([]s
 	return project(ctx, s, "MembersByKey", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
 		return slices.Contains(keys, m.Key)
 	}, func(m *member) store.MemberClaim {
-		return store.MemberClaim{Key: m.Key, Status: m.Status, Claim: m.Claim, Leaving: projection(m).StillLeaving()}
+		return store.MemberClaim{MemberPresence: presence(m), Key: m.Key, Claim: m.Claim}
 	})
 }
 
@@ -72,7 +72,12 @@ func (s *Store) MemberProjections(ctx context.Context, batch int) ([]store.Membe
 
 func projection(m *member) store.MemberProjection {
 	return store.MemberProjection{
-		ID: m.ID, Key: m.Key, Hash: m.Hash, Status: m.Status, RemovedBy: m.RemovedBy, AddedBy: m.AddedBy,
-		OpenPhase: m.OpenPhase, Leaving: m.Leaving, Removal: m.Removal,
+		MemberPresence: presence(m), ID: m.ID, Key: m.Key, Hash: m.Hash, RemovedBy: m.RemovedBy, AddedBy: m.AddedBy,
+	}
+}
+
+func presence(m *member) store.MemberPresence {
+	return store.MemberPresence{
+		Status: m.Status, OpenPhase: m.OpenPhase, Leaving: m.Leaving, Removal: m.Removal, BusyUntil: m.BusyUntil, UndoingUntil: m.UndoingUntil,
 	}
 }

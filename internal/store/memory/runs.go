@@ -26,8 +26,8 @@ func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page sto
 func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSelection) ([]store.Item[run], error) {
 	return all(ctx, s, "RunsOfPage", store.BatchPartition(batch), "run", func(_ *document, r *run) bool {
 		return r.Page == page && (of.Phase == 0 || r.Phase == of.Phase) && (of.LastPhase == 0 || r.Phase <= of.LastPhase) &&
-			(len(of.Statuses) == 0 && !of.Paused && of.Task == "" ||
-				slices.Contains(of.Statuses, r.Status) || of.Paused && r.HeldAt != nil || of.Task != "" && r.Task == of.Task)
+			(len(of.Statuses) == 0 && !of.Paused && len(of.Tasks) == 0 ||
+				slices.Contains(of.Statuses, r.Status) || of.Paused && r.HeldAt != nil || slices.Contains(of.Tasks, r.Task))
 	})
 }
 

@@ -16,6 +16,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 //	1 active        page 1  a@x   2 failed        page 1  b@x in phase p at step s
 //	3 removed       page 1  a@x   4 removed, left page 2  c@x
 //	5 leaving       page 2  ab@x  6 failed        page 2  d@x
+//	7 removed, busy page 3  e@x   8 removed       page 3  f@x
 func testMembers(t *testing.T, d Driver) {
 	s, batch := d.Store, batchNumber()
 	must(t, s,
@@ -25,6 +26,8 @@ func testMembers(t *testing.T, d Driver) {
 		member(batch, engine.Member{ID: 4, Page: 2, Key: "c@x", Status: engine.MemberRemoved, AddedAt: at(4), Removal: 3}),
 		member(batch, engine.Member{ID: 5, Page: 2, Key: "ab@x", Status: engine.MemberRemoved, AddedAt: at(5), Leaving: true, Removal: 3}),
 		member(batch, engine.Member{ID: 6, Page: 2, Key: "d@x", Status: engine.MemberFailed, AddedAt: at(6)}),
+		member(batch, engine.Member{ID: 7, Page: 3, Key: "e@x", Status: engine.MemberRemoved, AddedAt: at(7), BusyUntil: when(10), UndoingUntil: when(11)}),
+		member(batch, engine.Member{ID: 8, Page: 3, Key: "f@x", Status: engine.MemberRemoved, AddedAt: at(8), BusyUntil: when(10)}),
 	)
 	must(t, s, store.Create(store.RunKey(batch, 1, 1), engine.Run{Batch: batch, Phase: 1, Member: 1, Page: 1})) // which no read of members returns
 	id := func(m engine.Member) int { return m.ID }
@@ -40,28 +43,28 @@ func testMembers(t *testing.T, d Driver) {
 		}
 	}
 	check(t, []row{
-		{"all", list(store.MemberFilter{}, store.Sort{}), "1 2 3 4 5 6", false},
+		{"all", list(store.MemberFilter{}, store.Sort{}), "1 2 3 4 5 6 7 8", false},
 		{"failed", list(store.MemberFilter{Status: engine.MemberFailed}, store.Sort{}), "2 6", false},
 		{"by a prefix of the key", list(store.MemberFilter{KeyPrefix: "a"}, store.Sort{}), "1 3 5", false},
 		{"by status and prefix", list(store.MemberFilter{Status: engine.MemberActive, KeyPrefix: "a"}, store.Sort{}), "1", false},
 		{"in another case", list(store.MemberFilter{KeyPrefix: "A"}, store.Sort{}), "", false},
-		{"by the time of addition", list(store.MemberFilter{}, store.Sort{By: store.FieldAddedAt, Descending: true}), "6 5 4 1 2 3", false},
+		{"by the time of addition", list(store.MemberFilter{}, store.Sort{By: store.FieldAddedAt, Descending: true}), "8 7 6 5 4 1 2 3", false},
 		{"page 1", ofPage(1, ""), "1 2 3", false},
 		{"page 1, failed", ofPage(1, engine.MemberFailed), "2", false},
-		{"page 3", ofPage(3, ""), "", false},
+		{"page 4", ofPage(4, ""), "", false},
 		{"by id", func(ctx context.Context) (any, error) {
 			found, err := s.MembersByID(ctx, batch, []int{6, 2, 99})
 			return shorten(found, err, id)
 		}, "2 6", false},
 		{"by key", func(ctx context.Context) (any, error) {
-			found, err := s.MembersByKey(ctx, batch, []string{"a@x", "ab@x", "c@x", "A@X"})
+			found, err := s.MembersByKey(ctx, batch, []string{"a@x", "ab@x", "c@x", "A@X", "e@x", "f@x"})
 			var all []string
 			for _, m := range found {
-				all = append(all, m.Key+"/"+string(m.Status)+"/"+m.Claim+"/"+strconv.FormatBool(m.Leaving))
+				all = append(all, m.Key+"/"+string(m.Status)+"/"+m.Claim+"/"+strconv.FormatBool(m.StillLeaving(at(10))))
 			}
 			return all, err
-		}, "a@x/active/round/false a@x/removed//true ab@x/removed//true c@x/removed//false", true},
-		{"last", func(ctx context.Context) (any, error) { return s.LastMember(ctx, batch) }, "6", false},
+		}, "a@x/active/round/false a@x/removed//true ab@x/removed//true c@x/removed//false e@x/removed//true f@x/removed//false", true},
+		{"last", func(ctx context.Context) (any, error) { return s.LastMember(ctx, batch) }, "8", false},
 		{"last of no batch", func(ctx context.Context) (any, error) { return s.LastMember(ctx, batch+1) }, "0", false},
 		{"leaving", func(ctx context.Context) (any, error) {
 			found, err := s.LeavingMembers(ctx, batch)
@@ -79,10 +82,10 @@ func testMembers(t *testing.T, d Driver) {
 			found, err := s.MemberProjections(ctx, batch)
 			var all []string
 			for _, m := range found {
-				all = append(all, itoa(m.ID)+"/"+m.Hash+m.AddedBy+m.RemovedBy+"/"+itoa(m.OpenPhase)+itoa(m.Removal)+"/"+strconv.FormatBool(m.StillLeaving()))
+				all = append(all, itoa(m.ID)+"/"+m.Hash+m.AddedBy+m.RemovedBy+"/"+itoa(m.OpenPhase)+itoa(m.Removal)+"/"+strconv.FormatBool(m.StillLeaving(at(10))))
 			}
 			return all, err
-		}, "1/h1ada/00/false 2//00/false 3/bob/20/true 4//03/false 5//03/true 6//00/false", true},
+		}, "1/h1ada/00/false 2//00/false 3/bob/20/true 4//03/false 5//03/true 6//00/false 7//00/true 8//00/false", true},
 	})
 }
 

@@ -67,9 +67,9 @@ func testRuns(t *testing.T, d Driver) {
 		{"page 1 up to a phase", ofPage(1, store.RunSelection{LastPhase: 2}), "2/1 2/2 2/3", true},
 		{"page 1, by status", ofPage(1, store.RunSelection{Statuses: []engine.RunStatus{engine.RunWaiting, engine.RunRunning}}), "2/1 2/2 2/3", true},
 		{"page 1, paused", ofPage(1, store.RunSelection{Paused: true}), "2/3", true},
-		{"page 1, of a task", ofPage(1, store.RunSelection{Task: "t1"}), "2/2", true},
-		{"page 1, paused or of a task", ofPage(1, store.RunSelection{Paused: true, Task: "t1"}), "2/2 2/3", true},
-		{"page 0, failed or of a task", ofPage(0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}, Task: "t9"}), "1/0", true},
+		{"page 1, of a task", ofPage(1, store.RunSelection{Tasks: []string{"t1"}}), "2/2", true},
+		{"page 1, paused or of a task", ofPage(1, store.RunSelection{Paused: true, Tasks: []string{"t1"}}), "2/2 2/3", true},
+		{"page 0, failed or of a task", ofPage(0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}, Tasks: []string{"t9"}}), "1/0", true},
 		{"page 1, succeeded, of a phase", ofPage(1, store.RunSelection{Phase: 3, Statuses: []engine.RunStatus{engine.RunSucceeded}, Paused: true}), "3/1", true},
 		{"of member 60", func(ctx context.Context) (any, error) {
 			found, err := s.RunsOfMember(ctx, batch, 60)

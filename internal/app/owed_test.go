@@ -1,0 +1,156 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// A process that dies between storing a job as dispatched and sending it leaves a run that
+// waits for a result. The message that it died of comes again, and sends the job also where
+// the batch was paused or cancelled since: a worker answers that it is revoked.
+func TestOwedJobIsSentInABatchThatWasPausedOrCancelled(t *testing.T) {
+	t.Parallel()
+	keep := func(kind string) func(string, string) bool {
+		return func(k, _ string) bool { return k == kind }
+	}
+	lost := fails(errLost)
+	begins := map[string]func(t *testing.T, s *stage) (batch int){
+		"init": func(t *testing.T, s *stage) int {
+			s.script = script{"Prepare": lost}
+			s.publish(mover)
+			s.park = keep(message.TypeBatchInit)
+			b := s.batch("move", people(1))
+			s.advance(b.ID)
+			return b.ID
+		},
+		"a page": func(t *testing.T, s *stage) int {
+			s.script = script{"New": lost}
+			s.publish(twoSteps)
+			s.park = keep(message.TypePhaseDue)
+			b := s.batch("two", people(2))
+			s.advance(b.ID)
+			return b.ID
+		},
+		"a page of members who were added": func(t *testing.T, s *stage) int {
+			s.script = script{"New": lost}
+			s.publish(twoSteps)
+			b := s.batch("two", people(1))
+			s.advance(b.ID)
+			s.park = keep(message.TypeMemberAdded)
+			s.add(b.ID, "late@x")
+			return b.ID
+		},
+		"a result": func(t *testing.T, s *stage) int {
+			s.script = script{"New": lost, "Join": lost}
+			s.publish(twoSteps)
+			b := s.batch("two", people(1))
+			s.advance(b.ID)
+			s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+			s.answers(1, "New", "true", nil)
+			return b.ID
+		},
+		"on_complete steps": func(t *testing.T, s *stage) int {
+			s.script = script{"New": lost, "Report": lost}
+			s.publish(reporting)
+			b := s.batch("reporting", people(1))
+			s.advance(b.ID)
+			s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+			s.answers(1, "New", "true", nil)
+			return b.ID
+		},
+		"a run that is released": func(t *testing.T, s *stage) int {
+			s.script = script{"New": lost, "Join": lost}
+			s.publish(twoSteps)
+			b := s.batch("two", people(1))
+			s.advance(b.ID)
+			s.pause(b.ID)
+			s.answers(1, "New", "true", nil)
+			s.park = func(kind, body string) bool {
+				return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
+			}
+			s.resume(b.ID)
+			return b.ID
+		},
+		"a member who is retried": func(t *testing.T, s *stage) int {
+			s.script = script{"New": inTurn(fails(errNo), lost)}
+			s.publish(twoSteps)
+			b := s.batch("two", people(1))
+			s.advance(b.ID)
+			s.park = func(kind, body string) bool {
+				return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
+			}
+			s.retry(b.ID, api.RetrySelection{})
+			return b.ID
+		},
+	}
+	for name, begin := range begins {
+		for _, paused := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, paused %t", name, paused), func(t *testing.T) {
+				t.Parallel()
+				for write, cut := 1, true; cut; write += everyCut {
+					s := newStage(t, false)
+					batch := begin(t, s)
+					if len(s.parked) == 0 {
+						t.Fatal("no message was kept back")
+					}
+					due := s.parked[0]
+					s.park, s.parked = nil, nil
+					cut = s.killed(write, func(ctx context.Context, a *app.App) error { return due.handle(a, ctx, due.m) })
+					if paused {
+						s.pause(batch)
+					} else {
+						s.cancel(batch)
+					}
+					s.takeUp(due)
+					s.settle()
+					if paused {
+						s.cancel(batch)
+					}
+					s.revokes()
+					s.pass(10 * time.Second)
+					if got := s.batchOf(batch).Status; got != "cancelled" {
+						t.Fatalf("cut at write %d, the batch is %s: %s", write, got, s.stepText(batch, 1))
+					}
+					s.verify()
+				}
+			})
+		}
+	}
+}
+
+// A result comes twice while the batch is paused. The first delivery holds the run. The
+// batch is resumed, and the second delivery releases the run and dies; its message is
+// settled already. The release of the batch's runs sends the job.
+func TestJobOfARunThatAnotherDeliveryReleasedIsSent(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"New": fails(errLost), "Join": fails(errLost)}
+		s.publish(twoSteps)
+		b := s.batch("two", people(1))
+		s.advance(b.ID)
+		s.pause(b.ID)
+		s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
+		s.answers(1, "New", "true", nil)
+		result := s.parked[0]
+		s.park, s.parked = nil, nil
+		s.takeUp(result)
+		s.settle()
+		s.park = func(kind, body string) bool {
+			return kind == message.TypeBatchWork && strings.Contains(body, `"Page":1`)
+		}
+		s.resume(b.ID)
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
+		s.unpark()
+		s.wantCalls(1, "New Join")
+		s.answers(1, "Join", "true", nil)
+		s.finish(b.ID)
+		return cut
+	})
+}
