@@ -169,9 +169,9 @@ func pageResumed(s State, e PageResumed, now time.Time) (Decision, error) {
 	return pageAgain(s, made, now)
 }
 
-// pageAgain takes up a page whose runs exist: each is started, or its start is repeated,
-// where it has not gone further. A job that was surely sent, and longer ago than the broker
-// remembers, is let be: a worker might do it twice.
+// pageAgain takes up a page whose runs exist: each is started, or what it owes since its
+// start is sent again, where it has not gone further. A job that was surely sent, and
+// longer ago than the broker remembers, is let be: a worker might do it twice.
 func pageAgain(s State, made *Shard, now time.Time) (Decision, error) {
 	runs, err := s.LoadPageRuns(made.Phase, made.Page)
 	if err != nil {
@@ -179,13 +179,15 @@ func pageAgain(s State, made *Shard, now time.Time) (Decision, error) {
 	}
 	d := Decision{Repeated: true}
 	for _, run := range runs {
-		if run.Status != RunWaiting && !run.Status.Terminal() {
-			sent := run.Steps[run.Current].DispatchedAt
-			if made.Sent && sent != nil && now.Sub(*sent) > BrokerRemembers {
-				continue
-			}
+		if run.Status == RunWaiting || run.Status.Terminal() || run.HeldAt != nil {
+			d.Next = append(d.Next, OnRun{run.Phase, run.Member, RunStarted{}})
+			continue
 		}
-		d.Next = append(d.Next, OnRun{run.Phase, run.Member, RunStarted{}})
+		sent := run.Steps[run.Current].DispatchedAt
+		if run.LastEvent != eventStart || made.Sent && sent != nil && now.Sub(*sent) > BrokerRemembers {
+			continue
+		}
+		d.Messages = append(d.Messages, run.owed(now)...) // of all of them at once: one by one it could take longer than a message may
 	}
 	if !made.Sent {
 		d.Next = append(d.Next, PageSent{Phase: made.Phase, Page: made.Page})

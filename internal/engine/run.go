@@ -266,18 +266,22 @@ func (w *walk) begin() (Decision, error) {
 
 // repeated asks again for what followed from an event that was applied before, in case that
 // was cut short. It does so whether or not the batch is paused or cancelled: the message
-// that is handled is the only one that sends what it owes. A job that is sent after its
-// deadline expires at its worker, which then has the settle time to say so, and the step is
-// dispatched again.
+// that is handled is the only one that sends what it owes.
 func (w *walk) repeated() Decision {
-	messages := w.run.Outstanding()
+	return Decision{Repeated: true, Messages: w.run.owed(w.now), Next: w.follows(true)}
+}
+
+// owed is what a run waits for, for a message that comes again. The job may be sent only now,
+// after its deadline: its worker then has the settle time to refuse it.
+func (r *Run) owed(now time.Time) []Message {
+	messages := r.Outstanding()
 	for i, m := range messages {
-		if d, ok := m.(Deadline); ok && d.At.Before(w.now) {
-			d.At = w.now.Add(SettleTime)
+		if d, ok := m.(Deadline); ok && d.At.Before(now) {
+			d.At = now.Add(SettleTime)
 			messages[i] = d
 		}
 	}
-	return Decision{Repeated: true, Messages: messages, Next: w.follows(true)}
+	return messages
 }
 
 // changed is the decision that only the run, and the member with it, change.
