@@ -12,8 +12,8 @@ func TestSeedIsReplayedAsItWas(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
 		seed += 1000
-		first, _ := simulateWith(t, seed, true, math.MaxInt)
-		again, _ := simulateWith(t, seed, true, math.MaxInt)
+		first, _ := simulateWith(t, seed, overProtocols(seed), true, math.MaxInt)
+		again, _ := simulateWith(t, seed, overProtocols(seed), true, math.MaxInt)
 		if first == again {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
-// TestRivals runs some thousand seeds of administrators who put the same people into
+// TestRivals runs a thousand seeds of administrators who put the same people into
 // batches at the same time.
 func TestRivals(t *testing.T) {
 	t.Parallel()

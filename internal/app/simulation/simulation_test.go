@@ -18,6 +18,7 @@ var (
 	soak    = flag.Duration("simulation.soak", -1, "for how long TestSoak runs; 0 is until it is told to stop")
 	all     = flag.Bool("simulation.all", false, "go on after a seed that fails, and print of each only what is wrong")
 	from    = flag.Uint64("simulation.from", 1, "the first seed")
+	over    = flag.Bool("simulation.protocols", false, "run every seed over the real driver and the real protocol")
 
 	rivalSeed = flag.Uint64("simulation.rivals", 0, "replay this seed of TestRivals, and print all that happens")
 )
@@ -25,7 +26,7 @@ var (
 // seeds is how many a run of the tests takes, and patience for how long it goes on:
 // the race detector makes everything ten times slower.
 const (
-	seeds      = 3000
+	seeds      = 1000
 	rivalSeeds = 1000
 	patience   = 30 * time.Second
 )
@@ -44,9 +45,9 @@ func TestMain(m *testing.M) {
 const protocolShare = 100
 
 // overProtocols reports whether a seed runs over the real protocol.
-func overProtocols(seed uint64) bool { return seed%protocolShare == 0 }
+func overProtocols(seed uint64) bool { return *over || seed%protocolShare == 0 }
 
-// TestSimulation runs some thousand seeds.
+// TestSimulation runs a thousand seeds.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	if *oneSeed != 0 {
@@ -65,7 +66,7 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d seeds from %d", ran, *from)
 }
 
-// seedsThatFailed are seeds that once found a fault, with the fault.
+// seedsThatFailed are seeds that once found a fault over the real protocol, with the fault.
 var seedsThatFailed = []struct {
 	seed  uint64
 	fault string
@@ -78,9 +79,9 @@ func TestSeedsThatFailed(t *testing.T) {
 	for _, tc := range seedsThatFailed {
 		t.Run(fmt.Sprint(tc.seed), func(t *testing.T) {
 			t.Parallel()
-			if _, ok := simulate(t, tc.seed, false); !ok {
-				text, _ := simulate(t, tc.seed, true)
-				t.Errorf("it once failed because %s; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.seed %d\n%s", tc.fault, tc.seed, text)
+			if _, ok := simulateOver(t, tc.seed, true, false); !ok {
+				text, _ := simulateOver(t, tc.seed, true, true)
+				t.Errorf("it once failed because %s; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.protocols -simulation.seed %d\n%s", tc.fault, tc.seed, text)
 			}
 		})
 	}
@@ -116,14 +117,19 @@ func many(t *testing.T, seed func() (uint64, bool)) (ran int64) {
 
 // simulate runs one seed and tells what happened, and whether all was well.
 func simulate(t *testing.T, seed uint64, verbose bool) (text string, ok bool) {
-	return simulateWith(t, seed, verbose, linesToShow())
+	return simulateOver(t, seed, overProtocols(seed), verbose)
+}
+
+// simulateOver is simulate over the real protocol or in memory, where a seed goes another way.
+func simulateOver(t *testing.T, seed uint64, protocols, verbose bool) (text string, ok bool) {
+	return simulateWith(t, seed, protocols, verbose, linesToShow())
 }
 
 // simulateWith does so with the last lines of the history.
-func simulateWith(t *testing.T, seed uint64, verbose bool, lines int) (text string, ok bool) {
+func simulateWith(t *testing.T, seed uint64, protocols, verbose bool, lines int) (text string, ok bool) {
 	synctest.Test(t, func(*testing.T) {
 		ctx := context.Background()
-		w, err := newWorld(draft(seed), overProtocols(seed), verbose)
+		w, err := newWorld(draft(seed), protocols, verbose)
 		if err != nil {
 			text = err.Error()
 			return

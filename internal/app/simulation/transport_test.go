@@ -102,7 +102,9 @@ func (w *world) decide(o *operation) {
 		v = verdict{carriedOut: w.rng.IntN(o.sends + 1), lost: true}
 	case o.sends == 0 && w.chance(c.store):
 		v = w.storeFault(o)
-		v.retried = w.rng.IntN(4) > 0
+		if _, inMemory := w.back.(*inMemory); inMemory {
+			v.retried = w.rng.IntN(4) > 0
+		}
 	}
 	w.grant(o, v)
 }
