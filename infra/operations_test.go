@@ -67,10 +67,10 @@ func TestOperatorsFindWhatThePageQuotes(t *testing.T) {
 		"no result within …":                               "internal/engine",
 		"cannot receive jobs":                              "worker/dispatch",
 		"UnreadableJob":                                    "worker/dispatch",
-		"IsThrottled":                                      "worker/dispatch",
+		"IsThrottled":                                      "internal/logkey",
 		"matoolkit.worker.call.throttles":                  "worker/telemetry",
-		"SilentWorkers":                                    "internal/app",
-		"OldestSeconds":                                    "internal/app",
+		"SilentWorkers":                                    "internal/logkey",
+		"OldestSeconds":                                    "internal/logkey",
 		"health":                                           "internal/app",
 	} {
 		if !strings.Contains(operations(t), "`"+quoted+"`") {
