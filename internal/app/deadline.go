@@ -48,7 +48,7 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 			if decides && a.behind(ctx) {
 				return nil, errBehind
 			}
-			e.Queued, e.Cause = look.Waits, look.Cause
+			e.Queued, e.Silent, e.Cause = look.Waits, look.Silent, look.Cause
 		} else if len(s.recalled) > 0 { // by a run that is out of date the job would look lost
 			return nil, errOutdated
 		}

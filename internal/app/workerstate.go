@@ -49,6 +49,11 @@ func isFresh(p *store.ReplicaRecord, now time.Time) bool {
 	return !p.Stopped && now.Sub(p.SeenAt) < silence
 }
 
+// sendsHeartbeats reports whether the worker was last heard of by a heartbeat.
+func (r *workerRecord) sendsHeartbeats() bool {
+	return !r.answersOnly() && !r.lastReplica().SeenAt.IsZero()
+}
+
 // answersOnly reports whether the worker answers jobs and sends no heartbeats: none ever,
 // or none any more.
 func (r *workerRecord) answersOnly() bool {
@@ -164,6 +169,8 @@ type outlook struct {
 	// off. Otherwise the deadline decides, and Cause says why no result came.
 	Waits bool
 	Cause string
+	// Silent: the cause is that the worker is not heard of.
+	Silent bool
 	// Unseen: nothing says that the worker ever had the job.
 	Unseen bool
 }
@@ -196,9 +203,9 @@ func (r *workerRecord) outlook(worker string, job dispatchedJob, now time.Time, 
 	case !r.alive(now) && job.waited && r.answersOnly() && now.Before(r.AnsweredAt.Add(job.timeout+engine.SettleTime)):
 		return outlook{Waits: true} // it may be busy with one long job
 	case !r.alive(now) && on != nil:
-		return outlook{Cause: started + "; " + r.absence(worker)}
+		return outlook{Cause: started + "; " + r.absence(worker), Silent: r.sendsHeartbeats()}
 	case !r.alive(now):
-		return outlook{Cause: r.absence(worker), Unseen: true}
+		return outlook{Cause: r.absence(worker), Unseen: true, Silent: r.sendsHeartbeats()}
 	}
 	idle := r.idleSince(now)
 	switch {

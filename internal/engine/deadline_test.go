@@ -333,3 +333,32 @@ func TestDeadlineOfAPollIsTheSteps(t *testing.T) {
 		t.Fatalf("a poll without an answer is a failure with its retry: %+v", p.step())
 	}
 }
+
+// After an outage of the broker a deadline can come before the worker's heartbeats.
+func TestSilentWorkerIsLookedAtTwice(t *testing.T) {
+	t.Parallel()
+	p := enter(t, 2, `{"Upn":"u","Kind":"User"}`)
+	p.on(engine.RunStarted{})
+	job := p.step().JobID
+	due := engine.DeadlineDue{Step: 0, JobID: job, Silent: true, Cause: "no worker w1"}
+	p.after(p.step().Timeout + engine.SettleTime)
+	again := p.at.Add(45 * time.Second)
+	wantOutcome(t, p.on(due), engine.Deadline{Step: 0, At: again})
+	if got := p.step(); got.Status != engine.StepDispatched || !p.run.DeadlineAt.Equal(again) {
+		t.Fatalf("%+v, deadline %v", got, p.run.DeadlineAt)
+	}
+	p.after(45 * time.Second)
+	heard := due
+	heard.Silent, heard.Queued = false, true
+	p.on(heard) // the heartbeats have come
+	if p.step().SilentAt != nil {
+		t.Fatalf("%+v", p.step())
+	}
+	p.after(5 * time.Minute)
+	p.on(due)
+	p.after(45 * time.Second)
+	p.on(due)
+	if got := p.step(); got.Status == engine.StepDispatched {
+		t.Fatalf("a worker that stays silent: %+v", got)
+	}
+}

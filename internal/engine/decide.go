@@ -219,10 +219,14 @@ type (
 	RetryDue struct{ Step, Count int }
 	// DeadlineDue: a job may have been in flight for too long. Queued: it is known to wait
 	// for its worker. Cause says, where it is known, why no result has come.
+	// Silent: the worker has sent no heartbeat for longer than one that runs would. That
+	// is taken for its end when a later deadline finds it again: after an outage of the
+	// broker, deadlines can come before the heartbeats.
 	DeadlineDue struct {
 		Step   int
 		JobID  string
 		Queued bool
+		Silent bool
 		Cause  string
 	}
 	// RunReleased: the run's batch is no longer paused. Task names the work that

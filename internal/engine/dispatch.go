@@ -65,7 +65,7 @@ func (w *walk) sent(attempt string) {
 	if w.run.Kind == KindInit {
 		kind = "init"
 	}
-	step.Status, step.DispatchedAt, step.RetryAfter, step.Postponed, step.QueuedUntil = StepDispatched, &w.now, nil, false, nil
+	step.Status, step.DispatchedAt, step.RetryAfter, step.Postponed, step.QueuedUntil, step.SilentAt = StepDispatched, &w.now, nil, false, nil, nil
 	step.Refused = nil
 	step.JobID = fmt.Sprintf("%s-%d-%s", kind, w.run.StepID(w.run.Current), attempt)
 }
@@ -113,6 +113,10 @@ func (w *walk) retryDelay() time.Duration {
 // attempt, rollback or removal step of the member begins.
 const SettleTime = 30 * time.Second
 
+// silentLook is after what time a worker that was found silent is looked at again: its
+// heartbeats come every 30 seconds.
+const silentLook = 45 * time.Second
+
 // expiry is when the worker ends the step's job, which is in flight, or no longer begins
 // it.
 func (s Step) expiry() time.Time { return s.DispatchedAt.Add(s.Timeout) }
@@ -123,7 +127,11 @@ func (s Step) expiry() time.Time { return s.DispatchedAt.Add(s.Timeout) }
 func (s Step) deadline() time.Time {
 	at := s.ended()
 	if s.QueuedUntil != nil && s.Refused == nil {
-		if again := s.QueuedUntil.Add(min(ownDeadline, max(SettleTime, s.Timeout))); again.After(at) {
+		wait := min(ownDeadline, max(SettleTime, s.Timeout))
+		if s.SilentAt != nil {
+			wait = silentLook
+		}
+		if again := s.QueuedUntil.Add(wait); again.After(at) {
 			return again
 		}
 	}
@@ -162,12 +170,15 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 		return Decision{Stale: true}, nil
 	case early > 0:
 		return Decision{Repeated: true, Messages: []Message{Deadline{Run: w.run, Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
-	case e.Queued && step.Refused == nil && !w.stops():
-		step.QueuedUntil = &w.now
+	case step.Refused == nil && !w.stops() && (e.Queued || e.Silent && step.SilentAt == nil):
+		step.QueuedUntil, step.SilentAt = &w.now, nil
+		if !e.Queued { // its heartbeats may be held up, and come before the next look
+			step.SilentAt = &w.now
+		}
 		at := step.deadline()
 		w.run.DeadlineAt = &at
 		d := w.changed()
-		if step.Timeout < ownDeadline {
+		if step.Timeout < ownDeadline || step.SilentAt != nil {
 			d.Messages = []Message{Deadline{Run: w.run, Step: e.Step, At: at}}
 		}
 		return d, nil

@@ -236,6 +236,7 @@ type Step struct {
 	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch
 	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
 	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
+	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since
 	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
 	Resolved      *Mark           `json:"resolved,omitempty"`    // who skipped it or marked it done
 }
