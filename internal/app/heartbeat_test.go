@@ -297,7 +297,7 @@ func TestJobThatWaitedForAWorkerThatIsGoneFailsWithThatCause(t *testing.T) {
 		s.wantPhases(b.ID, "only dispatched 0/0/0+2")
 		died := s.clock.Now().Format(time.RFC3339)
 		s.pass(app.TickInterval) // the heartbeats end
-		s.wantStuck(log)
+		s.wantStuck(log, "batch 1 of one: 2 for 300s, silent [worker-01]")
 		s.settle()
 		s.pass(time.Minute) // the worker is looked at once more
 		s.wantPhases(b.ID, "only failed 0/2/0")
