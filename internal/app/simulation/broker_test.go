@@ -87,19 +87,20 @@ func (s sender) Send(ctx context.Context, topic string, messages ...bus.Message)
 	return nil
 }
 
-// take lets a message in, unless its id came within the duplicate window.
-func (b *broker) take(topic string, m bus.Message, at time.Time) {
+// take lets a message in, unless its id came within the duplicate window; false where it
+// does not.
+func (b *broker) take(topic string, m bus.Message, at time.Time) bool {
 	key := topic + "/" + m.ID
 	switch last, known := b.seen[key]; {
 	case m.ID == "" || len(m.ID) > 128:
 		b.w.problem("the message id %q is not possible", m.ID)
-		return
+		return false
 	case len(m.Body) > message.Limit:
 		b.w.problem("the message %s is too large", m.ID)
-		return
+		return false
 	case known && at.Sub(last) < duplicateWindow:
 		b.w.trace("    the broker drops %s: a duplicate", m.ID)
-		return
+		return false
 	}
 	b.seen[key] = at
 	b.accepted++
@@ -112,19 +113,28 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) {
 	}
 	if topic == message.TopicWorkerControl {
 		b.control(m, at)
-		return
+		return true
 	}
-	if strings.Contains(m.ID, "-again-") {
+	if strings.Contains(m.ID, "-again-") || b.announcedAgain(topic, m.ID) {
 		b.w.repeated = true
 	}
 	if b.losable(topic, m) && b.w.chance(b.w.plan.chaos.lose) {
 		b.w.trace("    the broker LOSES %s", m.ID)
-		return
+		return true
 	}
 	if m.At.After(at) {
 		at = m.At
 	}
 	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at, earlier: b.earlier(topic, m.ID)})
+	return true
+}
+
+// announcedAgain reports whether a tick announces once more what a message that came before is
+// about: both may be handled, late ones too, and what the first asked for is asked for again.
+func (b *broker) announcedAgain(topic, id string) bool {
+	first, _, byTick := strings.Cut(id, "-tick-")
+	_, before := b.seen[topic+"/"+first]
+	return byTick && before
 }
 
 // earlier counts the deliveries of the message that a message was put back for: the app counts

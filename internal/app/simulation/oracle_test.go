@@ -12,11 +12,13 @@ import (
 // It says what every run must come to, and which jobs the worker must be given.
 //
 // It is told what depends on when things happened: who was retried, and how often
-// (rounds), and what became of steps with a short deadline.
+// (rounds), what became of steps with a short deadline, and how often a newer version of
+// the runbook came after the init steps had failed, whose own then run in their place.
 
 // outcome is how a batch must end where nothing cuts it short.
 type outcome struct {
-	init      *runEnd
+	init      *runEnd               // the last of inits
+	inits     []*runEnd             // by execution
 	members   map[string]*memberEnd // by key
 	removals  map[string]*runEnd    // by key of the member
 	merges    map[string]*runEnd    // the on_complete steps, by phase
@@ -78,7 +80,10 @@ func (p *plan) outcome(batch int, rounds map[string]int) *outcome {
 	}
 	if len(p.init) > 0 {
 		q := out.sequence("init")
-		out.init = p.passage(q, "init", p.init, maps.Clone(special), map[string]any{}, rounds["init"])
+		for _, n := range append(slices.Clone(p.replaced), rounds["init"]) {
+			out.init = p.passage(q, "init", p.init, maps.Clone(special), map[string]any{}, n)
+			out.inits = append(out.inits, out.init)
+		}
 		q.failed = out.init.status == "failed"
 		if q.failed {
 			for _, m := range p.everybody() {

@@ -30,6 +30,7 @@ type plan struct {
 	acts      []act
 	answers   map[string]*script
 	decided   map[string]string // how steps with a short deadline ended, as the run told
+	replaced  []int             // of each init execution that failed and that a newer version took the place of: how often it was retried
 }
 
 // act is something that an administrator does under way.

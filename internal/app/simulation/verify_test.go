@@ -137,20 +137,49 @@ func (w *world) decideSteps(d *documents) {
 	}
 }
 
-// begun are the executions that a new version of the runbook did not do away with.
+// begun are the executions that a new version of the runbook did not do away with. Those
+// that init kept from beginning, when it failed, give way to the ones of a version that has
+// an init of its own.
 func (w *world) begun(d *documents) []engine.Phase {
+	newest := 0
+	for _, p := range d.batch.Phases {
+		if p.Kind == engine.KindInit {
+			newest = p.Version
+		}
+	}
 	return slices.DeleteFunc(slices.Clone(d.batch.Phases), func(p engine.Phase) bool {
-		return w.versions > 1 && p.DispatchedAt == nil && (p.Status == engine.PhaseSuperseded || p.Status == engine.PhaseSkipped)
+		if w.versions == 1 || p.DispatchedAt != nil {
+			return false
+		}
+		return p.Status == engine.PhaseSuperseded || p.Status == engine.PhaseSkipped || p.Status == engine.PhaseCancelled && p.Version < newest
 	})
+}
+
+// inits are what each init execution must come to. One that no job of was begun, as the batch
+// was cancelled, is as the last one before it.
+func (w *world) inits(d *documents, want *outcome) map[int]*runEnd {
+	ends := map[int]*runEnd{}
+	for _, p := range w.begun(d) {
+		switch n := len(ends); {
+		case p.Kind != engine.KindInit:
+		case n < len(want.inits):
+			ends[p.ID] = want.inits[n]
+		case d.batch.Cancelled != nil:
+			ends[p.ID] = want.init
+		default:
+			w.problem("init was begun in %d executions, want %d", n+1, len(want.inits))
+		}
+	}
+	return ends
 }
 
 // verifyStatus derives the statuses of the phases and of the batch from the runs.
 func (w *world) verifyStatus(d *documents, want *outcome) {
-	status := engine.BatchFailed
+	status, inits := engine.BatchFailed, w.inits(d, want)
 	for _, p := range w.begun(d) {
 		wanted := engine.PhaseFailed
 		switch {
-		case p.Kind == engine.KindInit && want.init.status == "succeeded", p.Kind == engine.KindRemoval:
+		case p.Kind == engine.KindInit && inits[p.ID] != nil && inits[p.ID].status == "succeeded", p.Kind == engine.KindRemoval:
 			wanted = engine.PhaseCompleted
 		case p.Kind == engine.KindPhase && want.init != nil && want.init.status == "failed":
 			wanted = engine.PhaseCancelled
@@ -171,9 +200,10 @@ func (w *world) verifyStatus(d *documents, want *outcome) {
 
 // verifyBatchRuns is about init and on_complete.
 func (w *world) verifyBatchRuns(d *documents, want *outcome) {
+	inits := w.inits(d, want)
 	for _, p := range w.begun(d) {
 		run, ok := d.runs[[2]int{p.ID, 0}]
-		wanted, what := want.init, "init"
+		wanted, what := inits[p.ID], "init"
 		if p.Kind != engine.KindInit {
 			wanted, what = want.merges[p.Name], "complete/"+p.Name
 		}

@@ -26,6 +26,7 @@ type worker struct {
 	rng      *rand.Rand
 	expected *outcome
 	rounds   map[string]int            // how often each sequence was seen to begin again
+	init     int                       // the latest init execution that a job was of
 	at       map[string]int            // the place in each sequence of the next job
 	polling  map[string]bool           // the job at that place goes on, and has come
 	repolls  map[string]bool           // a poll was not begun
@@ -400,7 +401,18 @@ func (k *worker) decisionOf(id string) string {
 // it, its sequence is where it was before.
 func (k *worker) refuse(r *replica, m *held, j message.Job, why string) {
 	k.w.trace("replica %d does not begin %s: %s", r.id, m.id, why)
-	switch begun, ok := k.begun[m.id]; {
+	k.refused = true
+	result := message.Result{
+		JobID: j.JobID, Status: message.StatusFailure, Timestamp: k.w.now(), CorrelationData: j.CorrelationData,
+		Error: &message.JobError{Message: "not begun", Type: why},
+	}
+	sent := k.send(result, 0)
+	k.w.broker.settle(m)
+	begun, ok := k.begun[m.id]
+	if k.ended[m.id] && !(sent && k.waits(j)) {
+		return // its first result has counted, or will: the broker takes the refusal for the same
+	}
+	switch {
 	case !ok || begun.name == "":
 	case k.ended[m.id]:
 		k.declines[begun.name] = declined{j.CorrelationData.StepExecutionID, begun}
@@ -410,13 +422,6 @@ func (k *worker) refuse(r *replica, m *held, j message.Job, why string) {
 	if strings.Contains(j.JobID, "-poll-") { // it comes again as a first attempt would
 		k.repolls[k.nameOf(j)] = true
 	}
-	k.refused = true
-	result := message.Result{
-		JobID: j.JobID, Status: message.StatusFailure, Timestamp: k.w.now(), CorrelationData: j.CorrelationData,
-		Error: &message.JobError{Message: "not begun", Type: why},
-	}
-	k.send(result, 0)
-	k.w.broker.settle(m)
 }
 
 // owner names whose jobs a job must not overlap with: a member's, the removal's among
@@ -463,21 +468,26 @@ func (k *worker) mayBegin(e *execution) bool {
 
 // mustWait sees to it that the step of a job waits for it.
 func (k *worker) mustWait(e *execution, what string) bool {
-	phase, member, index, err := engine.ParseStepID(e.job.CorrelationData.StepExecutionID)
-	if err != nil {
-		k.w.problem("job %s: %v", e.job.JobID, err)
-		return false
-	}
-	run, err := store.Read[engine.Run](context.Background(), k.w.store, store.RunKey(k.w.batch, phase, member))
-	if err != nil {
-		k.w.problem("job %s: %v", e.job.JobID, err)
-		return false
-	}
-	if index >= len(run.Doc.Steps) || run.Doc.Steps[index].JobID != e.job.JobID || run.Doc.Steps[index].Status != engine.StepDispatched {
+	if !k.waits(e.job) {
 		k.w.problem("job %s (%s) of %s %s, and its step does not wait for it any more", e.job.JobID, e.job.FunctionName, e.owner, what)
 		return false
 	}
 	return true
+}
+
+// waits reports whether the step of a job waits for its result.
+func (k *worker) waits(j message.Job) bool {
+	phase, member, index, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	if err != nil {
+		k.w.problem("job %s: %v", j.JobID, err)
+		return false
+	}
+	run, err := store.Read[engine.Run](context.Background(), k.w.store, store.RunKey(k.w.batch, phase, member))
+	if err != nil {
+		k.w.problem("job %s: %v", j.JobID, err)
+		return false
+	}
+	return index < len(run.Doc.Steps) && run.Doc.Steps[index].JobID == j.JobID && run.Doc.Steps[index].Status == engine.StepDispatched
 }
 
 // undoes tells whether a step undoes something or cleans up.
@@ -485,13 +495,14 @@ func undoes(place string) bool {
 	return strings.Contains(place, "undo") || strings.HasPrefix(place, "removed")
 }
 
-func (k *worker) send(r message.Result, after time.Duration) {
+// send sends a result; false where the broker drops it.
+func (k *worker) send(r message.Result, after time.Duration) bool {
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		k.w.problem("%v", err)
-		return
+		return false
 	}
-	k.w.broker.take(message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: encoded, At: k.w.now().Add(after)}, k.w.now())
+	return k.w.broker.take(message.TopicWorkerResults, bus.Message{ID: r.ID(), Body: encoded, At: k.w.now().Add(after)}, k.w.now())
 }
 
 // answer is for a job that is begun for the first time.
@@ -639,12 +650,20 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 	}
 	delete(k.declines, name)
 	q = k.settled(name, j)
-	polls := strings.Contains(j.JobID, "-poll-") || k.repolls[name]
+	fresh := name == "init" && k.newInit(j)
+	polls := strings.Contains(j.JobID, "-poll-") || k.repolls[name] && !fresh
 	k.repolls[name] = false
 	if at := k.at[name]; k.polling[name] && (q.jobs[at].step.function != j.FunctionName || !polls) { // it was polled for the last time
 		k.at[name], k.polling[name] = at+1, false
 	}
-	if k.at[name] == len(q.jobs) && q.failed && k.rounds[name] < k.w.retries {
+	switch {
+	case k.at[name] != len(q.jobs) || !q.failed:
+	case fresh && len(k.w.plan.replaced) < k.w.versions-1:
+		k.w.plan.replaced = append(k.w.plan.replaced, k.rounds[name])
+		k.rounds[name] = 0
+		k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
+		q = k.expected.sequences[name]
+	case !fresh && k.rounds[name] < k.w.retries:
 		k.rounds[name]++
 		k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
 		q = k.expected.sequences[name]
@@ -663,6 +682,19 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 		k.at[name]++
 	}
 	return next, true
+}
+
+// newInit reports whether a job is the first of an init execution after another one. Only a
+// newer version of the runbook has its own, and only where init had failed, or had not begun.
+// A removal can keep the batch open for so long.
+func (k *worker) newInit(j message.Job) bool {
+	phase, _, _, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	if err != nil {
+		k.w.problem("job %s: %v", j.JobID, err)
+	}
+	before := k.init
+	k.init = phase
+	return before != 0 && phase != before
 }
 
 // through tells whether all jobs of a sequence were done.
