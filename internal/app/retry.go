@@ -52,7 +52,8 @@ func (a *App) RetryFailed(ctx context.Context, by Caller, batch int, which api.R
 		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: engine.Mark{By: by.Name, At: now, Why: why}}),
 		a.auditOp(store.AuditRecord{
 			At: now, Actor: by.actor(), Action: "retry", Batch: batch, Target: selectionText(which), Why: why, Before: failed.text(), After: facts{"task": id}.text(),
-		})})
+		}),
+	})
 	if err != nil {
 		return api.RetryResult{}, err
 	}

@@ -60,8 +60,10 @@ func (s *synchronization) detect(ctx context.Context, start time.Time) (b store.
 		return b, false, err
 	}
 	b.Doc = engine.NewDetected(id, s.rb, s.version, start, s.app.now())
-	applied, err := s.app.store.Apply(ctx, store.Writes{store.Create(store.BatchKey(id), b.Doc),
-		s.app.auditOp(creation(scheduler, &b.Doc, b.Doc.DetectedAt))})
+	applied, err := s.app.store.Apply(ctx, store.Writes{
+		store.Create(store.BatchKey(id), b.Doc),
+		s.app.auditOp(creation(scheduler, &b.Doc, b.Doc.DetectedAt)),
+	})
 	if errors.Is(err, store.ErrExists) {
 		b, err = store.Read[engine.Batch](ctx, s.app.store, store.BatchKey(id))
 		return b, false, err

@@ -92,7 +92,8 @@ func (a *App) Deactivate(ctx context.Context, by Caller, name string, version in
 			a.auditOp(store.AuditRecord{
 				At: mark.At, Actor: by.actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
 				Before: activeFacts(version).text(), After: activeFacts(0).text(),
-			})})
+			}),
+		})
 		if errors.Is(err, store.ErrChanged) {
 			continue
 		}
