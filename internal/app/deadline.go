@@ -58,7 +58,7 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 }
 
 // errBehind: the handler was away, and results or heartbeats of that time are still in
-// its subscription.
+// its subscription. The next tick announces the deadline again.
 var errBehind = errors.New("app: the handler is behind with what the workers sent")
 
 // behind reports whether results or heartbeats that came long ago are not processed yet.

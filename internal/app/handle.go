@@ -140,8 +140,9 @@ func (a *App) handle(ctx context.Context, topic string, m Message, process func(
 		outcome = a.putBack(ctx, topic, m, putBack, last)
 	case errors.Is(last, engine.ErrNotYet) && ctx.Err() == nil:
 		outcome = a.putBack(ctx, topic, m, notYet, last)
-	case errors.Is(last, errBehind) && ctx.Err() == nil:
-		outcome = a.putBack(ctx, topic, m, putBack, last)
+	case errors.Is(last, errBehind) && ctx.Err() == nil: // put back, the checks of all ticks would add up
+		a.log.InfoContext(ctx, "deadline left to the next tick", logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Error, last)
+		outcome = nil
 	case errors.Is(last, store.ErrLater) && ctx.Err() == nil: // the later version takes it up, once it is back or everywhere
 		outcome = a.putBack(ctx, topic, m, putBack, last)
 	case ctx.Err() == nil:

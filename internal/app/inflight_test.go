@@ -165,3 +165,42 @@ func TestDeadlineWaitsForHeartbeatsThatTheHandlerHasNotRead(t *testing.T) {
 	}
 	s.wantPhases(b.ID, "only failed 0/3/0")
 }
+
+// late is a Watcher for which the oldest message of each subscription came at one moment.
+type late time.Time
+
+func (l late) Oldest(context.Context, string, string) (time.Time, bool, error) {
+	return time.Time(l), true, nil
+}
+
+// While the handler is behind, each tick announces the deadlines that passed. If it also put back
+// what earlier ticks announced, these messages would keep it from the results for ever.
+func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: late(s.clock.Now()), Now: s.clock.Now, Log: s.log})
+	s.script = script{"Do": fails(errLost)}
+	s.publish(oneStep(", timeout: 2m"))
+	b := s.batch("one", people(1))
+	s.advance(b.ID)
+	s.pass(4 * time.Minute)
+	for n := range 5 {
+		before := len(s.past)
+		s.pass(app.TickInterval)
+		s.tick()
+		checks := 0
+		for _, p := range s.past[before:] {
+			if p.m.Type == message.TypeDeadlineCheck {
+				checks++
+			}
+		}
+		if checks != 1 {
+			t.Fatalf("tick %d: the handler got %d checks of one deadline, want 1", n+1, checks)
+		}
+	}
+	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
+	s.app = s.other
+	s.pass(app.TickInterval)
+	s.tick()
+	s.wantPhases(b.ID, "only failed 0/1/0")
+}
