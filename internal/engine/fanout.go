@@ -303,7 +303,7 @@ func catchUpDue(b *Batch, e CatchUpDue) Decision {
 		for _, phase := range j.Phases {
 			d.Next = append(d.Next, PageDue{Phase: phase, Page: e.Page})
 		}
-		d.Next = append(d.Next, PageCaughtUp{Page: e.Page})
+		d.Next = append(d.Next, PageCaughtUp(e))
 		return d
 	}
 	return Decision{Stale: true}

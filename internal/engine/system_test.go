@@ -518,7 +518,7 @@ func (s *system) due(m engine.Announce) {
 		s.stop()
 		return
 	}
-	s.event(engine.PhaseDue{Phase: m.Phase, Page: m.Page, Again: m.Again})
+	s.event(engine.PhaseDue(m))
 }
 
 func (s *system) release() {
