@@ -1,11 +1,14 @@
 package app_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -179,5 +182,30 @@ func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 		if p := s.phases(b.ID)[0]; p.Reason != "no active member was left to take part" {
 			t.Errorf("told: %s", p.Reason)
 		}
+	})
+}
+
+// What ended the last member need not come again, for example after a removal: the tick alone
+// takes up what was cut short.
+func TestOnCompleteThatWasCutShortIsTakenUpByTheTick(t *testing.T) {
+	t.Parallel()
+	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+		s.script = script{"New": fails(errLost), "Report": always(`{"id":"r1"}`)}
+		s.publish(reporting)
+		b := s.batch("reporting", people(1))
+		s.advance(b.ID)
+		j := s.jobs[len(s.jobs)-1]
+		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
+		must(s, 0, err)
+		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+			return a.HandleResult(ctx, app.Message{ID: "result", Body: body, DeliveryCount: 1})
+		})
+		for range 3 {
+			s.pass(app.TickInterval)
+			s.tick()
+		}
+		s.wantCalls(0, "Report Tell")
+		s.wantPhases(b.ID, "move completed 1/0/0, verify pending 0/0/0")
+		return cut
 	})
 }

@@ -227,9 +227,9 @@ func (s *sweep) start(p engine.Phase) (at time.Time, walk string) {
 }
 
 // ended takes up the end of a phase whose members have all ended. On_complete steps
-// that have begun see to themselves.
+// whose first job is sent see to themselves.
 func (s *sweep) ended(ctx context.Context, p engine.Phase) error {
-	if p.Merge == engine.RunRunning {
+	if p.Merge == engine.RunRunning && p.MergeSent {
 		run, err := store.Read[engine.Run](ctx, s.app.store, store.RunKey(s.batch.ID, p.ID, 0))
 		if err == nil && run.Doc.Status != engine.RunWaiting && !run.Doc.Status.Terminal() {
 			return nil

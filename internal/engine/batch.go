@@ -119,6 +119,8 @@ func decideBatch(s State, e Event, now time.Time) (Decision, error) {
 		return catchUpDue(batch, e), nil
 	case PhaseWalked:
 		return walked(b, e, now)
+	case SequenceSent:
+		return b.sequenceSent(e), nil
 	case PhaseCounted:
 		return counted(b, e, now)
 	case FailureCounted:
@@ -366,9 +368,24 @@ func counted(b *Batch, e PhaseCounted, now time.Time) (Decision, error) {
 func (b *Batch) awaited(phase int, now time.Time) Decision {
 	d := Decision{Repeated: true, Messages: NextDue(b, now)}
 	if p, ok := b.Phase(phase); ok && p.Merge == RunRunning && p.Status == PhaseDispatched {
-		d.Next = []Event{startSequence(phase)}
+		d.Next = startMerge(phase)
 	}
 	return d
+}
+
+// startMerge starts the on_complete steps of a phase, and notes that their first job is sent.
+func startMerge(phase int) []Event { return []Event{startSequence(phase), SequenceSent{Phase: phase}} }
+
+// sequenceSent notes that the first job of on_complete steps is sent. Until then the tick
+// starts them again: what led to the end of a phase need not come again, for example where
+// the last member was removed.
+func (b *Batch) sequenceSent(e SequenceSent) Decision {
+	p, ok := b.Phase(e.Phase)
+	if !ok || p.Merge != RunRunning || p.MergeSent {
+		return Decision{Stale: true}
+	}
+	p.MergeSent = true
+	return changed(b)
 }
 
 // startSequence starts the init sequence, or the on_complete steps of a phase.
@@ -392,7 +409,7 @@ func settle(b *Batch, now time.Time) (changed bool, f followUp) {
 		if p.OnComplete && p.Merge == "" && p.Succeeded+p.Failed+p.Cancelled > 0 {
 			p.Merge = RunRunning
 			p.Counts = &Counts{Members: p.Succeeded + p.Failed + p.Cancelled, Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled}
-			f.Next = append(f.Next, startSequence(p.ID))
+			f.Next = append(f.Next, startMerge(p.ID)...)
 			continue
 		}
 		p.complete(now)

@@ -282,6 +282,8 @@ type (
 		Phase, Page   int
 		Yields, Again bool
 	}
+	// SequenceSent: the job that the on_complete steps of a phase began with is sent.
+	SequenceSent struct{ Phase int }
 	// PhaseCounted: a shard, or a removal run, has reported to its phase.
 	PhaseCounted struct{ Phase int }
 	// FailureCounted: a failed run was added to what the stop_when of its phase counts.
@@ -378,6 +380,7 @@ func (PageBegun) event()         {}
 func (PageSent) event()          {}
 func (CatchUpDue) event()        {}
 func (ShardCounted) event()      {}
+func (SequenceSent) event()      {}
 func (PhaseCounted) event()      {}
 func (FailureCounted) event()    {}
 func (PhaseApproved) event()     {}

@@ -124,7 +124,7 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried, now time.Time) (Decis
 		return Decision{}, err
 	}
 	if run.Kind == KindOnComplete {
-		p.Merge = RunRunning
+		p.Merge, p.MergeSent = RunRunning, false
 	}
 	p.reopen()
 	b.reopen()
@@ -134,6 +134,9 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried, now time.Time) (Decis
 	}
 	d := changed(b)
 	d.Runs, d.Next = []*Run{run}, []Event{startSequence(run.Phase)}
+	if run.Kind == KindOnComplete {
+		d.Next = startMerge(run.Phase)
+	}
 	return d, nil
 }
 

@@ -100,8 +100,9 @@ type Phase struct {
 	FailedSoFar  int               `json:"failedSoFar,omitempty"`  // members whose run has failed, also on pages that have not ended; counted where there is a StopWhen
 	FailedBefore int               `json:"failedBefore,omitempty"` // of them, those for whom the batch was paused and then resumed
 
-	Merge        RunStatus  `json:"merge,omitempty"`  // of the on_complete steps; empty: not begun
-	Counts       *Counts    `json:"counts,omitempty"` // what the on_complete steps are told
+	Merge        RunStatus  `json:"merge,omitempty"`     // of the on_complete steps; empty: not begun
+	MergeSent    bool       `json:"mergeSent,omitempty"` // the job that the on_complete steps began with
+	Counts       *Counts    `json:"counts,omitempty"`    // what the on_complete steps are told
 	DispatchedAt *time.Time `json:"dispatchedAt,omitempty"`
 	CompletedAt  *time.Time `json:"completedAt,omitempty"`
 	Walked       bool       `json:"walked"`
