@@ -38,6 +38,8 @@ type held struct {
 	body       []byte
 	properties map[string]any
 	visibleAt  time.Time
+	enqueuedAt time.Time // since when the broker has it, or an earlier heartbeat of which this is the last
+	arrivedAt  time.Time
 	deliveries int
 	earlier    int // deliveries of the message that this one was put back for
 	inHand     int // handlers that have it at this moment
@@ -122,10 +124,11 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) bool {
 		b.w.trace("    the broker LOSES %s", m.ID)
 		return true
 	}
+	arrived := b.w.now()
 	if m.At.After(at) {
-		at = m.At
+		at, arrived = m.At, m.At
 	}
-	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at, earlier: b.earlier(topic, m.ID)})
+	b.messages = append(b.messages, &held{topic: topic, id: m.ID, body: m.Body, properties: m.Properties, visibleAt: at, enqueuedAt: at, arrivedAt: arrived, earlier: b.earlier(topic, m.ID)})
 	return true
 }
 
@@ -224,8 +227,8 @@ func (b *broker) holds(topic string) bool {
 func (s sender) Oldest(_ context.Context, topic, _ string) (time.Time, bool, error) {
 	var oldest time.Time
 	for _, m := range s.w.broker.messages {
-		if m.topic == topic && !m.visibleAt.After(s.w.now()) && (oldest.IsZero() || m.visibleAt.Before(oldest)) {
-			oldest = m.visibleAt
+		if m.topic == topic && !m.enqueuedAt.After(s.w.now()) && (oldest.IsZero() || m.enqueuedAt.Before(oldest)) {
+			oldest = m.enqueuedAt // also of a message that is locked: the broker's peek gives those too
 		}
 	}
 	return oldest, !oldest.IsZero(), nil

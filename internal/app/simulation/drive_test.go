@@ -249,6 +249,11 @@ func (w *world) jump() {
 	}
 	w.trace("the clock jumps by %s", d)
 	w.advance(d)
+	// The replicas ran in that time. Without this a worker whose jobs a process had stored and
+	// not sent would look as if it had ended without a goodbye.
+	if k := w.worker; d > unheard && heartbeats && w.plan.hasDeadlines() && len(k.replicas) > 0 {
+		k.sendBeats()
+	}
 }
 
 // scheduler ticks: late, now and then twice at once, now and then not at all.

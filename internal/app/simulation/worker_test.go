@@ -154,10 +154,14 @@ func (k *worker) beats() bool {
 
 // beat sends the heartbeats that are due.
 func (k *worker) beat() {
-	now := k.w.now()
-	if !k.beats() || now.Before(k.beatAt) {
-		return
+	if k.beats() && !k.w.now().Before(k.beatAt) {
+		k.sendBeats()
 	}
+}
+
+// sendBeats sends a heartbeat of each replica.
+func (k *worker) sendBeats() {
+	now := k.w.now()
 	since := k.beatAt // from then on the broker has heartbeats, of which this one is the last
 	k.beatAt = now.Add(message.HeartbeatInterval)
 	for _, r := range k.replicas {

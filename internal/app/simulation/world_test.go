@@ -283,7 +283,7 @@ func (w *world) deliver(m *held) {
 	}
 	p := w.anyProcess()
 	kind, _ := m.properties[message.PropertyMessageType].(string)
-	delivered := app.Message{ID: m.id, Type: kind, Body: m.body, Properties: m.properties, DeliveryCount: m.deliveries, EnqueuedAt: m.visibleAt}
+	delivered := app.Message{ID: m.id, Type: kind, Body: m.body, Properties: m.properties, DeliveryCount: m.deliveries, EnqueuedAt: m.arrivedAt}
 	w.spawn(p, m, fmt.Sprintf("delivery %d of %s", m.deliveries, m.id), func(ctx context.Context, a *app.App) error {
 		if m.topic == message.TopicWorkerResults {
 			return a.HandleResult(ctx, delivered)
