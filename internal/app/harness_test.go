@@ -69,7 +69,7 @@ func newWorld(t testing.TB) *world {
 // newWorldAt is a world by a clock; nil is the real one.
 func newWorldAt(t testing.TB, now func() time.Time) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx}
 	var err error

@@ -203,7 +203,7 @@ func (m *making) tick() {
 // newMaking is a system at dawn, on the first of March 2026.
 func newMaking(t *testing.T) *making {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	clock := &fakeClock{}
 	clock.ns.Store(dawn.UnixNano())
