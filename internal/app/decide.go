@@ -40,8 +40,8 @@ func (a *App) decide(ctx context.Context, batch int, events ...engine.Event) err
 	return err
 }
 
-// run is the one way in which anything changes in a batch: it loads what the events need,
-// lets the engine decide, writes the decisions at once, sends their messages and goes on
+// run carries out every decision of the engine: it loads what the events need, lets the
+// engine decide, writes the decisions at once, sends their messages and goes on
 // with the events that follow, each with what follows from it in turn. A decision that lost
 // a race is taken again, alone, on the state as it is then.
 //
@@ -53,11 +53,11 @@ func (a *App) run(ctx context.Context, batch int, c command) (first *snapshot, d
 	work := []command{c}
 	for len(work) > 0 {
 		s, ds, err := a.attempt(ctx, batch, work[0])
-		if err != nil {
-			return s, ds, err
-		}
 		if first == nil {
 			first, decisions = s, ds
+		}
+		if err != nil {
+			return first, decisions, err
 		}
 		next, err := a.follow(ctx, s, ds, work[0].more)
 		if err != nil {
