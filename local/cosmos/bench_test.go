@@ -92,3 +92,24 @@ func BenchmarkBatchOfTen(b *testing.B) {
 		return err
 	})
 }
+
+// A query for 90 ids costs the same in a large partition as in a small one.
+func BenchmarkQueryByID(b *testing.B) {
+	for _, items := range []int{1_000, 50_000} {
+		b.Run(fmt.Sprintf("%ditems", items), func(b *testing.B) {
+			server := start(b, cosmos.Config{DataDir: b.TempDir()})
+			c := newContainer(b, clientFor(b, server.URL(), server.Key()))
+			fill(b, items)(c, items)
+			var ids []string
+			for i := range 90 {
+				ids = append(ids, fmt.Sprint("i", i*items/90))
+			}
+			o := azcosmos.QueryOptions{QueryParameters: []azcosmos.QueryParameter{{Name: "@ids", Value: ids}}}
+			for b.Loop() {
+				if rows := queryAll(b, c, p1, "SELECT VALUE c.id FROM c WHERE c.type = 'run' AND ARRAY_CONTAINS(@ids, c.id)", &o); len(rows) != len(ids) {
+					b.Fatalf("%d rows, want %d", len(rows), len(ids))
+				}
+			}
+		})
+	}
+}

@@ -64,6 +64,66 @@ func TestSelectiveQueriesStopScanningThePartition(t *testing.T) {
 	}
 }
 
+// A query that lists the ids of the documents that it selects reads those documents and no
+// others, whatever else it asks, in any order, and page by page.
+func TestQueriesByIDReadTheListedDocumentsOnly(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	server := start(t, cosmos.Config{})
+	c := newContainer(t, clientFor(t, server.URL(), server.Key()))
+	for first := 0; first < 1200; first += 100 {
+		batch := c.NewTransactionalBatch(p1)
+		for i := first; i < first+100; i++ {
+			batch.CreateItem(doc(fmt.Sprintf("i%04d", i), fmt.Sprintf(`"type":"run","n":%d,"other":"i0007"`, 5000-i)), nil)
+		}
+		response, err := c.ExecuteTransactionalBatch(ctx, batch, nil)
+		if wantStatus(t, err, 0); !response.Success {
+			t.Fatal(batchStatuses(response))
+		}
+	}
+	_, err := c.CreateItem(ctx, p2, []byte(`{"id":"i0007","pk":"p2","type":"run","n":0}`), nil)
+	wantStatus(t, err, 0)
+	ids := []any{"i1100", "i0007", "absent", "i0500", "i0007", 7, nil, "i0900"}
+	o := azcosmos.QueryOptions{PageSizeHint: 2, QueryParameters: []azcosmos.QueryParameter{{Name: "@ids", Value: ids}, {Name: "@id", Value: "i0500"}, {Name: "@none", Value: []string{}}}}
+	for text, want := range map[string]string{
+		"ARRAY_CONTAINS(@ids, c.id)":                                          `["i0007" "i0500" "i0900" "i1100"]`,
+		"ARRAY_CONTAINS(@ids, c.id) ORDER BY c.id DESC":                       `["i1100" "i0900" "i0500" "i0007"]`,
+		"ARRAY_CONTAINS(@ids, c.id) ORDER BY c.n":                             `["i1100" "i0900" "i0500" "i0007"]`,
+		"c.type = 'run' AND ARRAY_CONTAINS(@ids, c.id)":                       `["i0007" "i0500" "i0900" "i1100"]`,
+		"ARRAY_CONTAINS(@ids, c.id) AND c.n > 4500":                           `["i0007"]`,
+		"ARRAY_CONTAINS(@ids, c.id) OFFSET 1 LIMIT 2":                         `["i0500" "i0900"]`,
+		"ARRAY_CONTAINS(@ids, c.id) AND ARRAY_CONTAINS([@id, 'i0900'], c.id)": `["i0500" "i0900"]`,
+		"ARRAY_CONTAINS(@none, c.id)":                                         `[]`,
+		"ARRAY_CONTAINS(@id, c.id)":                                           `[]`, // no list
+		"c.id IN ('i1100', @id, 'absent', 3)":                                 `["i0500" "i1100"]`,
+		"c.id IN ('i1100', @id) AND c.id = @id":                               `["i0500"]`,
+		"c.id = @id":                                                          `["i0500"]`,
+		"c.id = 5":                                                            `[]`,
+	} {
+		before := server.Stats()
+		got := queryAll(t, c, p1, "SELECT VALUE c.id FROM c WHERE "+text, &o)
+		after := server.Stats()
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s gives %v, want %s", text, got, want)
+		}
+		if read, pages := after.Scanned-before.Scanned, after.Queries-before.Queries; read > 5*pages {
+			t.Errorf("%s reads %d documents for %d pages", text, read, pages)
+		}
+	}
+	for text, want := range map[string]int{
+		"NOT ARRAY_CONTAINS(@ids, c.id)":               1196,
+		"c.id NOT IN ('i1100', @id)":                   1198,
+		"ARRAY_CONTAINS(@ids, c.id) OR c.n = 5000":     5,
+		"ARRAY_CONTAINS(@ids, c.other) AND c.n < 3811": 10,
+		"ARRAY_CONTAINS([c.other, 'i0900'], c.id)":     2, // the list is another one for each document
+		"c.id IN (c.other, 'i0900')":                   2,
+	} {
+		if got := queryAll(t, c, p1, "SELECT VALUE c.id FROM c WHERE "+text, &azcosmos.QueryOptions{PageSizeHint: 500, QueryParameters: o.QueryParameters}); len(got) != want {
+			t.Errorf("%s gives %d documents, want %d", text, len(got), want)
+		}
+	}
+}
+
 // Sorting and searching a large partition costs what it gives once an index has been
 // learned, and gives the same rows as before, also where a list is read across the
 // moment at which it is.

@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"context"
+	"strings"
 
 	"github.com/matoolkit/matoolkit/local/cosmos/document"
 	"github.com/matoolkit/matoolkit/local/cosmos/query"
@@ -31,6 +32,9 @@ func (st *store) byID(q *query.Query, pk string, from continuation) way {
 	default:
 		w.where, w.args = w.where+` AND id > ?`, append(w.args, from.ID)
 	}
+	if w.listed(q) {
+		return w
+	}
 	values := narrowing(q)
 	if path := prefixPath(q); path != "" {
 		if l := st.sortedFor(values, path); l != nil {
@@ -43,9 +47,7 @@ func (st *store) byID(q *query.Query, pk string, from continuation) way {
 			w.narrow(l, values)
 		}
 	}
-	if id, ok := q.EqualTo([]string{"id"}); ok && id.Kind == document.String {
-		w.where, w.args = w.where+` AND id = ?`, append(w.args, id.Text)
-	} else if prefix := q.Prefix([]string{"id"}); prefix != "" {
+	if prefix := q.Prefix([]string{"id"}); prefix != "" {
 		w.where, w.args = w.where+` AND id >= ?`, append(w.args, prefix)
 		if end := behind(prefix); end != "" {
 			w.where, w.args = w.where+` AND id < ?`, append(w.args, end)
@@ -54,11 +56,32 @@ func (st *store) byID(q *query.Query, pk string, from continuation) way {
 	return w
 }
 
+// maxListed is how many ids one statement lists. SQLite takes 32,766 arguments.
+const maxListed = 10_000
+
+// listed leaves out the documents whose ids WHERE does not list. It reports false where
+// WHERE lists none, or too many for one statement.
+func (w *way) listed(q *query.Query) bool {
+	values, ok := q.OneOf([]string{"id"})
+	if !ok || len(values) > maxListed {
+		return false
+	}
+	n := 0
+	for _, id := range values {
+		if id.Kind == document.String { // no id equals another value
+			w.args = append(w.args, id.Text)
+			n++
+		}
+	}
+	w.where += ` AND id IN (` + strings.TrimSuffix(strings.Repeat(`?,`, n), `,`) + `)`
+	return true
+}
+
 // sorted is the way in the order of the one path that ORDER BY names, where an index has
 // it: then a page costs what it gives, as it does at the service.
 func (st *store) sorted(q *query.Query, pk string, from continuation) (way, bool) {
 	path := sortPath(q)
-	if pk == "" || path == "" {
+	if _, listed := q.OneOf([]string{"id"}); listed || pk == "" || path == "" {
 		return way{}, false
 	}
 	values := narrowing(q)

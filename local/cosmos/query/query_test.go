@@ -226,6 +226,46 @@ func TestNarrowing(t *testing.T) {
 	}
 }
 
+func TestOneOf(t *testing.T) {
+	t.Parallel()
+	for where, want := range map[string]string{
+		`c.id = 'a'`:                                         `"a"`,
+		`c.id IN ('a', @v, 3)`:                               `"a" "one" 3`,
+		`ARRAY_CONTAINS(@list, c.id)`:                        `"x" 2 null`,
+		`ARRAY_CONTAINS(['b', @v], c.id)`:                    `"b" "one"`,
+		`ARRAY_CONTAINS(@list, c.id) AND c.id = 'a'`:         `"a"`,
+		`c.id = 'a' AND ARRAY_CONTAINS(@list, c.id)`:         `"a"`,
+		`c.n = 1 AND (c.k = 2 AND ARRAY_CONTAINS(@v, c.id))`: ``, // no list, true of no document
+		`ARRAY_CONTAINS([], c.id)`:                           ``,
+		`c.id NOT IN ('a')`:                                  `any`,
+		`NOT ARRAY_CONTAINS(@list, c.id)`:                    `any`,
+		`ARRAY_CONTAINS(@list, c.id) OR c.n = 1`:             `any`,
+		`ARRAY_CONTAINS(@list, c.ID)`:                        `any`,
+		`ARRAY_CONTAINS(@list, c.id, true)`:                  `any`,
+		`ARRAY_CONTAINS(c.list, c.id)`:                       `any`,
+		`ARRAY_CONTAINS(c.id, 'a')`:                          `any`,
+		`ARRAY_CONTAINS(['b', c.n], c.id)`:                   `any`,
+		`c.id IN ('a', c.n)`:                                 `any`,
+		`c.id != 'a'`:                                        `any`,
+	} {
+		q, err := Parse(`SELECT * FROM c WHERE `+where, values(t, `{"@v":"one","@list":["x",2,null]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "any"
+		if values, ok := q.OneOf([]string{"id"}); ok {
+			var all []string
+			for _, v := range values {
+				all = append(all, string(v.Append(nil)))
+			}
+			got = strings.Join(all, " ")
+		}
+		if got != want {
+			t.Errorf("%s: id is one of %s, want %s", where, got, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`SELECT * FROM c WHERE c.a = 1 AND NOT (c["b"] IN ('x', "y"))`,

@@ -114,6 +114,55 @@ func (q *Query) EqualTo(steps []string) (document.Value, bool) {
 	return document.Value{}, false
 }
 
+// OneOf returns the constants of which a path must equal one for WHERE to be true: those of
+// the shortest list that WHERE compares the path with outside of any OR or NOT. It reports
+// false if there is no such list.
+func (q *Query) OneOf(steps []string) (values []document.Value, ok bool) {
+	if v, found := q.EqualTo(steps); found {
+		return []document.Value{v}, true
+	}
+	for _, e := range conjuncts(q.where, nil) {
+		list, found := listFor(e, steps)
+		if found && (!ok || len(list) < len(values)) {
+			values, ok = list, true
+		}
+	}
+	return values, ok
+}
+
+// listFor returns the constants with which IN or ARRAY_CONTAINS compares a path.
+func listFor(e expression, steps []string) ([]document.Value, bool) {
+	switch e := e.(type) {
+	case membership:
+		if isPath(e.operand, steps) {
+			return constants(e.list)
+		}
+	case call:
+		if e.name != "ARRAY_CONTAINS" || len(e.arguments) != 2 || !isPath(e.arguments[1], steps) {
+			break
+		}
+		switch list := e.arguments[0].(type) {
+		case literal:
+			return list.value.Elements, true
+		case arrayLiteral:
+			return constants(list.elements)
+		}
+	}
+	return nil, false
+}
+
+// constants returns the values of expressions, if all of them are constants.
+func constants(list []expression) (values []document.Value, ok bool) {
+	for _, e := range list {
+		l, ok := e.(literal)
+		if !ok {
+			return nil, false
+		}
+		values = append(values, l.value)
+	}
+	return values, true
+}
+
 // Prefix returns a prefix that a path's string must have for WHERE to be
 // true, "" when none is known.
 func (q *Query) Prefix(steps []string) string {
