@@ -186,7 +186,9 @@ func (w *world) failed() bool {
 	return len(w.problems) > 0
 }
 
-// spawn starts a task in a process. What follows from its end is up to ended.
+// spawn starts a task in a process and waits until the task has come to its first
+// operation: two tasks that ran at once would log in any order. The caller says in ended
+// what follows from the end of the task.
 func (w *world) spawn(p *process, m *held, what string, run func(ctx context.Context, a *app.App) error, ended func(error)) {
 	w.taskID++
 	t := &task{id: w.taskID, what: what, process: p, message: m, ended: ended}
@@ -198,6 +200,7 @@ func (w *world) spawn(p *process, m *held, what string, run func(ctx context.Con
 		t.err = run(t.ctx, p.app)
 		t.done.Store(true)
 	}()
+	synctest.Wait()
 }
 
 // reap takes the tasks that have ended from the list, in their order.
