@@ -7,6 +7,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/local/tenant"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 )
@@ -29,10 +30,10 @@ func TestEveryStepOfEveryMemberCanBeSent(t *testing.T) {
 		t.Errorf("%d members; want 25", len(rows))
 	}
 	for _, step := range rb.Init {
-		check(t, step, runbook.Variables{"_batch_id": json.Number("42")})
+		check(t, step, template.Variables{"_batch_id": json.Number("42")})
 	}
 	for _, row := range rows {
-		vars := runbook.Variables{"UserId": "5b2f9a4e-0000-4000-8000-000000000001"}
+		vars := template.Variables{"UserId": "5b2f9a4e-0000-4000-8000-000000000001"}
 		for name, value := range values(t, row) {
 			vars[name] = decode[any](t, value)
 		}
@@ -118,14 +119,14 @@ func load(t *testing.T) (*runbook.Runbook, []roster.Row) {
 	return rb, rows
 }
 
-func check(t *testing.T, step runbook.Step, vars runbook.Variables) {
+func check(t *testing.T, step runbook.Step, vars template.Variables) {
 	t.Helper()
 	function, known := functions[step.Function]
 	if !known {
 		t.Errorf("step %s: no worker has %s", step.Name, step.Function)
 		return
 	}
-	params, err := runbook.ResolveParams(step.Params, vars)
+	params, err := template.ResolveParams(step.Params, vars)
 	if err != nil {
 		t.Errorf("step %s: %v", step.Name, err)
 		return

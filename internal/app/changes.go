@@ -10,6 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/diff"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -34,7 +35,7 @@ func (a *App) changes(ctx context.Context, head store.RunbookHead, version store
 	if older, found := runbook.Parse([]byte(before.Doc.YAML)); older == nil {
 		view.Problem = "that version can no longer be read: " + found.Err().Error()
 	} else {
-		for _, c := range runbook.Compare(older, rb) {
+		for _, c := range diff.Compare(older, rb) {
 			view.Runbook = append(view.Runbook, api.Change{Kind: string(c.Kind), Path: c.Path, From: c.From, To: c.To})
 		}
 	}

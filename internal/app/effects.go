@@ -10,7 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // outbox gathers messages, to send those of a topic together.
@@ -37,7 +37,7 @@ func (o *outbox) add(b *engine.Batch, messages []engine.Message, now time.Time) 
 			if err != nil {
 				return err
 			}
-			if runbook.HasSecrets(m.Run.Steps[m.Step].Params) {
+			if template.HasSecrets(m.Run.Steps[m.Step].Params) {
 				o.secret = append(o.secret, secretJob{len(o.jobs), m.Run})
 			}
 			if now.Sub(*m.Run.Steps[m.Step].DispatchedAt) > engine.BrokerRemembers { // if it was sent before, a worker may have begun it

@@ -2,6 +2,7 @@ package app
 
 import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 )
 
 // codeUnlistedSetting is the code of the errors that unlistedSettings finds.
@@ -23,7 +24,7 @@ func (a *App) unlistedSettings(text []byte, rb *runbook.Runbook) runbook.Diagnos
 		}
 		path := []any{"data_source", s.field}
 		d := runbook.Diagnostic{Severity: runbook.SeverityError, Code: codeUnlistedSetting, Message: err.Error(), Path: runbook.PathText(path)}
-		d.Line, d.Column = runbook.Position(text, path)
+		d.Line, d.Column = lint.Position(text, path)
 		found = append(found, d)
 	}
 	return found

@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -78,7 +79,7 @@ func (a *App) PublishRunbook(ctx context.Context, by Caller, name string, yaml [
 	if err != nil {
 		return api.Runbook{}, err
 	}
-	warnings := slices.Concat(diagnostics, runbook.CheckFunctions(yaml, rb, known))
+	warnings := slices.Concat(diagnostics, lint.Check(yaml, rb, known))
 	if err := a.takeSecrets(ctx, rb, known); err != nil {
 		return api.Runbook{}, err
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -158,7 +160,7 @@ func (a *App) fillJob(ctx context.Context, run *engine.Run, body []byte) ([]byte
 	if err := json.Unmarshal(body, &job); err != nil {
 		return nil, err
 	}
-	params, err := runbook.FillSecrets(job.Parameters, func(name string) (json.RawMessage, error) {
+	params, err := template.FillSecrets(job.Parameters, func(name string) (json.RawMessage, error) {
 		value, ok := run.Secrets[name]
 		if !ok {
 			return nil, fmt.Errorf("%w: the run does not have %s any more", secret.ErrLost, name)
@@ -241,14 +243,14 @@ func (a *App) hiding(ctx context.Context, run *engine.Run, step int) (*hiding, e
 		return nil, err
 	}
 	params := run.Steps[step].Params
-	if len(rb.Secret) == 0 && !runbook.HasSecrets(params) {
+	if len(rb.Secret) == 0 && !template.HasSecrets(params) {
 		return nil, nil
 	}
 	h := &hiding{app: a, run: run, runbook: rb}
 	if h.step, err = run.Definition(rb, step); err != nil {
 		return nil, err
 	}
-	if !runbook.HasSecrets(params) {
+	if !template.HasSecrets(params) {
 		return h, nil
 	}
 	var member store.Item[engine.Member]
@@ -357,7 +359,7 @@ func (h *hiding) result(ctx context.Context, result json.RawMessage, taken bool)
 		case !h.runbook.IsSecret(variable):
 			return nil, nil
 		case !taken:
-			return json.Marshal(runbook.Secret(variable))
+			return json.Marshal(template.Secret(variable))
 		}
 		return h.app.seal(ctx, h.run.Batch, h.run.Member, variable, value)
 	})
@@ -401,7 +403,7 @@ func (h *hiding) walk(v any) any {
 
 // shown gives JSON as people are shown it: without encrypted values and references.
 func shown(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(runbook.SecretField)) && !bytes.Contains(raw, []byte(engine.SealedField)) {
+	if !bytes.Contains(raw, []byte(template.SecretField)) && !bytes.Contains(raw, []byte(engine.SealedField)) {
 		return raw
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -424,7 +426,7 @@ func shownValue(v any) any {
 			v[i] = shownValue(v[i])
 		}
 	case map[string]any:
-		if _, is := v[runbook.SecretField]; is {
+		if _, is := v[template.SecretField]; is {
 			return shownSecret
 		}
 		if _, is := v[engine.SealedField]; is {
@@ -463,7 +465,7 @@ func shownData(data map[string]json.RawMessage, names []string) map[string]json.
 
 // takeSecrets adds to a runbook's secrets the variables that secret parameters of
 // functions take, and refuses a runbook whose secrets cannot be kept.
-func (a *App) takeSecrets(ctx context.Context, rb *runbook.Runbook, known runbook.Catalogs) error {
+func (a *App) takeSecrets(ctx context.Context, rb *runbook.Runbook, known lint.Catalogs) error {
 	rb.Secret = known.Secrets(rb)
 	if len(rb.Secret) == 0 {
 		return nil
@@ -481,7 +483,7 @@ func (a *App) takeSecrets(ctx context.Context, rb *runbook.Runbook, known runboo
 func secretFunctions(rb *runbook.Runbook) []api.InputProblem {
 	var bad []api.InputProblem
 	rb.EachStep(func(s runbook.Step, at []any) {
-		for _, name := range runbook.References(s.Function) {
+		for _, name := range template.References(s.Function) {
 			if rb.IsSecret(name) {
 				bad = append(bad, api.InputProblem{
 					Field: runbook.PathText(append(slices.Clone(at), "function")), Code: runbook.CodeSecretPlace,

@@ -12,7 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -230,8 +230,8 @@ func earliest(a, b *time.Time) *time.Time {
 
 // catalogs are the functions of the workers that steps name, as far as they have
 // announced themselves, and the ids of all that have.
-func (a *App) catalogs(ctx context.Context, named []string) (runbook.Catalogs, error) {
-	known := runbook.Catalogs{Standard: a.standard, Workers: map[string][]runbook.Function{}, Announced: []string{}}
+func (a *App) catalogs(ctx context.Context, named []string) (lint.Catalogs, error) {
+	known := lint.Catalogs{Standard: a.standard, Workers: map[string][]lint.Function{}, Announced: []string{}}
 	all, err := a.store.WorkerAnnouncements(ctx)
 	if err != nil {
 		return known, err
@@ -257,12 +257,12 @@ func (a *App) catalogs(ctx context.Context, named []string) (runbook.Catalogs, e
 }
 
 // callable are a worker's functions as runbooks are checked against them.
-func callable(functions []store.Function) []runbook.Function {
-	out := make([]runbook.Function, len(functions))
+func callable(functions []store.Function) []lint.Function {
+	out := make([]lint.Function, len(functions))
 	for i, f := range functions {
-		out[i] = runbook.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
+		out[i] = lint.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
 		for _, p := range f.Params {
-			out[i].Params = append(out[i].Params, runbook.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
+			out[i].Params = append(out[i].Params, lint.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
 		}
 		for _, r := range f.Result {
 			out[i].Result = append(out[i].Result, r.Name)

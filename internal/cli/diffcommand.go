@@ -11,18 +11,19 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/diff"
 )
 
 // difference is what there is between two runbooks, for programs.
 type difference struct {
-	From    string          `json:"from"` // a file, or a runbook with its version
-	To      string          `json:"to"`
-	Changes runbook.Changes `json:"changes"`
+	From    string       `json:"from"` // a file, or a runbook with its version
+	To      string       `json:"to"`
+	Changes diff.Changes `json:"changes"`
 }
 
 func diffCommand(c *console) *cobra.Command {
 	var asText, exitCode bool
-	diff := &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "diff <name|file> [<version|file>] [<version>]", Short: "Tell what is different between two versions of a runbook",
 		Long: `Tell what is different between two versions of a runbook, or between files. What a file
 is named ends in .yaml or .yml, or has a / in it, or is - for standard input.
@@ -66,10 +67,10 @@ The exit status is 0, and with --exit-code 1 when there is a difference.`,
 			return err
 		},
 	}
-	diff.Flags().BoolVar(&asText, "text", false, "compare the YAML line by line")
-	diff.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 when there is a difference")
-	diff.ValidArgsFunction = c.completeDiff
-	return command.Lists(diff)
+	cmd.Flags().BoolVar(&asText, "text", false, "compare the YAML line by line")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 when there is a difference")
+	cmd.ValidArgsFunction = c.completeDiff
+	return command.Lists(cmd)
 }
 
 // side is one of the two runbooks that are compared.
@@ -152,7 +153,7 @@ func (c *console) printDifference(from, to *side, asText bool) (bool, error) {
 		}
 		parsed[i] = rb
 	}
-	d := difference{From: from.title, To: to.title, Changes: append(runbook.Changes{}, runbook.Compare(parsed[0], parsed[1])...)}
+	d := difference{From: from.title, To: to.title, Changes: append(diff.Changes{}, diff.Compare(parsed[0], parsed[1])...)}
 	differ := len(d.Changes) > 0
 	if c.Format != render.FormatTable {
 		t := c.Table("kind", "path", "from", "to")

@@ -16,6 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
@@ -23,7 +24,7 @@ import (
 func lintCommand(c *console) *cobra.Command {
 	var strict bool
 	var from string
-	lint := &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "lint <file>...", Short: "Check runbooks without publishing them",
 		Long: `Check runbooks without publishing them. Nothing is sent anywhere.
 
@@ -63,7 +64,7 @@ named - is standard input.`,
 				}
 				rb, diagnostics := runbook.Parse(src)
 				if !diagnostics.HasErrors() {
-					diagnostics = slices.Concat(diagnostics, runbook.CheckFunctions(src, rb, runbook.Catalogs{Standard: functions}))
+					diagnostics = slices.Concat(diagnostics, lint.Check(src, rb, lint.Catalogs{Standard: functions}))
 				}
 				failed = failed || diagnostics.HasErrors() || strict && len(diagnostics) > 0
 				for _, d := range diagnostics {
@@ -87,16 +88,16 @@ named - is standard input.`,
 			return nil
 		},
 	}
-	lint.Flags().StringVar(&from, "functions", "", "a file or a directory with the functions that steps may call")
-	command.CompleteOption(lint, "functions", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	cmd.Flags().StringVar(&from, "functions", "", "a file or a directory with the functions that steps may call")
+	command.CompleteOption(cmd, "functions", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
 	})
-	lint.Flags().BoolVar(&strict, "strict", false, "fail on warnings too")
-	return command.Lists(lint)
+	cmd.Flags().BoolVar(&strict, "strict", false, "fail on warnings too")
+	return command.Lists(cmd)
 }
 
 // lintFunctions are those that steps may call.
-func (c *console) lintFunctions(from string) ([]runbook.Function, error) {
+func (c *console) lintFunctions(from string) ([]lint.Function, error) {
 	if from == "" {
 		return declared(catalog.Standard()), nil
 	}
@@ -120,7 +121,7 @@ func (c *console) lintFunctions(from string) ([]runbook.Function, error) {
 
 // printedFunctions reads what a command printed as JSON: a list of functions, or a
 // worker that has one. It ignores unknown fields of a function.
-func printedFunctions(text []byte) ([]runbook.Function, error) {
+func printedFunctions(text []byte) ([]lint.Function, error) {
 	var functions []api.Function
 	if err := json.Unmarshal(text, &functions); err != nil {
 		var worker api.Worker
@@ -132,14 +133,14 @@ func printedFunctions(text []byte) ([]runbook.Function, error) {
 	if len(functions) == 0 {
 		return nil, errors.New("there are no functions in it")
 	}
-	var known []runbook.Function
+	var known []lint.Function
 	for i, f := range functions {
 		if f.Name == "" {
 			return nil, fmt.Errorf("function %d has no name", i+1)
 		}
-		function := runbook.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
+		function := lint.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, runbook.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
+			function.Params = append(function.Params, lint.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
 		}
 		for _, r := range f.Result {
 			function.Result = append(function.Result, r.Name)
@@ -150,12 +151,12 @@ func printedFunctions(text []byte) ([]runbook.Function, error) {
 }
 
 // declared are functions of a worker as runbooks are checked against them.
-func declared(functions []catalog.Function) []runbook.Function {
-	var known []runbook.Function
+func declared(functions []catalog.Function) []lint.Function {
+	var known []lint.Function
 	for _, f := range functions {
-		function := runbook.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
+		function := lint.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
 		for _, p := range f.Params {
-			function.Params = append(function.Params, runbook.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
+			function.Params = append(function.Params, lint.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
 		}
 		for _, r := range f.Result {
 			function.Result = append(function.Result, r.Name)

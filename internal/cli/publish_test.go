@@ -70,9 +70,9 @@ func TestPublishingSafely(t *testing.T) {
 func TestDiffOfFiles(t *testing.T) {
 	t.Parallel()
 	s := &transcript{person: newPerson(t)}
-	older, err := os.ReadFile("../runbook/testdata/changes/old.yaml")
+	older, err := os.ReadFile("../runbook/diff/testdata/old.yaml")
 	check(t, err)
-	newer, err := os.ReadFile("../runbook/testdata/changes/new.yaml")
+	newer, err := os.ReadFile("../runbook/diff/testdata/new.yaml")
 	check(t, err)
 	from, to := s.file("old.yaml", string(older)), s.file("new.yaml", string(newer))
 	same := s.file("same.yml", "# As it was.\n"+string(older))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/internal/storable"
 )
 
@@ -113,10 +114,10 @@ func (w *walk) resolve(d runbook.Step) (function string, params json.RawMessage,
 	if err != nil {
 		return "", nil, err
 	}
-	if function, err = runbook.ResolveString(d.Function, vars); err != nil {
+	if function, err = template.ResolveString(d.Function, vars); err != nil {
 		return "", nil, err
 	}
-	resolved, err := runbook.ResolveParams(d.Params, vars)
+	resolved, err := template.ResolveParams(d.Params, vars)
 	if err != nil {
 		return "", nil, err
 	}
@@ -130,8 +131,8 @@ func (w *walk) resolve(d runbook.Step) (function string, params json.RawMessage,
 // variables are what the step's templates may use: the batch's, then this run's
 // outputs, then earlier outputs, then the columns. The member is asked for only
 // where one of the last two is used.
-func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
-	vars := runbook.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(w.run.Batch))}
+func (w *walk) variables(d runbook.Step) (template.Variables, error) {
+	vars := template.Variables{runbook.VariableBatchID: json.Number(fmt.Sprint(w.run.Batch))}
 	if w.run.StartTime != nil {
 		vars[runbook.VariableBatchStartTime] = w.run.StartTime.UTC().Format(time.RFC3339Nano)
 	}
@@ -141,7 +142,7 @@ func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
 		vars[runbook.VariablePhaseFailed] = json.Number(fmt.Sprint(c.Failed))
 		vars[runbook.VariablePhaseCancelled] = json.Number(fmt.Sprint(c.Cancelled))
 	}
-	for _, name := range append(runbook.References(d.Function), runbook.References(d.Params)...) {
+	for _, name := range append(template.References(d.Function), template.References(d.Params)...) {
 		if _, known := vars[name]; known || strings.HasPrefix(name, "_") {
 			continue
 		}
@@ -161,7 +162,7 @@ func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
 		if secret, err := w.secret(name, raw); err != nil {
 			return nil, err
 		} else if secret {
-			vars[name] = runbook.Secret(name)
+			vars[name] = template.Secret(name)
 			continue
 		}
 		decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -170,7 +171,7 @@ func (w *walk) variables(d runbook.Step) (runbook.Variables, error) {
 		if err := decoder.Decode(&value); err != nil {
 			return nil, fmt.Errorf("the value of %q is not JSON: %w", name, err)
 		}
-		if runbook.Reserved(value) {
+		if template.Reserved(value) {
 			return nil, fmt.Errorf("the value of %q has a field whose name begins with $secret or $sealed; these are reserved", name)
 		}
 		vars[name] = value

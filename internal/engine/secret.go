@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // The engine never has the value of a secret. Members and outputs carry it encrypted, as
@@ -124,7 +125,7 @@ func (w *walk) hideOutputs(params map[string]string, result json.RawMessage) jso
 		if _, sealed := Sealed(value); !sealed && !w.isSecret(variable) {
 			return nil, nil
 		}
-		return json.Marshal(runbook.Secret(variable))
+		return json.Marshal(template.Secret(variable))
 	})
 	if err != nil {
 		panic(err) // texts and what was JSON before

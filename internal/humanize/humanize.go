@@ -3,6 +3,7 @@ package humanize
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -35,3 +36,6 @@ func Count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Percent returns a share in percent with as many digits as it has: 20%, 97.5%.
+func Percent(share float64) string { return strconv.FormatFloat(share, 'f', -1, 64) + "%" }

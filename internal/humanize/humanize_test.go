@@ -31,6 +31,28 @@ func TestClip(t *testing.T) {
 	}
 }
 
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	for share, want := range map[float64]string{20: "20%", 97.5: "97.5%", 0.0001: "0.0001%"} {
+		if got := humanize.Percent(share); got != want {
+			t.Errorf("%v: %q", share, got)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	t.Parallel()
+	known := []string{"interval", "Timeout", "retry"}
+	for word, want := range map[string]string{
+		"timout": `; did you mean "Timeout"?`, "TIMEOUT": `; did you mean "Timeout"?`,
+		"rerty": `; did you mean "retry"?`, "x": "", "offset": "",
+	} {
+		if got := humanize.DidYouMean(word, known); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0 members", 1: "1 member", 2: "2 members"} {

@@ -20,8 +20,8 @@ func (c *callers) any() bool {
 }
 
 // inTurn gives the phases in the order they fall due.
-func (l *linter) inTurn() []draftPhase {
-	phases := slices.Clone(l.d.phases)
+func (v *validator) inTurn() []draftPhase {
+	phases := slices.Clone(v.d.phases)
 	// With an offset that could not be read, the order of the text is the best guess.
 	if !slices.ContainsFunc(phases, func(ph draftPhase) bool { return !ph.valid }) {
 		slices.SortStableFunc(phases, func(a, b draftPhase) int { return cmp.Compare(b.Offset, a.Offset) })
@@ -32,50 +32,50 @@ func (l *linter) inTurn() []draftPhase {
 // gates refuses require_success where no phase comes before. Such a gate would
 // always be open, and whoever wrote it relies on it: that is more than a warning.
 // A batch that is advanced by hand takes the phases in the order of the text.
-func (l *linter) gates() {
-	if len(l.d.phases) == 0 {
+func (v *validator) gates() {
+	if len(v.d.phases) == 0 {
 		return
 	}
-	due, listed := l.inTurn()[0], l.d.phases[0]
+	due, listed := v.inTurn()[0], v.d.phases[0]
 	if due.RequireSuccess > 0 {
-		l.p.errorf(due.success, due.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase falls due first")
+		v.p.errorf(due.success, due.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase falls due first")
 	}
 	if listed.RequireSuccess > 0 && listed.path != due.path {
-		l.p.errorf(listed.success, listed.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase is listed first and so comes first in a batch that is advanced by hand")
+		v.p.errorf(listed.success, listed.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase is listed first and so comes first in a batch that is advanced by hand")
 	}
 }
 
-func (l *linter) declareBatchOutputs(steps []draftStep) {
+func (v *validator) declareBatchOutputs(steps []draftStep) {
 	mine := map[string]output{}
 	for _, s := range steps {
 		for _, out := range s.outputs {
-			if l.columns[out.variable] {
-				l.p.errorf(out.pos, out.path, CodeShadowedColumn, "hides the data column %q; choose another name", out.variable)
+			if v.columns[out.variable] {
+				v.p.errorf(out.pos, out.path, CodeShadowedColumn, "hides the data column %q; choose another name", out.variable)
 			}
 			if first, twice := mine[out.variable]; twice {
-				l.p.warnf(out.pos, out.path, CodeOutputTwice, "overwrites the output of line %d", first.pos.line)
+				v.p.warnf(out.pos, out.path, CodeOutputTwice, "overwrites the output of line %d", first.pos.line)
 				continue
 			}
 			mine[out.variable] = out
-			if _, elsewhere := l.batchOutputs[out.variable]; !elsewhere {
-				l.batchOutputs[out.variable] = out
+			if _, elsewhere := v.batchOutputs[out.variable]; !elsewhere {
+				v.batchOutputs[out.variable] = out
 			}
 		}
 	}
 }
 
 // completeSteps follows each phase's on_complete list by itself.
-func (l *linter) completeSteps() {
-	for _, ph := range l.d.phases {
+func (v *validator) completeSteps() {
+	for _, ph := range v.d.phases {
 		own := map[string]bool{}
 		for _, s := range ph.onComplete {
 			for _, u := range s.uses {
-				if l.special(u, true) || own[u.variable] {
+				if v.special(u, true) || own[u.variable] {
 					continue
 				}
-				l.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not known: on_complete runs once for the whole batch and has no member; it knows the outputs of earlier steps of this list, %s", clip(u.variable), completeVariables)
+				v.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not known: on_complete runs once for the whole batch and has no member; it knows the outputs of earlier steps of this list, %s", clip(u.variable), completeVariables)
 			}
-			if c := l.call(s); c != nil {
+			if c := v.call(s); c != nil {
 				c.completes(s.Name, own)
 			}
 			for _, out := range s.outputs {
@@ -96,24 +96,24 @@ func (c *callers) completes(step string, outputs map[string]bool) {
 
 // rollbackOfComplete checks a variable of a rollback that an on_complete step
 // calls, which has no member either.
-func (l *linter) rollbackOfComplete(u use, c *callers, own map[string]bool) {
+func (v *validator) rollbackOfComplete(u use, c *callers, own map[string]bool) {
 	switch other := c.member(); {
 	case !own[u.variable] && !c.given[u.variable]:
-		l.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not known when the on_complete step %q fails and calls this rollback; it knows the outputs of earlier steps of its list, %s", clip(u.variable), clip(c.complete), completeVariables)
+		v.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not known when the on_complete step %q fails and calls this rollback; it knows the outputs of earlier steps of its list, %s", clip(u.variable), clip(c.complete), completeVariables)
 	case !own[u.variable] && other != "":
-		l.p.errorf(u.pos, u.path, CodeOnCompleteOutput, "{{%s}} is an output of on_complete, but the step %q calls this rollback for a member", clip(u.variable), clip(other))
+		v.p.errorf(u.pos, u.path, CodeOnCompleteOutput, "{{%s}} is an output of on_complete, but the step %q calls this rollback for a member", clip(u.variable), clip(other))
 	}
 }
 
 // rollbackSpecial checks a reserved name in a rollback. The variables of a phase
 // are possible when nothing but on_complete calls it.
-func (l *linter) rollbackSpecial(u use, c *callers) {
+func (v *validator) rollbackSpecial(u use, c *callers) {
 	other := cmp.Or(c.init, c.member())
 	if other != "" && c.complete != "" && slices.Contains(phaseVariables, u.variable) {
-		l.p.errorf(u.pos, u.path, CodePhaseVariable, "{{%s}} is known only when on_complete calls this rollback, but the step %q does too", u.variable, clip(other))
+		v.p.errorf(u.pos, u.path, CodePhaseVariable, "{{%s}} is known only when on_complete calls this rollback, but the step %q does too", u.variable, clip(other))
 		return
 	}
-	l.special(u, other == "")
+	v.special(u, other == "")
 }
 
 // member is a step that calls the rollback for a member; empty when none does.

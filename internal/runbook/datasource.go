@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 var sourceTypes = []string{SourceDataverse, SourceDatabricks, SourceSQL, SourceCSV}
@@ -121,11 +124,7 @@ func (f fields) oneOf(name string, words []string) string {
 			return s
 		}
 	}
-	hint := ""
-	if near := Nearest(s, words); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is not possible; it is one of %s%s", clip(s), strings.Join(words, ", "), hint)
+	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is not possible; it is one of %s%s", clip(s), strings.Join(words, ", "), humanize.DidYouMean(s, words))
 	return ""
 }
 
@@ -161,11 +160,11 @@ func (f fields) column(name string) string {
 	if s == "" {
 		return ""
 	}
-	switch fault := variableFault(s); {
+	switch fault := template.CheckName(s); {
 	case strings.TrimSpace(s) != s:
 		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q begins or ends with a space", clip(s))
-	case fault != "":
-		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%s", fault)
+	case fault != nil:
+		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%v", fault)
 	case strings.HasPrefix(s, "_"):
 		f.p.errorf(f.at(name), f.join(name), CodeReservedName, "names that begin with _ are reserved for special variables")
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // enter follows an alias and counts the node. It is false when no more is to be
@@ -93,7 +95,7 @@ func (p *parser) object(n *yaml.Node, path string, known ...string) (fields, boo
 		name := key.Value
 		if !slices.Contains(known, name) {
 			hint := ""
-			if near := Nearest(name, known); near != "" {
+			if near := humanize.Nearest(name, known); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 				f.refused[near] = true
 			}
@@ -115,6 +117,13 @@ func (f fields) at(name string) position {
 		return at(n)
 	}
 	return f.pos
+}
+
+func joinPath(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
 }
 
 func (f fields) join(name string) string { return joinPath(f.path, name) }

@@ -2,7 +2,6 @@ package runbook
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // Whatever the text, Parse answers, with either a runbook or an error, and with
@@ -47,7 +48,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		// What Parse accepts resolves once every variable has a value.
-		vars := Variables{VariableBatchID: 1, VariableBatchStartTime: "2026-01-01T00:00:00Z"}
+		vars := template.Variables{VariableBatchID: 1, VariableBatchStartTime: "2026-01-01T00:00:00Z"}
 		for _, name := range rb.Columns() {
 			vars[name] = "x"
 		}
@@ -106,15 +107,15 @@ func checkTimes(t *testing.T, rb *Runbook) {
 // checkOnComplete resolves the steps from what is known to them, and nothing else.
 func checkOnComplete(t *testing.T, ph Phase) {
 	t.Helper()
-	vars := Variables{VariableBatchID: 1, VariableBatchStartTime: "2026-01-01T00:00:00Z"}
+	vars := template.Variables{VariableBatchID: 1, VariableBatchStartTime: "2026-01-01T00:00:00Z"}
 	for _, name := range phaseVariables {
 		vars[name] = 1
 	}
 	for _, s := range ph.OnComplete {
-		if _, err := ResolveString(s.Function, vars); err != nil {
+		if _, err := template.ResolveString(s.Function, vars); err != nil {
 			t.Errorf("function of %q: %v", s.Name, err)
 		}
-		if _, err := ResolveParams(s.Params, vars); err != nil {
+		if _, err := template.ResolveParams(s.Params, vars); err != nil {
 			t.Errorf("parameters of %q: %v", s.Name, err)
 		}
 		for name := range s.OutputParams {
@@ -137,37 +138,6 @@ func declared(rb *Runbook, name string) bool {
 		}
 	}
 	return false
-}
-
-// A text is a template or has a TemplateError inside it; a template resolves when
-// its references are known, and a text without references and doubled braces is
-// itself.
-func FuzzTemplate(f *testing.F) {
-	for _, seed := range []string{"", "{{a}}", "{{{{a}}}}", "a {{ b.c }} }}}}", "{{", "}}", "{{}}", "{{{a}}}", "{{é ü}}{{b}}", "\xff{{\xff}}"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, tmpl string) {
-		vars := Variables{}
-		for _, name := range References(tmpl) {
-			vars[name] = "v"
-		}
-		got, err := ResolveString(tmpl, vars)
-		var bad *TemplateError
-		switch {
-		case errors.As(err, &bad):
-			if bad.Offset < 0 || bad.Offset >= len(tmpl) {
-				t.Errorf("fault at byte %d of %d", bad.Offset, len(tmpl))
-			}
-		case err != nil:
-			t.Errorf("ResolveString(%q): %v", tmpl, err)
-		case !strings.Contains(tmpl, "{{") && !strings.Contains(tmpl, "}}") && got != tmpl:
-			t.Errorf("ResolveString(%q) = %q", tmpl, got)
-		}
-		escaped := strings.NewReplacer("{{", "{{{{", "}}", "}}}}").Replace(tmpl)
-		if back, err := ResolveString(escaped, nil); err != nil || back != tmpl {
-			t.Errorf("escaped %q resolves to %q, %v", escaped, back, err)
-		}
-	})
 }
 
 // Each template of a one-line text is reported at its place in the text.

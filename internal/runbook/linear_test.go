@@ -26,7 +26,7 @@ func TestPositionsOfTemplatesAreFoundInOnePass(t *testing.T) {
 		p := &parser{}
 		value := strings.Repeat(piece, 20_000)
 		d := p.runbook(p.load(runbookOf(value)))
-		p.lint(d)
+		p.validate(d)
 		if p.located > len(value) {
 			t.Errorf("%q: %d bytes were read to find positions in %d bytes", piece, p.located, len(value))
 		}
@@ -43,32 +43,6 @@ func TestPositionsOfTemplatesAreFoundInOnePass(t *testing.T) {
 	}
 }
 
-// An unknown variable costs one search for similar names, however often it is used, and
-// many unknown variables cost no more than some.
-//
-//nolint:paralleltest // AllocsPerRun counts the allocations of the whole process.
-func TestUnknownVariablesCostAFewSearches(t *testing.T) {
-	vars := Variables{}
-	for i := range 500 {
-		vars[fmt.Sprintf("Column%d", i)] = "x"
-	}
-	var different strings.Builder
-	for i := range 3000 {
-		fmt.Fprintf(&different, "{{kolumn%d}}", i)
-	}
-	for name, text := range map[string]string{"one": strings.Repeat("{{kolumn7}}", 3000), "different": different.String()} {
-		allocations := testing.AllocsPerRun(1, func() {
-			if _, err := ResolveString(text, vars); err == nil {
-				t.Error("the text was resolved")
-			}
-		})
-		// A search allocates some 10,000 times, and the rest some 10 times for each variable.
-		if allocations > 600_000 {
-			t.Errorf("%s: %.0f allocations for 3,000 unknown variables", name, allocations)
-		}
-	}
-}
-
 func BenchmarkParseTemplates(b *testing.B) {
 	for _, kb := range []int{16, 64, 256} {
 		src := runbookOf(strings.Repeat("{{a}}", kb<<10/5))
@@ -77,24 +51,6 @@ func BenchmarkParseTemplates(b *testing.B) {
 			for b.Loop() {
 				if rb, found := Parse(src); rb == nil {
 					b.Fatal(found)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkResolveUnknownVariables(b *testing.B) {
-	vars := Variables{}
-	for i := range 500 {
-		vars[fmt.Sprintf("Column%d", i)] = "x"
-	}
-	for _, kb := range []int{16, 256} {
-		text := strings.Repeat("{{a}}", kb<<10/5)
-		b.Run(fmt.Sprintf("%dKB", kb), func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				if _, err := ResolveString(text, vars); err == nil {
-					b.Fatal("the text was resolved")
 				}
 			}
 		})

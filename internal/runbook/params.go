@@ -4,16 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/internal/storable"
 )
-
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // params reads a step's parameters and notes the variables they use.
 func (p *parser) params(n *yaml.Node, path string, s *draftStep) map[string]any {
@@ -51,7 +49,7 @@ func (p *parser) value(n *yaml.Node, path string, depth int, s *draftStep) any {
 			if key.Value == "" {
 				p.errorf(at(key), path, CodeBadValue, "has an empty key")
 			}
-			if Reserved(map[string]any{key.Value: nil}) {
+			if template.Reserved(map[string]any{key.Value: nil}) {
 				p.errorf(at(key), f.join(key.Value), CodeReservedName, "names that begin with $secret or $sealed are reserved")
 			}
 			m[key.Value] = p.value(f.values[key.Value], f.join(key.Value), depth+1, s)
@@ -83,7 +81,7 @@ func (p *parser) scalar(n *yaml.Node, path string, s *draftStep) any {
 		}
 		return b
 	case "!!int", "!!float":
-		if !jsonNumber.MatchString(n.Value) {
+		if !template.IsNumber(n.Value) {
 			p.errorf(at(n), path, CodeAmbiguousNumber, "%q can be read in more than one way; write a plain decimal number, or put it in quotes if it is text", clip(n.Value))
 			return nil
 		}
@@ -105,16 +103,16 @@ func (p *parser) template(n *yaml.Node, path string, s *draftStep) bool {
 		n = n.Alias
 	}
 	places := p.locate(n)
-	segments, err := parseTemplate(n.Value)
+	segments, err := template.Parse(n.Value)
 	if err != nil {
-		var bad *TemplateError
+		var bad *template.Error
 		errors.As(err, &bad)
 		p.errorf(places.at(bad.Offset), path, CodeBadTemplate, "%s", bad.Message)
 		return false
 	}
 	for _, seg := range segments {
-		if seg.variable {
-			s.uses = append(s.uses, use{seg.text, path, places.at(seg.offset), len(segments) > 1})
+		if seg.Variable {
+			s.uses = append(s.uses, use{seg.Text, path, places.at(seg.Offset), len(segments) > 1})
 		}
 	}
 	return true

@@ -35,7 +35,7 @@ func Parse(src []byte) (*Runbook, Diagnostics) {
 	var d *draft
 	if root := p.load(src); root != nil {
 		d = p.runbook(root)
-		p.lint(d)
+		p.validate(d)
 	}
 	p.finish(src)
 	if d == nil || p.found.HasErrors() {

@@ -45,8 +45,8 @@ func (f fields) phases() []draftPhase {
 	return phases
 }
 
-// approvalRequired is the one value of approval.
-const approvalRequired = "required"
+// ApprovalRequired is the one value that approval has in the format.
+const ApprovalRequired = "required"
 
 func (f fields) approval() bool {
 	n, ok := f.values["approval"]
@@ -57,12 +57,12 @@ func (f fields) approval() bool {
 	if n, ok = f.p.enter(n, path); !ok {
 		return false
 	}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value != approvalRequired {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value != ApprovalRequired {
 		what := describe(n)
 		if n.Kind == yaml.ScalarNode {
 			what = strconv.Quote(clip(n.Value))
 		}
-		f.p.errorf(at(n), path, CodeBadValue, "%s is not possible; the only value is %s, and a phase that needs no approval leaves the field out", what, approvalRequired)
+		f.p.errorf(at(n), path, CodeBadValue, "%s is not possible; the only value is %s, and a phase that needs no approval leaves the field out", what, ApprovalRequired)
 		return false
 	}
 	return true

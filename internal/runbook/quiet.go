@@ -32,6 +32,19 @@ type Window struct {
 	To   int            `json:"to"`
 }
 
+// String is the window as the format writes it, such as mon tue 08:00-17:30.
+func (w Window) String() string {
+	text := fmt.Sprintf("%02d:%02d-%02d:%02d", w.From/60, w.From%60, w.To/60, w.To%60)
+	var days []string
+	for _, d := range w.Days {
+		days = append(days, dayNames[(int(d)+6)%7])
+	}
+	if days == nil {
+		return text
+	}
+	return strings.Join(days, " ") + " " + text
+}
+
 // Until tells whether t is quiet, and gives the first moment from t on that is not,
 // which is t itself where it is not quiet. Windows that touch or overlap are one.
 //

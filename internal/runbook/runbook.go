@@ -1,5 +1,7 @@
-// Package runbook is the runbook format: parsing YAML with positions, checking it
-// in one go, resolving templates, and reckoning offsets and durations.
+// Package runbook is the runbook format: it parses YAML into a runbook, checks all that the
+// text alone can tell, with positions, and computes offsets, quiet hours and durations. Its
+// templates are resolved by package template, its calls are compared with the workers'
+// functions by package lint, and its versions with each other by package diff.
 //
 // It is pure. It must not know the clock, files, the store, the bus, which
 // functions the workers have, or what a data source answers.
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // DefaultTimeout is how long a dispatched step waits for its result when the
@@ -88,9 +92,9 @@ type Phase struct {
 type Step struct {
 	Name     string
 	WorkerID string
-	Function string // may be a template: see [ResolveString]
+	Function string // may be a template: see [template.ResolveString]
 	// Params holds strings (which may be templates), bool, nil, json.Number,
-	// []any and map[string]any: see [ResolveParams].
+	// []any and map[string]any: see [template.ResolveParams].
 	Params       map[string]any
 	OutputParams map[string]string // template variable → field of the result
 	OnFailure    string            // key of Runbook.Rollbacks, or empty
@@ -247,5 +251,5 @@ func (r *Runbook) Columns() []string {
 // References names the variables that the step's function and parameters use,
 // sorted, each once.
 func (s Step) References() []string {
-	return References([]any{s.Function, s.Params})
+	return template.References([]any{s.Function, s.Params})
 }

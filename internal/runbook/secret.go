@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 // maxSecrets bounds the list of secret names.
@@ -25,11 +28,11 @@ func (f fields) secret() []output {
 			continue
 		}
 		seen[s.variable] = s.pos.line
-		switch fault := variableFault(s.variable); {
+		switch fault := template.CheckName(s.variable); {
 		case strings.HasPrefix(s.variable, "_"):
 			f.p.errorf(s.pos, s.path, CodeReservedName, "names that begin with _ are reserved for special variables, which are never secret")
-		case fault != "":
-			f.p.errorf(s.pos, s.path, CodeBadName, "%s", fault)
+		case fault != nil:
+			f.p.errorf(s.pos, s.path, CodeBadName, "%v", fault)
 		default:
 			out = append(out, s)
 		}
@@ -39,10 +42,10 @@ func (f fields) secret() []output {
 
 // secrets checks that secret values stay where they can be kept secret, and warns of
 // names that no step uses.
-func (l *linter) secrets() {
+func (v *validator) secrets() {
 	used := map[string]bool{}
 	var functions []use
-	l.eachStep(func(s draftStep) {
+	v.eachStep(func(s draftStep) {
 		for _, u := range s.uses {
 			used[u.variable] = true
 			if u.path == s.path+".function" {
@@ -54,45 +57,41 @@ func (l *linter) secrets() {
 		}
 	})
 	secret := map[string]bool{}
-	for _, s := range l.d.secret {
+	for _, s := range v.d.secret {
 		secret[s.variable] = true
-		ds := l.d.source
+		ds := v.d.source
 		switch {
 		case s.variable == ds.PrimaryKey || s.variable == ds.BatchTimeColumn:
-			l.p.errorf(s.pos, s.path, CodeSecretPlace, "%q identifies or times a member and is shown everywhere, so it cannot be secret", clip(s.variable))
-		case l.lists[s.variable]:
-			l.p.errorf(s.pos, s.path, CodeSecretPlace, "%q is a multi-valued column, which cannot be secret", clip(s.variable))
+			v.p.errorf(s.pos, s.path, CodeSecretPlace, "%q identifies or times a member and is shown everywhere, so it cannot be secret", clip(s.variable))
+		case v.lists[s.variable]:
+			v.p.errorf(s.pos, s.path, CodeSecretPlace, "%q is a multi-valued column, which cannot be secret", clip(s.variable))
 		case !used[s.variable]:
-			hint := ""
-			if near := Nearest(s.variable, slices.Sorted(maps.Keys(used))); near != "" {
-				hint = fmt.Sprintf("; did you mean %q?", near)
-			}
-			l.p.warnf(s.pos, s.path, CodeUnknownSecret, "no step uses or gives {{%s}}%s", clip(s.variable), hint)
+			v.p.warnf(s.pos, s.path, CodeUnknownSecret, "no step uses or gives {{%s}}%s", clip(s.variable), humanize.DidYouMean(s.variable, slices.Sorted(maps.Keys(used))))
 		}
 	}
-	l.eachStep(func(s draftStep) {
+	v.eachStep(func(s draftStep) {
 		for _, out := range s.outputs {
 			for other, field := range s.OutputParams {
 				if secret[other] && other != out.variable && strings.EqualFold(field, s.OutputParams[out.variable]) {
-					l.p.errorf(out.pos, out.path, CodeSecretPlace, "takes the same field as the secret %q: use one variable for it", clip(other))
+					v.p.errorf(out.pos, out.path, CodeSecretPlace, "takes the same field as the secret %q: use one variable for it", clip(other))
 				}
 			}
 		}
 	})
 	for _, u := range functions {
 		if secret[u.variable] {
-			l.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, and the name of a function is shown everywhere", clip(u.variable))
+			v.p.errorf(u.pos, u.path, CodeSecretPlace, "{{%s}} is secret, and the name of a function is shown everywhere", clip(u.variable))
 		}
 	}
 }
 
 // eachStep visits the steps of all lists.
-func (l *linter) eachStep(visit func(draftStep)) {
-	lists := [][]draftStep{l.d.init, l.d.removed}
-	for _, ph := range l.d.phases {
+func (v *validator) eachStep(visit func(draftStep)) {
+	lists := [][]draftStep{v.d.init, v.d.removed}
+	for _, ph := range v.d.phases {
 		lists = append(lists, ph.steps, ph.onComplete)
 	}
-	for _, rb := range l.d.rollbacks {
+	for _, rb := range v.d.rollbacks {
 		lists = append(lists, rb.steps)
 	}
 	for _, list := range lists {

@@ -1,6 +1,7 @@
 package runbook
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -29,4 +30,21 @@ func (r *Runbook) Workers() []string {
 	r.EachStep(func(s Step, _ []any) { ids = append(ids, s.WorkerID) })
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// PathText writes a path, such as phases[0].steps[1].function.
+func PathText(path []any) string {
+	text := ""
+	for _, step := range path {
+		switch step := step.(type) {
+		case int:
+			text += fmt.Sprintf("[%d]", step)
+		case string:
+			if text != "" {
+				text += "."
+			}
+			text += step
+		}
+	}
+	return text
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // StopWhen is the circuit breaker of a phase: so many failed members pause the batch.
@@ -25,7 +27,7 @@ func (s *StopWhen) String() string {
 		parts = append(parts, strconv.Itoa(s.Failed))
 	}
 	if s.FailedPercent > 0 {
-		parts = append(parts, percentText(s.FailedPercent))
+		parts = append(parts, humanize.Percent(s.FailedPercent))
 	}
 	return strings.Join(parts, " or ")
 }

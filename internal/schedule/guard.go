@@ -6,8 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // guard decides of each batch whether those who are to leave do so, all of them or
@@ -100,7 +101,7 @@ func (p *planner) share(d *draft) string {
 	default:
 		what = fmt.Sprintf("no longer returns %d and now has another batch for %d of %s", gone, elsewhere, of)
 	}
-	return fmt.Sprintf("the query %s, more than the removal_guard of %s%% allows", what, strconv.FormatFloat(percent, 'f', -1, 64))
+	return fmt.Sprintf("the query %s, more than the removal_guard of %s allows", what, humanize.Percent(percent))
 }
 
 // guardAdditions holds the additions when there are too many, all of them together. A
@@ -127,8 +128,8 @@ func (p *planner) guardAdditions(entering []coming) *HeldAdditions {
 		return nil
 	}
 	return &HeldAdditions{People: people, Of: members, Reason: fmt.Sprintf(
-		"the query returns %d new people for %s; the addition_guard allows %d people or %s%% of the members",
-		len(people), count(members, "member"), guard.Number, strconv.FormatFloat(guard.Share, 'f', -1, 64))}
+		"the query returns %d new people for %s; the addition_guard allows %d people or %s of the members",
+		len(people), count(members, "member"), guard.Number, humanize.Percent(guard.Share))}
 }
 
 // isAddition reports whether a person who enters a batch is new: neither moves to it nor

@@ -6,6 +6,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/diff"
 )
 
 // GoOver says how many batches take up a version.
@@ -48,8 +49,8 @@ func ChangesText(v api.VersionChanges) string {
 	return b.String()
 }
 
-func changeOf(c api.Change) runbook.Change {
-	return runbook.Change{Kind: runbook.ChangeKind(c.Kind), Path: c.Path, From: c.From, To: c.To}
+func changeOf(c api.Change) diff.Change {
+	return diff.Change{Kind: diff.Kind(c.Kind), Path: c.Path, From: c.From, To: c.To}
 }
 
 // DiagnosticsOf are the diagnostics of an answer.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // These show what a batch consists of in tables and in words.
@@ -219,7 +220,7 @@ func phaseNote(v api.Phase) string {
 		parts = append(parts, "approved by "+Because(v.Approved.By, v.Approved.Why))
 	case pending && v.Reason == "":
 		if v.RequireSuccess > 0 {
-			parts = append(parts, fmt.Sprintf("requires that %s%% succeed in the phase before", strconv.FormatFloat(v.RequireSuccess, 'f', -1, 64)))
+			parts = append(parts, fmt.Sprintf("requires that %s succeed in the phase before", humanize.Percent(v.RequireSuccess)))
 		}
 		if v.Approval {
 			parts = append(parts, "needs approval")

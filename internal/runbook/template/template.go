@@ -1,6 +1,12 @@
-package runbook
+// Package template parses texts with {{variables}} and replaces these by values. Secret
+// values stay references until they are filled in.
+//
+// It is pure. It must not know which variables a runbook has, where a template stands in
+// its text, or how secret values are kept.
+package template
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,33 +15,33 @@ import (
 	"unicode/utf8"
 )
 
-// TemplateError says why a text is not a template.
-type TemplateError struct {
+// Error says why a text is not a template.
+type Error struct {
 	Offset  int // in bytes from the start of the text
 	Message string
 }
 
-func (e *TemplateError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("bad template at character %d: %s", e.Offset+1, e.Message)
 }
 
-// segment is a piece of a template: a variable, or literal text.
-type segment struct {
-	variable bool
-	text     string // the variable's name, or the text with braces unescaped
-	offset   int    // in bytes from the start of the template
+// Segment is a piece of a template: a variable, or literal text.
+type Segment struct {
+	Variable bool
+	Text     string // the variable's name, or the text with braces unescaped
+	Offset   int    // in bytes from the start of the template
 }
 
-// parseTemplate cuts a text into segments. {{name}} is a variable; {{{{ and }}}}
+// Parse cuts a text into segments. The error is an *[Error]. {{name}} is a variable; {{{{ and }}}}
 // stand for a literal {{ and }}. Single braces are ordinary text, also around a
 // variable: {{{Id}}} is its value in braces.
-func parseTemplate(s string) ([]segment, error) {
-	var segments []segment
+func Parse(s string) ([]Segment, error) {
+	var segments []Segment
 	var literal strings.Builder
 	start := 0
 	flush := func() {
 		if literal.Len() > 0 {
-			segments = append(segments, segment{text: literal.String(), offset: start})
+			segments = append(segments, Segment{Text: literal.String(), Offset: start})
 			literal.Reset()
 		}
 	}
@@ -52,18 +58,18 @@ func parseTemplate(s string) ([]segment, error) {
 			literal.WriteString("}}")
 			i += 4
 		case strings.HasPrefix(rest, "}}"):
-			return nil, &TemplateError{i, "}} closes nothing; write }}}} for a literal }}"}
+			return nil, &Error{i, "}} closes nothing; write }}}} for a literal }}"}
 		case strings.HasPrefix(rest, "{{"):
 			flush()
 			inside, _, closed := strings.Cut(rest[2:], "}}")
 			if !closed {
-				return nil, &TemplateError{i, "{{ is never closed; write {{{{ for a literal {{"}
+				return nil, &Error{i, "{{ is never closed; write {{{{ for a literal {{"}
 			}
 			name := strings.TrimSpace(inside)
-			if fault := variableFault(name); fault != "" {
-				return nil, &TemplateError{i, fault}
+			if err := CheckName(name); err != nil {
+				return nil, &Error{i, err.Error()}
 			}
-			segments = append(segments, segment{variable: true, text: name, offset: i})
+			segments = append(segments, Segment{Variable: true, Text: name, Offset: i})
 			i += 2 + len(inside) + 2
 			start = i
 		default:
@@ -76,18 +82,18 @@ func parseTemplate(s string) ([]segment, error) {
 	return segments, nil
 }
 
-// variableFault says what is wrong with a variable's name; empty when nothing
-// is. Names are those of columns, so spaces inside are possible.
-func variableFault(name string) string {
+// CheckName returns an error if a variable cannot have the name. Names are those of
+// columns, so spaces inside are possible.
+func CheckName(name string) error {
 	if name == "" {
-		return "{{ }} names no variable"
+		return errors.New("{{ }} names no variable")
 	}
 	for _, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("_-. ", r) {
-			return fmt.Sprintf("a variable's name cannot contain %q; letters, digits, spaces and _ - . are possible", r)
+			return fmt.Errorf("a variable's name cannot contain %q; letters, digits, spaces and _ - . are possible", r)
 		}
 	}
-	return ""
+	return nil
 }
 
 // References names the variables that the templates in a value use, sorted, each
@@ -95,10 +101,10 @@ func variableFault(name string) string {
 func References(v any) []string {
 	names := map[string]bool{}
 	walkStrings(v, func(s string) {
-		segments, _ := parseTemplate(s)
+		segments, _ := Parse(s)
 		for _, seg := range segments {
-			if seg.variable {
-				names[seg.text] = true
+			if seg.Variable {
+				names[seg.Text] = true
 			}
 		}
 	})

@@ -1,19 +1,25 @@
-package runbook
+// Package diff tells what changes between two versions of a runbook.
+//
+// It is pure. It must not know where versions are stored, or what becomes of batches that
+// run by the older one.
+package diff
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
-// ChangeKind tells what became of a part of a runbook.
-type ChangeKind string
+// Kind tells what became of a part of a runbook.
+type Kind string
 
 // The kinds of changes.
 const (
-	Added   ChangeKind = "added"
-	Removed ChangeKind = "removed"
-	Changed ChangeKind = "changed"
-	Moved   ChangeKind = "moved" // within its list, of phases or of steps
+	Added   Kind = "added"
+	Removed Kind = "removed"
+	Changed Kind = "changed"
+	Moved   Kind = "moved" // within its list, of phases or of steps
 )
 
 // Change is one difference between two runbooks.
@@ -24,10 +30,10 @@ const (
 // tell what it is, in a few words; of one that was moved, which it came after and which
 // it comes after now.
 type Change struct {
-	Kind ChangeKind `json:"kind"`
-	Path string     `json:"path"`
-	From string     `json:"from,omitempty"`
-	To   string     `json:"to,omitempty"`
+	Kind Kind   `json:"kind"`
+	Path string `json:"path"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 }
 
 // Changes are the differences between two runbooks, in the order of the format and,
@@ -35,7 +41,7 @@ type Change struct {
 // are written.
 type Changes []Change
 
-var changeSigns = map[ChangeKind]string{Added: "+", Removed: "-", Changed: "~", Moved: ">"}
+var changeSigns = map[Kind]string{Added: "+", Removed: "-", Changed: "~", Moved: ">"}
 
 // String is the change on one line. What is long is clipped to where it differs.
 func (c Change) String() string {
@@ -81,7 +87,7 @@ func differing(from, to string) (string, string) {
 	}
 	const lead = maxShown / 4
 	if same = max(same-lead, 0); same < lead {
-		return clip(from), clip(to)
+		return humanize.Clip(from, maxShown), humanize.Clip(to, maxShown)
 	}
-	return "…" + clip(string(f[same:])), "…" + clip(string(t[same:]))
+	return "…" + humanize.Clip(string(f[same:]), maxShown), "…" + humanize.Clip(string(t[same:]), maxShown)
 }

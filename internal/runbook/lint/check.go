@@ -1,51 +1,24 @@
-package runbook
+// Package lint warns of what a runbook without errors asks of its workers: functions,
+// parameters and fields that they are not known to have.
+//
+// It is pure. It must not know where the workers' functions are stored, or what happens to
+// a runbook with warnings.
+package lint
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
-// Function is a function that a step may call, as far as runbooks are checked against it.
-// Names are case-insensitive.
-type Function struct {
-	Name    string
-	Params  []Parameter
-	Result  []string      // the fields of its answer; empty: the answer is true
-	Timeout time.Duration // how long one call may take; 0 means unknown
-}
-
-// Parameter is a parameter of a Function. Type is string, boolean, guid, string list, or
-// words with | between them; values of any other type are not checked.
-type Parameter struct {
-	Name     string
-	Type     string
-	Required bool
-	Secret   bool // its value is stored encrypted and never shown
-}
-
-// Catalogs are the functions that runbooks may call.
-type Catalogs struct {
-	Standard []Function            // of a worker that is not among Workers
-	Workers  map[string][]Function // by the worker's id
-	// Announced are the ids of all workers that have announced themselves, also of those not
-	// among Workers, and Seen those of workers that only answered jobs or sent heartbeats.
-	// Nil: the workers are unknown, as offline.
-	Announced, Seen []string
-}
-
-func (c Catalogs) of(worker string) (functions []Function, announced bool) {
-	if functions, announced = c.Workers[worker]; announced {
-		return functions, true
-	}
-	return c.Standard, false
-}
-
-// The codes of the diagnostics of CheckFunctions. They are warnings: a worker may have
+// The codes of the diagnostics of Check. They are warnings: a worker may have
 // functions of its own, or be replaced before the runbook is used.
 const (
 	codeUnknownFunction  = "unknown-function"
@@ -58,41 +31,41 @@ const (
 	codeOpenSecret       = "open-secret"
 )
 
-// CheckFunctions warns of calls in a runbook, parsed from text without errors, that the
+// Check warns of calls in a runbook, parsed from text without errors, that the
 // worker of the step is not known to accept, and of workers that have not announced
 // themselves. It does not check what contains a template: neither the name of a function
 // nor a value.
-func CheckFunctions(text []byte, rb *Runbook, known Catalogs) Diagnostics {
+func Check(text []byte, rb *runbook.Runbook, known Catalogs) runbook.Diagnostics {
 	var root yaml.Node
 	if len(known.Standard) == 0 && known.Announced == nil || yaml.Unmarshal(text, &root) != nil || len(root.Content) == 0 {
 		return nil
 	}
-	c := functionCheck{document: root.Content[0], known: known, strange: map[string]bool{}}
+	c := check{document: root.Content[0], known: known, strange: map[string]bool{}}
 	rb.EachStep(c.step)
-	slices.SortFunc(c.found, func(a, b Diagnostic) int {
+	slices.SortFunc(c.found, func(a, b runbook.Diagnostic) int {
 		return cmp.Or(a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
 	return c.found
 }
 
-type functionCheck struct {
+type check struct {
 	document *yaml.Node
 	known    Catalogs
 	strange  map[string]bool // workers that are warned of already
-	found    Diagnostics
+	found    runbook.Diagnostics
 }
 
-func (c *functionCheck) step(s Step, at []any) {
+func (c *check) step(s runbook.Step, at []any) {
 	functions, announced := c.known.of(s.WorkerID)
 	if !announced && c.known.Announced != nil && !c.strange[s.WorkerID] {
 		c.strange[s.WorkerID] = true
-		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts%s", s.WorkerID, meant(s.WorkerID, c.known.Announced))
+		says := fmt.Sprintf("no worker %q has announced itself; until one does, its jobs run into their timeouts%s", s.WorkerID, humanize.DidYouMean(s.WorkerID, c.known.Announced))
 		if slices.Contains(c.known.Seen, s.WorkerID) {
 			says = fmt.Sprintf("the worker %q has not announced its functions; its steps cannot be checked", s.WorkerID)
 		}
 		c.warn(codeUnknownWorker, says, "worker_id", at...)
 	}
-	if len(functions) == 0 || len(References(s.Function)) > 0 {
+	if len(functions) == 0 || len(template.References(s.Function)) > 0 {
 		return
 	}
 	i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
@@ -110,10 +83,10 @@ func (c *functionCheck) step(s Step, at []any) {
 	if announced {
 		says = fmt.Sprintf("which the worker %s does not have: each call will fail", s.WorkerID)
 	}
-	c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, %s%s", s.Function, says, meant(s.Function, names)), "function", at...)
+	c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, %s%s", s.Function, says, humanize.DidYouMean(s.Function, names)), "function", at...)
 }
 
-func (c *functionCheck) params(f Function, s Step, at []any) {
+func (c *check) params(f Function, s runbook.Step, at []any) {
 	given := map[string]bool{}
 	for name := range s.Params {
 		given[strings.ToLower(name)] = true
@@ -136,10 +109,10 @@ func (c *functionCheck) params(f Function, s Step, at []any) {
 	for name, value := range s.Params {
 		i := slices.IndexFunc(f.Params, func(p Parameter) bool { return strings.EqualFold(p.Name, name) })
 		if i < 0 {
-			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, meant(name, free)), name, inside...)
+			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, humanize.DidYouMean(name, free)), name, inside...)
 		} else if wrong := misfit(f.Params[i], value); wrong != "" {
 			c.warn(codeParameterType, fmt.Sprintf("the parameter %s of %s %s: each call will fail", f.Params[i].Name, f.Name, wrong), name, inside...)
-		} else if f.Params[i].Secret && value != nil && value != "" && len(References(value)) == 0 {
+		} else if f.Params[i].Secret && value != nil && value != "" && len(template.References(value)) == 0 {
 			c.warn(codeOpenSecret, fmt.Sprintf("the parameter %s of %s is secret, and everyone who reads the runbook reads its value: take it from a column", f.Params[i].Name, f.Name), name, inside...)
 		}
 	}
@@ -147,7 +120,7 @@ func (c *functionCheck) params(f Function, s Step, at []any) {
 
 // outputs warns of fields that the answer does not have. Of a function that is polled
 // only what is in its data counts, of which nothing is declared.
-func (c *functionCheck) outputs(f Function, s Step, at []any) {
+func (c *check) outputs(f Function, s runbook.Step, at []any) {
 	names := f.Result
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
@@ -159,7 +132,7 @@ func (c *functionCheck) outputs(f Function, s Step, at []any) {
 		if has(field) {
 			continue
 		}
-		says := fmt.Sprintf("the answer of %s has no field %q%s", f.Name, field, meant(field, names))
+		says := fmt.Sprintf("the answer of %s has no field %q%s", f.Name, field, humanize.DidYouMean(field, names))
 		if len(names) == 0 {
 			says = fmt.Sprintf("%s answers no more than true, and no field %q", f.Name, field)
 		}
@@ -169,7 +142,7 @@ func (c *functionCheck) outputs(f Function, s Step, at []any) {
 
 // timeout warns of a step that gives up before its function does: the worker stops the
 // call then, and what it has done until then stays done.
-func (c *functionCheck) timeout(f Function, s Step, at []any) {
+func (c *check) timeout(f Function, s runbook.Step, at []any) {
 	if s.Timeout >= f.Timeout {
 		return
 	}
@@ -181,47 +154,10 @@ func (c *functionCheck) timeout(f Function, s Step, at []any) {
 		s.Timeout, f.Name, f.Timeout), field, at...)
 }
 
-// meant suggests what a misspelt name may stand for.
-func meant(name string, known []string) string {
-	if near := Nearest(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return ""
-}
-
-func (c *functionCheck) warn(code, message, field string, path ...any) {
-	d := Diagnostic{Severity: SeverityWarning, Code: code, Message: message, Path: PathText(append(slices.Clone(path), field))}
+func (c *check) warn(code, message, field string, path ...any) {
+	d := runbook.Diagnostic{Severity: runbook.SeverityWarning, Code: code, Message: message, Path: runbook.PathText(append(slices.Clone(path), field))}
 	if key := keyOf(find(c.document, path), field); key != nil {
 		d.Line, d.Column = key.Line, key.Column
 	}
 	c.found = append(c.found, d)
-}
-
-// Secrets are a runbook's secrets with the variables that secret parameters take. Columns
-// that identify a member or its batch are always shown and cannot become secret.
-func (c Catalogs) Secrets(rb *Runbook) []string {
-	public := []string{rb.DataSource.PrimaryKey, rb.DataSource.BatchTimeColumn}
-	for _, column := range rb.DataSource.MultiValued {
-		public = append(public, column.Name)
-	}
-	names := slices.Clone(rb.Secret)
-	rb.EachStep(func(s Step, _ []any) {
-		functions, _ := c.of(s.WorkerID)
-		i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
-		if i < 0 {
-			return
-		}
-		for name, value := range s.Params {
-			if !slices.ContainsFunc(functions[i].Params, func(p Parameter) bool { return p.Secret && strings.EqualFold(p.Name, name) }) {
-				continue
-			}
-			for _, variable := range References(value) {
-				if !strings.HasPrefix(variable, "_") && !slices.Contains(public, variable) {
-					names = append(names, variable)
-				}
-			}
-		}
-	})
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -1,7 +1,8 @@
-package runbook
+package diff
 
 import (
 	"encoding/json"
+	"flag"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -9,43 +10,47 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
+var update = flag.Bool("update", false, "write the changes of testdata/*.yaml into changes.golden")
+
 // sample has a value in every field of the format, and more than one in every list.
-func sample() *Runbook {
-	step := func(name string) Step {
-		return Step{
+func sample() *runbook.Runbook {
+	step := func(name string) runbook.Step {
+		return runbook.Step{
 			Name: name, WorkerID: "w1", Function: "New", OnFailure: "undo", Timeout: time.Hour,
 			Params:       map[string]any{"Mail": "{{email}}", "Options": map[string]any{"Days": json.Number("3")}},
 			OutputParams: map[string]string{"UserId": "id"},
-			Poll:         &Poll{Interval: time.Minute, Timeout: 24 * time.Hour},
-			Retry:        &Retry{MaxRetries: 3, Interval: time.Second, Backoff: BackoffExponential, MaxInterval: time.Minute, Jitter: 10},
+			Poll:         &runbook.Poll{Interval: time.Minute, Timeout: 24 * time.Hour},
+			Retry:        &runbook.Retry{MaxRetries: 3, Interval: time.Second, Backoff: runbook.BackoffExponential, MaxInterval: time.Minute, Jitter: 10},
 		}
 	}
-	steps := func(names ...string) []Step {
-		var list []Step
+	steps := func(names ...string) []runbook.Step {
+		var list []runbook.Step
 		for _, name := range names {
 			list = append(list, step(name))
 		}
 		return list
 	}
-	phase := func(name string) Phase {
-		return Phase{Name: name, Offset: 1440, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, StopWhen: &StopWhen{FailedPercent: 10, Failed: 25}, OnComplete: steps("c")}
+	phase := func(name string) runbook.Phase {
+		return runbook.Phase{Name: name, Offset: 1440, Steps: steps("a", "b"), Approval: true, RequireSuccess: 97.5, StopWhen: &runbook.StopWhen{FailedPercent: 10, Failed: 25}, OnComplete: steps("c")}
 	}
-	return &Runbook{
+	return &runbook.Runbook{
 		Name: "moves", Description: "d",
-		DataSource: DataSource{
-			Type: SourceDatabricks, Connection: "C", WarehouseID: "W", Query: "q", PrimaryKey: "email", BatchTimeColumn: "wave", BatchTime: BatchTimeImmediate,
-			TimeZone: "UTC", MultiValued: []MultiValued{{"groups", FormatJSONArray}}, Timeout: time.Minute, RemovalGuard: 20, AdditionGuard: AdditionGuard{20, 100},
+		DataSource: runbook.DataSource{
+			Type: runbook.SourceDatabricks, Connection: "C", WarehouseID: "W", Query: "q", PrimaryKey: "email", BatchTimeColumn: "wave", BatchTime: runbook.BatchTimeImmediate,
+			TimeZone: "UTC", MultiValued: []runbook.MultiValued{{Name: "groups", Format: runbook.FormatJSONArray}}, Timeout: time.Minute, RemovalGuard: 20, AdditionGuard: runbook.AdditionGuard{Share: 20, Number: 100},
 		},
-		QuietHours: &QuietHours{TimeZone: "UTC", Windows: []Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
-		Retry:      &Retry{MaxRetries: 1, Interval: time.Minute, Backoff: BackoffExponential, MaxInterval: time.Hour, Jitter: 5},
+		QuietHours: &runbook.QuietHours{TimeZone: "UTC", Windows: []runbook.Window{{Days: []time.Weekday{1, 2}, From: 60, To: 120}}},
+		Retry:      &runbook.Retry{MaxRetries: 1, Interval: time.Minute, Backoff: runbook.BackoffExponential, MaxInterval: time.Hour, Jitter: 5},
 		Secret:     []string{"Password", "Token"},
 		Init:       steps("i", "j"),
-		Phases:     []Phase{phase("one"), phase("two"), phase("three")},
+		Phases:     []runbook.Phase{phase("one"), phase("two"), phase("three")},
 
 		OnMemberRemoved: steps("r"),
-		Rollbacks:       map[string][]Step{"undo": steps("u"), "other": steps("o", "p")},
+		Rollbacks:       map[string][]runbook.Step{"undo": steps("u"), "other": steps("o", "p")},
 	}
 }
 
@@ -56,7 +61,7 @@ var identity = []string{"Phase.Name", "Step.Name", "MultiValued.Name"}
 // mutation changes one value of a runbook.
 type mutation struct {
 	field string // type and field
-	apply func(*Runbook)
+	apply func(*runbook.Runbook)
 }
 
 // mutations walks through the type of a runbook, so that no field of the format can be
@@ -64,24 +69,24 @@ type mutation struct {
 func mutations(t *testing.T) []mutation {
 	t.Helper()
 	var all []mutation
-	var walk func(field string, v reflect.Value, of func(*Runbook) reflect.Value)
-	walk = func(field string, v reflect.Value, of func(*Runbook) reflect.Value) {
+	var walk func(field string, v reflect.Value, of func(*runbook.Runbook) reflect.Value)
+	walk = func(field string, v reflect.Value, of func(*runbook.Runbook) reflect.Value) {
 		if v.IsZero() {
 			t.Fatalf("the sample has no %s: give it one", field)
 		}
 		set := func(change func(reflect.Value)) {
-			all = append(all, mutation{field, func(rb *Runbook) { change(of(rb)) }})
+			all = append(all, mutation{field, func(rb *runbook.Runbook) { change(of(rb)) }})
 		}
 		switch v.Kind() {
 		case reflect.Pointer:
 			set(func(v reflect.Value) { v.SetZero() })
-			walk(field, v.Elem(), func(rb *Runbook) reflect.Value { return of(rb).Elem() })
+			walk(field, v.Elem(), func(rb *runbook.Runbook) reflect.Value { return of(rb).Elem() })
 		case reflect.Struct:
 			for i := range v.NumField() {
-				walk(v.Type().Name()+"."+v.Type().Field(i).Name, v.Field(i), func(rb *Runbook) reflect.Value { return of(rb).Field(i) })
+				walk(v.Type().Name()+"."+v.Type().Field(i).Name, v.Field(i), func(rb *runbook.Runbook) reflect.Value { return of(rb).Field(i) })
 			}
 		case reflect.Slice:
-			if v.Type().Elem().Kind() != reflect.Struct || v.Type().Elem() == reflect.TypeFor[Window]() && field != "QuietHours.Windows" {
+			if v.Type().Elem().Kind() != reflect.Struct || v.Type().Elem() == reflect.TypeFor[runbook.Window]() && field != "QuietHours.Windows" {
 				set(func(v reflect.Value) { v.Set(v.Slice(0, v.Len()-1)) })
 				return
 			}
@@ -89,14 +94,14 @@ func mutations(t *testing.T) []mutation {
 				set(func(v reflect.Value) { v.Set(v.Slice(0, v.Len()-1)) })
 			}
 			for i := range v.Len() {
-				walk(field, v.Index(i), func(rb *Runbook) reflect.Value { return of(rb).Index(i) })
+				walk(field, v.Index(i), func(rb *runbook.Runbook) reflect.Value { return of(rb).Index(i) })
 			}
 		case reflect.Map:
 			for _, key := range v.MapKeys() {
 				set(func(v reflect.Value) { v.SetMapIndex(key, reflect.Value{}) })
-				if steps, ok := v.MapIndex(key).Interface().([]Step); ok {
+				if steps, ok := v.MapIndex(key).Interface().([]runbook.Step); ok {
 					for i := range steps {
-						walk(field, reflect.ValueOf(&steps[i]).Elem(), func(rb *Runbook) reflect.Value { return of(rb).MapIndex(key).Index(i) })
+						walk(field, reflect.ValueOf(&steps[i]).Elem(), func(rb *runbook.Runbook) reflect.Value { return of(rb).MapIndex(key).Index(i) })
 					}
 					continue
 				}
@@ -119,7 +124,7 @@ func mutations(t *testing.T) []mutation {
 			t.Fatalf("%s is a %s, which this test does not know", field, v.Kind())
 		}
 	}
-	walk("Runbook", reflect.ValueOf(sample()).Elem(), func(rb *Runbook) reflect.Value { return reflect.ValueOf(rb).Elem() })
+	walk("Runbook", reflect.ValueOf(sample()).Elem(), func(rb *runbook.Runbook) reflect.Value { return reflect.ValueOf(rb).Elem() })
 	return all
 }
 
@@ -138,7 +143,7 @@ func TestEveryFieldThatChangesIsToldOnce(t *testing.T) {
 		}
 		there, back := Compare(sample(), changed), Compare(changed, sample())
 		for i, c := range there {
-			mirrored := Change{Kind: map[ChangeKind]ChangeKind{Added: Removed, Removed: Added, Changed: Changed}[c.Kind], Path: c.Path, From: c.To, To: c.From}
+			mirrored := Change{Kind: map[Kind]Kind{Added: Removed, Removed: Added, Changed: Changed}[c.Kind], Path: c.Path, From: c.To, To: c.From}
 			if i >= len(back) || !slices.Contains(back, mirrored) {
 				t.Errorf("%s: %+v is not taken back:\n%s", m.field, c, back)
 			}
@@ -161,7 +166,7 @@ func TestRunbookIsNoChangeToItself(t *testing.T) {
 	if cs := Compare(sample(), sample()); len(cs) > 0 {
 		t.Errorf("%s", cs)
 	}
-	for _, path := range []string{"testdata/changes/old.yaml", "testdata/changes/new.yaml", "testdata/contoso-mailbox-migration.yaml"} {
+	for _, path := range []string{"testdata/old.yaml", "testdata/new.yaml", "../testdata/contoso-mailbox-migration.yaml"} {
 		a, b := readRunbook(t, path), readRunbook(t, path)
 		if cs := Compare(a, b); len(cs) > 0 {
 			t.Errorf("%s: %s", path, cs)
@@ -187,16 +192,16 @@ func TestSeveralChangesAreToldTogether(t *testing.T) {
 func TestChangesOfAListLeadToTheNewerOne(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	list := func() []Phase {
+	list := func() []runbook.Phase {
 		names := strings.Split("abcdefghij", "")
 		r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-		var phases []Phase
+		var phases []runbook.Phase
 		for _, n := range names[:r.IntN(len(names)+1)] {
-			phases = append(phases, Phase{Name: n})
+			phases = append(phases, runbook.Phase{Name: n})
 		}
 		return phases
 	}
-	names := func(phases []Phase) []string {
+	names := func(phases []runbook.Phase) []string {
 		var all []string
 		for _, p := range phases {
 			all = append(all, p.Name)
@@ -205,9 +210,9 @@ func TestChangesOfAListLeadToTheNewerOne(t *testing.T) {
 	}
 	for range 2000 {
 		from, to := list(), list()
-		pairs := pair(from, to, func(p Phase) string { return p.Name })
+		pairs := pair(from, to, func(p runbook.Phase) string { return p.Name })
 		var newer, stayed []string
-		kinds := map[ChangeKind]int{}
+		kinds := map[Kind]int{}
 		seen := map[string]int{}
 		for _, p := range pairs {
 			kinds[p.kind]++
@@ -264,9 +269,9 @@ func longest(a, b []string) int {
 
 func TestChangesAsText(t *testing.T) {
 	t.Parallel()
-	older, newer := readRunbook(t, "testdata/changes/old.yaml"), readRunbook(t, "testdata/changes/new.yaml")
+	older, newer := readRunbook(t, "testdata/old.yaml"), readRunbook(t, "testdata/new.yaml")
 	got := Compare(older, newer).String()
-	const golden = "testdata/changes/changes.golden"
+	const golden = "testdata/changes.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -297,13 +302,13 @@ func TestLongTextIsClippedToWhereItDiffers(t *testing.T) {
 	}
 }
 
-func readRunbook(t *testing.T, path string) *Runbook {
+func readRunbook(t *testing.T, path string) *runbook.Runbook {
 	t.Helper()
 	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rb, found := Parse(src)
+	rb, found := runbook.Parse(src)
 	if rb == nil {
 		t.Fatalf("%s: %v", path, found)
 	}

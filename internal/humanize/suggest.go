@@ -1,6 +1,9 @@
-package runbook
+package humanize
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Nearest is the candidate that a misspelt word most likely stands for, or empty
 // when none is near enough. Of equals it is the first.
@@ -21,6 +24,15 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// DidYouMean suggests what a misspelt word most likely stands for, as the end of a message;
+// empty when no candidate is near enough.
+func DidYouMean(word string, candidates []string) string {
+	if near := Nearest(word, candidates); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
 }
 
 // editDistance counts insertions, deletions, replacements and swaps of two

@@ -1,4 +1,4 @@
-package runbook
+package template
 
 import (
 	"bytes"
@@ -29,32 +29,32 @@ func (t secretText) MarshalJSON() ([]byte, error) {
 }
 
 // secret tells whether a segment is a secret variable.
-func (r *resolver) secret(s segment) bool {
-	if !s.variable {
+func (r *resolver) secret(s Segment) bool {
+	if !s.Variable {
 		return false
 	}
-	_, ok := r.vars[s.text].(Secret)
+	_, ok := r.vars[s.Text].(Secret)
 	return ok
 }
 
 // secretText resolves a text with secret parts, and leaves these as references.
-func (r *resolver) secretText(segments []segment, path string) any {
+func (r *resolver) secretText(segments []Segment, path string) any {
 	var text secretText
 	for _, seg := range segments {
 		if r.secret(seg) {
-			text = append(text, r.vars[seg.text])
+			text = append(text, r.vars[seg.Text])
 			continue
 		}
-		part := seg.text
-		if seg.variable {
+		part := seg.Text
+		if seg.Variable {
 			before := len(r.missing)
-			value := r.lookup(seg.text, path)
+			value := r.lookup(seg.Text, path)
 			if len(r.missing) > before {
 				continue
 			}
 			var fault string
 			if part, fault = scalarText(value); fault != "" {
-				r.missing = append(r.missing, Unresolved{seg.text, path, fault})
+				r.missing = append(r.missing, Unresolved{seg.Text, path, fault})
 			}
 		}
 		text = append(text, part)

@@ -1,4 +1,4 @@
-package runbook
+package template
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package runbook_test
+package lint_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 )
 
 const calls = `name: calls
@@ -23,35 +24,35 @@ phases:
       - {name: e, worker_id: two, function: Copy, params: {Mail: a@x, Password: Welcome1}}
 `
 
-func TestCheckFunctions(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	rb, diagnostics := runbook.Parse([]byte(calls))
 	if diagnostics.HasErrors() {
 		t.Fatal(diagnostics.Err())
 	}
-	functions := []runbook.Function{{
+	functions := []lint.Function{{
 		Name:    "Copy",
-		Params:  []runbook.Parameter{{Name: "Mail", Required: true}, {Name: "Keep", Type: "boolean"}, {Name: "Password", Secret: true}},
+		Params:  []lint.Parameter{{Name: "Mail", Required: true}, {Name: "Keep", Type: "boolean"}, {Name: "Password", Secret: true}},
 		Result:  []string{"Id"},
 		Timeout: 5 * time.Minute,
 	}}
 	for name, tt := range map[string]struct {
-		catalogs runbook.Catalogs
+		catalogs lint.Catalogs
 		want     []string
 	}{
 		"nothing is known": {},
-		"offline, the standard functions": {runbook.Catalogs{Standard: functions}, []string{
+		"offline, the standard functions": {lint.Catalogs{Standard: functions}, []string{
 			"7:78 parameter-type", "7:120 unknown-result-field", "7:133 timeout-shorter-than-function", "8:35 unknown-function", "9:95 unknown-parameter", "12:71 open-secret",
 		}},
-		"a worker that is announced with others": {runbook.Catalogs{Workers: map[string][]runbook.Function{"one": {{Name: "Copi"}}, "two": functions}, Announced: []string{"one", "two"}, Seen: []string{"tow"}}, []string{
+		"a worker that is announced with others": {lint.Catalogs{Workers: map[string][]lint.Function{"one": {{Name: "Copi"}}, "two": functions}, Announced: []string{"one", "two"}, Seen: []string{"tow"}}, []string{
 			"7:35 unknown-function", "9:95 unknown-parameter", "10:19 unknown-worker", "12:71 open-secret",
 		}},
-		"workers that never announced themselves": {runbook.Catalogs{Announced: []string{}}, []string{"7:19 unknown-worker", "9:19 unknown-worker", "10:19 unknown-worker"}},
+		"workers that never announced themselves": {lint.Catalogs{Announced: []string{}}, []string{"7:19 unknown-worker", "9:19 unknown-worker", "10:19 unknown-worker"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, d := range runbook.CheckFunctions([]byte(calls), rb, tt.catalogs) {
+			for _, d := range lint.Check([]byte(calls), rb, tt.catalogs) {
 				if d.Severity != runbook.SeverityWarning || d.Path == "" {
 					t.Errorf("%+v", d)
 				}
@@ -62,16 +63,16 @@ func TestCheckFunctions(t *testing.T) {
 			}
 		})
 	}
-	if got := (runbook.Catalogs{Standard: functions}).Secrets(rb); !slices.Equal(got, []string{"Secret"}) {
+	if got := (lint.Catalogs{Standard: functions}).Secrets(rb); !slices.Equal(got, []string{"Secret"}) {
 		t.Errorf("secrets: %q", got)
 	}
 	if got := rb.Workers(); !slices.Equal(got, []string{"one", "tow", "two"}) {
 		t.Errorf("workers: %q", got)
 	}
-	if line, column := runbook.Position([]byte(calls), []any{"phases", 0, "steps", 2, "function"}); line != 9 || column != 45 {
+	if line, column := lint.Position([]byte(calls), []any{"phases", 0, "steps", 2, "function"}); line != 9 || column != 45 {
 		t.Errorf("the function of the third step is at %d:%d", line, column)
 	}
-	if line, column := runbook.Position([]byte(calls), []any{"phases", 7}); line != 0 || column != 0 {
+	if line, column := lint.Position([]byte(calls), []any{"phases", 7}); line != 0 || column != 0 {
 		t.Errorf("an eighth phase is at %d:%d", line, column)
 	}
 }

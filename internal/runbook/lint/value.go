@@ -1,10 +1,12 @@
-package runbook
+package lint
 
 import (
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
 var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -13,7 +15,7 @@ var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 // or where a template decides. It takes what the workers of this repository take: what
 // is empty is as good as not given, and each type is read from its text too.
 func misfit(p Parameter, value any) string {
-	if len(References(value)) > 0 {
+	if len(template.References(value)) > 0 {
 		return ""
 	}
 	if value == nil || value == "" {

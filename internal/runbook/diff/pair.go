@@ -1,4 +1,4 @@
-package runbook
+package diff
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 type paired[T any] struct {
 	name     string
 	from, to T
-	kind     ChangeKind // Added or Removed: of one list only; Moved; empty where it stands where it stood
+	kind     Kind // Added or Removed: of one list only; Moved; empty where it stands where it stood
 	// Of what was moved: "first", or which item it came after, and comes after now.
 	wasAfter, isAfter string
 }

@@ -1,4 +1,4 @@
-package runbook
+package diff
 
 import (
 	"bytes"
@@ -10,13 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // Compare tells what becomes of a runbook that is replaced by a newer one. Phases are
 // the same phase by name, and steps by name within their list, as they are for the
 // engine; a step that is in another phase now is removed from one and added to the
 // other.
-func Compare(old, newer *Runbook) Changes {
+func Compare(old, newer *runbook.Runbook) Changes {
 	c := &comparison{}
 	c.field("name", old.Name, newer.Name)
 	c.field("description", old.Description, newer.Description)
@@ -47,7 +50,7 @@ func (c *comparison) field(path, from, to string) {
 	c.found = append(c.found, Change{Kind: kind, Path: path, From: from, To: to})
 }
 
-func (c *comparison) source(from, to DataSource) {
+func (c *comparison) source(from, to runbook.DataSource) {
 	const path = "data_source."
 	c.field(path+"type", from.Type, to.Type)
 	c.field(path+"connection", from.Connection, to.Connection)
@@ -57,48 +60,48 @@ func (c *comparison) source(from, to DataSource) {
 	c.field(path+"batch_time_column", from.BatchTimeColumn, to.BatchTimeColumn)
 	c.field(path+"batch_time", from.BatchTime, to.BatchTime)
 	c.field(path+"time_zone", from.TimeZone, to.TimeZone)
-	for _, p := range pair(from.MultiValued, to.MultiValued, func(m MultiValued) string { return m.Name }) {
+	for _, p := range pair(from.MultiValued, to.MultiValued, func(m runbook.MultiValued) string { return m.Name }) {
 		c.field(path+"multi_valued_columns["+p.name+"]", p.from.Format, p.to.Format)
 	}
 	c.field(path+"timeout", durationText(from.Timeout), durationText(to.Timeout))
 	c.field(path+"removal_guard", percentText(from.RemovalGuard), percentText(to.RemovalGuard))
-	c.field(path+"addition_guard", from.AdditionGuard.text(), to.AdditionGuard.text())
+	c.field(path+"addition_guard", guardText(from.AdditionGuard), guardText(to.AdditionGuard))
 }
 
-func (c *comparison) quietHours(from, to *QuietHours) {
+func (c *comparison) quietHours(from, to *runbook.QuietHours) {
 	if from == nil || to == nil {
-		c.field("quiet_hours", from.text(), to.text())
+		c.field("quiet_hours", quietHoursText(from), quietHoursText(to))
 		return
 	}
 	c.field("quiet_hours.time_zone", from.TimeZone, to.TimeZone)
 	c.field("quiet_hours.windows", windowsText(from.Windows), windowsText(to.Windows))
 }
 
-func (c *comparison) retry(path string, from, to *Retry) {
+func (c *comparison) retry(path string, from, to *runbook.Retry) {
 	if from == nil || to == nil {
-		c.field(path, from.text(), to.text())
+		c.field(path, retryText(from), retryText(to))
 		return
 	}
 	c.field(path+".max_retries", strconv.Itoa(from.MaxRetries), strconv.Itoa(to.MaxRetries))
 	c.field(path+".interval", durationText(from.Interval), durationText(to.Interval))
-	c.field(path+".backoff", from.backoff(), to.backoff())
+	c.field(path+".backoff", backoffText(from), backoffText(to))
 	c.field(path+".max_interval", durationText(from.MaxInterval), durationText(to.MaxInterval))
 	c.field(path+".jitter", percentText(float64(from.Jitter)), percentText(float64(to.Jitter)))
 }
 
-func (c *comparison) poll(path string, from, to *Poll) {
+func (c *comparison) poll(path string, from, to *runbook.Poll) {
 	if from == nil || to == nil {
-		c.field(path, from.text(), to.text())
+		c.field(path, pollText(from), pollText(to))
 		return
 	}
 	c.field(path+".interval", durationText(from.Interval), durationText(to.Interval))
 	c.field(path+".timeout", durationText(from.Timeout), durationText(to.Timeout))
 }
 
-func (c *comparison) phases(from, to []Phase) {
-	for _, p := range pair(from, to, func(p Phase) string { return p.Name }) {
+func (c *comparison) phases(from, to []runbook.Phase) {
+	for _, p := range pair(from, to, func(p runbook.Phase) string { return p.Name }) {
 		path := "phases[" + p.name + "]"
-		if !whole(c, path, p, Phase.text) {
+		if !whole(c, path, p, phaseText) {
 			continue
 		}
 		c.field(path+".offset", p.from.Offset.String(), p.to.Offset.String())
@@ -110,7 +113,7 @@ func (c *comparison) phases(from, to []Phase) {
 	}
 }
 
-func (c *comparison) rollbacks(from, to map[string][]Step) {
+func (c *comparison) rollbacks(from, to map[string][]runbook.Step) {
 	for _, name := range keys(from, to) {
 		path := "rollbacks[" + name + "]"
 		before, was := from[name]
@@ -123,16 +126,16 @@ func (c *comparison) rollbacks(from, to map[string][]Step) {
 	}
 }
 
-func (c *comparison) steps(list string, from, to []Step) {
-	for _, p := range pair(from, to, func(s Step) string { return s.Name }) {
+func (c *comparison) steps(list string, from, to []runbook.Step) {
+	for _, p := range pair(from, to, func(s runbook.Step) string { return s.Name }) {
 		path := list + "[" + p.name + "]"
-		if whole(c, path, p, Step.text) {
+		if whole(c, path, p, stepText) {
 			c.step(path, p.from, p.to)
 		}
 	}
 }
 
-func (c *comparison) step(path string, from, to Step) {
+func (c *comparison) step(path string, from, to runbook.Step) {
 	c.field(path+".worker_id", from.WorkerID, to.WorkerID)
 	c.field(path+".function", from.Function, to.Function)
 	c.params(path+".params", from.Params, to.Params)
@@ -191,11 +194,11 @@ func keys[V any](from, to map[string]V) []string {
 
 // The texts of values, as the format writes them; empty for none.
 
-func (p Phase) text() string { return p.Offset.String() + ", " + stepsText(p.Steps) }
+func phaseText(p runbook.Phase) string { return p.Offset.String() + ", " + stepsText(p.Steps) }
 
-func (s Step) text() string { return s.Function + " on " + s.WorkerID }
+func stepText(s runbook.Step) string { return s.Function + " on " + s.WorkerID }
 
-func stepsText(steps []Step) string {
+func stepsText(steps []runbook.Step) string {
 	switch len(steps) {
 	case 0:
 		return ""
@@ -205,7 +208,7 @@ func stepsText(steps []Step) string {
 	return fmt.Sprintf("%d steps", len(steps))
 }
 
-func (r *Retry) text() string {
+func retryText(r *runbook.Retry) string {
 	if r == nil {
 		return ""
 	}
@@ -223,42 +226,34 @@ func (r *Retry) text() string {
 	return text
 }
 
-// backoff is how the waits grow, also where it is left to the default.
-func (r *Retry) backoff() string { return cmp.Or(r.Backoff, BackoffFixed) }
+// backoffText is how the waits grow, also where it is left to the default.
+func backoffText(r *runbook.Retry) string { return cmp.Or(r.Backoff, runbook.BackoffFixed) }
 
-func (p *Poll) text() string {
+func pollText(p *runbook.Poll) string {
 	if p == nil {
 		return ""
 	}
 	return "interval " + durationText(p.Interval) + ", timeout " + durationText(p.Timeout)
 }
 
-func (q *QuietHours) text() string {
+func quietHoursText(q *runbook.QuietHours) string {
 	if q == nil {
 		return ""
 	}
 	return windowsText(q.Windows) + " " + q.TimeZone
 }
 
-func windowsText(windows []Window) string {
-	var all []string
-	for _, w := range windows {
-		var days []string
-		for _, d := range w.Days {
-			days = append(days, dayNames[(int(d)+6)%7])
-		}
-		text := fmt.Sprintf("%02d:%02d-%02d:%02d", w.From/60, w.From%60, w.To/60, w.To%60)
-		if days != nil {
-			text = strings.Join(days, " ") + " " + text
-		}
-		all = append(all, text)
+func windowsText(windows []runbook.Window) string {
+	all := make([]string, len(windows))
+	for i, w := range windows {
+		all[i] = w.String()
 	}
 	return strings.Join(all, ", ")
 }
 
 func approvalText(required bool) string {
 	if required {
-		return approvalRequired
+		return runbook.ApprovalRequired
 	}
 	return ""
 }
@@ -267,11 +262,11 @@ func percentText(share float64) string {
 	if share == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(share, 'f', -1, 64) + "%"
+	return humanize.Percent(share)
 }
 
-func (g AdditionGuard) text() string {
-	if g == (AdditionGuard{}) {
+func guardText(g runbook.AdditionGuard) string {
+	if g == (runbook.AdditionGuard{}) {
 		return ""
 	}
 	return fmt.Sprintf("{share: %s, number: %d}", percentText(g.Share), g.Number)

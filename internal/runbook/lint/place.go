@@ -1,10 +1,6 @@
-package runbook
+package lint
 
-import (
-	"fmt"
-
-	"gopkg.in/yaml.v3"
-)
+import "gopkg.in/yaml.v3"
 
 // Position is the place of the value at a path, of keys and indexes, in a runbook's text:
 // line and column from 1, or 0 and 0 where there is no such value.
@@ -61,21 +57,4 @@ func keyOf(n *yaml.Node, name string) *yaml.Node {
 		}
 	}
 	return nil
-}
-
-// PathText writes a path, such as phases[0].steps[1].function.
-func PathText(path []any) string {
-	text := ""
-	for _, step := range path {
-		switch step := step.(type) {
-		case int:
-			text += fmt.Sprintf("[%d]", step)
-		case string:
-			if text != "" {
-				text += "."
-			}
-			text += step
-		}
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package runbook
+package template
 
 import (
 	"encoding/json"
@@ -7,9 +7,12 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/humanize"
 )
 
 // Variables are the values that templates are resolved from, as encoding/json
@@ -45,7 +48,7 @@ func (e *UnresolvedError) Error() string {
 // itself as it is. A string that is one template and nothing else takes the
 // variable's value with its type; amid other text the value must be a string, a
 // number or a bool. Keys are not templates. The error is an *UnresolvedError
-// that lists every place at fault, or wraps a *TemplateError.
+// that lists every place at fault, or wraps an *Error.
 func ResolveParams(params map[string]any, vars Variables) (map[string]any, error) {
 	r := resolver{vars: vars, reasons: map[string]string{}}
 	resolved, _ := r.value(params, "").(map[string]any)
@@ -95,9 +98,9 @@ func (r *resolver) err() error {
 func (r *resolver) value(v any, path string) any {
 	switch v := v.(type) {
 	case string:
-		segments, err := parseTemplate(v)
-		if err == nil && len(segments) == 1 && segments[0].variable {
-			return r.lookup(segments[0].text, path)
+		segments, err := Parse(v)
+		if err == nil && len(segments) == 1 && segments[0].Variable {
+			return r.lookup(segments[0].Text, path)
 		}
 		if err == nil && slices.ContainsFunc(segments, r.secret) {
 			return r.secretText(segments, path)
@@ -112,7 +115,11 @@ func (r *resolver) value(v any, path string) any {
 	case map[string]any:
 		m := make(map[string]any, len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			m[key] = r.value(v[key], joinPath(path, key))
+			inner := key
+			if path != "" {
+				inner = path + "." + key
+			}
+			m[key] = r.value(v[key], inner)
 		}
 		return m
 	}
@@ -120,7 +127,7 @@ func (r *resolver) value(v any, path string) any {
 }
 
 func (r *resolver) text(tmpl, path string) string {
-	segments, err := parseTemplate(tmpl)
+	segments, err := Parse(tmpl)
 	if err != nil {
 		if path != "" {
 			err = fmt.Errorf("%s: %w", path, err)
@@ -130,18 +137,18 @@ func (r *resolver) text(tmpl, path string) string {
 	}
 	var b strings.Builder
 	for _, seg := range segments {
-		if !seg.variable {
-			b.WriteString(seg.text)
+		if !seg.Variable {
+			b.WriteString(seg.Text)
 			continue
 		}
 		before := len(r.missing)
-		value := r.lookup(seg.text, path)
+		value := r.lookup(seg.Text, path)
 		if len(r.missing) > before {
 			continue
 		}
 		text, fault := scalarText(value)
 		if fault != "" {
-			r.missing = append(r.missing, Unresolved{seg.text, path, fault})
+			r.missing = append(r.missing, Unresolved{seg.Text, path, fault})
 		}
 		b.WriteString(text)
 	}
@@ -167,7 +174,7 @@ func (r *resolver) unknown(name string) string {
 		if r.names == nil {
 			r.names = slices.Sorted(maps.Keys(r.vars))
 		}
-		if near := Nearest(name, r.names); near != "" {
+		if near := humanize.Nearest(name, r.names); near != "" {
 			reason += fmt.Sprintf("; did you mean {{%s}}?", near)
 		}
 	}
@@ -209,10 +216,15 @@ func floatText(f float64, bits int) (text, fault string) {
 	return strconv.FormatFloat(f, 'f', -1, bits), ""
 }
 
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// IsNumber reports whether a text is a number as JSON writes it.
+func IsNumber(s string) bool { return number.MatchString(s) }
+
 // numberText writes a JSON number without an exponent and with every digit.
 func numberText(s string) (text, fault string) {
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(s), "e")
-	if !jsonNumber.MatchString(s) {
+	if !IsNumber(s) {
 		return "", "is not a number"
 	}
 	if !scientific {
@@ -233,11 +245,4 @@ func numberText(s string) (text, fault string) {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text, ""
-}
-
-func joinPath(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
 }
