@@ -27,6 +27,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/signin"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/trust"
+	"github.com/matoolkit/matoolkit/worker/catalog"
 )
 
 // wiring is the program put together.
@@ -89,7 +90,7 @@ func wire(ctx context.Context, s settings, lookup func(string) string, log *slog
 	}
 	// Sign-in, the store and the bus keep the real time, as what they talk to does.
 	a := app.New(app.Config{
-		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: functions(), Sources: sources(s.dataSources, identity, client),
+		Store: stored, Bus: sender, Waiting: waiting, Dead: sender, Now: s.now, Log: log, Functions: catalog.Signatures(catalog.Standard()), Sources: sources(s.dataSources, identity, client),
 		WorkerStartup: time.Duration(s.workerStartup) * time.Second, Secrets: box,
 	})
 	triggers := invocation.NewServer(invocation.Config{

@@ -23,8 +23,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/logkey"
-	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/secret"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -38,7 +38,7 @@ type App struct {
 	runbooks runbookCache
 	runs     *runCache
 	gates    *gateCache
-	standard []lint.Function
+	standard []signature.Function
 	sources  *datasource.Reader
 	waiting  bus.Watcher
 	answers  answerCache
@@ -67,7 +67,7 @@ type Config struct {
 	NewID func() string // 16 lower-case letters and digits, never the same twice
 	Log   *slog.Logger
 
-	Functions []lint.Function
+	Functions []signature.Function
 	Sources   *datasource.Reader // nil: no runbook's query can be run
 	Waiting   bus.Watcher        // nil: nobody looks at how long messages wait
 	Dead      bus.DeadLetters    // nil: nobody reads the dead-letter queues

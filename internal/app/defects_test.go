@@ -16,7 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/runbook/lint"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -181,8 +181,8 @@ func TestDefect08LostJobDoesNotLeaveItsStepDispatchedForEver(t *testing.T) {
 func TestDefect09FunctionThatNoWorkerHasIsFoundWhenTheRunbookIsPublished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []lint.Function{
-		{Name: "New-User", Params: []lint.Parameter{{Name: "Upn", Required: true}, {Name: "Name"}}},
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []signature.Function{
+		{Name: "New-User", Params: []signature.Parameter{{Name: "Upn", Required: true}, {Name: "Name"}}},
 	}})
 	view := w.publish(`name: calls
 data_source: {type: csv, primary_key: Upn}

@@ -17,8 +17,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/report"
-	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/secret"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -454,7 +454,7 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 	s := newStage(t, false)
 	_, err := s.tryPublish(secretRunbook, api.PublishOptions{})
 	s.refused(err, api.CodeConflict, "no key to encrypt them with")
-	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Functions: []lint.Function{{Name: "New", Params: []lint.Parameter{{Name: "Password", Secret: true}}}}})
+	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Functions: []signature.Function{{Name: "New", Params: []signature.Parameter{{Name: "Password", Secret: true}}}}})
 	plain := "name: plain\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - {name: a, offset: T-0, steps: [{name: new, worker_id: worker-01, function: new, params: {PASSWORD: \"%s\"}}]}\n"
 	_, err = s.tryPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), api.PublishOptions{})
 	s.refused(err, api.CodeConflict, "has secrets (First)")
@@ -464,7 +464,7 @@ func TestARunbookWithSecretsNeedsAKey(t *testing.T) {
 	}
 	s.app = app.New(app.Config{
 		Store: s.store, Bus: s.bus, Now: s.clock.Now, Secrets: secret.New(secret.Fixed(testKey)),
-		Functions: []lint.Function{{Name: "New", Params: []lint.Parameter{{Name: "Password", Secret: true}}}},
+		Functions: []signature.Function{{Name: "New", Params: []signature.Parameter{{Name: "Password", Secret: true}}}},
 	})
 	if view := s.mustPublish(fmt.Sprintf(plain, "x{{First}}{{Upn}}"), api.PublishOptions{}); !slices.Equal(view.Secrets, []string{"First"}) {
 		t.Errorf("the secrets are %v", view.Secrets)

@@ -13,6 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -104,15 +105,15 @@ func (n names) add(where, name string) error {
 
 func clipped(s string) string { return humanize.ClipBytes(s, 100) }
 
-func functionsOf(c message.Catalog) []store.Function {
-	var all []store.Function
+func functionsOf(c message.Catalog) []signature.Function {
+	var all []signature.Function
 	for _, f := range c.Functions {
-		function := store.Function{Name: f.Name, Description: f.Description, Params: []store.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+		function := signature.Function{Name: f.Name, Description: f.Description, Params: []signature.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
 		for _, p := range f.Parameters {
-			function.Params = append(function.Params, store.Parameter(p))
+			function.Params = append(function.Params, signature.Parameter(p))
 		}
 		for _, r := range f.Result {
-			function.Result = append(function.Result, store.ResultField(r))
+			function.Result = append(function.Result, signature.Field(r))
 		}
 		all = append(all, function)
 	}
@@ -120,7 +121,7 @@ func functionsOf(c message.Catalog) []store.Function {
 }
 
 // functionViews gives the functions of a worker as the API shows them.
-func functionViews(all []store.Function) []api.Function {
+func functionViews(all []signature.Function) []api.Function {
 	var views []api.Function
 	for _, f := range all {
 		view := api.Function{Name: f.Name, Description: f.Description, Params: []api.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
@@ -231,7 +232,7 @@ func earliest(a, b *time.Time) *time.Time {
 // catalogs are the functions of the workers that steps name, as far as they have
 // announced themselves, and the ids of all that have.
 func (a *App) catalogs(ctx context.Context, named []string) (lint.Catalogs, error) {
-	known := lint.Catalogs{Standard: a.standard, Workers: map[string][]lint.Function{}, Announced: []string{}}
+	known := lint.Catalogs{Standard: a.standard, Workers: map[string][]signature.Function{}, Announced: []string{}}
 	all, err := a.store.WorkerAnnouncements(ctx)
 	if err != nil {
 		return known, err
@@ -251,22 +252,7 @@ func (a *App) catalogs(ctx context.Context, named []string) (lint.Catalogs, erro
 		if err != nil {
 			return known, err
 		}
-		known.Workers[id] = callable(item.Doc.Functions)
+		known.Workers[id] = item.Doc.Functions
 	}
 	return known, nil
-}
-
-// callable are a worker's functions as runbooks are checked against them.
-func callable(functions []store.Function) []lint.Function {
-	out := make([]lint.Function, len(functions))
-	for i, f := range functions {
-		out[i] = lint.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
-		for _, p := range f.Params {
-			out[i].Params = append(out[i].Params, lint.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
-		}
-		for _, r := range f.Result {
-			out[i].Result = append(out[i].Result, r.Name)
-		}
-	}
-	return out
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
-	"github.com/matoolkit/matoolkit/internal/runbook/lint"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -225,8 +225,8 @@ phases:
 func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []lint.Function{
-		{Name: "New-User", Params: []lint.Parameter{{Name: "Upn", Required: true}}},
+	w.app = app.New(app.Config{Store: w.store, Bus: w.bus, Log: slog.New(slog.DiscardHandler), Functions: []signature.Function{
+		{Name: "New-User", Params: []signature.Parameter{{Name: "Upn", Required: true}}},
 	}})
 	dry := func() string {
 		t.Helper()

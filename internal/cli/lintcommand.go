@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/worker/catalog"
 	"github.com/matoolkit/matoolkit/worker/custom"
 )
@@ -97,16 +96,16 @@ named - is standard input.`,
 }
 
 // lintFunctions are those that steps may call.
-func (c *console) lintFunctions(from string) ([]lint.Function, error) {
+func (c *console) lintFunctions(from string) ([]signature.Function, error) {
 	if from == "" {
-		return declared(catalog.Standard()), nil
+		return catalog.Signatures(catalog.Standard()), nil
 	}
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		set, err := custom.Load(custom.Config{Dir: from}) // without Getenv only manifests are read
 		if err != nil {
 			return nil, &exit.Error{Status: exit.Refused, Text: fmt.Sprintf("%s:\n%v", from, err)}
 		}
-		return declared(slices.Concat(catalog.Standard(), set.Functions())), nil
+		return catalog.Signatures(slices.Concat(catalog.Standard(), set.Functions())), nil
 	}
 	text, err := c.ReadFile(from, message.Limit*10)
 	if err != nil {
@@ -121,10 +120,10 @@ func (c *console) lintFunctions(from string) ([]lint.Function, error) {
 
 // printedFunctions reads what a command printed as JSON: a list of functions, or a
 // worker that has one. It ignores unknown fields of a function.
-func printedFunctions(text []byte) ([]lint.Function, error) {
-	var functions []api.Function
+func printedFunctions(text []byte) ([]signature.Function, error) {
+	var functions []signature.Function
 	if err := json.Unmarshal(text, &functions); err != nil {
-		var worker api.Worker
+		var worker struct{ Functions []signature.Function }
 		if json.Unmarshal(text, &worker) != nil {
 			return nil, fmt.Errorf("it is not the JSON of functions: %w", err)
 		}
@@ -133,35 +132,10 @@ func printedFunctions(text []byte) ([]lint.Function, error) {
 	if len(functions) == 0 {
 		return nil, errors.New("there are no functions in it")
 	}
-	var known []lint.Function
 	for i, f := range functions {
 		if f.Name == "" {
 			return nil, fmt.Errorf("function %d has no name", i+1)
 		}
-		function := lint.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
-		for _, p := range f.Params {
-			function.Params = append(function.Params, lint.Parameter{Name: p.Name, Type: p.Type, Required: p.Required, Secret: p.Secret})
-		}
-		for _, r := range f.Result {
-			function.Result = append(function.Result, r.Name)
-		}
-		known = append(known, function)
 	}
-	return known, nil
-}
-
-// declared are functions of a worker as runbooks are checked against them.
-func declared(functions []catalog.Function) []lint.Function {
-	var known []lint.Function
-	for _, f := range functions {
-		function := lint.Function{Name: f.Name, Timeout: time.Duration(f.TimeoutSeconds) * time.Second}
-		for _, p := range f.Params {
-			function.Params = append(function.Params, lint.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Secret: p.Secret})
-		}
-		for _, r := range f.Result {
-			function.Result = append(function.Result, r.Name)
-		}
-		known = append(known, function)
-	}
-	return known
+	return functions, nil
 }

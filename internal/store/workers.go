@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
 // Workers are the named reads of worker records, which are all in one partition. Each is one
@@ -81,31 +83,5 @@ type JobRecord struct {
 
 // Catalog is the functions that a worker announced.
 type Catalog struct {
-	Functions []Function `json:"functions"`
-}
-
-// Function is a function of a worker. Names are compared in any case, as the workers do.
-type Function struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description,omitempty"`
-	Params      []Parameter   `json:"params"`
-	Result      []ResultField `json:"result,omitempty"` // empty: the answer is true
-	Permissions []string      `json:"permissions,omitempty"`
-	// TimeoutSeconds is how long one call may take; 0 means that it is not known.
-	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
-}
-
-// Parameter is one parameter of a Function. Types are those of message.CatalogParameter.
-type Parameter struct {
-	Name        string `json:"name"`
-	Type        string `json:"type,omitempty"`
-	Required    bool   `json:"required"`
-	Description string `json:"description,omitempty"`
-	Secret      bool   `json:"secret,omitempty"` // its value is stored encrypted and never shown
-}
-
-// ResultField is a field of the object that a Function answers.
-type ResultField struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	Functions []signature.Function `json:"functions"`
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
 // Type is the type of a parameter.
@@ -73,6 +75,27 @@ type Function struct {
 	// after a part of it.
 	Repeated string  `json:"repeated,omitempty"`
 	Run      RunFunc `json:"-"`
+}
+
+// Signature is the function as runbooks are checked against it.
+func (f Function) Signature() signature.Function {
+	s := signature.Function{Name: f.Name, Description: f.Description, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+	for _, p := range f.Params {
+		s.Params = append(s.Params, signature.Parameter{Name: p.Name, Type: string(p.Type), Required: p.Required, Description: p.Description, Secret: p.Secret})
+	}
+	for _, r := range f.Result {
+		s.Result = append(s.Result, signature.Field(r))
+	}
+	return s
+}
+
+// Signatures are the signatures of several functions.
+func Signatures(functions []Function) []signature.Function {
+	all := make([]signature.Function, len(functions))
+	for i, f := range functions {
+		all[i] = f.Signature()
+	}
+	return all
 }
 
 // With returns the function with what runs when it is called.

@@ -3,41 +3,23 @@ package lint
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
+	"github.com/matoolkit/matoolkit/internal/signature"
 )
-
-// Function is a function that a step may call, as far as runbooks are checked against it.
-// Names are case-insensitive.
-type Function struct {
-	Name    string
-	Params  []Parameter
-	Result  []string      // the fields of its answer; empty: the answer is true
-	Timeout time.Duration // how long one call may take; 0 means unknown
-}
-
-// Parameter is a parameter of a Function. Type is string, boolean, guid, string list, or
-// words with | between them; values of any other type are not checked.
-type Parameter struct {
-	Name     string
-	Type     string
-	Required bool
-	Secret   bool // its value is stored encrypted and never shown
-}
 
 // Catalogs are the functions that runbooks may call.
 type Catalogs struct {
-	Standard []Function            // of a worker that is not among Workers
-	Workers  map[string][]Function // by the worker's id
+	Standard []signature.Function            // of a worker that is not among Workers
+	Workers  map[string][]signature.Function // by the worker's id
 	// Announced are the ids of all workers that have announced themselves, also of those not
 	// among Workers, and Seen those of workers that only answered jobs or sent heartbeats.
 	// Nil: the workers are unknown, as offline.
 	Announced, Seen []string
 }
 
-func (c Catalogs) of(worker string) (functions []Function, announced bool) {
+func (c Catalogs) of(worker string) (functions []signature.Function, announced bool) {
 	if functions, announced = c.Workers[worker]; announced {
 		return functions, true
 	}
@@ -54,12 +36,12 @@ func (c Catalogs) Secrets(rb *runbook.Runbook) []string {
 	names := slices.Clone(rb.Secret)
 	rb.EachStep(func(s runbook.Step, _ []any) {
 		functions, _ := c.of(s.WorkerID)
-		i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
+		i := slices.IndexFunc(functions, func(f signature.Function) bool { return strings.EqualFold(f.Name, s.Function) })
 		if i < 0 {
 			return
 		}
 		for name, value := range s.Params {
-			if !slices.ContainsFunc(functions[i].Params, func(p Parameter) bool { return p.Secret && strings.EqualFold(p.Name, name) }) {
+			if !slices.ContainsFunc(functions[i].Params, func(p signature.Parameter) bool { return p.Secret && strings.EqualFold(p.Name, name) }) {
 				continue
 			}
 			for _, variable := range template.References(value) {

@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
+	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
 // The codes of the diagnostics of Check. They are warnings: a worker may have
@@ -68,7 +70,7 @@ func (c *check) step(s runbook.Step, at []any) {
 	if len(functions) == 0 || len(template.References(s.Function)) > 0 {
 		return
 	}
-	i := slices.IndexFunc(functions, func(f Function) bool { return strings.EqualFold(f.Name, s.Function) })
+	i := slices.IndexFunc(functions, func(f signature.Function) bool { return strings.EqualFold(f.Name, s.Function) })
 	if i >= 0 {
 		c.params(functions[i], s, at)
 		c.outputs(functions[i], s, at)
@@ -86,7 +88,7 @@ func (c *check) step(s runbook.Step, at []any) {
 	c.warn(codeUnknownFunction, fmt.Sprintf("calls %q, %s%s", s.Function, says, humanize.DidYouMean(s.Function, names)), "function", at...)
 }
 
-func (c *check) params(f Function, s runbook.Step, at []any) {
+func (c *check) params(f signature.Function, s runbook.Step, at []any) {
 	given := map[string]bool{}
 	for name := range s.Params {
 		given[strings.ToLower(name)] = true
@@ -107,7 +109,7 @@ func (c *check) params(f Function, s runbook.Step, at []any) {
 	}
 	inside := append(slices.Clone(at), "params")
 	for name, value := range s.Params {
-		i := slices.IndexFunc(f.Params, func(p Parameter) bool { return strings.EqualFold(p.Name, name) })
+		i := slices.IndexFunc(f.Params, func(p signature.Parameter) bool { return strings.EqualFold(p.Name, name) })
 		if i < 0 {
 			c.warn(codeUnknownParameter, fmt.Sprintf("%s has no parameter %q: each call will fail%s", f.Name, name, humanize.DidYouMean(name, free)), name, inside...)
 		} else if wrong := misfit(f.Params[i], value); wrong != "" {
@@ -120,8 +122,11 @@ func (c *check) params(f Function, s runbook.Step, at []any) {
 
 // outputs warns of fields that the answer does not have. Of a function that is polled
 // only what is in its data counts, of which nothing is declared.
-func (c *check) outputs(f Function, s runbook.Step, at []any) {
-	names := f.Result
+func (c *check) outputs(f signature.Function, s runbook.Step, at []any) {
+	names := make([]string, len(f.Result))
+	for i, field := range f.Result {
+		names[i] = field.Name
+	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 	}
@@ -142,8 +147,9 @@ func (c *check) outputs(f Function, s runbook.Step, at []any) {
 
 // timeout warns of a step that gives up before its function does: the worker stops the
 // call then, and what it has done until then stays done.
-func (c *check) timeout(f Function, s runbook.Step, at []any) {
-	if s.Timeout >= f.Timeout {
+func (c *check) timeout(f signature.Function, s runbook.Step, at []any) {
+	longest := time.Duration(f.TimeoutSeconds) * time.Second
+	if s.Timeout >= longest {
 		return
 	}
 	field := "timeout"
@@ -151,7 +157,7 @@ func (c *check) timeout(f Function, s runbook.Step, at []any) {
 		field = "function"
 	}
 	c.warn(codeTimeout, fmt.Sprintf("the step gives up after %s, but one call of %s may take %s: a call that takes longer than the step allows is stopped half-way",
-		s.Timeout, f.Name, f.Timeout), field, at...)
+		s.Timeout, f.Name, longest), field, at...)
 }
 
 func (c *check) warn(code, message, field string, path ...any) {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
+	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
 const calls = `name: calls
@@ -30,11 +30,11 @@ func TestCheck(t *testing.T) {
 	if diagnostics.HasErrors() {
 		t.Fatal(diagnostics.Err())
 	}
-	functions := []lint.Function{{
-		Name:    "Copy",
-		Params:  []lint.Parameter{{Name: "Mail", Required: true}, {Name: "Keep", Type: "boolean"}, {Name: "Password", Secret: true}},
-		Result:  []string{"Id"},
-		Timeout: 5 * time.Minute,
+	functions := []signature.Function{{
+		Name:           "Copy",
+		Params:         []signature.Parameter{{Name: "Mail", Required: true}, {Name: "Keep", Type: "boolean"}, {Name: "Password", Secret: true}},
+		Result:         []signature.Field{{Name: "Id"}},
+		TimeoutSeconds: 300,
 	}}
 	for name, tt := range map[string]struct {
 		catalogs lint.Catalogs
@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 		"offline, the standard functions": {lint.Catalogs{Standard: functions}, []string{
 			"7:78 parameter-type", "7:120 unknown-result-field", "7:133 timeout-shorter-than-function", "8:35 unknown-function", "9:95 unknown-parameter", "12:71 open-secret",
 		}},
-		"a worker that is announced with others": {lint.Catalogs{Workers: map[string][]lint.Function{"one": {{Name: "Copi"}}, "two": functions}, Announced: []string{"one", "two"}, Seen: []string{"tow"}}, []string{
+		"a worker that is announced with others": {lint.Catalogs{Workers: map[string][]signature.Function{"one": {{Name: "Copi"}}, "two": functions}, Announced: []string{"one", "two"}, Seen: []string{"tow"}}, []string{
 			"7:35 unknown-function", "9:95 unknown-parameter", "10:19 unknown-worker", "12:71 open-secret",
 		}},
 		"workers that never announced themselves": {lint.Catalogs{Announced: []string{}}, []string{"7:19 unknown-worker", "9:19 unknown-worker", "10:19 unknown-worker"}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
+	"github.com/matoolkit/matoolkit/internal/signature"
 )
 
 var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -14,7 +15,7 @@ var guid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 // misfit tells why a value of a runbook cannot be a parameter's; nothing where it can,
 // or where a template decides. It takes what the workers of this repository take: what
 // is empty is as good as not given, and each type is read from its text too.
-func misfit(p Parameter, value any) string {
+func misfit(p signature.Parameter, value any) string {
 	if len(template.References(value)) > 0 {
 		return ""
 	}

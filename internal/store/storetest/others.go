@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -103,7 +104,7 @@ func testWorkers(t *testing.T, d Driver) {
 	must(t, s,
 		store.Create(store.WorkerKey(mine+"-b"), store.WorkerRecord{ID: mine + "-b", AnsweredAt: at(1)}),
 		store.Create(store.WorkerKey(mine+"-a"), store.WorkerRecord{ID: mine + "-a", Catalog: &store.AnnouncedCatalog{Version: "v1", FunctionCount: 2}, Replicas: []store.ReplicaRecord{{ID: "r"}}}),
-		store.Create(store.CatalogKey(mine+"-a"), store.Catalog{Functions: []store.Function{{Name: "f"}}}),
+		store.Create(store.CatalogKey(mine+"-a"), store.Catalog{Functions: []signature.Function{{Name: "f"}}}),
 	)
 	short := func(w store.WorkerRecord) string {
 		id, ours := strings.CutPrefix(w.ID, mine)

@@ -1,0 +1,32 @@
+// Package signature describes what a step can call: the functions of a worker with their
+// parameters and the fields of their answers.
+//
+// It must not know how functions are carried out, announced, stored or checked.
+package signature
+
+// Function is one of a worker's functions. Names are case-insensitive.
+type Function struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description,omitempty"`
+	Params      []Parameter `json:"params"`
+	Result      []Field     `json:"result,omitempty"` // empty: the answer is true
+	Permissions []string    `json:"permissions,omitempty"`
+	// TimeoutSeconds is how long one call may take; 0 means unknown.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+}
+
+// Parameter is one parameter of a Function. Type is string, boolean, guid, string list, or
+// words with | between them; values of any other type are not checked.
+type Parameter struct {
+	Name        string `json:"name"`
+	Type        string `json:"type,omitempty"`
+	Required    bool   `json:"required"`
+	Description string `json:"description,omitempty"`
+	Secret      bool   `json:"secret,omitempty"` // its value is stored encrypted and never shown
+}
+
+// Field is a field of the object that a Function answers.
+type Field struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
