@@ -240,9 +240,9 @@ func (w *world) advance(d time.Duration) {
 // kill ends a process: nothing that it still asks for happens. Another takes its
 // place at once.
 func (w *world) kill(p *process, why string) {
-	w.trace("process %d dies %s", p.id, why)
 	p.dead.Store(true)
-	synctest.Wait()
+	synctest.Wait() // for a task that an operation was granted to: it may still log
+	w.trace("process %d dies %s", p.id, why)
 	for _, t := range w.tasks {
 		if t.process == p {
 			t.cancel()
