@@ -122,27 +122,40 @@ func unquote(s string) (value, after string, ok bool) {
 // the query. It does not parse the URL, since what cannot be parsed is quoted too.
 func ofURL(s string) []string {
 	var found []string
-	_, query, hasQuery := strings.Cut(s, "?")
 	if _, rest, ok := strings.Cut(s, "://"); ok {
-		path, _, _ := strings.Cut(rest, "?")
-		authority, _, _ := strings.Cut(path, "/")
-		for _, part := range []string{authority, path, rest} { // a password may hold / and ?
-			at := strings.LastIndexByte(part, '@')
-			if at < 0 {
-				continue
-			}
-			user, password, ok := strings.Cut(part[:at], ":")
-			switch {
-			case ok:
-				found = append(found, password)
-			case len(user) >= minUser:
-				found = append(found, user)
-			}
+		found = ofUser(rest)
+	}
+	if _, query, ok := strings.Cut(s, "?"); ok {
+		found = append(found, ofQuery(query)...)
+	}
+	return found
+}
+
+// ofUser gives the password of a URL without its scheme, or the user that stands alone.
+func ofUser(rest string) []string {
+	var found []string
+	path, _, _ := strings.Cut(rest, "?")
+	authority, _, _ := strings.Cut(path, "/")
+	for _, part := range []string{authority, path, rest} { // a password may hold / and ?
+		at := strings.LastIndexByte(part, '@')
+		if at < 0 {
+			continue
+		}
+		user, password, ok := strings.Cut(part[:at], ":")
+		switch {
+		case ok:
+			found = append(found, password)
+		case len(user) >= minUser:
+			found = append(found, user)
 		}
 	}
-	if !hasQuery {
-		return found
-	}
+	return found
+}
+
+// ofQuery gives the secret parts of what follows the question mark of a URL, and the query
+// as a whole.
+func ofQuery(query string) []string {
+	var found []string
 	query, fragment, _ := strings.Cut(query, "#")
 	if len(query) >= 4 {
 		found = append(found, query)

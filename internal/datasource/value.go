@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,26 +41,10 @@ func Value(v any) (json.RawMessage, error) {
 		return float(v, 64)
 	case float32:
 		return float(float64(v), 32)
-	case int:
-		return strconv.AppendInt(nil, int64(v), 10), nil
-	case int8:
-		return strconv.AppendInt(nil, int64(v), 10), nil
-	case int16:
-		return strconv.AppendInt(nil, int64(v), 10), nil
-	case int32:
-		return strconv.AppendInt(nil, int64(v), 10), nil
-	case int64:
-		return strconv.AppendInt(nil, v, 10), nil
-	case uint:
-		return strconv.AppendUint(nil, uint64(v), 10), nil
-	case uint8:
-		return strconv.AppendUint(nil, uint64(v), 10), nil
-	case uint16:
-		return strconv.AppendUint(nil, uint64(v), 10), nil
-	case uint32:
-		return strconv.AppendUint(nil, uint64(v), 10), nil
-	case uint64:
-		return strconv.AppendUint(nil, v, 10), nil
+	case int, int8, int16, int32, int64:
+		return strconv.AppendInt(nil, reflect.ValueOf(v).Int(), 10), nil
+	case uint, uint8, uint16, uint32, uint64:
+		return strconv.AppendUint(nil, reflect.ValueOf(v).Uint(), 10), nil
 	default:
 		return nil, fmt.Errorf("a value of the type %T has no JSON of its own", v)
 	}

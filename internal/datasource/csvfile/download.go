@@ -153,9 +153,8 @@ func (d *download) status(resp *http.Response) error {
 	return err
 }
 
-// advice is what to look at after an answer with this status.
+// advice is what to look at after an answer with this status; empty where there is nothing.
 func (d *download) advice(status int) string {
-	signed := d.url.Query().Has("sig")
 	switch {
 	case status >= 300 && status < 400 && d.identity:
 		return "a redirect is not followed with this program's identity; give the URL of the blob itself"
@@ -167,11 +166,18 @@ func (d *download) advice(status int) string {
 		return "check the path of the URL"
 	case status == http.StatusTooManyRequests || status >= 500:
 		return "the server may be busy; the next query asks again"
-	case status != http.StatusUnauthorized && status != http.StatusForbidden:
-		return ""
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return d.adviceOnAccess()
+	}
+	return ""
+}
+
+// adviceOnAccess is what to look at after an answer that refuses access.
+func (d *download) adviceOnAccess() string {
+	switch {
 	case d.identity:
 		return "check that this program's identity has the role Storage Blob Data Reader on the container, and that the account's firewall lets it in"
-	case signed:
+	case d.url.Query().Has("sig"):
 		return "check that the shared access signature in the URL has not expired and allows to read (sp=r), and that the account's firewall lets this program in"
 	case blob(d.url):
 		return "the URL has no shared access signature (sig=), and there is no identity to ask with"

@@ -49,13 +49,8 @@ const supported = "Server, Database, User ID, Password, Authentication, Encrypt,
 func parseConnection(text string, dataverse bool) (*connection, error) {
 	config, err := msdsn.Parse(text)
 	parameters := config.Parameters
-	for name := range parameters {
-		switch {
-		case name == "integrated security" || name == "trusted_connection":
-			return nil, errors.New("it asks for Windows authentication (Integrated Security), which is not possible here; use Authentication=Active Directory Managed Identity, or a user")
-		case !slices.Contains(options, name):
-			return nil, errors.New("it has an option that is not known; the options are " + supported + " (a value with a semicolon in it has to stand in quotation marks)")
-		}
+	if err := checkOptions(parameters); err != nil {
+		return nil, err
 	}
 	c := &connection{config: config, loginTimeout: defaultLoginTimeout}
 	if err != nil && config.Host == "" {
@@ -95,6 +90,19 @@ func parseConnection(text string, dataverse bool) (*connection, error) {
 		c.config.AppName = "matoolkit"
 	}
 	return c, nil
+}
+
+// checkOptions refuses options that are not supported.
+func checkOptions(parameters map[string]string) error {
+	for name := range parameters {
+		switch {
+		case name == "integrated security" || name == "trusted_connection":
+			return errors.New("it asks for Windows authentication (Integrated Security), which is not possible here; use Authentication=Active Directory Managed Identity, or a user")
+		case !slices.Contains(options, name):
+			return errors.New("it has an option that is not known; the options are " + supported + " (a value with a semicolon in it has to stand in quotation marks)")
+		}
+	}
+	return nil
 }
 
 // errNotUnderstood stands for the errors of the driver, which quote values.

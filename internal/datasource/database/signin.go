@@ -59,21 +59,16 @@ func scopeFor(host string, dataverse bool) string {
 }
 
 func parseSignIn(config msdsn.Config, parameters map[string]string, dataverse bool) (signIn, error) {
-	scope := scopeFor(config.Host, dataverse)
-	user, password := config.User, config.Password
-	method, ok := parameters["authentication"]
-	if v, twice := parameters["fedauth"]; twice {
-		if ok {
-			return signIn{}, errors.New("it has both Authentication and fedauth")
-		}
-		method = v
+	l := login{user: config.User, password: config.Password, scope: scopeFor(config.Host, dataverse), dataverse: dataverse}
+	method, err := authentication(parameters)
+	if err != nil {
+		return signIn{}, err
 	}
-	method = strings.ToLower(strings.NewReplacer(" ", "", "'", "").Replace(method))
 	if method == "" {
 		switch {
-		case user != "" || password != "":
+		case l.user != "" || l.password != "":
 			method = "sqlpassword"
-		case scope != "" && (dataverse || !loopback.Is(config.Host)):
+		case l.scope != "" && (dataverse || !loopback.Is(config.Host)):
 			method = "activedirectorydefault"
 		default:
 			return signIn{}, errors.New("it does not say who signs in: it needs User ID and Password, or Authentication")
@@ -81,32 +76,64 @@ func parseSignIn(config msdsn.Config, parameters map[string]string, dataverse bo
 	}
 	switch method {
 	case "sqlpassword":
-		if dataverse {
-			return signIn{}, errors.New("there are no passwords in Dataverse: leave User ID and Password out, so that this program's identity signs in, or use Authentication=Active Directory Service Principal")
-		}
-		if user == "" || password == "" {
-			return signIn{}, errors.New("it needs both User ID and Password")
-		}
-		return signIn{}, nil
+		return l.byPassword()
 	case "activedirectorydefault", "activedirectorymanagedidentity", "activedirectorymsi":
-		if user != "" || password != "" {
-			return signIn{}, errors.New("this program's identity signs in: leave User ID and Password out")
-		}
-		if scope == "" {
-			return signIn{}, errTokenHost
-		}
-		return signIn{scope: scope}, nil
+		return l.byIdentity()
 	case "activedirectoryserviceprincipal", "activedirectoryapplication":
-		client, tenant, hasTenant := strings.Cut(user, "@")
-		if client == "" || password == "" || hasTenant && !tenantName.MatchString(tenant) {
-			return signIn{}, errors.New("its Authentication, Active Directory Service Principal, needs the client id of the application as User ID (or client id@tenant id), and its secret as Password")
-		}
-		if scope == "" {
-			return signIn{}, errTokenHost
-		}
-		return signIn{scope: scope, client: client, secret: password, tenant: tenant}, nil
+		return l.byApplication()
 	}
 	return signIn{}, errors.New("its Authentication is not possible here; it can be Active Directory Default, Active Directory Managed Identity, Active Directory Service Principal or SqlPassword")
+}
+
+// authentication returns the method that a connection string names, in lower case and
+// without spaces; empty if it names none.
+func authentication(parameters map[string]string) (string, error) {
+	method, named := parameters["authentication"]
+	if v, ok := parameters["fedauth"]; ok {
+		if named {
+			return "", errors.New("it has both Authentication and fedauth")
+		}
+		method = v
+	}
+	return strings.ToLower(strings.NewReplacer(" ", "", "'", "").Replace(method)), nil
+}
+
+// login is what a connection string has for signing in.
+type login struct {
+	user, password string
+	scope          string // of a token for its server; empty if a token is not given to it
+	dataverse      bool
+}
+
+func (l login) byPassword() (signIn, error) {
+	if l.dataverse {
+		return signIn{}, errors.New("there are no passwords in Dataverse: leave User ID and Password out, so that this program's identity signs in, or use Authentication=Active Directory Service Principal")
+	}
+	if l.user == "" || l.password == "" {
+		return signIn{}, errors.New("it needs both User ID and Password")
+	}
+	return signIn{}, nil
+}
+
+func (l login) byIdentity() (signIn, error) {
+	if l.user != "" || l.password != "" {
+		return signIn{}, errors.New("this program's identity signs in: leave User ID and Password out")
+	}
+	if l.scope == "" {
+		return signIn{}, errTokenHost
+	}
+	return signIn{scope: l.scope}, nil
+}
+
+func (l login) byApplication() (signIn, error) {
+	client, tenant, hasTenant := strings.Cut(l.user, "@")
+	if client == "" || l.password == "" || hasTenant && !tenantName.MatchString(tenant) {
+		return signIn{}, errors.New("its Authentication, Active Directory Service Principal, needs the client id of the application as User ID (or client id@tenant id), and its secret as Password")
+	}
+	if l.scope == "" {
+		return signIn{}, errTokenHost
+	}
+	return signIn{scope: l.scope, client: client, secret: l.password, tenant: tenant}, nil
 }
 
 var (

@@ -27,45 +27,32 @@ func (c column) kind() string {
 	return c.Type
 }
 
-func (c column) conversion() (conversion, error) {
-	switch kind := c.kind(); kind {
-	case "BOOLEAN":
-		return boolean, nil
-	case "BYTE":
-		return integer(8), nil
-	case "SHORT":
-		return integer(16), nil
-	case "INT":
-		return integer(32), nil
-	case "LONG":
-		return integer(64), nil
-	case "FLOAT":
-		return float32s, nil
-	case "DOUBLE":
-		return float64s, nil
-	case "DECIMAL":
-		return datasource.Decimal, nil
-	case "STRING", "CHAR", "VARCHAR":
-		return func(text string) (json.RawMessage, error) { return datasource.Value(text) }, nil
-	case "DATE":
-		return date, nil
-	case "TIMESTAMP":
-		return timestamp, nil
-	case "TIMESTAMP_NTZ":
-		return localTime, nil
-	case "BINARY":
-		return binary, nil
-	case "NULL", "VOID":
-		return func(string) (json.RawMessage, error) { return nil, errors.New("it can only be NULL") }, nil
-	case "ARRAY", "MAP", "STRUCT", "VARIANT":
-		return embedded, nil
-	default:
-		if len(kind) > 60 {
-			kind = kind[:60] + "…"
-		}
-		return nil, fmt.Errorf("the type %s is not supported: leave the column out of the query, or cast it to STRING in there", kind)
-	}
+// conversions are those of the types that are supported.
+var conversions = map[string]conversion{
+	"BOOLEAN": boolean,
+	"BYTE":    integer(8), "SHORT": integer(16), "INT": integer(32), "LONG": integer(64),
+	"FLOAT": float32s, "DOUBLE": float64s, "DECIMAL": datasource.Decimal,
+	"STRING": plainText, "CHAR": plainText, "VARCHAR": plainText,
+	"DATE": date, "TIMESTAMP": timestamp, "TIMESTAMP_NTZ": localTime,
+	"BINARY": binary,
+	"NULL":   null, "VOID": null,
+	"ARRAY": embedded, "MAP": embedded, "STRUCT": embedded, "VARIANT": embedded,
 }
+
+func (c column) conversion() (conversion, error) {
+	kind := c.kind()
+	if convert, ok := conversions[kind]; ok {
+		return convert, nil
+	}
+	if len(kind) > 60 {
+		kind = kind[:60] + "…"
+	}
+	return nil, fmt.Errorf("the type %s is not supported: leave the column out of the query, or cast it to STRING in there", kind)
+}
+
+func plainText(text string) (json.RawMessage, error) { return datasource.Value(text) }
+
+func null(string) (json.RawMessage, error) { return nil, errors.New("it can only be NULL") }
 
 func boolean(text string) (json.RawMessage, error) {
 	switch {

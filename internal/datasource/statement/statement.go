@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/datasource"
 )
@@ -106,43 +107,52 @@ type token struct {
 
 func (g Dialect) scan(query string) (tokens []token, reason string) {
 	for at := 0; at < len(query); {
-		rest := query[at:]
-		r := rune(rest[0])
-		for _, c := range rest {
-			r = c
-			break
-		}
-		end, text := len(string(r)), string(r)
-		switch {
-		case unicode.IsSpace(r):
-			text = ""
-		case strings.HasPrefix(rest, "--"):
-			text = ""
-			if end = strings.IndexByte(rest, '\n'); end < 0 {
-				end = len(rest)
-			}
-		case strings.HasPrefix(rest, "/*"):
-			text = ""
-			if end = g.comment(rest); end < 0 {
-				return nil, "a comment has no end"
-			}
-		case r == '\'' || r == '"' || r == '`' && g.backticks || r == '[' && g.brackets:
-			text = "'"
-			if end = g.quoted(rest); end < 0 {
-				return nil, fmt.Sprintf("what begins with %c has no end", r)
-			}
-		case isWord(r):
-			if end = strings.IndexFunc(rest, func(r rune) bool { return !isWord(r) }); end < 0 {
-				end = len(rest)
-			}
-			text = strings.ToUpper(rest[:end])
+		text, length, reason := g.first(query[at:])
+		if reason != "" {
+			return nil, reason
 		}
 		if text != "" {
-			tokens = append(tokens, token{text: text, start: at, end: at + end})
+			tokens = append(tokens, token{text: text, start: at, end: at + length})
 		}
-		at += end
+		at += length
 	}
 	return tokens, ""
+}
+
+// first gives the text of the token that s begins with, empty for a space or a comment,
+// and its length in s; or the reason why there is none.
+func (g Dialect) first(s string) (text string, length int, reason string) {
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case unicode.IsSpace(r):
+		return "", size, ""
+	case strings.HasPrefix(s, "--"):
+		if length = strings.IndexByte(s, '\n'); length < 0 {
+			length = len(s)
+		}
+		return "", length, ""
+	case strings.HasPrefix(s, "/*"):
+		if length = g.comment(s); length < 0 {
+			return "", 0, "a comment has no end"
+		}
+		return "", length, ""
+	case g.quotes(r):
+		if length = g.quoted(s); length < 0 {
+			return "", 0, fmt.Sprintf("what begins with %c has no end", r)
+		}
+		return "'", length, ""
+	case isWord(r):
+		if length = strings.IndexFunc(s, func(r rune) bool { return !isWord(r) }); length < 0 {
+			length = len(s)
+		}
+		return strings.ToUpper(s[:length]), length, ""
+	}
+	return s[:size], size, ""
+}
+
+// quotes reports whether a character is a quotation mark.
+func (g Dialect) quotes(r rune) bool {
+	return r == '\'' || r == '"' || r == '`' && g.backticks || r == '[' && g.brackets
 }
 
 func isWord(r rune) bool {
