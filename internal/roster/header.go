@@ -57,6 +57,13 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 			}
 		}
 	}
+	p.reportMissing(wanted, seen, near)
+	return true
+}
+
+// reportMissing reports the columns that the runbook uses and the header does not have. near has
+// the unused names of the header by their folded form.
+func (p *parser) reportMissing(wanted []string, seen map[string]int, near map[string]string) {
 	for _, w := range wanted {
 		if seen[w] > 0 {
 			continue
@@ -72,7 +79,6 @@ func (p *parser) header(r *csv.Reader, names []string) bool {
 			p.add(at, "column %s is missing (%s)", w, what)
 		}
 	}
-	return true
 }
 
 func fold(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
