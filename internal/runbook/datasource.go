@@ -44,13 +44,7 @@ func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 		p.errorf(f.at("warehouse_id"), f.join("warehouse_id"), CodeBadValue, "is only for databricks")
 	}
 	ds.uploaded = ds.Type == SourceCSV && !f.has("connection")
-	timed := f.has("batch_time") || f.has("batch_time_column") || f.refused["batch_time"] || f.refused["batch_time_column"]
-	switch {
-	case f.has("batch_time") && f.has("batch_time_column"):
-		p.errorf(f.at("batch_time"), f.join("batch_time"), CodeBadValue, "excludes batch_time_column; keep one of the two")
-	case !timed && !ds.uploaded && ds.Type != "":
-		p.errorf(f.pos, path, CodeMissingField, `"batch_time_column" or "batch_time" is missing`)
-	}
+	f.requireBatchTime(ds)
 	ds.TimeZone = f.timeZone("time_zone")
 	ds.MultiValued = f.multiValued(ds.DataSource)
 	ds.Timeout = f.duration("timeout")
@@ -58,6 +52,17 @@ func (p *parser) dataSource(n *yaml.Node, path string) draftSource {
 	ds.AdditionGuard = f.additionGuard("addition_guard")
 	f.querying(&ds)
 	return ds
+}
+
+// requireBatchTime checks that one field says when batches start, if the source makes any.
+func (f fields) requireBatchTime(ds draftSource) {
+	timed := f.has("batch_time") || f.has("batch_time_column") || f.refused["batch_time"] || f.refused["batch_time_column"]
+	switch {
+	case f.has("batch_time") && f.has("batch_time_column"):
+		f.p.errorf(f.at("batch_time"), f.join("batch_time"), CodeBadValue, "excludes batch_time_column; keep one of the two")
+	case !timed && !ds.uploaded && ds.Type != "":
+		f.p.errorf(f.pos, f.path, CodeMissingField, `"batch_time_column" or "batch_time" is missing`)
+	}
 }
 
 // querying checks what is about the query, and fills in what was left out.

@@ -25,34 +25,58 @@ func misfit(p signature.Parameter, value any) string {
 		}
 		return ""
 	}
-	text, isText := value.(string)
-	switch {
-	case p.Type == "string":
-		if _, number := value.(json.Number); !isText && !number {
-			return "has to be text"
-		}
-	case p.Type == "boolean":
-		if _, is := value.(bool); !is && !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
-			return "has to be true or false"
-		}
-	case p.Type == "guid":
-		if !guid.MatchString(text) {
-			return "has to be a GUID"
-		}
-	case p.Type == "string list":
-		if !isText && !texts(value) {
-			return "has to be a list of texts"
-		}
-	case strings.Contains(p.Type, "|"):
-		words := strings.Split(p.Type, "|")
-		if !slices.ContainsFunc(words, func(w string) bool { return isText && strings.EqualFold(w, text) }) {
+	if words := strings.Split(p.Type, "|"); len(words) > 1 {
+		if text, ok := value.(string); !ok || !containsFold(words, text) {
 			return "has to be one of " + strings.Join(words, ", ")
 		}
+		return ""
+	}
+	if t, known := types[p.Type]; known && !t.holds(value) {
+		return "has to be " + t.description
 	}
 	return ""
 }
 
-func texts(value any) bool {
+// types are the types of parameters whose values are checked, but for lists of words.
+var types = map[string]struct {
+	holds       func(value any) bool
+	description string
+}{
+	"string":      {isText, "text"},
+	"boolean":     {isBoolean, "true or false"},
+	"guid":        {isGUID, "a GUID"},
+	"string list": {isTextList, "a list of texts"},
+}
+
+func isText(value any) bool {
+	switch value.(type) {
+	case string, json.Number:
+		return true
+	}
+	return false
+}
+
+func isBoolean(value any) bool {
+	if text, ok := value.(string); ok {
+		return containsFold([]string{"true", "false"}, text)
+	}
+	_, ok := value.(bool)
+	return ok
+}
+
+func isGUID(value any) bool {
+	text, ok := value.(string)
+	return ok && guid.MatchString(text)
+}
+
+func isTextList(value any) bool {
+	if _, ok := value.(string); ok {
+		return true
+	}
 	list, ok := value.([]any)
 	return ok && !slices.ContainsFunc(list, func(item any) bool { _, text := item.(string); return !text })
+}
+
+func containsFold(words []string, text string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, text) })
 }
