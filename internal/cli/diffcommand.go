@@ -84,23 +84,12 @@ type side struct {
 
 // sides tells from the arguments what is compared with what.
 func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
+	if err := checkSides(cmd, args); err != nil {
+		return nil, nil, err
+	}
 	switch {
-	case len(args) == 0:
-		return nil, nil, exit.Usagef("the runbook is missing: %s", cmd.UseLine())
-	case len(args) == 1:
-		return nil, nil, exit.Usagef("what to compare it with is missing: %s", cmd.UseLine())
-	case len(args) > 3:
-		return nil, nil, exit.Usagef("%q is one argument too many: %s", args[3], cmd.UseLine())
-	case args[0] == "-" && args[1] == "-":
-		return nil, nil, exit.Usagef("standard input can be only one of the two")
-	case command.IsFile(args[0]) && !command.IsFile(args[1]):
-		return nil, nil, exit.Usagef("%q is a file, and can be compared only with another; what a file is named ends in .yaml or .yml, or has a / in it", args[0])
-	case command.IsFile(args[0]) && len(args) == 3:
-		return nil, nil, exit.Usagef("%q is one argument too many: %s", args[2], cmd.UseLine())
 	case command.IsFile(args[0]):
 		return &side{file: args[0]}, &side{file: args[1]}, nil
-	case command.IsFile(args[1]) && len(args) == 3:
-		return nil, nil, exit.Usagef("%q is one argument too many: a file is compared with the active version", args[2])
 	case command.IsFile(args[1]):
 		return &side{name: args[0]}, &side{file: args[1]}, nil
 	}
@@ -112,6 +101,27 @@ func sides(cmd *cobra.Command, args []string) (from, to *side, err error) {
 		to.version, err = versionNumber(args[2])
 	}
 	return from, to, err
+}
+
+// checkSides refuses arguments that do not name two sides.
+func checkSides(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return exit.Usagef("the runbook is missing: %s", cmd.UseLine())
+	case len(args) == 1:
+		return exit.Usagef("what to compare it with is missing: %s", cmd.UseLine())
+	case len(args) > 3:
+		return exit.Usagef("%q is one argument too many: %s", args[3], cmd.UseLine())
+	case args[0] == "-" && args[1] == "-":
+		return exit.Usagef("standard input can be only one of the two")
+	case command.IsFile(args[0]) && !command.IsFile(args[1]):
+		return exit.Usagef("%q is a file, and can be compared only with another; what a file is named ends in .yaml or .yml, or has a / in it", args[0])
+	case command.IsFile(args[0]) && len(args) == 3:
+		return exit.Usagef("%q is one argument too many: %s", args[2], cmd.UseLine())
+	case command.IsFile(args[1]) && len(args) == 3:
+		return exit.Usagef("%q is one argument too many: a file is compared with the active version", args[2])
+	}
+	return nil
 }
 
 // load reads one side, from its file or from the API.

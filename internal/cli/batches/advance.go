@@ -127,11 +127,7 @@ func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase
 	last, begun := lastStarted(p)
 	switch {
 	case ask:
-		stops := ""
-		if next.StopWhen != "" {
-			stops = ", stops when " + render.Printable(next.StopWhen) + " failed"
-		}
-		question := fmt.Sprintf("Start %s of batch %d of %s (%s%s)?", render.PhaseWords(next.Name), id, render.Printable(batch.RunbookName), render.Count(takingPart(p, next), "member"), stops)
+		question := startQuestion(p, next)
 		if begun {
 			question = render.EndWords(last) + "\n" + question
 		}
@@ -143,6 +139,15 @@ func (c *runner) chooseAdvance(ctx context.Context, source Source, id int, phase
 		}
 	}
 	return next.Name, "", nil
+}
+
+// startQuestion asks whether to start a phase.
+func startQuestion(p render.Progress, next api.Phase) string {
+	stops := ""
+	if next.StopWhen != "" {
+		stops = ", stops when " + render.Printable(next.StopWhen) + " failed"
+	}
+	return fmt.Sprintf("Start %s of batch %d of %s (%s%s)?", render.PhaseWords(next.Name), p.Batch.ID, render.Printable(p.Batch.RunbookName), render.Count(takingPart(p, next), "member"), stops)
 }
 
 // startable tells whether the API may start a phase: what it tells of the batch is no

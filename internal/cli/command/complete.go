@@ -56,32 +56,39 @@ func (c *Console) Complete(cmd *cobra.Command) {
 		if n >= len(names) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		switch names[n] {
-		case "file":
-			return nil, cobra.ShellCompDirectiveDefault
-		case "shell":
-			return beginning(typed, []cobra.Completion{"bash", "zsh", "fish", "powershell"})
-		case "key":
-			return beginning(typed, settingChoices())
-		case "name", "runbook":
-			return c.Ask(cmd, before, typed, RunbookChoices)
-		case "version":
-			return c.Ask(cmd, before, typed, VersionChoices)
-		case "id":
-			return c.Ask(cmd, before, typed, batchChoices)
-		case "phase":
-			return c.Ask(cmd, before, typed, phaseChoices)
-		case "member-id":
-			return c.Ask(cmd, before, typed, memberChoices)
-		case "step-id":
-			return c.Ask(cmd, before, typed, stepChoices)
-		case "message":
-			return c.Ask(cmd, before, typed, messageChoices)
-		case "worker":
-			return c.Ask(cmd, before, typed, workerChoices)
-		}
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return c.completeArgument(names[n])(cmd, before, typed)
 	}
+	c.completeOptions(cmd)
+}
+
+// argumentChoices are the choices of the API for arguments with these names.
+var argumentChoices = map[string]choices{
+	"name": RunbookChoices, "runbook": RunbookChoices, "version": VersionChoices,
+	"id": batchChoices, "phase": phaseChoices, "member-id": memberChoices, "step-id": stepChoices,
+	"message": messageChoices, "worker": workerChoices,
+}
+
+// completeArgument completes an argument with this name.
+func (c *Console) completeArgument(name string) cobra.CompletionFunc {
+	switch name {
+	case "file":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	case "shell":
+		return Fixed("bash", "zsh", "fish", "powershell")
+	case "key":
+		return Fixed(settingChoices()...)
+	}
+	of, ok := argumentChoices[name]
+	if !ok {
+		return cobra.NoFileCompletions
+	}
+	return func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return c.Ask(cmd, before, typed, of)
+	}
+}
+
+// completeOptions has the options of a command completed.
+func (c *Console) completeOptions(cmd *cobra.Command) {
 	for option, of := range map[string]choices{"runbook": RunbookChoices, "phase": phaseChoices, "member": memberChoices, "version": VersionChoices} {
 		if cmd.Flags().Lookup(option) != nil {
 			CompleteOption(cmd, option, func(cmd *cobra.Command, before []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -47,17 +47,34 @@ func NewLines(w io.Writer, hints bool) Renderer {
 
 // Show prints what has changed since the last look.
 func (l *lines) Show(p Progress) {
-	if p.Lost != nil {
-		if !l.lost {
-			l.print(p, "the API cannot be reached, watching on: %s", p.Lost)
-		}
-		l.lost = true
+	l.showConnection(p)
+	if l.lost {
 		return
 	}
-	if l.lost {
-		l.print(p, "the API can be reached again")
-		l.lost = false
+	l.showPhases(p)
+	l.showStatus(p)
+	l.showPause(p)
+	l.showHeld(p)
+	l.showWaits(p)
+	if hint := hint(p); l.hints && hint != "" && hint != l.hinted {
+		l.hinted = hint
+		l.print(p, "%s", hint)
 	}
+}
+
+func (l *lines) showConnection(p Progress) {
+	lost := p.Lost != nil
+	if lost == l.lost {
+		return
+	}
+	if l.lost = lost; lost {
+		l.print(p, "the API cannot be reached, watching on: %s", p.Lost)
+	} else {
+		l.print(p, "the API can be reached again")
+	}
+}
+
+func (l *lines) showPhases(p Progress) {
 	for _, phase := range p.Phases {
 		before, seen := l.shown[phase.ID]
 		status := !seen && phase.Status != api.PhasePending || seen && before.Status != phase.Status
@@ -71,38 +88,46 @@ func (l *lines) Show(p Progress) {
 			l.shown[phase.ID], l.at[phase.ID] = phase, p.At
 		}
 	}
+}
+
+func (l *lines) showStatus(p Progress) {
 	if p.Batch.Status != l.batch {
 		l.batch = p.Batch.Status
 		l.print(p, "batch %d is %s", p.Batch.ID, Because(p.Batch.Status+starts(p), p.Batch.Error))
 	}
-	if paused := p.Batch.Paused != nil; paused != l.paused {
-		l.paused = paused
-		if paused {
-			l.print(p, "batch %d is paused by %s", p.Batch.ID, Because(p.Batch.Paused.By, p.Batch.Paused.Why))
-		} else if !p.Batch.Terminal() {
-			l.print(p, "batch %d goes on", p.Batch.ID)
-		}
+}
+
+func (l *lines) showPause(p Progress) {
+	paused := p.Batch.Paused != nil
+	if paused == l.paused {
+		return
 	}
-	if held := Held(p); held != l.held {
-		if l.held = held; held != "" {
-			l.print(p, "%s", held)
-		} else if !p.Batch.Terminal() {
-			l.print(p, "no removals of batch %d are held any more", p.Batch.ID)
-		}
+	if l.paused = paused; paused {
+		l.print(p, "batch %d is paused by %s", p.Batch.ID, Because(p.Batch.Paused.By, p.Batch.Paused.Why))
+	} else if !p.Batch.Terminal() {
+		l.print(p, "batch %d goes on", p.Batch.ID)
 	}
-	l.tellWaits(p)
-	if hint := hint(p); l.hints && hint != "" && hint != l.hinted {
-		l.hinted = hint
-		l.print(p, "%s", hint)
+}
+
+// showHeld shows the removals of the batch that wait for confirmation.
+func (l *lines) showHeld(p Progress) {
+	held := Held(p)
+	if held == l.held {
+		return
+	}
+	if l.held = held; held != "" {
+		l.print(p, "%s", held)
+	} else if !p.Batch.Terminal() {
+		l.print(p, "no removals of batch %d are held any more", p.Batch.ID)
 	}
 }
 
 // Close does nothing.
 func (l *lines) Close() {}
 
-// tellWaits tells of each worker that the batch waits for, once for each reason: how many
+// showWaits tells of each worker that the batch waits for, once for each reason: how many
 // jobs wait changes all the time.
-func (l *lines) tellWaits(p Progress) {
+func (l *lines) showWaits(p Progress) {
 	waits := map[string]string{}
 	for _, w := range p.Batch.WaitsFor {
 		waits[w.WorkerID] = w.Reason
