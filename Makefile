@@ -153,7 +153,7 @@ fuzz: ## try every fuzz target for FUZZ=30s, one after the other
 
 bench: stage ## measure the system; docs/performance.md tells what the figures mean
 	bin/matoolkit local bench
-	$(PLAIN) go test -trimpath -vet=off ./handler -run '^$$' -bench '^BenchmarkMemoryOfUploadsAtOnce$$/^900_columns$$' -benchtime 1x -timeout 0
+	$(PLAIN) go test -trimpath -vet=off ./handler -run '^$$' -bench '^BenchmarkMemoryOfUploadsAtOnce$$/^(900_columns|keys_of|many_rows)' -benchtime 1x -timeout 0
 
 # The tools are pinned. One that is installed at the same version is not built again.
 GOFUMPT := go run mvdan.cc/gofumpt@v0.12.0

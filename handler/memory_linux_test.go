@@ -209,8 +209,8 @@ func TestMemoryOfUploadsAtOnce(t *testing.T) {
 	}
 }
 
-// The same of each shape alone, to the end of the creation of the batches. It writes some
-// hundred thousand members for each shape, which takes more than the usual ten minutes: -timeout 0.
+// The same of each shape alone, until the batches are created, with up to 800,000 members.
+// All shapes together take some ten minutes: -timeout 0.
 func BenchmarkMemoryOfUploadsAtOnce(b *testing.B) {
 	for _, kind := range shapes() {
 		b.Run(kind.name, func(b *testing.B) {
