@@ -44,9 +44,14 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 			if err != nil {
 				return nil, err
 			}
-			decides := !look.Waits || step.Refused != nil || run.Stops(gate)
-			if decides && a.behind(ctx) {
-				return nil, errBehind
+			if !look.Waits || step.Refused != nil || run.Stops(gate) { // the deadline decides
+				if a.behind(ctx) {
+					return nil, errBehind
+				}
+				// A heartbeat may have been processed after the first look, and so wait no more.
+				if look, err = a.outlookOf(ctx, run, index); err != nil {
+					return nil, err
+				}
 			}
 			e.Queued, e.Silent, e.Cause = look.Waits, look.Silent, look.Cause
 		} else if len(s.recalled) > 0 { // by a run that is out of date the job would look lost

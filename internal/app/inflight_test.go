@@ -166,6 +166,42 @@ func TestDeadlineWaitsForHeartbeatsThatTheHandlerHasNotRead(t *testing.T) {
 	s.wantPhases(b.ID, "only failed 0/3/0")
 }
 
+// watcher is a Watcher that looks at the subscription of this app only.
+type watcher func() (oldest time.Time, found bool, err error)
+
+func (w watcher) Oldest(context.Context, string, string) (time.Time, bool, error) { return w() }
+
+// A heartbeat can be processed after a deadline check has read the record of the worker, and
+// before the check looks at what still waits. Then the record is out of date.
+func TestDeadlineReadsTheHeartbeatsThatWereProcessedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	r := s.replica("r1")
+	s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: s.log, Waiting: watcher(func() (time.Time, bool, error) {
+		return time.Time{}, false, s.other.HandleResult(s.ctx, r.message())
+	})})
+	s.script = script{"Do": fails(errLost)}
+	s.publish(oneStep(", timeout: 2m"))
+	b := s.batch("one", people(1))
+	r.beat()
+	s.advance(b.ID)
+	until := s.clock.Now().Add(time.Hour)
+	r.ThrottledUntil = &until
+	s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+	for n := range 3 {
+		s.pass(4 * time.Minute)
+		checks := s.parked
+		s.parked = nil
+		if len(checks) == 0 {
+			t.Fatalf("no deadline was checked in round %d", n+1)
+		}
+		for _, check := range checks {
+			must(s, 0, check.handle(s.app, s.ctx, check.m))
+		}
+		s.wantPhases(b.ID, "only dispatched 0/0/0+1")
+	}
+}
+
 // late is a Watcher for which the oldest message of each subscription came at one moment.
 type late time.Time
 

@@ -66,12 +66,15 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d seeds from %d", ran, *from)
 }
 
-// seedsThatFailed are seeds that once found a fault over the real protocol, with the fault.
+// seedsThatFailed are seeds that once found a fault, over the real protocol or in memory, with
+// the fault.
 var seedsThatFailed = []struct {
-	seed  uint64
-	fault string
+	seed      uint64
+	protocols bool
+	fault     string
 }{
-	{1795363751638274257, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
+	{1795376464485729613, false, "a deadline check read the record of a worker before a heartbeat changed it, and took the worker for gone"},
+	{1795363751638274257, true, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
 }
 
 func TestSeedsThatFailed(t *testing.T) {
@@ -79,9 +82,9 @@ func TestSeedsThatFailed(t *testing.T) {
 	for _, tc := range seedsThatFailed {
 		t.Run(fmt.Sprint(tc.seed), func(t *testing.T) {
 			t.Parallel()
-			if _, ok := simulateOver(t, tc.seed, true, false); !ok {
-				text, _ := simulateOver(t, tc.seed, true, true)
-				t.Errorf("it once failed because %s; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.protocols -simulation.seed %d\n%s", tc.fault, tc.seed, text)
+			if _, ok := simulateOver(t, tc.seed, tc.protocols, false); !ok {
+				text, _ := simulateOver(t, tc.seed, tc.protocols, true)
+				t.Errorf("it once failed because %s; replay it with\n  go test ./internal/app/simulation -run TestSimulation -simulation.protocols=%t -simulation.seed %d\n%s", tc.fault, tc.protocols, tc.seed, text)
 			}
 		})
 	}
