@@ -8,7 +8,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
@@ -116,21 +115,6 @@ func (f fields) idle(name, why string) {
 	if f.has(name) {
 		f.p.warnf(f.at(name), f.join(name), CodeNoEffect, "%s", why)
 	}
-}
-
-// oneOf reads a field as one of a few words.
-func (f fields) oneOf(name string, words []string) string {
-	s := f.text(name)
-	if s == "" {
-		return ""
-	}
-	for _, w := range words {
-		if s == w {
-			return s
-		}
-	}
-	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is not possible; it is one of %s%s", clip(s), strings.Join(words, ", "), humanize.DidYouMean(s, words))
-	return ""
 }
 
 var (

@@ -128,15 +128,6 @@ var (
 	outputName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,99}$`)
 )
 
-// matching reads a field as text of a given form.
-func (f fields) matching(name string, form *regexp.Regexp, rule string) string {
-	s := f.text(name)
-	if s != "" && !form.MatchString(s) {
-		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q is not possible: %s", clip(s), rule)
-	}
-	return s
-}
-
 // title reads a field as the name of a phase or a step. Names become parts of
 // document ids, which cannot hold / \ ? and #.
 func (f fields) title(name string) string {
@@ -258,4 +249,21 @@ func (p *parser) outputs(n *yaml.Node, path string, s *draftStep) {
 		s.OutputParams[out.variable] = field
 		s.outputs = append(s.outputs, out)
 	}
+}
+
+func (f fields) poll() *Poll {
+	n, ok := f.values["poll"]
+	if !ok {
+		return nil
+	}
+	g, ok := f.p.object(n, f.join("poll"), "interval", "timeout")
+	if !ok {
+		return nil
+	}
+	g.require("interval", "timeout")
+	poll := &Poll{Interval: g.duration("interval"), Timeout: g.duration("timeout")}
+	if poll.Timeout > 0 && poll.Interval > poll.Timeout {
+		f.p.errorf(g.at("interval"), g.join("interval"), CodeBadValue, "is longer than the timeout, so that no second poll would come")
+	}
+	return poll
 }

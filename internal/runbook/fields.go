@@ -2,7 +2,9 @@ package runbook
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -148,6 +150,30 @@ func (f fields) text(name string) string {
 	return f.p.text(n, f.join(name))
 }
 
+// matching reads a field as text of a given form.
+func (f fields) matching(name string, form *regexp.Regexp, rule string) string {
+	s := f.text(name)
+	if s != "" && !form.MatchString(s) {
+		f.p.errorf(f.at(name), f.join(name), CodeBadName, "%q is not possible: %s", clip(s), rule)
+	}
+	return s
+}
+
+// oneOf reads a field as one of a few words.
+func (f fields) oneOf(name string, words []string) string {
+	s := f.text(name)
+	if s == "" {
+		return ""
+	}
+	for _, w := range words {
+		if s == w {
+			return s
+		}
+	}
+	f.p.errorf(f.at(name), f.join(name), CodeBadValue, "%q is not possible; it is one of %s%s", clip(s), strings.Join(words, ", "), humanize.DidYouMean(s, words))
+	return ""
+}
+
 func (p *parser) text(n *yaml.Node, path string) string {
 	n, ok := p.enter(n, path)
 	if !ok {
@@ -262,4 +288,51 @@ func describe(n *yaml.Node) string {
 		return "a date"
 	}
 	return "a value tagged " + n.ShortTag()
+}
+
+var percent = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,4})?%$`)
+
+// percentage reads a field as a percentage above 0 and up to 100; 0 when absent or
+// refused.
+func (f fields) percentage(name string) float64 {
+	n, ok := f.values[name]
+	if !ok {
+		return 0
+	}
+	path := f.join(name)
+	if n, ok = f.p.enter(n, path); !ok {
+		return 0
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		f.p.errorf(at(n), path, CodeBadPercent, "must be a percentage such as 95%%, not %s", describe(n))
+		return 0
+	}
+	share, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64)
+	if !percent.MatchString(n.Value) || err != nil || share <= 0 || share > 100 {
+		f.p.errorf(at(n), path, CodeBadPercent, "%q is not possible; it is a percentage above 0%% and up to 100%%, such as 95%% or 97.5%%", clip(n.Value))
+		return 0
+	}
+	return share
+}
+
+// count reads a field as a whole number from least to most; 0 when absent or refused.
+func (f fields) count(name string, least, most int) int {
+	n, ok := f.values[name]
+	if !ok {
+		return 0
+	}
+	path := f.join(name)
+	if n, ok = f.p.enter(n, path); !ok {
+		return 0
+	}
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
+		f.p.errorf(at(n), path, CodeBadType, "must be a whole number, not %s", describe(n))
+		return 0
+	}
+	c, err := strconv.Atoi(n.Value)
+	if err != nil || c < least || c > most {
+		f.p.errorf(at(n), path, CodeBadValue, "must be a whole number from %d to %d", least, most)
+		return 0
+	}
+	return c
 }

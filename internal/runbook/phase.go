@@ -2,7 +2,6 @@ package runbook
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -66,29 +65,4 @@ func (f fields) approval() bool {
 		return false
 	}
 	return true
-}
-
-var percent = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,4})?%$`)
-
-// percentage reads a field as a percentage above 0 and up to 100; 0 when absent or
-// refused.
-func (f fields) percentage(name string) float64 {
-	n, ok := f.values[name]
-	if !ok {
-		return 0
-	}
-	path := f.join(name)
-	if n, ok = f.p.enter(n, path); !ok {
-		return 0
-	}
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		f.p.errorf(at(n), path, CodeBadPercent, "must be a percentage such as 95%%, not %s", describe(n))
-		return 0
-	}
-	share, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64)
-	if !percent.MatchString(n.Value) || err != nil || share <= 0 || share > 100 {
-		f.p.errorf(at(n), path, CodeBadPercent, "%q is not possible; it is a percentage above 0%% and up to 100%%, such as 95%% or 97.5%%", clip(n.Value))
-		return 0
-	}
-	return share
 }

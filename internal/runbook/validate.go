@@ -1,6 +1,7 @@
 package runbook
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -45,18 +46,6 @@ type validator struct {
 	// batchOutputs has every output of an on_complete step, where it is first
 	// written. They belong to one list of one phase, and never to a member.
 	batchOutputs map[string]output
-}
-
-// callers are the steps whose failure calls one rollback, as far as they matter:
-// what the earliest of them knows, all of them know.
-type callers struct {
-	init     string // an init step; empty when none
-	removal  string // a step of on_member_removed; empty when none
-	earliest string // the earliest phase step; empty when none
-	turn     int    // of earliest
-	complete string // an on_complete step; empty when none
-	// given has the outputs that each on_complete step among the callers knows.
-	given map[string]bool
 }
 
 // title warns of a name that commands take for that of a file. It is no more than a
@@ -109,6 +98,25 @@ func (v *validator) declareOutputs(steps []draftStep) {
 	}
 }
 
+func (v *validator) declareBatchOutputs(steps []draftStep) {
+	mine := map[string]output{}
+	for _, s := range steps {
+		for _, out := range s.outputs {
+			if v.columns[out.variable] {
+				v.p.errorf(out.pos, out.path, CodeShadowedColumn, "hides the data column %q; choose another name", out.variable)
+			}
+			if first, twice := mine[out.variable]; twice {
+				v.p.warnf(out.pos, out.path, CodeOutputTwice, "overwrites the output of line %d", first.pos.line)
+				continue
+			}
+			mine[out.variable] = out
+			if _, elsewhere := v.batchOutputs[out.variable]; !elsewhere {
+				v.batchOutputs[out.variable] = out
+			}
+		}
+	}
+}
+
 // order warns of phases that are not listed in the order they fall due.
 func (v *validator) order() {
 	var before *draftPhase
@@ -139,125 +147,39 @@ func (v *validator) timing() {
 	}
 }
 
-func (v *validator) initSteps() {
-	for _, s := range v.d.init {
-		for _, out := range s.outputs {
-			v.p.errorf(out.pos, out.path, CodeInitOutput, "outputs are kept with a member, and init has none")
-		}
-		for _, u := range s.uses {
-			if !v.special(u, false) {
-				v.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, and init runs once for the whole batch; only %s are known", clip(u.variable), specialVariables)
-			}
-		}
-		if c := v.call(s); c != nil && c.init == "" {
-			c.init = s.Name
-		}
-	}
-}
-
-// phaseSteps follows one member through the phases in the order they fall due.
-func (v *validator) phaseSteps() {
-	turn := 0
-	for _, ph := range v.inTurn() {
-		for _, s := range ph.steps {
-			turn++
-			for _, u := range s.uses {
-				if v.special(u, false) {
-					continue
-				}
-				v.use(u)
-				if out, isOutput := v.outputs[u.variable]; isOutput && !v.knownBy(u.variable, turn) {
-					v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which has not run by then", clip(u.variable), out.pos.line)
-				}
-			}
-			if c := v.call(s); c != nil && c.earliest == "" {
-				c.earliest, c.turn = s.Name, turn
-			}
-			for _, out := range s.outputs {
-				if _, already := v.known[out.variable]; !already {
-					v.known[out.variable] = turn
-				}
-			}
-		}
-	}
-}
-
-// knownBy tells whether a member has an output when a turn begins.
-func (v *validator) knownBy(variable string, turn int) bool {
-	since, ok := v.known[variable]
-	return ok && since < turn
-}
-
-func (v *validator) removalSteps() {
-	own := map[string]bool{}
-	for _, s := range v.d.removed {
-		for _, u := range s.uses {
-			if v.special(u, false) {
-				continue
-			}
-			v.use(u)
-			if out, isOutput := v.outputs[u.variable]; isOutput && !own[u.variable] {
-				v.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; for a member removed before that step this one fails", clip(u.variable), out.pos.line)
-			}
-		}
-		if c := v.call(s); c != nil && c.removal == "" {
-			c.removal = s.Name
-		}
-		for _, out := range s.outputs {
-			own[out.variable] = true
-		}
-	}
-}
-
-func (v *validator) rollbackSteps() {
-	for _, rb := range v.d.rollbacks {
-		c := v.callers[rb.name]
-		if c == nil {
-			v.p.warnf(rb.pos, rb.path, CodeUnusedRollback, "no step's on_failure names this rollback")
-			c = &callers{}
-		}
-		own := map[string]bool{}
-		for _, s := range rb.steps {
-			if s.OnFailure != "" {
-				v.p.errorf(s.onFailure, s.path+".on_failure", CodeNestedRollback, "a rollback's own steps cannot be rolled back")
-			}
-			for _, u := range s.uses {
-				v.rollbackUse(u, c, own)
-			}
-			for _, out := range s.outputs {
-				own[out.variable] = true
-				if c.init != "" {
-					v.p.errorf(out.pos, out.path, CodeInitOutput, "outputs are kept with a member, and the init step %q calls this rollback without one", clip(c.init))
-				}
-			}
-		}
-	}
-}
-
-func (v *validator) rollbackUse(u use, c *callers, own map[string]bool) {
-	if strings.HasPrefix(u.variable, "_") {
-		v.rollbackSpecial(u, c)
+// gates refuses require_success where no phase comes before. Such a gate would
+// always be open, and whoever wrote it relies on it: that is more than a warning.
+// A batch that is advanced by hand takes the phases in the order of the text.
+func (v *validator) gates() {
+	if len(v.d.phases) == 0 {
 		return
 	}
-	if c.init != "" {
-		v.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, but the init step %q calls this rollback; only %s are known then", clip(u.variable), clip(c.init), specialVariables)
-		return
+	due, listed := v.inTurn()[0], v.d.phases[0]
+	if due.RequireSuccess > 0 {
+		v.p.errorf(due.success, due.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase falls due first")
 	}
-	if c.complete != "" {
-		v.rollbackOfComplete(u, c, own)
-		return
-	}
-	_, isOutput := v.outputs[u.variable]
-	if !isOutput && !c.any() {
-		if _, isBatchOutput := v.batchOutputs[u.variable]; isBatchOutput {
-			return // for a caller that is not there yet
-		}
-	}
-	v.use(u)
-	if isOutput && c.earliest != "" && !own[u.variable] && !v.knownBy(u.variable, c.turn) {
-		v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is not known yet when the step %q fails and calls this rollback", clip(u.variable), clip(c.earliest))
+	if listed.RequireSuccess > 0 && listed.path != due.path {
+		v.p.errorf(listed.success, listed.path+".require_success", CodeNoPhaseBefore, "is about the phase before, but this phase is listed first and so comes first in a batch that is advanced by hand")
 	}
 }
+
+// inTurn gives the phases in the order they fall due.
+func (v *validator) inTurn() []draftPhase {
+	phases := slices.Clone(v.d.phases)
+	// With an offset that could not be read, the order of the text is the best guess.
+	if !slices.ContainsFunc(phases, func(ph draftPhase) bool { return !ph.valid }) {
+		slices.SortStableFunc(phases, func(a, b draftPhase) int { return cmp.Compare(b.Offset, a.Offset) })
+	}
+	return phases
+}
+
+var (
+	batchVariables = []string{VariableBatchID, VariableBatchStartTime}
+	phaseVariables = []string{VariablePhaseMembers, VariablePhaseSucceeded, VariablePhaseFailed, VariablePhaseCancelled}
+)
+
+const completeVariables = "{{" + VariableBatchID + "}}, {{" + VariableBatchStartTime + "}}, {{" + VariablePhaseMembers + "}}, {{" +
+	VariablePhaseSucceeded + "}}, {{" + VariablePhaseFailed + "}} and {{" + VariablePhaseCancelled + "}}"
 
 const specialVariables = "{{" + VariableBatchID + "}} and {{" + VariableBatchStartTime + "}}"
 
@@ -301,33 +223,4 @@ func (v *validator) use(u use) {
 	if name, near := v.folded[strings.ToLower(u.variable)]; near {
 		v.p.warnf(u.pos, u.path, CodeCaseMismatch, "{{%s}} differs from {{%s}} by case, and so is another variable", clip(u.variable), clip(name))
 	}
-}
-
-// call checks a step's on_failure and gives the callers of that rollback, among
-// which the step is to be noted; nil when there is no such rollback.
-func (v *validator) call(s draftStep) *callers {
-	if s.OnFailure == "" {
-		return nil
-	}
-	c, exists := v.callers[s.OnFailure]
-	if exists {
-		if c == nil {
-			c = &callers{}
-			v.callers[s.OnFailure] = c
-		}
-		return c
-	}
-	if v.p.stopped {
-		return nil
-	}
-	var names []string
-	for _, rb := range v.d.rollbacks {
-		names = append(names, rb.name)
-	}
-	hint := ""
-	if near := humanize.Nearest(s.OnFailure, names); near != "" {
-		hint = "; did you mean \"" + clip(near) + "\"?"
-	}
-	v.p.errorf(s.onFailure, s.path+".on_failure", CodeUnknownRollback, "there is no rollback %q%s", clip(s.OnFailure), hint)
-	return nil
 }

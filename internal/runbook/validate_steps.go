@@ -1,0 +1,92 @@
+package runbook
+
+func (v *validator) initSteps() {
+	for _, s := range v.d.init {
+		for _, out := range s.outputs {
+			v.p.errorf(out.pos, out.path, CodeInitOutput, "outputs are kept with a member, and init has none")
+		}
+		for _, u := range s.uses {
+			if !v.special(u, false) {
+				v.p.errorf(u.pos, u.path, CodeInitMemberData, "{{%s}} is a member's, and init runs once for the whole batch; only %s are known", clip(u.variable), specialVariables)
+			}
+		}
+		if c := v.call(s); c != nil && c.init == "" {
+			c.init = s.Name
+		}
+	}
+}
+
+// phaseSteps follows one member through the phases in the order they fall due.
+func (v *validator) phaseSteps() {
+	turn := 0
+	for _, ph := range v.inTurn() {
+		for _, s := range ph.steps {
+			turn++
+			for _, u := range s.uses {
+				if v.special(u, false) {
+					continue
+				}
+				v.use(u)
+				if out, isOutput := v.outputs[u.variable]; isOutput && !v.knownBy(u.variable, turn) {
+					v.p.errorf(u.pos, u.path, CodeUnresolvable, "{{%s}} is the output of line %d, which has not run by then", clip(u.variable), out.pos.line)
+				}
+			}
+			if c := v.call(s); c != nil && c.earliest == "" {
+				c.earliest, c.turn = s.Name, turn
+			}
+			for _, out := range s.outputs {
+				if _, already := v.known[out.variable]; !already {
+					v.known[out.variable] = turn
+				}
+			}
+		}
+	}
+}
+
+// knownBy tells whether a member has an output when a turn begins.
+func (v *validator) knownBy(variable string, turn int) bool {
+	since, ok := v.known[variable]
+	return ok && since < turn
+}
+
+func (v *validator) removalSteps() {
+	own := map[string]bool{}
+	for _, s := range v.d.removed {
+		for _, u := range s.uses {
+			if v.special(u, false) {
+				continue
+			}
+			v.use(u)
+			if out, isOutput := v.outputs[u.variable]; isOutput && !own[u.variable] {
+				v.p.warnf(u.pos, u.path, CodeOutputMaybe, "{{%s}} is the output of line %d; for a member removed before that step this one fails", clip(u.variable), out.pos.line)
+			}
+		}
+		if c := v.call(s); c != nil && c.removal == "" {
+			c.removal = s.Name
+		}
+		for _, out := range s.outputs {
+			own[out.variable] = true
+		}
+	}
+}
+
+// completeSteps follows each phase's on_complete list by itself.
+func (v *validator) completeSteps() {
+	for _, ph := range v.d.phases {
+		own := map[string]bool{}
+		for _, s := range ph.onComplete {
+			for _, u := range s.uses {
+				if v.special(u, true) || own[u.variable] {
+					continue
+				}
+				v.p.errorf(u.pos, u.path, CodeOnCompleteData, "{{%s}} is not known: on_complete runs once for the whole batch and has no member; it knows the outputs of earlier steps of this list, %s", clip(u.variable), completeVariables)
+			}
+			if c := v.call(s); c != nil {
+				c.completes(s.Name, own)
+			}
+			for _, out := range s.outputs {
+				own[out.variable] = true
+			}
+		}
+	}
+}
