@@ -422,17 +422,7 @@ func peek(s *suite) {
 	s.send(message.TopicWorkerJobs, messages...)
 	r := s.jobs()
 	held := s.one(r, s.id(0))
-	var all []*bus.Received
-	for from := int64(0); ; from = all[len(all)-1].Sequence + 1 {
-		page, err := r.Peek(s.Context(), from, 3)
-		s.must(err)
-		if len(page) == 0 {
-			break
-		}
-		if all = append(all, page...); len(page) > 3 {
-			s.Fatalf("a page of %d", len(page))
-		}
-	}
+	all := s.peekAll(r, 3)
 	if len(all) != n {
 		s.Fatalf("%d messages are seen", len(all))
 	}
@@ -455,6 +445,22 @@ func peek(s *suite) {
 	}
 }
 
+// peekAll peeks at all messages in pages of at most so many.
+func (s *suite) peekAll(r bus.Receiver, most int) []*bus.Received {
+	s.Helper()
+	var all []*bus.Received
+	for from := int64(0); ; from = all[len(all)-1].Sequence + 1 {
+		page, err := r.Peek(s.Context(), from, most)
+		s.must(err)
+		if len(page) == 0 {
+			return all
+		}
+		if all = append(all, page...); len(page) > most {
+			s.Fatalf("a page of %d", len(page))
+		}
+	}
+}
+
 func deadLetters(s *suite) {
 	const topic = message.TopicWorkerJobs
 	subscription := message.WorkerSubscription(worker)
@@ -471,30 +477,15 @@ func deadLetters(s *suite) {
 	}
 	s.none(r)
 
-	failure := errors.New("the store is away")
+	sequences := s.refuseDeadLetters(topic, subscription, all)
 	var mu sync.Mutex
-	sequences := map[string]int64{}
-	n, err := s.Client.TakeDeadLetters(s.Context(), topic, subscription, all, func(_ context.Context, d bus.DeadLetter) error {
-		mu.Lock()
-		defer mu.Unlock()
-		sequences[d.ID] = d.Sequence
-		return failure
-	})
-	if n != 0 || !errors.Is(err, failure) || len(sequences) == 0 {
-		s.Fatalf("%d were removed of %d that could not be taken: %v", n, len(sequences), err)
-	}
 	var bodies []string
 	for len(bodies) < all {
 		n, err := s.Client.TakeDeadLetters(s.Context(), topic, subscription, 5, func(_ context.Context, d bus.DeadLetter) error {
 			mu.Lock()
 			defer mu.Unlock()
 			bodies = append(bodies, string(d.Body))
-			if d.Topic != topic || d.Subscription != subscription || d.Reason != reason || d.Description != description || d.EnqueuedAt.IsZero() || d.DeliveryCount == 0 {
-				s.Errorf("%+v", d)
-			}
-			if len(d.Properties) != 1 || d.Properties[message.PropertyWorkerID] != worker {
-				s.Errorf("properties %v", d.Properties)
-			}
+			s.checkDeadLetter(d, bus.DeadLetter{Topic: topic, Subscription: subscription, Reason: reason, Description: description})
 			if last, known := sequences[d.ID]; d.Sequence == 0 || known && last != d.Sequence {
 				s.Errorf("the dead letter %d has become %d", last, d.Sequence)
 			}
@@ -510,6 +501,37 @@ func deadLetters(s *suite) {
 	}
 	if n, err := s.Client.TakeDeadLetters(s.Context(), topic, subscription, 10, none); n != 0 || err != nil {
 		s.Fatalf("afterwards %d: %v", n, err)
+	}
+}
+
+// refuseDeadLetters reads dead letters without taking them and gives their sequence
+// numbers by message id.
+func (s *suite) refuseDeadLetters(topic, subscription string, most int) map[string]int64 {
+	s.Helper()
+	failure := errors.New("the store is away")
+	var mu sync.Mutex
+	sequences := map[string]int64{}
+	n, err := s.Client.TakeDeadLetters(s.Context(), topic, subscription, most, func(_ context.Context, d bus.DeadLetter) error {
+		mu.Lock()
+		defer mu.Unlock()
+		sequences[d.ID] = d.Sequence
+		return failure
+	})
+	if n != 0 || !errors.Is(err, failure) || len(sequences) == 0 {
+		s.Fatalf("%d were removed of %d that could not be taken: %v", n, len(sequences), err)
+	}
+	return sequences
+}
+
+// checkDeadLetter checks where a dead letter of a job is from and why, and what it keeps of
+// the job.
+func (s *suite) checkDeadLetter(d, want bus.DeadLetter) {
+	s.Helper()
+	if d.Topic != want.Topic || d.Subscription != want.Subscription || d.Reason != want.Reason || d.Description != want.Description || d.EnqueuedAt.IsZero() || d.DeliveryCount == 0 {
+		s.Errorf("%+v", d)
+	}
+	if len(d.Properties) != 1 || d.Properties[message.PropertyWorkerID] != worker {
+		s.Errorf("properties %v", d.Properties)
 	}
 }
 
