@@ -86,11 +86,7 @@ func malformed(body []byte) string {
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case c == '"':
-			for i++; body[i] != '"'; i++ {
-				if body[i] == '\\' {
-					i++
-				}
-			}
+			i = endOfString(body, i)
 		case c == '[' || c == '{':
 			if depth++; depth > maxDepth {
 				return fmt.Sprintf("the document nests deeper than %d", maxDepth)
@@ -98,19 +94,40 @@ func malformed(body []byte) string {
 		case c == ']' || c == '}':
 			depth--
 		case c == '-' || c >= '0' && c <= '9':
-			end := i
-			for end < len(body) && strings.IndexByte("+-.eE0123456789", body[end]) >= 0 {
-				end++
+			number := numberAt(body, i)
+			if outOfRange(number) {
+				return fmt.Sprintf("the number %s is out of range", number[:min(len(number), 20)])
 			}
-			if end-i < 300 && !bytes.ContainsAny(body[i:end], "eE") { // it is in range
-				i = end - 1
-				continue
-			}
-			if _, err := strconv.ParseFloat(string(body[i:end]), 64); err != nil {
-				return fmt.Sprintf("the number %s is out of range", body[i:min(end, i+20)])
-			}
-			i = end - 1
+			i += len(number) - 1
 		}
 	}
 	return ""
+}
+
+// endOfString is the place of the quote that ends the string that begins at i.
+func endOfString(body []byte, i int) int {
+	for i++; body[i] != '"'; i++ {
+		if body[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// numberAt is the number that begins at i.
+func numberAt(body []byte, i int) []byte {
+	end := i
+	for end < len(body) && strings.IndexByte("+-.eE0123456789", body[end]) >= 0 {
+		end++
+	}
+	return body[i:end]
+}
+
+// outOfRange reports whether a number is beyond the range of a double.
+func outOfRange(number []byte) bool {
+	if len(number) < 300 && !bytes.ContainsAny(number, "eE") {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(number), 64)
+	return err != nil
 }

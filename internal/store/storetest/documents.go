@@ -62,6 +62,19 @@ func testDocuments(t *testing.T, d Driver) {
 	}
 }
 
+// contentOf is N and Text of a document; "" if it does not exist.
+func contentOf(t *testing.T, s store.Store, k store.Key) string {
+	t.Helper()
+	item, err := store.Read[thing](t.Context(), s, k)
+	if errors.Is(err, store.ErrNotFound) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(item.Doc.N, " ", item.Doc.Text)
+}
+
 // testWrites: what each kind of write does to a document with N 7 and Text x, by the version
 // that it names.
 func testWrites(t *testing.T, d Driver) {
@@ -120,13 +133,7 @@ func testWrites(t *testing.T, d Driver) {
 			case err != nil && r.err != errAny && !strings.Contains(err.Error(), writes[0].Key.String()):
 				t.Errorf("%s, with another write %t: the error does not name the document: %v", r.name, with, err)
 			}
-			got := ""
-			if item, err := store.Read[thing](t.Context(), s, k(r.on)); err == nil {
-				got = fmt.Sprint(item.Doc.N, " ", item.Doc.Text)
-			} else if !errors.Is(err, store.ErrNotFound) {
-				t.Fatal(err)
-			}
-			if got != r.want {
+			if got := contentOf(t, s, k(r.on)); got != r.want {
 				t.Errorf("%s, with another write %t: the document is %q, want %q", r.name, with, got, r.want)
 			}
 		}

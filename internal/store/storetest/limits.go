@@ -73,14 +73,7 @@ func testFaults(t *testing.T, d Driver) {
 	s := d.Store
 	k := place(t)
 	must(t, s, store.Create(k("a"), thing{N: 1}))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := store.Read[thing](ctx, s, k("a")); !errors.Is(err, context.Canceled) {
-		t.Errorf("a read that was cancelled: %v", err)
-	}
-	if _, err := s.Apply(ctx, store.Writes{store.Upsert(k("a"), thing{N: 2})}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a write that was cancelled: %v", err)
-	}
+	checkCancelled(t, s, k("a"))
 	if d.Unavailable == nil || d.LoseAnswer == nil || d.Full == nil {
 		t.Log("this driver injects no faults")
 		return
@@ -120,6 +113,19 @@ func testFaults(t *testing.T, d Driver) {
 	}
 	end()
 	must(t, s, store.Create(k("c"), thing{}))
+}
+
+// checkCancelled checks that a read and a write end with their context.
+func checkCancelled(t *testing.T, s store.Store, k store.Key) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.Read[thing](ctx, s, k); !errors.Is(err, context.Canceled) {
+		t.Errorf("a read that was cancelled: %v", err)
+	}
+	if _, err := s.Apply(ctx, store.Writes{store.Upsert(k, thing{N: 2})}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a write that was cancelled: %v", err)
+	}
 }
 
 // testConcurrency: of writers that replace the same version, one succeeds; increments add up.
