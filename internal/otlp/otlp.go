@@ -166,19 +166,27 @@ func endpoint(getenv func(string) string, own, path, exporter, protocol string) 
 		// It is not repeated: what is wrong with it may be a password in it.
 		return "", fmt.Errorf("%s is not the URL of a collector, such as http://127.0.0.1:4318", name)
 	}
-	for _, name := range []string{protocol, envProtocol} {
-		switch v := strings.TrimSpace(getenv(name)); v {
-		case "":
-			continue
-		case "http/protobuf":
-		case "grpc":
-			return "", foreign(name)
-		default:
-			return "", fmt.Errorf("%s: %q is not spoken here, only http/protobuf", name, v)
-		}
-		break
+	if err := checkProtocol(getenv, protocol); err != nil {
+		return "", err
 	}
 	return v, nil
+}
+
+// checkProtocol returns an error if the environment names another protocol than
+// http/protobuf: in the variable of one signal, or else in that of all.
+func checkProtocol(getenv func(string) string, own string) error {
+	for _, name := range []string{own, envProtocol} {
+		switch v := strings.TrimSpace(getenv(name)); v {
+		case "":
+		case "http/protobuf":
+			return nil
+		case "grpc":
+			return foreign(name)
+		default:
+			return fmt.Errorf("%s: %q is not spoken here, only http/protobuf", name, v)
+		}
+	}
+	return nil
 }
 
 // Tracer is for the spans of one package.

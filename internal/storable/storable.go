@@ -36,11 +36,8 @@ func (e *Error) Error() string {
 // JSON gives a value as it can be stored without loss: a number with more digits than a
 // double keeps becomes text. Most values are returned as they are. The error is an *Error.
 func JSON(value json.RawMessage) (json.RawMessage, error) {
-	if !utf8.Valid(value) {
-		return nil, &Error{Reason: fmt.Sprintf("is not UTF-8 from byte %d on", invalidAt(value)+1)}
-	}
-	if !json.Valid(value) {
-		return nil, &Error{Reason: "is not JSON"}
+	if err := checkSyntax(value); err != nil {
+		return nil, err
 	}
 	var out []byte // nil while nothing has changed
 	copied, depth := 0, 0
@@ -54,7 +51,7 @@ func JSON(value json.RawMessage) (json.RawMessage, error) {
 			}
 		case c == '}' || c == ']':
 			depth--
-		case c == '-' || c >= '0' && c <= '9':
+		case startsNumber(c):
 			end := i + len(number(value[i:]))
 			text := string(value[i:end])
 			switch fit(text) {
@@ -72,6 +69,17 @@ func JSON(value json.RawMessage) (json.RawMessage, error) {
 		return value, nil
 	}
 	return append(out, value[copied:]...), nil
+}
+
+// checkSyntax returns an *Error if a value is not JSON in UTF-8.
+func checkSyntax(value []byte) error {
+	if !utf8.Valid(value) {
+		return &Error{Reason: fmt.Sprintf("is not UTF-8 from byte %d on", invalidAt(value)+1)}
+	}
+	if !json.Valid(value) {
+		return &Error{Reason: "is not JSON"}
+	}
+	return nil
 }
 
 func invalidAt(value []byte) int {
@@ -94,6 +102,8 @@ func endOfString(value []byte, i int) int {
 	}
 	return i
 }
+
+func startsNumber(c byte) bool { return c == '-' || c >= '0' && c <= '9' }
 
 // number is the number that a text begins with.
 func number(text []byte) []byte {
@@ -151,12 +161,6 @@ func significant(text string) (digits string, exponent int) {
 
 // pathTo names the place of the byte at an offset, where a value begins.
 func pathTo(value []byte, offset int) string {
-	type level struct {
-		name  string // of the member in hand
-		index int    // of the element in hand
-		array bool
-		named bool // the next token is the member's value
-	}
 	var at []level
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
@@ -186,6 +190,19 @@ func pathTo(value []byte, offset int) string {
 			top.named = false
 		}
 	}
+	return pathOf(at)
+}
+
+// level is an object or an array on the way to a value.
+type level struct {
+	name  string // of the member in hand
+	index int    // of the element in hand
+	array bool
+	named bool // the next token is the member's value
+}
+
+// pathOf writes the names and indexes of levels, such as users[3].size.
+func pathOf(at []level) string {
 	var path strings.Builder
 	for i, l := range at {
 		switch {
