@@ -51,7 +51,7 @@ type App struct {
 	dead            bus.DeadLetters
 	born            time.Time
 	firstReturned   atomic.Bool               // this process has read the results' dead-letter queue once
-	resultsReturned atomic.Pointer[time.Time] // when it last sent results again
+	resultsReturned atomic.Pointer[time.Time] // when results come that it sent again last
 	secrets         *secret.Box
 	keyed           bool // there is a key for secrets
 }

@@ -33,9 +33,9 @@ const (
 // to recover.
 var returnDelays = []time.Duration{0, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
 
-// Deadlines wait for results that may be in a dead-letter queue: until this process has
-// read that of the results once, for firstReturn at most, and for settleReturn after it has sent
-// results again.
+// Deadlines wait for results that may be in a dead-letter queue, or were put back: until this
+// process has read the dead-letter queue of the results once, for firstReturn at most, and for
+// settleReturn after results come that it sent again.
 const (
 	firstReturn  = 2 * time.Minute
 	settleReturn = 30 * time.Second
@@ -84,14 +84,11 @@ func (a *App) tickDeadLetters(ctx context.Context) {
 	}
 }
 
-// resultsMayCome tells whether results may be on their way from a dead-letter queue, so
-// that a deadline is not judged yet.
+// resultsMayCome reports whether results may be on their way, so that a deadline is not judged
+// yet: those of a dead-letter queue, and those that this process put back in an outage.
 func (a *App) resultsMayCome() bool {
-	if a.dead == nil {
-		return false
-	}
 	now := a.now()
-	if !a.firstReturned.Load() && now.Sub(a.born) < firstReturn {
+	if a.dead != nil && !a.firstReturned.Load() && now.Sub(a.born) < firstReturn {
 		return true
 	}
 	returned := a.resultsReturned.Load()

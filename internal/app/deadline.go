@@ -23,7 +23,7 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 		return reject("the deadline check names no job")
 	}
 	if a.resultsMayCome() {
-		return fmt.Errorf("%w: results may come from the dead-letter queue", engine.ErrNotYet)
+		return fmt.Errorf("%w: results may come that were put back or dead-lettered", engine.ErrNotYet)
 	}
 	phase, member, index, err := stepPlace(c.BatchID, c.StepExecutionID)
 	if err != nil {

@@ -220,6 +220,9 @@ func (a *App) putBack(ctx context.Context, topic string, m Message, delay time.D
 	if err := a.bus.Send(ctx, topic, again); err != nil {
 		return errors.Join(cause, err)
 	}
+	if topic == message.TopicWorkerResults && delay == putBack {
+		a.resultsReturned.Store(&at)
+	}
 	a.log.WarnContext(ctx, "message put back for later", logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Error, cause)
 	return nil
 }

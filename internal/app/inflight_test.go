@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // A process that dies between storing a page and sending its jobs leaves runs that wait
@@ -200,6 +201,39 @@ func TestDeadlineReadsTheHeartbeatsThatWereProcessedMeanwhile(t *testing.T) {
 		}
 		s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	}
+}
+
+// A result that was put back in an outage is in no subscription for a while. The deadline of its
+// step can come before it.
+func TestDeadlineWaitsForAResultThatWasPutBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	book := &notebook{Sender: s.bus}
+	process := app.New(app.Config{Store: s.store, Bus: book, Now: s.clock.Now, Log: s.log})
+	s.script = script{"Do": fails(errLost)}
+	s.publish(oneStep(", timeout: 2m"))
+	b := s.batch("one", people(1))
+	s.advance(b.ID)
+	s.park = func(kind, _ string) bool { return kind == message.TypeDeadlineCheck }
+	s.pass(4 * time.Minute)
+	if len(s.parked) != 1 {
+		t.Fatalf("%d deadlines were checked, want 1", len(s.parked))
+	}
+	j := s.jobs[0]
+	body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`true`), CorrelationData: j.CorrelationData})
+	must(s, 0, err)
+	heal := s.cosmos.Inject(cosmos.Fault{Status: 503})
+	must(s, 0, process.HandleResult(s.ctx, app.Message{ID: "result", Body: body, DeliveryCount: 4}))
+	heal()
+	check := s.parked[0]
+	must(s, 0, check.handle(process, s.ctx, check.m))
+	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
+	if len(book.sent) != 2 || !strings.HasPrefix(book.sent[1].ID, check.m.ID+"-again-") {
+		t.Fatalf("sent %d messages, want the result and the deadline check", len(book.sent))
+	}
+	s.clock.ns.Add(int64(time.Minute))
+	must(s, 0, check.handle(process, s.ctx, check.m))
+	s.wantPhases(b.ID, "only failed 0/1/0")
 }
 
 // late is a Watcher for which the oldest message of each subscription came at one moment.
