@@ -21,10 +21,14 @@ type broker struct {
 	sent     map[string]*sending  // jobs that were taken, by message id
 	controls []control            // in the order in which they came
 	accepted int
+	putBack  bool // some result was, in an outage
 }
 
-// sending is which job was sent first, and how often.
-type sending struct{ number, times int }
+// sending is which job was sent first, when, and how often.
+type sending struct {
+	number, times int
+	at            time.Time
+}
 
 // control is a message of the topic worker-control, which every replica looks at.
 type control struct {
@@ -108,7 +112,7 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) bool {
 	b.accepted++
 	if topic == message.TopicWorkerJobs {
 		if b.sent[m.ID] == nil {
-			b.sent[m.ID] = &sending{number: len(b.sent) + 1}
+			b.sent[m.ID] = &sending{number: len(b.sent) + 1, at: b.w.now()}
 		}
 		b.sent[m.ID].times++
 		b.w.dispatched(m.Body)
@@ -117,6 +121,7 @@ func (b *broker) take(topic string, m bus.Message, at time.Time) bool {
 		b.control(m, at)
 		return true
 	}
+	b.putBack = b.putBack || topic == message.TopicWorkerResults && strings.Contains(m.ID, "-again-")
 	if strings.Contains(m.ID, "-again-") || b.announcedAgain(topic, m.ID) {
 		b.w.repeated = true
 	}

@@ -75,6 +75,7 @@ type work struct {
 	replicas int
 	die      float64 // how likely a replica dies with what it has in hand
 	silent   float64 // how likely the worker takes nothing for a while
+	unlock   float64 // how likely a replica loses the lock of a job that it runs
 }
 
 type phase struct {
@@ -215,6 +216,9 @@ func (p *plan) drawWork() {
 	}
 	if r.IntN(3) == 0 {
 		p.work.silent = r.Float64() * .02
+	}
+	if r := p.rng("unlock"); !p.chaos.calm && r.IntN(3) == 0 {
+		p.work.unlock = r.Float64() * .2
 	}
 }
 

@@ -341,14 +341,18 @@ func (w *world) verifyRun(run engine.Run, want *runEnd, what string) {
 }
 
 // verifyTries: a step with a short deadline failed for what became of jobs that were
-// begun, and not for those that its worker did not take. Only a worker that was gone may
-// have failed one of those: the step has a record of each.
+// begun, and not for those that its worker did not take. Only two things may have failed one
+// of those: its worker was gone; or the result after which it was to be sent was put back, and
+// other processes judged its deadline. The step has a record of each.
 func (w *world) verifyTries(s engine.Step, end stepEnd, what string) {
 	allowed := 1 + s.MaxRetries
 	tries := w.worker.tries[end.decision]
 	failed := len(tries)
 	for _, a := range s.Abandoned {
-		if job := (message.Job{JobID: a.JobID, BatchID: w.batch}); w.worker.absent && !tries[job.ID()] {
+		job := message.Job{JobID: a.JobID, BatchID: w.batch}
+		sent := w.broker.sent[job.ID()]
+		unsent := w.broker.putBack && (sent == nil || !sent.at.Before(a.Until))
+		if (w.worker.absent || unsent) && !tries[job.ID()] {
 			failed++
 		}
 	}

@@ -24,6 +24,7 @@ import (
 type worker struct {
 	w        *world
 	rng      *rand.Rand
+	locks    *rand.Rand // for loseLock
 	expected *outcome
 	rounds   map[string]int            // how often each sequence was seen to begin again
 	init     int                       // the latest init execution that a job was of
@@ -46,7 +47,6 @@ type worker struct {
 	running  []*execution // in the order in which they were begun
 	silent   silence
 	beatAt   time.Time // when the next heartbeats are due
-	refused  bool      // some job was
 	absent   bool      // no replica ran for longer than heartbeats may be missing
 }
 
@@ -112,7 +112,7 @@ const abort = 3 * time.Second
 
 func newWorker(w *world) *worker {
 	k := &worker{
-		w: w, rng: w.plan.rng("worker"), rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{}, repolls: map[string]bool{},
+		w: w, rng: w.plan.rng("worker"), locks: w.plan.rng("locks"), rounds: map[string]int{}, at: map[string]int{}, polling: map[string]bool{}, repolls: map[string]bool{},
 		answers: map[string]message.Result{}, begun: map[string]beginning{}, ended: map[string]bool{}, declines: map[string]declined{}, latest: map[string]int{},
 		lost: map[string]bool{}, delays: map[string]time.Duration{}, done: map[string]bool{}, tries: map[string]map[string]bool{},
 	}
@@ -217,6 +217,7 @@ func (k *worker) falter() bool {
 	switch {
 	case !k.takes():
 		return false
+	case k.loseLock():
 	case k.mayDie(k.running) && k.w.chance(c.die):
 		r := k.replicas[k.rng.IntN(len(k.replicas))]
 		k.die(r)
@@ -235,6 +236,23 @@ func (k *worker) falter() bool {
 		return false
 	}
 	return true
+}
+
+// loseLock has a replica lose the lock of a job that it runs, and reports whether it did. The
+// broker delivers the job again while the replica goes on with it.
+func (k *worker) loseLock() bool {
+	if odds := k.w.plan.work.unlock; odds == 0 || k.locks.Float64() >= odds {
+		return false
+	}
+	for _, e := range k.running {
+		if m := e.message; k.isShort(e.job) && m.inHand == 1 && !m.gone && m.deliveries < gentle {
+			k.w.trace("replica %d loses the lock of %s", e.replica.id, m.id)
+			m.inHand = 0
+			k.w.repeated = true
+			return true
+		}
+	}
+	return false
 }
 
 func (k *worker) drawSilence() time.Duration {
@@ -285,9 +303,15 @@ func (k *worker) execute(m *held) {
 		r.peekedAt = k.w.now().Add(-lag)
 	}
 	before, remembered := r.memory[m.id]
+	why := k.refusal(r, j)
+	at := slices.IndexFunc(k.running, func(e *execution) bool { return e.message.id == m.id })
 	switch {
-	case slices.ContainsFunc(k.running, func(e *execution) bool { return e.message.id == m.id }):
-		k.w.trace("replica %d is already at %s", r.id, m.id)
+	case at >= 0 && (why == "" || k.running[at].replica == r || !k.isShort(j)): // a second run would do what the first does
+		k.w.trace("%s is already being carried out", m.id)
+		if k.running[at].message == m {
+			m.inHand = 1 // until that run ends
+			return
+		}
 		k.w.broker.settle(m)
 		return
 	case remembered:
@@ -297,11 +321,8 @@ func (k *worker) execute(m *held) {
 		}
 		k.w.broker.settle(m)
 		return
-	case j.ExpiresAt != nil && !k.w.now().Before(*j.ExpiresAt):
-		k.refuse(r, m, j, message.ErrorJobExpired)
-		return
-	case k.w.broker.revokes(j, r.peekedAt):
-		k.refuse(r, m, j, message.ErrorJobRevoked)
+	case why != "":
+		k.refuse(r, m, j, why)
 		return
 	}
 	if at := j.DispatchedAt; at != nil && (r.taken == nil || at.After(*r.taken)) {
@@ -341,6 +362,25 @@ func (k *worker) execute(m *held) {
 	}
 	m.inHand = 1
 	k.running = append(k.running, e)
+}
+
+// refusal is the type of the error with which a replica refuses a job, empty where it begins it.
+func (k *worker) refusal(r *replica, j message.Job) string {
+	switch {
+	case j.ExpiresAt != nil && !k.w.now().Before(*j.ExpiresAt):
+		return message.ErrorJobExpired
+	case k.w.broker.revokes(j, r.peekedAt):
+		return message.ErrorJobRevoked
+	}
+	return ""
+}
+
+// isShort reports whether the step of a job has a short deadline. Only such a job is refused as
+// redelivered: other steps would wait for 3,000 days until the job expires.
+func (k *worker) isShort(j message.Job) bool {
+	place, _ := k.about(j)
+	s := k.w.plan.steps()[place]
+	return s != nil && s.deadline != ""
 }
 
 // peekLag is how old a replica's knowledge of controls is.
@@ -404,17 +444,18 @@ func (k *worker) decisionOf(id string) string {
 // refuse answers a job that is not begun. Where a replica had begun it, and died of
 // it, its sequence is where it was before.
 func (k *worker) refuse(r *replica, m *held, j message.Job, why string) {
-	k.w.trace("replica %d does not begin %s: %s", r.id, m.id, why)
-	k.refused = true
+	before, _ := m.properties[message.PropertyRedelivered].(bool)
+	redelivered := k.isShort(j) && (before || m.deliveries > 1)
+	k.w.trace("replica %d does not begin %s: %s, redelivered: %t", r.id, m.id, why, redelivered)
 	result := message.Result{
 		JobID: j.JobID, Status: message.StatusFailure, Timestamp: k.w.now(), CorrelationData: j.CorrelationData,
-		Error: &message.JobError{Message: "not begun", Type: why},
+		Error: &message.JobError{Message: "not begun", Type: why, Redelivered: redelivered},
 	}
 	sent := k.send(result, 0)
 	k.w.broker.settle(m)
 	begun, ok := k.begun[m.id]
 	if k.ended[m.id] && !(sent && k.waits(j)) {
-		return // its first result has counted, or will: the broker takes the refusal for the same
+		return // its first result has counted, or will
 	}
 	switch {
 	case !ok || begun.name == "":
@@ -618,28 +659,37 @@ func (k *worker) deadline(name string, j message.Job) (job, bool) {
 	return job{}, false
 }
 
-// settled takes a sequence past a step with a short deadline: the job that came next
-// tells how it ended.
-func (k *worker) settled(name string, j message.Job) *sequence {
+// settle decides how the steps with a short deadline ended that come, from a place of the
+// sequence on, before a function, and reports whether the function comes after them. The
+// next job tells how they ended. A step can end without a job that was begun: its worker was
+// gone. Whether it was, verifyTries sees.
+func (k *worker) settle(name, function string, at, steps int) bool {
 	q := k.expected.sequences[name]
-	at := k.at[name]
-	if at >= len(q.jobs) || q.jobs[at].decision == "" || q.jobs[at].step.function == j.FunctionName {
-		return q
+	if at < len(q.jobs) && q.jobs[at].step.function == function {
+		k.at[name] = at
+		return true
+	}
+	if steps == 0 || at >= len(q.jobs) || q.jobs[at].decision == "" {
+		return false
 	}
 	decision := q.jobs[at].decision
 	ends := []string{"failed"}
 	if k.done[decision] {
 		ends = []string{"succeeded", "failed"}
 	}
+	before, known := k.w.plan.decided[decision]
 	for _, end := range ends {
 		k.w.plan.decided[decision] = end
 		k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
-		if q = k.expected.sequences[name]; at+1 < len(q.jobs) && q.jobs[at+1].step.function == j.FunctionName {
-			break
+		if k.settle(name, function, at+1, steps-1) {
+			return true
 		}
 	}
-	k.at[name]++
-	return q
+	if delete(k.w.plan.decided, decision); known {
+		k.w.plan.decided[decision] = before
+	}
+	k.expected = k.w.plan.outcome(k.w.batch, k.rounds)
+	return false
 }
 
 // next is the job that the oracle has for a sequence at this point.
@@ -653,7 +703,9 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 		k.at[name], k.polling[name] = r.before.at, r.before.polling
 	}
 	delete(k.declines, name)
-	q = k.settled(name, j)
+	for steps := 1; steps <= 3 && !k.settle(name, j.FunctionName, k.at[name], steps); steps++ {
+	}
+	q = k.expected.sequences[name]
 	fresh := name == "init" && k.newInit(j)
 	polls := strings.Contains(j.JobID, "-poll-") || k.repolls[name] && !fresh
 	k.repolls[name] = false
