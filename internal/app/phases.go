@@ -95,6 +95,13 @@ func (a *App) phaseDue(ctx context.Context, m message.PhaseDue) error {
 			return engine.ErrNotYet
 		}
 	}
+	if keepUp, err := a.workersKeepUp(ctx, &b.Doc, *p, page); err != nil {
+		return err
+	} else if !keepUp {
+		if waits, err := a.waitForWorkers(ctx, m, page); err != nil || waits {
+			return err
+		}
+	}
 	if err := a.begin(ctx, b, engine.PhaseDue{Phase: m.PhaseExecutionID, Page: page, Again: m.Walk}); err != nil {
 		return err
 	}

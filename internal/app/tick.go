@@ -187,6 +187,9 @@ func (s *sweep) phases(ctx context.Context) error {
 			walkedAt := *p.DispatchedAt
 			if made != nil {
 				open, since, err := s.app.windowOpen(ctx, s.batch.ID, p.ID, made.Doc.Page+1)
+				if err == nil && open {
+					open, err = s.app.workersKeepUp(ctx, s.batch, p, made.Doc.Page+1)
+				}
 				if err != nil {
 					return err
 				}

@@ -15,8 +15,9 @@ import (
 // The fan-out of a phase goes by a window: the page after the last one that was begun
 // waits until the page that is engine.FanOutWindow before it has yielded. So a batch of
 // any size has a few pages of jobs at its workers, and a batch that starts behind it does
-// not wait behind all of it. Nothing is counted for that but the page's shard, and the
-// page that yields announces the next.
+// not wait behind all of it. The page's shard counts the yields, and the page that yields
+// announces the next. Members who poll have jobs after they have yielded: where a phase polls,
+// the jobs of the batch are counted for each page, and the page waits while there are too many.
 
 // windowOpen reports whether a page of a phase may be begun: the page that is
 // engine.FanOutWindow before it has yielded. Since is when the last run of that page
@@ -34,6 +35,51 @@ func (a *App) windowOpen(ctx context.Context, batch, phase, page int) (open bool
 		since = *at
 	}
 	return shard.Doc.HasYielded(), since, err
+}
+
+// fanOutJobs is from how many jobs of the batch at one worker on a phase that polls begins no
+// further page. It is one page more than the pages that have not yielded have jobs, so that
+// only members who have yielded reach it.
+const fanOutJobs = (engine.FanOutWindow + 1) * engine.PageSize
+
+// workersKeepUp reports whether the workers keep up with the polls of a phase, so that a page of
+// it may be begun: no worker that the phase polls has fanOutJobs of the batch. Without this
+// bound the members of a large batch poll faster than their worker answers.
+func (a *App) workersKeepUp(ctx context.Context, b *engine.Batch, p engine.Phase, page int) (bool, error) {
+	if page <= engine.FanOutWindow {
+		return true, nil
+	}
+	rb, err := a.runbook(ctx, b.Runbook, p.Version)
+	if err != nil {
+		return false, err
+	}
+	phase, _ := rb.Phase(p.Name)
+	var workers []string
+	for _, step := range phase.Steps {
+		if step.Poll == nil || slices.Contains(workers, step.WorkerID) {
+			continue
+		}
+		workers = append(workers, step.WorkerID)
+		jobs, err := a.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: step.WorkerID})
+		if err != nil || jobs >= fanOutJobs {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// waitForWorkers announces a page of a phase again for later, unless it is made: then this
+// message sends its jobs. The announcements of one page that wait become one.
+func (a *App) waitForWorkers(ctx context.Context, m message.PhaseDue, page int) (waits bool, err error) {
+	_, err = store.Read[engine.Shard](ctx, a.store, store.ShardKey(m.BatchID, m.PhaseExecutionID, page))
+	if !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	m.Page = page
+	// Every second second, so that they meet, and after the time of this message by a clock that is late.
+	at := a.now().Add(3 * windowWait).Truncate(2 * windowWait)
+	id := fmt.Sprintf("phase-due-batch-%d-%d-page-%d-at-%d", m.BatchID, m.PhaseExecutionID, page, at.Unix())
+	return true, a.bus.Send(ctx, message.TopicOrchestratorEvents, event(id, message.TypePhaseDue, m, at))
 }
 
 // Other work over the members of a batch comes to pages that have been begun before, and

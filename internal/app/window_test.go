@@ -625,3 +625,56 @@ func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 		})
 	}
 }
+
+// Members who poll keep their worker busy as long as they poll: a phase begins no more of
+// them than the worker keeps up with, or each poll would wait for those of all others, and
+// so would a small batch.
+func TestSmallBatchDoesNotWaitBehindPolls(t *testing.T) {
+	t.Parallel()
+	const large = 20 * engine.PageSize // the worker keeps up with 240: eight jobs a second, each again after 30 seconds
+	const yaml = "name: NAME\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
+		"      - {name: one, worker_id: worker-01, function: NAME, poll: {interval: 30s, timeout: 50h}}\n"
+	publish := func(m *making, name string) { m.publish(strings.ReplaceAll(yaml, "NAME", name)) }
+	alone := newMaking(t)
+	publish(alone, "small")
+	took := alone.rounds(alone.begins("small", 25))
+
+	m := newMaking(t)
+	publish(m, "small")
+	publish(m, "large")
+	m.script = script{"large": always(unfinished)}
+	b := m.begins("large", large)
+	for round := range 200 {
+		m.deliver(message.TopicOrchestratorEvents, message.TopicWorkerResults)
+		if round > 150 { // a page waits already: the tick announces it no second time
+			must(m.stage, 0, m.app.Tick(m.ctx))
+		}
+		m.serve()
+	}
+	if got := m.rounds(m.begins("small", 25)); got > 10*took {
+		t.Errorf("behind the polls the small batch took %d rounds, more than ten times %d", got, took)
+	} else {
+		t.Logf("alone %d rounds, behind the polls %d", took, got)
+	}
+	shards, err := m.store.Shards(m.ctx, b, store.ShardFilter{Phase: 1})
+	must(m.stage, 0, err)
+	if begun := len(shards) * engine.PageSize; begun < 240 {
+		t.Errorf("%d members are begun, fewer than the worker keeps up with", begun)
+	} else {
+		t.Logf("%d members of %d are begun", begun, large)
+	}
+	waiting := len(m.queue.letters)
+	m.queue.letters = slices.DeleteFunc(m.queue.letters, func(l letter) bool { return l.Properties[message.PropertyMessageType] == message.TypePhaseDue })
+	if lost := waiting - len(m.queue.letters); lost != 1 {
+		t.Errorf("the page that waits is announced %d times, want once", lost)
+	}
+	m.script = nil
+	for range 60 { // nothing of the large batch is left out: the tick announces the page again
+		m.clock.ns.Add(int64(time.Minute))
+		must(m.stage, 0, m.app.Tick(m.ctx))
+		m.serveAll()
+	}
+	if got := m.phases(b)[0].Succeeded; got != large {
+		t.Errorf("%d members of the large batch have succeeded, not %d", got, large)
+	}
+}
