@@ -90,87 +90,6 @@ func (b *Batch) clone() *Batch {
 	return &c
 }
 
-// decideBatch applies an event to a batch: what it changes is a copy.
-func decideBatch(s State, e Event, now time.Time) (Decision, error) {
-	switch e := e.(type) { // most of these concern the batch no further
-	case ShardCounted:
-		return shardCounted(s, e)
-	case PageSent:
-		return Decision{Writes: Writes{Counts: []Count{MarkSent(e)}}}, nil
-	}
-	batch, err := s.LoadBatch()
-	if err != nil {
-		return Decision{}, err
-	}
-	b := batch.clone()
-	b.Revision++
-	switch e := e.(type) {
-	case Advanced:
-		return advance(b, e.Phase, now)
-	case PhaseDue:
-		return phaseDue(b, e, now)
-	case PageDue:
-		return pageDue(s, batch, e, now)
-	case PageResumed:
-		return pageResumed(s, e, now)
-	case PageBegun:
-		return pageBegun(s, batch, e)
-	case CatchUpDue:
-		return catchUpDue(batch, e), nil
-	case PhaseWalked:
-		return walked(b, e, now)
-	case SequenceSent:
-		return b.sequenceSent(e), nil
-	case PhaseCounted:
-		return counted(b, e, now)
-	case FailureCounted:
-		return failureCounted(b, e, now)
-	case PhaseApproved:
-		return approved(b, e, now)
-	case BatchPaused:
-		return paused(b, e.By)
-	case BatchResumed:
-		return resumed(b, now)
-	case BatchStopped:
-		return stopped(b, e.By, now)
-	case BatchDrained:
-		return drained(b, now), nil
-	case BatchFilled:
-		return filled(b, now)
-	case SecretsErased:
-		if at := b.EraseSecretsAt(); at == nil || now.Before(*at) {
-			return Decision{Stale: true}, nil
-		}
-		b.SecretsErasedAt = &now
-		return changed(b), nil
-	case MembersJoined:
-		return joined(b, e)
-	case PageCaughtUp:
-		return caughtUp(b, e.Page, now), nil
-	case MemberLeft:
-		return left(s, b, e, now)
-	case RemovalDue:
-		return removalDue(s, batch, e, now)
-	case RemovalsHeld:
-		return removalsHeld(b, e, now)
-	case RemovalsConfirmed:
-		return removalsConfirmed(b, e.By)
-	case RemovalsDiscarded:
-		return removalsDiscarded(b)
-	case RemovalsDone:
-		return removalsDone(b)
-	case MembersKept:
-		return membersKept(b, e.Count)
-	case MemberRetried:
-		return retried(s, b, e, now)
-	case SequenceRetried:
-		return sequenceRetried(s, b, e, now)
-	case VersionPublished:
-		return versionPublished(s, b, e, now)
-	}
-	return Decision{}, fmt.Errorf("engine: unknown event %T", e)
-}
-
 // changed is the decision that the batch changes, with the messages that follow.
 func changed(b *Batch, messages ...Message) Decision {
 	return Decision{Writes: Writes{Batch: b}, Messages: messages}
@@ -231,26 +150,35 @@ func advance(b *Batch, phase string, now time.Time) (Decision, error) {
 	case b.Paused != nil:
 		return Decision{}, refuse("batch %d is paused by %s: resume it first", b.ID, b.Paused.By)
 	}
+	p, err := b.toAdvance(phase)
+	if err != nil {
+		return Decision{}, err
+	}
+	if b.StartTime == nil {
+		b.StartTime = &now
+	}
+	dispatch(b, p, now)
+	return changed(b, Announce{Phase: p.ID, Page: 1}), nil
+}
+
+// toAdvance finds the phase that an advance starts, which has to be the next one and ready.
+func (b *Batch) toAdvance(phase string) (*Phase, error) {
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		switch {
 		case p.Status.Terminal() || p.Kind == KindRemoval:
 			continue
 		case p.Status == PhaseDispatched:
-			return Decision{}, refuse("batch %d is still in phase %q: it can be advanced when %s", b.ID, p.Name, underWay(*p))
+			return nil, refuse("batch %d is still in phase %q: it can be advanced when %s", b.ID, p.Name, underWay(*p))
 		case p.Name != phase:
-			return Decision{}, refuse("phase %q is not the next one of batch %d: the next phase is %q%s", phase, b.ID, p.Name, b.lastPhase())
+			return nil, refuse("phase %q is not the next one of batch %d: the next phase is %q%s", phase, b.ID, p.Name, b.lastPhase())
 		}
 		if reason := b.gateBefore(p); reason != "" {
-			return Decision{}, refuse("batch %d cannot be advanced to phase %q: %s", b.ID, p.Name, reason)
+			return nil, refuse("batch %d cannot be advanced to phase %q: %s", b.ID, p.Name, reason)
 		}
-		if b.StartTime == nil {
-			b.StartTime = &now
-		}
-		dispatch(b, p, now)
-		return changed(b, Announce{Phase: p.ID, Page: 1}), nil
+		return p, nil
 	}
-	return Decision{}, refuse("batch %d has no phase left to advance to", b.ID)
+	return nil, refuse("batch %d has no phase left to advance to", b.ID)
 }
 
 // lastPhase says to which phase the batch was advanced last; empty where to none.
@@ -290,11 +218,7 @@ func phaseDue(b *Batch, e PhaseDue, now time.Time) (Decision, error) {
 		return Decision{Stale: true}, nil
 	case p.Status == PhaseDispatched && !p.Walked:
 		return Decision{Repeated: true, Next: b.fanOut(p, page, e.Again)}, nil
-	case p.Status != PhasePending, b.Status.Terminal():
-		return Decision{Stale: true}, nil
-	case p.Kind == KindInit && b.Status != BatchDetected: // the one of an earlier version is under way
-		return Decision{Stale: true}, nil
-	case p.Kind == KindPhase && (b.Status != BatchActive || held(b, p)):
+	case !b.ready(p):
 		return Decision{Stale: true}, nil
 	}
 	if reason := b.waits(p, now); reason != "" {
@@ -308,6 +232,18 @@ func phaseDue(b *Batch, e PhaseDue, now time.Time) (Decision, error) {
 	d := changed(b)
 	d.Next = b.fanOut(p, page, e.Again)
 	return d, nil
+}
+
+// ready reports whether the batch has come to a phase, which is pending: no init sequence of an
+// earlier version runs, and no phase before it has still to reach all members.
+func (b *Batch) ready(p *Phase) bool {
+	switch {
+	case p.Status != PhasePending, b.Status.Terminal():
+		return false
+	case p.Kind == KindInit:
+		return b.Status == BatchDetected
+	}
+	return b.Status == BatchActive && !held(b, p)
 }
 
 // fanOut gives the events that bring a dispatched phase to a page of members, or the init
@@ -335,32 +271,32 @@ func dispatch(b *Batch, p *Phase, now time.Time) {
 
 // walked closes the walk of a phase over the pages of members, unless pages were
 // added behind it meanwhile.
-func walked(b *Batch, e PhaseWalked, now time.Time) (Decision, error) {
+func walked(b *Batch, e PhaseWalked, now time.Time) Decision {
 	p, ok := b.Phase(e.Phase)
 	switch {
 	case !ok || p.Status != PhaseDispatched:
-		return Decision{Stale: true}, nil
+		return Decision{Stale: true}
 	case p.Walked:
-		return b.awaited(e.Phase, now), nil
+		return b.awaited(e.Phase, now)
 	}
 	if p.Kind == KindPhase && e.Pages < b.PageCount() {
-		return Decision{Messages: []Message{Announce{Phase: p.ID, Page: e.Pages + 1}}}, nil
+		return Decision{Messages: []Message{Announce{Phase: p.ID, Page: e.Pages + 1}}}
 	}
 	p.Walked, p.Shards = true, e.Pages
 	_, f := settle(b, now)
 	d := changed(b)
 	d.then(f)
-	return d, nil
+	return d
 }
 
 // counted ends what the count of a shard, or of a removal run, ends.
-func counted(b *Batch, e PhaseCounted, now time.Time) (Decision, error) {
+func counted(b *Batch, e PhaseCounted, now time.Time) Decision {
 	if settled, f := settle(b, now); settled {
 		d := changed(b)
 		d.then(f)
-		return d, nil
+		return d
 	}
-	return b.awaited(e.Phase, now), nil
+	return b.awaited(e.Phase, now)
 }
 
 // awaited asks again for what follows from the end of a phase's members, where it was cut
@@ -434,37 +370,13 @@ func (p *Phase) complete(now time.Time) {
 }
 
 func settleBatch(b *Batch, now time.Time) bool {
-	if b.Status != BatchActive || len(b.Joining) > 0 {
+	if b.Status != BatchActive || len(b.Joining) > 0 || slices.ContainsFunc(b.Phases, keepsBatchOpen) {
 		return false
 	}
-	completed := false
-	var failed []string
-	for _, p := range b.Phases {
-		if p.Kind == KindRemoval {
-			if p.Open > 0 {
-				return false
-			}
-			continue
-		}
-		if !p.Status.Terminal() {
-			return false
-		}
-		completed = completed || p.Kind == KindPhase && p.Status == PhaseCompleted
-		if p.Status == PhaseFailed {
-			failed = append(failed, p.Name)
-		}
-	}
-	b.Ended, b.CompletedAt, b.Status, b.Paused, b.Held, b.Error = true, &now, BatchFailed, nil, nil, b.initFailure()
+	b.Ended, b.CompletedAt, b.Status, b.Paused, b.Held, b.Error = true, &now, BatchFailed, nil, nil, b.failure()
 	b.StoppedBy = 0
-	switch {
-	case b.Error != "":
-	case completed:
+	if b.Error == "" {
 		b.Status = BatchCompleted
-	default:
-		b.Error = "no phase completed"
-		if len(failed) > 0 {
-			b.Error += "; failed: " + strings.Join(failed, ", ")
-		}
 	}
 	for i := range b.Phases {
 		if p := &b.Phases[i]; p.Kind == KindRemoval && !p.Status.Terminal() {
@@ -472,4 +384,33 @@ func settleBatch(b *Batch, now time.Time) bool {
 		}
 	}
 	return true
+}
+
+// keepsBatchOpen reports whether a batch with this phase execution has not ended.
+func keepsBatchOpen(p Phase) bool {
+	if p.Kind == KindRemoval {
+		return p.Open > 0
+	}
+	return !p.Status.Terminal()
+}
+
+// failure says why a batch has failed whose phases have all ended; empty where it has not: a
+// phase completed.
+func (b *Batch) failure() string {
+	if reason := b.initFailure(); reason != "" {
+		return reason
+	}
+	var failed []string
+	for _, p := range b.Phases {
+		switch {
+		case p.Kind == KindPhase && p.Status == PhaseCompleted:
+			return ""
+		case p.Kind != KindRemoval && p.Status == PhaseFailed:
+			failed = append(failed, p.Name)
+		}
+	}
+	if len(failed) == 0 {
+		return "no phase completed"
+	}
+	return "no phase completed; failed: " + strings.Join(failed, ", ")
 }

@@ -23,14 +23,14 @@ func (r *Run) CountsFailure(rb *runbook.Runbook) bool {
 // failureCounted pauses the batch where the failed members of a phase are now too many.
 // Where it is paused for that phase already, what followed from it is done again: the
 // process that paused it may have died before.
-func failureCounted(b *Batch, e FailureCounted, now time.Time) (Decision, error) {
+func failureCounted(b *Batch, e FailureCounted, now time.Time) Decision {
 	switch {
 	case b.trip(now):
-		return changed(b, b.Revocation()...), nil
+		return changed(b, b.Revocation()...)
 	case b.StoppedBy != 0 && b.StoppedBy == e.Phase:
-		return Decision{Repeated: true, Messages: b.Revocation()}, nil
+		return Decision{Repeated: true, Messages: b.Revocation()}
 	}
-	return Decision{Stale: true}, nil
+	return Decision{Stale: true}
 }
 
 // Trips reports whether a phase's stop_when is reached, and the batch not yet paused for

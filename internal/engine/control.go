@@ -143,16 +143,8 @@ func versionPublished(s State, b *Batch, e VersionPublished, now time.Time) (Dec
 	if err != nil {
 		return Decision{}, err
 	}
-	passed, waited := map[string]bool{}, map[string]bool{}
 	initPending := b.Filling || b.pendingInit() != nil || b.initFailure() != ""
-	for i := range b.Phases {
-		p := &b.Phases[i]
-		passed[p.Name] = passed[p.Name] || p.Kind == KindPhase && (p.DispatchedAt != nil || p.Status == PhaseSkipped)
-		if p.Status == PhasePending {
-			waited[p.Name] = p.Kind == KindPhase && due(p, now)
-			p.Status, p.CompletedAt, p.Reason = PhaseSuperseded, &now, fmt.Sprintf("superseded by version %d", e.Version)
-		}
-	}
+	passed, waited := b.supersede(e.Version, now)
 	b.Version, b.Error = e.Version, ""
 	if len(rb.Init) > 0 && (initPending || e.RerunInit) {
 		b.addInit(e.Version)
@@ -164,14 +156,37 @@ func versionPublished(s State, b *Batch, e VersionPublished, now time.Time) (Dec
 	}
 	first := len(b.Phases) // never 0: the version before had phases
 	b.addPhases(rb, e.Version)
-	for i := first; i < len(b.Phases); i++ {
-		p := &b.Phases[i]
-		if !e.Rerun && !b.Filling && !waited[p.Name] && (due(p, now) || b.Manual && passed[p.Name]) {
-			p.Status, p.CompletedAt, p.Reason = PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", e.Version)
-		}
+	if !e.Rerun && !b.Filling {
+		b.skipPastDue(first, passed, waited, now)
 	}
 	_, f := settle(b, now)
 	d := changed(b)
 	d.then(f)
 	return d, nil
+}
+
+// supersede ends the phases that are pending, in whose place those of a newer version come. By
+// name, passed are the phases that the batch has been in or has skipped, and waited those that
+// were due and had not begun.
+func (b *Batch) supersede(version int, now time.Time) (passed, waited map[string]bool) {
+	passed, waited = map[string]bool{}, map[string]bool{}
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		passed[p.Name] = passed[p.Name] || p.Kind == KindPhase && (p.DispatchedAt != nil || p.Status == PhaseSkipped)
+		if p.Status == PhasePending {
+			waited[p.Name] = p.Kind == KindPhase && due(p, now)
+			p.Status, p.CompletedAt, p.Reason = PhaseSuperseded, &now, fmt.Sprintf("superseded by version %d", version)
+		}
+	}
+	return passed, waited
+}
+
+// skipPastDue skips the new version's phases, which begin at an index, that are past due.
+func (b *Batch) skipPastDue(first int, passed, waited map[string]bool, now time.Time) {
+	for i := first; i < len(b.Phases); i++ {
+		p := &b.Phases[i]
+		if !waited[p.Name] && (due(p, now) || b.Manual && passed[p.Name]) {
+			p.Status, p.CompletedAt, p.Reason = PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", b.Version)
+		}
+	}
 }

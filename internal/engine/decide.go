@@ -417,7 +417,138 @@ func refuse(format string, args ...any) *Refusal {
 func Decide(s State, e Event, now time.Time) (Decision, error) {
 	now = now.UTC()
 	if on, ok := e.(OnRun); ok {
-		return decideRun(s, on, now)
+		return decideRun(s, on, endOfBatchRun, now)
 	}
 	return decideBatch(s, e, now)
+}
+
+// decideBatch applies an event to a batch: what it changes is a copy.
+func decideBatch(s State, e Event, now time.Time) (Decision, error) {
+	switch e := e.(type) { // most of these concern the batch no further
+	case ShardCounted:
+		return shardCounted(s, e)
+	case PageSent:
+		return Decision{Writes: Writes{Counts: []Count{MarkSent(e)}}}, nil
+	}
+	stored, err := s.LoadBatch()
+	if err != nil {
+		return Decision{}, err
+	}
+	b := stored.clone()
+	b.Revision++
+	for _, decide := range batchDecisions {
+		if d, known, err := decide(s, stored, b, e, now); known {
+			return d, err
+		}
+	}
+	return Decision{}, fmt.Errorf("engine: unknown event %T", e)
+}
+
+// batchDecisions are the groups of events on a batch. Each gets the batch as it is stored and
+// a copy to change, and reports whether the event is of its group.
+var batchDecisions = []func(s State, stored, b *Batch, e Event, now time.Time) (d Decision, known bool, err error){
+	decidePhase, decideFanOut, decideControl, decideMembership, decideRemovalHold,
+}
+
+// decidePhase applies an event on the course of phases and sequences.
+func decidePhase(s State, _, b *Batch, e Event, now time.Time) (d Decision, known bool, err error) {
+	switch e := e.(type) {
+	case Advanced:
+		d, err = advance(b, e.Phase, now)
+	case PhaseDue:
+		d, err = phaseDue(b, e, now)
+	case PhaseApproved:
+		d, err = approved(b, e, now)
+	case SequenceSent:
+		d = b.sequenceSent(e)
+	case PhaseCounted:
+		d = counted(b, e, now)
+	case FailureCounted:
+		d = failureCounted(b, e, now)
+	case SequenceRetried:
+		d, err = sequenceRetried(s, b, e, now)
+	default:
+		return Decision{}, false, nil
+	}
+	return d, true, err
+}
+
+// decideFanOut applies an event on the fan-out of a phase, or of late members, to pages.
+func decideFanOut(s State, stored, b *Batch, e Event, now time.Time) (d Decision, known bool, err error) {
+	switch e := e.(type) {
+	case PageDue:
+		d, err = pageDue(s, stored, e, now)
+	case PageResumed:
+		d, err = pageResumed(s, e, now)
+	case PageBegun:
+		d, err = pageBegun(s, stored, e)
+	case PhaseWalked:
+		d = walked(b, e, now)
+	case CatchUpDue:
+		d = catchUpDue(stored, e)
+	case PageCaughtUp:
+		d = caughtUp(b, e.Page, now)
+	default:
+		return Decision{}, false, nil
+	}
+	return d, true, err
+}
+
+// decideControl applies an event on the batch as a whole.
+func decideControl(s State, _, b *Batch, e Event, now time.Time) (d Decision, known bool, err error) {
+	switch e := e.(type) {
+	case BatchPaused:
+		d, err = paused(b, e.By)
+	case BatchResumed:
+		d, err = resumed(b, now)
+	case BatchStopped:
+		d, err = stopped(b, e.By, now)
+	case BatchDrained:
+		d = drained(b, now)
+	case BatchFilled:
+		d = filled(b, now)
+	case SecretsErased:
+		d = secretsErased(b, now)
+	case VersionPublished:
+		d, err = versionPublished(s, b, e, now)
+	default:
+		return Decision{}, false, nil
+	}
+	return d, true, err
+}
+
+// decideMembership applies an event on who takes part.
+func decideMembership(s State, stored, b *Batch, e Event, now time.Time) (d Decision, known bool, err error) {
+	switch e := e.(type) {
+	case MembersJoined:
+		d, err = joined(b, e)
+	case MemberLeft:
+		d, err = left(s, b, e, now)
+	case RemovalDue:
+		d, err = removalDue(s, stored, e, now)
+	case MemberRetried:
+		d, err = retried(s, b, e, now)
+	default:
+		return Decision{}, false, nil
+	}
+	return d, true, err
+}
+
+// decideRemovalHold applies an event on removals that wait for an administrator.
+func decideRemovalHold(_ State, _, b *Batch, e Event, now time.Time) (d Decision, known bool, err error) {
+	switch e := e.(type) {
+	case RemovalsHeld:
+		d, err = removalsHeld(b, e, now)
+	case RemovalsConfirmed:
+		d, err = removalsConfirmed(b, e.By)
+	case RemovalsDiscarded:
+		d, err = removalsDiscarded(b)
+	case RemovalsDone:
+		d = removalsDone(b)
+	case MembersKept:
+		d, err = membersKept(b, e.Count)
+	default:
+		return Decision{}, false, nil
+	}
+	return d, true, err
 }

@@ -70,17 +70,7 @@ func (w *walk) sent(attempt string) {
 	step.JobID = fmt.Sprintf("%s-%d-%s", kind, w.run.StepID(w.run.Current), attempt)
 }
 
-func (w *walk) definition() (runbook.Step, error) {
-	step := w.step()
-	definitions, err := w.run.definitions(w.rb, step.Rollback)
-	if err != nil {
-		return runbook.Step{}, err
-	}
-	if step.Place >= len(definitions) {
-		return runbook.Step{}, fmt.Errorf("engine: runbook %s version %d has no step %d in %q", w.run.Runbook, w.run.Version, step.Place, w.run.PhaseName+step.Rollback)
-	}
-	return definitions[step.Place], nil
-}
+func (w *walk) definition() (runbook.Step, error) { return w.run.Definition(w.rb, w.run.Current) }
 
 // retryDelay is how long the retry that is about to be scheduled waits. The jitter
 // is drawn from the step's id and the retry's number: members spread, and a
@@ -171,32 +161,42 @@ func (w *walk) deadline(e DeadlineDue) (Decision, error) {
 	case early > 0:
 		return Decision{Repeated: true, Messages: []Message{Deadline{Run: w.run, Step: e.Step, At: step.deadline().Add(time.Second)}}}, nil
 	case step.Refused == nil && !w.stops() && (e.Queued || e.Silent && step.SilentAt == nil):
-		step.QueuedUntil, step.SilentAt = &w.now, nil
-		if !e.Queued { // its heartbeats may be held up, and come before the next look
-			step.SilentAt = &w.now
-		}
-		at := step.deadline()
-		w.run.DeadlineAt = &at
-		d := w.changed()
-		if step.Timeout < ownDeadline || step.SilentAt != nil {
-			d.Messages = []Message{Deadline{Run: w.run, Step: e.Step, At: at}}
-		}
-		return d, nil
+		return w.putDeadlineOff(e), nil
 	}
 	w.run.LastEvent = id
-	if step.Refused != nil {
-		if err := w.endRefused(); err != nil {
-			return Decision{}, err
-		}
-		return w.decision()
-	}
-	step.abandon(w.now)
-	cause := cmp.Or(e.Cause, fmt.Sprintf("worker %s did not take the job, did not finish it, or its answer was lost", step.WorkerID))
-	reason := fmt.Sprintf("no result within %s: %s", step.Timeout, cause)
-	if err := w.failed(reason, 0); err != nil {
+	if err := w.endLostJob(e); err != nil {
 		return Decision{}, err
 	}
 	return w.decision()
+}
+
+// putDeadlineOff waits on for the job in flight: it is queued, or its worker was found silent
+// for the first time.
+func (w *walk) putDeadlineOff(e DeadlineDue) Decision {
+	step := w.step()
+	step.QueuedUntil, step.SilentAt = &w.now, nil
+	if !e.Queued { // its heartbeats may be held up, and come before the next look
+		step.SilentAt = &w.now
+	}
+	at := step.deadline()
+	w.run.DeadlineAt = &at
+	d := w.changed()
+	if step.Timeout < ownDeadline || step.SilentAt != nil {
+		d.Messages = []Message{Deadline{Run: w.run, Step: e.Step, At: at}}
+	}
+	return d
+}
+
+// endLostJob fails the step in hand, whose job is taken for lost, or ends it as its worker's
+// refusal says.
+func (w *walk) endLostJob(e DeadlineDue) error {
+	step := w.step()
+	if step.Refused != nil {
+		return w.endRefused()
+	}
+	step.abandon(w.now)
+	cause := cmp.Or(e.Cause, fmt.Sprintf("worker %s did not take the job, did not finish it, or its answer was lost", step.WorkerID))
+	return w.failed(fmt.Sprintf("no result within %s: %s", step.Timeout, cause), 0)
 }
 
 // mostExpiries is how often a job may expire before its worker comes to it.

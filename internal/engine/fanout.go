@@ -110,25 +110,24 @@ func (f *pageMaker) add(m *Member, rb *runbook.Runbook, start bool) error {
 		f.d.Next = append(f.d.Next, OnRun{run.Phase, run.Member, RunStarted{}})
 		return nil
 	}
-	w := &walk{state: f.state, rb: rb, gate: f.batch.Gate(), run: &run, member: &entered, busy: true, now: f.now}
-	started, err := w.begin()
+	started, err := begin(f.state, rb, f.batch.Gate(), &run, &entered, f.now)
 	if err != nil {
 		return err
 	}
-	f.d.Runs, f.d.Members = append(f.d.Runs, w.run), append(f.d.Members, w.member)
-	if w.run.Status.Terminal() { // nothing could be dispatched, or there was nothing to do
-		f.shard.Count(w.run.Status)
-		if w.run.CountsFailure(rb) {
+	f.d.Runs, f.d.Members = append(f.d.Runs, started.Runs...), append(f.d.Members, started.Members...)
+	if begun := started.Runs[0]; begun.Status.Terminal() { // nothing could be dispatched, or there was nothing to do
+		f.shard.Count(begun.Status)
+		if begun.CountsFailure(rb) {
 			f.failed++
 		}
 		return nil
 	}
 	f.shard.Open++
-	if w.run.Yielded {
+	if started.Runs[0].Yielded {
 		f.shard.Yielded++
 	}
 	f.d.Messages = append(f.d.Messages, started.Messages...)
-	if w.run.HeldAt != nil {
+	if started.Runs[0].HeldAt != nil {
 		f.d.Next = append(f.d.Next, started.Next...)
 	}
 	return nil
@@ -254,20 +253,12 @@ func announceYielded(s State, e ShardCounted) ([]Message, error) {
 		return nil, nil
 	}
 	waits := e.Page + FanOutWindow
-	next := min(waits, b.PageCount()+1)
-	for ; ; next-- { // this page is made
-		made, err := s.LoadShard(e.Phase, next-1)
-		if err != nil {
-			return nil, err
-		}
-		if made != nil && !made.Sent && made.Open > 0 {
-			return nil, nil // the message that sends its jobs comes again, and pageBegun follows
-		}
-		if made != nil || next == e.Page+1 {
-			break
-		}
-	}
+	next, unsent, err := behindLastMade(s, e, min(waits, b.PageCount()+1))
 	switch {
+	case err != nil:
+		return nil, err
+	case unsent: // the message that sends its jobs comes again, and pageBegun follows
+		return nil, nil
 	case next > b.PageCount():
 		return nil, nil
 	case next == waits:
@@ -279,6 +270,22 @@ func announceYielded(s State, e ShardCounted) ([]Message, error) {
 		return nil, err
 	}
 	return []Message{Announce{Phase: e.Phase, Page: next, Again: fmt.Sprintf("yield-%d", e.Page)}}, nil
+}
+
+// behindLastMade is the page behind the last one that is made, of those from the page that was
+// counted, which is, to the one before most. It stops at a page whose jobs are not all sent.
+func behindLastMade(s State, e ShardCounted, most int) (next int, unsent bool, err error) {
+	for next = most; ; next-- {
+		made, err := s.LoadShard(e.Phase, next-1)
+		switch {
+		case err != nil:
+			return 0, false, err
+		case made != nil && !made.Sent && made.Open > 0:
+			return next, true, nil
+		case made != nil || next == e.Page+1:
+			return next, false, nil
+		}
+	}
 }
 
 // windowOpen reports whether a page of a phase may be begun: the page that it waits for has

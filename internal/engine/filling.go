@@ -20,19 +20,19 @@ func NewDetected(id int, rb *runbook.Runbook, version int, start, now time.Time)
 // filled opens a batch whose members are written: its init sequence, or its first
 // phase that is due, is announced. One that nobody is in waits for somebody: a phase
 // without members fails.
-func filled(b *Batch, now time.Time) (Decision, error) {
+func filled(b *Batch, now time.Time) Decision {
 	switch {
 	case b.Manual || b.hasEnded():
-		return Decision{Stale: true}, nil
+		return Decision{Stale: true}
 	case !b.Filling:
-		return Decision{Repeated: true, Messages: NextDue(b, now)}, nil
+		return Decision{Repeated: true, Messages: NextDue(b, now)}
 	case b.Members == b.Removed:
-		return Decision{Stale: true}, nil
+		return Decision{Stale: true}
 	}
 	b.Filling = false
 	if b.pendingInit() == nil {
 		b.Status = BatchActive
 	}
 	hold(b, now)
-	return changed(b, NextDue(b, now)...), nil
+	return changed(b, NextDue(b, now)...)
 }

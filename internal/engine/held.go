@@ -65,12 +65,12 @@ func removalsDiscarded(b *Batch) (Decision, error) {
 }
 
 // removalsDone ends a hold whose members are removed.
-func removalsDone(b *Batch) (Decision, error) {
+func removalsDone(b *Batch) Decision {
 	if b.Held == nil || b.Held.Confirmed == nil {
-		return Decision{Stale: true}, nil
+		return Decision{Stale: true}
 	}
 	b.Held = nil
-	return changed(b), nil
+	return changed(b)
 }
 
 // membersKept sets how many members are kept though the source lacks them.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // TaskResumed is the task under which the process that holds a run releases it where the
@@ -145,20 +147,8 @@ func (w *walk) resolved(e StepResolved) (Decision, error) {
 		return Decision{}, refuse("step %q of %s is %s: only a step that has not ended can be skipped or marked done", step.Name, run.who(), step.Status)
 	}
 	current := run.inHand(e.Step)
-	if step.Status == StepDispatched && run.Member != 0 {
-		m, err := w.loadMember()
-		if err != nil {
-			return Decision{}, err
-		}
-		busy := *m
-		field := &busy.BusyUntil
-		if run.undoes(*step) {
-			field = &busy.UndoingUntil
-		}
-		if until := step.ended(); *field == nil || (*field).Before(until) {
-			*field = &until
-		}
-		w.member, w.busy = &busy, true
+	if err := w.noteBusy(*step); err != nil {
+		return Decision{}, err
 	}
 	if err := w.settleStep(e, step); err != nil {
 		return Decision{}, err
@@ -175,11 +165,46 @@ func (w *walk) resolved(e StepResolved) (Decision, error) {
 	return w.decision()
 }
 
+// noteBusy notes at the member until when the job of a step, if one is in flight, may still run
+// though nothing waits for it any more.
+func (w *walk) noteBusy(step Step) error {
+	if step.Status != StepDispatched || w.run.Member == 0 {
+		return nil
+	}
+	m, err := w.loadMember()
+	if err != nil {
+		return err
+	}
+	busy := *m
+	field := &busy.BusyUntil
+	if w.run.undoes(step) {
+		field = &busy.UndoingUntil
+	}
+	if until := step.ended(); *field == nil || (*field).Before(until) {
+		*field = &until
+	}
+	w.member, w.busy = &busy, true
+	return nil
+}
+
 func (e StepResolved) status() StepStatus {
 	if e.Skip {
 		return StepSkipped
 	}
 	return StepSucceeded
+}
+
+// settle resolves the step that a run failed at, as an administrator says, before the
+// run begins again.
+func (r *Run) settle(rb *runbook.Runbook, at int, e *StepResolved, now time.Time) error {
+	if e == nil {
+		return nil
+	}
+	if e.Step != at {
+		return refuse("step %q is not the one that %s failed at, which is %q", r.nameOf(e.Step), r.who(), r.nameOf(at))
+	}
+	w := &walk{rb: rb, run: r, now: now}
+	return w.settleStep(*e, &r.Steps[at])
 }
 
 // settleStep ends one step as an administrator says.

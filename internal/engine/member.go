@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // Enter puts a member into a phase execution, or behind the one it is still in,
@@ -69,19 +67,6 @@ func (r *Run) failedAt() int {
 	return slices.IndexFunc(r.Steps, func(s Step) bool {
 		return s.Rollback == "" && (s.Status == StepFailed || s.Status == StepPollTimeout)
 	})
-}
-
-// settle resolves the step that a run failed at, as an administrator says, before the
-// run begins again.
-func (r *Run) settle(rb *runbook.Runbook, at int, e *StepResolved, now time.Time) error {
-	if e == nil {
-		return nil
-	}
-	if e.Step != at {
-		return refuse("step %q is not the one that %s failed at, which is %q", r.nameOf(e.Step), r.who(), r.nameOf(at))
-	}
-	w := &walk{rb: rb, run: r, now: now}
-	return w.settleStep(*e, &r.Steps[at])
 }
 
 // Count adds a run that ended, and had not yielded, to what its shard has counted.
@@ -308,41 +293,25 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 		return Decision{}, err
 	}
 	m := *loaded
-	failed := -1
-	for i, r := range runs {
-		if r.Kind == KindPhase && r.Status == RunFailed {
-			failed = i
-		}
-		if r.Task == e.Task && r.Kind == KindPhase { // also where it has ended: what follows from that may have been cut short
-			return Decision{Repeated: true, Next: []Event{OnRun{r.Phase, m.ID, RunStarted{}}}}, nil
-		}
-	}
+	failed, again := findFailed(runs, e.Task)
 	switch {
+	case again != nil:
+		return Decision{Repeated: true, Next: []Event{OnRun{again.Phase, m.ID, RunStarted{}}}}, nil
 	case b.Status == BatchCancelling || b.Status == BatchCancelled:
 		return Decision{}, refuse("batch %d is cancelled: nothing can be retried", b.ID)
-	case m.Status != MemberFailed || failed < 0:
+	case m.Status != MemberFailed || failed == nil:
 		return Decision{}, refuse("member %d has not failed: it is %s", m.ID, m.Status)
 	case m.OpenPhase != 0, b.joins(m.Page): // the runs that waited behind the one that failed are being ended, or its page is catching up
 		return Decision{}, ErrNotYet
 	}
-	d := changed(b)
-	d.Members = []*Member{&m}
-	run := runs[failed].clone()
-	rb, err := s.LoadRunbook(run.Runbook, run.Version)
+	run, err := restartFailed(s, failed, &m, e, now)
 	if err != nil {
-		return Decision{}, err
-	}
-	at := run.failedAt()
-	run.restart(e.Task)
-	if err := run.needErased(rb, &m, at, e.Resolve); err != nil {
-		return Decision{}, err
-	}
-	if err := run.settle(rb, at, e.Resolve, now); err != nil {
 		return Decision{}, err
 	}
 	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = MemberActive, nil, "", "", ""
 	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
-	d.Runs = append(d.Runs, run)
+	d := changed(b)
+	d.Members, d.Runs = []*Member{&m}, []*Run{run}
 	if err := d.takeBack(s, b, &m, run.Phase, RunFailed, now); err != nil {
 		return Decision{}, err
 	}
@@ -352,6 +321,38 @@ func retried(s State, b *Batch, e MemberRetried, now time.Time) (Decision, error
 	b.reopen()
 	d.Next = append(d.Next, OnRun{run.Phase, m.ID, RunStarted{}})
 	return d, nil
+}
+
+// findFailed finds, among a member's runs, the last one of a phase that failed, and the one
+// that this task has retried before: also where it has ended, since what follows from that may
+// have been cut short.
+func findFailed(runs []*Run, task string) (failed, again *Run) {
+	for _, r := range runs {
+		switch {
+		case r.Kind != KindPhase:
+			continue
+		case r.Task == task:
+			return nil, r
+		case r.Status == RunFailed:
+			failed = r
+		}
+	}
+	return failed, nil
+}
+
+// restartFailed readies a member's run that failed to begin again, with the step that failed
+// resolved first where an administrator says so.
+func restartFailed(s State, failed *Run, m *Member, e MemberRetried, now time.Time) (*Run, error) {
+	rb, err := s.LoadRunbook(failed.Runbook, failed.Version)
+	if err != nil {
+		return nil, err
+	}
+	run, at := failed.clone(), failed.failedAt()
+	run.restart(e.Task)
+	if err := run.needErased(rb, m, at, e.Resolve); err != nil {
+		return nil, err
+	}
+	return run, run.settle(rb, at, e.Resolve, now)
 }
 
 // missed queues the phases that began after the one that the member failed in, and

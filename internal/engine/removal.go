@@ -52,6 +52,5 @@ func removalDue(s State, b *Batch, e RemovalDue, now time.Time) (Decision, error
 	if !free {
 		return Decision{Writes: Writes{Runs: []*Run{&run}, Members: []*Member{&next}}, Next: next.leaves()}, nil
 	}
-	w := &walk{state: s, rb: rb, gate: b.Gate(), run: run.clone(), member: &next, busy: true, now: now}
-	return w.begin()
+	return begin(s, rb, b.Gate(), &run, &next, now)
 }

@@ -76,6 +76,19 @@ func (r *Run) definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step,
 	return p.Steps, nil
 }
 
+// Definition is the runbook's step that the run's step at index is made of.
+func (r *Run) Definition(rb *runbook.Runbook, index int) (runbook.Step, error) {
+	step := r.Steps[index]
+	definitions, err := r.definitions(rb, step.Rollback)
+	if err != nil {
+		return runbook.Step{}, err
+	}
+	if step.Place >= len(definitions) {
+		return runbook.Step{}, fmt.Errorf("engine: runbook %s version %d has no step %d in %q", r.Runbook, r.Version, step.Place, r.PhaseName+step.Rollback)
+	}
+	return definitions[step.Place], nil
+}
+
 func (r *Run) clone() *Run {
 	c := *r
 	c.Steps = slices.Clone(r.Steps)
@@ -142,17 +155,22 @@ func (w *walk) follows(again bool) []Event {
 	return append(next, PhaseCounted{Phase: run.Phase})
 }
 
+// SequenceEnded carries the end of a run without a member over to the batch, and gives what
+// follows from it.
+type SequenceEnded func(b *Batch, run *Run, now time.Time) ([]Message, []Event)
+
 // walk is one decision on a run in the making.
 type walk struct {
-	state   State
-	rb      *runbook.Runbook // the version that the run follows
-	gate    Gate
-	run     *Run
-	member  *Member // nil: not loaded
-	busy    bool    // the member's BusyUntil or UndoingUntil changed
-	yielded bool    // the run has yielded with this decision
-	now     time.Time
-	secrets map[string]json.RawMessage // that the step in hand uses
+	state         State
+	sequenceEnded SequenceEnded
+	rb            *runbook.Runbook // the version that the run follows
+	gate          Gate
+	run           *Run
+	member        *Member // nil: not loaded
+	busy          bool    // the member's BusyUntil or UndoingUntil changed
+	yielded       bool    // the run has yielded with this decision
+	now           time.Time
+	secrets       map[string]json.RawMessage // that the step in hand uses
 }
 
 // loadError is that the state of a decision could not be loaded: no fault of a step.
@@ -174,12 +192,12 @@ func (w *walk) loadMember() (*Member, error) {
 
 // load gets what every decision on a run needs. A run without a member that is not there is
 // made, where its batch has come to it; ok is false where it has not.
-func load(s State, on OnRun, now time.Time) (w *walk, ok bool, err error) {
+func load(s State, on OnRun, ended SequenceEnded, now time.Time) (w *walk, ok bool, err error) {
 	run, err := s.LoadRun(on.Phase, on.Member)
 	if err != nil {
 		return nil, false, err
 	}
-	w = &walk{state: s, now: now}
+	w = &walk{state: s, sequenceEnded: ended, now: now}
 	if run == nil {
 		if run, err = makeSequence(s, on, now); run == nil || err != nil {
 			return nil, false, err
@@ -215,9 +233,10 @@ func makeSequence(s State, on OnRun, now time.Time) (*Run, error) {
 	return &run, err
 }
 
-// decideRun applies an event to a run: what it changes is a copy.
-func decideRun(s State, on OnRun, now time.Time) (Decision, error) {
-	w, ok, err := load(s, on, now)
+// decideRun applies an event to a run: what it changes is a copy. ended carries the end of an
+// init sequence, or of on_complete steps, over to the batch.
+func decideRun(s State, on OnRun, ended SequenceEnded, now time.Time) (Decision, error) {
+	w, ok, err := load(s, on, ended, now)
 	if err != nil || !ok {
 		return Decision{Stale: true}, err
 	}
@@ -255,8 +274,10 @@ func decideRun(s State, on OnRun, now time.Time) (Decision, error) {
 	return w.decision()
 }
 
-// begin starts a run that is made with this decision.
-func (w *walk) begin() (Decision, error) {
+// begin starts a run that is made with this decision, and of a member who has just entered it:
+// both are written. The decision has them alone, and changes them.
+func begin(s State, rb *runbook.Runbook, gate Gate, run *Run, m *Member, now time.Time) (Decision, error) {
+	w := &walk{state: s, rb: rb, gate: gate, run: run, member: m, busy: true, now: now}
 	w.run.LastEvent = eventStart
 	if err := w.start(); err != nil {
 		return Decision{}, err
@@ -631,7 +652,8 @@ func (w *walk) goesOn() Decision {
 	return d
 }
 
-// endSequence is the decision on a run without a member that has ended.
+// endSequence is the decision on a run without a member that has ended, which leads on to what
+// its end means for the batch.
 func (w *walk) endSequence() (Decision, error) {
 	b, err := w.state.LoadBatch()
 	if err != nil {
@@ -641,7 +663,7 @@ func (w *walk) endSequence() (Decision, error) {
 	b = b.clone()
 	d := w.changed()
 	d.Batch = b
-	d.then(endOfBatchRun(b, w.run, w.now))
+	d.Messages, d.Next = w.sequenceEnded(b, w.run, w.now)
 	return d, nil
 }
 

@@ -250,8 +250,11 @@ func (b *Batch) EraseSecretsAt() *time.Time {
 	return &at
 }
 
-// Definition is the runbook's step that the run's step at index is made of.
-func (r *Run) Definition(rb *runbook.Runbook, index int) (runbook.Step, error) {
-	w := &walk{rb: rb, run: &Run{Runbook: r.Runbook, Version: r.Version, Kind: r.Kind, PhaseName: r.PhaseName, Steps: r.Steps, Current: index}}
-	return w.definition()
+// secretsErased notes that the secrets of a batch which has ended are erased.
+func secretsErased(b *Batch, now time.Time) Decision {
+	if at := b.EraseSecretsAt(); at == nil || now.Before(*at) {
+		return Decision{Stale: true}
+	}
+	b.SecretsErasedAt = &now
+	return changed(b)
 }

@@ -9,10 +9,10 @@ import (
 // on_complete steps.
 
 // endOfBatchRun carries the end of a run without a member over to the batch.
-func endOfBatchRun(b *Batch, run *Run, now time.Time) followUp {
+func endOfBatchRun(b *Batch, run *Run, now time.Time) ([]Message, []Event) {
 	p, ok := b.Phase(run.Phase)
 	if !ok || p.Status != PhaseDispatched {
-		return followUp{}
+		return nil, nil
 	}
 	b.Revision++
 	if run.Kind == KindOnComplete {
@@ -21,9 +21,10 @@ func endOfBatchRun(b *Batch, run *Run, now time.Time) followUp {
 			p.Reason = clip("on_complete: " + run.Error)
 		}
 		_, f := settle(b, now)
-		return f
+		return f.Messages, f.Next
 	}
-	return endInit(b, p, run, now)
+	f := endInit(b, p, run, now)
+	return f.Messages, f.Next
 }
 
 func initError(reason string) string { return "init failed: " + reason }
