@@ -44,7 +44,8 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 			if err != nil {
 				return nil, err
 			}
-			if !look.Waits || step.Refused != nil || run.Stops(gate) { // the deadline decides
+			decides := !look.Waits || step.Refused != nil || run.Stops(gate)
+			if decides && a.waiting != nil {
 				if a.behind(ctx) {
 					return nil, errBehind
 				}
@@ -69,9 +70,6 @@ var errBehind = errors.New("app: the handler is behind with what the workers sen
 // behind reports whether results or heartbeats that came long ago are not processed yet.
 // Until they are, no job is taken for lost. What cannot be seen is not waited for.
 func (a *App) behind(ctx context.Context) bool {
-	if a.waiting == nil {
-		return false
-	}
 	looking, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	oldest, found, err := a.waiting.Oldest(looking, message.TopicWorkerResults, message.SubscriptionOrchestrator)
