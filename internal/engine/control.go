@@ -130,8 +130,8 @@ func (p *Phase) merged() bool {
 //
 // A phase is past due where its time has come or, in a manual batch, where it was
 // advanced to. Such a phase is skipped, unless it is to be run again, or the one that
-// it takes the place of was due and still waited: nobody has been through it. A batch
-// that ended once stays with its version, though a retry opens it again.
+// it takes the place of was due and still waited, or was cancelled because init failed:
+// nobody has been through it. A batch that ended once stays with its version, though a retry opens it again.
 //
 // One that is still being filled is as if it had been made with the newer version:
 // nobody has been through anything, so nothing of it is skipped, init neither.
@@ -173,8 +173,10 @@ func (b *Batch) supersede(version int, now time.Time) (passed, waited map[string
 	for i := range b.Phases {
 		p := &b.Phases[i]
 		passed[p.Name] = passed[p.Name] || p.Kind == KindPhase && (p.DispatchedAt != nil || p.Status == PhaseSkipped)
+		if p.Kind == KindPhase && (p.Status == PhasePending || b.stoppedByInit(p)) {
+			waited[p.Name] = due(p, now)
+		}
 		if p.Status == PhasePending {
-			waited[p.Name] = p.Kind == KindPhase && due(p, now)
 			p.Status, p.CompletedAt, p.Reason = PhaseSuperseded, &now, fmt.Sprintf("superseded by version %d", version)
 		}
 	}

@@ -144,8 +144,14 @@ func sequenceRetried(s State, b *Batch, e SequenceRetried, now time.Time) (Decis
 // bringBack lets the phases wait again that were not to begin since init failed.
 func (b *Batch) bringBack() {
 	for i := range b.Phases {
-		if p := &b.Phases[i]; p.Kind == KindPhase && p.Version == b.Version && p.Status == PhaseCancelled && p.DispatchedAt == nil {
+		if p := &b.Phases[i]; b.stoppedByInit(p) {
 			p.Status, p.CompletedAt, p.Reason = PhasePending, nil, ""
 		}
 	}
+}
+
+// stoppedByInit reports whether a phase of the batch's version was cancelled before it began,
+// because init had failed.
+func (b *Batch) stoppedByInit(p *Phase) bool {
+	return p.Kind == KindPhase && p.Version == b.Version && p.Status == PhaseCancelled && p.DispatchedAt == nil
 }

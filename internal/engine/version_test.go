@@ -397,16 +397,18 @@ func TestPhaseOfANewVersionWaitsForTheInitThatFailed(t *testing.T) {
 	c.b = leaver.batch
 	c.endInit(1, false)
 	c.must(engine.VersionPublished{Version: 2})
-	again, move := 0, 0
+	again, create, move := 0, 0, 0
 	for _, p := range c.b.Phases {
 		switch {
 		case p.Version == 2 && p.Kind == engine.KindInit:
 			again = p.ID
+		case p.Version == 2 && p.Name == "create":
+			create = p.ID
 		case p.Version == 2 && p.Name == "move":
 			move = p.ID
 		}
 	}
-	if again == 0 || move == 0 {
+	if again == 0 || create == 0 || move == 0 {
 		t.Fatalf("phases %+v", c.b.Phases)
 	}
 	c.wantBatch(engine.BatchDetected)
@@ -414,8 +416,56 @@ func TestPhaseOfANewVersionWaitsForTheInitThatFailed(t *testing.T) {
 	c.wantStale(engine.PhaseDue{Phase: move})
 	c.must(engine.PhaseDue{Phase: again})
 	c.endInit(again, true)
+	c.through(create, 99, 0)
 	c.must(engine.PhaseDue{Phase: move})
 	c.wantPhase(move, engine.PhaseDispatched, "")
+}
+
+// TestDuePhaseThatAFailedInitCancelledIsNotSkipped: a phase that was due, or falls due before the
+// newer version is published, and that a failed init kept from beginning has done nothing for
+// any member.
+func TestDuePhaseThatAFailedInitCancelledIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	c := &crowd{t: t, rb: read(t, prepared+"on_member_removed: [{name: stop, worker_id: w1, function: Stop}]\n"), at: now}
+	start := now.Add(time.Hour)
+	c.b = engine.NewBatch(42, c.rb, 1, 100, &start, "", now) // 1: init, 2: create (due), 3: move
+	c.must(engine.PhaseDue{Phase: 1})
+	leaver := &person{t: t, rb: c.rb, batch: c.b, member: engine.Member{ID: 1, Page: 1, Status: engine.MemberActive}, at: now}
+	leaver.leaves() // 4: the removal steps, which keep the batch open
+	c.b = leaver.batch
+	c.endInit(1, false)
+	c.wantPhase(2, engine.PhaseCancelled, "init failed")
+	c.at = now.Add(2 * time.Hour)
+	for i, init := range []int{5, 8} { // and behind it create and move
+		c.must(engine.VersionPublished{Version: 2 + i})
+		c.wantPhase(init+1, engine.PhasePending, "")
+		c.wantPhase(init+2, engine.PhasePending, "")
+		c.must(engine.PhaseDue{Phase: init})
+		c.endInit(init, i == 1)
+	}
+	c.through(9, 99, 0)
+	c.through(10, 99, 0)
+	c.wantPhase(10, engine.PhaseCompleted, "")
+}
+
+// TestPhaseThatBeganAfterAFailedInitIsSkipped: only the latest version of a phase counts. An
+// earlier one that a failed init cancelled does not have the members do it a second time.
+func TestPhaseThatBeganAfterAFailedInitIsSkipped(t *testing.T) {
+	t.Parallel()
+	c := halfway(t)
+	c.must(engine.VersionPublished{Version: 2, RerunInit: true}) // 4: init, 5: create, 6: move
+	c.must(engine.PhaseDue{Phase: 4})
+	c.endInit(4, false)
+	c.wantPhase(6, engine.PhaseCancelled, "init failed")
+	c.at = now.Add(2 * time.Hour)
+	c.must(engine.VersionPublished{Version: 3}) // 7: init, 8: create, 9: move
+	c.wantPhase(8, engine.PhaseSkipped, "past due")
+	c.must(engine.PhaseDue{Phase: 7})
+	c.endInit(7, true)
+	c.through(9, 100, 0)
+	c.must(engine.VersionPublished{Version: 4}) // 10: create, 11: move
+	c.wantPhase(10, engine.PhaseSkipped, "past due")
+	c.wantPhase(11, engine.PhaseSkipped, "past due")
 }
 
 func TestBatchThatEndedOnceStaysWithItsVersion(t *testing.T) {
