@@ -3,13 +3,16 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 const reporting = `
@@ -208,4 +211,114 @@ func TestOnCompleteThatWasCutShortIsTakenUpByTheTick(t *testing.T) {
 		s.wantPhases(b.ID, "move completed 1/0/0, verify pending 0/0/0")
 		return cut
 	})
+}
+
+// TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch: the tick sends the first job of
+// on_complete steps also while the batch is paused or cancelled. Its worker answers that the job
+// is revoked, so that a pause does not fail the steps and a cancellation does not wait for their
+// deadline.
+func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
+	t.Parallel()
+	for _, cancels := range []bool{false, true} {
+		t.Run(map[bool]string{false: "paused", true: "cancelled"}[cancels], func(t *testing.T) {
+			t.Parallel()
+			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+				stopped := false
+				s.script = script{"New": fails(errLost), "Report": func(message.Job) (string, error) {
+					if stopped {
+						return "", &failure{message.JobError{Message: "the batch was stopped", Type: message.ErrorJobRevoked}}
+					}
+					return `{"id":"r1"}`, nil
+				}}
+				s.publish(reporting)
+				b := s.batch("reporting", people(1))
+				s.advance(b.ID)
+				j := s.jobs[len(s.jobs)-1]
+				body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
+				must(s, 0, err)
+				cut := s.killed(write, func(ctx context.Context, a *app.App) error {
+					return a.HandleResult(ctx, app.Message{ID: "result", Body: body, DeliveryCount: 1})
+				})
+				if !cut {
+					return false
+				}
+				stopped = true // the result does not come again, as what ended the phase need not
+				if cancels {
+					s.cancel(b.ID)
+				} else {
+					s.pause(b.ID)
+				}
+				for range 2 {
+					s.pass(app.TickInterval)
+					s.tick()
+				}
+				if cancels {
+					s.wantStatus(b.ID, "cancelled")
+					return true
+				}
+				for range 10 {
+					s.pass(app.TickInterval)
+					s.tick()
+				}
+				stopped = false
+				s.resume(b.ID)
+				s.tick()
+				s.wantPhases(b.ID, "move completed 1/0/0, verify pending 0/0/0")
+				return true
+			})
+		})
+	}
+}
+
+// TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept: a batch that had ended goes on with its
+// on_complete steps. If the process dies before it lists the batch as open, no tick would look
+// after these steps.
+func TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept(t *testing.T) {
+	t.Parallel()
+	retry := func(s *stage, id int) func(context.Context, *app.App) error {
+		_, err := s.app.RetryFailed(s.ctx, ada, id, api.RetrySelection{}, "again")
+		must(s, 0, err)
+		s.park = func(kind, _ string) bool { return kind == message.TypeBatchWork }
+		s.settle()
+		work := s.parked[0]
+		return func(ctx context.Context, a *app.App) error { return work.handle(a, ctx, work.m) }
+	}
+	skip := func(s *stage, id int) func(context.Context, *app.App) error {
+		return func(ctx context.Context, a *app.App) error {
+			_, err := a.SkipStep(ctx, ada, id, s.step(id, 0, "report").ID, "no need")
+			return err
+		}
+	}
+	for name, begin := range map[string]func(*stage, int) func(context.Context, *app.App) error{"retried": retry, "skipped": skip} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
+				s.script = script{"Report": fails(errNo)}
+				s.publish(strings.NewReplacer(", output_params: {ReportId: id}", "", `"{{ReportId}}"`, `"r"`).Replace(reporting))
+				b := s.batch("reporting", people(1))
+				s.advance(b.ID)
+				s.advance(b.ID)
+				s.wantStatus(b.ID, "completed")
+				s.pass(20 * time.Minute) // beyond what the broker remembers
+				s.script = script{"Report": fails(errLost), "Tell": fails(errLost)}
+				cut := s.killed(write, begin(s, b.ID))
+				s.unpark()
+				s.pass(time.Minute)
+				s.wantListed(b.ID)
+				return cut
+			})
+		})
+	}
+}
+
+// wantListed checks that the list of batches has a batch as the batch itself is.
+func (s *stage) wantListed(id int) {
+	s.t.Helper()
+	b, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(id))
+	must(s, 0, err)
+	listed, err := store.Read[store.BatchSummary](s.ctx, s.store, store.EntryKey(id))
+	must(s, 0, err)
+	if want := store.SummaryOf(&b.Doc); !reflect.DeepEqual(listed.Doc, want) {
+		s.t.Fatalf("listed as %+v, want %+v", listed.Doc, want)
+	}
 }

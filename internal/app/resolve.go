@@ -122,9 +122,14 @@ func (a *App) mend(ctx context.Context, b *engine.Batch, m message.BatchWork) (m
 		return false, err
 	}
 	if run.Doc.Status == engine.RunWaiting {
-		return false, a.startIfNext(ctx, &run.Doc)
+		err = a.startIfNext(ctx, &run.Doc)
+	} else {
+		err = a.decide(ctx, b.ID, engine.OnRun{Phase: phase, Member: member, RunEvent: engine.RunMended{}})
 	}
-	return false, a.decide(ctx, b.ID, engine.OnRun{Phase: phase, Member: member, RunEvent: engine.RunMended{}})
+	if err != nil {
+		return false, err
+	}
+	return false, a.relistReopened(ctx, b.ID)
 }
 
 // resolution is the line of the trail that tells how a step is resolved.

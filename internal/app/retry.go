@@ -152,7 +152,10 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 	cancelled := b.Gate() == engine.Stopped // no member is brought back; the starts that are owed are repeated
 	more = which.Member == 0 && m.Page < b.PageCount() && !cancelled
 	if m.Page == 0 {
-		return more, a.retrySequences(ctx, b, m.Task, t.Doc)
+		if err := a.retrySequences(ctx, b, m.Task, t.Doc); err != nil {
+			return false, err
+		}
+		return more, a.relistReopened(ctx, b.ID)
 	}
 	started := map[int]bool{}
 	members, err := a.store.MembersOfPage(ctx, b.ID, m.Page, engine.MemberFailed)
@@ -189,14 +192,20 @@ func (a *App) retryPage(ctx context.Context, b *engine.Batch, m message.BatchWor
 		}
 	}
 	if len(members)+len(again) > 0 {
-		// A batch that was listed as ended before must not stay so: no tick would visit it.
-		fresh, err := a.known(ctx, b.ID)
-		if err != nil {
-			return false, err
-		}
-		return more, a.list(ctx, &fresh.Doc)
+		return more, a.relistReopened(ctx, b.ID)
 	}
 	return more, nil
+}
+
+// relistReopened writes the summary of a batch that a retry may have opened again. The process
+// that did may have died before it wrote the summary, and no tick visits a batch that is listed
+// as ended.
+func (a *App) relistReopened(ctx context.Context, batch int) error {
+	b, err := a.known(ctx, batch)
+	if err != nil {
+		return err
+	}
+	return a.list(ctx, &b.Doc)
 }
 
 // retryMember brings one member back, in one write, and starts it.

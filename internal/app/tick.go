@@ -166,7 +166,10 @@ func (s *sweep) upcoming(o *outbox) {
 // phases announces those that begin before the next tick, and takes up those whose
 // announcement, walk or end was lost.
 func (s *sweep) phases(ctx context.Context) error {
-	if s.batch.Gate() != engine.Open || s.batch.Filling {
+	if s.batch.Gate() != engine.Open {
+		return s.unsentOnComplete(ctx)
+	}
+	if s.batch.Filling {
 		return nil
 	}
 	if s.batch.Trips(s.now) {
@@ -227,6 +230,23 @@ func (s *sweep) start(p engine.Phase) (at time.Time, walk string) {
 		return at, s.again
 	}
 	return at, ""
+}
+
+// unsentOnComplete sends the first job of on_complete steps, where that was cut short before the
+// batch was paused or cancelled. No message comes again that sends it. Its worker answers that
+// the job is revoked: without that a pause would fail the steps at their deadline, and a
+// cancellation would wait for it. A batch does not end before: a phase has not ended while its
+// on_complete steps run, and a cancelled batch ends when no run is open.
+func (s *sweep) unsentOnComplete(ctx context.Context) error {
+	for _, p := range s.batch.Phases {
+		if p.Status != engine.PhaseDispatched || p.Merge != engine.RunRunning || p.MergeSent {
+			continue
+		}
+		if err := s.app.decide(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ended takes up the end of a phase whose members have all ended. On_complete steps
