@@ -331,33 +331,34 @@ func size(data map[string]json.RawMessage) int {
 	return n
 }
 
-// list brings the batch's line in the list of batches up to date. Of a batch that has
-// ended the tick takes no more notice, so it must not be listed so by whoever is late:
-// a retry may have opened it again.
+// list writes the summary of a batch, unless a newer one is stored: another process may have
+// changed the batch since b was written.
 func (a *App) list(ctx context.Context, b *engine.Batch) error {
+	if b.Status == engine.BatchFailed {
+		if err := a.tellFailed(ctx, b); err != nil {
+			return err
+		}
+	}
+	if b.StoppedBy != 0 {
+		if err := a.signalStopped(ctx, b); err != nil {
+			return err
+		}
+	}
+	key, summary := store.EntryKey(b.ID), store.SummaryOf(b)
 	for {
-		if b.Status == engine.BatchFailed {
-			if err := a.tellFailed(ctx, b); err != nil {
-				return err
+		_, err := a.store.Apply(ctx, store.Writes{store.ReplaceUnlessNewer(key, summary, "revision", summary.Revision)})
+		if errors.Is(err, store.ErrNotFound) {
+			_, err = a.store.Apply(ctx, store.Writes{store.Create(key, summary)})
+		}
+		switch {
+		case errors.Is(err, store.ErrNewer):
+			return nil
+		case errors.Is(err, store.ErrExists), errors.Is(err, store.ErrChanged): // the service asks to try again
+			if ctx.Err() == nil {
+				continue
 			}
 		}
-		if b.StoppedBy != 0 {
-			if err := a.signalStopped(ctx, b); err != nil {
-				return err
-			}
-		}
-		_, err := a.store.Apply(ctx, store.Writes{store.Upsert(store.EntryKey(b.ID), store.SummaryOf(b))})
-		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
-			continue
-		}
-		if err != nil || !b.Status.Terminal() {
-			return err
-		}
-		fresh, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(b.ID))
-		if err != nil || fresh.Doc.Status.Terminal() {
-			return err
-		}
-		b = &fresh.Doc
+		return err
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
@@ -20,6 +21,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -336,46 +338,49 @@ func (n *notebook) Send(_ context.Context, _ string, messages ...bus.Message) er
 	return nil
 }
 
+// TestMessagePutBackIsTheSameMessage: the time of an invocation that an outage of the store outlasts
+// passes by the clock of the bubble.
 func TestMessagePutBackIsTheSameMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	book := &notebook{Sender: w.bus}
-	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
-	w.cosmos.Inject(cosmos.Fault{Status: 503})
-	outage := func(m app.Message) bus.Message {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
-		defer cancel()
-		book.sent = nil
-		if err := a.HandleEvent(ctx, m); err != nil || len(book.sent) != 1 {
-			t.Fatalf("%v, sent %v", err, book.sent)
+	synctest.Test(t, func(t *testing.T) {
+		book := &notebook{}
+		away := memory.New(memory.Config{Hook: func(context.Context, memory.Operation) memory.Fault { return memory.Unavailable }})
+		a := app.New(app.Config{Store: away, Bus: book, Log: slog.New(slog.DiscardHandler)})
+		outage := func(m app.Message) bus.Message {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			book.sent = nil
+			if err := a.HandleEvent(ctx, m); err != nil || len(book.sent) != 1 {
+				t.Fatalf("%v, sent %v", err, book.sent)
+			}
+			return book.sent[0]
 		}
-		return book.sent[0]
-	}
-	m := app.Message{
-		ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`), DeliveryCount: 1,
-		Properties: map[string]any{message.PropertyMessageType: message.TypeRetryCheck, "traceparent": "00-1-2-01", "n": int64(7)},
-	}
-	for range 3 {
-		again := outage(m)
-		if string(again.Body) != string(m.Body) || fmt.Sprint(again.Properties) != fmt.Sprint(m.Properties) || time.Until(again.At) < 20*time.Second {
-			t.Fatalf("put back %+v", again)
+		m := app.Message{
+			ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`), DeliveryCount: 1,
+			Properties: map[string]any{message.PropertyMessageType: message.TypeRetryCheck, "traceparent": "00-1-2-01", "n": int64(7)},
 		}
-		if !strings.HasPrefix(again.ID, "retry-1-again-") || strings.Count(again.ID, "again") != 1 {
-			t.Fatalf("put back as %s", again.ID)
+		for range 3 {
+			again := outage(m)
+			if string(again.Body) != string(m.Body) || fmt.Sprint(again.Properties) != fmt.Sprint(m.Properties) || time.Until(again.At) < 20*time.Second {
+				t.Fatalf("put back %+v", again)
+			}
+			if !strings.HasPrefix(again.ID, "retry-1-again-") || strings.Count(again.ID, "again") != 1 {
+				t.Fatalf("put back as %s", again.ID)
+			}
+			m.ID = again.ID
 		}
-		m.ID = again.ID
-	}
-	// Messages without an id must not be taken for one another's repetition.
-	one := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000}`)})
-	two := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000002000}`)})
-	if strings.Split(one.ID, "-")[0] == strings.Split(two.ID, "-")[0] {
-		t.Fatalf("both are put back as %s", one.ID)
-	}
-	// A message that is bad as well waits for the store that is to keep it.
-	if bad := outage(app.Message{ID: "bad", Type: "dance", Body: []byte(`{}`)}); !strings.HasPrefix(bad.ID, "bad-again-") {
-		t.Fatalf("put back %+v", bad)
-	}
+		// Messages without an id must not be taken for one another's repetition.
+		one := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000}`)})
+		two := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000002000}`)})
+		if strings.Split(one.ID, "-")[0] == strings.Split(two.ID, "-")[0] {
+			t.Fatalf("both are put back as %s", one.ID)
+		}
+		// A message that is bad as well waits for the store that is to keep it.
+		if bad := outage(app.Message{ID: "bad", Type: "dance", Body: []byte(`{}`)}); !strings.HasPrefix(bad.ID, "bad-again-") {
+			t.Fatalf("put back %+v", bad)
+		}
+	})
 }
 
 // TestMessageOftenDeliveredDoesNotWaitForTheStore: who waits out an outage may be
@@ -481,7 +486,7 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish(flat)
-	remove := w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Upsert}, Status: 503})
+	remove := w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Patch}, Status: 503})
 	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3))); err != nil { // to ask again would make another
 		t.Fatalf("%v", err)
 	}

@@ -7,40 +7,51 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/secret"
-	"github.com/matoolkit/matoolkit/local/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
 
 // TestNobodyGuessesASecretFromAnID: the ids that follow from the body of a message differ
 // with the key of the deployment, so that a password in the body cannot be guessed from them.
 func TestNobodyGuessesASecretFromAnID(t *testing.T) {
 	t.Parallel()
-	ids := func(key byte, id string) (of map[string]string) {
-		w := newWorld(t)
-		book := &notebook{Sender: w.bus}
+	ids := func(t *testing.T, key byte, id string) (of map[string]string) {
+		away := false
+		db := memory.New(memory.Config{Hook: func(_ context.Context, o memory.Operation) memory.Fault {
+			if away || len(o.Writes) > 0 && o.Writes[0].Op == store.OpDelete { // the attempts are not cleared
+				return memory.Unavailable
+			}
+			return memory.Fault{}
+		}})
+		book := &notebook{}
 		a := app.New(app.Config{
-			Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler),
+			Store: db, Bus: book, Log: slog.New(slog.DiscardHandler),
 			Secrets: secret.New(secret.Fixed(bytes.Repeat([]byte{key}, secret.KeySize))),
 		})
-		if _, err := a.PublishRunbook(w.ctx, ada, "", []byte(secretRunbook), api.PublishOptions{}); err != nil {
+		if _, err := a.PublishRunbook(t.Context(), ada, "", []byte(secretRunbook), api.PublishOptions{}); err != nil {
 			t.Fatal(describe(err))
 		}
 		m := app.Message{ID: id, Type: message.TypeWorkerResult, Body: []byte(`{"Result":"1234`), DeliveryCount: 4, EnqueuedAt: epoch}
-		w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Delete}, Status: 403}) // the attempts are not cleared
-		if err := a.HandleResult(w.ctx, m); err != nil {
+		if err := a.HandleResult(t.Context(), m); err != nil {
 			t.Fatal(describe(err))
 		}
 		of = map[string]string{}
-		for _, d := range w.documents() {
+		all, err := db.Dump(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range all {
 			of[d.Type] = d.ID
 		}
-		w.cosmos.Inject(cosmos.Fault{Status: 503})
-		ctx, cancel := context.WithTimeout(w.ctx, 300*time.Millisecond)
+		away = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := a.HandleResult(ctx, m); err != nil || len(book.sent) != 1 {
 			t.Fatalf("%v, sent %v", err, book.sent)
@@ -50,17 +61,19 @@ func TestNobodyGuessesASecretFromAnID(t *testing.T) {
 		}
 		return of
 	}
-	for _, id := range []string{"", "result-1"} {
-		one, other := ids(1, id), ids(2, id)
-		for _, kind := range []string{"attempts", "unprocessed", "put back"} {
-			if one[kind] == "" && (id == "" || kind != "put back") {
-				t.Errorf("message %q: no id of kind %s: %v", id, kind, one)
-			}
-			if one[kind] != "" && one[kind] == other[kind] {
-				t.Errorf("message %q: the id of kind %s does not depend on the key: %s", id, kind, one[kind])
+	synctest.Test(t, func(t *testing.T) { // an outage lasts by the clock of the bubble
+		for _, id := range []string{"", "result-1"} {
+			one, other := ids(t, 1, id), ids(t, 2, id)
+			for _, kind := range []string{"attempts", "unprocessed", "put back"} {
+				if one[kind] == "" && (id == "" || kind != "put back") {
+					t.Errorf("message %q: no id of kind %s: %v", id, kind, one)
+				}
+				if one[kind] != "" && one[kind] == other[kind] {
+					t.Errorf("message %q: the id of kind %s does not depend on the key: %s", id, kind, one[kind])
+				}
 			}
 		}
-	}
+	})
 }
 
 // TestClaimsComputeEachIDOnce: the order of claims takes a number of digests that grows with

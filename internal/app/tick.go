@@ -87,7 +87,7 @@ func (a *App) tickBatch(ctx context.Context, listed store.BatchSummary, now time
 	if err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(listed, store.SummaryOf(&b.Doc)) { // the list missed a change, or had two in the wrong order
+	if !reflect.DeepEqual(listed, store.SummaryOf(&b.Doc)) { // the process that changed the batch died before it wrote the summary
 		if err := a.list(ctx, &b.Doc); err != nil {
 			return err
 		}

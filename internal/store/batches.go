@@ -48,7 +48,8 @@ type UnfinishedBatch struct {
 }
 
 // BatchSummary is the read model of the list of batches. It follows the batch itself, which is
-// the truth, and is written again after each change of the batch's status.
+// the truth, and is written again after each change of the batch: with ReplaceUnlessNewer, so that
+// a process that is late does not bring back what was.
 type BatchSummary struct {
 	ID             int                `json:"id"`
 	RunbookName    string             `json:"runbookName"`
@@ -70,6 +71,7 @@ type BatchSummary struct {
 	Kept           int                `json:"kept,omitempty"`
 	Shared         bool               `json:"shared,omitempty"`
 
+	Revision int        `json:"revision"`                 // of the batch
 	Creating bool       `json:"creating,omitempty"`       // the batch's members are being written
 	Claimed  bool       `json:"claimed,omitempty"`        // with Creating: all of them are claimed
 	EraseAt  *time.Time `json:"eraseSecretsAt,omitempty"` // when the secrets of a batch that has ended are erased
@@ -82,7 +84,7 @@ func SummaryOf(b *engine.Batch) BatchSummary {
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
 		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.Held, Kept: b.Kept, Shared: b.Shared,
-		EraseAt: b.EraseSecretsAt(),
+		EraseAt: b.EraseSecretsAt(), Revision: b.Revision,
 	}
 }
 

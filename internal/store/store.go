@@ -23,6 +23,8 @@ var (
 	ErrNotFound = errors.New("store: no such item")
 	ErrExists   = errors.New("store: the item exists already")
 	ErrChanged  = errors.New("store: the item was changed by somebody else")
+	// ErrNewer is returned for a ReplaceUnlessNewer if the stored item is newer.
+	ErrNewer    = errors.New("store: a newer revision of the item is stored")
 	ErrTooLarge = errors.New("store: the item or the batch is too large")
 	// ErrRefused is returned for a document that the service takes for malformed, such as one
 	// that nests too deep. To repeat the write does not help.
@@ -66,7 +68,7 @@ type Documents interface {
 	// MaxOperations of them with at most MaxBytes together. It costs about 6 RU for each KB and
 	// 0.2 RU for each indexed field that is written.
 	//
-	// It fails with ErrExists, ErrChanged, ErrNotFound, ErrTooLarge and ErrLater as the writes
+	// It fails with ErrExists, ErrChanged, ErrNewer, ErrNotFound, ErrTooLarge and ErrLater as the writes
 	// say; with ErrRefused and ErrFull, which a repetition does not change; and with
 	// ErrUnavailable if the outcome is not known: the writes may have been carried out, so that
 	// the caller repeats its whole decision, which reads the state again.

@@ -25,18 +25,22 @@ const (
 	OpCreate Op = iota + 1
 	OpReplace
 	OpUpsert
+	OpReplaceUnlessNewer
 	OpPatch
 	OpDelete
 	OpGet
 )
 
-// Write is one operation of an Apply. Create, Replace, Upsert, Patch, Delete and Get make one.
+// Write is one operation of an Apply. Create, Replace, Upsert, ReplaceUnlessNewer, Patch, Delete
+// and Get make one.
 type Write struct {
-	Op      Op
-	Key     Key
-	Doc     any      // of OpCreate, OpReplace and OpUpsert
-	Version Version  // the version that must be stored; an empty ETag is any version
-	Changes []Change // of OpPatch
+	Op       Op
+	Key      Key
+	Doc      any      // of OpCreate, OpReplace, OpUpsert and OpReplaceUnlessNewer
+	Version  Version  // the version that must be stored; an empty ETag is any version
+	Changes  []Change // of OpPatch
+	Field    string   // of OpReplaceUnlessNewer: the field of the document that has its revision
+	Revision int      // of OpReplaceUnlessNewer
 }
 
 // Change is one change of a Patch.
@@ -64,6 +68,14 @@ func Replace(k Key, doc any, v Version) Write {
 
 // Upsert writes a document whether there is one or not.
 func Upsert(k Key, doc any) Write { return Write{Op: OpUpsert, Key: k, Doc: doc} }
+
+// ReplaceUnlessNewer writes the next version of a document that many processes derive from another
+// one, whose revision it has in a field: in any order they write, the newest stays. It fails with
+// ErrNewer if the stored document has a higher revision, and with ErrNotFound if there is none. A
+// stored document without the field is older.
+func ReplaceUnlessNewer(k Key, doc any, field string, revision int) Write {
+	return Write{Op: OpReplaceUnlessNewer, Key: k, Doc: doc, Field: field, Revision: revision}
+}
 
 // Patch changes at most ten fields of a document: one that is still at the given ETag, or of
 // any version if the ETag is empty. It fails as Replace does, but never with ErrLater: all other
@@ -99,6 +111,8 @@ func (w Writes) Check() error {
 			return fmt.Errorf("store: %s would be replaced or deleted without an ETag", one.Key)
 		case one.Op == OpReplace && one.Version.Unknown != "":
 			return fmt.Errorf("%s: %w: %s", one.Key, ErrLater, one.Version.Unknown)
+		case one.Op == OpReplaceUnlessNewer && one.Field == "":
+			return fmt.Errorf("store: %s would be replaced without the field of its revision", one.Key)
 		case one.Op == OpPatch && (len(one.Changes) == 0 || len(one.Changes) > maxChanges):
 			return fmt.Errorf("store: the patch of %s has %d changes; 1 to %d are allowed", one.Key, len(one.Changes), maxChanges)
 		}

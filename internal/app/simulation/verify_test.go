@@ -82,7 +82,7 @@ func (w *world) verify(ctx context.Context) {
 		w.verifyStatus(d, want)
 	}
 	w.verifyBroker(ctx)
-	w.verifyList(ctx) // the ticks just now have put right what two writers had in the wrong order
+	w.verifyList(ctx) // the ticks just now have listed what a process that died did not
 }
 
 // decidePhases tells the oracle which phases a new version of the runbook skipped.

@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -61,6 +62,9 @@ func (s *Store) apply(ctx context.Context, writes store.Writes) (store.Applied, 
 func culprit(writes store.Writes, results []azcosmos.TransactionalBatchResult) error {
 	for i, r := range results {
 		if r.StatusCode != http.StatusFailedDependency && r.StatusCode >= 300 && i < len(writes) {
+			if newer(writes[i], int(r.StatusCode)) {
+				return fmt.Errorf("operation %d on %s: %w", i, writes[i].Key, store.ErrNewer)
+			}
 			return fmt.Errorf("operation %d on %s: %w", i, writes[i].Key, statusError(r.StatusCode))
 		}
 	}
@@ -83,6 +87,12 @@ func (s *Store) single(ctx context.Context, w store.Write) (etag string, err err
 		response, err = s.container.ReplaceItem(ctx, pk, w.Key.ID, body, &azcosmos.ItemOptions{IfMatchEtag: match(w)})
 	case store.OpUpsert:
 		response, err = s.container.UpsertItem(ctx, pk, body, nil)
+	case store.OpReplaceUnlessNewer:
+		var changes azcosmos.PatchOperations
+		if changes, err = unlessNewer(w); err != nil {
+			return "", err
+		}
+		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, changes, nil)
 	case store.OpPatch:
 		response, err = s.container.PatchItem(ctx, pk, w.Key.ID, changes(w), &azcosmos.ItemOptions{IfMatchEtag: match(w)})
 	case store.OpDelete:
@@ -91,6 +101,10 @@ func (s *Store) single(ctx context.Context, w store.Write) (etag string, err err
 		return "", fmt.Errorf("store: operation %d on %s is unknown", w.Op, w.Key)
 	}
 	if err != nil {
+		var response *azcore.ResponseError
+		if errors.As(err, &response) && newer(w, response.StatusCode) {
+			return "", fmt.Errorf("writing %s: %w", w.Key, store.ErrNewer)
+		}
 		return "", fmt.Errorf("writing %s: %w", w.Key, classify(err))
 	}
 	return string(response.ETag), nil
@@ -111,6 +125,12 @@ func appendTo(batch *azcosmos.TransactionalBatch, w store.Write) error {
 		default:
 			batch.UpsertItem(body, nil)
 		}
+	case store.OpReplaceUnlessNewer:
+		changes, err := unlessNewer(w)
+		if err != nil {
+			return err
+		}
+		batch.PatchItem(w.Key.ID, changes, nil)
 	case store.OpPatch:
 		batch.PatchItem(w.Key.ID, changes(w), &azcosmos.TransactionalBatchItemOptions{IfMatchETag: match(w)})
 	case store.OpGet:
@@ -142,4 +162,22 @@ func changes(w store.Write) azcosmos.PatchOperations {
 		p.AppendIncrement("/doc"+c.Path, int64(c.By))
 	}
 	return p
+}
+
+// unlessNewer returns the patch of an OpReplaceUnlessNewer: it sets the whole document.
+func unlessNewer(w store.Write) (azcosmos.PatchOperations, error) {
+	var p azcosmos.PatchOperations
+	doc, err := store.Encode(w.Doc)
+	if err != nil {
+		return p, fmt.Errorf("store: %s cannot be written as JSON: %w", w.Key, err)
+	}
+	p.SetCondition(fmt.Sprintf("FROM c WHERE NOT IS_DEFINED(c.doc.%[1]s) OR c.doc.%[1]s <= %[2]d", w.Field, w.Revision))
+	p.AppendSet("/doc", json.RawMessage(doc))
+	return p, nil
+}
+
+// newer reports whether a status means that an OpReplaceUnlessNewer found a higher revision: the
+// condition of its patch does not hold.
+func newer(w store.Write, code int) bool {
+	return w.Op == store.OpReplaceUnlessNewer && code == http.StatusPreconditionFailed
 }

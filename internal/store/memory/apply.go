@@ -97,6 +97,8 @@ func (s *state) write(t *transaction, w store.Write, result *store.Result) error
 		return store.ErrNotFound
 	case w.Version.ETag != "" && w.Version.ETag != old.etag:
 		return store.ErrChanged
+	case w.Op == store.OpReplaceUnlessNewer && revision(old.body, w.Field) > w.Revision:
+		return store.ErrNewer
 	}
 	switch w.Op {
 	case store.OpGet:

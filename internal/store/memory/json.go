@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -130,4 +131,14 @@ func outOfRange(number []byte) bool {
 	}
 	_, err := strconv.ParseFloat(string(number), 64)
 	return err != nil
+}
+
+// revision returns the number in a field of a document; less than any other where it has none.
+func revision(body []byte, field string) int {
+	var object map[string]json.RawMessage
+	n := math.MinInt
+	if json.Unmarshal(body, &object) == nil && object[field] != nil {
+		_ = json.Unmarshal(object[field], &n) // a value that is not a number is older
+	}
+	return n
 }

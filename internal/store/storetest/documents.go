@@ -98,6 +98,24 @@ func testWrites(t *testing.T, d Driver) {
 		}, errAny, "7 x", present},
 		{"upsert", func(k, _ store.Key, _ store.Version) store.Write { return store.Upsert(k, thing{N: 1}) }, nil, "1 ", present},
 		{"upsert anew", func(_, k store.Key, _ store.Version) store.Write { return store.Upsert(k, thing{N: 1}) }, nil, "1 ", absent},
+		{"replace an older revision", func(k, _ store.Key, _ store.Version) store.Write {
+			return store.ReplaceUnlessNewer(k, thing{N: 8}, "n", 8)
+		}, nil, "8 ", present},
+		{"replace the same revision", func(k, _ store.Key, _ store.Version) store.Write {
+			return store.ReplaceUnlessNewer(k, thing{N: 7, Text: "y"}, "n", 7)
+		}, nil, "7 y", present},
+		{"replace a newer revision", func(k, _ store.Key, _ store.Version) store.Write {
+			return store.ReplaceUnlessNewer(k, thing{N: 6}, "n", 6)
+		}, store.ErrNewer, "7 x", present},
+		{"replace no revision", func(k, _ store.Key, _ store.Version) store.Write {
+			return store.ReplaceUnlessNewer(k, thing{N: 1}, "none", -1)
+		}, nil, "1 ", present},
+		{"replace nothing by its revision", func(_, k store.Key, _ store.Version) store.Write {
+			return store.ReplaceUnlessNewer(k, thing{N: 1}, "n", 1)
+		}, store.ErrNotFound, "", absent},
+		{"replace by no field", func(k, _ store.Key, _ store.Version) store.Write {
+			return store.ReplaceUnlessNewer(k, thing{N: 8}, "", 8)
+		}, errAny, "7 x", present},
 		{"patch", func(k, _ store.Key, v store.Version) store.Write {
 			return store.Patch(k, v.ETag, store.Increment("/n", -2), store.Set("/text", "y"))
 		}, nil, "5 y", present},
