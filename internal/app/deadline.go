@@ -19,15 +19,18 @@ import (
 // deadlineCheck fails a step whose job was not answered in time, unless the job is known
 // to wait for its worker (see outlook).
 func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
-	if strings.TrimSpace(c.JobID) == "" {
+	switch n := len(c.JobID); {
+	case strings.TrimSpace(c.JobID) == "":
 		return reject("the deadline check names no job")
-	}
-	if a.resultsMayCome() {
-		return fmt.Errorf("%w: results may come that were put back or dead-lettered", engine.ErrNotYet)
+	case n > longestJobID:
+		return reject("the deadline check names a job with an id of %d bytes; at most %d are possible", n, longestJobID)
 	}
 	phase, member, index, err := stepPlace(c.BatchID, c.StepExecutionID)
 	if err != nil {
 		return err
+	}
+	if a.resultsMayCome() {
+		return a.checkLater(ctx, c)
 	}
 	_, _, err = a.run(ctx, c.BatchID, command{events: func(s *snapshot) ([]engine.Event, error) {
 		run, err := s.stepRun(c.StepExecutionID, phase, member, index)
@@ -61,6 +64,23 @@ func (a *App) deadlineCheck(ctx context.Context, c message.DeadlineCheck) error 
 		return []engine.Event{engine.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
 	}})
 	return err
+}
+
+// longestJobID is more than the length of any id of a job. It leaves room for it in the id of a
+// message, which has 128 characters at most.
+const longestJobID = 80
+
+// laterCheck is how long a deadline that waits for results waits until it is
+// checked again.
+const laterCheck = 10 * time.Second
+
+// checkLater checks a deadline again when results that were dead-lettered or put back have had time
+// to come. The id of the check derives from the job and from a time that is the same for all
+// checks of about now, so that several checks of one deadline become one.
+func (a *App) checkLater(ctx context.Context, c message.DeadlineCheck) error {
+	at := a.now().UTC().Truncate(laterCheck).Add(laterCheck)
+	a.log.InfoContext(ctx, "deadline waits for results that were dead-lettered or put back", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
+	return a.bus.Send(ctx, message.TopicOrchestratorEvents, checkDeadlineAt(c, at))
 }
 
 // errBehind: the handler was away, and results or heartbeats of that time are still in

@@ -127,10 +127,14 @@ func checkMessage(run *engine.Run, kind string, index, count int, at time.Time) 
 }
 
 func deadlineMessage(run *engine.Run, index int, at time.Time) bus.Message {
-	check := message.DeadlineCheck{
+	return checkDeadlineAt(message.DeadlineCheck{
 		BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit, JobID: run.Steps[index].JobID,
-	}
-	return event(fmt.Sprintf("deadline-check-batch-%d-%s-%d", run.Batch, check.JobID, at.Unix()), message.TypeDeadlineCheck, check, at)
+	}, at)
+}
+
+// checkDeadlineAt is the message of a deadline check. A job has one for each moment.
+func checkDeadlineAt(c message.DeadlineCheck, at time.Time) bus.Message {
+	return event(fmt.Sprintf("deadline-check-batch-%d-%s-%d", c.BatchID, c.JobID, at.Unix()), message.TypeDeadlineCheck, c, at)
 }
 
 // announcement asks for one page of a phase to be dispatched, or for init. The walk

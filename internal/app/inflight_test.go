@@ -253,7 +253,9 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	s.publish(oneStep(", timeout: 2m"))
 	b := s.batch("one", people(1))
 	s.advance(b.ID)
-	s.pass(4 * time.Minute)
+	for range 4 { // no worker has started by then
+		s.pass(4 * time.Minute)
+	}
 	for n := range 5 {
 		before := len(s.past)
 		s.pass(app.TickInterval)
@@ -272,5 +274,52 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	s.app = s.other
 	s.pass(app.TickInterval)
 	s.tick()
+	s.wantPhases(b.ID, "only failed 0/1/0")
+}
+
+// unreadable is a broker whose dead-letter queues cannot be read.
+type unreadable struct{}
+
+func (unreadable) TakeDeadLetters(context.Context, string, string, int, func(context.Context, bus.DeadLetter) error) (int, error) {
+	return 0, bus.ErrUnavailable
+}
+
+// TestDeadlinesThatWaitForDeadLettersDoNotAddUp: while processes start again and again and cannot
+// read the dead-letter queues, in which results may be, deadlines wait. Each tick announces those
+// that passed. A deadline has one next check all the same.
+func TestDeadlinesThatWaitForDeadLettersDoNotAddUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"Do": fails(errLost)}
+	s.publish(oneStep(", timeout: 2m"))
+	b := s.batch("one", people(1))
+	s.advance(b.ID)
+	restart := func() {
+		s.app = app.New(app.Config{Store: s.store, Bus: s.bus, Dead: unreadable{}, Now: s.clock.Now, Log: s.log})
+	}
+	first := 0
+	for n := range 24 {
+		restart()
+		before := len(s.past)
+		s.pass(time.Minute)
+		if n%4 == 3 { // the ticks are not in step with their own interval
+			s.tick()
+		}
+		checks := 0
+		for _, p := range s.past[before:] {
+			if p.m.Type == message.TypeDeadlineCheck {
+				checks++
+			}
+		}
+		if n == 3 {
+			first = checks
+		}
+		if n > 3 && (checks == 0 || checks > first+1) {
+			t.Fatalf("minute %d: the handler got %d checks of one deadline, in minute 4 %d", n+1, checks, first)
+		}
+	}
+	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
+	s.app = s.other
+	s.pass(time.Minute)
 	s.wantPhases(b.ID, "only failed 0/1/0")
 }
