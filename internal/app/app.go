@@ -98,7 +98,7 @@ func New(c Config) *App {
 	}
 	return &App{
 		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, standard: c.Functions, sources: c.Sources, waiting: c.Waiting,
-		startup: cmp.Or(c.WorkerStartup, defaultStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
+		startup: cmp.Or(c.WorkerStartup, DefaultWorkerStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
 		answers: newAnswerCache(), looks: newLookCache(), reads: newReadCache(), lane: make(chan struct{}, 1),
 		dead: c.Dead, born: c.Now(),
 		secrets: c.Secrets, keyed: keyed,

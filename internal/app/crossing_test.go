@@ -211,6 +211,7 @@ func TestBatchThatEndedWithARemovalAndGoesOnTakesAnother(t *testing.T) {
 func TestJobLostWhileItsBatchIsPausedFailsInTimeAndIsRetriedAtTheResumption(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
+		s.withoutStartup()
 		s.script = script{"Do": inTurn(fails(errLost), always("true"))}
 		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 1s}"))
 		b := s.batch("one", people(1))

@@ -13,6 +13,7 @@ import (
 func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
+		s.withoutStartup()
 		s.script = script{"Do": fails(errLost)}
 		s.publish(oneStep(", timeout: 3m"))
 		b := s.batch("one", people(1)) // whose worker nothing else is heard of
@@ -56,6 +57,7 @@ func TestLongDeadlineIsScheduledByTheTickForItsMoment(t *testing.T) {
 func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
+		s.withoutStartup()
 		s.script = script{"Do": inTurn(fails(errLost), always("true"))}
 		s.publish(oneStep(", timeout: 1m, retry: {max_retries: 1, interval: 30s}"))
 		b := s.batch("one", people(1))
@@ -81,6 +83,7 @@ func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T
 func TestLateResultAfterTheMemberFailedIsRecordedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
+		s.withoutStartup()
 		s.script = script{"Do": fails(errLost)}
 		s.publish(oneStep(", timeout: 1m"))
 		b := s.batch("one", people(1))
@@ -146,6 +149,7 @@ func TestJobThatWaitsBehindAnotherOfItsPageIsNotFailed(t *testing.T) {
 func TestLateResultDoesNotPutOffTheDeadlineOfTheRetry(t *testing.T) {
 	t.Parallel()
 	play(t, func(t *testing.T, s *stage) {
+		s.withoutStartup()
 		s.script = script{"Do": fails(errLost)}
 		s.publish(oneStep(", timeout: 3m, retry: {max_retries: 1, interval: 1s}"))
 		b := s.batch("one", people(1))

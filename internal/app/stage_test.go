@@ -101,6 +101,15 @@ func newStage(t testing.TB, hard bool) *stage {
 	return s
 }
 
+// withoutStartup gives the stage processes for which a worker never needs time to start: a job
+// that it does not answer in time is lost.
+func (s *stage) withoutStartup() {
+	process := func() *app.App {
+		return app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources(), WorkerStartup: time.Nanosecond})
+	}
+	s.app, s.other = process(), process()
+}
+
 // pass lets time pass, and what falls due in it come about.
 func (s *stage) pass(d time.Duration) {
 	s.t.Helper()

@@ -11,11 +11,12 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
-// starting gives the stage processes for which a worker may take ten minutes to start.
+// starting gives the stage processes that look at the subscriptions. A worker may take ten minutes
+// to start, which is the default.
 func (s *stage) starting() *journal {
 	j := &journal{}
 	process := func() *app.App {
-		return app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: j.log(), Sources: s.sources(), WorkerStartup: app.DefaultWorkerStartup})
+		return app.New(app.Config{Store: s.store, Bus: s.bus, Waiting: s.bus, Now: s.clock.Now, Log: j.log(), Sources: s.sources()})
 	}
 	s.app, s.other, s.log = process(), process(), j.log()
 	return j
@@ -141,6 +142,8 @@ func TestMissingSubscriptionIsNamed(t *testing.T) {
 	s.publish(strings.Replace(oneStep(", timeout: 1m"), "worker_id: worker-01", "worker_id: worker-99", 1))
 	b := s.batch("one", people(1))
 	s.advance(b.ID)
+	s.pass(9 * time.Minute)
+	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	s.pass(2 * time.Minute)
 	s.wantPhases(b.ID, "only failed 0/1/0")
 	const want = "no worker worker-99 was ever seen; subscription worker-worker-99 of topic worker-jobs is missing"

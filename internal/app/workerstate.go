@@ -17,10 +17,6 @@ const silence = 2 * time.Minute
 // DefaultWorkerStartup is how long a worker that was scaled to zero may take to start.
 const DefaultWorkerStartup = 10 * time.Minute
 
-// defaultStartup is DefaultWorkerStartup. Most tests of this package, whose worker sends
-// no heartbeats, set it to next to nothing.
-var defaultStartup time.Duration = DefaultWorkerStartup
-
 // state computes the state of the worker. waitingSince is when the oldest job that waits
 // for it was dispatched, zero for none.
 func (r *workerRecord) state(waitingSince, now time.Time, startup time.Duration) api.WorkerState {
