@@ -19,6 +19,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -104,8 +105,12 @@ func newStage(t testing.TB, hard bool) *stage {
 // withoutStartup gives the stage processes for which a worker never needs time to start: a job
 // that it does not answer in time is lost.
 func (s *stage) withoutStartup() {
+	var sender bus.Sender = s.bus
+	if s.meter != nil {
+		sender = tally{s.bus, s.meter}
+	}
 	process := func() *app.App {
-		return app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources(), WorkerStartup: time.Nanosecond})
+		return app.New(app.Config{Store: s.store, Bus: sender, Now: s.clock.Now, Log: s.log, Sources: s.sources(), WorkerStartup: time.Nanosecond})
 	}
 	s.app, s.other = process(), process()
 }

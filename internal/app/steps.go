@@ -21,7 +21,7 @@ func (a *App) result(ctx context.Context, r message.Result) error {
 	case !strings.EqualFold(r.Status, message.StatusFailure):
 		return reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
 	}
-	return a.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) engine.RunEvent {
+	step, err := a.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) engine.RunEvent {
 		result := engine.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result}
 		if !ok {
 			result.Error = failure(r.Error)
@@ -34,6 +34,10 @@ func (a *App) result(ctx context.Context, r message.Result) error {
 		}
 		return result
 	})
+	if err == nil && r.JobID == step.JobID { // not an answer to an earlier job
+		a.recordAnswer(ctx, step, r.Timestamp)
+	}
+	return err
 }
 
 func failure(e *message.JobError) string {
@@ -49,40 +53,38 @@ func failure(e *message.JobError) string {
 }
 
 func (a *App) pollCheck(ctx context.Context, c message.StepCheck) error {
-	return a.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
+	_, err := a.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
 		return engine.PollDue{Step: step, Count: c.Count}
 	})
+	return err
 }
 
 func (a *App) retryCheck(ctx context.Context, c message.StepCheck) error {
-	return a.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
+	_, err := a.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
 		return engine.RetryDue{Step: step, Count: c.Count}
 	})
+	return err
 }
 
-// stepEvent decides an event on a step execution.
-func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) engine.RunEvent) error {
+// stepEvent decides an event on a step execution. It returns the step as it was before.
+func (a *App) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) engine.RunEvent) (step engine.Step, err error) {
 	phase, member, index, err := stepPlace(batch, stepID)
 	if err != nil {
-		return err
+		return step, err
 	}
-	var step engine.Step
-	var e engine.RunEvent
 	_, _, err = a.run(ctx, batch, command{events: func(s *snapshot) ([]engine.Event, error) {
 		run, err := s.stepRun(stepID, phase, member, index)
 		if err != nil {
 			return nil, err
 		}
 		step = run.Steps[index]
-		if e, err = a.hide(ctx, run, event(index)); err != nil {
+		e, err := a.hide(ctx, run, event(index))
+		if err != nil {
 			return nil, err
 		}
 		return []engine.Event{engine.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
 	}})
-	if result, ok := e.(engine.StepResult); ok && err == nil && result.JobID == step.JobID { // not one to an earlier job
-		a.recordAnswer(ctx, step)
-	}
-	return err
+	return step, err
 }
 
 // stepPlace finds where the step execution of a message is.

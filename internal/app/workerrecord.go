@@ -158,20 +158,29 @@ func newAnswerCache() answerCache {
 	return cache
 }
 
-// recordAnswer records that a worker answered a job: workers that others wrote need not
-// send heartbeats. A failure is logged only, for the answer itself is stored.
-func (a *App) recordAnswer(ctx context.Context, step engine.Step) {
+// recordAnswer records that a worker answered the job of a step: workers that others wrote need not
+// send heartbeats. The time is the result's own, because a result can come late, for example from
+// the dead-letter queue: it does not say that the worker runs now. A result without a time, or with
+// one that is ahead, is of now. A failure is logged only, for the answer itself is stored.
+func (a *App) recordAnswer(ctx context.Context, step engine.Step, answered time.Time) {
 	now := a.now().UTC()
-	if last, ok := a.answers.Get(step.WorkerID); step.DispatchedAt == nil || ok && now.Sub(last) < answerInterval && !now.Before(last) {
+	if answered.IsZero() || answered.After(now) {
+		answered = now
+	}
+	answered = answered.UTC()
+	if last, ok := a.answers.Get(step.WorkerID); step.DispatchedAt == nil || ok && answered.Sub(last) < answerInterval && !now.Before(last) {
 		return
 	}
-	a.answers.Add(step.WorkerID, now)
-	key := store.WorkerKey(step.WorkerID)
-	_, err := a.store.Apply(ctx, store.Writes{store.Patch(key, "", store.Set("/answeredAt", now), store.Set("/sentAt", *step.DispatchedAt))})
-	if errors.Is(err, store.ErrNotFound) {
-		_, err = a.store.Apply(ctx, store.Writes{store.Create(key, workerRecord{ID: step.WorkerID, AnsweredAt: now, SentAt: *step.DispatchedAt})})
-	}
+	a.answers.Add(step.WorkerID, answered)
+	err := a.changeWorker(ctx, step.WorkerID, func(r *workerRecord) bool {
+		if !answered.After(r.AnsweredAt) {
+			return false
+		}
+		r.AnsweredAt, r.SentAt = answered, step.DispatchedAt.UTC()
+		return true
+	})
 	if err != nil {
+		a.answers.Remove(step.WorkerID) // the next answer is recorded
 		a.log.WarnContext(ctx, "failed to record a worker's answer", logkey.WorkerID, step.WorkerID, logkey.Error, err)
 	}
 }

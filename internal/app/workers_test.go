@@ -288,3 +288,39 @@ func TestNothingIsPublishedUncheckedWhileTheStoreIsAway(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestLateAnswerSaysNothingOfAWorkerThatIsGone: a result that was held up, for example in a
+// dead-letter queue, says that its worker ran then, and not that it runs now. An older answer
+// does not replace a newer one.
+func TestLateAnswerSaysNothingOfAWorkerThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, false)
+	s.script = script{"Do": fails(errLost)}
+	s.publish(oneStep(", timeout: 5h"))
+	b := s.batch("one", people(3))
+	s.replica("r1").beat()
+	s.advance(b.ID)
+	answer := func(process *app.App, job int, at time.Time) {
+		t.Helper()
+		j := s.jobs[job]
+		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: at, CorrelationData: j.CorrelationData})
+		must(s, 0, err)
+		must(s, 0, process.HandleResult(s.ctx, app.Message{ID: j.JobID, Body: body, DeliveryCount: 1}))
+	}
+	s.pass(3 * time.Hour)
+	for i, at := range []time.Duration{2 * time.Hour, time.Hour} {
+		answer([]*app.App{s.app, s.other}[i], i, dawn.Add(at))
+		if v := s.worker("worker-01"); v.State == api.WorkerAlive || v.LastSeenAt == nil || !v.LastSeenAt.Equal(dawn.Add(2*time.Hour)) {
+			t.Fatalf("after the answer of %s: %+v", at, v)
+		}
+	}
+	answer(s.app, 2, dawn.Add(4*time.Hour)) // by a clock that is ahead
+	if v := s.worker("worker-01"); v.State != api.WorkerAlive || !v.LastSeenAt.Equal(s.clock.Now()) {
+		t.Fatalf("after an answer of now: %+v", v)
+	}
+	for _, step := range s.steps(b.ID, 1) {
+		if !step.CompletedAt.Equal(s.clock.Now()) { // the next step was dispatched then
+			t.Errorf("the step ended at %s", step.CompletedAt)
+		}
+	}
+}

@@ -215,7 +215,7 @@ type Step struct {
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         string          `json:"error,omitempty"`
 	DispatchedAt  *time.Time      `json:"dispatchedAt,omitempty"`
-	CompletedAt   *time.Time      `json:"completedAt,omitempty"`
+	CompletedAt   *time.Time      `json:"completedAt,omitempty"`  // when its end was decided, which is when the next step is dispatched; a result may be older
 	PollInterval  time.Duration   `json:"pollInterval,omitempty"` // nanoseconds, as all durations here; 0: the step does not poll
 	PollTimeout   time.Duration   `json:"pollTimeout,omitempty"`
 	PollStartedAt *time.Time      `json:"pollStartedAt,omitempty"`

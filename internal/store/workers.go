@@ -34,8 +34,9 @@ type WorkerAnnouncement struct {
 type WorkerRecord struct {
 	ID      string            `json:"id"`
 	Catalog *AnnouncedCatalog `json:"catalog,omitempty"`
-	// AnsweredAt is when the latest answer was processed, to within half a minute, and SentAt
-	// when the job that it answers was dispatched.
+	// AnsweredAt is the time that the latest answer has, to within half a minute, and SentAt
+	// when the job that it answers was dispatched. AnsweredAt is by the worker's clock, but never
+	// later than when the answer was processed.
 	AnsweredAt time.Time       `json:"answeredAt,omitzero"`
 	SentAt     time.Time       `json:"sentAt,omitzero"`
 	Replicas   []ReplicaRecord `json:"replicas,omitempty"`
