@@ -209,7 +209,7 @@ func TestDeadlineWaitsForAResultThatWasPutBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	book := &notebook{Sender: s.bus}
-	process := app.New(app.Config{Store: s.store, Bus: book, Now: s.clock.Now, Log: s.log})
+	process := app.New(app.Config{Store: s.store, Bus: book, Now: s.clock.Now, Log: s.log, WorkerStartup: time.Nanosecond})
 	s.script = script{"Do": fails(errLost)}
 	s.publish(oneStep(", timeout: 2m"))
 	b := s.batch("one", people(1))
@@ -228,7 +228,7 @@ func TestDeadlineWaitsForAResultThatWasPutBack(t *testing.T) {
 	check := s.parked[0]
 	must(s, 0, check.handle(process, s.ctx, check.m))
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
-	if len(book.sent) != 2 || !strings.HasPrefix(book.sent[1].ID, check.m.ID+"-again-") {
+	if len(book.sent) != 2 || !strings.HasPrefix(book.sent[1].ID, "deadline-check-batch-1-"+j.JobID) || !book.sent[1].At.After(s.clock.Now()) {
 		t.Fatalf("sent %d messages, want the result and the deadline check", len(book.sent))
 	}
 	s.clock.ns.Add(int64(time.Minute))
