@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -224,6 +225,17 @@ func (a *App) releasePage(ctx context.Context, b *engine.Batch, m message.BatchW
 	if err != nil {
 		return false, err
 	}
+	// The others may only owe a job that is sent already. A store that is slow must not use up
+	// the time of each try on them.
+	slices.SortStableFunc(runs, func(x, y store.Item[engine.Run]) int {
+		switch {
+		case (x.Doc.HeldAt == nil) == (y.Doc.HeldAt == nil):
+			return 0
+		case x.Doc.HeldAt != nil:
+			return -1
+		}
+		return 1
+	})
 	for _, run := range runs {
 		if err := a.decide(ctx, b.ID, engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: engine.RunReleased{Task: m.Task}}); err != nil {
 			return false, err
