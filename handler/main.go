@@ -1,7 +1,8 @@
 // Command handler is the product's Azure Functions custom handler: one process
 // that answers every trigger of the app, the scheduler's timer, the two Service
 // Bus subscriptions and the admin API. It holds configuration, wiring and life
-// cycle; what the triggers do is in functions/, what happens then in internal/app.
+// cycle; what the triggers do is in functions/, what happens then in internal/orchestrator,
+// internal/datasync, internal/admin and internal/runbooks.
 package main
 
 import (

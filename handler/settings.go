@@ -9,10 +9,10 @@ import (
 	"time"
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/env"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
+	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
 // settings are the app settings that the handler reads from its environment.
@@ -80,7 +80,7 @@ func readSettings(lookup func(string) string) (settings, error) {
 		apiBurst:             r.Number("API_REQUEST_BURST", adminhttp.DefaultBurst, 1, maxNumber),
 		apiLong:              r.Number("API_LONG_REQUESTS", adminhttp.DefaultLong, 1, maxNumber),
 		dataSources:          r.names("DATA_SOURCES"),
-		workerStartup:        r.Number("WORKER_STARTUP_SECONDS", int(app.DefaultWorkerStartup/time.Second), 1, maxNumber),
+		workerStartup:        r.Number("WORKER_STARTUP_SECONDS", int(workers.DefaultStartup/time.Second), 1, maxNumber),
 		functionTimeout:      r.timeout("AzureFunctionsJobHost__functionTimeout", defaultFunctionTimeout),
 	}
 	if s.keyVault != "" || s.secretKey != "" {

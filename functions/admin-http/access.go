@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
 
@@ -21,7 +21,7 @@ func (a *server) signIn(c *gin.Context) {
 		refuseToken(c, err)
 		return
 	}
-	caller := app.Caller{Name: identity.Name, Kind: api.ActorUser, TenantID: identity.TenantID, ObjectID: identity.ObjectID}
+	caller := audit.Caller{Name: identity.Name, Kind: api.ActorUser, TenantID: identity.TenantID, ObjectID: identity.ObjectID}
 	if identity.IsApp {
 		caller.Kind = api.ActorApplication
 	}

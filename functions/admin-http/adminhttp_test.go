@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -147,7 +147,7 @@ func TestRoutesByRole(t *testing.T) {
 					t.Fatalf("status %d, want %d: %s", w.Code, want, w.Body)
 				}
 				if want >= 400 {
-					problem(t, w)
+					readProblem(t, w)
 					if f.app.calls != nil {
 						t.Errorf("a refused request reached %q", f.app.calls)
 					}
@@ -194,8 +194,8 @@ func TestAnswerHeaders(t *testing.T) {
 	}
 }
 
-// problem reads a problem document and checks what every one has.
-func problem(t *testing.T, w *httptest.ResponseRecorder) api.Problem {
+// readProblem reads a problem document and checks what every one has.
+func readProblem(t *testing.T, w *httptest.ResponseRecorder) api.Problem {
 	t.Helper()
 	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
 		t.Fatalf("status %d with content type %q: %s", w.Code, got, w.Body)
@@ -317,7 +317,7 @@ func refused(t *testing.T, r request, status int, code, says string) {
 	t.Helper()
 	f := newFixture()
 	w := f.send(r)
-	p := problem(t, w)
+	p := readProblem(t, w)
 	if w.Code != status || string(p.Error) != code {
 		t.Errorf("%d %s, want %d %s: %s", w.Code, p.Error, status, code, p.Detail)
 	}
@@ -340,15 +340,15 @@ func TestErrorsOfUseCases(t *testing.T) {
 		detail   string
 		problems []api.InputProblem
 	}{
-		{&app.Error{Code: api.CodeInvalid, Message: "bad status"}, 400, "invalid", "bad status", nil},
-		{&app.Error{Code: api.CodeInvalid, Message: "bad file", Problems: problems}, 422, "invalid", "bad file", problems},
-		{&app.Error{Code: api.CodeNotFound, Message: "no batch 7"}, 404, "not_found", "no batch 7", nil},
-		{fmt.Errorf("wrapped: %w", &app.Error{Code: api.CodeConflict, Message: "nothing left"}), 409, "conflict", "nothing left", nil},
-		{&app.Error{Code: api.CodeChanged, Message: "look again"}, 412, "changed", "look again", nil},
-		{&app.Error{Code: api.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
-		{&app.Error{Code: api.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
-		{&app.Error{Code: api.CodeSourceAway, Message: "no answer", Cause: cause}, 503, "source_away", "no answer", nil},
-		{&app.Error{Code: api.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
+		{&problem.Error{Code: api.CodeInvalid, Message: "bad status"}, 400, "invalid", "bad status", nil},
+		{&problem.Error{Code: api.CodeInvalid, Message: "bad file", Problems: problems}, 422, "invalid", "bad file", problems},
+		{&problem.Error{Code: api.CodeNotFound, Message: "no batch 7"}, 404, "not_found", "no batch 7", nil},
+		{fmt.Errorf("wrapped: %w", &problem.Error{Code: api.CodeConflict, Message: "nothing left"}), 409, "conflict", "nothing left", nil},
+		{&problem.Error{Code: api.CodeChanged, Message: "look again"}, 412, "changed", "look again", nil},
+		{&problem.Error{Code: api.CodeTooLarge, Message: "too large"}, 413, "too_large", "too large", nil},
+		{&problem.Error{Code: api.CodeUnavailable, Message: "try again", Cause: cause}, 503, "unavailable", "try again", nil},
+		{&problem.Error{Code: api.CodeSourceAway, Message: "no answer", Cause: cause}, 503, "source_away", "no answer", nil},
+		{&problem.Error{Code: api.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
 		{cause, 500, "internal", "something went wrong", nil},
 		{context.DeadlineExceeded, 503, "unavailable", "the system's store or broker cannot be reached", nil},
 		{&engine.Refusal{Reason: "batch 7 is paused"}, 409, "conflict", "batch 7 is paused", nil},
@@ -362,7 +362,7 @@ func TestErrorsOfUseCases(t *testing.T) {
 			r.token = "admin"
 			w := f.send(r)
 			body := w.Body.String()
-			p := problem(t, w)
+			p := readProblem(t, w)
 			if w.Code != tt.status || string(p.Error) != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || !reflect.DeepEqual(p.Problems, tt.problems) {
 				t.Errorf("%s %s with %v: %s", r.method, r.path, tt.err, body)
 			}
@@ -385,7 +385,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	f.app.panics = true
 	w := f.send(request{"GET", "/api/batches/7", "reader", "", ""})
 	body := w.Body.String()
-	if p := problem(t, w); w.Code != 500 || p.Error != "internal" || strings.Contains(body, "secret") {
+	if p := readProblem(t, w); w.Code != 500 || p.Error != "internal" || strings.Contains(body, "secret") {
 		t.Errorf("%d %s", w.Code, body)
 	}
 	if !strings.Contains(f.log.String(), "secret of the implementation") {
@@ -443,7 +443,7 @@ func TestTraceOfTheCallerIsKept(t *testing.T) {
 		req.Header.Set("traceparent", header)
 		w := httptest.NewRecorder()
 		f.handler.ServeHTTP(w, req)
-		p := problem(t, w)
+		p := readProblem(t, w)
 		if (p.TraceID == trace) != want {
 			t.Errorf("traceparent %q gave the trace id %s", header, p.TraceID)
 		}
@@ -467,7 +467,7 @@ func TestRefusedTokens(t *testing.T) {
 		{"broken", "", 500, "internal", "something went wrong on our side"},
 	} {
 		w := newFixture().send(request{"GET", "/api/batches", tt.token, "", ""})
-		p := problem(t, w)
+		p := readProblem(t, w)
 		if w.Code != tt.status || string(p.Error) != tt.code || !strings.HasPrefix(p.Detail, tt.detail) || w.Header().Get("WWW-Authenticate") != tt.challenge {
 			t.Errorf("%q: %d %q %+v", tt.token, w.Code, w.Header().Get("WWW-Authenticate"), p)
 		}

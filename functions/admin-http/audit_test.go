@@ -73,7 +73,7 @@ func TestMomentsThatAreNone(t *testing.T) {
 		for _, path := range []string{"/api/audit", "/api/batches/7/audit", "/api/runbooks/rb/audit", "/api/messages/audit"} {
 			f := newFixture()
 			w := f.send(request{"GET", path + "?" + tt.query, "admin", "", ""})
-			if p := problem(t, w); w.Code != 400 || p.Error != "invalid" || !strings.HasPrefix(p.Detail, tt.detail) || f.app.calls != nil {
+			if p := readProblem(t, w); w.Code != 400 || p.Error != "invalid" || !strings.HasPrefix(p.Detail, tt.detail) || f.app.calls != nil {
 				t.Errorf("%s?%s: %d %s, calls %q", path, tt.query, w.Code, p.Detail, f.app.calls)
 			}
 		}

@@ -8,45 +8,45 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 )
 
-func (r fakeAutomation) Automation(_ context.Context, by app.Caller, name string) (api.Automation, error) {
+func (r fakeAutomation) Automation(_ context.Context, by audit.Caller, name string) (api.Automation, error) {
 	return api.Automation{RunbookName: name, ETag: "e1"}, r.note("Automation %s %q", by.Name, name)
 }
 
-func (r fakeAutomation) SetAutomation(_ context.Context, by app.Caller, name string, enabled bool, tags ...string) (api.Automation, error) {
+func (r fakeAutomation) SetAutomation(_ context.Context, by audit.Caller, name string, enabled bool, tags ...string) (api.Automation, error) {
 	return api.Automation{RunbookName: name, Enabled: enabled, ETag: "e2"}, r.note("SetAutomation %s %q %t %q", by.Name, name, enabled, tags)
 }
 
-func (r fakeAutomation) EnableAutomation(_ context.Context, by app.Caller, name, revision string, tags ...string) (api.Automation, error) {
+func (r fakeAutomation) EnableAutomation(_ context.Context, by audit.Caller, name, revision string, tags ...string) (api.Automation, error) {
 	return api.Automation{RunbookName: name, Enabled: true, ETag: "e2"}, r.note("EnableAutomation %s %q %q %q", by.Name, name, revision, tags)
 }
 
-func (r fakeAutomation) PreviewQuery(_ context.Context, by app.Caller, name string, sample int) (api.QueryPreview, error) {
+func (r fakeAutomation) PreviewQuery(_ context.Context, by audit.Caller, name string, sample int) (api.QueryPreview, error) {
 	view := api.QueryPreview{RunbookName: name, Sample: []map[string]json.RawMessage{{"Due": json.RawMessage("null")}}}
 	return view, r.note("PreviewQuery %s %q %d", by.Name, name, sample)
 }
 
-func (r fakeMembers) HeldRemovals(_ context.Context, by app.Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
+func (r fakeMembers) HeldRemovals(_ context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
 	return api.RemovalHold{RemovalHoldSummary: api.RemovalHoldSummary{BatchID: batch, Since: time.Unix(0, 0)}, Revision: "r1"}, r.note("HeldRemovals %s %d %s", by.Name, batch, shown(o))
 }
 
-func (r fakeAutomation) HeldAdditions(_ context.Context, by app.Caller, name string, o api.ListOptions) (api.AdditionHold, error) {
+func (r fakeAutomation) HeldAdditions(_ context.Context, by audit.Caller, name string, o api.ListOptions) (api.AdditionHold, error) {
 	return api.AdditionHold{RunbookName: name, AdditionHoldSummary: api.AdditionHoldSummary{Revision: "r1"}}, r.note("HeldAdditions %s %q %s", by.Name, name, shown(o))
 }
 
-func (r fakeAutomation) ConfirmAdditions(_ context.Context, by app.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
+func (r fakeAutomation) ConfirmAdditions(_ context.Context, by audit.Caller, name, revision, why string) (api.AdditionsConfirmation, error) {
 	view := api.AdditionsConfirmation{RunbookName: name, Revision: revision, Confirmed: &api.Attribution{By: by.Name}}
 	return view, r.note("ConfirmAdditions %s %q %q %q", by.Name, name, revision, why)
 }
 
-func (r fakeMembers) ConfirmRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error) {
+func (r fakeMembers) ConfirmRemovals(_ context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	view := api.Batch{ID: batch, Held: &api.RemovalHoldSummary{BatchID: batch, Confirmed: &api.Attribution{By: by.Name}}}
 	return view, r.note("ConfirmRemovals %s %d %q %q", by.Name, batch, revision, why)
 }
 
-func (r fakeMembers) DiscardRemovals(_ context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error) {
+func (r fakeMembers) DiscardRemovals(_ context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	return api.Batch{ID: batch, Kept: 3}, r.note("DiscardRemovals %s %d %q %q", by.Name, batch, revision, why)
 }
 

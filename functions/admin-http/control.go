@@ -13,7 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // The limits of what steers a batch, in bytes of the body.
@@ -98,7 +98,7 @@ func (a *server) resumeBatch(c *gin.Context, batch int, why string) (api.Batch, 
 func (a *server) approvePhase(c *gin.Context, batch int, why string) (api.Phase, error) {
 	phase := c.Param("phase")
 	if len(phase) > maxName || !utf8.ValidString(phase) {
-		return api.Phase{}, &app.Error{
+		return api.Phase{}, &problem.Error{
 			Code: api.CodeNotFound, Message: fmt.Sprintf("there is no phase %q; names have at most %d bytes", clip(phase), maxName),
 		}
 	}

@@ -7,45 +7,45 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
-func (r fakeBatches) Cancel(_ context.Context, by app.Caller, batch int, why string) (api.Batch, error) {
+func (r fakeBatches) Cancel(_ context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	return api.Batch{ID: batch, Status: "cancelling"}, r.note("Cancel %s %d %q", by.Name, batch, why)
 }
 
-func (r fakeBatches) Pause(_ context.Context, by app.Caller, batch int, why string) (api.Batch, error) {
+func (r fakeBatches) Pause(_ context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	return api.Batch{ID: batch, Paused: &api.Attribution{By: by.Name, Why: why}}, r.note("Pause %s %d %q", by.Name, batch, why)
 }
 
-func (r fakeBatches) Resume(_ context.Context, by app.Caller, batch int, why string) (api.Batch, error) {
+func (r fakeBatches) Resume(_ context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	return api.Batch{ID: batch, Status: "active"}, r.note("Resume %s %d %q", by.Name, batch, why)
 }
 
-func (r fakeBatches) Approve(_ context.Context, by app.Caller, batch int, phase, why string) (api.Phase, error) {
+func (r fakeBatches) Approve(_ context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
 	return api.Phase{Name: phase, Approved: &api.Attribution{By: by.Name}}, r.note("Approve %s %d %q %q", by.Name, batch, phase, why)
 }
 
-func (r fakeBatches) RetryFailed(_ context.Context, by app.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
+func (r fakeBatches) RetryFailed(_ context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
 	return api.RetryResult{BatchID: batch, Task: "t1", Selection: which}, r.note("RetryFailed %s %d %+v %q", by.Name, batch, which, why)
 }
 
-func (r fakeSteps) SkipStep(_ context.Context, by app.Caller, batch int, stepID int64, why string) (api.Step, error) {
+func (r fakeSteps) SkipStep(_ context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
 	return api.Step{ID: stepID, Status: "skipped"}, r.note("SkipStep %s %d %d %q", by.Name, batch, stepID, why)
 }
 
-func (r fakeSteps) MarkStepDone(_ context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
+func (r fakeSteps) MarkStepDone(_ context.Context, by audit.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error) {
 	return api.Step{ID: stepID, Status: "succeeded"}, r.note("MarkStepDone %s %d %d %q %q", by.Name, batch, stepID, result, why)
 }
 
-func (r fakeMembers) AddMembersFrom(_ context.Context, by app.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
+func (r fakeMembers) AddMembersFrom(_ context.Context, by audit.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
 	r.heard(by)
 	view := api.AddResult{Batch: api.Batch{ID: batch}, Added: strings.Count(content(csv), "new")}
 	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, content(csv), shownOptions(options))
 }
 
-func (r fakeMembers) RemoveMember(_ context.Context, by app.Caller, batch, member int, why string) (api.Member, error) {
+func (r fakeMembers) RemoveMember(_ context.Context, by audit.Caller, batch, member int, why string) (api.Member, error) {
 	return api.Member{ID: member, Status: "removed"}, r.note("RemoveMember %s %d %d %q", by.Name, batch, member, why)
 }
 

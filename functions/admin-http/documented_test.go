@@ -14,7 +14,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 	"pgregory.net/rapid"
 
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -72,10 +71,10 @@ func (r *real) run() {
 			}
 		})
 	}
-	delivered := func(handle func(context.Context, app.Message) error) func(context.Context, *azservicebus.ReceivedMessage) error {
+	delivered := func(handle func(context.Context, message.Delivery) error) func(context.Context, *azservicebus.ReceivedMessage) error {
 		return func(ctx context.Context, m *azservicebus.ReceivedMessage) error {
 			kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-			return handle(ctx, app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)})
+			return handle(ctx, message.Delivery{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)})
 		}
 	}
 	receive(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, delivered(r.app.HandleEvent))
@@ -227,7 +226,7 @@ func tour(c *contract, r *real) {
 
 	// Messages that cannot be processed.
 	for i := range 5 {
-		check(c.t, r.app.HandleEvent(c.t.Context(), app.Message{ID: fmt.Sprintf("bad-%d", i), Body: []byte(`{"a":`), DeliveryCount: 1}))
+		check(c.t, r.app.HandleEvent(c.t.Context(), message.Delivery{ID: fmt.Sprintf("bad-%d", i), Body: []byte(`{"a":`), DeliveryCount: 1}))
 	}
 	kept := do("listMessages", http.StatusOK, wanted{})["items"].([]any)
 	about := func(i int) wanted { return of("id", kept[i].(map[string]any)["id"].(string)) }

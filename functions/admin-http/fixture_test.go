@@ -19,7 +19,7 @@ import (
 
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
@@ -34,8 +34,8 @@ type recorder struct {
 	health api.Health
 	panics bool
 
-	early, late error      // of a report: before its first byte, and after it
-	by          app.Caller // of the last request with an idempotency key
+	early, late error        // of a report: before its first byte, and after it
+	by          audit.Caller // of the last request with an idempotency key
 }
 
 type (
@@ -67,7 +67,7 @@ func (r *recorder) note(format string, args ...any) error {
 	return r.err
 }
 
-func (r *recorder) heard(by app.Caller) {
+func (r *recorder) heard(by audit.Caller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.by = by
@@ -89,7 +89,7 @@ func (r fakeHealth) Health(context.Context) api.Health {
 	return r.health
 }
 
-func (r fakeRunbooks) PublishRunbook(_ context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
+func (r fakeRunbooks) PublishRunbook(_ context.Context, by audit.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error) {
 	r.heard(by)
 	return api.Runbook{Name: "a b", Version: 1, Unchanged: string(yaml) == "same", DryRun: o.DryRun}, r.note("PublishRunbook %s %q %q %+v", by.Name, name, yaml, o)
 }
@@ -106,7 +106,7 @@ func (r fakeRunbooks) CSVTemplate(_ context.Context, name string) ([]byte, error
 	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
 }
 
-func (r fakeBatches) CreateBatchFrom(_ context.Context, by app.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
+func (r fakeBatches) CreateBatchFrom(_ context.Context, by audit.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
 	r.heard(by)
 	return api.Batch{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
 }
@@ -135,7 +135,7 @@ func (r fakeBatches) Batch(_ context.Context, id int) (api.Batch, error) {
 	return api.Batch{ID: id}, r.note("Batch %d", id)
 }
 
-func (r fakeMembers) Members(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
+func (r fakeMembers) Members(_ context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
 	return api.Page[api.Member]{}, r.note("Members %s %d %s", by.Name, id, shown(o))
 }
 
@@ -143,11 +143,11 @@ func (r fakeBatches) Phases(_ context.Context, id int) (api.Page[api.Phase], err
 	return api.Page[api.Phase]{}, r.note("Phases %d", id)
 }
 
-func (r fakeSteps) Steps(_ context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
+func (r fakeSteps) Steps(_ context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
 	return api.Page[api.Step]{}, r.note("Steps %s %d %s", by.Name, id, shown(o))
 }
 
-func (r fakeBatches) Advance(_ context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
+func (r fakeBatches) Advance(_ context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
 	return api.AdvanceResult{Batch: api.Batch{ID: id, ETag: "e1"}, Advanced: phase}, r.note("Advance %s %d %s %q", by.Name, id, phase, tags)
 }
 
@@ -155,15 +155,15 @@ func (r fakeMessages) Unprocessed(_ context.Context, o api.ListOptions) (api.Pag
 	return api.Page[api.UnprocessedMessage]{}, r.note("Unprocessed %s", shown(o))
 }
 
-func (r fakeMessages) UnprocessedMessage(_ context.Context, by app.Caller, id string) (api.UnprocessedMessage, error) {
+func (r fakeMessages) UnprocessedMessage(_ context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error) {
 	return api.UnprocessedMessage{ID: id, Body: []byte(`{"a":1}`)}, r.note("UnprocessedMessage %s %q", by.Name, id)
 }
 
-func (r fakeMessages) Replay(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (r fakeMessages) Replay(_ context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
 	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedReplayed}, r.note("Replay %s %q %q", by.Name, id, why)
 }
 
-func (r fakeMessages) Discard(_ context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error) {
+func (r fakeMessages) Discard(_ context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error) {
 	return api.UnprocessedMessage{ID: id, Status: api.UnprocessedDiscarded}, r.note("Discard %s %q %q", by.Name, id, why)
 }
 

@@ -20,6 +20,7 @@ import (
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -234,7 +235,7 @@ func populated(f *testing.F) (http.Handler, []string) {
 	f.Cleanup(func() { _ = sender.Close(context.Background()) })
 	quiet := slog.New(slog.DiscardHandler)
 	a := app.New(app.Config{Store: items, Bus: sender, Log: quiet})
-	by := app.Caller{Name: "avery@contoso"}
+	by := audit.Caller{Name: "avery@contoso"}
 	for _, name := range []string{"moves", "others"} {
 		_, err := a.PublishRunbook(ctx, by, "", []byte(strings.Replace(moves, "name: moves", "name: "+name, 1)), api.PublishOptions{})
 		must(err)

@@ -107,7 +107,7 @@ func TestKeyOfARequestIsVisibleASCII(t *testing.T) {
 			"empty": {""}, "long": {strings.Repeat("k", 256)}, "a space": {"a b"}, "a tab": {"a\tb"}, "beyond ASCII": {"ké"}, "two": {"a", "b"},
 		} {
 			h, w := hear(q, keys...)
-			if p := problem(t, w); w.Code != http.StatusBadRequest || p.Error != "invalid" || !strings.Contains(p.Detail, "Idempotency-Key") {
+			if p := readProblem(t, w); w.Code != http.StatusBadRequest || p.Error != "invalid" || !strings.Contains(p.Detail, "Idempotency-Key") {
 				t.Errorf("%s, %s: %d %+v", q.path, name, w.Code, p)
 			}
 			if len(h.calls) > 0 {

@@ -14,9 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/admin"
+
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
@@ -35,7 +38,7 @@ func TestTooManyRequestsOfOneCaller(t *testing.T) {
 	}
 	for range 5 { // what is refused takes nothing
 		w := f.send(list)
-		if p := problem(t, w); w.Code != http.StatusTooManyRequests || p.Error != "too_many_requests" || w.Header().Get("Retry-After") != "2" {
+		if p := readProblem(t, w); w.Code != http.StatusTooManyRequests || p.Error != "too_many_requests" || w.Header().Get("Retry-After") != "2" {
 			t.Fatalf("%d, Retry-After %q: %+v", w.Code, w.Header().Get("Retry-After"), p)
 		}
 	}
@@ -60,10 +63,10 @@ type slow struct {
 	let   chan struct{}
 }
 
-func (s *slow) Report(context.Context, app.Caller, int, report.Format) (app.Report, error) {
+func (s *slow) Report(context.Context, audit.Caller, int, report.Format) (admin.Report, error) {
 	s.begun <- struct{}{}
 	<-s.let
-	return app.Report{}, &app.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}
+	return admin.Report{}, &problem.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}
 }
 
 // Of the requests that take long only so many are carried out at once.
@@ -82,7 +85,7 @@ func TestTooManyLongRequestsAtOnce(t *testing.T) {
 		<-s.begun
 	}
 	w := f.send(ask)
-	if p := problem(t, w); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(p.Detail, "2 reports are being made already") {
+	if p := readProblem(t, w); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(p.Detail, "2 reports are being made already") {
 		t.Errorf("%d: %+v", w.Code, p)
 	}
 	if w := f.send(request{"GET", "/api/batches/7", "reader", "", ""}); w.Code != http.StatusOK {
@@ -161,7 +164,7 @@ func TestTemporaryFilesOfUploads(t *testing.T) {
 	f.handler = adminhttp.New(adminhttp.Config{UseCases: f.app.useCases(), Verifier: tokens{}, Log: slog.New(slog.DiscardHandler), TempDir: filepath.Join(dir, "missing")})
 	media, body := form(t, "file", "Key\n1\n")
 	w := f.send(request{"POST", "/api/batches/7/members", "admin", media, body})
-	if p := problem(t, w); w.Code != http.StatusServiceUnavailable || !strings.Contains(p.Detail, "cannot be stored") || len(f.app.calls) > 0 {
+	if p := readProblem(t, w); w.Code != http.StatusServiceUnavailable || !strings.Contains(p.Detail, "cannot be stored") || len(f.app.calls) > 0 {
 		t.Errorf("%d %+v, %q", w.Code, p, f.app.calls)
 	}
 

@@ -33,7 +33,7 @@ type level int
 const (
 	anonymous level = iota
 	reader
-	admin
+	administrator
 )
 
 // demands is what every route demands. A route that is not here fails the test, and so
@@ -42,47 +42,47 @@ var demands = map[string]level{
 	"GET /api/health":                              anonymous,
 	"GET /api/openapi.json":                        reader,
 	"GET /api/runbooks":                            reader,
-	"POST /api/runbooks":                           admin,
+	"POST /api/runbooks":                           administrator,
 	"GET /api/runbooks/:name":                      reader,
 	"GET /api/runbooks/:name/versions":             reader,
 	"GET /api/runbooks/:name/versions/:version":    reader,
-	"DELETE /api/runbooks/:name/versions/:version": admin,
+	"DELETE /api/runbooks/:name/versions/:version": administrator,
 	"GET /api/runbooks/:name/template":             reader,
 	"GET /api/runbooks/:name/automation":           reader,
-	"PUT /api/runbooks/:name/automation":           admin,
-	"POST /api/runbooks/:name/query/preview":       admin,
+	"PUT /api/runbooks/:name/automation":           administrator,
+	"POST /api/runbooks/:name/query/preview":       administrator,
 	"GET /api/batches":                             reader,
-	"POST /api/batches":                            admin,
+	"POST /api/batches":                            administrator,
 	"GET /api/batches/:id":                         reader,
 	"GET /api/batches/:id/members":                 reader,
-	"GET /api/audit":                               admin,
+	"GET /api/audit":                               administrator,
 	"GET /api/batches/:id/audit":                   reader,
 	"GET /api/runbooks/:name/audit":                reader,
 	"GET /api/messages/audit":                      reader,
-	"POST /api/batches/:id/members":                admin,
-	"DELETE /api/batches/:id/members/:memberId":    admin,
+	"POST /api/batches/:id/members":                administrator,
+	"DELETE /api/batches/:id/members/:memberId":    administrator,
 	"GET /api/batches/:id/phases":                  reader,
-	"POST /api/batches/:id/phases/:phase/approve":  admin,
+	"POST /api/batches/:id/phases/:phase/approve":  administrator,
 	"GET /api/batches/:id/steps":                   reader,
-	"POST /api/batches/:id/steps/:stepId/skip":     admin,
-	"POST /api/batches/:id/steps/:stepId/done":     admin,
+	"POST /api/batches/:id/steps/:stepId/skip":     administrator,
+	"POST /api/batches/:id/steps/:stepId/done":     administrator,
 	"GET /api/batches/:id/report":                  reader,
 	"GET /api/batches/:id/removals":                reader,
-	"POST /api/batches/:id/removals/confirm":       admin,
+	"POST /api/batches/:id/removals/confirm":       administrator,
 	"GET /api/runbooks/:name/additions":            reader,
-	"POST /api/runbooks/:name/additions/confirm":   admin,
-	"POST /api/batches/:id/removals/discard":       admin,
-	"POST /api/batches/:id/advance":                admin,
-	"POST /api/batches/:id/cancel":                 admin,
-	"POST /api/batches/:id/pause":                  admin,
-	"POST /api/batches/:id/resume":                 admin,
-	"POST /api/batches/:id/retry":                  admin,
+	"POST /api/runbooks/:name/additions/confirm":   administrator,
+	"POST /api/batches/:id/removals/discard":       administrator,
+	"POST /api/batches/:id/advance":                administrator,
+	"POST /api/batches/:id/cancel":                 administrator,
+	"POST /api/batches/:id/pause":                  administrator,
+	"POST /api/batches/:id/resume":                 administrator,
+	"POST /api/batches/:id/retry":                  administrator,
 	"GET /api/workers":                             reader,
 	"GET /api/workers/:id":                         reader,
 	"GET /api/messages/unprocessed":                reader,
-	"GET /api/messages/unprocessed/:id":            admin,
-	"POST /api/messages/unprocessed/:id/replay":    admin,
-	"POST /api/messages/unprocessed/:id/discard":   admin,
+	"GET /api/messages/unprocessed/:id":            administrator,
+	"POST /api/messages/unprocessed/:id/replay":    administrator,
+	"POST /api/messages/unprocessed/:id/discard":   administrator,
 }
 
 const (
@@ -184,12 +184,12 @@ func callers(t *testing.T, server *entra.Server, dataDir string) map[string]call
 
 		"reader":                            allowed(user(entra.DefaultReaderUPN), reader),
 		"user without a role":               allowed(user(noRoleUPN), reader),
-		"administrator":                     allowed(good, admin),
-		"signed with our key":               allowed(signed(jwt.SigningMethodRS256, key, named), admin),
+		"administrator":                     allowed(good, administrator),
+		"signed with our key":               allowed(signed(jwt.SigningMethodRS256, key, named), administrator),
 		"reader of the other tenant":        allowed(user("reader@fabrikam.example"), reader),
-		"administrator of the other tenant": allowed(user("admin@fabrikam.example"), admin),
+		"administrator of the other tenant": allowed(user("admin@fabrikam.example"), administrator),
 		"application that reads":            allowed(application(appReaderID), reader),
-		"application that administers":      allowed(application(appAdminID), admin),
+		"application that administers":      allowed(application(appAdminID), administrator),
 	}
 }
 
@@ -252,7 +252,7 @@ func TestEveryRouteByEveryCaller(t *testing.T) {
 			if want.error == "" {
 				continue
 			}
-			if p := problem(t, w); string(p.Error) != want.error {
+			if p := readProblem(t, w); string(p.Error) != want.error {
 				t.Errorf("%s, %s: error %q, want %q", name, who, p.Error, want.error)
 			}
 			if calls.calls != nil {

@@ -95,7 +95,7 @@ func TestDocumentHasEveryQueryParameter(t *testing.T) {
 			}
 			address := "/api" + described.ReplaceAllString(path, "1")
 			w := newFixture().send(request{strings.ToUpper(method), address + "?other=1", "admin", "", ""})
-			detail := problem(t, w).Detail
+			detail := readProblem(t, w).Detail
 			want := "this address has none"
 			if names != nil {
 				want = "this address has " + strings.Join(names, ", ")
@@ -163,7 +163,7 @@ func TestDocumentHasTheStatuses(t *testing.T) {
 	t.Parallel()
 	d, _ := readDocument(t)
 	for path, name := range map[string]string{"/api/batches": "BatchStatus", "/api/batches/1/members": "MemberStatus", "/api/batches/1/steps": "StepStatus", "/api/messages/unprocessed": "UnprocessedStatus"} {
-		p := problem(t, newFixture().send(request{"GET", path + "?status=none", "reader", "", ""}))
+		p := readProblem(t, newFixture().send(request{"GET", path + "?status=none", "reader", "", ""}))
 		if want := strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Components.Schemas[name].Enum), " ", ", "), "[]"); !strings.HasSuffix(p.Detail, "one of "+want) {
 			t.Errorf("%s: %q, described: %s", path, p.Detail, want)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // retryAfter is how many seconds a caller is asked to wait for a part of the system
@@ -51,7 +51,7 @@ func answer(c *gin.Context, p api.Problem) {
 // become problems: a use case returns them as they come. Of an internal error the caller
 // gets the trace id only; the log has the rest.
 func fail(c *gin.Context, err error) {
-	e := app.Explain(err)
+	e := problem.Explain(err)
 	_ = c.Error(e) // record logs it
 	if e.Code == api.CodeInternal {
 		refuse(c, http.StatusInternalServerError, api.CodeInternal,

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
@@ -105,8 +105,8 @@ func newTrace(header string) string {
 func traceOf(c *gin.Context) string { return c.GetString(keyTrace) }
 
 // callerOf is who sent the request, with the key of one that takes one.
-func callerOf(c *gin.Context) app.Caller {
-	caller, _ := c.Value(keyCaller).(app.Caller)
+func callerOf(c *gin.Context) audit.Caller {
+	caller, _ := c.Value(keyCaller).(audit.Caller)
 	caller.Key = c.GetString(keyRequest)
 	return caller
 }

@@ -10,13 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/matoolkit/matoolkit/internal/admin"
+
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/report"
 )
 
-func (r fakeReports) Report(_ context.Context, by app.Caller, id int, format report.Format) (app.Report, error) {
-	return app.Report{
+func (r fakeReports) Report(_ context.Context, by audit.Caller, id int, format report.Format) (admin.Report, error) {
+	return admin.Report{
 		Name: fmt.Sprintf("batch-%d.%s", id, format), Media: format.Media(),
 		Write: func(_ context.Context, w io.Writer) error {
 			if r.early != nil {
@@ -35,9 +38,9 @@ func (r fakeReports) Report(_ context.Context, by app.Caller, id int, format rep
 func TestReportThatFailsBeforeItsFirstByteIsAProblem(t *testing.T) {
 	t.Parallel()
 	f := newFixture()
-	f.app.early = &app.Error{Code: api.CodeUnavailable, Message: "try again"}
+	f.app.early = &problem.Error{Code: api.CodeUnavailable, Message: "try again"}
 	w := f.send(request{"GET", "/api/batches/7/report?format=html", "reader", "", ""})
-	if p := problem(t, w); w.Code != 503 || p.Detail != "try again" || w.Header().Get("Content-Disposition") != "" {
+	if p := readProblem(t, w); w.Code != 503 || p.Detail != "try again" || w.Header().Get("Content-Disposition") != "" {
 		t.Errorf("%d %v %+v", w.Code, w.Header(), p)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // part is a part that a form has to have.
@@ -25,7 +25,7 @@ type part struct {
 const csvOfMembers = "holds the CSV of members"
 
 // errNoRoom says that the temporary folder does not take an upload.
-var errNoRoom = &app.Error{Code: api.CodeUnavailable, Message: "the file cannot be stored while it is read; try again"}
+var errNoRoom = &problem.Error{Code: api.CodeUnavailable, Message: "the file cannot be stored while it is read; try again"}
 
 // form reads a form of exactly these parts. It goes part by part, so that one that is
 // too large or not expected is refused before the rest has been read. The parts are kept in

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/matoolkit/matoolkit/internal/admin"
+
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/roster"
 )
@@ -48,59 +50,59 @@ type Health interface {
 
 // Runbooks publishes, lists and deactivates runbooks and their versions.
 type Runbooks interface {
-	PublishRunbook(ctx context.Context, by app.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error)
+	PublishRunbook(ctx context.Context, by audit.Caller, name string, yaml []byte, o api.PublishOptions) (api.Runbook, error)
 	Runbooks(ctx context.Context, o api.ListOptions) (api.Page[api.Runbook], error)
 	Runbook(ctx context.Context, name string) (api.Runbook, error)
 	CSVTemplate(ctx context.Context, name string) ([]byte, error)
 	Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error)
 	Version(ctx context.Context, name string, version int) (api.RunbookVersion, error)
-	Deactivate(ctx context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error)
+	Deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error)
 }
 
 // Automation creates batches from data sources, and holds additions.
 type Automation interface {
-	Automation(ctx context.Context, by app.Caller, name string) (api.Automation, error)
-	SetAutomation(ctx context.Context, by app.Caller, name string, enabled bool, tags ...string) (api.Automation, error)
-	EnableAutomation(ctx context.Context, by app.Caller, name, revision string, tags ...string) (api.Automation, error)
-	PreviewQuery(ctx context.Context, by app.Caller, name string, sample int) (api.QueryPreview, error)
-	HeldAdditions(ctx context.Context, by app.Caller, runbook string, o api.ListOptions) (api.AdditionHold, error)
-	ConfirmAdditions(ctx context.Context, by app.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
+	Automation(ctx context.Context, by audit.Caller, name string) (api.Automation, error)
+	SetAutomation(ctx context.Context, by audit.Caller, name string, enabled bool, tags ...string) (api.Automation, error)
+	EnableAutomation(ctx context.Context, by audit.Caller, name, revision string, tags ...string) (api.Automation, error)
+	PreviewQuery(ctx context.Context, by audit.Caller, name string, sample int) (api.QueryPreview, error)
+	HeldAdditions(ctx context.Context, by audit.Caller, runbook string, o api.ListOptions) (api.AdditionHold, error)
+	ConfirmAdditions(ctx context.Context, by audit.Caller, runbook, revision, why string) (api.AdditionsConfirmation, error)
 }
 
 // Batches creates, lists and controls batches and their phases.
 type Batches interface {
-	CreateBatchFrom(ctx context.Context, by app.Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error)
+	CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error)
 	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
 	Batch(ctx context.Context, id int) (api.Batch, error)
 	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
-	Advance(ctx context.Context, by app.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error)
-	Cancel(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
-	Pause(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
-	Resume(ctx context.Context, by app.Caller, batch int, why string) (api.Batch, error)
-	Approve(ctx context.Context, by app.Caller, batch int, phase, why string) (api.Phase, error)
-	RetryFailed(ctx context.Context, by app.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
+	Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error)
+	Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
+	Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
+	Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error)
+	Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error)
+	RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error)
 }
 
 // Members lists, adds and removes the members of a batch, and holds removals.
 type Members interface {
-	Members(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
-	AddMembersFrom(ctx context.Context, by app.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error)
-	RemoveMember(ctx context.Context, by app.Caller, batch, member int, why string) (api.Member, error)
-	HeldRemovals(ctx context.Context, by app.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
-	ConfirmRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
-	DiscardRemovals(ctx context.Context, by app.Caller, batch int, revision, why string) (api.Batch, error)
+	Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
+	AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error)
+	RemoveMember(ctx context.Context, by audit.Caller, batch, member int, why string) (api.Member, error)
+	HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
+	ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error)
+	DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error)
 }
 
 // Steps lists the steps of a batch and resolves failed ones.
 type Steps interface {
-	Steps(ctx context.Context, by app.Caller, id int, o api.ListOptions) (api.Page[api.Step], error)
-	SkipStep(ctx context.Context, by app.Caller, batch int, stepID int64, why string) (api.Step, error)
-	MarkStepDone(ctx context.Context, by app.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error)
+	Steps(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error)
+	SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error)
+	MarkStepDone(ctx context.Context, by audit.Caller, batch int, stepID int64, result json.RawMessage, why string) (api.Step, error)
 }
 
 // Reports writes reports on batches.
 type Reports interface {
-	Report(ctx context.Context, by app.Caller, id int, format report.Format) (app.Report, error)
+	Report(ctx context.Context, by audit.Caller, id int, format report.Format) (admin.Report, error)
 }
 
 // Audit lists audit records.
@@ -120,7 +122,7 @@ type Workers interface {
 // Messages lists, replays and discards unprocessable messages.
 type Messages interface {
 	Unprocessed(ctx context.Context, o api.ListOptions) (api.Page[api.UnprocessedMessage], error)
-	UnprocessedMessage(ctx context.Context, by app.Caller, id string) (api.UnprocessedMessage, error)
-	Replay(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
-	Discard(ctx context.Context, by app.Caller, id, why string) (api.UnprocessedMessage, error)
+	UnprocessedMessage(ctx context.Context, by audit.Caller, id string) (api.UnprocessedMessage, error)
+	Replay(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error)
+	Discard(ctx context.Context, by audit.Caller, id, why string) (api.UnprocessedMessage, error)
 }

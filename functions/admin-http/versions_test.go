@@ -11,7 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 )
 
 func (r fakeRunbooks) Versions(_ context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
@@ -22,7 +22,7 @@ func (r fakeRunbooks) Version(_ context.Context, name string, version int) (api.
 	return api.RunbookVersion{Name: name, Version: version, ETag: "v1"}, r.note("Version %q %d", name, version)
 }
 
-func (r fakeRunbooks) Deactivate(_ context.Context, by app.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
+func (r fakeRunbooks) Deactivate(_ context.Context, by audit.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
 	return api.RunbookVersion{Name: name, Version: version, ETag: "v2"}, r.note("Deactivate %s %q %d %q %q", by.Name, name, version, why, tags)
 }
 
@@ -183,7 +183,7 @@ func TestETags(t *testing.T) {
 	for _, header := range []string{"v1", `"v1`, `v1"`, `"v1" "v2"`, `"v1",`, `"`, "W/"} {
 		for method, path := range map[string]string{"DELETE": version, "PUT": "/api/runbooks/rb/automation"} {
 			f, w := send(method, path, map[string]string{"PUT": `{"enabled":true}`}[method], header)
-			if p := problem(t, w); p.Status != 400 || f.app.calls != nil || !strings.Contains(p.Detail, "If-Match") {
+			if p := readProblem(t, w); p.Status != 400 || f.app.calls != nil || !strings.Contains(p.Detail, "If-Match") {
 				t.Errorf("%s with %s: %+v, calls %q", method, header, p, f.app.calls)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -33,7 +32,7 @@ func (r *real) announce(c message.Catalog) {
 	r.t.Helper()
 	body, err := json.Marshal(c)
 	check(r.t, err)
-	check(r.t, r.app.HandleResult(r.t.Context(), app.Message{ID: message.CatalogID(c.WorkerID, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}))
+	check(r.t, r.app.HandleResult(r.t.Context(), message.Delivery{ID: message.CatalogID(c.WorkerID, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}))
 }
 
 func badges(at time.Time) message.Catalog {

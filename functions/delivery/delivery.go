@@ -3,7 +3,6 @@
 package delivery
 
 import (
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -12,13 +11,13 @@ const binding = "message" // as in the function.json of each
 
 // Message reads the message of a call. It fails where the binding is missing or is
 // not binary.
-func Message(call *invocation.Call) (app.Message, error) {
+func Message(call *invocation.Call) (message.Delivery, error) {
 	body, err := call.Binary(binding)
 	if err != nil {
-		return app.Message{}, err
+		return message.Delivery{}, err
 	}
 	kind, _ := call.Properties[message.PropertyMessageType].(string)
-	return app.Message{
+	return message.Delivery{
 		ID:            call.MessageID,
 		Type:          kind,
 		Body:          body,

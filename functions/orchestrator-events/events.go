@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/matoolkit/matoolkit/functions/delivery"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -18,7 +17,7 @@ const Name = message.TopicOrchestratorEvents
 // Handler handles one event. nil settles the message; an error has it delivered
 // again at once, so a Handler must expect any message twice.
 type Handler interface {
-	HandleEvent(ctx context.Context, m app.Message) error
+	HandleEvent(ctx context.Context, m message.Delivery) error
 }
 
 // New makes the function.

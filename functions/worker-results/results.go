@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/matoolkit/matoolkit/functions/delivery"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/invocation"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
@@ -18,7 +17,7 @@ const Name = message.TopicWorkerResults
 // Handler takes one result. nil settles the message; an error has it delivered
 // again at once, so a Handler must expect any result twice.
 type Handler interface {
-	HandleResult(ctx context.Context, m app.Message) error
+	HandleResult(ctx context.Context, m message.Delivery) error
 }
 
 // New makes the function.

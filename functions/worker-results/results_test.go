@@ -7,26 +7,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/invocation"
+	"github.com/matoolkit/matoolkit/internal/message"
 )
 
-type handler func(m app.Message) error
+type handler func(m message.Delivery) error
 
-func (h handler) HandleResult(_ context.Context, m app.Message) error { return h(m) }
+func (h handler) HandleResult(_ context.Context, m message.Delivery) error { return h(m) }
 
 func TestAMessageBecomesOneCall(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		envelope string
-		want     app.Message
+		want     message.Delivery
 	}{
 		"with everything": {
 			`{"Data":{"message":"eyJhIjoxfQ=="},"Metadata":{"MessageId":"\"m-1\"","DeliveryCount":"3","EnqueuedTimeUtc":"2026-01-02T03:04:05","ApplicationProperties":{"MessageType":"x"}}}`,
-			app.Message{ID: "m-1", Type: "x", Body: []byte(`{"a":1}`), Properties: map[string]any{"MessageType": "x"}, DeliveryCount: 3, EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+			message.Delivery{ID: "m-1", Type: "x", Body: []byte(`{"a":1}`), Properties: map[string]any{"MessageType": "x"}, DeliveryCount: 3, EnqueuedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
 		},
-		"with nothing":                {`{"Data":{"message":""}}`, app.Message{Body: []byte{}, DeliveryCount: 1}},
-		"with a type that is no text": {`{"Data":{"message":""},"Metadata":{"ApplicationProperties":{"MessageType":7}}}`, app.Message{Body: []byte{}, DeliveryCount: 1, Properties: map[string]any{"MessageType": int64(7)}}},
+		"with nothing":                {`{"Data":{"message":""}}`, message.Delivery{Body: []byte{}, DeliveryCount: 1}},
+		"with a type that is no text": {`{"Data":{"message":""},"Metadata":{"ApplicationProperties":{"MessageType":7}}}`, message.Delivery{Body: []byte{}, DeliveryCount: 1, Properties: map[string]any{"MessageType": int64(7)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +36,7 @@ func TestAMessageBecomesOneCall(t *testing.T) {
 			}
 			refusal := errors.New("the store is away")
 			calls := 0
-			err = New(handler(func(m app.Message) error {
+			err = New(handler(func(m message.Delivery) error {
 				calls++
 				if !reflect.DeepEqual(m, tc.want) {
 					t.Errorf("got  %+v\nwant %+v", m, tc.want)
@@ -57,7 +57,7 @@ func TestABodyThatIsNotBinaryIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := New(handler(func(app.Message) error { t.Error("the use case was called"); return nil }))(t.Context(), call); err == nil {
+		if err := New(handler(func(message.Delivery) error { t.Error("the use case was called"); return nil }))(t.Context(), call); err == nil {
 			t.Errorf("%s was taken", envelope)
 		}
 	}

@@ -13,6 +13,14 @@ type ListOptions struct {
 	Search       string // only items whose name has this prefix, case-sensitive: a batch's runbook, a member's key, a runbook
 }
 
+// PageSize is how many items a page has: Limit within its bounds.
+func (o ListOptions) PageSize() int {
+	if o.Limit <= 0 {
+		return 100
+	}
+	return min(o.Limit, 1000)
+}
+
 // SortFields are the fields that a list can be sorted by, as its items name them.
 type SortFields struct {
 	Names   []string

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 )
 
 // An audit record names its actor by kind, tenant and object id: a display name can be
@@ -19,8 +20,8 @@ func TestAuditRecordsTellActorsOfOneNameApart(t *testing.T) {
 	s.publish(found(twoPhases, ""))
 	s.automate("found")
 	s.tick()
-	user := app.Caller{Name: "scheduler", Kind: api.ActorUser, TenantID: "tenant-1", ObjectID: "object-1"}
-	tool := app.Caller{Name: "scheduler", Kind: api.ActorApplication, TenantID: "tenant-1", ObjectID: "object-2"}
+	user := audit.Caller{Name: "scheduler", Kind: api.ActorUser, TenantID: "tenant-1", ObjectID: "object-1"}
+	tool := audit.Caller{Name: "scheduler", Kind: api.ActorApplication, TenantID: "tenant-1", ObjectID: "object-2"}
 	v, err := s.app.Pause(s.ctx, user, 1, "")
 	must(s, v, err)
 	v, err = s.app.Resume(s.ctx, tool, 1, "")
@@ -62,7 +63,7 @@ func TestPersonNamedSchedulerLeavesARecord(t *testing.T) {
 	if !s.killed(5, func(ctx context.Context, a *app.App) error { return a.Tick(ctx) }) {
 		t.Fatal("the tick was not cut short")
 	}
-	_, err := s.app.AddMembers(s.ctx, app.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n"))
+	_, err := s.app.AddMembers(s.ctx, audit.Caller{Name: "scheduler"}, 1, []byte("Upn,Name,Start\nnew@x,New,\n"))
 	must(s, 0, err)
 	if !slices.ContainsFunc(s.trail(1), func(r api.AuditRecord) bool { return r.Action == "add-members" && r.ByKind == api.ActorUser }) {
 		t.Error("the trail has no record of the members added")

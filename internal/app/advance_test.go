@@ -7,6 +7,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // A host repeats a request up to 80 times, also long after the phase has ended.
@@ -32,7 +33,7 @@ func TestAdvanceThatIsRepeatedStartsOnePhase(t *testing.T) {
 		}
 		s.advance(b.ID)
 		_, err = s.app.Advance(s.ctx, ada, b.ID, "first")
-		var e *app.Error
+		var e *problem.Error
 		if !errors.As(err, &e) || e.Code != api.CodeConflict || e.CurrentPhase != "second" || e.NextPhase != "" {
 			t.Errorf("%+v", err)
 		}
@@ -72,10 +73,10 @@ func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 	must(s, 0, err)
 	s.pause(b.ID)
 	s.resume(b.ID)
-	if _, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag); app.CodeOf(err) != api.CodeChanged {
+	if _, err := s.app.Advance(s.ctx, ada, b.ID, "first", seen.ETag); problem.CodeOf(err) != api.CodeChanged {
 		t.Fatalf("%v", err)
 	}
-	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); app.CodeOf(err) != api.CodeConflict {
+	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); problem.CodeOf(err) != api.CodeConflict {
 		t.Fatalf("%v", err) // a precondition is not looked at where the request fails without it
 	}
 	s.wantPhases(b.ID, "first pending 0/0/0, second pending 0/0/0")
@@ -96,7 +97,7 @@ func TestAdvanceOfABatchThatHasChangedIsRefused(t *testing.T) {
 	seen, err = s.app.Batch(s.ctx, b.ID)
 	must(s, 0, err)
 	s.publishNew(twoSteps+"# newer\n", api.PublishOptions{})
-	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); app.CodeOf(err) != api.CodeChanged {
+	if _, err := s.app.Advance(s.ctx, ada, b.ID, "second", seen.ETag); problem.CodeOf(err) != api.CodeChanged {
 		t.Fatalf("%v", err)
 	}
 }

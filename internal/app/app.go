@@ -1,59 +1,49 @@
-// Package app holds the use cases: what a trigger, a request or a tick makes
-// happen. Each loads what it needs, lets package engine decide, commits the
-// decision in one atomic write and then publishes the effects; doing any of it a
-// second time is harmless.
+// Package app puts the use cases together: it makes each from the store, the bus and what else
+// they share, and has the tick, which goes through them in order.
 //
-// It knows the store and the bus by their contracts, and nothing of HTTP, of the
-// Functions host or of where it runs.
+// It holds no use case of its own.
 package app
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
-	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/buildinfo"
+	"github.com/matoolkit/matoolkit/internal/admin"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
-	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/datasync"
+	"github.com/matoolkit/matoolkit/internal/deadletter"
+	"github.com/matoolkit/matoolkit/internal/idempotency"
+	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/orchestrator"
+	"github.com/matoolkit/matoolkit/internal/runbooks"
+	"github.com/matoolkit/matoolkit/internal/runbookstore"
+	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
-// App carries the use cases. It is safe for concurrent use.
+// App has the use cases. It is safe for concurrent use.
 type App struct {
-	store    store.Store
-	bus      bus.Sender
-	now      func() time.Time
-	newID    func() string
-	log      *slog.Logger
-	runbooks runbookCache
-	runs     *runCache
-	gates    *gateCache
-	standard []signature.Function
-	sources  *datasource.Reader
-	waiting  bus.Watcher
-	answers  answerCache
-	looks    *lru.Cache[string, subscriptionLook] // by worker
-	startup  time.Duration
-	jobs     jobsCache
-	reads    readCache
-	lane     chan struct{} // holds one element while a suspect message is processed
+	*orchestrator.Orchestrator
+	*datasync.Syncer
+	*deadletter.Messages
+	*membership.Registrar
+	*runbooks.Publisher
+	*workers.Registry
+	*admin.Admin
 
-	dead            bus.DeadLetters
-	born            time.Time
-	firstReturned   atomic.Bool               // this process has read the results' dead-letter queue once
-	resultsReturned atomic.Pointer[time.Time] // when results come that it sent again last
-	secrets         *secret.Box
-	keyed           bool // there is a key for secrets
+	store store.Store
+	bus   bus.Sender
+	now   func() time.Time
+	log   *slog.Logger
 }
 
 // Config is what an App is made of. Now defaults to time.Now, NewID to
@@ -69,12 +59,12 @@ type Config struct {
 
 	Functions []signature.Function
 	Sources   *datasource.Reader // nil: no runbook's query can be run
-	Waiting   bus.Watcher        // nil: nobody looks at how long messages wait
-	Dead      bus.DeadLetters    // nil: nobody reads the dead-letter queues
+	Waiting   bus.Watcher        // nil: nothing asks for how long messages wait
+	Dead      bus.DeadLetters    // nil: dead-letter queues are not read
 	Secrets   *secret.Box        // nil: runbooks with secrets are refused
 
 	// WorkerStartup is how long a worker that was scaled to zero may take to start before
-	// jobs that wait for it can fail. 0 means DefaultWorkerStartup.
+	// jobs that wait for it can fail. 0 means workers.DefaultStartup.
 	WorkerStartup time.Duration
 }
 
@@ -92,41 +82,35 @@ func New(c Config) *App {
 	if c.Sources == nil {
 		c.Sources = &datasource.Reader{}
 	}
-	keyed := c.Secrets != nil
-	if !keyed {
-		c.Secrets = secret.New(noKey{})
-	}
+	trail := audit.New(audit.Config{Store: c.Store, Now: c.Now, NewID: c.NewID})
+	reader := runbookstore.New(runbookstore.Config{Store: c.Store})
+	sealer := sealing.New(sealing.Config{Store: c.Store, Runbooks: reader, Secrets: c.Secrets})
+	requests := idempotency.New(idempotency.Config{Store: c.Store, Sealer: sealer})
+	known := workers.New(workers.Config{Store: c.Store, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Functions: c.Functions, Startup: cmp.Or(c.WorkerStartup, workers.DefaultStartup)})
+	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: trail, Runbooks: reader, Sealer: sealer})
+	members := membership.New(membership.Config{
+		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: trail, Requests: requests, Runbooks: reader, Sealer: sealer,
+	})
+	messages := deadletter.New(deadletter.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: trail, Sealer: sealer, Dead: c.Dead})
 	return &App{
-		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, standard: c.Functions, sources: c.Sources, waiting: c.Waiting,
-		startup: cmp.Or(c.WorkerStartup, DefaultWorkerStartup), runbooks: newRunbookCache(), runs: newRunCache(), gates: newGateCache(),
-		answers: newAnswerCache(), looks: newLookCache(), reads: newReadCache(), lane: make(chan struct{}, 1),
-		dead: c.Dead, born: c.Now(),
-		secrets: c.Secrets, keyed: keyed,
+		Orchestrator: orchestrator.New(orchestrator.Config{
+			Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Applier: apply, Runbooks: reader, Sealer: sealer, Workers: known, DeadLetters: messages, Members: members,
+		}),
+		Syncer: datasync.New(datasync.Config{
+			Store: c.Store, Now: c.Now, NewID: c.NewID, Log: c.Log, Sources: c.Sources, Applier: apply, Audit: trail, Runbooks: reader, Sealer: sealer, Members: members,
+		}),
+		Messages:  messages,
+		Registrar: members,
+		Publisher: runbooks.New(runbooks.Config{
+			Store: c.Store, Now: c.Now, Log: c.Log, Sources: c.Sources, Audit: trail, Requests: requests, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+		}),
+		Registry: known,
+		Admin: admin.New(admin.Config{
+			Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: trail, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+		}),
+		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log,
 	}
 }
 
 // randomID makes an id of 80 random bits.
 func randomID() string { return strings.ToLower(rand.Text()[:16]) }
-
-// Message is a message as a trigger delivers it.
-type Message struct {
-	ID            string
-	Type          string // application property MessageType, where there is one
-	Body          []byte
-	Properties    map[string]any
-	DeliveryCount int // 1 on the first delivery
-	EnqueuedAt    time.Time
-}
-
-// Health asks the store and the bus; it answers within the context's time.
-func (a *App) Health(ctx context.Context) api.Health {
-	h := api.Health{Status: "ok", Version: buildinfo.Version, Parts: map[string]string{}}
-	for part, check := range map[string]func(context.Context) error{"store": a.store.Ping, "bus": a.bus.Ping} {
-		h.Parts[part] = "ok"
-		if err := check(ctx); err != nil {
-			a.log.WarnContext(ctx, "health", logkey.Part, part, logkey.Error, err)
-			h.Parts[part], h.Status = "cannot be reached", "degraded"
-		}
-	}
-	return h
-}

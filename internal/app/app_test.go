@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -138,7 +139,7 @@ func TestMembersWhoFailedDoNotWaitForLaterPhases(t *testing.T) {
 	w.publish(strings.ReplaceAll(mover, "max_retries: 1", "max_retries: 0"))
 	b := w.batch("move", people(5))
 	for _, phase := range []string{"init", "create"} {
-		if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); err != nil {
+		if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); err != nil {
 			t.Fatal(describe(err))
 		}
 		w.pump(1, func(j message.Job) (string, error) {
@@ -163,7 +164,7 @@ func TestFailedInitFailsTheBatchAndNoMemberIsTouched(t *testing.T) {
 	if err != nil || view.Status != "failed" || !strings.Contains(view.Error, "init failed") {
 		t.Fatalf("%+v, %v", view, err)
 	}
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != api.CodeConflict {
+	if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); problem.CodeOf(err) != api.CodeConflict {
 		t.Fatalf("a failed batch was advanced: %v", err)
 	}
 }
@@ -224,7 +225,7 @@ func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
 		{"dance", `{}`, `no handler for messages of type "dance"`},
 		{"", `{}`, "no application property MessageType"},
 	} {
-		m := app.Message{ID: "m-" + tt.kind + tt.body, Type: tt.kind, Body: []byte(tt.body), DeliveryCount: 1}
+		m := message.Delivery{ID: "m-" + tt.kind + tt.body, Type: tt.kind, Body: []byte(tt.body), DeliveryCount: 1}
 		for range 2 {
 			if err := w.app.HandleEvent(w.ctx, m); err != nil {
 				t.Fatalf("%s: %v", tt.reason, err)
@@ -232,7 +233,7 @@ func TestMessagesThatCannotBeProcessedAreKeptWithTheReason(t *testing.T) {
 		}
 	}
 	for _, body := range []string{``, `{}`, `{"JobId":"j","Status":"Perhaps"}`, `{"JobId":"j","Status":"success"}`} {
-		if err := w.app.HandleResult(w.ctx, app.Message{ID: "r" + body, Body: []byte(body)}); err != nil {
+		if err := w.app.HandleResult(w.ctx, message.Delivery{ID: "r" + body, Body: []byte(body)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -259,12 +260,12 @@ func TestPublishing(t *testing.T) {
 	if v := w.publish(mover + "# later\n"); v.Version != 2 {
 		t.Fatalf("a change: %+v", v)
 	}
-	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte("name: move\nphases: 3\n"), api.PublishOptions{})
-	var e *app.Error
+	_, err := w.app.PublishRunbook(w.ctx, audit.Caller{}, "", []byte("name: move\nphases: 3\n"), api.PublishOptions{})
+	var e *problem.Error
 	if !errors.As(err, &e) || e.Code != api.CodeInvalid || len(e.Problems) < 2 || e.Problems[0].Line == 0 {
 		t.Fatalf("a bad one: %v", err)
 	}
-	if _, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "other", []byte(mover), api.PublishOptions{}); app.CodeOf(err) != api.CodeInvalid {
+	if _, err := w.app.PublishRunbook(w.ctx, audit.Caller{}, "other", []byte(mover), api.PublishOptions{}); problem.CodeOf(err) != api.CodeInvalid {
 		t.Fatalf("under another name: %v", err)
 	}
 	if v, err := w.app.Runbook(w.ctx, "move"); err != nil || v.Version != 2 {
@@ -280,12 +281,12 @@ func TestBadCSVCreatesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish(mover)
-	_, err := w.app.CreateBatch(w.ctx, app.Caller{}, "move", []byte("Upn,Name\na@x,A\na@x,B\n,C\n"))
-	var e *app.Error
+	_, err := w.app.CreateBatch(w.ctx, audit.Caller{}, "move", []byte("Upn,Name\na@x,A\na@x,B\n,C\n"))
+	var e *problem.Error
 	if !errors.As(err, &e) || e.Code != api.CodeInvalid || len(e.Problems) != 2 || e.Problems[0].Line != 3 || e.Problems[1].Line != 4 {
 		t.Fatalf("%v", describe(err))
 	}
-	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "nobody", []byte(people(1))); app.CodeOf(err) != api.CodeNotFound {
+	if _, err := w.app.CreateBatch(w.ctx, audit.Caller{}, "nobody", []byte(people(1))); problem.CodeOf(err) != api.CodeNotFound {
 		t.Fatal(err)
 	}
 	if page, err := w.app.Batches(w.ctx, api.ListOptions{}); err != nil || len(page.Items) != 0 {
@@ -337,7 +338,7 @@ func TestCostOfAStep(t *testing.T) {
 	const members, steps = 98, 98 * 5
 	b := w.batch("flat", people(members))
 	before, sent := w.store.Counts(), w.bus.Sent()
-	view, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID))
+	view, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 
 // killer is a message in whose processing the process ends, each time: the store's
 // answer to the first request about batch 66 never comes.
-func (w *world) killer() app.Message {
-	return app.Message{ID: "killer", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":66,"StepExecutionId":10000001000,"Count":1}`), EnqueuedAt: epoch}
+func (w *world) killer() message.Delivery {
+	return message.Delivery{ID: "killer", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":66,"StepExecutionId":10000001000,"Count":1}`), EnqueuedAt: epoch}
 }
 
 // dying runs a process that ends as soon as a message about batch 66 is processed.
@@ -39,7 +39,7 @@ func (w *world) dying(process func(context.Context)) {
 }
 
 // killed processes a message in a process that dies of killer.
-func (w *world) killed(m app.Message) (err error) {
+func (w *world) killed(m message.Delivery) (err error) {
 	w.t.Helper()
 	w.dying(func(ctx context.Context) { err = w.app.HandleEvent(ctx, m) })
 	return err
@@ -73,7 +73,7 @@ func TestDeliveriesSayNothingOfAMessage(t *testing.T) {
 	b := w.ready()
 	body := fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID)
 	for _, deliveries := range []int{1, 3, 4, 10, 11, 1999, 2000} {
-		w.deliver(app.Message{ID: fmt.Sprint("m-", deliveries), Type: message.TypeBatchInit, Body: body, DeliveryCount: deliveries})
+		w.deliver(message.Delivery{ID: fmt.Sprint("m-", deliveries), Type: message.TypeBatchInit, Body: body, DeliveryCount: deliveries})
 	}
 	if open, left := w.kept(api.ListOptions{}), w.attempts(); len(open) != 0 || left != 0 {
 		t.Errorf("kept %+v, and %d counts of attempts are left", open, left)
@@ -119,10 +119,10 @@ func TestBystandersAreNotBlamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.ready()
-	waiting := map[string]app.Message{"killer": w.killer()}
+	waiting := map[string]message.Delivery{"killer": w.killer()}
 	for i := range 20 {
 		id := fmt.Sprint("bystander-", i)
-		waiting[id] = app.Message{ID: id, Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID)}
+		waiting[id] = message.Delivery{ID: id, Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID)}
 	}
 	for delivery := 4; len(waiting) > 0; delivery++ {
 		if delivery > 20 {
@@ -159,7 +159,7 @@ func TestAnOutageIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.ready()
-	m := app.Message{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 7}
+	m := message.Delivery{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 7}
 	for range 7 {
 		remove := w.cosmos.Inject(cosmos.Fault{Status: 503, Match: func(r cosmos.Request) bool { return about(r, b.ID) }})
 		w.deliver(m) // it is put back

@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
@@ -13,7 +14,7 @@ func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
 	w := newWorld(t)
 	w.publish(mover)
 	b := w.batch("move", people(2))
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	for range 2 { // the second finds the first not yet taken up: it changes nothing
 		if _, err := w.app.Advance(w.ctx, grace, b.ID, "init"); err != nil {
 			t.Fatal(describe(err))
@@ -48,7 +49,7 @@ func TestWhatWasAskedForIsInTheAuditTrail(t *testing.T) {
 	if err != nil || len(page.Items) != 1 || page.Items[0].By != "ada" {
 		t.Errorf("only what created it: %+v, %v", page, err)
 	}
-	if _, err := w.app.BatchAudit(w.ctx, 99, api.AuditFilter{}, api.ListOptions{}); app.CodeOf(err) != api.CodeNotFound {
+	if _, err := w.app.BatchAudit(w.ctx, 99, api.AuditFilter{}, api.ListOptions{}); problem.CodeOf(err) != api.CodeNotFound {
 		t.Errorf("of a batch that is not there: %v", err)
 	}
 }

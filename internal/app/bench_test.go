@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -17,7 +17,7 @@ func BenchmarkStep(b *testing.B) {
 	const members = 490
 	for b.Loop() {
 		batch := w.batch("flat", people(members))
-		view, err := w.app.Advance(w.ctx, app.Caller{}, batch.ID, w.next(batch.ID))
+		view, err := w.app.Advance(w.ctx, audit.Caller{}, batch.ID, w.next(batch.ID))
 		if err != nil {
 			b.Fatal(err)
 		}

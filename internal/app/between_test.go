@@ -183,7 +183,7 @@ func TestMessageOfRemovalsThatAreDoneRemovesNobodyWhoIsHeldSince(t *testing.T) {
 		people.drop("p003", "p004", "p005")
 		s.tick()
 	})
-	m := app.Message{ID: "x", Type: message.TypeBatchWork, Body: fmt.Appendf(nil, `{"BatchId":1,"Work":"leave","Task":"at-%d","Page":0}`, dawn.UnixNano()), DeliveryCount: 1}
+	m := message.Delivery{ID: "x", Type: message.TypeBatchWork, Body: fmt.Appendf(nil, `{"BatchId":1,"Work":"leave","Task":"at-%d","Page":0}`, dawn.UnixNano()), DeliveryCount: 1}
 	must(s, 0, slow.HandleEvent(s.ctx, m))
 	s.settle()
 	s.wantBatches("1 02 09:00 active: -p000 -p001 -p002 p003 p004 p005 p006 p007 p008 p009")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
 
@@ -44,11 +45,11 @@ func TestPhaseInWhichTooManyFailPausesItsBatch(t *testing.T) {
 		b := s.batch("two", people(60))
 		s.advance(b.ID)
 		s.wantPaused(b.ID, "")
-		s.wantEvents(j, app.EventPhaseStopped, 0)
+		s.wantEvents(j, alert.PhaseStopped, 0)
 		answer(s, 3, errNo)
 		const why = "phase first: 3 of 60 members failed; stop_when: 5%"
 		s.wantPaused(b.ID, "system: "+why)
-		if line := s.wantEvents(j, app.EventPhaseStopped, 1)[0]; line["Phase"] != "first" || line["Reason"] != why || line["BatchId"] != float64(b.ID) {
+		if line := s.wantEvents(j, alert.PhaseStopped, 1)[0]; line["Phase"] != "first" || line["Reason"] != why || line["BatchId"] != float64(b.ID) {
 			t.Errorf("%v", line)
 		}
 		if n := s.stops(b.ID); n != 1 {
@@ -119,7 +120,7 @@ func TestFailureIsDecidedOnWhereverItsCountIsCutShort(t *testing.T) {
 				if paused.Paused == nil || s.stops(b.ID) != 1 {
 					t.Errorf("cut short after write %d: paused %+v; %s", write, paused.Paused, trailText(s.trail(b.ID)))
 				}
-				if n := len(j.of(t, app.EventPhaseStopped)); n < 1 || n > 2 || n == 2 && !cut {
+				if n := len(j.of(t, alert.PhaseStopped)); n < 1 || n > 2 || n == 2 && !cut {
 					t.Errorf("cut short after write %d it is logged %d times", write, n)
 				}
 				return cut

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -243,7 +244,7 @@ func TestCancelledBatchTakesNoOtherWish(t *testing.T) {
 		failed := s.step(b.ID, 1, "new")
 		s.cancel(b.ID)
 		for range 2 {
-			v, err := s.app.Cancel(s.ctx, app.Caller{Name: "grace"}, b.ID, "again")
+			v, err := s.app.Cancel(s.ctx, audit.Caller{Name: "grace"}, b.ID, "again")
 			if must(s, v, err); v.Cancelled.By != "ada" || v.Cancelled.Why != "enough" {
 				t.Errorf("cancelled by %+v", v.Cancelled)
 			}
@@ -304,7 +305,7 @@ func TestCancelledBatchCountsWhatEndsLastWhereverThatWasCutShort(t *testing.T) {
 		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData})
 		must(s, 0, err)
 		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
-			return a.HandleResult(ctx, app.Message{ID: j.JobID, Body: body, DeliveryCount: 1})
+			return a.HandleResult(ctx, message.Delivery{ID: j.JobID, Body: body, DeliveryCount: 1})
 		})
 		s.pass(5 * time.Second)
 		s.wantStatus(b.ID, "cancelled")

@@ -13,7 +13,9 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -122,7 +124,7 @@ func TestBatchesCreatedAtOnceShareNobody(t *testing.T) {
 				for _, err := range []error{first, second} {
 					if err != nil {
 						says := strings.ToLower(err.Error())
-						if app.CodeOf(err) != api.CodeConflict || !strings.Contains(says, shared[0]) && !strings.Contains(says, shared[1]) {
+						if problem.CodeOf(err) != api.CodeConflict || !strings.Contains(says, shared[0]) && !strings.Contains(says, shared[1]) {
 							t.Fatalf("after request %d: %v names nobody", n, err)
 						}
 					}
@@ -194,7 +196,7 @@ func TestThreeBatchesCreatedAtOnceShareNobody(t *testing.T) {
 			for _, err := range errs {
 				if err == nil {
 					made++
-				} else if app.CodeOf(err) != api.CodeConflict {
+				} else if problem.CodeOf(err) != api.CodeConflict {
 					t.Fatal(describe(err))
 				}
 			}
@@ -329,7 +331,7 @@ func TestCreationThatGoesOnLateSharesNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	s.publish(flatUpn)
-	by := app.Caller{Name: "ada", Key: "k"}
+	by := audit.Caller{Name: "ada", Key: "k"}
 	s.killed(2, func(ctx context.Context, a *app.App) error {
 		_, err := a.CreateBatch(ctx, by, "uploaded", upload(numbered("u", 3)...))
 		return err
@@ -388,7 +390,7 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 	_, err = s.app.CreateBatch(s.ctx, ada, "uploaded", upload(numbered("n", 300)...))
 	s.refused(err, api.CodeConflict, "300 of 300 people cannot be added")
 	s.refused(err, api.CodeConflict, "or add them all the same with allowInOtherBatches (--allow-in-other-batches)")
-	var e *app.Error
+	var e *problem.Error
 	if !errors.As(err, &e) || len(e.Problems) != 101 || e.Problems[0].Line != 2 || e.Problems[100].Message != "200 more people are in other batches" {
 		t.Errorf("%+v", e)
 	}

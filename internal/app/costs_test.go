@@ -50,7 +50,7 @@ func newMeter(s *stage) *meter {
 	return m
 }
 
-func (m *meter) measure(message app.Message, work func()) {
+func (m *meter) measure(message message.Delivery, work func()) {
 	kind := message.Type
 	if kind == "" {
 		kind = "result"
@@ -117,7 +117,7 @@ func TestCostOfEachMessageIsWithinTheBudgetWhateverTheBatch(t *testing.T) {
 		"removal": {
 			leaving(oneStep("")), func() script { return script{"Do": fails(errLost)} }, func(s *stage, id, members int) {
 				for member := 1; member < members; member++ {
-					s.meter.measure(app.Message{Type: "request"}, func() { _, err := s.app.RemoveMember(s.ctx, ada, id, member, ""); must(s, 0, err) })
+					s.meter.measure(message.Delivery{Type: "request"}, func() { _, err := s.app.RemoveMember(s.ctx, ada, id, member, ""); must(s, 0, err) })
 				}
 				s.settle()
 				for member := 1; member < members; member++ {

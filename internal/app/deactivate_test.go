@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // wantVersions compares a runbook's versions, read one at a time, with the words that
@@ -51,7 +52,7 @@ func TestVersionsTellWhoPublishedThemAndHow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.publish(mover)
-	_, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "grace"}, "", []byte(mover+"# 2\n"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
+	_, err := w.app.PublishRunbook(w.ctx, audit.Caller{Name: "grace"}, "", []byte(mover+"# 2\n"), api.PublishOptions{Overdue: api.OverdueRerun, RerunInit: true})
 	if err != nil {
 		t.Fatal(describe(err))
 	}
@@ -68,11 +69,11 @@ func TestVersionsTellWhoPublishedThemAndHow(t *testing.T) {
 		"no such version":  func() error { _, err := w.app.Version(w.ctx, "move", 3); return err },
 		"deactivated":      func() error { _, err := w.app.Deactivate(w.ctx, ada, "move", 3, ""); return err },
 	} {
-		if err := call(); app.CodeOf(err) != api.CodeNotFound {
+		if err := call(); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.app.Versions(w.ctx, "move", api.ListOptions{Continuation: "x"}); app.CodeOf(err) != api.CodeInvalid {
+	if _, err := w.app.Versions(w.ctx, "move", api.ListOptions{Continuation: "x"}); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("a token that is none: %v", err)
 	}
 }
@@ -86,27 +87,27 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 		s.publishNew(second(twoSteps), api.PublishOptions{})
 
 		_, err := s.app.Deactivate(s.ctx, ada, "two", 1, "")
-		if app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), `version 1 of runbook "two" is not active, version 2 is`) {
+		if problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), `version 1 of runbook "two" is not active, version 2 is`) {
 			t.Fatal(err)
 		}
 		_, err = s.app.Deactivate(s.ctx, ada, "two", 2, strings.Repeat("x", api.MaxReason+1))
-		if app.CodeOf(err) != api.CodeInvalid {
+		if problem.CodeOf(err) != api.CodeInvalid {
 			t.Fatal(err)
 		}
 		now, err := s.app.Version(s.ctx, "two", 2)
 		must(s, now, err)
 		_, err = s.app.Deactivate(s.ctx, ada, "two", 2, "", "another")
-		if app.CodeOf(err) != api.CodeChanged {
+		if problem.CodeOf(err) != api.CodeChanged {
 			t.Fatal(err)
 		}
 		for _, by := range []string{"grace", "ada"} { // who comes second changes nothing
-			v, err := s.app.Deactivate(s.ctx, app.Caller{Name: by}, "two", 2, "by "+by, now.ETag)
+			v, err := s.app.Deactivate(s.ctx, audit.Caller{Name: by}, "two", 2, "by "+by, now.ETag)
 			if must(s, v, err); v.Active || v.ETag == now.ETag || v.Deactivated.By != "grace" || v.Deactivated.Why != "by grace" || v.Deactivated.At.IsZero() {
 				t.Fatalf("%+v", v)
 			}
 		}
 		_, err = s.app.Deactivate(s.ctx, ada, "two", 1, "")
-		if app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no version is active") {
+		if problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "no version is active") {
 			t.Fatal(err)
 		}
 		for name, call := range map[string]func() error{
@@ -115,7 +116,7 @@ func TestDeactivatedRunbookMakesNothingMoreUntilItIsPublishedAgain(t *testing.T)
 			"batch":    func() error { _, err := s.app.CreateBatch(s.ctx, ada, "two", []byte(people(1))); return err },
 			"preview":  func() error { _, err := s.app.PreviewQuery(s.ctx, ada, "two", 0); return err },
 		} {
-			if err := call(); app.CodeOf(err) != api.CodeNotFound || !strings.Contains(err.Error(), "no version of runbook") {
+			if err := call(); problem.CodeOf(err) != api.CodeNotFound || !strings.Contains(err.Error(), "no version of runbook") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -164,11 +165,11 @@ func TestAutomationWithoutAnActiveVersionDoesNothingAndSaysSo(t *testing.T) {
 		if must(s, off, err); off.Enabled || off.ETag == standing.ETag || off.Idle == "" {
 			t.Fatalf("%+v", off)
 		}
-		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true); app.CodeOf(err) != api.CodeConflict {
+		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true); problem.CodeOf(err) != api.CodeConflict {
 			t.Fatal(err)
 		}
 		s.publish(found(twoPhases, ""))
-		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag); app.CodeOf(err) != api.CodeChanged {
+		if _, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag); problem.CodeOf(err) != api.CodeChanged {
 			t.Fatal(err)
 		}
 		on, err := s.app.SetAutomation(s.ctx, ada, "found", true, standing.ETag, off.ETag)
@@ -227,7 +228,7 @@ func TestPublishingAndDeactivatingAtTheSameTime(t *testing.T) {
 				if err == nil {
 					_, err = w.app.Deactivate(w.ctx, ada, "move", page.Items[0].Version, "")
 				}
-				if app.CodeOf(err) == api.CodeConflict { // somebody has published
+				if problem.CodeOf(err) == api.CodeConflict { // somebody has published
 					err = nil
 				}
 				failures <- err
@@ -263,14 +264,14 @@ func TestFiltersThatNothingCanMatchAreRefused(t *testing.T) {
 	w.publish(mover)
 	b := w.batch("move", people(1))
 	_, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Phase: "mvoe"})
-	if app.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no phase "mvoe"; it has init, `) {
+	if problem.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no phase "mvoe"; it has init, `) {
 		t.Error(err)
 	}
 	if _, err := w.app.Steps(w.ctx, reader, b.ID, api.ListOptions{Phase: "INIT"}); err != nil {
 		t.Error(err)
 	}
 	_, err = w.app.BatchAudit(w.ctx, b.ID, api.AuditFilter{Action: "created"}, api.ListOptions{})
-	if app.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no action "created"; there are create, advance`) {
+	if problem.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), `no action "created"; there are create, advance`) {
 		t.Error(err)
 	}
 }

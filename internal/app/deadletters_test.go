@@ -15,6 +15,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
+	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -101,7 +102,7 @@ func TestResultsOfADeadHandlerAreNotLost(t *testing.T) {
 	if n := w.buried(message.TopicWorkerResults, message.SubscriptionOrchestrator); n != 0 {
 		t.Fatalf("%d dead letters are left", n)
 	}
-	if strings.Contains(lines.String(), app.EventMessageUnprocessed) {
+	if strings.Contains(lines.String(), alert.MessageUnprocessed) {
 		t.Errorf("an operator is woken for what mends itself:\n%s", &lines)
 	}
 	w.pump(1, migrate, func() bool {
@@ -238,7 +239,7 @@ func TestAMessageIsReturnedFiveTimes(t *testing.T) {
 	if len(open) != 1 || open[0].Replays != 5 || open[0].Count != 6 || !strings.Contains(open[0].Reason, "it has been sent again 5 times") {
 		t.Fatalf("%+v", open)
 	}
-	if n := strings.Count(lines.String(), app.EventMessageUnprocessed); n != 1 {
+	if n := strings.Count(lines.String(), alert.MessageUnprocessed); n != 1 {
 		t.Errorf("an operator is woken %d times:\n%s", n, &lines)
 	}
 	if _, err := a.Replay(w.ctx, ada, open[0].ID, "the host is mended"); err != nil {
@@ -295,7 +296,7 @@ func TestWhatSomebodyDeadLetteredWaits(t *testing.T) {
 	if len(open) != 1 || open[0].DeadLetter == nil || open[0].DeadLetter.Reason != "by hand" || open[0].Replays != 0 || w.message(open[0].ID).Body == nil {
 		t.Fatalf("%+v", open)
 	}
-	if n := strings.Count(lines.String(), app.EventMessageUnprocessed); n != 1 {
+	if n := strings.Count(lines.String(), alert.MessageUnprocessed); n != 1 {
 		t.Errorf("an operator is woken %d times", n)
 	}
 	view, err := a.Replay(w.ctx, ada, open[0].ID, "look at it again")
@@ -387,8 +388,8 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 	now := time.Now()
 	book := &notebook{Sender: w.bus}
 	a := w.reborn(func(c *app.Config) { c.Bus, c.Now = book, func() time.Time { return now } })
-	check := app.Message{ID: "deadline-1", Type: message.TypeDeadlineCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"JobId":"j"}`), DeliveryCount: 1, EnqueuedAt: epoch}
-	putBack := func(m app.Message) bool {
+	check := message.Delivery{ID: "deadline-1", Type: message.TypeDeadlineCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"JobId":"j"}`), DeliveryCount: 1, EnqueuedAt: epoch}
+	putBack := func(m message.Delivery) bool {
 		t.Helper()
 		book.sent = nil
 		if err := a.HandleEvent(w.ctx, m); err != nil {

@@ -277,7 +277,7 @@ func (p *prompt) Send(ctx context.Context, topic string, messages ...bus.Message
 		if err != nil {
 			return err
 		}
-		if err := p.app.HandleResult(ctx, app.Message{ID: j.JobID, Body: body, DeliveryCount: 1}); err != nil {
+		if err := p.app.HandleResult(ctx, message.Delivery{ID: j.JobID, Body: body, DeliveryCount: 1}); err != nil {
 			return err
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -24,7 +24,7 @@ func TestExplain(t *testing.T) {
 		code api.Code
 		says string
 	}{
-		{&app.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}, api.CodeNotFound, "there is no batch 7"},
+		{&problem.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}, api.CodeNotFound, "there is no batch 7"},
 		{&engine.Refusal{Reason: "batch 7 has ended"}, api.CodeConflict, "batch 7 has ended"},
 		{engine.ErrNotYet, api.CodeConflict, "try again in a moment"},
 		{secret.ErrUnavailable, api.CodeUnavailable, "the key"},
@@ -40,8 +40,8 @@ func TestExplain(t *testing.T) {
 		{errors.New("index out of range"), api.CodeInternal, "inside"},
 	} {
 		err := fmt.Errorf("10.0.0.4: %w", tt.err)
-		e := app.Explain(err)
-		if e.Code != tt.code || app.CodeOf(err) != tt.code || !strings.Contains(e.Message, tt.says) || strings.Contains(e.Message, "10.0.0.4") {
+		e := problem.Explain(err)
+		if e.Code != tt.code || problem.CodeOf(err) != tt.code || !strings.Contains(e.Message, tt.says) || strings.Contains(e.Message, "10.0.0.4") {
 			t.Errorf("%v: %s: %s", err, e.Code, e.Message)
 		}
 	}

@@ -15,9 +15,11 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
@@ -161,7 +163,7 @@ func (w *world) event(kind string, body any) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.app.HandleEvent(w.ctx, app.Message{ID: kind, Type: kind, Body: encoded, DeliveryCount: 1}); err != nil {
+	if err := w.app.HandleEvent(w.ctx, message.Delivery{ID: kind, Type: kind, Body: encoded, DeliveryCount: 1}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -172,7 +174,7 @@ func (w *world) fails(a *app.App, batch, phase, member, step int) error {
 	return a.HandleResult(w.ctx, w.failed(batch, phase, member, step))
 }
 
-func (w *world) failed(batch, phase, member, step int) app.Message {
+func (w *world) failed(batch, phase, member, step int) message.Delivery {
 	id := engine.StepID(phase, member, step)
 	body, err := json.Marshal(message.Result{
 		JobID: fmt.Sprintf("step-%d-attempt-1", id), Status: message.StatusFailure, Error: &message.JobError{Message: "no"},
@@ -181,7 +183,7 @@ func (w *world) failed(batch, phase, member, step int) app.Message {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return app.Message{ID: "r", Body: body, DeliveryCount: 1}
+	return message.Delivery{ID: "r", Body: body, DeliveryCount: 1}
 }
 
 const overlapping = `
@@ -270,7 +272,9 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 	for _, yaml := range []string{mover, flat} {
 		for name, again := range map[string]func(w *world, id int){
 			"asked again": func(w *world, id int) {
-				view := patiently(w, func() (api.AdvanceResult, error) { return w.app.Advance(w.ctx, app.Caller{}, id, w.phases(id)[0].Name) })
+				view := patiently(w, func() (api.AdvanceResult, error) {
+					return w.app.Advance(w.ctx, audit.Caller{}, id, w.phases(id)[0].Name)
+				})
 				if !view.Repeated {
 					w.t.Errorf("not a repetition: %+v", view)
 				}
@@ -290,7 +294,7 @@ func TestAnnouncementLostAfterTheCommitIsMadeAgain(t *testing.T) {
 				b := w.batch(rb.Name, people(3))
 				dying, gate := w.process(0)
 				gate.shut.Store(true)
-				if _, err := dying.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != api.CodeUnavailable {
+				if _, err := dying.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); problem.CodeOf(err) != api.CodeUnavailable {
 					t.Fatalf("advanced without a broker: %v", err)
 				}
 				again(w, b.ID)
@@ -308,14 +312,14 @@ func TestInitUnderWayIsNotAnnouncedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.publish(mover)
 	b := w.batch("move", people(1))
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); err != nil {
+	if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		w.event(message.TypeBatchInit, message.BatchInit{BatchID: b.ID, RunbookVersion: 1})
 	}
 	sent := w.bus.Sent()
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "when its init steps have ended") {
+	if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "when its init steps have ended") {
 		t.Errorf("advanced during init: %v", err)
 	}
 	later, _ := w.process(20 * time.Minute)
@@ -346,7 +350,7 @@ func TestMessagePutBackIsTheSameMessage(t *testing.T) {
 		book := &notebook{}
 		away := memory.New(memory.Config{Hook: func(context.Context, memory.Operation) memory.Fault { return memory.Unavailable }})
 		a := app.New(app.Config{Store: away, Bus: book, Log: slog.New(slog.DiscardHandler)})
-		outage := func(m app.Message) bus.Message {
+		outage := func(m message.Delivery) bus.Message {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -356,7 +360,7 @@ func TestMessagePutBackIsTheSameMessage(t *testing.T) {
 			}
 			return book.sent[0]
 		}
-		m := app.Message{
+		m := message.Delivery{
 			ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`), DeliveryCount: 1,
 			Properties: map[string]any{message.PropertyMessageType: message.TypeRetryCheck, "traceparent": "00-1-2-01", "n": int64(7)},
 		}
@@ -371,13 +375,13 @@ func TestMessagePutBackIsTheSameMessage(t *testing.T) {
 			m.ID = again.ID
 		}
 		// Messages without an id must not be taken for one another's repetition.
-		one := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000}`)})
-		two := outage(app.Message{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000002000}`)})
+		one := outage(message.Delivery{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000}`)})
+		two := outage(message.Delivery{Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000002000}`)})
 		if strings.Split(one.ID, "-")[0] == strings.Split(two.ID, "-")[0] {
 			t.Fatalf("both are put back as %s", one.ID)
 		}
 		// A message that is bad as well waits for the store that is to keep it.
-		if bad := outage(app.Message{ID: "bad", Type: "dance", Body: []byte(`{}`)}); !strings.HasPrefix(bad.ID, "bad-again-") {
+		if bad := outage(message.Delivery{ID: "bad", Type: "dance", Body: []byte(`{}`)}); !strings.HasPrefix(bad.ID, "bad-again-") {
 			t.Fatalf("put back %+v", bad)
 		}
 	})
@@ -391,7 +395,7 @@ func TestMessageOftenDeliveredDoesNotWaitForTheStore(t *testing.T) {
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 	w.cosmos.Inject(cosmos.Fault{Status: 503})
-	m := app.Message{ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`)}
+	m := message.Delivery{ID: "retry-1", Type: message.TypeRetryCheck, Body: []byte(`{"BatchId":1,"StepExecutionId":10000001000,"Count":1}`)}
 	for delivery := 1; delivery <= 10; delivery++ {
 		m.DeliveryCount, book.sent = delivery, nil
 		killed, kill := context.WithCancel(w.ctx)
@@ -413,7 +417,7 @@ func TestMessageWhoseAttemptsAllFailIsKept(t *testing.T) {
 	w.scheduled(3, overlapping, 1, time.Now()) // its runbook was never published
 	body := []byte(`{"BatchId":3,"PhaseExecutionId":1}`)
 	for delivery := 1; delivery <= 5; delivery++ {
-		err := w.app.HandleEvent(w.ctx, app.Message{ID: "m", Type: message.TypePhaseDue, Body: body, DeliveryCount: delivery})
+		err := w.app.HandleEvent(w.ctx, message.Delivery{ID: "m", Type: message.TypePhaseDue, Body: body, DeliveryCount: delivery})
 		if (err == nil) != (delivery == 5) {
 			t.Fatalf("delivery %d: %v", delivery, err)
 		}
@@ -487,12 +491,12 @@ func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 	w := newWorld(t)
 	w.publish(flat)
 	remove := w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Patch}, Status: 503})
-	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3))); err != nil { // to ask again would make another
+	if _, err := w.app.CreateBatch(w.ctx, audit.Caller{}, "flat", []byte(people(3))); err != nil { // to ask again would make another
 		t.Fatalf("%v", err)
 	}
 	remove()
 	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Skip: 1, Count: 1, Status: 503}) // the members' write
-	if _, err := w.app.CreateBatch(w.ctx, app.Caller{}, "flat", []byte(people(3)), api.AllowInOtherBatches); app.CodeOf(err) != api.CodeUnavailable {
+	if _, err := w.app.CreateBatch(w.ctx, audit.Caller{}, "flat", []byte(people(3)), api.AllowInOtherBatches); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
 	if err := w.app.Tick(w.ctx); err != nil {

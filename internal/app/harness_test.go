@@ -15,12 +15,14 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/datasource/database"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -48,7 +50,7 @@ type world struct {
 }
 
 // reader is who looks at members in a test, apart from what the test is about.
-var reader = app.Caller{Name: "reader"}
+var reader = audit.Caller{Name: "reader"}
 
 // worker answers a job: a result as JSON, or an error.
 type worker func(j message.Job) (string, error)
@@ -134,7 +136,7 @@ type direct struct{ *cosmos.Server }
 
 func (w *world) publish(yaml string) api.Runbook {
 	w.t.Helper()
-	view, err := w.app.PublishRunbook(w.ctx, app.Caller{Name: "ada"}, "", []byte(yaml), api.PublishOptions{})
+	view, err := w.app.PublishRunbook(w.ctx, audit.Caller{Name: "ada"}, "", []byte(yaml), api.PublishOptions{})
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}
@@ -143,7 +145,7 @@ func (w *world) publish(yaml string) api.Runbook {
 
 func (w *world) batch(runbook, csv string, options ...api.UploadOption) api.Batch {
 	w.t.Helper()
-	view, err := w.app.CreateBatch(w.ctx, app.Caller{Name: "ada"}, runbook, []byte(csv), options...)
+	view, err := w.app.CreateBatch(w.ctx, audit.Caller{Name: "ada"}, runbook, []byte(csv), options...)
 	if err != nil {
 		w.t.Fatal(describe(err))
 	}
@@ -151,7 +153,7 @@ func (w *world) batch(runbook, csv string, options ...api.UploadOption) api.Batc
 }
 
 func describe(err error) string {
-	e := app.Explain(err)
+	e := problem.Explain(err)
 	return fmt.Sprintf("%s: %v %v", e.Code, err, e.Problems)
 }
 
@@ -215,9 +217,9 @@ func (w *world) pump(deliveries int, answer worker, idle func() bool) {
 	all.Wait()
 }
 
-func delivered(m *azservicebus.ReceivedMessage) app.Message {
+func delivered(m *azservicebus.ReceivedMessage) message.Delivery {
 	kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-	return app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)}
+	return message.Delivery{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)}
 }
 
 func (w *world) work(body []byte, answer worker) error {
@@ -257,7 +259,7 @@ func patiently[T any](w *world, call func() (T, error)) T {
 		if err == nil {
 			return v
 		}
-		if app.CodeOf(err) != api.CodeUnavailable || w.ctx.Err() != nil {
+		if problem.CodeOf(err) != api.CodeUnavailable || w.ctx.Err() != nil {
 			w.t.Error(describe(err))
 			return v
 		}
@@ -269,7 +271,7 @@ func (w *world) run(id, deliveries int, answer worker) {
 	w.t.Helper()
 	for {
 		phase := w.next(id)
-		view := patiently(w, func() (api.AdvanceResult, error) { return w.app.Advance(w.ctx, app.Caller{Name: "ada"}, id, phase) })
+		view := patiently(w, func() (api.AdvanceResult, error) { return w.app.Advance(w.ctx, audit.Caller{Name: "ada"}, id, phase) })
 		w.pump(deliveries, answer, func() bool { return w.ended(id, view.Advanced) })
 		if w.t.Failed() {
 			w.t.FailNow()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -29,13 +30,13 @@ func (s *stage) replica(id string) *replica {
 }
 
 // message is the replica's heartbeat at this moment.
-func (r *replica) message() app.Message {
+func (r *replica) message() message.Delivery {
 	r.Timestamp = r.s.clock.Now()
 	body, err := json.Marshal(r.Heartbeat)
 	if err != nil {
 		panic(err)
 	}
-	return app.Message{ID: r.ID(), Type: message.TypeWorkerHeartbeat, Body: body, DeliveryCount: 1}
+	return message.Delivery{ID: r.ID(), Type: message.TypeWorkerHeartbeat, Body: body, DeliveryCount: 1}
 }
 
 // beat sends a heartbeat over the broker.
@@ -291,12 +292,12 @@ func TestJobThatWaitedForAWorkerThatIsGoneFailsWithThatCause(t *testing.T) {
 		until := s.clock.Now().Add(time.Hour)
 		r.ThrottledUntil = &until
 		for range 5 {
-			r.during(app.TickInterval)
+			r.during(applier.TickInterval)
 			s.tick()
 		}
 		s.wantPhases(b.ID, "only dispatched 0/0/0+2")
 		died := s.clock.Now().Format(time.RFC3339)
-		s.pass(app.TickInterval) // the heartbeats end
+		s.pass(applier.TickInterval) // the heartbeats end
 		s.wantStuck(log, "batch 1 of one: 2 for 300s, silent [worker-01]")
 		s.settle()
 		s.pass(time.Minute) // the worker is looked at once more

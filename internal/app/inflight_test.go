@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
@@ -223,7 +224,7 @@ func TestDeadlineWaitsForAResultThatWasPutBack(t *testing.T) {
 	body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage(`true`), CorrelationData: j.CorrelationData})
 	must(s, 0, err)
 	heal := s.cosmos.Inject(cosmos.Fault{Status: 503})
-	must(s, 0, process.HandleResult(s.ctx, app.Message{ID: "result", Body: body, DeliveryCount: 4}))
+	must(s, 0, process.HandleResult(s.ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 4}))
 	heal()
 	check := s.parked[0]
 	must(s, 0, check.handle(process, s.ctx, check.m))
@@ -258,7 +259,7 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	}
 	for n := range 5 {
 		before := len(s.past)
-		s.pass(app.TickInterval)
+		s.pass(applier.TickInterval)
 		s.tick()
 		checks := 0
 		for _, p := range s.past[before:] {
@@ -272,7 +273,7 @@ func TestDeadlinesThatWaitForTheHandlerDoNotAddUp(t *testing.T) {
 	}
 	s.wantPhases(b.ID, "only dispatched 0/0/0+1")
 	s.app = s.other
-	s.pass(app.TickInterval)
+	s.pass(applier.TickInterval)
 	s.tick()
 	s.wantPhases(b.ID, "only failed 0/1/0")
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -127,13 +126,13 @@ func TestMessagesOfALaterVersionAreUnderstood(t *testing.T) {
 		must(s, 0, err)
 		return append([]byte(`{"Novelty":{"of":["a","later"]},`), text[1:]...)
 	}
-	must(s, 0, s.app.HandleResult(s.ctx, app.Message{
+	must(s, 0, s.app.HandleResult(s.ctx, message.Delivery{
 		ID: "later-1", Type: message.TypeWorkerResult, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),
 		Body: more(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData}),
 	}))
 	s.settle()
 	s.wantSteps(b.ID, 1, "new succeeded, join succeeded")
-	must(s, 0, s.app.HandleEvent(s.ctx, app.Message{
+	must(s, 0, s.app.HandleEvent(s.ctx, message.Delivery{
 		ID: "later-2", Type: message.TypePhaseDue, DeliveryCount: 1, EnqueuedAt: s.clock.Now(),
 		Body: more(message.PhaseDue{BatchID: b.ID, RunbookName: "two", RunbookVersion: 1, PhaseName: "first", PhaseExecutionID: 1, Page: 1}),
 	}))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // TestPublishRefusesSettingsThatAreNotListed checks that a runbook can name no other
@@ -52,11 +53,11 @@ phases:
 					t.Errorf("%+v", p)
 				}
 			}
-			if !slices.Equal(got, tt.want) || len(tt.want) > 0 && app.CodeOf(err) != api.CodeInvalid || len(tt.want) == 0 && err != nil {
+			if !slices.Equal(got, tt.want) || len(tt.want) > 0 && problem.CodeOf(err) != api.CodeInvalid || len(tt.want) == 0 && err != nil {
 				t.Errorf("%s, %s: %q, %v, want %q", tt.connection, tt.warehouse, got, err, tt.want)
 			}
 		}
-		if _, err := w.app.Runbook(w.ctx, "moves"); len(tt.want) > 0 && app.CodeOf(err) != api.CodeNotFound {
+		if _, err := w.app.Runbook(w.ctx, "moves"); len(tt.want) > 0 && problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%s, %s: the runbook is there: %v", tt.connection, tt.warehouse, err)
 		}
 	}
@@ -86,7 +87,7 @@ func TestDataSourcesThatAreNoLongerListedAreNotRead(t *testing.T) {
 		if !strings.Contains(v.LastError, want) || !strings.Contains(v.LastError, "data_source.connection") || strings.Contains(v.LastError, filepath.Base(s.env["PEOPLE"])) {
 			t.Fatalf("the sync error is %q", v.LastError)
 		}
-		if _, err := s.app.PreviewQuery(s.ctx, ada, "found", 0); app.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), want) {
+		if _, err := s.app.PreviewQuery(s.ctx, ada, "found", 0); problem.CodeOf(err) != api.CodeInvalid || !strings.Contains(err.Error(), want) {
 			t.Fatalf("the preview: %v", err)
 		}
 

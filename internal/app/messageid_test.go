@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,7 +37,7 @@ func TestNobodyGuessesASecretFromAnID(t *testing.T) {
 		if _, err := a.PublishRunbook(t.Context(), ada, "", []byte(secretRunbook), api.PublishOptions{}); err != nil {
 			t.Fatal(describe(err))
 		}
-		m := app.Message{ID: id, Type: message.TypeWorkerResult, Body: []byte(`{"Result":"1234`), DeliveryCount: 4, EnqueuedAt: epoch}
+		m := message.Delivery{ID: id, Type: message.TypeWorkerResult, Body: []byte(`{"Result":"1234`), DeliveryCount: 4, EnqueuedAt: epoch}
 		if err := a.HandleResult(t.Context(), m); err != nil {
 			t.Fatal(describe(err))
 		}
@@ -74,19 +73,4 @@ func TestNobodyGuessesASecretFromAnID(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestClaimsComputeEachIDOnce: the order of claims takes a number of digests that grows with
-// the number of people, and not with the number of comparisons.
-func TestClaimsComputeEachIDOnce(t *testing.T) {
-	keys := numbered("p", 1000)
-	one := testing.AllocsPerRun(3, func() { app.InClaimOrder(keys[:1]) })
-	all := testing.AllocsPerRun(3, func() { app.InClaimOrder(keys) })
-	if limit := one * float64(len(keys)); all > limit {
-		t.Errorf("%d people take %.0f allocations, want at most %.0f", len(keys), all, limit)
-	}
-	sorted := app.InClaimOrder(keys)
-	if slices.Sort(sorted); !slices.Equal(sorted, keys) {
-		t.Error("the order of claims does not have the same people")
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
@@ -22,7 +23,7 @@ import (
 // The same request, by the key that its caller gave it: whatever became of it before,
 // it comes to one effect.
 
-func adaBy(key string) app.Caller { return app.Caller{Name: "ada", Key: key} }
+func adaBy(key string) audit.Caller { return audit.Caller{Name: "ada", Key: key} }
 
 // stored gives every document of a batch's partition of a type.
 func storedAs[T any](s *stage, batch int, kind string) []T {
@@ -62,7 +63,7 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.script = script{"New": always(`{"id":"u"}`)}
 		s.publish(mover)
-		ask := func(by app.Caller, runbook, csv string, options ...api.UploadOption) (api.Batch, error) {
+		ask := func(by audit.Caller, runbook, csv string, options ...api.UploadOption) (api.Batch, error) {
 			return s.app.CreateBatch(s.ctx, by, runbook, []byte(csv), options...)
 		}
 		const csv = "Upn,Name,Old\na@x,A,1\n"
@@ -80,7 +81,7 @@ func TestBatchAskedForAgainByItsKeyIsTheSameAsItStands(t *testing.T) {
 		s.refused(err, api.CodeKeyReused, "other content")
 		_, err = ask(adaBy("k"), "other", csv)
 		s.refused(err, api.CodeKeyReused, "other content")
-		for n, by := range []app.Caller{{Name: "grace", Key: "k"}, {Name: "ada", ObjectID: "another", Key: "k"}, adaBy("k2"), ada} {
+		for n, by := range []audit.Caller{{Name: "grace", Key: "k"}, {Name: "ada", ObjectID: "another", Key: "k"}, adaBy("k2"), ada} {
 			if v, err := ask(by, "move", csv, api.AllowInOtherBatches); err != nil || v.ID != first.ID+1+n || v.Replayed {
 				t.Fatalf("%+v: %+v, %v", by, v, err)
 			}
@@ -292,7 +293,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 		b := s.batch("chained", people(3)) // p001@x to p003@x
 		s.advance(b.ID)
 		const csv = "Upn,Name\nnew@x,N\np002@x,P\nother@x,O\np003@x,P\n"
-		add := func(by app.Caller, csv string) (api.AddResult, error) {
+		add := func(by audit.Caller, csv string) (api.AddResult, error) {
 			defer s.settle()
 			return s.app.AddMembers(s.ctx, by, b.ID, []byte(csv))
 		}
@@ -311,7 +312,7 @@ func TestAdditionAskedForAgainByItsKeyAddsNobodyAnew(t *testing.T) {
 		}
 		_, err = add(adaBy("k"), csv+"more@x,M\n")
 		s.refused(err, api.CodeKeyReused, "other content")
-		if v, err := add(app.Caller{Name: "grace", Key: "k"}, csv); err != nil || v.Added != 2 || v.Replayed {
+		if v, err := add(audit.Caller{Name: "grace", Key: "k"}, csv); err != nil || v.Added != 2 || v.Replayed {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		// All are there: that is an answer as well.
@@ -443,7 +444,7 @@ func TestOtherContentByOneKeyAtTheSameTimeIsRefused(t *testing.T) {
 func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	publish := func(by app.Caller, yaml string) api.Runbook {
+	publish := func(by audit.Caller, yaml string) api.Runbook {
 		v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), api.PublishOptions{})
 		return must(s, v, err)
 	}
@@ -467,7 +468,7 @@ func TestPublishAskedForAgainByItsKeyDoesNotUndoWhatCameAfterIt(t *testing.T) {
 	s.refused(err, api.CodeKeyReused, "other content")
 	_, err = s.app.PublishRunbook(s.ctx, adaBy("one"), "", []byte(flat), api.PublishOptions{RerunInit: true})
 	s.refused(err, api.CodeKeyReused, "other content")
-	if v := publish(app.Caller{Name: "grace", Key: "one"}, flat); v.Version != 3 || v.Replayed {
+	if v := publish(audit.Caller{Name: "grace", Key: "one"}, flat); v.Version != 3 || v.Replayed {
 		t.Fatalf("%+v", v)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -201,10 +202,10 @@ func TestOnCompleteThatWasCutShortIsTakenUpByTheTick(t *testing.T) {
 		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
 		must(s, 0, err)
 		cut := s.killed(write, func(ctx context.Context, a *app.App) error {
-			return a.HandleResult(ctx, app.Message{ID: "result", Body: body, DeliveryCount: 1})
+			return a.HandleResult(ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 1})
 		})
 		for range 3 {
-			s.pass(app.TickInterval)
+			s.pass(applier.TickInterval)
 			s.tick()
 		}
 		s.wantCalls(0, "Report Tell")
@@ -237,7 +238,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 				body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: s.clock.Now(), CorrelationData: j.CorrelationData})
 				must(s, 0, err)
 				cut := s.killed(write, func(ctx context.Context, a *app.App) error {
-					return a.HandleResult(ctx, app.Message{ID: "result", Body: body, DeliveryCount: 1})
+					return a.HandleResult(ctx, message.Delivery{ID: "result", Body: body, DeliveryCount: 1})
 				})
 				if !cut {
 					return false
@@ -249,7 +250,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 					s.pause(b.ID)
 				}
 				for range 2 {
-					s.pass(app.TickInterval)
+					s.pass(applier.TickInterval)
 					s.tick()
 				}
 				if cancels {
@@ -257,7 +258,7 @@ func TestOnCompleteThatWasCutShortIsTakenUpInAStoppedBatch(t *testing.T) {
 					return true
 				}
 				for range 10 {
-					s.pass(app.TickInterval)
+					s.pass(applier.TickInterval)
 					s.tick()
 				}
 				stopped = false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -261,7 +262,7 @@ func TestPauseAndResumptionAreRecordedOnceWithWhoAndWhy(t *testing.T) {
 		}
 		s.pass(time.Second)
 		for range 2 {
-			v, err := s.app.Resume(s.ctx, app.Caller{Name: "grace"}, b.ID, "it is not")
+			v, err := s.app.Resume(s.ctx, audit.Caller{Name: "grace"}, b.ID, "it is not")
 			if must(s, v, err); v.Paused != nil {
 				t.Fatalf("%+v", v)
 			}

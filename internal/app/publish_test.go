@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -48,7 +48,7 @@ func TestDryRunTellsWhatAPublishChangesAndStoresNothing(t *testing.T) {
 		if v := s.mustPublish(twoSteps, dry); !v.DryRun || v.Active || v.Version != 1 || v.Changes.Against != 0 || v.Changes.BatchCount != 0 {
 			t.Fatalf("%+v", v)
 		}
-		if _, err := s.app.Runbook(s.ctx, "two"); app.CodeOf(err) != api.CodeNotFound {
+		if _, err := s.app.Runbook(s.ctx, "two"); problem.CodeOf(err) != api.CodeNotFound {
 			t.Fatalf("the dry run stored something: %v", err)
 		}
 		s.publish(twoSteps)
@@ -162,7 +162,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 			for _, id := range manual {
 				for range r.IntN(4) {
 					_, err := s.app.Advance(s.ctx, ada, id, s.next(id))
-					if err != nil && app.CodeOf(err) != api.CodeConflict {
+					if err != nil && problem.CodeOf(err) != api.CodeConflict {
 						t.Fatal(describe(err))
 					}
 					s.settle()
@@ -178,7 +178,7 @@ func TestWhatIsForeseenOfBatchesComesAbout(t *testing.T) {
 				case 1:
 					_, err = s.app.Cancel(s.ctx, ada, id, "")
 				}
-				if err != nil && app.CodeOf(err) != api.CodeConflict {
+				if err != nil && problem.CodeOf(err) != api.CodeConflict {
 					t.Fatal(describe(err))
 				}
 				s.settle()
@@ -308,7 +308,7 @@ phases:
 				}
 				got = append(got, text)
 			}
-			if app.CodeOf(err) != api.CodeInvalid || !slices.Equal(got, bad.says) {
+			if problem.CodeOf(err) != api.CodeInvalid || !slices.Equal(got, bad.says) {
 				t.Errorf("%s: %v; problems %q", name, err, got)
 			}
 		}
@@ -333,7 +333,7 @@ func problemsOf(err error) []api.InputProblem {
 	if err == nil {
 		return nil
 	}
-	return app.Explain(err).Problems
+	return problem.Explain(err).Problems
 }
 
 // Each of two who publish at the same time is told what it changed, one after the other.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -19,21 +21,21 @@ import (
 var looks = []asked{
 	{
 		name: "members", prep: begun(twoSteps, true), line: `read-members batch 1 "" ""  -> `,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.Members(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
 	{
 		name: "steps", prep: begun(twoSteps, true), line: `read-steps batch 1 "" ""  -> `,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.Steps(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
 	{
 		name: "report", prep: begun(twoSteps, true), line: `read-report batch 1 "" ""  -> `,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			r, err := s.app.Report(s.ctx, by, 1, report.CSV)
 			if err != nil {
 				return err
@@ -43,14 +45,14 @@ var looks = []asked{
 	},
 	{
 		name: "removals", prep: threeHeld, line: `read-removals batch 1 "" ""  -> `,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.HeldRemovals(s.ctx, by, 1, api.ListOptions{})
 			return err
 		},
 	},
 	{
 		name: "additions", prep: manyHeld, line: `read-additions runbook found "" ""  -> `,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.HeldAdditions(s.ctx, by, "found", api.ListOptions{})
 			return err
 		},
@@ -58,7 +60,7 @@ var looks = []asked{
 	{
 		name: "preview", line: `preview-query runbook found "" ""  -> `,
 		prep: func(s *stage) { s.table(); s.publish(found(twoPhases, "")) },
-		ask:  func(s *stage, by app.Caller) error { _, err := s.app.PreviewQuery(s.ctx, by, "found", 1); return err },
+		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.PreviewQuery(s.ctx, by, "found", 1); return err },
 	},
 	{
 		name: "rows that were not used", line: `read-problems runbook found "" ""  -> `,
@@ -75,7 +77,7 @@ var looks = []asked{
 			people.put(dawn.Add(2*day), "x") // from which an administrator removed them
 			s.tick()
 		},
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			v, err := s.app.Automation(s.ctx, by, "found")
 			if err == nil && (len(v.Problems) != 1 || v.Problems[0].Key == "") {
 				s.t.Errorf("%+v", v.Problems)
@@ -86,7 +88,7 @@ var looks = []asked{
 	{
 		name: "message", line: `read-message message "MESSAGE" ""  -> `,
 		prep: func(s *stage) { s.bad("m", `{"secret":"of a member"}`) },
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.UnprocessedMessage(s.ctx, by, s.messageID())
 			return err
 		},
@@ -97,7 +99,7 @@ var looks = []asked{
 // there is an answer: where it cannot be recorded there is none.
 func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 	t.Parallel()
-	grace, hedy := app.Caller{Name: "grace"}, app.Caller{Name: "hedy"}
+	grace, hedy := audit.Caller{Name: "grace"}, audit.Caller{Name: "hedy"}
 	for _, tt := range looks {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +107,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 			tt.prep(s)
 			want := s.naming(tt.line)
 			take := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Create}, Status: 403})
-			if err := tt.ask(s, grace); app.CodeOf(err) != api.CodeUnavailable {
+			if err := tt.ask(s, grace); problem.CodeOf(err) != api.CodeUnavailable {
 				t.Fatalf("answered without a record: %v", err)
 			}
 			take()
@@ -113,7 +115,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 				t.Fatalf("%q", got)
 			}
 
-			count := func(by app.Caller, want int) {
+			count := func(by audit.Caller, want int) {
 				t.Helper()
 				if err := tt.ask(s, by); err != nil {
 					t.Fatal(describe(err))
@@ -151,7 +153,7 @@ func TestReadsOfEachKindAndThingAreRecordedApart(t *testing.T) {
 	s.batch("two", "Upn,Name\nother@x,Other\n")
 	s.bad("m", `{}`)
 	s.bad("n", `{}`)
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	for range 2 {
 		for _, batch := range []int{1, 2} {
 			_, err := s.app.Members(s.ctx, grace, batch, api.ListOptions{Status: "active"})
@@ -175,7 +177,7 @@ func TestReadsAtTheSameTimeAreOneRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	begun(twoSteps, true)(s)
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	gone, cancel := context.WithCancel(s.ctx)
 	cancel()
 	var all sync.WaitGroup
@@ -202,7 +204,7 @@ func TestReadsAreRecordedByEachProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	begun(twoSteps, true)(s)
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	restarted := app.New(app.Config{Store: s.store, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler)})
 	for _, process := range []*app.App{s.app, s.other, restarted, s.app} {
 		if _, err := process.Members(s.ctx, grace, 1, api.ListOptions{}); err != nil {
@@ -219,7 +221,7 @@ func TestReadsThatAreRefusedAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	begun(twoSteps, true)(s)
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	for _, o := range []api.ListOptions{{Sort: "data"}, {Continuation: "none of theirs"}} {
 		_, err := s.app.Members(s.ctx, grace, 1, o)
 		s.refused(err, api.CodeInvalid, "")

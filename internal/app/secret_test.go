@@ -14,6 +14,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/report"
@@ -206,7 +207,7 @@ func TestNobodyButTheWorkerReadsASecret(t *testing.T) {
 			"Check": inTurn(fails(errors.New("token "+made+" is wrong")), fails(errors.New(string(madeJSON)+" is wrong")), always("true")),
 		}
 		s.publish(secretRunbook)
-		by := app.Caller{Name: "ada", Key: "one"}
+		by := audit.Caller{Name: "ada", Key: "one"}
 		b, err := s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann")))
 		must(s, b, err)
 		again, err := s.app.CreateBatch(s.ctx, by, "moves", []byte(secretFile("ann")))
@@ -404,7 +405,7 @@ func TestKeptMessagesShowNoSecrets(t *testing.T) {
 	known, err := json.Marshal(message.Result{JobID: "j", Status: message.StatusSuccess, Result: json.RawMessage(`{"token":` + string(quoted) + `}`), CorrelationData: correlation})
 	must(s, 0, err)
 	for i, body := range []string{string(known), `{"Result":` + string(quoted), `["` + made, `{"Password":` + string(quoted) + `}`} {
-		m := app.Message{ID: fmt.Sprintf("bad-%d", i), Type: message.TypeWorkerResult, Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch}
+		m := message.Delivery{ID: fmt.Sprintf("bad-%d", i), Type: message.TypeWorkerResult, Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch}
 		for range 2 {
 			if err := s.app.HandleResult(s.ctx, m); err != nil {
 				t.Fatal(describe(err))
@@ -487,7 +488,7 @@ func TestAJobNamesItsSecrets(t *testing.T) {
 		withKey(s)
 		s.script = script{"New": fails(errLost)}
 		s.publish(secretRunbook)
-		b, err := s.app.CreateBatch(s.ctx, app.Caller{Name: "ada"}, "moves", []byte(secretFile("ann")))
+		b, err := s.app.CreateBatch(s.ctx, audit.Caller{Name: "ada"}, "moves", []byte(secretFile("ann")))
 		must(s, b, err)
 		s.advance(b.ID)
 		for _, j := range s.jobs {

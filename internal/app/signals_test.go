@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -82,27 +83,27 @@ func TestBatchThatFailsIsToldEachTimeItDoes(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		line := s.wantEvents(j, app.EventBatchFailed, 1)[0]
+		line := s.wantEvents(j, alert.BatchFailed, 1)[0]
 		if line["BatchId"] != float64(b.ID) || line["RunbookName"] != "one" || line["Reason"] != "no phase completed; failed: only" {
 			t.Errorf("%v", line)
 		}
-		told := len(j.of(t, app.EventBatchFailed))
+		told := len(j.of(t, alert.BatchFailed))
 		for _, p := range slices.Clone(s.past) { // long after, one after the other
 			s.give(p)
 		}
 		s.tick()
-		if again := len(j.of(t, app.EventBatchFailed)); again != told {
+		if again := len(j.of(t, alert.BatchFailed)); again != told {
 			t.Errorf("it is told %d times, and %d when all comes again", told, again)
 		}
 		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "failed")
-		if again := len(j.of(t, app.EventBatchFailed)); again <= told {
+		if again := len(j.of(t, alert.BatchFailed)); again <= told {
 			t.Error("that it failed again is not told")
 		}
-		told = len(j.of(t, app.EventBatchFailed))
+		told = len(j.of(t, alert.BatchFailed))
 		s.retry(b.ID, api.RetrySelection{})
 		s.wantStatus(b.ID, "completed")
-		if again := len(j.of(t, app.EventBatchFailed)); again != told {
+		if again := len(j.of(t, alert.BatchFailed)); again != told {
 			t.Error("that it completed is told as a failure")
 		}
 	})
@@ -123,7 +124,7 @@ func TestBatchThatFailsIsToldWhereverItsEndIsCutShort(t *testing.T) {
 				s.park = func(kind, _ string) bool { return kind == "" }
 				s.advance(b.ID)
 				result := s.parked[0]
-				s.wantEvents(j, app.EventBatchFailed, 0)
+				s.wantEvents(j, alert.BatchFailed, 0)
 				cut := s.killed(write, func(ctx context.Context, a *app.App) error { return result.handle(a, ctx, result.m) })
 				if comesAgain {
 					s.unpark()
@@ -135,7 +136,7 @@ func TestBatchThatFailsIsToldWhereverItsEndIsCutShort(t *testing.T) {
 					}
 				}
 				s.wantStatus(b.ID, "failed")
-				if n := len(j.of(t, app.EventBatchFailed)); n < 1 || n > 2 || n == 2 && !cut {
+				if n := len(j.of(t, alert.BatchFailed)); n < 1 || n > 2 || n == 2 && !cut {
 					t.Errorf("cut short after write %d it is told %d times", write, n)
 				}
 				return cut
@@ -167,12 +168,12 @@ func TestNothingIsToldOfWhatGoesWell(t *testing.T) {
 		}
 		s.wantStatus(b.ID, "completed")
 		s.wantPhases(1, "create completed 1/0/0, switch pending 0/0/0")
-		for _, event := range app.Events {
-			if lines := j.of(t, event); len(lines) > 0 != (event == app.EventTick || event == app.EventOldestMessage) {
+		for _, event := range alert.All {
+			if lines := j.of(t, event); len(lines) > 0 != (event == alert.Tick || event == alert.OldestMessage) {
 				t.Errorf("%d lines of %s: %v", len(lines), event, lines)
 			}
 		}
-		for _, line := range j.of(t, app.EventTick) {
+		for _, line := range j.of(t, alert.Tick) {
 			if line["Failed"] != false {
 				t.Errorf("%v", line)
 			}
@@ -185,12 +186,12 @@ func TestTickTellsHowLongTheOldestMessageHasWaited(t *testing.T) {
 	s := newStage(t, false)
 	j := s.listen()
 	ages := func() string {
-		before := len(j.of(t, app.EventOldestMessage))
+		before := len(j.of(t, alert.OldestMessage))
 		if err := s.app.Tick(s.ctx); err != nil {
 			t.Fatal(describe(err))
 		}
 		var told []string
-		for _, line := range j.of(t, app.EventOldestMessage)[before:] {
+		for _, line := range j.of(t, alert.OldestMessage)[before:] {
 			told = append(told, fmt.Sprintf("%v/%v %v", line["Topic"], line["Subscription"], line["AgeSeconds"]))
 		}
 		slices.Sort(told)
@@ -220,7 +221,7 @@ func TestTickTellsHowLongTheOldestMessageHasWaited(t *testing.T) {
 		}
 	}
 	s.settle()
-	if lines := j.of(t, app.EventMessageUnprocessed); len(lines) != 2 || lines[0]["Event"] != app.EventMessageUnprocessed || lines[0]["Reason"] == "" {
+	if lines := j.of(t, alert.MessageUnprocessed); len(lines) != 2 || lines[0]["Event"] != alert.MessageUnprocessed || lines[0]["Reason"] == "" {
 		t.Errorf("what cannot be processed is told as %v", lines)
 	}
 	send(message.TopicWorkerResults, "third", time.Time{})
@@ -240,10 +241,10 @@ func TestTickDoesNotFailWhereTheBrokerIsAway(t *testing.T) {
 	if err := s.app.Tick(s.ctx); err != nil {
 		t.Fatal(describe(err))
 	}
-	if ticks := j.of(t, app.EventTick); len(ticks) != 1 || ticks[0]["Failed"] != false {
+	if ticks := j.of(t, alert.Tick); len(ticks) != 1 || ticks[0]["Failed"] != false {
 		t.Errorf("%v", ticks)
 	}
-	if n := strings.Count(j.lines.String(), "it cannot be told how long messages wait"); n != 2 || len(j.of(t, app.EventOldestMessage)) > 0 {
+	if n := strings.Count(j.lines.String(), "it cannot be told how long messages wait"); n != 2 || len(j.of(t, alert.OldestMessage)) > 0 {
 		t.Errorf("%s", j.lines.String())
 	}
 }
@@ -269,7 +270,7 @@ func TestTickDoesNotWaitForABrokerThatSaysNothing(t *testing.T) {
 	if err := process.Tick(ctx); err != nil {
 		t.Fatal(describe(err))
 	}
-	if ticks := j.of(t, app.EventTick); len(ticks) != 1 || strings.Count(j.lines.String(), "it cannot be told how long messages wait") != 2 {
+	if ticks := j.of(t, alert.Tick); len(ticks) != 1 || strings.Count(j.lines.String(), "it cannot be told how long messages wait") != 2 {
 		t.Errorf("%s", j.lines.String())
 	}
 }
@@ -283,7 +284,7 @@ func TestTickThatFailsIsTold(t *testing.T) {
 	if err := s.app.Tick(ctx); err == nil {
 		t.Fatal("it did not fail")
 	}
-	if ticks := j.of(t, app.EventTick); len(ticks) != 1 || ticks[0]["Failed"] != true {
+	if ticks := j.of(t, alert.Tick); len(ticks) != 1 || ticks[0]["Failed"] != true {
 		t.Errorf("%v", ticks)
 	}
 }
@@ -300,15 +301,15 @@ func TestWhatKeepsARunbookFromItsDataSourceIsTold(t *testing.T) {
 	table.drop("p001", "p002", "p003", "p004", "p005")
 	s.tick()
 	s.tick() // of what is held still, nothing more is told
-	if lines := j.of(t, app.EventRemovalsHeld); len(lines) != 1 || lines[0]["BatchId"] != 1.0 || lines[0]["Members"] != 5.0 || lines[0]["Of"] != 10.0 {
+	if lines := j.of(t, alert.RemovalsHeld); len(lines) != 1 || lines[0]["BatchId"] != 1.0 || lines[0]["Members"] != 5.0 || lines[0]["Of"] != 10.0 {
 		t.Errorf("%v", lines)
 	}
 	table.exec("ALTER TABLE people RENAME TO gone")
 	s.tick()
-	if lines := j.of(t, app.EventRunbookNotSynced); len(lines) != 1 || lines[0]["RunbookName"] != "found" {
+	if lines := j.of(t, alert.RunbookNotSynced); len(lines) != 1 || lines[0]["RunbookName"] != "found" {
 		t.Errorf("%v", lines)
 	}
-	if ticks := j.of(t, app.EventTick); ticks[len(ticks)-1]["Failed"] != false { // the others had their turn
+	if ticks := j.of(t, alert.Tick); ticks[len(ticks)-1]["Failed"] != false { // the others had their turn
 		t.Errorf("%v", ticks)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
@@ -160,7 +161,7 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	s := newStage(t, false)
 	s.script = script{"F": only(fails(errNo), 2)}
 	for i, name := range []string{"beta", "alpha", "beta", "gamma"} {
-		by := app.Caller{Name: []string{"hedy", "ada"}[i%2]}
+		by := audit.Caller{Name: []string{"hedy", "ada"}[i%2]}
 		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(strings.Replace(flat, "name: flat", "name: "+name, 1)+fmt.Sprintf("# %d\n", i)), api.PublishOptions{})
 		must(s, 0, err)
 		s.batch(name, people(3-i%2), api.AllowInOtherBatches)
@@ -171,8 +172,8 @@ func TestEverySortIsByWhatTheListShows(t *testing.T) {
 	s.add(1, "a@x")
 	s.advance(1)
 	for i, kind := range []string{"waltz", "", "dance"} {
-		must(s, 0, s.app.HandleEvent(s.ctx, app.Message{ID: kind, Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
-		must(s, 0, s.app.HandleResult(s.ctx, app.Message{ID: fmt.Sprint(i), Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
+		must(s, 0, s.app.HandleEvent(s.ctx, message.Delivery{ID: kind, Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
+		must(s, 0, s.app.HandleResult(s.ctx, message.Delivery{ID: fmt.Sprint(i), Type: kind, Body: []byte("{}"), DeliveryCount: 1}))
 		s.pass(2 * time.Second)
 	}
 	check := func(list string, sorts api.SortFields, ask func(o api.ListOptions) (any, error)) {

@@ -16,6 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
@@ -472,7 +473,7 @@ func (f *follower) admit() {
 func (f *follower) held() *api.AdditionHold {
 	f.s.t.Helper()
 	v, err := f.s.app.HeldAdditions(f.s.ctx, reader, "found", api.ListOptions{Limit: 200})
-	if app.CodeOf(err) == api.CodeNotFound {
+	if problem.CodeOf(err) == api.CodeNotFound {
 		return nil
 	}
 	must(f.s, v, err)
@@ -502,7 +503,7 @@ func (f *follower) confirmAdditions(r revision) {
 	f.s.t.Helper()
 	_, err := []*app.App{f.s.app, f.s.other}[f.entry.IntN(2)].ConfirmAdditions(f.s.ctx, ada, "found", r.name, "")
 	f.tell("the additions of revision %s are confirmed: %v: %v", r.name, slices.Sorted(maps.Keys(r.starts)), err)
-	if app.CodeOf(err) == api.CodeConflict {
+	if problem.CodeOf(err) == api.CodeConflict {
 		return
 	}
 	must(f.s, 0, err)
@@ -594,7 +595,7 @@ func (f *follower) byHand() {
 // claimed tells whether a person was refused since a tick takes them out of a batch, or died
 // when it added them to one.
 func claimed(err error) bool {
-	return app.CodeOf(err) == api.CodeConflict && (strings.Contains(err.Error(), "being taken out") || strings.Contains(err.Error(), "being added to"))
+	return problem.CodeOf(err) == api.CodeConflict && (strings.Contains(err.Error(), "being taken out") || strings.Contains(err.Error(), "being added to"))
 }
 
 // What is to be seen.

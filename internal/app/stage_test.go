@@ -22,6 +22,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
@@ -54,8 +55,8 @@ type stage struct {
 
 // past is a message, with what takes it.
 type past struct {
-	m      app.Message
-	handle func(*app.App, context.Context, app.Message) error
+	m      message.Delivery
+	handle func(*app.App, context.Context, message.Delivery) error
 }
 
 // script is what the worker answers, by function.
@@ -394,7 +395,7 @@ func must[T any](s *stage, v T, err error) T {
 func (s *stage) advance(id int) {
 	s.t.Helper()
 	_, err := s.app.Advance(s.ctx, ada, id, s.next(id))
-	var e *app.Error
+	var e *problem.Error
 	if errors.As(err, &e) && e.NextPhase != "" { // of a newer version that the batch follows now
 		_, err = s.app.Advance(s.ctx, ada, id, e.NextPhase)
 	}
@@ -538,7 +539,7 @@ func (s *stage) trail(id int) []api.AuditRecord {
 // refused holds an error against what a refusal should say.
 func (s *stage) refused(err error, code api.Code, says string) {
 	s.t.Helper()
-	if err == nil || app.CodeOf(err) != code || !strings.Contains(app.Explain(err).Error(), says) {
+	if err == nil || problem.CodeOf(err) != code || !strings.Contains(problem.Explain(err).Error(), says) {
 		s.t.Fatalf("%v\n  want %s: …%s…", err, code, says)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // ending is what has become of a batch.
@@ -83,7 +83,7 @@ func (s *stage) carryOnOnce() (open int) {
 // unlessConflict is for what the state does not allow yet.
 func (s *stage) unlessConflict(err error) {
 	s.t.Helper()
-	if err != nil && app.CodeOf(err) != api.CodeConflict {
+	if err != nil && problem.CodeOf(err) != api.CodeConflict {
 		s.t.Fatal(describe(err))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
@@ -134,7 +135,7 @@ func (m *making) deliver(topics ...string) {
 		for name, v := range l.Properties {
 			properties[name] = v
 		}
-		given := app.Message{ID: l.ID, Type: l.Properties[message.PropertyMessageType], Body: l.Body, Properties: properties, DeliveryCount: 1, EnqueuedAt: l.At}
+		given := message.Delivery{ID: l.ID, Type: l.Properties[message.PropertyMessageType], Body: l.Body, Properties: properties, DeliveryCount: 1, EnqueuedAt: l.At}
 		var err error
 		switch l.Topic {
 		case message.TopicOrchestratorEvents:
@@ -185,7 +186,7 @@ func (m *making) answer(j message.Job, result string, failed error) error {
 func (m *making) pass(d time.Duration) {
 	m.t.Helper()
 	for end := m.clock.Now().Add(d); m.clock.Now().Before(end); {
-		step := min(app.TickInterval, end.Sub(m.clock.Now()))
+		step := min(applier.TickInterval, end.Sub(m.clock.Now()))
 		m.clock.ns.Add(int64(step))
 		m.deliver()
 		m.tick()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -136,7 +137,7 @@ type repeated struct {
 }
 
 func (r repeated) ask(ctx context.Context, a *app.App) (err error) {
-	by := app.Caller{Name: r.By, Key: r.Key}
+	by := audit.Caller{Name: r.By, Key: r.Key}
 	if r.Batch != 0 {
 		_, err = a.AddMembers(ctx, by, r.Batch, []byte(r.CSV))
 		return err
@@ -286,10 +287,10 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 	m.t.Helper()
 	s := m.stage
 	for _, id := range []string{"odd-1", "odd-2"} {
-		must(s, 0, m.app.HandleEvent(m.ctx, app.Message{ID: id, Type: "odd", Body: []byte(`{"odd":true}`), Properties: map[string]any{message.PropertyMessageType: "odd"}, DeliveryCount: 1, EnqueuedAt: m.clock.Now()}))
+		must(s, 0, m.app.HandleEvent(m.ctx, message.Delivery{ID: id, Type: "odd", Body: []byte(`{"odd":true}`), Properties: map[string]any{message.PropertyMessageType: "odd"}, DeliveryCount: 1, EnqueuedAt: m.clock.Now()}))
 	}
 	m.die(1, func(ctx context.Context, a *app.App) error { // its attempt has been counted
-		return a.HandleEvent(ctx, app.Message{ID: "suspect", Type: "odd", Body: []byte(`{"odd":true}`), DeliveryCount: 4, EnqueuedAt: m.clock.Now()})
+		return a.HandleEvent(ctx, message.Delivery{ID: "suspect", Type: "odd", Body: []byte(`{"odd":true}`), DeliveryCount: 4, EnqueuedAt: m.clock.Now()})
 	})
 	m.onward(told)
 	m.onward(last)
@@ -351,7 +352,7 @@ func (m *making) upgradeComes(full, failed, fresh, told, last, held, stopping, r
 const dyingTick = 8
 
 // settleHeld decides on the removals that are held in somebody's wave.
-func (m *making) settleHeld(name string, decide func(context.Context, app.Caller, int, string, string) (api.Batch, error)) {
+func (m *making) settleHeld(name string, decide func(context.Context, audit.Caller, int, string, string) (api.Batch, error)) {
 	m.t.Helper()
 	b := m.wave(name)
 	view, err := m.app.HeldRemovals(m.ctx, ada, b, api.ListOptions{})

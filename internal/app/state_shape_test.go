@@ -16,7 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 )
 
@@ -60,11 +59,11 @@ func TestStateLosesNothing(t *testing.T) {
 	for _, version := range folders(t) {
 		k := readState(t, version)
 		for _, d := range k.Documents {
-			losesNothing(t, version+": "+d.PK+"/"+d.ID, app.StoredTypes[d.Type], d.Doc)
+			losesNothing(t, version+": "+d.PK+"/"+d.ID, StoredTypes[d.Type], d.Doc)
 		}
 		for _, l := range k.Messages {
 			if l.typed() != "odd" {
-				losesNothing(t, version+": "+l.ID, app.SentTypes[l.typed()], l.Body)
+				losesNothing(t, version+": "+l.ID, SentTypes[l.typed()], l.Body)
 			}
 		}
 	}
@@ -88,10 +87,10 @@ func TestStateHasSomethingOfEverything(t *testing.T) {
 		whatIs(doc, d.Type, there)
 	}
 	var want []string
-	for name := range app.StoredTypes {
+	for name := range StoredTypes {
 		want = append(want, "document "+name)
 	}
-	for name := range app.SentTypes {
+	for name := range SentTypes {
 		want = append(want, "message "+name)
 	}
 	for _, s := range engine.BatchStatuses {
@@ -162,7 +161,7 @@ func TestEveryTypeOfDocumentIsKnown(t *testing.T) {
 		}
 		return true
 	})
-	got, want := slices.Sorted(maps.Keys(app.StoredTypes)), slices.Sorted(maps.Keys(named))
+	got, want := slices.Sorted(maps.Keys(StoredTypes)), slices.Sorted(maps.Keys(named))
 	if !slices.Equal(got, want) {
 		t.Errorf("the shape of these is held: %v; package store has %v", got, want)
 	}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -228,7 +227,7 @@ func TestStateIsTakenOver(t *testing.T) {
 					t.Errorf("%d batches, want %d", len(ends), len(k.End))
 				}
 				for _, d := range s.documents() {
-					losesNothing(t, d.PK+"/"+d.ID, app.StoredTypes[d.Type], d.Doc)
+					losesNothing(t, d.PK+"/"+d.ID, StoredTypes[d.Type], d.Doc)
 				}
 			})
 		}
@@ -266,5 +265,5 @@ func (k kept) stage(t *testing.T, hard bool) *stage {
 
 // shapes are the fields of all that this version stores and sends.
 func shapes() []string {
-	return slices.Concat(app.Shape("document", app.StoredTypes), app.Shape("message", app.SentTypes))
+	return slices.Concat(Shape("document", StoredTypes), Shape("message", SentTypes))
 }

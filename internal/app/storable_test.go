@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -108,7 +108,7 @@ func TestStepIsNotMarkedDoneWithAResultThatCannotBeStored(t *testing.T) {
 		strings.Repeat("[", 150) + strings.Repeat("]", 150): {Field: "result" + strings.Repeat("[0]", 67) + "…", Code: "bad-result", Message: "is nested more than 120 levels deep"},
 	} {
 		_, err := s.app.MarkStepDone(s.ctx, ada, b.ID, steps.Items[0].ID, json.RawMessage(result), "")
-		var refused *app.Error
+		var refused *problem.Error
 		if !errors.As(err, &refused) || refused.Code != api.CodeInvalid || len(refused.Problems) != 1 || refused.Problems[0] != want {
 			t.Errorf("%.40s: %v", result, err)
 		}

@@ -1,4 +1,4 @@
-package app
+package app_test
 
 import (
 	"encoding"
@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
 // StoredTypes are what the documents of each type (store.Key.Type) are read and
@@ -36,7 +37,7 @@ var StoredTypes = map[string]reflect.Type{
 	"task":        reflect.TypeFor[store.Task](),
 	"unprocessed": reflect.TypeFor[store.Unprocessable](),
 	"version":     reflect.TypeFor[store.RunbookVersion](),
-	"worker":      reflect.TypeFor[workerRecord](),
+	"worker":      reflect.TypeFor[workers.Record](),
 }
 
 // SentTypes are the bodies of the messages of each type. A job has none.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -24,12 +24,12 @@ func stuckText(line map[string]any) string {
 // wantStuck ticks and holds what is told of it against what should be.
 func (s *stage) wantStuck(j *journal, want ...string) {
 	s.t.Helper()
-	before := len(j.of(s.t, app.EventStuckSteps))
+	before := len(j.of(s.t, alert.StuckSteps))
 	if err := s.app.Tick(s.ctx); err != nil { // what follows from it waits
 		s.t.Fatal(describe(err))
 	}
 	var got []string
-	for _, line := range j.of(s.t, app.EventStuckSteps)[before:] {
+	for _, line := range j.of(s.t, alert.StuckSteps)[before:] {
 		got = append(got, stuckText(line))
 	}
 	slices.Sort(got)
@@ -223,7 +223,7 @@ func TestAllThatIsStuckIsToldPageByPage(t *testing.T) {
 	s.advance(b.ID)
 	s.pass(26 * time.Minute)
 	s.tick()
-	lines, counted, pages := j.of(t, app.EventStuckSteps), 0.0, ""
+	lines, counted, pages := j.of(t, alert.StuckSteps), 0.0, ""
 	for _, line := range lines {
 		counted += line["Count"].(float64)
 		pages += fmt.Sprint(line["Page"])

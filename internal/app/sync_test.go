@@ -9,6 +9,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -78,7 +79,7 @@ func TestNoBatchIsMadeWithoutAutomation(t *testing.T) {
 		}
 		s.automate("found")
 		s.tick()
-		v, err := s.app.SetAutomation(s.ctx, app.Caller{Name: "grace"}, "found", false)
+		v, err := s.app.SetAutomation(s.ctx, audit.Caller{Name: "grace"}, "found", false)
 		if must(s, v, err); v.Enabled || v.DisabledBy != "grace" || v.EnabledBy != "ada" || !v.EnabledAt.Equal(dawn) {
 			t.Fatalf("%+v", v)
 		}

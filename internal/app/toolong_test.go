@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
 )
 
 // A page of members is made in one write: a phase that could never be written is
@@ -23,14 +24,14 @@ func TestPhaseThatCouldNotBeStoredIsRefused(t *testing.T) {
 		}
 		return b.String()
 	}
-	_, err := w.app.PublishRunbook(w.ctx, app.Caller{}, "", []byte(long(500)), api.PublishOptions{})
-	var e *app.Error
+	_, err := w.app.PublishRunbook(w.ctx, audit.Caller{}, "", []byte(long(500)), api.PublishOptions{})
+	var e *problem.Error
 	if !errors.As(err, &e) || e.Code != api.CodeInvalid || len(e.Problems) != 1 || e.Problems[0].Field != "phases[0].steps" {
 		t.Fatalf("%v", err)
 	}
 	w.publish(long(100))
 	b := w.batch("long", people(49))
-	if _, err := w.app.Advance(w.ctx, app.Caller{}, b.ID, w.next(b.ID)); err != nil {
+	if _, err := w.app.Advance(w.ctx, audit.Caller{}, b.ID, w.next(b.ID)); err != nil {
 		t.Fatal(err)
 	}
 	w.due(b.ID, 1)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -20,7 +22,7 @@ import (
 type asked struct {
 	name string
 	prep func(s *stage)
-	ask  func(s *stage, by app.Caller) error
+	ask  func(s *stage, by audit.Caller) error
 	line string
 	anew bool // asked a second time, it is done a second time
 }
@@ -32,7 +34,7 @@ var done = []asked{
 	{
 		name: "create",
 		prep: func(s *stage) { s.publish(twoSteps) },
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.CreateBatch(s.ctx, by, "two", []byte(people(2)), api.AllowInOtherBatches)
 			return err
 		},
@@ -41,37 +43,37 @@ var done = []asked{
 	{
 		name: "advance",
 		prep: begun(twoSteps, false),
-		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Advance(s.ctx, by, 1, "first"); return err },
+		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Advance(s.ctx, by, 1, "first"); return err },
 		line: `advance batch 1 "first" "" {"status":"active"} -> {"phaseName":"first","status":"active"}`,
 	},
 	{
 		name: "cancel",
 		prep: begun(twoSteps, true),
-		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Cancel(s.ctx, by, 1, "over"); return err },
+		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Cancel(s.ctx, by, 1, "over"); return err },
 		line: `cancel batch 1 "" "over" {"phaseName":"first","status":"active"} -> {"cancelled":{"by":"grace","at":"` + at + `","reason":"over"},"phaseName":"first","status":"cancelling"}`,
 	},
 	{
 		name: "pause",
 		prep: begun(twoSteps, true),
-		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "lunch"); return err },
+		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "lunch"); return err },
 		line: `pause batch 1 "" "lunch" {"phaseName":"first","status":"active"} -> {"paused":{"by":"grace","at":"` + at + `","reason":"lunch"},"phaseName":"first","status":"active"}`,
 	},
 	{
 		name: "pause what is paused, for another reason",
 		prep: paused,
-		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "a freeze"); return err },
+		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Pause(s.ctx, by, 1, "a freeze"); return err },
 		line: `pause batch 1 "" "a freeze" PAUSED -> PAUSED`,
 	},
 	{
 		name: "resume",
 		prep: paused,
-		ask:  func(s *stage, by app.Caller) error { _, err := s.app.Resume(s.ctx, by, 1, "back"); return err },
+		ask:  func(s *stage, by audit.Caller) error { _, err := s.app.Resume(s.ctx, by, 1, "back"); return err },
 		line: `resume batch 1 "" "back" PAUSED -> {"phaseName":"first","status":"active"}`,
 	},
 	{
 		name: "approve",
 		prep: begun(gated("approval: required"), true),
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.Approve(s.ctx, by, 1, "SECOND", "agreed")
 			return err
 		},
@@ -80,7 +82,7 @@ var done = []asked{
 	{
 		name: "retry",
 		prep: oneFailed,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.RetryFailed(s.ctx, by, 1, api.RetrySelection{Step: "new"}, "again")
 			return err
 		},
@@ -89,7 +91,7 @@ var done = []asked{
 	{
 		name: "skip-step",
 		prep: oneFailed,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "new").ID, "no need")
 			return err
 		},
@@ -98,7 +100,7 @@ var done = []asked{
 	{
 		name: "skip-step ahead",
 		prep: begun(twoSteps, true),
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.SkipStep(s.ctx, by, 1, s.step(1, 1, "join").ID, "no need")
 			return err
 		},
@@ -107,7 +109,7 @@ var done = []asked{
 	{
 		name: "mark-done",
 		prep: begun(twoSteps, true),
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.MarkStepDone(s.ctx, by, 1, s.step(1, 1, "new").ID, json.RawMessage(`{"secret":"of a member"}`), "by hand")
 			return err
 		},
@@ -116,7 +118,7 @@ var done = []asked{
 	{
 		name: "add-members",
 		prep: begun(twoSteps, true),
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.AddMembers(s.ctx, by, 1, []byte("Upn,Name\nlate@x,Late\nlater@x,Later\n"))
 			return err
 		},
@@ -125,7 +127,7 @@ var done = []asked{
 	{
 		name: "remove-member",
 		prep: begun(twoSteps, true),
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.RemoveMember(s.ctx, by, 1, 2, "left us")
 			return err
 		},
@@ -134,7 +136,7 @@ var done = []asked{
 	{
 		name: "confirm-removals",
 		prep: threeHeld,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			h, err := s.app.HeldRemovals(s.ctx, reader, 1, api.ListOptions{})
 			if err != nil {
 				return err
@@ -147,7 +149,7 @@ var done = []asked{
 	{
 		name: "discard-removals",
 		prep: threeHeld,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.DiscardRemovals(s.ctx, by, 1, "", "they stay")
 			return err
 		},
@@ -156,7 +158,7 @@ var done = []asked{
 	{
 		name: "confirm-additions",
 		prep: manyHeld,
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			h, err := s.app.HeldAdditions(s.ctx, reader, "found", api.ListOptions{})
 			if err != nil {
 				return err
@@ -181,7 +183,7 @@ var done = []asked{
 	{
 		name: "deactivate",
 		prep: func(s *stage) { s.publish(twoSteps) },
-		ask: func(s *stage, by app.Caller) error {
+		ask: func(s *stage, by audit.Caller) error {
 			_, err := s.app.Deactivate(s.ctx, by, "two", 1, "a mistake")
 			return err
 		},
@@ -264,22 +266,22 @@ func manyHeld(s *stage) {
 	s.tick()
 }
 
-func publishes(yaml string, o api.PublishOptions) func(*stage, app.Caller) error {
-	return func(s *stage, by app.Caller) error {
+func publishes(yaml string, o api.PublishOptions) func(*stage, audit.Caller) error {
+	return func(s *stage, by audit.Caller) error {
 		_, err := s.app.PublishRunbook(s.ctx, by, "", []byte(yaml), o)
 		return err
 	}
 }
 
-func automates(on bool) func(*stage, app.Caller) error {
-	return func(s *stage, by app.Caller) error {
+func automates(on bool) func(*stage, audit.Caller) error {
+	return func(s *stage, by audit.Caller) error {
 		_, err := s.app.SetAutomation(s.ctx, by, "found", on)
 		return err
 	}
 }
 
-func handles(do func(*app.App, context.Context, app.Caller, string, string) (api.UnprocessedMessage, error)) func(*stage, app.Caller) error {
-	return func(s *stage, by app.Caller) error {
+func handles(do func(*app.App, context.Context, audit.Caller, string, string) (api.UnprocessedMessage, error)) func(*stage, audit.Caller) error {
+	return func(s *stage, by audit.Caller) error {
 		_, err := do(s.app, s.ctx, by, s.messageID(), "why not")
 		return err
 	}
@@ -334,7 +336,7 @@ func lineOf(v api.AuditRecord) string {
 }
 
 // lines are the lines of the caller's records, without what is drawn by lot.
-func (s *stage) lines(by app.Caller) []string {
+func (s *stage) lines(by audit.Caller) []string {
 	s.t.Helper()
 	var all []string
 	for _, v := range s.everywhere(api.AuditFilter{By: by.Name}) {
@@ -365,7 +367,7 @@ func blurred(line string) string {
 // wherever a write fails in between and also where it is asked for twice.
 func TestEachChangeLeavesOneRecord(t *testing.T) {
 	t.Parallel()
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	for _, tt := range done {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -386,10 +388,10 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 				if err == nil {
 					break
 				}
-				if app.CodeOf(err) != api.CodeUnavailable && app.CodeOf(err) != api.CodeConflict || n > 10 {
+				if problem.CodeOf(err) != api.CodeUnavailable && problem.CodeOf(err) != api.CodeConflict || n > 10 {
 					t.Fatal(describe(err))
 				}
-				if app.CodeOf(err) == api.CodeConflict { // it was done, and only its answer failed
+				if problem.CodeOf(err) == api.CodeConflict { // it was done, and only its answer failed
 					break
 				}
 			}
@@ -413,7 +415,7 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 			if tt.anew {
 				return
 			}
-			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != api.CodeConflict && app.CodeOf(err) != api.CodeNotFound {
+			if err := tt.ask(s, grace); err != nil && problem.CodeOf(err) != api.CodeConflict && problem.CodeOf(err) != api.CodeNotFound {
 				t.Fatal(describe(err))
 			}
 			if got := s.lines(grace); len(got) != 1 {
@@ -426,7 +428,7 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 // A change whose answer is lost is there with its record, and asking again adds none.
 func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	for _, tt := range done {
 		if tt.anew {
 			continue
@@ -437,11 +439,11 @@ func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 			tt.prep(s)
 			notTheClaims := func(r cosmos.Request) bool { return !strings.Contains(r.PartitionKey, store.PartitionBatches) }
 			s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Match: notTheClaims, Count: 1, DropAfter: true})
-			if err := tt.ask(s, grace); app.CodeOf(err) != api.CodeUnavailable {
+			if err := tt.ask(s, grace); problem.CodeOf(err) != api.CodeUnavailable {
 				t.Fatalf("%v", err)
 			}
 			first := s.lines(grace)
-			if err := tt.ask(s, grace); err != nil && app.CodeOf(err) != api.CodeConflict && app.CodeOf(err) != api.CodeNotFound {
+			if err := tt.ask(s, grace); err != nil && problem.CodeOf(err) != api.CodeConflict && problem.CodeOf(err) != api.CodeNotFound {
 				t.Fatal(describe(err))
 			}
 			if again := s.lines(grace); len(first) != 1 || !slices.Equal(first, again) {
@@ -456,7 +458,7 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
 	begun(twoSteps, true)(s)
-	grace := app.Caller{Name: "grace"}
+	grace := audit.Caller{Name: "grace"}
 	long := strings.Repeat("x", api.MaxReason+1)
 	for name, ask := range map[string]func() error{
 		"create":  func() error { _, err := s.app.CreateBatch(s.ctx, grace, "two", []byte("Upn\n")); return err },
@@ -505,7 +507,7 @@ func TestWhatIsRefusedLeavesNoRecord(t *testing.T) {
 }
 
 // dryRun publishes nothing, and gives an error where it would leave something.
-func dryRun(s *stage, by app.Caller) error {
+func dryRun(s *stage, by audit.Caller) error {
 	v, err := s.app.PublishRunbook(s.ctx, by, "", []byte(gated("approval: required")), api.PublishOptions{DryRun: true})
 	if err != nil {
 		return nil // which is told as not refused
@@ -520,7 +522,7 @@ func TestTrailsAreNarrowed(t *testing.T) {
 	s.publish(mover)
 	s.bad("m", `{}`)
 	s.clock.ns.Add(int64(time.Hour))
-	if _, err := s.app.Pause(s.ctx, app.Caller{Name: "grace"}, 1, ""); err != nil {
+	if _, err := s.app.Pause(s.ctx, audit.Caller{Name: "grace"}, 1, ""); err != nil {
 		t.Fatal(describe(err))
 	}
 	s.clock.ns.Add(int64(time.Nanosecond))

@@ -14,13 +14,15 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
-var ada = app.Caller{Name: "ada"}
+var ada = audit.Caller{Name: "ada"}
 
 // kept lists all messages of a status, over as many pages as it takes.
 func (w *world) kept(o api.ListOptions) []api.UnprocessedMessage {
@@ -42,7 +44,7 @@ func (w *world) kept(o api.ListOptions) []api.UnprocessedMessage {
 func (w *world) bad(id string, body string) api.UnprocessedMessage {
 	w.t.Helper()
 	before := w.kept(api.ListOptions{})
-	w.deliver(app.Message{ID: id, Type: "dance", Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch})
+	w.deliver(message.Delivery{ID: id, Type: "dance", Body: []byte(body), DeliveryCount: 1, EnqueuedAt: epoch})
 	after := w.kept(api.ListOptions{})
 	if len(after) != len(before)+1 {
 		w.t.Fatalf("%d are kept after %d", len(after), len(before))
@@ -50,7 +52,7 @@ func (w *world) bad(id string, body string) api.UnprocessedMessage {
 	return after[0]
 }
 
-func (w *world) deliver(m app.Message) {
+func (w *world) deliver(m message.Delivery) {
 	w.t.Helper()
 	if err := w.app.HandleEvent(w.ctx, m); err != nil {
 		w.t.Fatal(describe(err))
@@ -147,7 +149,7 @@ func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	early := app.Message{ID: "early", Body: body, DeliveryCount: 1, EnqueuedAt: epoch}
+	early := message.Delivery{ID: "early", Body: body, DeliveryCount: 1, EnqueuedAt: epoch}
 	if err := w.app.HandleResult(w.ctx, early); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +216,7 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 			book := &notebook{Sender: w.bus}
 			a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 			w.cosmos.Inject(tt.fault)
-			if _, err := a.Replay(w.ctx, ada, item.ID, "it is mended"); app.CodeOf(err) != api.CodeUnavailable {
+			if _, err := a.Replay(w.ctx, ada, item.ID, "it is mended"); problem.CodeOf(err) != api.CodeUnavailable {
 				t.Fatalf("%v", err)
 			}
 			got := w.message(item.ID)
@@ -257,11 +259,11 @@ func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id str
 		}
 	}
 	sent := len(book.sent)
-	_, err := a.Replay(w.ctx, app.Caller{Name: "grace"}, id, "")
-	if app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != sent {
+	_, err := a.Replay(w.ctx, audit.Caller{Name: "grace"}, id, "")
+	if problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "replayed already, by ada") || len(book.sent) != sent {
 		t.Fatalf("replayed twice: %v, %d sent", err, len(book.sent))
 	}
-	if _, err := a.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != api.CodeConflict {
+	if _, err := a.Discard(w.ctx, ada, id, ""); problem.CodeOf(err) != api.CodeConflict {
 		t.Fatalf("discarded after a replay: %v", err)
 	}
 }
@@ -275,13 +277,13 @@ func TestReplayOfAMessageSentAnewHasAnotherID(t *testing.T) {
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
-	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeUnavailable {
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
 	if _, err := a.Discard(w.ctx, ada, item.ID, ""); err != nil {
 		t.Fatal(describe(err))
 	}
-	w.deliver(app.Message{ID: "m", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)})
+	w.deliver(message.Delivery{ID: "m", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)})
 	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Replays != 2 {
 		t.Fatalf("%+v, %v", view, err)
 	}
@@ -299,10 +301,10 @@ func TestReplayThatDiedHalfWayAndFailedIsFollowedByAnother(t *testing.T) {
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 	w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Replace}, Count: 1, Status: 403})
-	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeUnavailable {
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
-	w.deliver(app.Message{ID: book.sent[0].ID, Type: "dance", Body: book.sent[0].Body, DeliveryCount: 1})
+	w.deliver(message.Delivery{ID: book.sent[0].ID, Type: "dance", Body: book.sent[0].Body, DeliveryCount: 1})
 	if view, err := a.Replay(w.ctx, ada, item.ID, ""); err != nil || view.Status != api.UnprocessedReplayed || view.Replays != 2 || view.Count != 2 {
 		t.Fatalf("%+v, %v", view, err)
 	}
@@ -320,7 +322,7 @@ func TestTwoWhoReplayAtOnceSendOneMessage(t *testing.T) {
 	a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
 	way.after = func() { // grace is through before ada's replay is marked
 		way.after = func() {}
-		if _, err := a.Replay(w.ctx, app.Caller{Name: "grace"}, item.ID, ""); err != nil {
+		if _, err := a.Replay(w.ctx, audit.Caller{Name: "grace"}, item.ID, ""); err != nil {
 			t.Error(describe(err))
 		}
 	}
@@ -358,7 +360,7 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 			// The replay has no handler either; it is delivered twice, at once.
 			fail := func() {
 				sent := book.sent[len(book.sent)-1]
-				again := app.Message{ID: sent.ID, Type: "shuffle", Body: sent.Body, Properties: sent.Properties, DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)}
+				again := message.Delivery{ID: sent.ID, Type: "shuffle", Body: sent.Body, Properties: sent.Properties, DeliveryCount: 1, EnqueuedAt: epoch.Add(time.Hour)}
 				var wg sync.WaitGroup
 				for range 4 {
 					wg.Go(func() {
@@ -404,7 +406,7 @@ func TestReplayThatFailsAgainOpensTheSameItem(t *testing.T) {
 func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	m := app.Message{ID: "m", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1, EnqueuedAt: epoch}
+	m := message.Delivery{ID: "m", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1, EnqueuedAt: epoch}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -428,7 +430,7 @@ func TestADeliveryThatIsRepeatedCountsOnce(t *testing.T) {
 	if err != nil || view.Status != api.UnprocessedDiscarded || view.Handled.By != "ada" || view.Handled.Why != "a test of the sender's" {
 		t.Fatalf("%+v, %v", view, err)
 	}
-	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeConflict {
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, ""); problem.CodeOf(err) != api.CodeConflict {
 		t.Fatalf("discarded twice: %v", err)
 	}
 	m.DeliveryCount = 2
@@ -456,7 +458,7 @@ func TestReplayOfNothingIsAMessageOfItsOwn(t *testing.T) {
 	item := w.bad("m", `{}`)
 	w.bad("replay-"+item.ID+"-1", `{"another":"body"}`)
 	w.bad("replay-"+strings.Repeat("0", 32)+"-1", `{}`)
-	if err := w.app.HandleResult(w.ctx, app.Message{ID: "replay-" + item.ID + "-1", Body: []byte(`{}`)}); err != nil {
+	if err := w.app.HandleResult(w.ctx, message.Delivery{ID: "replay-" + item.ID + "-1", Body: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.kept(api.ListOptions{}); len(got) != 4 || w.message(item.ID).Count != 1 {
@@ -471,7 +473,7 @@ func TestReplayThatWasPutBackIsKeptWithItsMessage(t *testing.T) {
 	if _, err := w.app.Replay(w.ctx, ada, item.ID, ""); err != nil {
 		t.Fatal(describe(err))
 	}
-	w.deliver(app.Message{ID: "replay-" + item.ID + "-1-again-1767323045", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1})
+	w.deliver(message.Delivery{ID: "replay-" + item.ID + "-1-again-1767323045", Type: "dance", Body: []byte(`{}`), DeliveryCount: 1})
 	if got := w.kept(api.ListOptions{}); len(got) != 1 || got[0].ID != item.ID || got[0].Count != 2 {
 		t.Fatalf("%+v", got)
 	}
@@ -483,7 +485,7 @@ func TestReplayWithoutABrokerSendsNothing(t *testing.T) {
 	item := w.bad("m", `{}`)
 	a, way := w.process(0)
 	way.shut.Store(true)
-	if _, err := a.Replay(w.ctx, ada, item.ID, ""); app.CodeOf(err) != api.CodeUnavailable {
+	if _, err := a.Replay(w.ctx, ada, item.ID, ""); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Fatalf("%v", err)
 	}
 	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Replays != 0 || got.Handled == nil {
@@ -503,7 +505,7 @@ func TestDiscardAndReplayAtOnce(t *testing.T) {
 	way := &meddler{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: way, Log: slog.New(slog.DiscardHandler)})
 	way.after = func() { // the message is on its way, and not yet marked
-		if _, err := w.app.Discard(w.ctx, app.Caller{Name: "grace"}, item.ID, ""); err != nil {
+		if _, err := w.app.Discard(w.ctx, audit.Caller{Name: "grace"}, item.ID, ""); err != nil {
 			t.Error(describe(err))
 		}
 	}
@@ -546,7 +548,7 @@ func TestBodiesAreShownAsWhatTheyAre(t *testing.T) {
 		if tt.whole {
 			continue
 		}
-		if _, err := w.app.Replay(w.ctx, ada, got.ID, ""); app.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "too large to be replayed") {
+		if _, err := w.app.Replay(w.ctx, ada, got.ID, ""); problem.CodeOf(err) != api.CodeConflict || !strings.Contains(err.Error(), "too large to be replayed") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -558,23 +560,23 @@ func TestWhatIsWrongWithARequestForAMessage(t *testing.T) {
 	item := w.bad("m", `{}`)
 	long := strings.Repeat("ä", api.MaxReason+1)
 	for _, id := range []string{"", "nothing", "a/b", strings.Repeat("0", 32)} {
-		if _, err := w.app.UnprocessedMessage(w.ctx, reader, id); app.CodeOf(err) != api.CodeNotFound {
+		if _, err := w.app.UnprocessedMessage(w.ctx, reader, id); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("%q: %v", id, err)
 		}
-		if _, err := w.app.Replay(w.ctx, ada, id, ""); app.CodeOf(err) != api.CodeNotFound {
+		if _, err := w.app.Replay(w.ctx, ada, id, ""); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("replay of %q: %v", id, err)
 		}
-		if _, err := w.app.Discard(w.ctx, ada, id, ""); app.CodeOf(err) != api.CodeNotFound {
+		if _, err := w.app.Discard(w.ctx, ada, id, ""); problem.CodeOf(err) != api.CodeNotFound {
 			t.Errorf("discard of %q: %v", id, err)
 		}
 	}
-	if _, err := w.app.Replay(w.ctx, ada, item.ID, long); app.CodeOf(err) != api.CodeInvalid {
+	if _, err := w.app.Replay(w.ctx, ada, item.ID, long); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if _, err := w.app.Discard(w.ctx, ada, item.ID, long); app.CodeOf(err) != api.CodeInvalid {
+	if _, err := w.app.Discard(w.ctx, ada, item.ID, long); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
-	if _, err := w.app.Unprocessed(w.ctx, api.ListOptions{Status: "lost"}); app.CodeOf(err) != api.CodeInvalid {
+	if _, err := w.app.Unprocessed(w.ctx, api.ListOptions{Status: "lost"}); problem.CodeOf(err) != api.CodeInvalid {
 		t.Errorf("%v", err)
 	}
 	if got := w.message(item.ID); got.Status != api.UnprocessedOpen || got.Handled != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 )
@@ -164,15 +165,15 @@ func TestGoneWorkerIsToldAndOneScaledToZeroIsNot(t *testing.T) {
 	r.beat()
 	s.pass(10 * time.Minute)
 	s.tick()
-	s.wantEvents(j, app.EventWorkerGone, 0)
+	s.wantEvents(j, alert.WorkerGone, 0)
 	s.advance(s.batch("one", people(3)).ID)
 	s.pass(9 * time.Minute)
 	s.tick()
-	s.wantEvents(j, app.EventWorkerGone, 0)
-	s.wantEvents(j, app.EventCredentialExpiring, 0)
+	s.wantEvents(j, alert.WorkerGone, 0)
+	s.wantEvents(j, alert.CredentialExpiring, 0)
 	s.pass(2 * time.Minute)
 	s.tick()
-	line := s.wantEvents(j, app.EventWorkerGone, 1)[0]
+	line := s.wantEvents(j, alert.WorkerGone, 1)[0]
 	if line["WorkerId"] != "worker-01" || line["Jobs"] != 3.0 || line["OldestSeconds"] != 660.0 || line["Reason"] != "no worker worker-01 since 2026-03-01T09:00:00Z" {
 		t.Errorf("%v", line)
 	}
@@ -181,8 +182,8 @@ func TestGoneWorkerIsToldAndOneScaledToZeroIsNot(t *testing.T) {
 	next.CredentialExpiresAt = &soon
 	next.beat()
 	s.tick()
-	s.wantEvents(j, app.EventWorkerGone, 1)
-	if line := s.wantEvents(j, app.EventCredentialExpiring, 1)[0]; line["WorkerId"] != "worker-01" || line["ExpiresAt"] != "2026-03-11T09:00:00Z" {
+	s.wantEvents(j, alert.WorkerGone, 1)
+	if line := s.wantEvents(j, alert.CredentialExpiring, 1)[0]; line["WorkerId"] != "worker-01" || line["ExpiresAt"] != "2026-03-11T09:00:00Z" {
 		t.Errorf("%v", line)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -114,7 +115,7 @@ func TestFanOutGoesOnWhereverItIsCut(t *testing.T) {
 		s.script = script{}
 		body, err := json.Marshal(message.Result{JobID: first.JobID, Status: message.StatusFailure, Error: &message.JobError{Message: "no"}, CorrelationData: first.CorrelationData})
 		must(s, 0, err)
-		result := app.Message{ID: first.JobID, Body: body, DeliveryCount: 1}
+		result := message.Delivery{ID: first.JobID, Body: body, DeliveryCount: 1}
 		cut := s.killed(write, func(ctx context.Context, a *app.App) error { return a.HandleResult(ctx, result) })
 		must(s, 0, s.app.HandleResult(s.ctx, result)) // the broker delivers it again
 		s.settle()
@@ -151,7 +152,7 @@ func TestTickSendsThePageThatWasCutShortWhileTheFanOutWaits(t *testing.T) {
 	}
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
 	s.wantCalls(engine.FanOutWindow, "")
-	s.pass(app.TickInterval)
+	s.pass(applier.TickInterval)
 	s.tick()
 	s.wantCalls(engine.FanOutWindow, "New")
 	s.wantBegun(b.ID, 1, engine.FanOutWindow)
@@ -282,7 +283,7 @@ func TestFanOutIsNotStuckWhenItsWindowHasJustOpened(t *testing.T) {
 	if len(s.parked) != 1 {
 		t.Errorf("the page is announced %d times, want once", len(s.parked))
 	}
-	s.pass(app.TickInterval) // by then the announcement is lost
+	s.pass(applier.TickInterval) // by then the announcement is lost
 	s.wantStuck(log, "batch 1 of two: 1 for 300s, silent <nil>")
 	s.unpark()
 	s.wantBegun(b.ID, 1, engine.FanOutWindow+1)
@@ -468,7 +469,7 @@ func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 	must(m.stage, 0, err)
 	m.deliver(message.TopicOrchestratorEvents)
 	for range 5 { // the worker is slow
-		m.clock.ns.Add(int64(app.TickInterval))
+		m.clock.ns.Add(int64(applier.TickInterval))
 		must(m.stage, 0, m.app.Tick(m.ctx))
 		m.deliver(message.TopicOrchestratorEvents)
 	}
@@ -483,7 +484,7 @@ func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 	}
 	m.script = nil
 	for range 5 {
-		m.clock.ns.Add(int64(app.TickInterval))
+		m.clock.ns.Add(int64(applier.TickInterval))
 		must(m.stage, 0, m.app.Tick(m.ctx))
 		m.serveAll()
 	}

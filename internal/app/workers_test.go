@@ -16,13 +16,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
 // catalogOf is the message of a worker that started at a time, with functions that take
 // and answer nothing.
-func catalogOf(worker string, at time.Time, functions ...string) app.Message {
+func catalogOf(worker string, at time.Time, functions ...string) message.Delivery {
 	c := message.Catalog{WorkerID: worker, Version: "1.0", Timestamp: at}
 	for _, name := range functions {
 		c.Functions = append(c.Functions, message.CatalogFunction{Name: name})
@@ -30,15 +31,15 @@ func catalogOf(worker string, at time.Time, functions ...string) app.Message {
 	return announcement(c)
 }
 
-func announcement(c message.Catalog) app.Message {
+func announcement(c message.Catalog) message.Delivery {
 	body, err := json.Marshal(c)
 	if err != nil {
 		panic(err)
 	}
-	return app.Message{ID: message.CatalogID(c.WorkerID, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}
+	return message.Delivery{ID: message.CatalogID(c.WorkerID, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}
 }
 
-func (w *world) announce(messages ...app.Message) {
+func (w *world) announce(messages ...message.Delivery) {
 	w.t.Helper()
 	for _, m := range messages {
 		if err := w.app.HandleResult(w.ctx, m); err != nil {
@@ -66,7 +67,7 @@ func (w *world) functionsOf(worker string) string {
 func TestAWorkerIsKnownByWhatItAnnouncedLast(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, false)
-	if _, err := s.app.Worker(s.ctx, "worker-01"); app.CodeOf(err) != api.CodeNotFound {
+	if _, err := s.app.Worker(s.ctx, "worker-01"); problem.CodeOf(err) != api.CodeNotFound {
 		t.Fatalf("a worker that nobody heard of: %v", err)
 	}
 	first, second, other := catalogOf("worker-01", dawn, "A"), catalogOf("worker-01", dawn.Add(time.Second), "A", "B"), catalogOf("worker-02", dawn, "C")
@@ -173,7 +174,7 @@ func TestACatalogueThatMakesNoSenseIsKeptAndChangesNothing(t *testing.T) {
 		head + `[{"Name":"B","Description":"` + strings.Repeat("x", message.Limit) + `"}]}`: "at most 245760 are taken",
 	} {
 		before := len(w.kept(api.ListOptions{}))
-		m := app.Message{ID: "bad-" + fmt.Sprint(before), Type: "Worker-Catalog", Body: []byte(body), DeliveryCount: 1}
+		m := message.Delivery{ID: "bad-" + fmt.Sprint(before), Type: "Worker-Catalog", Body: []byte(body), DeliveryCount: 1}
 		w.announce(m, m)
 		kept := w.kept(api.ListOptions{})
 		i := slices.IndexFunc(kept, func(v api.UnprocessedMessage) bool { return v.MessageID == m.ID })
@@ -271,7 +272,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 	_, err := w.app.PublishRunbook(w.ctx, ada, "", []byte(callsOfWorkers), api.PublishOptions{Strict: true})
-	if app.CodeOf(err) != api.CodeInvalid || len(problemsOf(err)) != 11 {
+	if problem.CodeOf(err) != api.CodeInvalid || len(problemsOf(err)) != 11 {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -284,7 +285,7 @@ func TestNothingIsPublishedUncheckedWhileTheStoreIsAway(t *testing.T) {
 	defer w.cosmos.Inject(cosmos.Fault{Status: 503, RetryAfter: time.Millisecond})()
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
 	defer cancel()
-	if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover), api.PublishOptions{}); app.CodeOf(err) != api.CodeUnavailable {
+	if _, err := w.app.PublishRunbook(ctx, ada, "", []byte(mover), api.PublishOptions{}); problem.CodeOf(err) != api.CodeUnavailable {
 		t.Errorf("got %v", err)
 	}
 }
@@ -305,7 +306,7 @@ func TestLateAnswerSaysNothingOfAWorkerThatIsGone(t *testing.T) {
 		j := s.jobs[job]
 		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), Timestamp: at, CorrelationData: j.CorrelationData})
 		must(s, 0, err)
-		must(s, 0, process.HandleResult(s.ctx, app.Message{ID: j.JobID, Body: body, DeliveryCount: 1}))
+		must(s, 0, process.HandleResult(s.ctx, message.Delivery{ID: j.JobID, Body: body, DeliveryCount: 1}))
 	}
 	s.pass(3 * time.Hour)
 	for i, at := range []time.Duration{2 * time.Hour, time.Hour} {

@@ -102,7 +102,7 @@ func (s *system) pump(connection string) {
 	s.t.Cleanup(func() { _ = client.Close(context.Background()) })
 	for _, from := range []struct {
 		topic, subscription string
-		handle              func(context.Context, app.Message) error
+		handle              func(context.Context, message.Delivery) error
 	}{
 		{message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, s.app.HandleEvent},
 		{message.TopicWorkerResults, message.SubscriptionOrchestrator, s.app.HandleResult},
@@ -117,7 +117,7 @@ func (s *system) pump(connection string) {
 				}
 				for _, m := range messages {
 					kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-					err := from.handle(s.ctx, app.Message{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: 1})
+					err := from.handle(s.ctx, message.Delivery{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: 1})
 					if err == nil {
 						_ = receiver.CompleteMessage(s.ctx, m, nil)
 					} else if s.ctx.Err() == nil {
@@ -131,7 +131,7 @@ func (s *system) pump(connection string) {
 
 // work answers a job: it fails if a parameter has the word bad in it, unless the
 // worker is mild.
-func (s *system) work(ctx context.Context, m app.Message) error {
+func (s *system) work(ctx context.Context, m message.Delivery) error {
 	var j message.Job
 	if err := json.Unmarshal(m.Body, &j); err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
@@ -23,7 +22,7 @@ func (s *system) announce(worker string) {
 			Parameters: []message.CatalogParameter{{Name: "UserId", Type: "guid", Required: true}, {Name: "Kind", Type: "blue|red"}},
 		}, {Name: "Tell\x1b[31m"}},
 	}))
-	check(s.t, s.app.HandleResult(s.ctx, app.Message{ID: message.CatalogID(worker, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}))
+	check(s.t, s.app.HandleResult(s.ctx, message.Delivery{ID: message.CatalogID(worker, body), Type: message.TypeWorkerCatalog, Body: body, DeliveryCount: 1}))
 }
 
 // reports has a worker that has stopped say goodbye: what it shows does not depend on when.
@@ -32,7 +31,7 @@ func (s *system) reports(worker string) {
 	now := time.Now().UTC()
 	expires := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	h := message.Heartbeat{WorkerID: worker, ReplicaID: "r1", Version: "1.2", StartedAt: now, Timestamp: now, MaxParallelism: 8, CredentialExpiresAt: &expires, Stopping: true}
-	check(s.t, s.app.HandleResult(s.ctx, app.Message{ID: h.ID(), Type: message.TypeWorkerHeartbeat, Body: must(json.Marshal(h)), DeliveryCount: 1}))
+	check(s.t, s.app.HandleResult(s.ctx, message.Delivery{ID: h.ID(), Type: message.TypeWorkerHeartbeat, Body: must(json.Marshal(h)), DeliveryCount: 1}))
 }
 
 const badged = `name: badged

@@ -82,3 +82,16 @@ type Counts struct {
 	Writes    int64 `json:"writes"`
 	Conflicts int64 `json:"conflicts"`
 }
+
+// OrNone turns ErrNotFound into an item without an ETag.
+func OrNone[T any](item Item[T], err error) (Item[T], error) {
+	if errors.Is(err, ErrNotFound) {
+		return Item[T]{}, nil
+	}
+	return item, err
+}
+
+// Overtaken reports whether a write failed because another one came first.
+func Overtaken(err error) bool {
+	return errors.Is(err, ErrChanged) || errors.Is(err, ErrExists)
+}

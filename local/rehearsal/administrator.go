@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/csvtext"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -180,7 +180,7 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 		a.refused = ""
 		return true, a.r.look(ctx)
 	}
-	refused := app.Explain(err)
+	refused := problem.Explain(err)
 	if refused.Code != api.CodeConflict {
 		return false, err
 	}
@@ -280,7 +280,7 @@ func (a *administrator) move(ctx context.Context) (bool, error) {
 
 // told makes an event of a request that the state does not allow.
 func (a *administrator) told(b *engine.Batch, member, what string, err error) error {
-	if refused := app.Explain(err); err != nil && refused.Code == api.CodeConflict {
+	if refused := problem.Explain(err); err != nil && refused.Code == api.CodeConflict {
 		a.r.tell(Event{Batch: b.ID, Kind: KindRefused, Members: []string{member}, Text: what + ": " + refused.Message})
 		return nil
 	}

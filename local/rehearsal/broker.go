@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/bus/memory"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -75,7 +74,7 @@ func (b *broker) take(ctx context.Context) (*held, error) {
 	return &held{from, m}, r.Complete(ctx, m)
 }
 
-func (m *held) delivery() app.Message {
+func (m *held) delivery() message.Delivery {
 	kind, _ := m.Properties[message.PropertyMessageType].(string)
-	return app.Message{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount, EnqueuedAt: m.EnqueuedAt}
+	return message.Delivery{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount, EnqueuedAt: m.EnqueuedAt}
 }

@@ -21,9 +21,12 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -51,7 +54,7 @@ type Config struct {
 const longest = 366 * 24 * time.Hour
 
 // ada is the administrator.
-var ada = app.Caller{Name: "administrator"}
+var ada = audit.Caller{Name: "administrator"}
 
 // rehearsal is one that is under way. One goroutine drives it.
 type rehearsal struct {
@@ -176,9 +179,9 @@ func (r *rehearsal) prepare(ctx context.Context) error {
 	if _, err := r.app.PublishRunbook(ctx, ada, "", r.config.Runbook, api.PublishOptions{}); err != nil {
 		return err
 	}
-	r.nextTick, r.restless = r.clock.Truncate(app.TickInterval), true
+	r.nextTick, r.restless = r.clock.Truncate(applier.TickInterval), true
 	if r.nextTick.Before(r.clock) {
-		r.nextTick = r.nextTick.Add(app.TickInterval)
+		r.nextTick = r.nextTick.Add(applier.TickInterval)
 	}
 	if r.runbook.DataSource.Queried() {
 		if err := r.source.read(ctx, r.config.Members); err != nil {
@@ -278,7 +281,7 @@ func (r *rehearsal) tick(ctx context.Context) error {
 		return err
 	}
 	r.restless, r.unseen = r.broker.memory.Accepted() > sent, false
-	r.nextTick = r.clock.Truncate(app.TickInterval).Add(app.TickInterval)
+	r.nextTick = r.clock.Truncate(applier.TickInterval).Add(applier.TickInterval)
 	return r.look(ctx)
 }
 
@@ -314,7 +317,7 @@ func (r *rehearsal) additions(ctx context.Context) error {
 
 // ahead is for how long before a phase begins no tick is left out: the scheduler announces
 // it for its moment when that is near.
-const ahead = 2 * app.TickInterval
+const ahead = 2 * applier.TickInterval
 
 // calm is the longest time without a tick.
 const calm = 24 * time.Hour
@@ -367,9 +370,9 @@ func (r *rehearsal) next(ctx context.Context) (time.Time, bool, error) {
 		near = r.clock
 	}
 	if !r.restless && !r.config.everyTick && near.After(r.nextTick) {
-		r.nextTick = earlier(near, r.clock.Add(calm)).Truncate(app.TickInterval)
+		r.nextTick = earlier(near, r.clock.Add(calm)).Truncate(applier.TickInterval)
 		if !r.nextTick.After(r.clock) {
-			r.nextTick = r.nextTick.Add(app.TickInterval)
+			r.nextTick = r.nextTick.Add(applier.TickInterval)
 		}
 	}
 	sooner(r.nextTick)
@@ -386,7 +389,7 @@ func earlier(a, b time.Time) time.Time {
 // refusal words an error of a use case for people. The list of members is all that use
 // cases are given that has places: the runbook was looked at before.
 func refusal(err error) error {
-	e := app.Explain(err)
+	e := problem.Explain(err)
 	if e.Code == api.CodeInternal {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
@@ -130,7 +130,7 @@ func (k *worker) overdue(ctx context.Context) (time.Time, error) {
 				continue
 			}
 			if at = *run.Doc.DeadlineAt; !at.After(k.r.clock) {
-				at = k.r.clock.Truncate(app.TickInterval).Add(app.TickInterval)
+				at = k.r.clock.Truncate(applier.TickInterval).Add(applier.TickInterval)
 			} else {
 				k.silent[key] = at
 			}

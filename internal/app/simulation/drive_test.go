@@ -14,15 +14,18 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // ada is the administrator.
-var ada = app.Caller{Name: "ada"}
+var ada = audit.Caller{Name: "ada"}
 
 // create publishes the runbook and makes the batch, undisturbed.
 func (w *world) create(ctx context.Context) error {
@@ -45,7 +48,7 @@ func (w *world) create(ctx context.Context) error {
 }
 
 func problemsOf(err error) []api.InputProblem {
-	var e *app.Error
+	var e *problem.Error
 	if errors.As(err, &e) {
 		return e.Problems
 	}
@@ -258,7 +261,7 @@ func (w *world) jump() {
 
 // scheduler ticks: late, now and then twice at once, now and then not at all.
 func (w *world) scheduler() {
-	w.nextTick = w.now().Truncate(app.TickInterval).Add(app.TickInterval)
+	w.nextTick = w.now().Truncate(applier.TickInterval).Add(applier.TickInterval)
 	if w.rng.IntN(3) == 0 {
 		return
 	}
@@ -398,7 +401,7 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 			w.pausing--
 		}
 		switch {
-		case err == nil, app.CodeOf(err) == api.CodeConflict:
+		case err == nil, problem.CodeOf(err) == api.CodeConflict:
 			if err == nil && what == "pause" && w.unpaused == unpaused && !ends {
 				w.pausedAt = w.now()
 			}
@@ -409,7 +412,7 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 				w.stoppedAt = w.now()
 			}
 			answered()
-		case app.CodeOf(err) == api.CodeUnavailable:
+		case problem.CodeOf(err) == api.CodeUnavailable:
 		case w.plan.chaos.calm:
 			w.problem("%s failed without a fault: %v", what, err)
 		}

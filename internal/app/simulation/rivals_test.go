@@ -11,8 +11,10 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
@@ -42,7 +44,7 @@ func TestRivals(t *testing.T) {
 // rival is a request of an administrator that concerns who is in which batch.
 type rival struct {
 	kind   rivalKind
-	by     app.Caller
+	by     audit.Caller
 	keys   []string // of the people that it is about
 	shares bool     // with those of other batches
 	of     int      // the request that made the batch that it is about
@@ -112,7 +114,7 @@ func (c *competition) drawRivals() {
 	}
 	for i := range 2 + r.IntN(5) {
 		v := &rival{kind: pick(r, creates, creates, creates, joins, joins, ends, leaves), keys: some()}
-		v.by = app.Caller{Name: pick(r, "ada", "grace"), Key: fmt.Sprintf("request-%d", i+1)}
+		v.by = audit.Caller{Name: pick(r, "ada", "grace"), Key: fmt.Sprintf("request-%d", i+1)}
 		v.shares = r.IntN(6) == 0
 		if i == 0 {
 			v.kind = creates
@@ -217,9 +219,9 @@ func (c *competition) begin(r *rival) {
 		switch {
 		case err == nil:
 			r.over = true
-		case app.CodeOf(err) == api.CodeConflict || app.CodeOf(err) == api.CodeNotFound:
+		case problem.CodeOf(err) == api.CodeConflict || problem.CodeOf(err) == api.CodeNotFound:
 			r.over, r.failed = true, true
-		case app.CodeOf(err) == api.CodeUnavailable:
+		case problem.CodeOf(err) == api.CodeUnavailable:
 		case c.plan.chaos.calm:
 			c.problem("%s failed without a fault: %v", r.by.Key, err)
 		}

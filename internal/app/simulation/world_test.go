@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -105,7 +106,7 @@ var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 func newWorld(p *plan, protocols, verbose bool) (*world, error) {
 	w := &world{plan: p, leftAt: map[string]time.Time{}, versions: 1, acts: slices.Clone(p.acts), rng: p.rng("world"), verbose: verbose, faults: p.chaos.budget}
 	w.clock.Store(epoch.UnixNano())
-	w.nextTick = epoch.Add(app.TickInterval)
+	w.nextTick = epoch.Add(applier.TickInterval)
 	w.broker = newBroker(w)
 	w.worker = newWorker(w)
 	var err error
@@ -286,7 +287,7 @@ func (w *world) deliver(m *held) {
 	}
 	p := w.anyProcess()
 	kind, _ := m.properties[message.PropertyMessageType].(string)
-	delivered := app.Message{ID: m.id, Type: kind, Body: m.body, Properties: m.properties, DeliveryCount: m.deliveries, EnqueuedAt: m.arrivedAt}
+	delivered := message.Delivery{ID: m.id, Type: kind, Body: m.body, Properties: m.properties, DeliveryCount: m.deliveries, EnqueuedAt: m.arrivedAt}
 	w.spawn(p, m, fmt.Sprintf("delivery %d of %s", m.deliveries, m.id), func(ctx context.Context, a *app.App) error {
 		if m.topic == message.TopicWorkerResults {
 			return a.HandleResult(ctx, delivered)

@@ -1,0 +1,65 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Advance starts the next phase of a manual batch, which the caller names: the init
+// steps first, named "init", then each phase in order. Asked again while that is the
+// phase that was started last, it answers as the first time with Repeated set, and sends
+// the announcement again if no handler has taken it up. The answer has the counts of the
+// phase that was started last. Where tags are given, it starts
+// a phase only if the batch is still at one of them.
+// Errors: CodeNotFound; CodeConflict with what stands in the way, the current and the
+// next phase; CodeChanged; CodeUnavailable.
+func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase string, tags ...string) (api.AdvanceResult, error) {
+	if err := ad.applier.FollowActiveVersion(ctx, id); err != nil {
+		return api.AdvanceResult{}, err
+	}
+	c := applier.On(engine.Advanced{Phase: phase})
+	c.Extra = func(s *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+		if ds[0].Batch == nil {
+			return nil, nil
+		}
+		was, next := s.Before(), s.After()
+		if !apiview.Matches(tags, apiview.ETag(s.Version(s.BatchKey()).ETag)) {
+			return nil, problem.New(api.CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
+		}
+		return store.Writes{ad.audit.Record(store.AuditRecord{
+			At: ad.now(), Actor: by.Actor(), Action: "advance", Batch: id, Target: next.CurrentPhase, Before: audit.BatchFacts(was).JSON(), After: audit.BatchFacts(next).JSON(),
+		})}, nil
+	}
+	s, ds, err := ad.applier.Run(ctx, id, c)
+	var refusal *engine.Refusal
+	if errors.As(err, &refusal) {
+		e := problem.New(api.CodeConflict, "%s", refusal.Reason)
+		e.CurrentPhase, e.NextPhase = s.After().CurrentPhase, s.After().Next()
+		return api.AdvanceResult{}, e
+	}
+	if err != nil {
+		return api.AdvanceResult{}, err
+	}
+	next := s.After()
+	if ds[0].Batch != nil {
+		ad.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
+	}
+	view := api.AdvanceResult{Batch: apiview.Batch(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
+	view.Batch.ETag, view.NextPhase = apiview.ETag(s.Version(s.BatchKey()).ETag), next.Next()
+	if p := next.Current(); p != nil {
+		view.Phase = apiview.Phase(*p)
+		if err := ad.count(ctx, next, *p, &view.Phase); err != nil {
+			return api.AdvanceResult{}, err
+		}
+	}
+	return view, nil
+}

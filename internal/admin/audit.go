@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// storedFilter gives an audit filter as the store takes it. Errors: CodeInvalid.
+func storedFilter(f api.AuditFilter) (store.AuditFilter, error) {
+	if f.Action != "" && !slices.Contains(api.AuditActions, f.Action) {
+		return store.AuditFilter{}, problem.New(api.CodeInvalid, "there is no action %q; there are %s", f.Action, strings.Join(api.AuditActions, ", "))
+	}
+	for _, at := range []time.Time{f.From, f.To} {
+		if year := at.UTC().Year(); year < 0 || year > 9999 { // it can be that in UTC only; ids have four digits
+			return store.AuditFilter{}, problem.New(api.CodeInvalid, "a time in the year %d is none that anything was done at", year)
+		}
+	}
+	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
+		return store.AuditFilter{}, problem.New(api.CodeInvalid, "nothing lies from %s on and before %s: the first has to be the earlier one", f.From.Format(time.RFC3339Nano), f.To.Format(time.RFC3339Nano))
+	}
+	return store.AuditFilter{Action: f.Action, By: f.By, From: f.From, To: f.To}, nil
+}
+
+// BatchAudit lists who did what to a batch, the newest first. Errors: CodeNotFound,
+// CodeInvalid for an action that there is not and a time that ends before it begins,
+// CodeUnavailable.
+func (ad *Admin) BatchAudit(ctx context.Context, batch int, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	filter, err := storedFilter(f)
+	if err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	if _, err := ad.applier.ReadBatch(ctx, batch); err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	return ad.trail(ctx, store.BatchPartition(batch), filter, o)
+}
+
+// RunbookAudit lists who published, deactivated or previewed a runbook and set its
+// automation, the newest first. Errors: as BatchAudit.
+func (ad *Admin) RunbookAudit(ctx context.Context, name string, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	filter, err := storedFilter(f)
+	if err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	if _, err := ad.runbooks.Head(ctx, name); err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	filter.Runbook = name
+	return ad.trail(ctx, store.PartitionRunbooks, filter, o)
+}
+
+// MessageAudit lists who read, replayed or discarded messages that could not be
+// processed, the newest first. Errors: CodeInvalid, CodeUnavailable.
+func (ad *Admin) MessageAudit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	filter, err := storedFilter(f)
+	if err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	return ad.trail(ctx, store.PartitionUnprocessed, filter, o)
+}
+
+func (ad *Admin) trail(ctx context.Context, partition string, filter store.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	found, err := ad.store.AuditTrail(ctx, partition, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
+	if err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	return auditPage(found), nil
+}
+
+// Audit lists who did what, of all batches, runbooks and messages. It comes in no
+// order, page by page as it is kept: putting it in order takes all of it. Errors:
+// CodeInvalid, CodeUnavailable.
+func (ad *Admin) Audit(ctx context.Context, f api.AuditFilter, o api.ListOptions) (api.Page[api.AuditRecord], error) {
+	filter, err := storedFilter(f)
+	if err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	found, err := ad.store.AuditEverywhere(ctx, filter, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
+	if err != nil {
+		return api.Page[api.AuditRecord]{}, err
+	}
+	return auditPage(found), nil
+}
+
+func auditPage(found store.Page[store.AuditRecord]) api.Page[api.AuditRecord] {
+	page := api.Page[api.AuditRecord]{Items: []api.AuditRecord{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
+		r := i.Doc
+		page.Items = append(page.Items, api.AuditRecord{
+			ID: strings.TrimPrefix(i.ID, "audit-"), At: r.At, By: r.By, ByKind: api.ActorKind(r.Kind), ByTenantID: r.TenantID, ByObjectID: r.ObjectID, Action: r.Action, BatchID: r.Batch, Runbook: r.Runbook,
+			Target: r.Target, Why: r.Why, Before: r.Before, After: r.After,
+		})
+	}
+	return page
+}

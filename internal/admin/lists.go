@@ -1,0 +1,248 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Batches lists batches, the newest first unless o.Sort asks for another order.
+func (ad *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error) {
+	paging, err := apiview.BatchSorting.Paging(o)
+	if err != nil {
+		return api.Page[api.Batch]{}, err
+	}
+	found, err := ad.store.Batches(ctx, store.BatchFilter{Status: engine.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
+	if err != nil {
+		return api.Page[api.Batch]{}, err
+	}
+	page := api.Page[api.Batch]{Items: []api.Batch{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
+		page.Items = append(page.Items, apiview.BatchSummary(i.Doc))
+	}
+	return page, nil
+}
+
+// Batch gives one batch, with its ETag. Errors: CodeNotFound.
+func (ad *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
+	b, err := ad.applier.ReadBatch(ctx, id)
+	if err != nil {
+		return api.Batch{}, err
+	}
+	view := apiview.Batch(b.Doc)
+	view.ETag = apiview.ETag(b.ETag)
+	if view.WaitsFor, err = ad.workers.Waits(ctx, &b.Doc); err != nil {
+		return api.Batch{}, err
+	}
+	return view, nil
+}
+
+// Members lists a batch's members in the order they were added. That somebody read them
+// is recorded first. Errors: CodeNotFound, CodeUnavailable.
+func (ad *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error) {
+	b, err := ad.applier.ReadBatch(ctx, id)
+	if err != nil {
+		return api.Page[api.Member]{}, err
+	}
+	paging, err := apiview.MemberSorting.Paging(o)
+	if err != nil {
+		return api.Page[api.Member]{}, err
+	}
+	found, err := ad.store.Members(ctx, id, store.MemberFilter{Status: engine.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
+	if err != nil {
+		return api.Page[api.Member]{}, err
+	}
+	if err := ad.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadMembers, Batch: id}); err != nil {
+		return api.Page[api.Member]{}, err
+	}
+	secrets, err := ad.runbooks.SecretsOf(ctx, &b.Doc)
+	if err != nil {
+		return api.Page[api.Member]{}, err
+	}
+	page := api.Page[api.Member]{Items: []api.Member{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
+		page.Items = append(page.Items, apiview.Member(&b.Doc, i.Doc, secrets))
+	}
+	return page, nil
+}
+
+// Phases lists a batch's phase executions with how their members stand. Errors:
+// CodeNotFound.
+func (ad *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error) {
+	b, err := ad.applier.ReadBatch(ctx, id)
+	if err != nil {
+		return api.Page[api.Phase]{}, err
+	}
+	page := api.Page[api.Phase]{Items: []api.Phase{}}
+	for _, p := range b.Doc.Phases {
+		view := apiview.Phase(p)
+		if err := ad.count(ctx, &b.Doc, p, &view); err != nil {
+			return api.Page[api.Phase]{}, err
+		}
+		page.Items = append(page.Items, view)
+	}
+	return page, nil
+}
+
+// count fills in how many stand where: of a phase that has ended the batch knows,
+// of one that runs its shards do.
+func (ad *Admin) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *api.Phase) error {
+	switch {
+	case p.Kind == engine.KindInit:
+		return ad.countInit(ctx, b, p, v)
+	case p.Status == engine.PhasePending:
+		v.Members, v.Waiting = activeMembers(b), activeMembers(b)
+		return nil
+	case p.Kind == engine.KindRemoval:
+		v.Succeeded, v.Failed, v.Running = p.Succeeded, p.Failed, p.Open
+		v.Members = p.Succeeded + p.Failed + p.Cancelled + p.Open
+		return nil
+	case p.Status.Terminal():
+		v.Succeeded, v.Failed, v.Cancelled = p.Succeeded, p.Failed, p.Cancelled
+		v.Members = p.Succeeded + p.Failed + p.Cancelled
+		return nil
+	}
+	shards, err := ad.store.Shards(ctx, b.ID, store.ShardFilter{Phase: p.ID})
+	if err != nil {
+		return err
+	}
+	for _, s := range shards {
+		v.Succeeded += s.Doc.Succeeded
+		v.Failed += s.Doc.Failed
+		v.Cancelled += s.Doc.Cancelled
+		v.Running += s.Doc.Open
+		v.Members += s.Doc.Runs
+	}
+	if !p.Walked { // the pages that are not yet reached
+		v.Waiting = max(0, b.Members-v.Members)
+		v.Members += v.Waiting
+	}
+	return nil
+}
+
+// activeMembers counts the members who take part in a phase that begins now: those who
+// were not removed and have not failed in a phase, as far as the phases know.
+func activeMembers(b *engine.Batch) int {
+	active := b.Members - b.Removed
+	for _, p := range b.Phases { // a member fails in one phase and takes part in none after it
+		if p.Kind == engine.KindPhase {
+			active -= p.Failed
+		}
+	}
+	return active
+}
+
+func (ad *Admin) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v *api.Phase) error {
+	run, err := store.Read[engine.Run](ctx, ad.store, store.RunKey(b.ID, p.ID, 0))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.Members = len(run.Doc.Steps)
+	for _, s := range run.Doc.Steps {
+		switch s.Status {
+		case engine.StepSucceeded, engine.StepSkipped:
+			v.Succeeded++
+		case engine.StepFailed, engine.StepPollTimeout:
+			v.Failed++
+		case engine.StepCancelled:
+			v.Cancelled++
+		case engine.StepDispatched, engine.StepPolling:
+			v.Running++
+		default:
+			v.Waiting++
+		}
+	}
+	return nil
+}
+
+// phaseNamed is a phase's name as the batch has it, in whatever case it is given: a
+// name that no phase has would look like a phase without steps.
+func phaseNamed(b *engine.Batch, name string) (string, error) {
+	var names []string
+	for _, p := range b.Phases {
+		if strings.EqualFold(p.Name, name) {
+			return p.Name, nil
+		}
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return "", problem.New(api.CodeInvalid, "batch %d has no phase %q; it has %s", b.ID, name, strings.Join(names, ", "))
+}
+
+// Steps lists the steps of a batch's runs, by phase and member. The limit counts
+// runs, each of which is given whole. That somebody read them is recorded first. Errors:
+// CodeNotFound; CodeInvalid for a phase that the batch does not have; CodeUnavailable.
+func (ad *Admin) Steps(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Step], error) {
+	b, err := ad.applier.ReadBatch(ctx, id)
+	if err != nil {
+		return api.Page[api.Step]{}, err
+	}
+	filter := store.RunFilter{Member: o.Member, Waking: o.Status == api.StepWaitingForRetry, KeyPrefix: o.Search}
+	if o.Phase != "" {
+		if filter.Phase, err = phaseNamed(&b.Doc, o.Phase); err != nil {
+			return api.Page[api.Step]{}, err
+		}
+	}
+	if o.Status != "" { // at the store, or most pages would come to nothing
+		filter.StepStatus = apiview.StoredStatus(o.Status)
+	}
+	paging, err := apiview.StepSorting.Paging(o)
+	if err != nil {
+		return api.Page[api.Step]{}, err
+	}
+	page := api.Page[api.Step]{Items: []api.Step{}, Continuation: o.Continuation}
+	for range maxPagesPerList {
+		if err := ad.stepPage(ctx, id, filter, paging, o.Status, &page); err != nil {
+			return api.Page[api.Step]{}, err
+		}
+		if len(page.Items) > 0 || page.Continuation == "" {
+			break
+		}
+	}
+	if err := ad.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadSteps, Batch: id}); err != nil {
+		return api.Page[api.Step]{}, err
+	}
+	return page, nil
+}
+
+// maxPagesPerList is how many pages of the store are read for one page of a list: whether a
+// job is at its worker is not known to the store, so that a page of it can come to nothing.
+const maxPagesPerList = 10
+
+// stepPage adds the steps of one page of runs to a page of steps.
+func (ad *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter, paging store.Paging, status string, page *api.Page[api.Step]) error {
+	paging.Continuation = page.Continuation
+	found, err := ad.store.Runs(ctx, batch, filter, paging)
+	if err != nil {
+		return err
+	}
+	page.Continuation = found.Continuation
+	runs := make([]*engine.Run, len(found.Items))
+	for i := range found.Items {
+		runs[i] = &found.Items[i].Doc
+	}
+	workers, err := ad.workers.RecordsAt(ctx, runs...)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		for index, s := range run.Steps {
+			if view := apiview.Step(run, index, s, workers, ad.now()); status == "" || status == view.Status {
+				page.Items = append(page.Items, view)
+			}
+		}
+	}
+	return nil
+}

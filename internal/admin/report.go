@@ -1,0 +1,238 @@
+package admin
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/report"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/workers"
+)
+
+// Report is a report on a batch that is ready to be written.
+type Report struct {
+	Name  string // of a file that holds it
+	Media string
+	// Write reads the members and writes the report, once. It holds no more than some
+	// pages of members at a time. After an error what was written is not whole.
+	Write func(context.Context, io.Writer) error
+}
+
+// Report tells how the members of a batch stand, step by step. The batch and its
+// phases are told as they are now, each member as they are when Write comes to them:
+// a batch that is under way does not wait for its report. Executions that are made in
+// the meantime are left out. That somebody had it is recorded before any of it is read.
+// Errors: CodeInvalid for a format that there is not,
+// CodeNotFound, CodeUnavailable; of Write also the writer's.
+func (ad *Admin) Report(ctx context.Context, by audit.Caller, id int, format report.Format) (Report, error) {
+	if !slices.Contains(report.Formats, format) {
+		return Report{}, problem.New(api.CodeInvalid, "a report can be %s or %s, not %q", report.CSV, report.HTML, format)
+	}
+	r := &reporting{admin: ad, format: format, head: report.Batch{AsOf: ad.now().UTC()}}
+	if err := r.begin(ctx, id); err != nil {
+		return Report{}, err
+	}
+	if err := ad.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadReport, Batch: id}); err != nil {
+		return Report{}, err
+	}
+	return Report{
+		Name:  fmt.Sprintf("batch-%d-%s.%s", id, r.head.AsOf.Format("20060102T150405Z"), format),
+		Media: format.Media(),
+		Write: r.write,
+	}, nil
+}
+
+// reporting is a report in the making.
+type reporting struct {
+	admin  *Admin
+	format report.Format
+	batch  engine.Batch
+	head   report.Batch
+}
+
+// reportBuffer is how many bytes are held back: what goes wrong with the first members is
+// told before anything was sent.
+const reportBuffer = 64 << 10
+
+func (r *reporting) begin(ctx context.Context, id int) error {
+	item, err := r.admin.applier.ReadBatch(ctx, id)
+	if err != nil {
+		return err
+	}
+	r.batch = item.Doc
+	b := &r.batch
+	r.head = report.Batch{
+		ID: b.ID, Runbook: b.Runbook, Version: b.Version, Status: string(b.Status), Notes: reportNotes(b), CreatedBy: b.CreatedBy,
+		Start: b.StartTime, Completed: b.CompletedAt, Members: b.Members - b.Removed, Removed: b.Removed, AsOf: r.head.AsOf,
+	}
+	for _, p := range b.Phases {
+		view := apiview.Phase(p)
+		if err := r.admin.count(ctx, b, p, &view); err != nil {
+			return err
+		}
+		phase := report.Phase{
+			Name: p.Name, Status: view.Status, Note: view.Reason, Due: p.DueAt, Ended: p.CompletedAt, Members: view.Members,
+			Succeeded: view.Succeeded, Failed: view.Failed, Cancelled: view.Cancelled, Running: view.Running, Waiting: view.Waiting,
+		}
+		steps, err := r.steps(ctx, p)
+		if err != nil {
+			return err
+		}
+		for _, s := range steps {
+			phase.Steps = append(phase.Steps, s.Name)
+			phase.Undoes = phase.Undoes || s.OnFailure != ""
+		}
+		r.head.Phases = append(r.head.Phases, phase)
+	}
+	return nil
+}
+
+// steps are those that an execution has for each member.
+func (r *reporting) steps(ctx context.Context, p engine.Phase) ([]runbook.Step, error) {
+	if p.Kind != engine.KindPhase && p.Kind != engine.KindRemoval {
+		return nil, nil
+	}
+	rb, err := r.admin.runbooks.Load(ctx, r.batch.Runbook, p.Version)
+	if err != nil {
+		return nil, err
+	}
+	if p.Kind == engine.KindRemoval {
+		return rb.OnMemberRemoved, nil
+	}
+	phase, ok := rb.Phase(p.Name)
+	if !ok {
+		return nil, fmt.Errorf("version %d of runbook %s has no phase %s, which batch %d has of it", p.Version, rb.Name, p.Name, r.batch.ID)
+	}
+	return phase.Steps, nil
+}
+
+func reportNotes(b *engine.Batch) []string {
+	var notes []string
+	add := func(did string, m *engine.Mark) {
+		if m == nil {
+			return
+		}
+		note := fmt.Sprintf("%s by %s on %s", did, m.By, m.At.UTC().Format("2006-01-02 15:04:05Z"))
+		if m.Why != "" {
+			note += ": " + m.Why
+		}
+		notes = append(notes, note)
+	}
+	if b.Error != "" {
+		notes = append(notes, b.Error)
+	}
+	add("Paused", b.Paused)
+	add("Cancelled", b.Cancelled)
+	if b.Filling {
+		notes = append(notes, "Its members are still being written: not all of them are here.")
+	}
+	if b.Held != nil {
+		notes = append(notes, fmt.Sprintf("The removal of %d of %d members is held.", b.Held.Members, b.Held.Of))
+	}
+	return notes
+}
+
+func (r *reporting) write(ctx context.Context, to io.Writer) error {
+	out := bufio.NewWriterSize(to, reportBuffer)
+	w, err := report.New(r.format, out, r.head)
+	if err != nil {
+		return err
+	}
+	told := make([]bool, r.batch.Members+1) // by member id: each is told of once, whatever becomes of them meanwhile
+	if r.format.FailedFirst() {
+		if err := r.failed(ctx, w, told); err != nil {
+			return err
+		}
+	}
+	for page := 1; page <= r.batch.PageCount(); page++ {
+		if err := r.page(ctx, w, told, page, ""); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(r.admin.now()); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// failed tells of the members who have failed: of those pages that have any.
+func (r *reporting) failed(ctx context.Context, w report.Writer, told []bool) error {
+	found, err := r.admin.store.FailedMembers(ctx, r.batch.ID)
+	if err != nil {
+		return err
+	}
+	pages := make([]bool, r.batch.PageCount()+1)
+	for _, f := range found {
+		if f.Page < len(pages) { // else of a page that has joined since
+			pages[f.Page] = true
+		}
+	}
+	for page, has := range pages {
+		if !has {
+			continue
+		}
+		if err := r.page(ctx, w, told, page, engine.MemberFailed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page writes those members of one page that were not written before. With a status it
+// writes only members in it.
+func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page int, status engine.MemberStatus) error {
+	at := r.admin.now().UTC()
+	members, err := r.admin.store.MembersOfPage(ctx, r.batch.ID, page, status)
+	if err != nil {
+		return err
+	}
+	members = slices.DeleteFunc(members, func(m store.Item[engine.Member]) bool { return m.Doc.ID >= len(told) || told[m.Doc.ID] })
+	if len(members) == 0 {
+		return nil
+	}
+	runs, err := r.admin.store.RunsOfPage(ctx, r.batch.ID, page, store.RunSelection{LastPhase: len(r.batch.Phases)})
+	if err != nil {
+		return err
+	}
+	byMember := map[int][]report.Run{}
+	for _, run := range runs {
+		workers, err := r.admin.workers.RecordsAt(ctx, &run.Doc)
+		if err != nil {
+			return err
+		}
+		byMember[run.Doc.Member] = append(byMember[run.Doc.Member], reportRun(&run.Doc, workers, at))
+	}
+	for _, m := range members {
+		told[m.Doc.ID] = true
+		v := apiview.Member(&r.batch, m.Doc, nil) // whose data no report shows
+		if err := w.Member(report.Member{
+			ID: v.ID, Key: v.Key, Status: v.Status, Phase: v.Phase, FailedIn: v.FailedIn, FailedStep: v.FailedStep, Error: v.Error,
+			AddedAt: v.AddedAt, FailedAt: v.FailedAt, RemovedAt: v.RemovedAt, RemovedBy: v.RemovedBy, Runs: byMember[v.ID], ReadAt: at,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func reportRun(run *engine.Run, workers map[string]workers.Record, now time.Time) report.Run {
+	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt}
+	for _, s := range run.Steps {
+		if s.Rollback == "" {
+			out.Steps = append(out.Steps, apiview.StepStatus(run, s, workers, now))
+		} else {
+			out.Undone = append(out.Undone, report.Undone{Sequence: s.Rollback, Step: s.Name, Status: apiview.StepStatus(run, s, workers, now)})
+		}
+	}
+	return out
+}

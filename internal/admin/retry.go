@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// RetryFailed lets members who failed try again: at the step that failed or, where
+// that was rolled back, at the first of its phase. The phases that a member has
+// missed since follow. Without a selection all who failed are taken, and so are init
+// and on_complete steps that failed. It is set going and goes on by itself. Errors:
+// CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, which api.RetrySelection, why string) (api.RetryResult, error) {
+	if err := audit.CheckReason(why); err != nil {
+		return api.RetryResult{}, err
+	}
+	b, err := ad.applier.ReadBatch(ctx, batch)
+	if err != nil {
+		return api.RetryResult{}, err
+	}
+	if b.Doc.Gate() == engine.Stopped {
+		return api.RetryResult{}, problem.New(api.CodeConflict, "batch %d is %s: nothing in it can be retried", batch, b.Doc.Status)
+	}
+	page := 0
+	if which.Member != 0 {
+		m, err := ad.applier.ReadMember(ctx, batch, which.Member)
+		if err != nil {
+			return api.RetryResult{}, err
+		}
+		if m.Doc.Status != engine.MemberFailed {
+			return api.RetryResult{}, problem.New(api.CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
+		}
+		page = m.Doc.Page
+	}
+	failed, err := ad.someFailed(ctx, b.Doc, which)
+	if err != nil {
+		return api.RetryResult{}, err
+	}
+	now := ad.now().UTC()
+	id := ad.newID()
+	_, err = ad.store.Apply(ctx, store.Writes{
+		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: engine.Mark{By: by.Name, At: now, Why: why}}),
+		ad.audit.Record(store.AuditRecord{
+			At: now, Actor: by.Actor(), Action: "retry", Batch: batch, Target: membership.SelectionText(which), Why: why, Before: failed.JSON(), After: audit.Facts{"task": id}.JSON(),
+		}),
+	})
+	if err != nil {
+		return api.RetryResult{}, err
+	}
+	if err := ad.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkRetry, id, page)); err != nil {
+		return api.RetryResult{}, err
+	}
+	ad.log.InfoContext(ctx, "retry asked for", logkey.BatchID, batch, logkey.Task, id, logkey.Selection, membership.SelectionText(which), logkey.By, by.Name)
+	return api.RetryResult{BatchID: batch, Task: id, Selection: which}, nil
+}
+
+// someFailed refuses a request that nobody would be retried for, and one for people who
+// are in another batch by now. Otherwise it tells how much of what is selected has failed.
+func (ad *Admin) someFailed(ctx context.Context, b engine.Batch, which api.RetrySelection) (audit.Facts, error) {
+	batch := b.ID
+	members, err := ad.store.FailedMembers(ctx, batch)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, m := range members {
+		if membership.Selects(which, m) {
+			keys = append(keys, m.Key)
+		}
+	}
+	if len(keys) > 0 {
+		rb, err := ad.runbooks.Load(ctx, b.Runbook, b.Version)
+		if err != nil {
+			return nil, err
+		}
+		taken, err := ad.members.NewClaimant(batch, rb, ad.newID(), b.Shared).Look(ctx, keys)
+		return audit.Facts{"failedMembers": len(keys)}, cmp.Or(err, membership.RefuseInOtherBatch(taken, len(keys), "retried", nil, false))
+	}
+	runs, err := ad.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}})
+	if err != nil {
+		return nil, err
+	}
+	runs = slices.DeleteFunc(runs, func(r store.Item[engine.Run]) bool { return !membership.SelectsRun(which, &r.Doc) })
+	switch {
+	case len(runs) > 0:
+		return audit.Facts{"failedSequences": len(runs)}, nil
+	case which == (api.RetrySelection{}):
+		return nil, problem.New(api.CodeConflict, "nobody in batch %d has failed: there is nothing to retry", batch)
+	}
+	return nil, problem.New(api.CodeConflict, "nobody who failed in batch %d fits %s: there is nothing to retry", batch, membership.SelectionText(which))
+}

@@ -1,0 +1,38 @@
+package apiview
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// AdditionHold gives what the last tick held; nil when nothing.
+func AdditionHold(s *store.SyncRecord, setting *store.Automation) *api.AdditionHoldSummary {
+	h := s.Additions
+	if h == nil {
+		return nil
+	}
+	view := &api.AdditionHoldSummary{People: h.People, Of: h.Of, Reason: h.Reason, Since: h.Since, Revision: h.Revision}
+	if setting.Confirmed(h.Revision) {
+		view.Confirmed = Attribution(&setting.Additions.Mark)
+	}
+	return view
+}
+
+// RemovalRevision tells one set of held members from another.
+func RemovalRevision(h store.RemovalHold) string {
+	text, _ := json.Marshal(store.RemovalHold{Members: h.Members, Moves: h.Moves}) // numbers and times
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:8])
+}
+
+func RemovalHold(batch int, h *engine.Held) *api.RemovalHoldSummary {
+	if h == nil {
+		return nil
+	}
+	return &api.RemovalHoldSummary{BatchID: batch, Members: h.Members, Of: h.Of, Reason: h.Reason, Since: h.Since, Confirmed: Attribution(h.Confirmed)}
+}

@@ -1,4 +1,0 @@
-package app
-
-// InClaimOrder is inClaimOrder for the tests.
-var InClaimOrder = inClaimOrder

@@ -1,0 +1,95 @@
+package applier
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// runCache remembers runs as this process last wrote or read them, to spare the
+// read that the next result would begin with. Another process may have written
+// since, so what is recalled is only ever the ground of a write that the ETag
+// guards: a decision that would write nothing is taken again on what the store has.
+//
+// It is bounded in bytes and keeps runs as JSON, which takes a third of the room
+// that they take in use: some ten thousand small ones fit, so that the cost of a
+// step is the same in a large batch. Safe for concurrent use.
+type runCache struct {
+	mu    sync.Mutex
+	runs  *simplelru.LRU[store.Key, encodedRun]
+	bytes int
+}
+
+type encodedRun struct {
+	body    []byte
+	version store.Version
+}
+
+// The cache's size, and that of the largest run worth keeping: one that carries
+// much costs more to keep than to read.
+const (
+	remembered = 24 << 20
+	memorable  = 16 << 10
+	overhead   = 200 // of an entry, besides its body
+)
+
+func newRunCache() *runCache {
+	c := &runCache{}
+	var err error
+	c.runs, err = simplelru.NewLRU(remembered/overhead, func(_ store.Key, r encodedRun) { c.bytes -= len(r.body) + overhead })
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return c
+}
+
+func (c *runCache) get(key store.Key) (encodedRun, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs.Get(key)
+}
+
+func (c *runCache) put(key store.Key, r encodedRun) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs.Remove(key)
+	c.runs.Add(key, r)
+	for c.bytes += len(r.body) + overhead; c.bytes > remembered; {
+		c.runs.RemoveOldest()
+	}
+}
+
+func (c *runCache) remove(key store.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs.Remove(key)
+}
+
+// recallRun gives a run as this process last wrote or read it.
+func (a *Applier) recallRun(key store.Key) (run store.Item[engine.Run], ok bool) {
+	r, ok := a.runs.get(key)
+	if !ok {
+		return run, false
+	}
+	run = store.Item[engine.Run]{Key: key, Version: r.version}
+	return run, json.Unmarshal(r.body, &run.Doc) == nil
+}
+
+// remember keeps a run as it was just written or read. One that has ended is not
+// needed.
+func (a *Applier) remember(key store.Key, run *engine.Run, version store.Version) {
+	if run.Status.Terminal() || run.Payload() > memorable {
+		a.runs.remove(key)
+		return
+	}
+	body, err := json.Marshal(run)
+	if err != nil { // the store would not have taken it
+		a.runs.remove(key)
+		return
+	}
+	a.runs.put(key, encodedRun{body: body, version: version})
+}

@@ -1,0 +1,38 @@
+package applier
+
+import (
+	"context"
+
+	"github.com/matoolkit/matoolkit/internal/alert"
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// stopRecord is the audit record of a decision that pauses a batch because too many
+// members of a phase have failed; none of any other decision.
+func (a *Applier) stopRecord(was, is *engine.Batch) store.Writes {
+	if !is.StoppedSince(was) {
+		return nil
+	}
+	by := is.Paused
+	return store.Writes{a.audit.Record(store.AuditRecord{
+		At: by.At, Actor: audit.Caller{Name: by.By, Kind: api.ActorSystem}.Actor(), Action: "pause", Batch: was.ID, Target: is.Phases[is.StoppedBy-1].Name, Why: by.Why,
+		Before: audit.BatchFacts(was).JSON(), After: audit.BatchFacts(is).JSON(),
+	})}
+}
+
+// logStopped logs that a phase's stop_when has paused the batch, unless the batch's line in
+// the list says so already. That line is written afterwards: a process that dies in between
+// leaves it to the next tick, so that it is logged twice rather than never.
+func (a *Applier) logStopped(ctx context.Context, b *engine.Batch) error {
+	listed, err := store.OrNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
+	if err != nil || listed.Doc.Paused != nil && listed.Doc.Paused.At.Equal(b.Paused.At) {
+		return err
+	}
+	a.log.WarnContext(ctx, "too many members of a phase have failed: the batch is paused", logkey.Event, alert.PhaseStopped,
+		logkey.BatchID, b.ID, logkey.Runbook, b.Runbook, logkey.RunbookVersion, b.Version, logkey.Phase, b.Phases[b.StoppedBy-1].Name, logkey.Reason, b.Paused.Why)
+	return nil
+}

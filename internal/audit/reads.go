@@ -1,0 +1,75 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// readWindow is for how long one record tells of all that a caller reads of one kind of
+// one thing: who follows a batch looks at it every second.
+const readWindow = 15 * time.Minute
+
+// readsKept is of how many callers, things and kinds it is remembered that a record was
+// written. Of one that is forgotten there is one more record, and never one less.
+const readsKept = 10_000
+
+// readKey is who reads what kind of what.
+type readKey struct{ by, partition, target, action string }
+
+// lastRead is when a record was written last. Whoever holds the turn may look at it.
+type lastRead struct {
+	turn chan struct{} // holds one token
+	at   time.Time
+}
+
+// readCache remembers which reads were recorded by this process, and when. Safe for
+// concurrent use.
+type readCache = *lru.Cache[readKey, *lastRead]
+
+func newReadCache() readCache {
+	cache, err := lru.New[readKey, *lastRead](readsKept)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return cache
+}
+
+// RecordRead records that somebody reads what is of members. It comes before the answer,
+// and there is no answer where it fails. By and At are filled in here. Of requests at the
+// same time one writes, and the others wait for it.
+func (l *Log) RecordRead(ctx context.Context, by Caller, r store.AuditRecord) error {
+	fresh := &lastRead{turn: make(chan struct{}, 1)}
+	fresh.turn <- struct{}{}
+	key := readKey{by: by.Identity(), partition: r.Partition(), target: r.Runbook + r.Target, action: r.Action}
+	last, known, _ := l.reads.PeekOrAdd(key, fresh)
+	if !known {
+		last = fresh
+	}
+	select {
+	case <-last.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { last.turn <- struct{}{} }()
+	now := l.now()
+	if !last.at.IsZero() && !now.Before(last.at) && now.Sub(last.at) < readWindow {
+		l.reads.Get(key) // it is the last to be forgotten
+		return nil
+	}
+	r.At, r.Actor = now, by.Actor()
+	for {
+		_, err := l.store.Apply(ctx, store.Writes{l.Record(r)})
+		if errors.Is(err, store.ErrChanged) && ctx.Err() == nil { // the service asks to try again
+			continue
+		}
+		if err == nil {
+			last.at = now
+		}
+		return err
+	}
+}

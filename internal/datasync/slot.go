@@ -1,0 +1,81 @@
+package datasync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// ended tells whether the batch of a slot has, and notes it there.
+func (s *syncRun) ended(ctx context.Context, item store.Item[store.StartSlot]) (bool, error) {
+	if item.Doc.Ended {
+		return true, nil
+	}
+	b, err := store.OrNone(store.Read[engine.Batch](ctx, s.syncer.store, store.BatchKey(item.Doc.Batch)))
+	if err != nil || b.ETag == "" || !b.Doc.Ended && b.Doc.Status != engine.BatchCancelling && !b.Doc.Status.Terminal() {
+		return false, err
+	}
+	if !b.Doc.Status.Terminal() {
+		return true, nil
+	}
+	if s.dry {
+		return true, nil
+	}
+	item.Doc.Ended = true
+	_, err = s.syncer.store.Apply(ctx, store.Writes{store.Upsert(store.SlotKey(item.Doc.Runbook, item.Doc.Start), item.Doc)})
+	return true, err
+}
+
+// claim takes the slot of a start time with the next batch number, or gives the number
+// that it was taken with before.
+func (sy *Syncer) claim(ctx context.Context, runbookName string, start time.Time) (int, error) {
+	for {
+		taken, err := store.OrNone(store.Read[store.StartSlot](ctx, sy.store, store.SlotKey(runbookName, start)))
+		if err != nil {
+			return 0, err
+		}
+		if taken.ETag != "" {
+			return taken.Doc.Batch, nil
+		}
+		id, err := sy.members.ReserveBatch(ctx, store.BatchSummary{RunbookName: runbookName, BatchStartTime: &start}, func(id int) (store.Writes, error) {
+			return store.Writes{store.Create(store.SlotKey(runbookName, start), store.StartSlot{Runbook: runbookName, Start: start, Batch: id})}, nil
+		})
+		if !errors.Is(err, store.ErrExists) {
+			return id, err
+		}
+	}
+}
+
+// detect makes the batch of a start time, without members: they are added to it as to
+// any other, and it opens when all of them are there. What dies half-way is gone on
+// with by the next tick.
+func (s *syncRun) detect(ctx context.Context, start time.Time) (b store.Item[engine.Batch], made bool, err error) {
+	id, err := s.syncer.claim(ctx, s.name, start)
+	if err != nil {
+		return b, false, err
+	}
+	b.Doc = engine.NewDetected(id, s.rb, s.version, start, s.syncer.now())
+	applied, err := s.syncer.store.Apply(ctx, store.Writes{
+		store.Create(store.BatchKey(id), b.Doc),
+		s.syncer.audit.Record(audit.BatchCreated(audit.Scheduler, &b.Doc, b.Doc.DetectedAt)),
+	})
+	if errors.Is(err, store.ErrExists) {
+		b, err = store.Read[engine.Batch](ctx, s.syncer.store, store.BatchKey(id))
+		return b, false, err
+	}
+	if err != nil {
+		return b, false, err
+	}
+	s.syncer.log.InfoContext(ctx, "batch detected", logkey.BatchID, id, logkey.Runbook, s.name, logkey.Start, start)
+	b.Version = applied.Version(0)
+	if err := s.syncer.applier.UpsertSummary(ctx, &b.Doc); err != nil {
+		return b, true, fmt.Errorf("batch %d: %w", id, err)
+	}
+	return b, true, nil
+}

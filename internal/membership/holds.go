@@ -1,0 +1,212 @@
+package membership
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// RemovalHolds tells of the batches of which removals were held at the last tick and still
+// are: an administrator may have decided since.
+func (ms *Registrar) RemovalHolds(ctx context.Context, batches []int) ([]api.RemovalHoldSummary, error) {
+	var held []api.RemovalHoldSummary
+	for _, id := range batches {
+		b, err := ms.applier.ReadBatch(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if h := apiview.RemovalHold(id, b.Doc.Held); h != nil {
+			held = append(held, *h)
+		}
+	}
+	return held, nil
+}
+
+// HeldRemovals shows whose removal from a batch is held, and why. That somebody read it is
+// recorded first. Errors: CodeNotFound, also where nothing is held; CodeInvalid for a
+// continuation of another list; CodeUnavailable.
+func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
+	b, h, err := ms.readRemovalHold(ctx, batch)
+	if err != nil {
+		return api.RemovalHold{}, err
+	}
+	summary := apiview.RemovalHold(batch, b.Doc.Held)
+	if summary == nil {
+		return api.RemovalHold{}, problem.New(api.CodeNotFound, "no removals are held in batch %d", batch)
+	}
+	first, err := strconv.Atoi(cmp.Or(o.Continuation, "0"))
+	if err != nil || first < 0 || first > len(h.Doc.Members) {
+		return api.RemovalHold{}, problem.New(api.CodeInvalid, "%q is no continuation token of this list", o.Continuation)
+	}
+	view := api.RemovalHold{RemovalHoldSummary: *summary, Revision: apiview.RemovalRevision(h.Doc), Items: []api.HeldMember{}}
+	some := h.Doc.Members[first:min(first+min(o.PageSize(), 200), len(h.Doc.Members))]
+	if err := ms.audit.RecordRead(ctx, by, store.AuditRecord{Action: api.ActionReadRemovals, Batch: batch}); err != nil {
+		return api.RemovalHold{}, err
+	}
+	members, err := ms.store.MembersByID(ctx, batch, some)
+	if err != nil {
+		return api.RemovalHold{}, err
+	}
+	secrets, err := ms.runbooks.SecretsOf(ctx, &b.Doc)
+	if err != nil {
+		return api.RemovalHold{}, err
+	}
+	for _, m := range members {
+		one := api.HeldMember{Member: apiview.Member(&b.Doc, m.Doc, secrets)}
+		if start, moves := h.Doc.Moves[m.Doc.ID]; moves {
+			one.MovesTo = &start
+		}
+		view.Items = append(view.Items, one)
+	}
+	if next := first + len(some); next < len(h.Doc.Members) {
+		view.Continuation = strconv.Itoa(next)
+	}
+	return view, nil
+}
+
+// readRemovalHold reads a batch and its hold, which has no ETag where there is none yet.
+func (ms *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[engine.Batch], store.Item[store.RemovalHold], error) {
+	b, err := ms.applier.ReadBatch(ctx, batch)
+	if err != nil {
+		return b, store.Item[store.RemovalHold]{}, err
+	}
+	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, ms.store, store.HoldKey(batch)))
+	return b, h, err
+}
+
+// LoadRemovalHold reads the batch of a decision and its removal hold, which has no ETag where there is none.
+func (ms *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*engine.Batch, store.Item[store.RemovalHold], error) {
+	b, err := s.LoadBatch()
+	if err != nil {
+		return nil, store.Item[store.RemovalHold]{}, err
+	}
+	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, ms.store, store.HoldKey(b.ID)))
+	return b, h, err
+}
+
+// WriteRemovalHold stores a batch's next hold in place of the one that was read.
+func WriteRemovalHold(batch int, read store.Item[store.RemovalHold], next store.RemovalHold) store.Write {
+	if read.ETag == "" {
+		return store.Create(store.HoldKey(batch), next)
+	}
+	return store.Replace(store.HoldKey(batch), next, read.Version)
+}
+
+// ConfirmRemovals lets the members go whose removal is held: they are removed by the
+// work that this begins. The revision is that of the members who were looked at, and
+// must be the one that is held. Errors: CodeNotFound, CodeConflict, CodeInvalid,
+// CodeUnavailable.
+func (ms *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
+	if revision == "" {
+		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
+	}
+	return ms.decideRemovalHold(ctx, by, batch, revision, why, "confirm-removals",
+		func(m engine.Mark) engine.Event { return engine.RemovalsConfirmed{By: m} },
+		func(h store.RemovalHold) store.RemovalHold {
+			confirmedBy := by.Actor()
+			h.By = &confirmedBy
+			return h
+		})
+}
+
+// DiscardRemovals keeps the members whose removal is held: that the source does not
+// have them is taken for its mistake, until it has had them again. Errors: as
+// ConfirmRemovals.
+func (ms *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
+	return ms.decideRemovalHold(ctx, by, batch, revision, why, "discard-removals",
+		func(m engine.Mark) engine.Event { return engine.RemovalsDiscarded{By: m} },
+		func(h store.RemovalHold) store.RemovalHold {
+			kept := slices.Concat(h.Kept, h.Members)
+			slices.Sort(kept)
+			return store.RemovalHold{Kept: slices.Compact(kept)}
+		})
+}
+
+// decideRemovalHold takes an administrator's decision on what is held, in one write with the
+// members that it is about.
+func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batch int, revision, why, action string, event func(engine.Mark) engine.Event, then func(store.RemovalHold) store.RemovalHold) (api.Batch, error) {
+	if err := audit.CheckReason(why); err != nil {
+		return api.Batch{}, err
+	}
+	if _, err := ms.applier.ReadBatch(ctx, batch); err != nil {
+		return api.Batch{}, err
+	}
+	var h store.Item[store.RemovalHold]
+	s, ds, err := ms.applier.Run(ctx, batch, applier.Command{
+		Events: func(s *applier.Snapshot) ([]engine.Event, error) {
+			var b *engine.Batch
+			var err error
+			if b, h, err = ms.LoadRemovalHold(ctx, s); err != nil {
+				return nil, err
+			}
+			if b.Held != nil && revision != "" && revision != apiview.RemovalRevision(h.Doc) {
+				return nil, problem.New(api.CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, apiview.RemovalRevision(h.Doc))
+			}
+			return []engine.Event{event(engine.Mark{By: by.Name, At: s.Now.UTC(), Why: why})}, nil
+		},
+		Extra: func(s *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+			if ds[0].Empty() {
+				return nil, nil
+			}
+			return store.Writes{WriteRemovalHold(batch, h, then(h.Doc)), ms.audit.Record(store.AuditRecord{
+				At: s.Now.UTC(), Actor: by.Actor(), Action: action, Batch: batch, Target: humanize.Count(len(h.Doc.Members), "member"), Why: why,
+				Before: audit.HoldFacts(h.Doc, nil).JSON(), After: audit.HoldFacts(then(h.Doc), confirmation(s.After())).JSON(),
+			})}, nil
+		},
+	})
+	if err != nil {
+		return api.Batch{}, err
+	}
+	next := s.After()
+	if !ds[0].Empty() {
+		ms.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
+	}
+	if next.Held != nil && next.Held.Confirmed != nil {
+		if err := ms.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkLeave, RemovalTask(next.Held), 0)); err != nil {
+			return api.Batch{}, err
+		}
+	}
+	return apiview.Batch(*next), nil
+}
+
+func confirmation(b *engine.Batch) *engine.Mark {
+	if b.Held == nil {
+		return nil
+	}
+	return b.Held.Confirmed
+}
+
+// RemovalTask names the work that carries out one confirmation. A message of an earlier one
+// has another name.
+func RemovalTask(h *engine.Held) string { return fmt.Sprintf("at-%d", h.Confirmed.At.UnixNano()) }
+
+// EndRemovalHold ends a hold whose members are out.
+func (ms *Registrar) EndRemovalHold(ctx context.Context, id int) error {
+	var h store.Item[store.RemovalHold]
+	_, _, err := ms.applier.Run(ctx, id, applier.Command{
+		Events: func(s *applier.Snapshot) (_ []engine.Event, err error) {
+			_, h, err = ms.LoadRemovalHold(ctx, s)
+			return []engine.Event{engine.RemovalsDone{}}, err
+		},
+		Extra: func(_ *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+			if ds[0].Empty() {
+				return nil, nil
+			}
+			return store.Writes{WriteRemovalHold(id, h, store.RemovalHold{Kept: h.Doc.Kept})}, nil
+		},
+	})
+	return err
+}

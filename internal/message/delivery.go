@@ -1,0 +1,49 @@
+package message
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"strings"
+	"time"
+)
+
+// Delivery is a message as a trigger delivers it.
+type Delivery struct {
+	ID            string
+	Type          string // application property MessageType, where there is one
+	Body          []byte
+	Properties    map[string]any
+	DeliveryCount int // 1 on the first delivery
+	EnqueuedAt    time.Time
+}
+
+// WithType gives a message's properties with the type that routes it.
+func WithType(properties map[string]any, kind string) map[string]any {
+	out := maps.Clone(properties)
+	if out == nil {
+		out = map[string]any{}
+	}
+	if kind != "" {
+		out[PropertyMessageType] = kind
+	}
+	return out
+}
+
+// AgainMark stands between a message's id and the time of its being put back.
+const AgainMark = "-again-"
+
+// FirstID is the id that a message had before it was ever put back, so that ids do not grow
+// with each time. An id that leaves no room, for the broker takes 128 characters, is replaced
+// by its digest. It is empty where the sender gave none.
+func (m Delivery) FirstID() string {
+	id := m.ID
+	if i := strings.LastIndex(id, AgainMark); i >= 0 {
+		id = id[:i]
+	}
+	if len(id) <= 100 {
+		return id
+	}
+	digest := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(digest[:16])
+}

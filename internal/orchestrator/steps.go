@@ -1,0 +1,87 @@
+package orchestrator
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+)
+
+// onResult applies a worker's answer to its step.
+func (or *Orchestrator) onResult(ctx context.Context, r message.Result) error {
+	var ok bool
+	switch {
+	case r.JobID == "":
+		return message.Reject("the result names no job")
+	case strings.EqualFold(r.Status, message.StatusSuccess):
+		ok = true
+	case !strings.EqualFold(r.Status, message.StatusFailure):
+		return message.Reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
+	}
+	step, err := or.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) engine.RunEvent {
+		result := engine.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result}
+		if !ok {
+			result.Error = message.ErrorText(r.Error)
+			if r.Error != nil {
+				result.RetryAfter = time.Duration(r.Error.RetryAfterSeconds) * time.Second
+				result.Expired = strings.EqualFold(r.Error.Type, message.ErrorJobExpired)
+				result.Revoked = strings.EqualFold(r.Error.Type, message.ErrorJobRevoked)
+				result.Redelivered = r.Error.Redelivered
+			}
+		}
+		return result
+	})
+	if err == nil && r.JobID == step.JobID { // not an answer to an earlier job
+		or.workers.RecordAnswer(ctx, step, r.Timestamp)
+	}
+	return err
+}
+
+func (or *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) error {
+	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
+		return engine.PollDue{Step: step, Count: c.Count}
+	})
+	return err
+}
+
+func (or *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
+	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
+		return engine.RetryDue{Step: step, Count: c.Count}
+	})
+	return err
+}
+
+// stepEvent decides an event on a step execution. It returns the step as it was before.
+func (or *Orchestrator) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) engine.RunEvent) (step engine.Step, err error) {
+	phase, member, index, err := stepPlace(batch, stepID)
+	if err != nil {
+		return step, err
+	}
+	_, _, err = or.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]engine.Event, error) {
+		run, err := s.StepRun(stepID, phase, member, index)
+		if err != nil {
+			return nil, err
+		}
+		step = run.Steps[index]
+		e, err := or.sealer.Hide(ctx, run, event(index))
+		if err != nil {
+			return nil, err
+		}
+		return []engine.Event{engine.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
+	}})
+	return step, err
+}
+
+// stepPlace finds where the step execution of a message is.
+func stepPlace(batch int, stepID int64) (phase, member, index int, err error) {
+	if batch < 1 {
+		return 0, 0, 0, message.Reject("the message names no batch")
+	}
+	if phase, member, index, err = engine.ParseStepID(stepID); err != nil {
+		return 0, 0, 0, message.Reject("%v", err)
+	}
+	return phase, member, index, nil
+}

@@ -1,0 +1,66 @@
+package orchestrator
+
+import (
+	"context"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// onBatchWork goes over the members of a batch, a page at a time. Page 0 holds the
+// runs without a member.
+func (or *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) error {
+	b, err := or.applier.LoadBatchForMessage(ctx, m.BatchID)
+	if err != nil {
+		return err
+	}
+	var work func(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error)
+	switch strings.ToLower(m.Work) {
+	case message.WorkRelease:
+		work = or.releasePage
+	case message.WorkStop:
+		work = or.drain
+	case message.WorkRetry:
+		work = or.retryPage
+	case message.WorkMend:
+		work = or.mend
+	case message.WorkSweep:
+		work = or.sweepPage
+	case message.WorkErase:
+		work = or.erasePage
+	case message.WorkLeave:
+		work = or.leavePage
+	default:
+		return message.Reject("no work over a batch is called %q", m.Work)
+	}
+	if m.Work == message.WorkRelease || m.Work == message.WorkRetry {
+		if open, err := or.workWindowOpen(ctx, &b.Doc, m); err != nil || !open {
+			return err
+		}
+	}
+	more, err := work(ctx, &b.Doc, m)
+	if err != nil || !more {
+		return err
+	}
+	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(m.BatchID, m.Work, m.Task, m.Page+1))
+}
+
+// releasePage lets the held runs of one page go on. It also sends what the runs owe that it
+// released before, and those that the process released which held them. Where the batch is
+// paused again, that is all it does: resuming the batch begins anew.
+func (or *Orchestrator) releasePage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+	paused := b.Gate() == engine.Paused
+	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, engine.TaskResumed}})
+	if err != nil {
+		return false, err
+	}
+	for _, run := range runs {
+		if err := or.applier.Decide(ctx, b.ID, engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: engine.RunReleased{Task: m.Task}}); err != nil {
+			return false, err
+		}
+	}
+	return m.Page < b.PageCount() && !paused, nil
+}

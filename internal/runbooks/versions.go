@@ -1,0 +1,126 @@
+package runbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Versions lists the versions of a runbook, the newest first, also where none is
+// active. A page can be shorter than its limit. Errors: CodeNotFound, CodeUnavailable.
+func (rs *Publisher) Versions(ctx context.Context, name string, o api.ListOptions) (api.Page[api.RunbookVersion], error) {
+	head, err := rs.runbooks.Head(ctx, name)
+	if err != nil {
+		return api.Page[api.RunbookVersion]{}, err
+	}
+	paging, err := apiview.VersionSorting.Paging(o)
+	if err != nil {
+		return api.Page[api.RunbookVersion]{}, err
+	}
+	found, err := rs.store.RunbookVersions(ctx, name, paging)
+	if err != nil {
+		return api.Page[api.RunbookVersion]{}, err
+	}
+	page := api.Page[api.RunbookVersion]{Items: []api.RunbookVersion{}, Continuation: found.Continuation}
+	for _, i := range found.Items {
+		page.Items = append(page.Items, publishedView(i.Doc, head.Doc))
+	}
+	return page, nil
+}
+
+// Version gives one version of a runbook with its YAML, active or not. Errors:
+// CodeNotFound, CodeUnavailable.
+func (rs *Publisher) Version(ctx context.Context, name string, version int) (api.RunbookVersion, error) {
+	head, err := rs.runbooks.Head(ctx, name)
+	if err != nil {
+		return api.RunbookVersion{}, err
+	}
+	item, err := rs.runbooks.Version(ctx, head.Doc, version)
+	if err != nil {
+		return api.RunbookVersion{}, err
+	}
+	return taggedView(item, head.Doc), nil
+}
+
+// Deactivate leaves a runbook without an active version, where this one is: no batches
+// are made from then on, and automation does nothing, until a version is published
+// again. Batches under way go on under their versions. A version that was deactivated
+// already is answered as done, whatever has become of the runbook since. Where tags are
+// given, only a version that is still at one of them is deactivated.
+//
+// Errors: CodeNotFound, CodeConflict for a version that a newer one has superseded,
+// CodeChanged, CodeInvalid, CodeUnavailable.
+func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name string, version int, why string, tags ...string) (api.RunbookVersion, error) {
+	if err := audit.CheckReason(why); err != nil {
+		return api.RunbookVersion{}, err
+	}
+	for {
+		head, err := rs.runbooks.Head(ctx, name)
+		if err != nil {
+			return api.RunbookVersion{}, err
+		}
+		item, err := rs.runbooks.Version(ctx, head.Doc, version)
+		if err != nil {
+			return api.RunbookVersion{}, err
+		}
+		view := taggedView(item, head.Doc)
+		switch {
+		case view.Deactivated != nil:
+			return view, nil
+		case !view.Active && head.Doc.Active == 0:
+			return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q was superseded by a newer one, and no version is active: there is nothing to deactivate", version, name)
+		case !view.Active:
+			return api.RunbookVersion{}, problem.New(api.CodeConflict, "version %d of runbook %q is not active, version %d is: only the active version can be deactivated", version, name, head.Doc.Active)
+		case !apiview.Matches(tags, view.ETag):
+			return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
+		}
+		mark := engine.Mark{By: by.Name, At: rs.now().UTC(), Why: why}
+		next := head.Doc
+		next.Active = 0
+		// The head's ETag keeps a publish at the same time from being undone.
+		_, err = rs.store.Apply(ctx, store.Writes{
+			store.Replace(store.RunbookKey(name), next, head.Version),
+			store.Patch(store.VersionKey(name, version), item.ETag, store.Set("/deactivated", mark)),
+			rs.audit.Record(store.AuditRecord{
+				At: mark.At, Actor: by.Actor(), Action: "deactivate", Runbook: name, Target: fmt.Sprintf("version %d", version), Why: why,
+				Before: audit.ActiveFacts(version).JSON(), After: audit.ActiveFacts(0).JSON(),
+			}),
+		})
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return api.RunbookVersion{}, err
+		}
+		rs.log.InfoContext(ctx, "runbook version deactivated", logkey.Runbook, name, logkey.RunbookVersion, version, logkey.By, by.Name)
+	}
+}
+
+func publishedView(v store.RunbookVersion, head store.RunbookHead) api.RunbookVersion {
+	view := api.RunbookVersion{
+		Name: v.Name, Version: v.Version, Description: v.Description, YAML: v.YAML, Active: head.Active == v.Version,
+		CreatedAt: v.PublishedAt, PublishedBy: v.PublishedBy, Overdue: v.Overdue, RerunInit: v.RerunInit, Deactivated: apiview.Attribution(v.Deactivated),
+	}
+	if view.Overdue == "" {
+		view.Overdue = api.OverdueIgnore
+	}
+	return view
+}
+
+func taggedView(item store.Item[store.RunbookVersion], head store.RunbookHead) api.RunbookVersion {
+	view := publishedView(item.Doc, head)
+	active := "inactive"
+	if view.Active {
+		active = "active"
+	}
+	view.ETag = apiview.ETag(item.ETag, active)
+	return view
+}
