@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/admin"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/problem"

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/matoolkit/matoolkit/internal/admin"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/report"

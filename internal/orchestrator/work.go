@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
@@ -57,6 +58,17 @@ func (or *Orchestrator) releasePage(ctx context.Context, b *engine.Batch, m mess
 	if err != nil {
 		return false, err
 	}
+	// The others may only owe a job that is sent already. A store that is slow must not use up
+	// the time of each try on them.
+	slices.SortStableFunc(runs, func(x, y store.Item[engine.Run]) int {
+		switch {
+		case (x.Doc.HeldAt == nil) == (y.Doc.HeldAt == nil):
+			return 0
+		case x.Doc.HeldAt != nil:
+			return -1
+		}
+		return 1
+	})
 	for _, run := range runs {
 		if err := or.applier.Decide(ctx, b.ID, engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: engine.RunReleased{Task: m.Task}}); err != nil {
 			return false, err
