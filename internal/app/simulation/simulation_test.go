@@ -74,7 +74,6 @@ var seedsThatFailed = []struct {
 	fault     string
 }{
 	{1795376464485729613, false, "a deadline check read the record of a worker before a heartbeat changed it, and took the worker for gone"},
-	{1795379936933421839, false, "a task that releases a page tried runs that had been released before, and never came to the paused one"},
 	{1795363751638274257, true, "a process died before it sent the job of an init step, the batch was cancelled, and no other process sent the job"},
 }
 
