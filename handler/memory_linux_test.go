@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -32,25 +32,25 @@ type shape struct {
 
 // shapes are files that need the most memory for one thing each.
 func shapes() []shape {
-	long := strings.Repeat("K", roster.MaxKey) // in capitals, which Read has to compare in lower case
+	long := strings.Repeat("K", membercsv.MaxKey) // in capitals, which Read has to compare in lower case
 	text, longer := strings.Repeat("v", 210), strings.Repeat("v", 520)
 	cells, ones := strings.Repeat(","+strings.Repeat("c", 44), 899), strings.Repeat(",c", 899)
 	quoted := `"` + strings.Repeat(`""`, 105) + "\n" + `"`
 	return []shape{
-		{"many rows of few columns", "few", 3, roster.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
+		{"many rows of few columns", "few", 3, membercsv.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
 			fmt.Fprintf(w, "%s%05d@x,%s,%s\n", prefix, i, text, text)
 		}},
-		{"900 columns", "wide", 900, roster.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
+		{"900 columns", "wide", 900, membercsv.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
 			fmt.Fprintf(w, "%s%d@x%s\n", prefix, i, cells)
 		}},
-		{"keys of 255 characters", "few", 3, roster.MaxKeys / roster.MaxKey, func(w *bufio.Writer, prefix string, i int) {
+		{"keys of 255 characters", "few", 3, membercsv.MaxKeys / membercsv.MaxKey, func(w *bufio.Writer, prefix string, i int) {
 			key := fmt.Sprintf("%s%d", prefix, i)
 			fmt.Fprintf(w, "%s%s,%s,%s\n", key, long[len(key):], longer, longer)
 		}},
-		{"many small cells", "wide", 900, roster.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
+		{"many small cells", "wide", 900, membercsv.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
 			fmt.Fprintf(w, "%s%d@x%s\n", prefix, i, ones)
 		}},
-		{"quoted cells", "few", 3, roster.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
+		{"quoted cells", "few", 3, membercsv.MaxRows - 1, func(w *bufio.Writer, prefix string, i int) {
 			fmt.Fprintf(w, "%s%d@x,%s,%s\n", prefix, i, quoted, quoted)
 		}},
 	}

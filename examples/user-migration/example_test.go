@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/local/tenant"
@@ -97,7 +97,7 @@ func TestTenantFailsTwoMembers(t *testing.T) {
 	}
 }
 
-func values(t *testing.T, row roster.Row) map[string]json.RawMessage {
+func values(t *testing.T, row membercsv.Row) map[string]json.RawMessage {
 	t.Helper()
 	data, err := row.Data()
 	if err != nil {
@@ -106,13 +106,13 @@ func values(t *testing.T, row roster.Row) map[string]json.RawMessage {
 	return data
 }
 
-func load(t *testing.T) (*runbook.Runbook, []roster.Row) {
+func load(t *testing.T) (*runbook.Runbook, []membercsv.Row) {
 	t.Helper()
 	rb, found := runbook.Parse(read(t, "runbook.yaml"))
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	rows, warnings, problems := roster.Parse(read(t, "members.csv"), rb)
+	rows, warnings, problems := membercsv.Parse(read(t, "members.csv"), rb)
 	if len(problems) > 0 || len(warnings) > 0 {
 		t.Fatal(problems, warnings)
 	}

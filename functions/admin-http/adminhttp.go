@@ -16,7 +16,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
 
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/signin"
 )
@@ -33,7 +33,7 @@ type Config struct {
 	Log      *slog.Logger     // slog.Default when nil
 	Now      func() time.Time // time.Now when nil
 
-	// MaxBody is the largest upload of members, in bytes; roster.MaxBytes when 0.
+	// MaxBody is the largest upload of members, in bytes; membercsv.MaxBytes when 0.
 	MaxBody int64
 	// TempDir is the folder of the uploads that are being read; os.TempDir when empty.
 	TempDir string
@@ -73,7 +73,7 @@ func New(c Config) http.Handler {
 		c.Now = time.Now
 	}
 	if c.MaxBody == 0 {
-		c.MaxBody = roster.MaxBytes
+		c.MaxBody = membercsv.MaxBytes
 	}
 	c.Rate, c.Burst, c.Long = cmp.Or(c.Rate, DefaultRate), cmp.Or(c.Burst, DefaultBurst), cmp.Or(c.Long, DefaultLong)
 	a := &server{Config: c, buckets: newBuckets(c.Rate, c.Burst)}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 )
 
 func (r fakeBatches) Cancel(_ context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
@@ -39,7 +39,7 @@ func (r fakeSteps) MarkStepDone(_ context.Context, by audit.Caller, batch int, s
 	return api.Step{ID: stepID, Status: "succeeded"}, r.note("MarkStepDone %s %d %d %q %q", by.Name, batch, stepID, result, why)
 }
 
-func (r fakeMembers) AddMembersFrom(_ context.Context, by audit.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
+func (r fakeMembers) AddMembersFrom(_ context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error) {
 	r.heard(by)
 	view := api.AddResult{Batch: api.Batch{ID: batch}, Added: strings.Count(content(csv), "new")}
 	return view, r.note("AddMembers %s %d %q%s", by.Name, batch, content(csv), shownOptions(options))

@@ -20,7 +20,7 @@ import (
 	adminhttp "github.com/matoolkit/matoolkit/functions/admin-http"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/signin"
 	"github.com/matoolkit/matoolkit/internal/tracecontext"
 )
@@ -106,13 +106,13 @@ func (r fakeRunbooks) CSVTemplate(_ context.Context, name string) ([]byte, error
 	return []byte("Key,Mail\r\n"), r.note("CSVTemplate %q", name)
 }
 
-func (r fakeBatches) CreateBatchFrom(_ context.Context, by audit.Caller, name string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
+func (r fakeBatches) CreateBatchFrom(_ context.Context, by audit.Caller, name string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error) {
 	r.heard(by)
 	return api.Batch{ID: 42}, r.note("CreateBatch %s %q %q%s", by.Name, name, content(csv), shownOptions(options))
 }
 
 // content is the text of a file, or why it cannot be read.
-func content(file roster.File) string {
+func content(file membercsv.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, file.Size()))
 	if err != nil {
 		return err.Error()

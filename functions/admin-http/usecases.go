@@ -7,8 +7,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/admin"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/report"
-	"github.com/matoolkit/matoolkit/internal/roster"
 )
 
 // UseCases are the use cases that the routes call, by resource.
@@ -70,7 +70,7 @@ type Automation interface {
 
 // Batches creates, lists and controls batches and their phases.
 type Batches interface {
-	CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error)
+	CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error)
 	Batches(ctx context.Context, o api.ListOptions) (api.Page[api.Batch], error)
 	Batch(ctx context.Context, id int) (api.Batch, error)
 	Phases(ctx context.Context, id int) (api.Page[api.Phase], error)
@@ -85,7 +85,7 @@ type Batches interface {
 // Members lists, adds and removes the members of a batch, and holds removals.
 type Members interface {
 	Members(ctx context.Context, by audit.Caller, id int, o api.ListOptions) (api.Page[api.Member], error)
-	AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error)
+	AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error)
 	RemoveMember(ctx context.Context, by audit.Caller, batch, member int, why string) (api.Member, error)
 	HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error)
 	ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error)

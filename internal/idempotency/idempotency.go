@@ -11,8 +11,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/problem"
-	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -51,7 +51,7 @@ func Digest(parts ...string) string {
 }
 
 // FileDigest is a short text for the content of a file.
-func FileDigest(file roster.File) (string, error) {
+func FileDigest(file membercsv.File) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, file.Size())); err != nil {
 		return "", fmt.Errorf("read the member CSV: %w", err)

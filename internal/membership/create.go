@@ -17,8 +17,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/problem"
-	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -34,9 +34,9 @@ func (ms *Registrar) CreateBatch(ctx context.Context, by audit.Caller, runbookNa
 // key, it goes on with the batch that was begun, or answers with it as it stands.
 // Errors: CodeInvalid with every bad row, CodeConflict with the people who are in other
 // batches, CodeNotFound, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (ms *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv roster.File, options ...api.UploadOption) (api.Batch, error) {
-	if csv.Size() > roster.MaxBytes {
-		return api.Batch{}, problem.New(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
+func (ms *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, options ...api.UploadOption) (api.Batch, error) {
+	if csv.Size() > membercsv.MaxBytes {
+		return api.Batch{}, problem.New(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), membercsv.MaxBytes)
 	}
 	for {
 		view, err := ms.createBatch(ctx, by, runbookName, csv, slices.Contains(options, api.AllowInOtherBatches))
@@ -50,7 +50,7 @@ func (ms *Registrar) CreateBatchFrom(ctx context.Context, by audit.Caller, runbo
 	}
 }
 
-func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv roster.File, shared bool) (api.Batch, error) {
+func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookName string, csv membercsv.File, shared bool) (api.Batch, error) {
 	content, err := idempotency.FileDigest(csv)
 	if err != nil {
 		return api.Batch{}, err
@@ -80,7 +80,7 @@ func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNa
 			return api.Batch{}, err
 		}
 	}
-	rows, warnings, bad, err := roster.Read(csv, rb)
+	rows, warnings, bad, err := membercsv.Read(csv, rb)
 	if err != nil {
 		return api.Batch{}, err
 	}
@@ -125,7 +125,7 @@ func (ms *Registrar) made(ctx context.Context, asked store.Item[store.Idempotenc
 // half-way is a number that never shows. Whoever goes on with it has the same number,
 // version and time, and so writes the same. It tells whether somebody else has made it
 // meanwhile. It fails with ErrExists where somebody else has just begun with the request.
-func (ms *Registrar) makeBatch(ctx context.Context, by audit.Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []roster.Row, shared bool) (b engine.Batch, there bool, err error) {
+func (ms *Registrar) makeBatch(ctx context.Context, by audit.Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []membercsv.Row, shared bool) (b engine.Batch, there bool, err error) {
 	began := ms.now()
 	id, err := ms.claimBatch(ctx, by, asked, rb, rows, shared)
 	if err != nil {
@@ -156,7 +156,7 @@ func (ms *Registrar) makeBatch(ctx context.Context, by audit.Caller, asked store
 // claimBatch takes the number of a batch and claims its people. The number comes with the
 // first claims, so that of two batches for the same people the lower number gets them.
 // Where some of the others cannot be claimed, the number is taken back.
-func (ms *Registrar) claimBatch(ctx context.Context, by audit.Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []roster.Row, shared bool) (id int, err error) {
+func (ms *Registrar) claimBatch(ctx context.Context, by audit.Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []membercsv.Row, shared bool) (id int, err error) {
 	keys, lines := make([]string, len(rows)), make(map[string]int, len(rows))
 	for i, row := range rows {
 		keys[i], lines[row.Key] = row.Key, row.Line
@@ -267,9 +267,9 @@ func (ms *Registrar) ReserveBatch(ctx context.Context, line store.BatchSummary, 
 // writeMembers writes the members of a batch that is being made. They are written in
 // their order, so that those who are there already, of whoever began with it before or
 // is at it as well, are the first; they are left as they are.
-func (ms *Registrar) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runbook, rows []roster.Row) error {
+func (ms *Registrar) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runbook, rows []membercsv.Row) error {
 	for done := 0; done < len(rows); {
-		page, err := sized(rows[done:], store.MaxOperations, roster.Row.Data)
+		page, err := sized(rows[done:], store.MaxOperations, membercsv.Row.Data)
 		if err != nil {
 			return err
 		}
@@ -335,7 +335,7 @@ func size(data map[string]json.RawMessage) int {
 	return n
 }
 
-func csvProblems(bad []roster.Problem) []api.InputProblem {
+func csvProblems(bad []membercsv.Problem) []api.InputProblem {
 	out := make([]api.InputProblem, len(bad))
 	for i, p := range bad {
 		out[i] = api.InputProblem{Line: p.Line, Column: p.Column, Field: p.Field, Code: p.Code, Message: p.Message}

@@ -16,8 +16,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/problem"
-	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -40,9 +40,9 @@ func (ms *Registrar) AddMembers(ctx context.Context, by audit.Caller, batch int,
 // removed in between; what has been done to the end is only told again.
 // Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict, with the people who
 // are in other batches, CodeKeyReused, CodeTooLarge, CodeUnavailable.
-func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv roster.File, options ...api.UploadOption) (api.AddResult, error) {
-	if csv.Size() > roster.MaxBytes {
-		return api.AddResult{}, problem.New(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), roster.MaxBytes)
+func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error) {
+	if csv.Size() > membercsv.MaxBytes {
+		return api.AddResult{}, problem.New(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), membercsv.MaxBytes)
 	}
 	b, err := ms.applier.ReadBatch(ctx, batch)
 	if err != nil {
@@ -77,7 +77,7 @@ func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch 
 			return api.AddResult{}, err
 		}
 	}
-	rows, warnings, bad, err := roster.Read(csv, rb)
+	rows, warnings, bad, err := membercsv.Read(csv, rb)
 	if err != nil {
 		return api.AddResult{}, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/problem"
-	"github.com/matoolkit/matoolkit/internal/roster"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/lint"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -232,7 +232,7 @@ func (rs *Publisher) CSVTemplate(ctx context.Context, name string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	return roster.Template(rb), nil
+	return membercsv.Template(rb), nil
 }
 
 func versionView(v store.RunbookVersion, rb *runbook.Runbook, active bool) api.Runbook {

@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 )
 
 // runner has what all commands share, and how those on batches run.
@@ -44,7 +44,7 @@ workers: people who are in another batch are refused, and named with that batch.
 		Example: `  matoolkit batch create moves members.csv
   id=$(matoolkit batch create moves members.csv --quiet)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			csv, err := c.ReadFile(args[1], roster.MaxBytes)
+			csv, err := c.ReadFile(args[1], membercsv.MaxBytes)
 			if err != nil {
 				return err
 			}

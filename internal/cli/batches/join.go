@@ -9,7 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/cli/command"
 	"github.com/matoolkit/matoolkit/internal/cli/exit"
 	"github.com/matoolkit/matoolkit/internal/cli/render"
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 )
 
 func addMembersCommand(c *runner) *cobra.Command {
@@ -28,7 +28,7 @@ input. People who are in another batch that has not ended are refused, and named
 that batch.`,
 		Example: `  matoolkit batch add-members 42 latecomers.csv`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			csv, err := c.ReadFile(args[1], roster.MaxBytes)
+			csv, err := c.ReadFile(args[1], membercsv.MaxBytes)
 			if err != nil {
 				return err
 			}

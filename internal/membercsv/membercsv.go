@@ -1,11 +1,11 @@
-// Package roster reads the list of members that a person uploads: a CSV file with
+// Package membercsv reads the list of members that a person uploads: a CSV file with
 // one member a row, checked against the columns that a runbook uses. Everything
 // that is wrong with a file is reported at once, with its place, and a file with
 // anything wrong in it yields no rows.
 //
 // It knows the CSV format (RFC 4180, UTF-8) and the columns of a runbook, and
 // nothing of batches, of HTTP or of where members are kept.
-package roster
+package membercsv
 
 import (
 	"bufio"

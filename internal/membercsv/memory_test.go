@@ -1,11 +1,11 @@
-package roster_test
+package membercsv_test
 
 import (
 	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 )
 
 // manyCells is a file of the shortest rows.
@@ -32,7 +32,7 @@ func TestRowsKeepNoValues(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	rows, _, problems := roster.Parse(src, users("semicolon_delimited"))
+	rows, _, problems := membercsv.Parse(src, users("semicolon_delimited"))
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if len(problems) > 0 || len(rows) != members {

@@ -1,4 +1,4 @@
-package roster
+package membercsv
 
 import (
 	"encoding/csv"

@@ -1,4 +1,4 @@
-package roster_test
+package membercsv_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/roster"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -85,7 +85,7 @@ func TestRows(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rows, warnings, problems := roster.Parse([]byte(tt.src), users(tt.format))
+			rows, warnings, problems := membercsv.Parse([]byte(tt.src), users(tt.format))
 			if len(problems) > 0 {
 				t.Fatalf("problems: %v", problems)
 			}
@@ -103,7 +103,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-func values(t *testing.T, r roster.Row) map[string]json.RawMessage {
+func values(t *testing.T, r membercsv.Row) map[string]json.RawMessage {
 	t.Helper()
 	data, err := r.Data()
 	if err != nil {
@@ -171,24 +171,24 @@ func TestProblems(t *testing.T) {
 		{"a quotation mark that ends nothing", header + "u1,\"a\"b,g\n", []string{"2:6 quote "}, "not followed by a comma"},
 		{"a quotation mark that is never closed", header + "u1,\"a,g\nu2,m,g\n", []string{"2:0 quote "}, "not closed"},
 		{"a control character in a field", header + "u1,a\x07,g\n", []string{"2:4 character Mail"}, "U+0007"},
-		{"a field too long", header + "u1," + strings.Repeat("é", roster.MaxField+1) + ",g\n", []string{"2:4 field-too-long Mail"}, "32768 characters"},
-		{"a key too long", header + strings.Repeat("k", roster.MaxKey+1) + ",m,g\n", []string{"2:1 bad-key UserId"}, "256 characters"},
+		{"a field too long", header + "u1," + strings.Repeat("é", membercsv.MaxField+1) + ",g\n", []string{"2:4 field-too-long Mail"}, "32768 characters"},
+		{"a key too long", header + strings.Repeat("k", membercsv.MaxKey+1) + ",m,g\n", []string{"2:1 bad-key UserId"}, "256 characters"},
 		{
 			"a row too long", "UserId,Mail,Groups,A,B,C\nu1" + strings.Repeat(","+strings.Repeat("x", 30_000), 5) + "\n",
 			[]string{"2:0 row-too-long "},
 			"150002 bytes",
 		},
-		{"too many columns", "UserId,Mail,Groups" + strings.Repeat(",", roster.MaxColumns-2) + "\nu1,m,g\n", []string{"1:0 too-many-columns "}, "names 1001 columns"},
+		{"too many columns", "UserId,Mail,Groups" + strings.Repeat(",", membercsv.MaxColumns-2) + "\nu1,m,g\n", []string{"1:0 too-many-columns "}, "names 1001 columns"},
 		{"a line of nothing but commas", header + strings.Repeat(",", 200_000) + "\n", []string{"2:0 row-too-long "}, "200000 commas"},
 		{"a quotation mark that is not closed for long", header + "u1,m,g\nu2,\"" + strings.Repeat("a,b\n", 150_000), []string{"3:0 row-too-long "}, "close the field"},
 		{"a line that does not end", header + "u1,m,g\nu2," + strings.Repeat("a", 600_000), []string{"3:0 row-too-long "}, "no row ends within"},
 		{"keys that take too much memory", header + longKeys(), []string{"32898:0 too-large "}, "the keys up to this line have more than 8388608 bytes"},
-		{"too large", strings.Repeat("x", roster.MaxBytes+1), []string{"0:0 too-large "}, "52428800"},
+		{"too large", strings.Repeat("x", membercsv.MaxBytes+1), []string{"0:0 too-large "}, "52428800"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rows, _, problems := roster.Parse([]byte(tt.src), users("semicolon_delimited"))
+			rows, _, problems := membercsv.Parse([]byte(tt.src), users("semicolon_delimited"))
 			var got, messages []string
 			for _, p := range problems {
 				got = append(got, fmt.Sprintf("%d:%d %s %s", p.Line, p.Column, p.Code, p.Field))
@@ -210,8 +210,8 @@ func TestProblems(t *testing.T) {
 // longKeys are rows with keys of the greatest length, 100 rows more than are allowed.
 func longKeys() string {
 	var b strings.Builder
-	for i := range roster.MaxKeys/roster.MaxKey + 100 {
-		fmt.Fprintf(&b, "%0*d,m,g\n", roster.MaxKey, i)
+	for i := range membercsv.MaxKeys/membercsv.MaxKey + 100 {
+		fmt.Fprintf(&b, "%0*d,m,g\n", membercsv.MaxKey, i)
 	}
 	return b.String()
 }
@@ -236,7 +236,7 @@ func TestFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	src := []byte("UserId,Mail,Groups\nu1,m,g\n\"" + strings.Repeat("a,b\n", 150_000))
 	for reads := 0; ; reads++ {
-		rows, _, problems, err := roster.Read(&broken{bytes.NewReader(src), reads}, users("semicolon_delimited"))
+		rows, _, problems, err := membercsv.Read(&broken{bytes.NewReader(src), reads}, users("semicolon_delimited"))
 		if rows != nil {
 			t.Errorf("after %d reads: %d rows", reads, len(rows))
 		}
@@ -251,7 +251,7 @@ func TestFileThatCannotBeRead(t *testing.T) {
 		}
 	}
 	file := &broken{bytes.NewReader([]byte("UserId,Mail,Groups\nu,m,g\n")), 1000}
-	rows, _, problems, err := roster.Read(file, users("semicolon_delimited"))
+	rows, _, problems, err := membercsv.Read(file, users("semicolon_delimited"))
 	if err != nil || len(rows) != 1 {
 		t.Fatal(problems, err)
 	}
@@ -265,8 +265,8 @@ func TestJSONArrayProblems(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{`g1`, `{"a":1}`, `null`, `["a"`, `["a"] x`} {
 		src := "UserId,Mail,Groups\nu1,m,\"" + strings.ReplaceAll(value, `"`, `""`) + "\"\n"
-		_, _, problems := roster.Parse([]byte(src), users("json_array"))
-		if len(problems) != 1 || problems[0].Code != roster.CodeBadValue || problems[0].Field != "Groups" {
+		_, _, problems := membercsv.Parse([]byte(src), users("json_array"))
+		if len(problems) != 1 || problems[0].Code != membercsv.CodeBadValue || problems[0].Field != "Groups" {
 			t.Errorf("%s: problems %v", value, problems)
 		}
 	}
@@ -276,21 +276,21 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("UserId,Mail,Groups\n")
-	for i := range roster.MaxRows {
+	for i := range membercsv.MaxRows {
 		fmt.Fprintf(&b, "u%d,m,g\n", i)
 	}
-	rows, _, problems := roster.Parse([]byte(b.String()), users("semicolon_delimited"))
-	if len(rows) != roster.MaxRows || len(problems) > 0 {
+	rows, _, problems := membercsv.Parse([]byte(b.String()), users("semicolon_delimited"))
+	if len(rows) != membercsv.MaxRows || len(problems) > 0 {
 		t.Fatalf("%d rows, problems %v", len(rows), problems)
 	}
 	b.WriteString("one,too,many\n")
-	_, _, problems = roster.Parse([]byte(b.String()), users("semicolon_delimited"))
-	if len(problems) != 1 || problems[0].Code != roster.CodeTooManyRows || problems[0].Line != roster.MaxRows+2 {
+	_, _, problems = membercsv.Parse([]byte(b.String()), users("semicolon_delimited"))
+	if len(problems) != 1 || problems[0].Code != membercsv.CodeTooManyRows || problems[0].Line != membercsv.MaxRows+2 {
 		t.Errorf("problems %v", problems)
 	}
 
-	_, _, problems = roster.Parse([]byte("UserId,Mail,Groups\n"+strings.Repeat(",x,\n", 5000)), users("semicolon_delimited"))
-	if last := problems[len(problems)-1]; len(problems) != 1001 || last.Code != roster.CodeTooManyProblems {
+	_, _, problems = membercsv.Parse([]byte("UserId,Mail,Groups\n"+strings.Repeat(",x,\n", 5000)), users("semicolon_delimited"))
+	if last := problems[len(problems)-1]; len(problems) != 1001 || last.Code != membercsv.CodeTooManyProblems {
 		t.Errorf("%d problems, the last %v", len(problems), last)
 	}
 }
@@ -298,11 +298,11 @@ func TestLimits(t *testing.T) {
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	rb := users("json_array")
-	got := roster.Template(rb)
+	got := membercsv.Template(rb)
 	if want := "\xef\xbb\xbfUserId,Groups,Mail\r\n"; string(got) != want {
 		t.Errorf("template %q, want %q", got, want)
 	}
-	rows, warnings, problems := roster.Parse(append(got, "u1,[],m\r\n"...), rb)
+	rows, warnings, problems := membercsv.Parse(append(got, "u1,[],m\r\n"...), rb)
 	if len(rows) != 1 || warnings != nil || problems != nil {
 		t.Errorf("a filled-in template gave %v, %v, %v", rows, warnings, problems)
 	}
@@ -313,7 +313,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("UserId,Mail,Groups\nu1,\"m\n"))
 	rb := users("semicolon_delimited")
 	f.Fuzz(func(t *testing.T, src []byte) {
-		rows, _, problems := roster.Parse(src, rb)
+		rows, _, problems := membercsv.Parse(src, rb)
 		if (len(rows) == 0) == (len(problems) == 0) {
 			t.Fatalf("%d rows and %d problems", len(rows), len(problems))
 		}
