@@ -8,9 +8,10 @@
 //
 // A test that drives the broker itself, such as the fault simulation, does not receive: it
 // lists the messages with Messages, chooses one, takes it with Take and settles it with a
-// Receiver or ends its lock with EndLock; Next says how far the clock can move. Each process
-// under test has a Client of its own, whose Fault decides what becomes of each call and may
-// wait while it decides.
+// Receiver or Complete, or ends its lock with EndLock; Next says how far the clock can move.
+// Each process under test has a Client of its own, whose Fault decides what becomes of each
+// call and may wait while it decides. A test that tries several continuations of one state
+// goes on with a Clone for each; Messages, Scheduled and Remembered say what the state is.
 package memory
 
 import (
@@ -117,13 +118,16 @@ func New(c Config) (*Broker, error) {
 				return nil, fmt.Errorf("bus: subscription %s of topic %s: %w", s.Name, t.Name, err)
 			}
 			q := &queue{Subscription: s, broker: b, topic: made, filter: f}
-			made.subscriptions[strings.ToLower(s.Name)] = q
+			made.subscriptions[key(s.Name)] = q
 			made.ordered = append(made.ordered, q)
 		}
-		b.topics[strings.ToLower(t.Name)] = made
+		b.topics[key(t.Name)] = made
 	}
 	return b, nil
 }
+
+// key is the key of a topic or a subscription, whose names are the same in any case.
+func key(name string) string { return strings.ToLower(name) }
 
 // topic is a topic's state.
 type topic struct {
@@ -154,7 +158,7 @@ func (t *topic) duplicate(id string, now time.Time) bool {
 }
 
 func (b *Broker) topic(name string) (*topic, error) {
-	t, ok := b.topics[strings.ToLower(name)]
+	t, ok := b.topics[key(name)]
 	if !ok {
 		return nil, fmt.Errorf("%w: topic %s", bus.ErrNotFound, name)
 	}
@@ -166,7 +170,7 @@ func (b *Broker) queue(topic, subscription string) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, ok := t.subscriptions[strings.ToLower(subscription)]
+	q, ok := t.subscriptions[key(subscription)]
 	if !ok {
 		return nil, fmt.Errorf("%w: subscription %s of topic %s", bus.ErrNotFound, subscription, topic)
 	}
