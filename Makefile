@@ -19,13 +19,13 @@ GRAPH := ./worker ./worker/graph ./worker/matrix
 
 # The simulations let one goroutine go on at a time. The race detector has nothing to
 # find there, and takes ten times as long.
-SIMULATION := ./internal/app/simulation ./local/rehearsal
+SIMULATION := ./internal/app/simulation ./internal/app/explore ./local/rehearsal
 
 # These compress programs of some 30 MB, one after the other: with the race detector on it
 # takes minutes, and there is nothing for it to find.
 PACKING := ./infra/archive ./infra/pack ./infra/release
 
-.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation soak-sources fuzz bench lint portable vuln
+.PHONY: help build stage func package release clean image demo up test soak soak-storm soak-simulation soak-sources soak-explore fuzz bench lint portable vuln
 
 ##@ Help
 # (Lines that begin so are the headings of the list.)
@@ -113,14 +113,15 @@ test: ## run the tests, with the race detector where it is affordable
 	$(PLAIN) go vet -trimpath ./...
 	$(PLAIN) go test -trimpath -vet=off -timeout 30m $(GRAPH) $(SIMULATION) $(PACKING) ./internal/app
 	$(if $(RACE),,@echo "no C compiler: the tests run without the race detector")
-	go test -vet=off -timeout 30m $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/simulation|local/rehearsal|infra/(archive|pack|release))')
+	go test -vet=off -timeout 30m $(RACE) $$(go list ./... | grep -vxE 'github.com/matoolkit/matoolkit/(worker(/graph|/matrix)?|internal/app/(simulation|explore)|local/rehearsal|infra/(archive|pack|release))')
 
 # For how long "make soak" runs, such as SOAK=10m; 0 is until Ctrl-C.
 SOAK ?= 0
 
-# What "make soak" runs side by side: each goes on with new seeds, tells how each
-# one came out and at what rate, and ends with a failure that names its seed.
-SOAKS := soak-storm soak-simulation soak-sources
+# What "make soak" runs side by side: three go on with new seeds, tell how each one came out
+# and at what rate, and end with a failure that names its seed. soak-explore visits the states
+# of its systems, and its failure is the shortest way to a wrong one.
+SOAKS := soak-storm soak-simulation soak-sources soak-explore
 
 soak: ## break things at random until Ctrl-C, or for SOAK=10m; what fails names its seed
 	@$(MAKE) --no-print-directory -j $(words $(SOAKS)) $(SOAKS)
@@ -136,6 +137,11 @@ soak-simulation: ## the part of soak that tries random runbooks
 # Batches that follow a data source which changes at random, in one process.
 soak-sources: ## the part of soak that tries random data sources
 	@$(PLAIN) go test -trimpath -vet=off ./internal/app -run '^TestSoakSources$$' -count 1 -v -timeout 0 -sources.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
+
+# Every order of deliveries, crashes and timers of small systems, in one process. A large
+# system is explored for its share of the time.
+soak-explore: ## the part of soak that tries every order of what happens in small systems
+	@$(PLAIN) go test -trimpath -vet=off ./internal/app/explore -run '^TestSoak$$' -count 1 -v -timeout 0 -explore.soak $(if $(filter 0,$(SOAK)),0s,$(SOAK))
 
 # For how long "make fuzz" tries each target, such as FUZZ=30s.
 FUZZ ?= 30s

@@ -7,6 +7,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (s *Store) Dump(_ context.Context, pk string) ([]store.Document, error) {
 			all = append(all, d.copy())
 		}
 	}
-	slices.SortFunc(all, func(a, b store.Document) int { return strings.Compare(a.PK+"\x00"+a.ID, b.PK+"\x00"+b.ID) })
+	slices.SortFunc(all, func(a, b store.Document) int { return cmp.Or(strings.Compare(a.PK, b.PK), strings.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 

@@ -1,0 +1,151 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// This file has all calls of the product's use cases.
+
+// ada is the administrator.
+var ada = audit.Caller{Name: "ada"}
+
+// newApp starts a process of the handler, with empty caches.
+func newApp(s store.Store, b bus.Sender, now func() time.Time, newID func() string) *app.App {
+	return app.New(app.Config{Store: s, Bus: b, Now: now, NewID: newID, Log: slog.New(slog.DiscardHandler), WorkerStartup: time.Nanosecond})
+}
+
+// handle has a process handle a message.
+func handle(ctx context.Context, a *app.App, topic string, m *bus.Received) error {
+	kind, _ := m.Properties[message.PropertyMessageType].(string)
+	delivered := message.Delivery{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount, EnqueuedAt: m.EnqueuedAt}
+	if topic == message.TopicWorkerResults {
+		return a.HandleResult(ctx, delivered)
+	}
+	return a.HandleEvent(ctx, delivered)
+}
+
+// tickInterval is how often the scheduler ticks.
+const tickInterval = applier.TickInterval
+
+func tick(ctx context.Context, a *app.App) error { return a.Tick(ctx) }
+
+// command is something that an administrator does once, at any moment.
+type command struct {
+	name    string
+	run     func(ctx context.Context, a *app.App) error
+	cancels int // the batch that it cancels
+}
+
+func removes(batch, member int) command {
+	return command{name: fmt.Sprintf("remove member %d of batch %d", member, batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.RemoveMember(ctx, ada, batch, member, "")
+		return err
+	}}
+}
+
+func cancels(batch int) command {
+	return command{name: fmt.Sprintf("cancel batch %d", batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.Cancel(ctx, ada, batch, "")
+		return err
+	}, cancels: batch}
+}
+
+func pauses(batch int) command {
+	return command{name: fmt.Sprintf("pause batch %d", batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.Pause(ctx, ada, batch, "")
+		return err
+	}}
+}
+
+func resumes(batch int) command {
+	return command{name: fmt.Sprintf("resume batch %d", batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.Resume(ctx, ada, batch, "")
+		return err
+	}}
+}
+
+func retries(batch int) command {
+	return command{name: fmt.Sprintf("retry the failed members of batch %d", batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.RetryFailed(ctx, ada, batch, api.RetrySelection{}, "")
+		return err
+	}}
+}
+
+func publishes(version int, text string) command {
+	return command{name: fmt.Sprintf("publish version %d", version), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.PublishRunbook(ctx, ada, "", []byte(text), api.PublishOptions{})
+		var e *problem.Error
+		if errors.As(err, &e) && len(e.Problems) > 0 {
+			return fmt.Errorf("%w: %+v", err, e.Problems)
+		}
+		return err
+	}}
+}
+
+func creates(people ...string) command {
+	return command{name: "create a batch of " + strings.Join(people, ", "), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.CreateBatch(ctx, ada, runbookName, csv(people))
+		return err
+	}}
+}
+
+func adds(batch int, people ...string) command {
+	return command{name: fmt.Sprintf("add %s to batch %d", strings.Join(people, ", "), batch), run: func(ctx context.Context, a *app.App) error {
+		_, err := a.AddMembers(ctx, ada, batch, csv(people))
+		return err
+	}}
+}
+
+func csv(people []string) []byte { return []byte("Upn\n" + strings.Join(people, "\n") + "\n") }
+
+// refused reports whether a command was answered although it was not carried out: the state
+// does not allow it.
+func refused(err error) bool {
+	switch problem.CodeOf(err) {
+	case api.CodeConflict, api.CodeNotFound, api.CodeInvalid:
+		return true
+	}
+	return false
+}
+
+// theBatch is the number of the batch that a system begins with.
+const theBatch = 7
+
+// writeBatch stores a batch that follows a schedule, as its creation would.
+func writeBatch(ctx context.Context, s store.Store, text string, people []string, start, now time.Time) error {
+	rb, diagnostics := runbook.Parse([]byte(text))
+	if rb == nil {
+		return diagnostics.Err()
+	}
+	b := engine.NewBatch(theBatch, rb, 1, len(people), &start, "ada", now)
+	writes := store.Writes{}
+	for i, person := range people {
+		writes = append(writes, store.Create(store.MemberKey(b.ID, i+1), engine.Member{
+			ID: i + 1, Page: engine.PageOf(i + 1), Key: person, Status: engine.MemberActive, AddedAt: now,
+			Data: map[string]json.RawMessage{"Upn": json.RawMessage(fmt.Sprintf("%q", person))},
+		}))
+	}
+	if _, err := s.Apply(ctx, append(writes, store.Create(store.BatchKey(b.ID), b))); err != nil {
+		return err
+	}
+	entry := store.BatchSummary{ID: b.ID, RunbookName: b.Runbook, Status: engine.BatchDetected, Creating: true}
+	_, err := s.Apply(ctx, store.Writes{store.Create(store.EntryKey(b.ID), entry)})
+	return err
+}

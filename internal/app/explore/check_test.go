@@ -1,0 +1,247 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// checkBegin checks the beginning of a job.
+func (w *world) checkBegin(e execution, late bool) {
+	name := w.jobName(e.job.BatchID, e.job.CorrelationData.StepExecutionID, e.job.JobID)
+	for _, other := range w.running {
+		if other.owner == e.owner && other.job.BatchID == e.job.BatchID {
+			w.problem("job %s begins while job %s has not ended", name, w.jobName(other.job.BatchID, other.job.CorrelationData.StepExecutionID, other.job.JobID))
+		}
+	}
+	if !w.checkWaits(e.job, "begins") {
+		return
+	}
+	run, index, _ := w.run(e.job.BatchID, e.job.CorrelationData.StepExecutionID)
+	undoes := run.Kind == engine.KindRemoval || run.Steps[index].Rollback != ""
+	if _, stopped := w.stopped[e.job.BatchID]; stopped && !late && !undoes {
+		w.problem("job %s begins after the cancellation of its batch was confirmed", name)
+	}
+	allowed := 1 + run.Steps[index].MaxRetries + w.system.budget.deaths
+	if n := w.begun[e.job.EffectID]; n >= allowed {
+		w.problem("job %s is execution %d of its effect; at most %d are allowed", name, n+1, allowed)
+	}
+}
+
+// checkWaits checks that the step of a job waits for the job's result.
+func (w *world) checkWaits(j message.Job, what string) bool {
+	run, index, ok := w.run(j.BatchID, j.CorrelationData.StepExecutionID)
+	if ok && run.Steps[index].JobID == j.JobID && run.Steps[index].Status == engine.StepDispatched {
+		return true
+	}
+	w.problem("job %s %s, and its step does not wait for it", w.jobName(j.BatchID, j.CorrelationData.StepExecutionID, j.JobID), what)
+	return false
+}
+
+// state is what is stored, decoded.
+type state struct {
+	batches map[int]*stored
+}
+
+// stored is everything that is stored of one batch.
+type stored struct {
+	batch   engine.Batch
+	members map[int]*engine.Member
+	runs    []*engine.Run
+	shards  []*engine.Shard
+}
+
+func (w *world) read() *state {
+	documents, err := w.store.Dump(context.Background(), "")
+	if err != nil {
+		w.problem("%v", err)
+	}
+	s := &state{batches: map[int]*stored{}}
+	of := func(pk string) *stored {
+		var id int
+		if _, err := fmt.Sscanf(pk, "batch:%d", &id); err != nil {
+			return &stored{}
+		}
+		if s.batches[id] == nil {
+			s.batches[id] = &stored{members: map[int]*engine.Member{}}
+		}
+		return s.batches[id]
+	}
+	for _, d := range documents {
+		switch d.Type {
+		case "batch":
+			of(d.PK).batch = *decoded[engine.Batch](w, d)
+		case "member":
+			m := decoded[engine.Member](w, d)
+			of(d.PK).members[m.ID] = m
+		case "run":
+			b := of(d.PK)
+			b.runs = append(b.runs, decoded[engine.Run](w, d))
+		case "shard":
+			b := of(d.PK)
+			b.shards = append(b.shards, decoded[engine.Shard](w, d))
+		case "unprocessed":
+			u := decoded[store.Unprocessable](w, d)
+			w.problem("message %s was kept as one that cannot be processed: %s", u.MessageID, u.Reason)
+		}
+	}
+	return s
+}
+
+// check checks what must hold in every state, and what must hold in a state in which nothing
+// is left to do.
+func (w *world) check() {
+	s := w.read()
+	in := map[string]int{} // the open batch of each person
+	for id, b := range s.batches {
+		if b.batch.ID == 0 {
+			continue // it is being made
+		}
+		b.checkCounts(w)
+		for _, m := range b.members {
+			if b.batch.Status.Terminal() || m.Status != engine.MemberActive {
+				continue
+			}
+			if other := in[m.Key]; other != 0 {
+				w.problem("%s is in two open batches, %d and %d", m.Key, min(id, other), max(id, other))
+			}
+			in[m.Key] = id
+		}
+	}
+	if !w.quiet() {
+		return
+	}
+	ended := true
+	for _, b := range s.batches {
+		if b.batch.Status.Terminal() {
+			b.checkEnd(w)
+		} else {
+			ended = false
+		}
+	}
+	if ended {
+		w.checkTicksAfterEnd()
+	}
+}
+
+// checkCounts checks the counters of the shards against the runs.
+func (b *stored) checkCounts(w *world) {
+	counted := map[[2]int]engine.Shard{}
+	for _, run := range b.runs {
+		if run.Member == 0 || run.Kind != engine.KindPhase {
+			continue
+		}
+		at := [2]int{run.Phase, run.Page}
+		c := counted[at]
+		c.Runs++
+		switch run.Status {
+		case engine.RunSucceeded:
+			c.Succeeded++
+		case engine.RunFailed:
+			c.Failed++
+		case engine.RunCancelled:
+			c.Cancelled++
+		default:
+			c.Open++
+		}
+		counted[at] = c
+	}
+	for _, s := range b.shards {
+		c := counted[[2]int{s.Phase, s.Page}]
+		if s.Runs != c.Runs || s.Open != c.Open || s.Succeeded != c.Succeeded || s.Failed != c.Failed || s.Cancelled != c.Cancelled {
+			w.problem("the shard of phase execution %d counts %d runs (%d open, %d succeeded, %d failed, %d cancelled); there are %d (%d, %d, %d, %d)",
+				s.Phase, s.Runs, s.Open, s.Succeeded, s.Failed, s.Cancelled, c.Runs, c.Open, c.Succeeded, c.Failed, c.Cancelled)
+		}
+	}
+}
+
+// atRest reports whether every batch has ended, or waits for the administrator.
+func (w *world) atRest() bool {
+	for _, b := range w.read().batches {
+		if b.batch.ID != 0 && !b.batch.Status.Terminal() && !b.batch.Manual && b.batch.Paused == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// checkEnd checks a batch that has ended, in a state in which nothing is left to do.
+func (b *stored) checkEnd(w *world) {
+	for _, run := range b.runs {
+		if !run.Status.Terminal() || run.WakeAt != nil || run.DeadlineAt != nil || run.HeldAt != nil {
+			w.problem("the batch has ended, and the run of member %d in phase execution %d is %s", run.Member, run.Phase, run.Status)
+		}
+		for _, s := range run.Steps {
+			if !s.Status.Terminal() {
+				w.problem("the batch has ended, and step %s of member %d is %s", s.Name, run.Member, s.Status)
+			}
+		}
+	}
+	for _, p := range b.batch.Phases {
+		if !p.Status.Terminal() {
+			w.problem("the batch has ended, and phase %s is %s", p.Name, p.Status)
+		}
+	}
+	for _, m := range b.members {
+		b.checkMember(w, m)
+	}
+}
+
+// checkMember: everybody is accounted for.
+func (b *stored) checkMember(w *world, m *engine.Member) {
+	if m.OpenPhase != 0 || len(m.Queue) > 0 || m.Leaving && m.Removal != 0 {
+		w.problem("the batch has ended, and %s is in phase execution %d, with %v to come; leaving: %v", m.Key, m.OpenPhase, m.Queue, m.Leaving)
+	}
+	failed, removal := false, engine.RunStatus("")
+	for _, run := range b.runs {
+		if run.Member != m.ID {
+			continue
+		}
+		if run.Kind == engine.KindRemoval {
+			removal = run.Status
+			continue
+		}
+		failed = failed || run.Status == engine.RunFailed
+		if run.Status == engine.RunCancelled && m.Status == engine.MemberActive && b.batch.Cancelled == nil {
+			w.problem("%s takes part to the end, and the run in %s is cancelled: %s", m.Key, run.PhaseName, run.Error)
+		}
+	}
+	switch {
+	case m.Status == engine.MemberRemoved && m.Removal != 0 && removal != engine.RunSucceeded && removal != engine.RunFailed:
+		w.problem("%s was removed, and the removal steps are %q", m.Key, removal)
+	case m.Status == engine.MemberActive && failed, m.Status == engine.MemberFailed && !failed:
+		w.problem("%s is %s, and some run failed: %v", m.Key, m.Status, failed)
+	case m.Status == engine.MemberActive && b.batch.Cancelled == nil:
+		for _, p := range b.batch.Phases {
+			took := slices.ContainsFunc(b.runs, func(r *engine.Run) bool { return r.Member == m.ID && r.Phase == p.ID })
+			if p.Kind == engine.KindPhase && p.DispatchedAt != nil && !took {
+				w.problem("%s takes part to the end, and has no run in %s", m.Key, p.Name)
+			}
+		}
+	}
+}
+
+// checkTicksAfterEnd: ticks find nothing to do. The first of them may bring the summary of a
+// batch up to date, which two writers had in the wrong order.
+func (w *world) checkTicksAfterEnd() {
+	c := w.clone()
+	before, versions := c.bus.Accepted(), c.store.Versions()
+	for i := range 2 {
+		c.clock = c.clock.Add(3 * tickInterval)
+		c.invoke(invocation{what: "a tick after the end", command: -1}, nil, 0, 0)
+		if i == 0 {
+			versions = c.store.Versions()
+		}
+	}
+	w.problems = append(w.problems, c.problems...)
+	if n := c.bus.Accepted() - before; n > 0 {
+		w.problem("after the end, ticks still send %d messages", n)
+	}
+	if n := c.store.Versions() - versions; n > 0 {
+		w.problem("after the end, every tick writes %d documents", n)
+	}
+}

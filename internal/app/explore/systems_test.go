@@ -1,0 +1,153 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/app"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// system is a small system whose states are explored.
+type system struct {
+	name     string
+	versions []string // the runbook's; the first is published
+	people   []string
+	start    time.Duration // of the batch, from the beginning
+	commands []command
+	budget   budget
+	soak     bool // it takes too long for the ordinary tests
+
+	// deadlines: the time of a job can end while the worker has it, or before.
+	deadlines bool
+
+	// begin makes the state that the system begins with; nil: a batch that follows a schedule
+	prepare func(ctx context.Context, w *world, a *app.App) error
+
+	// What breaks a rule on purpose: messages that the broker loses, and what becomes of writes.
+	loses    func(topic string, m bus.Message) bool
+	rewrites func(store.Writes) store.Writes
+
+	dump bool
+}
+
+// begin publishes the runbook, makes the batch and has the scheduler tick once, undisturbed.
+func (s *system) begin(ctx context.Context, w *world) error {
+	ids := 0
+	a := newApp(w.store, w.bus.Client(nil), w.now, func() string {
+		ids++
+		return fmt.Sprintf("begin%011d", ids)
+	})
+	if err := publishes(1, s.versions[0]).run(ctx, a); err != nil {
+		return fmt.Errorf("publishing: %w", err)
+	}
+	if s.prepare != nil {
+		return s.prepare(ctx, w, a)
+	}
+	if err := writeBatch(ctx, w.store, s.versions[0], s.people, epoch.Add(s.start), epoch); err != nil {
+		return err
+	}
+	return tick(ctx, a)
+}
+
+const head = `name: move
+data_source: {type: csv, primary_key: Upn}
+`
+
+// twoPhases is a runbook with two phases of two steps.
+const twoPhases = head + `
+retry: {max_retries: 1, interval: 30s}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 30m}
+      - {name: join, worker_id: w1, function: Join, params: {Name: "{{Upn}}"}, timeout: 30m}
+  - name: verify
+    offset: T+5m
+    steps:
+      - {name: check, worker_id: w1, function: Check, params: {Name: "{{Upn}}"}, timeout: 30m}
+      - {name: tell, worker_id: w1, function: Tell, params: {Name: "{{Upn}}"}, timeout: 30m}
+`
+
+// short is a runbook with two phases of one step, with what undoes the first.
+const short = head + `
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 30m, on_failure: undo}
+  - name: verify
+    offset: T+5m
+    steps:
+      - {name: check, worker_id: w1, function: Check, params: {Name: "{{Upn}}"}, timeout: 30m}
+on_member_removed:
+  - {name: clean, worker_id: w1, function: Clean, params: {Name: "{{Upn}}"}, timeout: 30m}
+rollbacks:
+  undo: [{name: delete, worker_id: w1, function: Delete, params: {Name: "{{Upn}}"}, timeout: 30m}]
+`
+
+// pair is a runbook with one phase of two steps, which ends with a step of its own.
+const pair = head + `
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 30m}
+    on_complete:
+      - {name: report, worker_id: w1, function: Report, timeout: 30m}
+`
+
+// hasty is a runbook whose jobs have two minutes.
+const hasty = head + `
+retry: {max_retries: 1, interval: 30s}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 2m, on_failure: undo}
+rollbacks:
+  undo: [{name: delete, worker_id: w1, function: Delete, params: {Name: "{{Upn}}"}, timeout: 2m}]
+`
+
+// prepared is undisturbed work of the administrator before anything else.
+func prepared(all ...command) func(context.Context, *world, *app.App) error {
+	return func(ctx context.Context, _ *world, a *app.App) error {
+		for _, c := range all {
+			if err := c.run(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+var (
+	ann  = []string{"ann"}
+	both = []string{"ann", "bob"}
+)
+
+// systems are explored to their last state: the small ones with each test, the others in a
+// soak.
+var systems = []*system{
+	{name: "delays", versions: []string{twoPhases}, people: both},
+	{name: "on complete", versions: []string{pair}, people: both, budget: budget{repeats: 1}},
+	{name: "failures", versions: []string{twoPhases}, people: ann, budget: budget{failures: 2}},
+	{name: "duplicates", versions: []string{twoPhases}, people: ann, budget: budget{repeats: 1}},
+	{name: "crashes", versions: []string{twoPhases}, people: ann, budget: budget{crashes: 1}},
+	{name: "conflicts", versions: []string{short}, people: ann, budget: budget{parks: 1}},
+	{name: "deaths", versions: []string{twoPhases}, people: ann, budget: budget{deaths: 2}},
+	{name: "deadlines", versions: []string{hasty}, people: ann, deadlines: true, budget: budget{late: 1}},
+	{name: "ticks", versions: []string{short}, people: ann, budget: budget{ticks: 1}},
+	{name: "retry", versions: []string{short}, people: ann, budget: budget{failures: 1}, commands: []command{retries(theBatch)}},
+	{name: "removal", versions: []string{short}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{failures: 1}},
+	{name: "cancel", versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}, budget: budget{failures: 1}},
+	{name: "pause", versions: []string{short}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}},
+	{name: "new version", versions: []string{short}, people: ann, commands: []command{publishes(2, "description: new\n"+short)}, budget: budget{crashes: 1}},
+	{name: "one person for two batches", versions: []string{short}, prepare: prepared(creates("ann")), commands: []command{creates("ann", "bob"), removes(1, 1)}, budget: budget{parks: 2, crashes: 1}},
+	{name: "one person into two batches", versions: []string{short}, prepare: prepared(creates("bob"), creates("cem")), commands: []command{adds(1, "ann"), adds(2, "ann")}, budget: budget{parks: 2, crashes: 1}},
+
+	{name: "much", soak: true, versions: []string{short}, people: both, budget: budget{failures: 1, crashes: 1, repeats: 1}, commands: []command{retries(theBatch)}},
+}
