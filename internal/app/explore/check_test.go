@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -22,8 +23,7 @@ func (w *world) checkBegin(e execution, late bool) {
 		return
 	}
 	run, index, _ := w.run(e.job.BatchID, e.job.CorrelationData.StepExecutionID)
-	undoes := run.Kind == engine.KindRemoval || run.Steps[index].Rollback != ""
-	if _, stopped := w.stopped[e.job.BatchID]; stopped && !late && !undoes {
+	if _, stopped := w.stopped[e.job.BatchID]; stopped && !late && !enginetest.Undoes(&run, index) {
 		w.problem("job %s begins after the cancellation of its batch was confirmed", name)
 	}
 	allowed := 1 + run.Steps[index].MaxRetries + w.system.budget.deaths
@@ -35,7 +35,7 @@ func (w *world) checkBegin(e execution, late bool) {
 // checkWaits checks that the step of a job waits for the job's result.
 func (w *world) checkWaits(j message.Job, what string) bool {
 	run, index, ok := w.run(j.BatchID, j.CorrelationData.StepExecutionID)
-	if ok && run.Steps[index].JobID == j.JobID && run.Steps[index].Status == engine.StepDispatched {
+	if ok && enginetest.AwaitsJob(&run, index, j.JobID) {
 		return true
 	}
 	w.problem("job %s %s, and its step does not wait for it", w.jobName(j.BatchID, j.CorrelationData.StepExecutionID, j.JobID), what)
@@ -130,31 +130,12 @@ func (w *world) check() {
 
 // checkCounts checks the counters of the shards against the runs.
 func (b *stored) checkCounts(w *world) {
-	counted := map[[2]int]engine.Shard{}
-	for _, run := range b.runs {
-		if run.Member == 0 || run.Kind != engine.KindPhase {
-			continue
-		}
-		at := [2]int{run.Phase, run.Page}
-		c := counted[at]
-		c.Runs++
-		switch run.Status {
-		case engine.RunSucceeded:
-			c.Succeeded++
-		case engine.RunFailed:
-			c.Failed++
-		case engine.RunCancelled:
-			c.Cancelled++
-		default:
-			c.Open++
-		}
-		counted[at] = c
-	}
+	counted := enginetest.CountRuns(slices.Values(b.runs))
 	for _, s := range b.shards {
-		c := counted[[2]int{s.Phase, s.Page}]
-		if s.Runs != c.Runs || s.Open != c.Open || s.Succeeded != c.Succeeded || s.Failed != c.Failed || s.Cancelled != c.Cancelled {
-			w.problem("the shard of phase execution %d counts %d runs (%d open, %d succeeded, %d failed, %d cancelled); there are %d (%d, %d, %d, %d)",
-				s.Phase, s.Runs, s.Open, s.Succeeded, s.Failed, s.Cancelled, c.Runs, c.Open, c.Succeeded, c.Failed, c.Cancelled)
+		c := counted[enginetest.Place{Phase: s.Phase, Page: s.Page}]
+		c.Phase, c.Page = s.Phase, s.Page
+		if !enginetest.SameCount(*s, c) {
+			w.problem("the shard of phase execution %d is %+v; counted %+v", s.Phase, *s, c)
 		}
 	}
 }
@@ -172,13 +153,8 @@ func (w *world) atRest() bool {
 // checkEnd checks a batch that has ended, in a state in which nothing is left to do.
 func (b *stored) checkEnd(w *world) {
 	for _, run := range b.runs {
-		if !run.Status.Terminal() || run.WakeAt != nil || run.DeadlineAt != nil || run.HeldAt != nil {
-			w.problem("the batch has ended, and the run of member %d in phase execution %d is %s", run.Member, run.Phase, run.Status)
-		}
-		for _, s := range run.Steps {
-			if !s.Status.Terminal() {
-				w.problem("the batch has ended, and step %s of member %d is %s", s.Name, run.Member, s.Status)
-			}
+		for _, problem := range enginetest.Unfinished(run) {
+			w.problem("the batch has ended; member %d in %s: %s", run.Member, run.PhaseName, problem)
 		}
 	}
 	for _, p := range b.batch.Phases {

@@ -100,6 +100,19 @@ phases:
       - {name: report, worker_id: w1, function: Report, timeout: 30m}
 `
 
+// begun is a runbook that begins with a step for the batch.
+const begun = head + `
+init:
+  - {name: prepare, worker_id: w1, function: Prepare, timeout: 30m, on_failure: tidy}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Name: "{{Upn}}"}, timeout: 30m}
+rollbacks:
+  tidy: [{name: sweep, worker_id: w1, function: Sweep, timeout: 30m}]
+`
+
 // hasty is a runbook whose jobs have two minutes.
 const hasty = head + `
 retry: {max_retries: 1, interval: 30s}
@@ -149,5 +162,20 @@ var systems = []*system{
 	{name: "one person for two batches", versions: []string{short}, prepare: prepared(creates("ann")), commands: []command{creates("ann", "bob"), removes(1, 1)}, budget: budget{parks: 2, crashes: 1}},
 	{name: "one person into two batches", versions: []string{short}, prepare: prepared(creates("bob"), creates("cem")), commands: []command{adds(1, "ann"), adds(2, "ann")}, budget: budget{parks: 2, crashes: 1}},
 
-	{name: "much", soak: true, versions: []string{short}, people: both, budget: budget{failures: 1, crashes: 1, repeats: 1}, commands: []command{retries(theBatch)}},
+	{name: "cancel in between", soak: true, versions: []string{short}, people: ann, commands: []command{cancels(theBatch)}, budget: budget{parks: 1, failures: 1}},
+	{name: "removal in between", soak: true, versions: []string{short}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{parks: 1, failures: 1}},
+	{name: "new version in between", soak: true, versions: []string{short}, people: ann, commands: []command{publishes(2, "description: new\n"+short)}, budget: budget{parks: 1}},
+	{name: "retry in between", soak: true, versions: []string{short}, people: ann, commands: []command{retries(theBatch)}, budget: budget{parks: 1, failures: 1}},
+	{name: "pause in between", soak: true, versions: []string{short}, people: ann, commands: []command{pauses(theBatch), resumes(theBatch)}, budget: budget{parks: 1}},
+	{name: "on complete in between", soak: true, versions: []string{pair}, people: ann, commands: []command{removes(theBatch, 1)}, budget: budget{parks: 1, crashes: 1, ticks: 1}},
+	{name: "init", soak: true, versions: []string{begun}, people: ann, commands: []command{cancels(theBatch), publishes(2, "description: new\n"+begun)}, budget: budget{failures: 1, crashes: 1}},
+	{name: "all commands", soak: true, versions: []string{short}, people: ann, budget: budget{failures: 1}, commands: []command{
+		removes(theBatch, 1), cancels(theBatch), publishes(2, "description: new\n"+short), retries(theBatch),
+	}},
+	{name: "late jobs", soak: true, versions: []string{hasty}, people: ann, deadlines: true, budget: budget{late: 2, deaths: 1, parks: 1}},
+	{name: "two deliveries at once", soak: true, versions: []string{twoPhases}, people: ann, budget: budget{repeats: 1, parks: 2}},
+	{name: "two people and faults", soak: true, versions: []string{short}, people: both, budget: budget{failures: 1, crashes: 1, repeats: 1}, commands: []command{retries(theBatch)}},
+	{name: "two people and all commands", soak: true, versions: []string{twoPhases}, people: both, budget: budget{failures: 1}, commands: []command{
+		removes(theBatch, 1), cancels(theBatch), publishes(2, "description: new\n"+twoPhases), retries(theBatch),
+	}},
 }

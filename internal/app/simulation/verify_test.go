@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -387,42 +388,25 @@ func (w *world) verifyCut(run engine.Run, want *runEnd, what string) {
 
 // verifyOver: a run that has ended waits for nothing.
 func (w *world) verifyOver(run engine.Run, what string) {
-	if run.WakeAt != nil || run.DeadlineAt != nil || run.HeldAt != nil {
-		w.problem("%s: the run has ended and still waits: %v %v %v", what, run.WakeAt, run.DeadlineAt, run.HeldAt)
-	}
-	if !run.Status.Terminal() {
-		w.problem("%s: the run is %s", what, run.Status)
-	}
-	for i, s := range run.Steps {
-		if !s.Status.Terminal() {
-			w.problem("%s: step %d is %s", what, i, s.Status)
-		}
+	for _, problem := range enginetest.Unfinished(&run) {
+		w.problem("%s: %s", what, problem)
 	}
 }
 
-// count counts the members' runs again, by phase and page.
+// count counts the members' runs again, by phase and page. All must have ended.
 func (w *world) count(d *documents) map[[2]int]engine.Shard {
 	counted := map[[2]int]engine.Shard{}
-	for _, run := range d.runs {
-		if run.Member == 0 {
-			continue
+	for at, s := range enginetest.CountRuns(func(yield func(*engine.Run) bool) {
+		for _, run := range d.runs {
+			if !yield(&run) {
+				return
+			}
 		}
-		at := [2]int{run.Phase, run.Page}
-		s := counted[at]
-		s.Phase, s.Page, s.Reported = run.Phase, run.Page, true
-		s.Runs++
-		switch run.Status {
-		case engine.RunSucceeded:
-			s.Succeeded++
-		case engine.RunFailed:
-			s.Failed++
-		case engine.RunCancelled:
-			s.Cancelled++
-		default:
-			w.problem("the run of member %d in execution %d is %s", run.Member, run.Phase, run.Status)
-			s.Open++
+	}) {
+		if s.Open > 0 {
+			w.problem("on page %d of execution %d %d runs have not ended", at.Page, at.Phase, s.Open)
 		}
-		counted[at] = s
+		counted[[2]int{at.Phase, at.Page}] = s
 	}
 	return counted
 }
@@ -465,11 +449,8 @@ func (w *world) verifyCounts(d *documents, counted map[[2]int]engine.Shard) {
 	}
 }
 
-// same tells whether two shards count the same.
-func same(a, b engine.Shard) bool {
-	return a.Phase == b.Phase && a.Page == b.Page && a.Runs == b.Runs && a.Open == b.Open &&
-		a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.Cancelled == b.Cancelled && a.Reported == b.Reported
-}
+// same tells whether two shards count the same, and have reported it or not.
+func same(a, b engine.Shard) bool { return enginetest.SameCount(a, b) && a.Reported == b.Reported }
 
 // verifyList compares the batch with its line in the list of batches.
 func (w *world) verifyList(ctx context.Context) {

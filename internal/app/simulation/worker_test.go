@@ -12,6 +12,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -532,7 +533,7 @@ func (k *worker) waits(j message.Job) bool {
 		k.w.problem("job %s: %v", j.JobID, err)
 		return false
 	}
-	return index < len(run.Doc.Steps) && run.Doc.Steps[index].JobID == j.JobID && run.Doc.Steps[index].Status == engine.StepDispatched
+	return enginetest.AwaitsJob(&run.Doc, index, j.JobID)
 }
 
 // undoes tells whether a step undoes something or cleans up.

@@ -1,0 +1,74 @@
+// Package enginetest checks the stored state of a batch against itself. Tests use it that drive
+// the whole system: the fault simulation and the explorer.
+package enginetest
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/matoolkit/matoolkit/internal/engine"
+)
+
+// Place is a page of members in a phase execution.
+type Place struct{ Phase, Page int }
+
+// CountRuns counts the runs of members as the shards of their phase executions must have them.
+// The count is a shard that has reported.
+func CountRuns(runs iter.Seq[*engine.Run]) map[Place]engine.Shard {
+	counted := map[Place]engine.Shard{}
+	for run := range runs {
+		if run.Member == 0 {
+			continue
+		}
+		at := Place{run.Phase, run.Page}
+		s := counted[at]
+		s.Phase, s.Page, s.Reported = run.Phase, run.Page, true
+		s.Runs++
+		switch run.Status {
+		case engine.RunSucceeded:
+			s.Succeeded++
+		case engine.RunFailed:
+			s.Failed++
+		case engine.RunCancelled:
+			s.Cancelled++
+		default:
+			s.Open++
+		}
+		counted[at] = s
+	}
+	return counted
+}
+
+// SameCount reports whether two shards count the same runs.
+func SameCount(a, b engine.Shard) bool {
+	return a.Phase == b.Phase && a.Page == b.Page && a.Runs == b.Runs && a.Open == b.Open &&
+		a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.Cancelled == b.Cancelled
+}
+
+// Unfinished returns what is wrong with a run that must have ended: it waits for nothing and
+// all of its steps have ended.
+func Unfinished(run *engine.Run) (problems []string) {
+	if run.WakeAt != nil || run.DeadlineAt != nil || run.HeldAt != nil {
+		problems = append(problems, fmt.Sprintf("the run has ended and still waits: %v %v %v", run.WakeAt, run.DeadlineAt, run.HeldAt))
+	}
+	if !run.Status.Terminal() {
+		problems = append(problems, fmt.Sprintf("the run is %s", run.Status))
+	}
+	for i, s := range run.Steps {
+		if !s.Status.Terminal() {
+			problems = append(problems, fmt.Sprintf("step %d (%s) is %s", i, s.Name, s.Status))
+		}
+	}
+	return problems
+}
+
+// AwaitsJob reports whether a step of a run waits for the result of a job.
+func AwaitsJob(run *engine.Run, step int, jobID string) bool {
+	return step < len(run.Steps) && run.Steps[step].JobID == jobID && run.Steps[step].Status == engine.StepDispatched
+}
+
+// Undoes reports whether a step of a run undoes what was done for the member, or cleans up
+// after the member. Such a step is carried out in a cancelled batch, too.
+func Undoes(run *engine.Run, step int) bool {
+	return run.Kind == engine.KindRemoval || run.Steps[step].Rollback != ""
+}
