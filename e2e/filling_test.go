@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -46,7 +46,7 @@ func fill(t *testing.T, victim string) {
 	// The store takes what fills the batch up to a quarter of it, and lets the next
 	// write wait: the tick is in the middle for as long as that is looked at.
 	m.store(http.MethodPost, map[string]any{
-		"on": []string{"Batch"}, "partition": store.BatchPartition(1), "skip": 1 + people/4/engine.PageSize, "latencyMs": time.Hour.Milliseconds(),
+		"on": []string{"Batch"}, "partition": store.BatchPartition(1), "skip": 1 + people/4/model.PageSize, "latencyMs": time.Hour.Milliseconds(),
 	})
 	ticked := make(chan error, 1)
 	go func() { ticked <- s.askLocal("POST", "functions/scheduler-timer", struct{}{}, nil) }()

@@ -64,7 +64,7 @@ func TestOperatorsFindWhatThePageQuotes(t *testing.T) {
 	for quoted, folder := range map[string]string{
 		"signs in at the target tenant with\na new secret": "worker/signin",
 		"signs in at the\ntarget tenant":                   "worker/signin",
-		"no result within …":                               "internal/engine",
+		"no result within …":                               "internal/engine/runstate",
 		"cannot receive jobs":                              "worker/dispatch",
 		"UnreadableJob":                                    "worker/dispatch",
 		"IsThrottled":                                      "internal/logkey",

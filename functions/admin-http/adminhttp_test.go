@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -351,7 +351,7 @@ func TestErrorsOfUseCases(t *testing.T) {
 		{&problem.Error{Code: api.CodeInternal, Message: "secret plan", Cause: cause}, 500, "internal", "something went wrong", nil},
 		{cause, 500, "internal", "something went wrong", nil},
 		{context.DeadlineExceeded, 503, "unavailable", "the system's store or broker cannot be reached", nil},
-		{&engine.Refusal{Reason: "batch 7 is paused"}, 409, "conflict", "batch 7 is paused", nil},
+		{&model.Refusal{Reason: "batch 7 is paused"}, 409, "conflict", "batch 7 is paused", nil},
 		{fmt.Errorf("read batch 7: %w", store.ErrUnavailable), 503, "unavailable", "the system's store or broker cannot be reached", nil},
 	}
 	for _, tt := range tests {

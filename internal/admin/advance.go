@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -26,8 +26,8 @@ func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase str
 	if err := ad.applier.FollowActiveVersion(ctx, id); err != nil {
 		return api.AdvanceResult{}, err
 	}
-	c := applier.On(engine.Advanced{Phase: phase})
-	c.Extra = func(s *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+	c := applier.On(model.Advanced{Phase: phase})
+	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Batch == nil {
 			return nil, nil
 		}
@@ -40,7 +40,7 @@ func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase str
 		})}, nil
 	}
 	s, ds, err := ad.applier.Run(ctx, id, c)
-	var refusal *engine.Refusal
+	var refusal *model.Refusal
 	if errors.As(err, &refusal) {
 		e := problem.New(api.CodeConflict, "%s", refusal.Reason)
 		e.CurrentPhase, e.NextPhase = s.After().CurrentPhase, s.After().Next()

@@ -10,8 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -23,8 +23,8 @@ import (
 func (ad *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	return ad.steer(ctx, by, batch, &steering{
 		action: "pause", why: why, facts: audit.BatchFacts,
-		event: func(_ *engine.Batch, m engine.Mark) (engine.Event, error) { return engine.BatchPaused{By: m}, nil },
-		mark:  func(b *engine.Batch) *engine.Mark { return b.Paused },
+		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchPaused{By: m}, nil },
+		mark:  func(b *model.Batch) *model.Mark { return b.Paused },
 	})
 }
 
@@ -33,7 +33,7 @@ func (ad *Admin) Pause(ctx context.Context, by audit.Caller, batch int, why stri
 func (ad *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	return ad.steer(ctx, by, batch, &steering{
 		action: "resume", why: why, facts: audit.BatchFacts,
-		event: func(*engine.Batch, engine.Mark) (engine.Event, error) { return engine.BatchResumed{}, nil },
+		event: func(*model.Batch, model.Mark) (model.Event, error) { return model.BatchResumed{}, nil },
 	})
 }
 
@@ -44,8 +44,8 @@ func (ad *Admin) Resume(ctx context.Context, by audit.Caller, batch int, why str
 func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why string) (api.Batch, error) {
 	view, err := ad.steer(ctx, by, batch, &steering{
 		action: "cancel", why: why, facts: audit.BatchFacts,
-		event: func(_ *engine.Batch, m engine.Mark) (engine.Event, error) { return engine.BatchStopped{By: m}, nil },
-		mark: func(b *engine.Batch) *engine.Mark {
+		event: func(_ *model.Batch, m model.Mark) (model.Event, error) { return model.BatchStopped{By: m}, nil },
+		mark: func(b *model.Batch) *model.Mark {
 			if b.Status.Terminal() { // what has ended takes no other wish
 				return nil
 			}
@@ -69,20 +69,20 @@ func (ad *Admin) Cancel(ctx context.Context, by audit.Caller, batch int, why str
 func (ad *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase, why string) (api.Phase, error) {
 	id := 0
 	s := &steering{action: "approve", why: why}
-	s.event = func(b *engine.Batch, m engine.Mark) (engine.Event, error) {
+	s.event = func(b *model.Batch, m model.Mark) (model.Event, error) {
 		id = 0
 		for _, p := range b.Phases {
-			if p.Kind == engine.KindPhase && strings.EqualFold(p.Name, phase) && (p.Status == engine.PhasePending || id == 0) {
+			if p.Kind == model.KindPhase && strings.EqualFold(p.Name, phase) && (p.Status == model.PhasePending || id == 0) {
 				id, s.target = p.ID, p.Name
 			}
 		}
 		if id == 0 {
 			return nil, problem.New(api.CodeNotFound, "batch %d has no phase %q", batch, phase)
 		}
-		return engine.PhaseApproved{Phase: id, By: m}, nil
+		return model.PhaseApproved{Phase: id, By: m}, nil
 	}
-	s.facts = func(b *engine.Batch) audit.Facts { return audit.PhaseFacts(b, id) }
-	s.mark = func(b *engine.Batch) *engine.Mark {
+	s.facts = func(b *model.Batch) audit.Facts { return audit.PhaseFacts(b, id) }
+	s.mark = func(b *model.Batch) *model.Mark {
 		p, _ := b.Phase(id)
 		return p.Approved
 	}
@@ -104,9 +104,9 @@ func (ad *Admin) Approve(ctx context.Context, by audit.Caller, batch int, phase,
 // steering is what somebody asks of a batch.
 type steering struct {
 	action, target, why string
-	event               func(*engine.Batch, engine.Mark) (engine.Event, error)
-	facts               func(*engine.Batch) audit.Facts  // that the audit trail tells
-	mark                func(*engine.Batch) *engine.Mark // who has brought it about already; nil: nobody is remembered
+	event               func(*model.Batch, model.Mark) (model.Event, error)
+	facts               func(*model.Batch) audit.Facts // that the audit trail tells
+	mark                func(*model.Batch) *model.Mark // who has brought it about already; nil: nobody is remembered
 }
 
 // steer takes a decision on a batch that an administrator asks for, with its
@@ -121,15 +121,15 @@ func (ad *Admin) steer(ctx context.Context, by audit.Caller, batch int, s *steer
 	}
 	st, ds, err := ad.applier.Run(ctx, batch, applier.Command{
 		Prime: func(st *applier.Snapshot) { applier.Prime(st, st.BatchKey(), b) },
-		Events: func(st *applier.Snapshot) ([]engine.Event, error) {
+		Events: func(st *applier.Snapshot) ([]model.Event, error) {
 			b, err := st.LoadBatch()
 			if err != nil {
 				return nil, err
 			}
-			e, err := s.event(b, engine.Mark{By: by.Name, At: st.Now.UTC(), Why: s.why})
-			return []engine.Event{e}, err
+			e, err := s.event(b, model.Mark{By: by.Name, At: st.Now.UTC(), Why: s.why})
+			return []model.Event{e}, err
 		},
-		Extra: func(st *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+		Extra: func(st *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if ds[0].Batch != nil {
 				return store.Writes{ad.auditSteering(by, st.Before(), st.After(), s, st.Now.UTC())}, nil
 			}
@@ -154,7 +154,7 @@ func (ad *Admin) steer(ctx context.Context, by audit.Caller, batch int, s *steer
 	return apiview.Batch(*next), nil
 }
 
-func (ad *Admin) auditSteering(by audit.Caller, was, next *engine.Batch, s *steering, now time.Time) store.Write {
+func (ad *Admin) auditSteering(by audit.Caller, was, next *model.Batch, s *steering, now time.Time) store.Write {
 	return ad.audit.Record(store.AuditRecord{
 		At: now, Actor: by.Actor(), Action: s.action, Batch: was.ID, Target: s.target, Why: s.why, Before: s.facts(was).JSON(), After: s.facts(next).JSON(),
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -20,7 +20,7 @@ func (ad *Admin) Batches(ctx context.Context, o api.ListOptions) (api.Page[api.B
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}
-	found, err := ad.store.Batches(ctx, store.BatchFilter{Status: engine.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
+	found, err := ad.store.Batches(ctx, store.BatchFilter{Status: model.BatchStatus(o.Status), Runbook: o.Runbook, RunbookPrefix: o.Search}, paging)
 	if err != nil {
 		return api.Page[api.Batch]{}, err
 	}
@@ -56,7 +56,7 @@ func (ad *Admin) Members(ctx context.Context, by audit.Caller, id int, o api.Lis
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
-	found, err := ad.store.Members(ctx, id, store.MemberFilter{Status: engine.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
+	found, err := ad.store.Members(ctx, id, store.MemberFilter{Status: model.MemberStatus(o.Status), KeyPrefix: o.Search}, paging)
 	if err != nil {
 		return api.Page[api.Member]{}, err
 	}
@@ -94,14 +94,14 @@ func (ad *Admin) Phases(ctx context.Context, id int) (api.Page[api.Phase], error
 
 // count fills in how many stand where: of a phase that has ended the batch knows,
 // of one that runs its shards do.
-func (ad *Admin) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *api.Phase) error {
+func (ad *Admin) count(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
 	switch {
-	case p.Kind == engine.KindInit:
+	case p.Kind == model.KindInit:
 		return ad.countInit(ctx, b, p, v)
-	case p.Status == engine.PhasePending:
+	case p.Status == model.PhasePending:
 		v.Members, v.Waiting = activeMembers(b), activeMembers(b)
 		return nil
-	case p.Kind == engine.KindRemoval:
+	case p.Kind == model.KindRemoval:
 		v.Succeeded, v.Failed, v.Running = p.Succeeded, p.Failed, p.Open
 		v.Members = p.Succeeded + p.Failed + p.Cancelled + p.Open
 		return nil
@@ -121,7 +121,7 @@ func (ad *Admin) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *
 		v.Running += s.Doc.Open
 		v.Members += s.Doc.Runs
 	}
-	if !p.Walked { // the pages that are not yet reached
+	if !p.FannedOut { // the pages that are not yet reached
 		v.Waiting = max(0, b.Members-v.Members)
 		v.Members += v.Waiting
 	}
@@ -130,18 +130,18 @@ func (ad *Admin) count(ctx context.Context, b *engine.Batch, p engine.Phase, v *
 
 // activeMembers counts the members who take part in a phase that begins now: those who
 // were not removed and have not failed in a phase, as far as the phases know.
-func activeMembers(b *engine.Batch) int {
+func activeMembers(b *model.Batch) int {
 	active := b.Members - b.Removed
 	for _, p := range b.Phases { // a member fails in one phase and takes part in none after it
-		if p.Kind == engine.KindPhase {
+		if p.Kind == model.KindPhase {
 			active -= p.Failed
 		}
 	}
 	return active
 }
 
-func (ad *Admin) countInit(ctx context.Context, b *engine.Batch, p engine.Phase, v *api.Phase) error {
-	run, err := store.Read[engine.Run](ctx, ad.store, store.RunKey(b.ID, p.ID, 0))
+func (ad *Admin) countInit(ctx context.Context, b *model.Batch, p model.Phase, v *api.Phase) error {
+	run, err := store.Read[model.Run](ctx, ad.store, store.RunKey(b.ID, p.ID, 0))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -151,13 +151,13 @@ func (ad *Admin) countInit(ctx context.Context, b *engine.Batch, p engine.Phase,
 	v.Members = len(run.Doc.Steps)
 	for _, s := range run.Doc.Steps {
 		switch s.Status {
-		case engine.StepSucceeded, engine.StepSkipped:
+		case model.StepSucceeded, model.StepSkipped:
 			v.Succeeded++
-		case engine.StepFailed, engine.StepPollTimeout:
+		case model.StepFailed, model.StepPollTimeout:
 			v.Failed++
-		case engine.StepCancelled:
+		case model.StepCancelled:
 			v.Cancelled++
-		case engine.StepDispatched, engine.StepPolling:
+		case model.StepDispatched, model.StepPolling:
 			v.Running++
 		default:
 			v.Waiting++
@@ -168,7 +168,7 @@ func (ad *Admin) countInit(ctx context.Context, b *engine.Batch, p engine.Phase,
 
 // phaseNamed is a phase's name as the batch has it, in whatever case it is given: a
 // name that no phase has would look like a phase without steps.
-func phaseNamed(b *engine.Batch, name string) (string, error) {
+func phaseNamed(b *model.Batch, name string) (string, error) {
 	var names []string
 	for _, p := range b.Phases {
 		if strings.EqualFold(p.Name, name) {
@@ -229,7 +229,7 @@ func (ad *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter
 		return err
 	}
 	page.Continuation = found.Continuation
-	runs := make([]*engine.Run, len(found.Items))
+	runs := make([]*model.Run, len(found.Items))
 	for i := range found.Items {
 		runs[i] = &found.Items[i].Doc
 	}

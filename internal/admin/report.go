@@ -11,7 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/runbook"
@@ -56,7 +56,7 @@ func (ad *Admin) Report(ctx context.Context, by audit.Caller, id int, format rep
 type reporting struct {
 	admin  *Admin
 	format report.Format
-	batch  engine.Batch
+	batch  model.Batch
 	head   report.Batch
 }
 
@@ -98,15 +98,15 @@ func (r *reporting) begin(ctx context.Context, id int) error {
 }
 
 // steps are those that an execution has for each member.
-func (r *reporting) steps(ctx context.Context, p engine.Phase) ([]runbook.Step, error) {
-	if p.Kind != engine.KindPhase && p.Kind != engine.KindRemoval {
+func (r *reporting) steps(ctx context.Context, p model.Phase) ([]runbook.Step, error) {
+	if p.Kind != model.KindPhase && p.Kind != model.KindRemoval {
 		return nil, nil
 	}
 	rb, err := r.admin.runbooks.Load(ctx, r.batch.Runbook, p.Version)
 	if err != nil {
 		return nil, err
 	}
-	if p.Kind == engine.KindRemoval {
+	if p.Kind == model.KindRemoval {
 		return rb.OnMemberRemoved, nil
 	}
 	phase, ok := rb.Phase(p.Name)
@@ -116,9 +116,9 @@ func (r *reporting) steps(ctx context.Context, p engine.Phase) ([]runbook.Step, 
 	return phase.Steps, nil
 }
 
-func reportNotes(b *engine.Batch) []string {
+func reportNotes(b *model.Batch) []string {
 	var notes []string
-	add := func(did string, m *engine.Mark) {
+	add := func(did string, m *model.Mark) {
 		if m == nil {
 			return
 		}
@@ -136,8 +136,8 @@ func reportNotes(b *engine.Batch) []string {
 	if b.Filling {
 		notes = append(notes, "Its members are still being written: not all of them are here.")
 	}
-	if b.Held != nil {
-		notes = append(notes, fmt.Sprintf("The removal of %d of %d members is held.", b.Held.Members, b.Held.Of))
+	if b.RemovalHold != nil {
+		notes = append(notes, fmt.Sprintf("The removal of %d of %d members is held.", b.RemovalHold.Members, b.RemovalHold.Of))
 	}
 	return notes
 }
@@ -181,7 +181,7 @@ func (r *reporting) failed(ctx context.Context, w report.Writer, told []bool) er
 		if !has {
 			continue
 		}
-		if err := r.page(ctx, w, told, page, engine.MemberFailed); err != nil {
+		if err := r.page(ctx, w, told, page, model.MemberFailed); err != nil {
 			return err
 		}
 	}
@@ -190,13 +190,13 @@ func (r *reporting) failed(ctx context.Context, w report.Writer, told []bool) er
 
 // page writes those members of one page that were not written before. With a status it
 // writes only members in it.
-func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page int, status engine.MemberStatus) error {
+func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page int, status model.MemberStatus) error {
 	at := r.admin.now().UTC()
 	members, err := r.admin.store.MembersOfPage(ctx, r.batch.ID, page, status)
 	if err != nil {
 		return err
 	}
-	members = slices.DeleteFunc(members, func(m store.Item[engine.Member]) bool { return m.Doc.ID >= len(told) || told[m.Doc.ID] })
+	members = slices.DeleteFunc(members, func(m store.Item[model.Member]) bool { return m.Doc.ID >= len(told) || told[m.Doc.ID] })
 	if len(members) == 0 {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 	return nil
 }
 
-func reportRun(run *engine.Run, workers map[string]workers.Record, now time.Time) report.Run {
+func reportRun(run *model.Run, workers map[string]workers.Record, now time.Time) report.Run {
 	out := report.Run{Phase: run.Phase - 1, Status: string(run.Status), Ended: run.EndedAt}
 	for _, s := range run.Steps {
 		if s.Rollback == "" {

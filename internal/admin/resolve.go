@@ -12,8 +12,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/storable"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -24,7 +24,7 @@ import (
 // which then goes on. A job of it that a worker has is no longer waited for. Errors:
 // CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (ad *Admin) SkipStep(ctx context.Context, by audit.Caller, batch int, stepID int64, why string) (api.Step, error) {
-	return ad.resolveStep(ctx, by, batch, stepID, "skip-step", engine.StepResolved{Skip: true, By: engine.Mark{By: by.Name, Why: why}})
+	return ad.resolveStep(ctx, by, batch, stepID, "skip-step", model.StepResolved{Skip: true, By: model.Mark{By: by.Name, Why: why}})
 }
 
 // MarkStepDone tells that what a step does was done by hand. The result is what its
@@ -44,7 +44,7 @@ func (ad *Admin) MarkStepDone(ctx context.Context, by audit.Caller, batch int, s
 			}
 		}
 	}
-	return ad.resolveStep(ctx, by, batch, stepID, "mark-done", engine.StepResolved{Result: result, By: engine.Mark{By: by.Name, Why: why}})
+	return ad.resolveStep(ctx, by, batch, stepID, "mark-done", model.StepResolved{Result: result, By: model.Mark{By: by.Name, Why: why}})
 }
 
 // resultField is the place of a value of a result within the request.
@@ -55,14 +55,14 @@ func resultField(path string) string {
 	return "result." + path
 }
 
-func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, stepID int64, action string, e engine.StepResolved) (api.Step, error) {
+func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, stepID int64, action string, e model.StepResolved) (api.Step, error) {
 	if err := audit.CheckReason(e.By.Why); err != nil {
 		return api.Step{}, err
 	}
 	if _, err := ad.applier.ReadBatch(ctx, batch); err != nil {
 		return api.Step{}, err
 	}
-	phase, member, index, err := engine.ParseStepID(stepID)
+	phase, member, index, err := model.ParseStepID(stepID)
 	if err != nil {
 		return api.Step{}, problem.New(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
 	}
@@ -77,14 +77,14 @@ func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, st
 	}
 	e.Step, e.By.At = index, ad.now().UTC()
 	for {
-		run, err := store.Read[engine.Run](ctx, ad.store, key)
+		run, err := store.Read[model.Run](ctx, ad.store, key)
 		if errors.Is(err, store.ErrNotFound) || err == nil && index >= len(run.Doc.Steps) {
 			return api.Step{}, problem.New(api.CodeNotFound, "batch %d has no step %d", batch, stepID)
 		}
 		if err == nil {
-			var hidden engine.RunEvent
+			var hidden model.RunEvent
 			if hidden, err = ad.sealer.Hide(ctx, &run.Doc, e); err == nil {
-				err = ad.resolveIn(ctx, run, hidden.(engine.StepResolved), resolution(by, action, &run.Doc, index, e))
+				err = ad.resolveIn(ctx, run, hidden.(model.StepResolved), resolution(by, action, &run.Doc, index, e))
 			}
 		}
 		if errors.Is(err, store.ErrChanged) {
@@ -93,7 +93,7 @@ func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, st
 		if err != nil {
 			return api.Step{}, err
 		}
-		if run, err = store.Read[engine.Run](ctx, ad.store, key); err != nil {
+		if run, err = store.Read[model.Run](ctx, ad.store, key); err != nil {
 			return api.Step{}, err
 		}
 		workers, err := ad.workers.RecordsAt(ctx, &run.Doc)
@@ -109,10 +109,10 @@ func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, st
 const mendAfter = 30 * time.Second
 
 // resolution is the line of the trail that tells how a step is resolved.
-func resolution(by audit.Caller, action string, run *engine.Run, index int, e engine.StepResolved) store.AuditRecord {
-	becomes := engine.StepSucceeded
+func resolution(by audit.Caller, action string, run *model.Run, index int, e model.StepResolved) store.AuditRecord {
+	becomes := model.StepSucceeded
 	if e.Skip {
-		becomes = engine.StepSkipped
+		becomes = model.StepSkipped
 	}
 	return store.AuditRecord{
 		At: e.By.At, Actor: by.Actor(), Action: action, Batch: run.Batch, Target: target(run, index), Why: e.By.Why,
@@ -120,7 +120,7 @@ func resolution(by audit.Caller, action string, run *engine.Run, index int, e en
 	}
 }
 
-func target(run *engine.Run, index int) string {
+func target(run *model.Run, index int) string {
 	who := run.Key
 	if run.Member == 0 {
 		who = "the batch"
@@ -129,22 +129,22 @@ func target(run *engine.Run, index int) string {
 }
 
 // resolveIn resolves a step of a run that goes on, or of one that failed at it.
-func (ad *Admin) resolveIn(ctx context.Context, run store.Item[engine.Run], e engine.StepResolved, record store.AuditRecord) error {
+func (ad *Admin) resolveIn(ctx context.Context, run store.Item[model.Run], e model.StepResolved, record store.AuditRecord) error {
 	audit := ad.audit.Record(record)
-	if run.Doc.Status == engine.RunFailed && run.Doc.Kind == engine.KindPhase {
+	if run.Doc.Status == model.RunFailed && run.Doc.Kind == model.KindPhase {
 		m, err := ad.applier.ReadMember(ctx, run.Doc.Batch, run.Doc.Member)
 		if err != nil {
 			return err
 		}
-		return ad.members.RetryMember(ctx, run.Doc.Batch, m, engine.MemberRetried{Member: run.Doc.Member, Task: ad.newID(), Resolve: &e}, audit)
+		return ad.members.RetryMember(ctx, run.Doc.Batch, m, model.MemberRetried{Member: run.Doc.Member, Task: ad.newID(), Resolve: &e}, audit)
 	}
-	if run.Doc.Status == engine.RunFailed && run.Doc.Member == 0 {
-		return ad.members.RetrySequence(ctx, run, engine.SequenceRetried{Phase: run.Doc.Phase, Task: ad.newID(), Resolve: &e}, audit)
+	if run.Doc.Status == model.RunFailed && run.Doc.Member == 0 {
+		return ad.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: ad.newID(), Resolve: &e}, audit)
 	}
-	c := applier.On(engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
+	c := applier.On(model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, applier.RunKey(&run.Doc), run) }
 	c.Once = true
-	c.Extra = func(_ *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+	c.Extra = func(_ *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
 			return nil, nil
 		}
@@ -153,7 +153,7 @@ func (ad *Admin) resolveIn(ctx context.Context, run store.Item[engine.Run], e en
 	if _, _, err := ad.applier.Run(ctx, run.Doc.Batch, c); err != nil {
 		return err
 	}
-	if run.Doc.Status != engine.RunWaiting {
+	if run.Doc.Status != model.RunWaiting {
 		return nil
 	}
 	return ad.members.StartIfNext(ctx, &run.Doc) // it may have been retried to this end, and not started

@@ -8,10 +8,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -29,7 +29,7 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 	if err != nil {
 		return api.RetryResult{}, err
 	}
-	if b.Doc.Gate() == engine.Stopped {
+	if b.Doc.DispatchMode() == model.Cancelled {
 		return api.RetryResult{}, problem.New(api.CodeConflict, "batch %d is %s: nothing in it can be retried", batch, b.Doc.Status)
 	}
 	page := 0
@@ -38,7 +38,7 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 		if err != nil {
 			return api.RetryResult{}, err
 		}
-		if m.Doc.Status != engine.MemberFailed {
+		if m.Doc.Status != model.MemberFailed {
 			return api.RetryResult{}, problem.New(api.CodeConflict, "member %d of batch %d has not failed: it is %s", which.Member, batch, m.Doc.Status)
 		}
 		page = m.Doc.Page
@@ -50,7 +50,7 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 	now := ad.now().UTC()
 	id := ad.newID()
 	_, err = ad.store.Apply(ctx, store.Writes{
-		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: engine.Mark{By: by.Name, At: now, Why: why}}),
+		store.Create(store.TaskKey(batch, id), store.Task{Work: message.WorkRetry, Selection: store.RetrySelection(which), By: model.Mark{By: by.Name, At: now, Why: why}}),
 		ad.audit.Record(store.AuditRecord{
 			At: now, Actor: by.Actor(), Action: "retry", Batch: batch, Target: membership.SelectionText(which), Why: why, Before: failed.JSON(), After: audit.Facts{"task": id}.JSON(),
 		}),
@@ -67,7 +67,7 @@ func (ad *Admin) RetryFailed(ctx context.Context, by audit.Caller, batch int, wh
 
 // someFailed refuses a request that nobody would be retried for, and one for people who
 // are in another batch by now. Otherwise it tells how much of what is selected has failed.
-func (ad *Admin) someFailed(ctx context.Context, b engine.Batch, which api.RetrySelection) (audit.Facts, error) {
+func (ad *Admin) someFailed(ctx context.Context, b model.Batch, which api.RetrySelection) (audit.Facts, error) {
 	batch := b.ID
 	members, err := ad.store.FailedMembers(ctx, batch)
 	if err != nil {
@@ -87,11 +87,11 @@ func (ad *Admin) someFailed(ctx context.Context, b engine.Batch, which api.Retry
 		taken, err := ad.members.NewClaimant(batch, rb, ad.newID(), b.Shared).Look(ctx, keys)
 		return audit.Facts{"failedMembers": len(keys)}, cmp.Or(err, membership.RefuseInOtherBatch(taken, len(keys), "retried", nil, false))
 	}
-	runs, err := ad.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}})
+	runs, err := ad.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}})
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r store.Item[engine.Run]) bool { return !membership.SelectsRun(which, &r.Doc) })
+	runs = slices.DeleteFunc(runs, func(r store.Item[model.Run]) bool { return !membership.SelectsRun(which, &r.Doc) })
 	switch {
 	case len(runs) > 0:
 		return audit.Facts{"failedSequences": len(runs)}, nil

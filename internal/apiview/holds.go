@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -30,7 +30,7 @@ func RemovalRevision(h store.RemovalHold) string {
 	return hex.EncodeToString(digest[:8])
 }
 
-func RemovalHold(batch int, h *engine.Held) *api.RemovalHoldSummary {
+func RemovalHold(batch int, h *model.RemovalHold) *api.RemovalHoldSummary {
 	if h == nil {
 		return nil
 	}

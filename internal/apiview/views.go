@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
@@ -13,7 +13,7 @@ import (
 
 // These make of the engine's state what people are shown of it.
 
-func Batch(b engine.Batch) api.Batch { return BatchSummary(store.SummaryOf(&b)) }
+func Batch(b model.Batch) api.Batch { return BatchSummary(store.SummaryOf(&b)) }
 
 func BatchSummary(b store.BatchSummary) api.Batch {
 	return api.Batch{
@@ -25,7 +25,7 @@ func BatchSummary(b store.BatchSummary) api.Batch {
 	}
 }
 
-func Attribution(m *engine.Mark) *api.Attribution {
+func Attribution(m *model.Mark) *api.Attribution {
 	if m == nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func Attribution(m *engine.Mark) *api.Attribution {
 }
 
 // Member shows a member; secrets are the names of those of its runbook.
-func Member(b *engine.Batch, m engine.Member, secrets []string) api.Member {
+func Member(b *model.Batch, m model.Member, secrets []string) api.Member {
 	view := api.Member{
 		ID: m.ID, Key: m.Key, Status: string(m.Status), Data: sealing.RedactData(m.Data, secrets), WorkerData: sealing.RedactData(m.WorkerData, secrets),
 		AddedAt: m.AddedAt, FailedAt: m.FailedAt, FailedIn: m.FailedIn, FailedStep: m.FailedStep, RemovedAt: m.RemovedAt, RemovedBy: m.RemovedBy, Error: m.Error,
@@ -44,36 +44,36 @@ func Member(b *engine.Batch, m engine.Member, secrets []string) api.Member {
 	return view
 }
 
-func Phase(p engine.Phase) api.Phase {
+func Phase(p model.Phase) api.Phase {
 	view := api.Phase{
 		ID: p.ID, Name: p.Name, Kind: string(p.Kind), RunbookVersion: p.Version, Status: string(p.Status), Reason: p.Reason,
 		Approval: p.Approval, Approved: Attribution(p.Approved), RequireSuccess: p.RequireSuccess, StopWhen: p.StopWhen.String(),
 		OffsetMinutes: p.OffsetMinutes, DueAt: p.DueAt, DispatchedAt: p.DispatchedAt, CompletedAt: p.CompletedAt,
 	}
-	if p.Kind == engine.KindRemoval && p.Open == 0 && !p.Status.Terminal() {
+	if p.Kind == model.KindRemoval && p.Open == 0 && !p.Status.Terminal() {
 		// It ends with the batch only, for the next member may leave any time. Until then
 		// nobody is in it.
-		view.Status = string(engine.PhaseCompleted)
+		view.Status = string(model.PhaseCompleted)
 	}
 	if p.OnComplete {
 		view.OnComplete = "pending"
-		if p.Merge != "" {
-			view.OnComplete = string(p.Merge)
+		if p.OnCompleteStatus != "" {
+			view.OnComplete = string(p.OnCompleteStatus)
 		}
 	}
 	return view
 }
 
 // Step shows a step. Records are those of the workers that have its run's jobs.
-func Step(r *engine.Run, index int, s engine.Step, records map[string]workers.Record, now time.Time) api.Step {
+func Step(r *model.Run, index int, s model.Step, records map[string]workers.Record, now time.Time) api.Step {
 	view := api.Step{
 		ID: r.StepID(index), Phase: r.PhaseName, RunbookVersion: r.Version, MemberID: r.Member, MemberKey: r.Key, Name: s.Name, Index: index,
-		IsInit: r.Kind == engine.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: sealing.Redact(s.Params),
+		IsInit: r.Kind == model.KindInit, Kind: string(r.Kind), Rollback: s.Rollback, WorkerID: s.WorkerID, Function: s.Function, Params: sealing.Redact(s.Params),
 		Status: StepStatus(r, s, records, now), JobID: s.JobID, Result: sealing.Redact(s.Result), Error: s.Error, DispatchedAt: s.DispatchedAt,
 		CompletedAt: s.CompletedAt, PollCount: s.PollCount, RetryCount: s.RetryCount, RetryAfter: s.RetryAfter,
 		Resolved: Attribution(s.Resolved),
 	}
-	if s.Status == engine.StepDispatched {
+	if s.Status == model.StepDispatched {
 		view.Deadline = r.DeadlineAt
 	}
 	for _, late := range s.Abandoned {
@@ -85,26 +85,26 @@ func Step(r *engine.Run, index int, s engine.Step, records map[string]workers.Re
 }
 
 // StoredStatus is the status in the store of steps that are shown as the given one.
-func StoredStatus(shown string) engine.StepStatus {
+func StoredStatus(shown string) model.StepStatus {
 	switch shown {
 	case api.StepQueued, api.StepAtWorker:
-		return engine.StepDispatched
+		return model.StepDispatched
 	case api.StepWaitingForRetry:
-		return engine.StepPending
+		return model.StepPending
 	}
-	return engine.StepStatus(shown)
+	return model.StepStatus(shown)
 }
 
-func StepStatus(r *engine.Run, s engine.Step, records map[string]workers.Record, now time.Time) string {
+func StepStatus(r *model.Run, s model.Step, records map[string]workers.Record, now time.Time) string {
 	switch {
-	case s.Status == engine.StepDispatched:
+	case s.Status == model.StepDispatched:
 		worker := records[s.WorkerID]
 		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
 		if on, _ := worker.Running(job.ID()); on != nil && workers.IsFresh(on, now) || s.Refused != nil {
 			return api.StepAtWorker
 		}
 		return api.StepQueued
-	case s.Status == engine.StepPending && s.RetryAfter != nil && !s.Postponed:
+	case s.Status == model.StepPending && s.RetryAfter != nil && !s.Postponed:
 		return api.StepWaitingForRetry
 	}
 	return string(s.Status)

@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
@@ -68,14 +68,14 @@ func (s *stage) wantOneOpenBatch(prefix string) (people int) {
 	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})
 	must(s, page, err)
 	for _, b := range page.Items {
-		if engine.BatchStatus(b.Status).Terminal() {
+		if model.BatchStatus(b.Status).Terminal() {
 			continue
 		}
-		members, err := storetest.All[engine.Member](s.ctx, s.store, store.BatchPartition(b.ID), "member")
+		members, err := storetest.All[model.Member](s.ctx, s.store, store.BatchPartition(b.ID), "member")
 		must(s, members, err)
 		for _, m := range members {
 			key := strings.ToLower(m.Doc.Key)
-			if m.Doc.Status != engine.MemberActive || !strings.HasPrefix(key, prefix) {
+			if m.Doc.Status != model.MemberActive || !strings.HasPrefix(key, prefix) {
 				continue
 			}
 			if other := homes[key]; other != 0 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -109,7 +109,7 @@ func TestCostOfEachMessageIsWithinTheBudgetWhateverTheBatch(t *testing.T) {
 		"lost job": {
 			oneStep(`, params: {N: "{{Name}}"}, timeout: 4m, retry: {max_retries: 1, interval: 1s}`),
 			func() script { return script{"Do": inTurn(fails(errLost), always("true"))} },
-			waiting(4*time.Minute+engine.SettleTime+time.Second, 2), 1, "deadline-check retry-check",
+			waiting(4*time.Minute+runstate.JobGracePeriod+time.Second, 2), 1, "deadline-check retry-check",
 		},
 		"rollback": {
 			undoable, func() script { return script{"New": always(`{"id":"u"}`), "Copy": fails(errNo)} }, nil, 5, "result",

@@ -257,7 +257,7 @@ func TestMemberRetriedAsALaterPhaseIsWalkedGoesThroughBoth(t *testing.T) {
 		_, err := s.app.RetryFailed(s.ctx, ada, b.ID, api.RetrySelection{}, "")
 		must(s, 0, err)
 		var all sync.WaitGroup
-		all.Go(func() { s.settle() }) // the retry waits for the member's page to be walked
+		all.Go(func() { s.settle() }) // the retry waits for the fan-out to the member's page
 		s.mu.Lock()
 		s.park = nil
 		parked := s.parked

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -18,10 +18,10 @@ func TestLostJobFailsItsStepAtTheDeadline(t *testing.T) {
 		s.publish(oneStep(", timeout: 3m"))
 		b := s.batch("one", people(1)) // whose worker nothing else is heard of
 		s.advance(b.ID)
-		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(3*time.Minute+engine.SettleTime)) {
+		if v := s.step(b.ID, 1, "do"); v.Deadline == nil || !v.Deadline.Equal(s.clock.Now().Add(3*time.Minute+runstate.JobGracePeriod)) {
 			t.Errorf("the deadline is shown as %v", v.Deadline)
 		}
-		s.pass(3*time.Minute + engine.SettleTime - time.Millisecond)
+		s.pass(3*time.Minute + runstate.JobGracePeriod - time.Millisecond)
 		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Millisecond)
 		s.wantSteps(b.ID, 1, "do failed")
@@ -45,7 +45,7 @@ func TestLongDeadlineIsScheduledByTheTickForItsMoment(t *testing.T) {
 			s.pass(5 * time.Minute)
 			s.tick()
 		}
-		s.pass(5*time.Minute + engine.SettleTime - time.Millisecond)
+		s.pass(5*time.Minute + runstate.JobGracePeriod - time.Millisecond)
 		s.tick()
 		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Millisecond)
@@ -63,7 +63,7 @@ func TestLostJobFollowsTheRetryPolicyAndTheLateResultChangesNothing(t *testing.T
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		first := s.jobs[len(s.jobs)-1]
-		s.pass(time.Minute + engine.SettleTime)
+		s.pass(time.Minute + runstate.JobGracePeriod)
 		s.wantSteps(b.ID, 1, "do waiting_for_retry")
 		s.answersJob(first, `{"late":1}`, nil) // while the retry waits
 		s.wantSteps(b.ID, 1, "do waiting_for_retry")
@@ -88,7 +88,7 @@ func TestLateResultAfterTheMemberFailedIsRecordedAndChangesNothing(t *testing.T)
 		s.publish(oneStep(", timeout: 1m"))
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
-		s.pass(time.Minute + engine.SettleTime)
+		s.pass(time.Minute + runstate.JobGracePeriod)
 		s.wantStatus(b.ID, "failed")
 		s.answers(1, "Do", "true", nil)
 		s.wantSteps(b.ID, 1, "do failed")
@@ -121,7 +121,7 @@ func TestJobThatWaitsBehindOthersForItsBusyWorkerIsNotFailed(t *testing.T) {
 		// From now on nothing is heard of it: the job's own time runs.
 		s.pass(2 * time.Minute)
 		s.pass(3 * time.Minute)
-		s.pass(3*time.Minute + engine.SettleTime)
+		s.pass(3*time.Minute + runstate.JobGracePeriod)
 		s.wantSteps(b.ID, 1, "do failed")
 	})
 }
@@ -134,7 +134,7 @@ func TestJobThatWaitsBehindAnotherOfItsPageIsNotFailed(t *testing.T) {
 		s.publish(oneStep(", timeout: 3m"))
 		b := s.batch("one", people(3))
 		s.advance(b.ID)
-		s.pass(3*time.Minute + engine.SettleTime - time.Second)
+		s.pass(3*time.Minute + runstate.JobGracePeriod - time.Second)
 		s.answers(1, "Do", "true", nil)
 		s.pass(time.Second)
 		s.wantSteps(b.ID, 2, "do queued")
@@ -155,10 +155,10 @@ func TestLateResultDoesNotPutOffTheDeadlineOfTheRetry(t *testing.T) {
 		b := s.batch("one", people(1))
 		s.advance(b.ID)
 		first := s.jobs[0]
-		s.pass(3*time.Minute + engine.SettleTime)
+		s.pass(3*time.Minute + runstate.JobGracePeriod)
 		s.pass(time.Second)
 		s.wantCalls(1, "Do Do")
-		s.pass(3*time.Minute + engine.SettleTime - time.Second)
+		s.pass(3*time.Minute + runstate.JobGracePeriod - time.Second)
 		s.answersJob(first, "true", nil)
 		s.wantSteps(b.ID, 1, "do queued")
 		s.pass(time.Second)
@@ -179,7 +179,7 @@ func TestJobThatWasLostWhileTheWorkerDidLaterOnesFails(t *testing.T) {
 		later := s.batch("other", people(3), api.AllowInOtherBatches)
 		s.advance(later.ID) // done at once: the worker is past the lost one
 		s.wantStatus(later.ID, "completed")
-		s.pass(30*time.Second + engine.SettleTime)
+		s.pass(30*time.Second + runstate.JobGracePeriod)
 		s.wantSteps(b.ID, 1, "do failed")
 	})
 }
@@ -220,7 +220,7 @@ func TestDeadlineOfARollbacksStep(t *testing.T) {
 		b := s.batch("undoable", people(1))
 		s.advance(b.ID)
 		s.wantCalls(1, "New Stop")
-		s.pass(4*time.Minute + engine.SettleTime)
+		s.pass(4*time.Minute + runstate.JobGracePeriod)
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.wantMember(b.ID, 1, "failed")
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -262,15 +262,15 @@ func (p *prompt) Send(ctx context.Context, topic string, messages ...bus.Message
 			return err
 		}
 		p.s.jobs = append(p.s.jobs, j)
-		phase, member, index, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+		phase, member, index, err := model.ParseStepID(j.CorrelationData.StepExecutionID)
 		if err != nil {
 			return err
 		}
-		run, err := store.Read[engine.Run](ctx, p.s.store, store.RunKey(j.BatchID, phase, member))
+		run, err := store.Read[model.Run](ctx, p.s.store, store.RunKey(j.BatchID, phase, member))
 		if err != nil {
 			return err
 		}
-		if step := run.Doc.Steps[index]; step.Status != engine.StepDispatched || step.JobID != j.JobID {
+		if step := run.Doc.Steps[index]; step.Status != model.StepDispatched || step.JobID != j.JobID {
 			p.t.Errorf("as job %s is sent its step is %s, with job %q", j.JobID, step.Status, step.JobID)
 		}
 		body, err := json.Marshal(message.Result{JobID: j.JobID, Status: message.StatusSuccess, Result: json.RawMessage("true"), CorrelationData: j.CorrelationData})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -25,8 +25,8 @@ func TestExplain(t *testing.T) {
 		says string
 	}{
 		{&problem.Error{Code: api.CodeNotFound, Message: "there is no batch 7"}, api.CodeNotFound, "there is no batch 7"},
-		{&engine.Refusal{Reason: "batch 7 has ended"}, api.CodeConflict, "batch 7 has ended"},
-		{engine.ErrNotYet, api.CodeConflict, "try again in a moment"},
+		{&model.Refusal{Reason: "batch 7 has ended"}, api.CodeConflict, "batch 7 has ended"},
+		{model.ErrNotYet, api.CodeConflict, "try again in a moment"},
 		{secret.ErrUnavailable, api.CodeUnavailable, "the key"},
 		{store.ErrUnavailable, api.CodeUnavailable, "store or broker"},
 		{bus.ErrUnavailable, api.CodeUnavailable, "store or broker"},

@@ -19,6 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -136,8 +137,8 @@ func (w *world) scheduled(id int, yaml string, members int, start time.Time) {
 	}
 	b := engine.NewBatch(id, rb, 1, members, &start, "", time.Now())
 	for i := 1; i <= members; i++ {
-		m := engine.Member{
-			ID: i, Page: engine.PageOf(i), Key: fmt.Sprintf("m%d", i), Status: engine.MemberActive,
+		m := model.Member{
+			ID: i, Page: model.PageOf(i), Key: fmt.Sprintf("m%d", i), Status: model.MemberActive,
 			Data: map[string]json.RawMessage{"Name": json.RawMessage(fmt.Sprintf(`"Person %d"`, i))},
 		}
 		w.commit(store.Create(store.MemberKey(id, i), m))
@@ -175,7 +176,7 @@ func (w *world) fails(a *app.App, batch, phase, member, step int) error {
 }
 
 func (w *world) failed(batch, phase, member, step int) message.Delivery {
-	id := engine.StepID(phase, member, step)
+	id := model.StepID(phase, member, step)
 	body, err := json.Marshal(message.Result{
 		JobID: fmt.Sprintf("step-%d-attempt-1", id), Status: message.StatusFailure, Error: &message.JobError{Message: "no"},
 		CorrelationData: message.Correlation{BatchID: batch, StepExecutionID: id},

@@ -13,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -329,7 +329,7 @@ func TestRemovalDoesNotWaitForAJobThatTheWorkerHasNotComeTo(t *testing.T) {
 				s.remove(b.ID, 1)
 				if early {
 					s.wantCalls(1, "New")
-					r.during(3*time.Minute + engine.SettleTime)
+					r.during(3*time.Minute + runstate.JobGracePeriod)
 				}
 				s.wantCalls(1, "New Forward")
 				s.answers(1, "Forward", "true", nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/secret/vault"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/entra"
@@ -212,9 +212,9 @@ func TestKeyIsRotated(t *testing.T) {
 	v.restart()
 	later := v.batch("moves", secretFile("ben")).ID
 	for batch, of := range map[int]string{id: v.version, later: version} {
-		m, err := store.Read[engine.Member](v.ctx, v.store, store.MemberKey(batch, 1))
+		m, err := store.Read[model.Member](v.ctx, v.store, store.MemberKey(batch, 1))
 		must(v.stage, 0, err)
-		if sealed, _ := engine.Sealed(m.Doc.Data["Password"]); !strings.Contains(sealed, "."+of+".") {
+		if sealed, _ := model.Sealed(m.Doc.Data["Password"]); !strings.Contains(sealed, "."+of+".") {
 			t.Errorf("batch %d has %s, want version %s of the key", batch, sealed, of)
 		}
 		v.advance(batch)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -119,7 +119,7 @@ func TestUndoOfARemovedMemberWaitsForTheDeadlineOfALostJob(t *testing.T) {
 		b := s.batch("two", people(1))
 		s.advance(b.ID)
 		s.remove(b.ID, 1)
-		s.pass(3*time.Minute + engine.SettleTime - time.Second)
+		s.pass(3*time.Minute + runstate.JobGracePeriod - time.Second)
 		s.wantCalls(1, "New")
 		s.pass(time.Second)
 		s.wantCalls(1, "New Forward Close")

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -24,9 +24,9 @@ func BenchmarkLists(b *testing.B) {
 	s.ctx = ctx
 	s.publish(undoable)
 	id := s.batch("undoable", people(1)).ID
-	item, err := store.Read[engine.Batch](ctx, s.store, store.BatchKey(id))
+	item, err := store.Read[model.Batch](ctx, s.store, store.BatchKey(id))
 	must(s, item, err)
-	item.Doc.Members, item.Doc.Pages = members, engine.PageOf(members)
+	item.Doc.Members, item.Doc.Pages = members, model.PageOf(members)
 	_, err = s.store.Apply(ctx, store.Writes{store.Upsert(store.BatchKey(id), item.Doc)})
 	must(s, 0, err)
 	for first := 2; first <= members; {

@@ -14,7 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -141,12 +141,12 @@ func TestBatchWhoseCreationWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 				if got := s.listed(); s.begunBatches() != 1 || !slices.Equal(got, []int{1}) {
 					t.Fatalf("after write %d batches up to %d were begun, and %v are listed", write, s.begunBatches(), got)
 				}
-				there := storedAs[engine.Member](s, 1, "member")
+				there := storedAs[model.Member](s, 1, "member")
 				if len(there) != members {
 					t.Fatalf("after write %d there are %d members", write, len(there))
 				}
 				for i, m := range there {
-					if m.ID != i+1 || m.Key != fmt.Sprintf("p%03d@x", i+1) || m.Page != engine.PageOf(i+1) || !m.AddedAt.Equal(dawn) {
+					if m.ID != i+1 || m.Key != fmt.Sprintf("p%03d@x", i+1) || m.Page != model.PageOf(i+1) || !m.AddedAt.Equal(dawn) {
 						t.Fatalf("after write %d member %d is %+v", write, i+1, m)
 					}
 				}
@@ -216,7 +216,7 @@ func TestLateRequestWritesOverNobodyInABatchThatHasBegun(t *testing.T) {
 		if v.ID != 1 || v.Replayed && (v.Status != "completed" || v.MemberCount != store.MaxOperations+4) {
 			t.Fatalf("after write %d: %+v", write, v)
 		}
-		if n := len(storedAs[engine.Member](s, 1, "member")); n != store.MaxOperations+4 {
+		if n := len(storedAs[model.Member](s, 1, "member")); n != store.MaxOperations+4 {
 			t.Fatalf("after write %d there are %d members", write, n)
 		}
 		return true
@@ -279,7 +279,7 @@ func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {
 			made++
 		}
 	}
-	if made > 1 || s.begunBatches() != 1 || !slices.Equal(s.listed(), []int{1}) || len(storedAs[engine.Member](s, 1, "member")) != members {
+	if made > 1 || s.begunBatches() != 1 || !slices.Equal(s.listed(), []int{1}) || len(storedAs[model.Member](s, 1, "member")) != members {
 		t.Errorf("%d made it, %d were begun", made, s.begunBatches())
 	}
 	s.verify()
@@ -339,7 +339,7 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 	whereverItIsCut(t, func(t *testing.T, s *stage, write int) bool {
 		s.script = chain()
 		s.publish(chained)
-		const rows = 2*engine.PageSize + 10 // three pages, without the one who is there
+		const rows = 2*model.PageSize + 10  // three pages, without the one who is there
 		old := fmt.Sprintf("p%03d@x", rows) // the last row
 		b := s.batch("chained", "Upn,Name\n"+old+",Old\nlast@x,Old\n")
 		s.advance(b.ID)
@@ -349,7 +349,7 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 			return err
 		})
 		s.settle()
-		there := len(storedAs[engine.Member](s, b.ID, "member"))
+		there := len(storedAs[model.Member](s, b.ID, "member"))
 		removed := 0
 		if there > 2 { // of those who were added, one is taken out again, and so is one who was there
 			s.remove(b.ID, 3)
@@ -364,7 +364,7 @@ func TestAdditionThatWasCutShortIsGoneOnWithByItsKey(t *testing.T) {
 			s.settle()
 		}
 		seen := map[string]bool{}
-		for _, m := range storedAs[engine.Member](s, b.ID, "member") {
+		for _, m := range storedAs[model.Member](s, b.ID, "member") {
 			if seen[m.Key] {
 				t.Fatalf("after write %d %s was added twice", write, m.Key)
 			}
@@ -382,7 +382,7 @@ func TestRequestsByOneKeyAtTheSameTimeAddEverybodyOnce(t *testing.T) {
 	s := newStage(t, false)
 	s.publish(chained)
 	b := s.batch("chained", "Upn,Name\np003@x,Old\n")
-	const rows = 3*engine.PageSize + 10
+	const rows = 3*model.PageSize + 10
 	var all sync.WaitGroup
 	for i := range 8 {
 		process := []*app.App{s.app, s.other}[i%2]

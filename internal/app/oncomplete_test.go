@@ -11,8 +11,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -315,7 +315,7 @@ func TestOnCompleteThatIsTakenUpInABatchThatHadEndedIsSwept(t *testing.T) {
 // wantListed checks that the list of batches has a batch as the batch itself is.
 func (s *stage) wantListed(id int) {
 	s.t.Helper()
-	b, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(id))
+	b, err := store.Read[model.Batch](s.ctx, s.store, store.BatchKey(id))
 	must(s, 0, err)
 	listed, err := store.Read[store.BatchSummary](s.ctx, s.store, store.EntryKey(id))
 	must(s, 0, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -34,7 +34,7 @@ func TestRemovalStepsWaitForAJobThatAnotherReplicaRefused(t *testing.T) {
 		s.refusesRedelivered(1, message.ErrorJobRevoked)
 		s.wantCalls(1, "Do")
 		s.wantSteps(b.ID, 1, "do at_worker, undo pending")
-		s.pass(2*time.Minute + engine.SettleTime - time.Second)
+		s.pass(2*time.Minute + runstate.JobGracePeriod - time.Second)
 		s.wantCalls(1, "Do")
 		s.pass(time.Second)
 		s.wantCalls(1, "Do Undo")

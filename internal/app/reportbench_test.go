@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -23,9 +23,9 @@ func BenchmarkReport(b *testing.B) {
 	ctx := b.Context()
 	s.publish(undoable)
 	id := s.batch("undoable", people(1)).ID
-	item, err := store.Read[engine.Batch](ctx, s.store, store.BatchKey(id))
+	item, err := store.Read[model.Batch](ctx, s.store, store.BatchKey(id))
 	must(s, item, err)
-	item.Doc.Members, item.Doc.Pages = members, engine.PageOf(members)
+	item.Doc.Members, item.Doc.Pages = members, model.PageOf(members)
 	_, err = s.store.Apply(ctx, store.Writes{store.Upsert(store.BatchKey(id), item.Doc)})
 	must(s, 0, err)
 	for first := 2; first <= members; {
@@ -53,29 +53,29 @@ func BenchmarkReport(b *testing.B) {
 // stored is a member of the runbook undoable who has been through its phases, or has
 // failed in the first.
 func stored(batch, id int) store.Writes {
-	m := engine.Member{ID: id, Page: engine.PageOf(id), Key: fmt.Sprintf("p%06d@x", id), Status: engine.MemberActive, AddedAt: dawn}
-	run := func(phase int, name string, status engine.RunStatus, steps ...engine.Step) store.Write {
-		return store.Upsert(store.RunKey(batch, phase, id), engine.Run{
-			Batch: batch, Phase: phase, Member: id, Page: m.Page, Key: m.Key, Kind: engine.KindPhase, PhaseName: name,
+	m := model.Member{ID: id, Page: model.PageOf(id), Key: fmt.Sprintf("p%06d@x", id), Status: model.MemberActive, AddedAt: dawn}
+	run := func(phase int, name string, status model.RunStatus, steps ...model.Step) store.Write {
+		return store.Upsert(store.RunKey(batch, phase, id), model.Run{
+			Batch: batch, Phase: phase, Member: id, Page: m.Page, Key: m.Key, Kind: model.KindPhase, PhaseName: name,
 			Runbook: "undoable", Version: 1, Status: status, Steps: steps, CreatedAt: dawn, EndedAt: &dawn,
 		})
 	}
-	step := func(name string, status engine.StepStatus) engine.Step {
-		return engine.Step{Name: name, WorkerID: "worker-01", Function: "New", Status: status, DispatchedAt: &dawn, CompletedAt: &dawn}
+	step := func(name string, status model.StepStatus) model.Step {
+		return model.Step{Name: name, WorkerID: "worker-01", Function: "New", Status: status, DispatchedAt: &dawn, CompletedAt: &dawn}
 	}
-	done, undone := engine.StepSucceeded, step("stop", engine.StepSucceeded)
+	done, undone := model.StepSucceeded, step("stop", model.StepSucceeded)
 	if id%10 == 0 {
-		m.Status, m.FailedAt, m.FailedIn, m.FailedStep, m.Error = engine.MemberFailed, &dawn, "move", "copy", `phase move: step "copy": no`
+		m.Status, m.FailedAt, m.FailedIn, m.FailedStep, m.Error = model.MemberFailed, &dawn, "move", "copy", `phase move: step "copy": no`
 		undone.Rollback = "undo"
 		return store.Writes{
 			store.Upsert(store.MemberKey(batch, id), m),
-			run(1, "move", engine.RunFailed, step("new", done), step("copy", engine.StepFailed), step("tell", engine.StepCancelled), undone),
+			run(1, "move", model.RunFailed, step("new", done), step("copy", model.StepFailed), step("tell", model.StepCancelled), undone),
 		}
 	}
 	return store.Writes{
 		store.Upsert(store.MemberKey(batch, id), m),
-		run(1, "move", engine.RunSucceeded, step("new", done), step("copy", done), step("tell", done)),
-		run(2, "verify", engine.RunSucceeded, step("check", done)),
+		run(1, "move", model.RunSucceeded, step("new", done), step("copy", done), step("tell", done)),
+		run(2, "verify", model.RunSucceeded, step("check", done)),
 	}
 }
 

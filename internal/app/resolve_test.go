@@ -10,7 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
 )
 
@@ -351,7 +351,7 @@ func TestRetryBeginsWhenTheRollbackThatWasSkippedHasEnded(t *testing.T) {
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.retry(b.ID, api.RetrySelection{})
 		s.wantMember(b.ID, 1, "active")
-		s.pass(10*time.Minute + engine.SettleTime - 3*time.Second)
+		s.pass(10*time.Minute + runstate.JobGracePeriod - 3*time.Second)
 		s.wantCalls(1, "New Stop Delete Alert")
 		s.pass(time.Second)
 		if got := s.calls(1); !strings.HasPrefix(got, "New Stop Delete Alert New") {
@@ -378,7 +378,7 @@ func TestPersonIsAddedAgainWhenTheRemovalStepThatWasSkippedHasEnded(t *testing.T
 		s.refused(err, api.CodeConflict, "still being taken out of")
 		_, err = s.app.CreateBatch(s.ctx, ada, "two", []byte(again))
 		s.refused(err, api.CodeConflict, "still being taken out of")
-		s.pass(30*time.Minute + engine.SettleTime + time.Second)
+		s.pass(30*time.Minute + runstate.JobGracePeriod + time.Second)
 		must(s, 0, func() error { _, err := s.app.AddMembers(s.ctx, ada, b.ID, []byte(again)); return err }())
 		s.settle()
 	})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // retry asks for failed members to be retried, and lets all come that follows.
@@ -372,7 +372,7 @@ func TestInitAndOnCompleteStepsThatFailedAreSkippedOrMarkedDone(t *testing.T) {
 		b := s.batch("around", people(1))
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		v, err := s.app.SkipStep(s.ctx, ada, b.ID, engine.StepID(1, 0, 0), "it is there already")
+		v, err := s.app.SkipStep(s.ctx, ada, b.ID, model.StepID(1, 0, 0), "it is there already")
 		if must(s, v, err); v.Status != "skipped" {
 			t.Errorf("%+v", v)
 		}
@@ -380,7 +380,7 @@ func TestInitAndOnCompleteStepsThatFailedAreSkippedOrMarkedDone(t *testing.T) {
 		s.wantStatus(b.ID, "active")
 		s.advance(b.ID)
 		s.wantStatus(b.ID, "failed")
-		v, err = s.app.MarkStepDone(s.ctx, ada, b.ID, engine.StepID(2, 0, 0), nil, "told by telephone")
+		v, err = s.app.MarkStepDone(s.ctx, ada, b.ID, model.StepID(2, 0, 0), nil, "told by telephone")
 		if must(s, v, err); v.Status != "succeeded" {
 			t.Errorf("%+v", v)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/report"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/signature"
@@ -272,7 +272,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		encrypted := func() bool {
 			return slices.ContainsFunc(s.documents(), func(d document) bool { return strings.Contains(string(d.Doc), "v1.fixed.") && d.Type == "member" })
 		}
-		s.pass(engine.SecretsKept - time.Hour)
+		s.pass(model.SecretsKept - time.Hour)
 		s.tick()
 		if !encrypted() {
 			t.Fatal("the secrets of members who can be retried are gone")
@@ -281,7 +281,7 @@ func TestSecretsAreErasedWhenNothingCanBeRetried(t *testing.T) {
 		if got := s.paramsOf("New"); got["Password"] != canary {
 			t.Errorf("retried, the worker got %v", got)
 		}
-		s.pass(engine.SecretsKept + time.Minute)
+		s.pass(model.SecretsKept + time.Minute)
 		s.tick()
 		if encrypted() {
 			t.Error("a week later the secrets are still there")
@@ -360,7 +360,7 @@ func TestSecretsOfADataSource(t *testing.T) {
 		s.tick()
 		v.wantNowhere("found", 1)
 		hash := func() string {
-			m, err := store.Read[engine.Member](s.ctx, s.store, store.MemberKey(1, 1))
+			m, err := store.Read[model.Member](s.ctx, s.store, store.MemberKey(1, 1))
 			must(s, 0, err)
 			return m.Doc.Hash
 		}

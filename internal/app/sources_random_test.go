@@ -14,8 +14,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -527,7 +527,7 @@ func (f *follower) removeByHand() {
 	for _, id := range now.ids() {
 		if now.batches[id].live() {
 			for _, m := range now.batches[id].members {
-				if m.Status == engine.MemberActive {
+				if m.Status == model.MemberActive {
 					all = append(all, place{id, m.ID})
 				}
 			}
@@ -604,15 +604,17 @@ func claimed(err error) bool {
 type sight struct{ batches map[int]seen }
 
 type seen struct {
-	engine.Batch
-	members []engine.Member
+	model.Batch
+	members []model.Member
 	kept    []int // members whose removal was discarded
 }
 
 func (b seen) live() bool { return !b.Status.Terminal() }
 
 // undecided tells whether removals wait for an administrator.
-func (b seen) undecided() bool { return b.live() && b.Held != nil && b.Held.Confirmed == nil }
+func (b seen) undecided() bool {
+	return b.live() && b.RemovalHold != nil && b.RemovalHold.Confirmed == nil
+}
 
 func (n sight) ids() []int { return slices.Sorted(maps.Keys(n.batches)) }
 
@@ -623,7 +625,7 @@ func (n sight) homes(key string) (homes []place) {
 			continue
 		}
 		for _, m := range n.batches[id].members {
-			if m.Key == key && m.Status != engine.MemberRemoved {
+			if m.Key == key && m.Status != model.MemberRemoved {
 				homes = append(homes, place{id, m.ID})
 			}
 		}
@@ -631,7 +633,7 @@ func (n sight) homes(key string) (homes []place) {
 	return homes
 }
 
-func (n sight) member(p place) engine.Member { return n.batches[p.batch].members[p.member-1] }
+func (n sight) member(p place) model.Member { return n.batches[p.batch].members[p.member-1] }
 
 func (n sight) String() string {
 	var out []string
@@ -641,7 +643,7 @@ func (n sight) String() string {
 		if !b.Manual {
 			text += b.StartTime.Format(" 02 15:04")
 		}
-		text += fmt.Sprintf(" %s filling %t held %+v kept %v:", b.Status, b.Filling, b.Held, b.kept)
+		text += fmt.Sprintf(" %s filling %t held %+v kept %v:", b.Status, b.Filling, b.RemovalHold, b.kept)
 		for _, m := range b.members {
 			text += fmt.Sprintf(" %s=%s", m.Key, m.Status)
 			if m.RemovedBy != "" {
@@ -666,13 +668,13 @@ func (f *follower) look() sight {
 	must(f.s, 0, err)
 	for _, l := range lines {
 		id := l.Doc.ID
-		batches, err := storetest.All[engine.Batch](f.s.ctx, f.s.store, store.BatchPartition(id), "batch")
+		batches, err := storetest.All[model.Batch](f.s.ctx, f.s.store, store.BatchPartition(id), "batch")
 		must(f.s, 0, err)
 		if len(batches) == 0 { // its number was taken, and whoever did died
 			continue
 		}
 		b := seen{Batch: batches[0].Doc}
-		members, err := storetest.All[engine.Member](f.s.ctx, f.s.store, store.BatchPartition(id), "member")
+		members, err := storetest.All[model.Member](f.s.ctx, f.s.store, store.BatchPartition(id), "member")
 		must(f.s, 0, err)
 		for _, m := range members {
 			b.members = append(b.members, m.Doc)
@@ -702,7 +704,7 @@ func (f *follower) compare() {
 	for _, id := range now.ids() {
 		b := now.batches[id]
 		for _, m := range b.members {
-			if b.live() && m.Status != engine.MemberRemoved {
+			if b.live() && m.Status != model.MemberRemoved {
 				if other := homes[m.Key]; other != 0 {
 					f.wrong(now, "%s is in the batches %d and %d", m.Key, other, id)
 				}
@@ -733,7 +735,7 @@ func (f *follower) additions(before, now sight) {
 		}
 		for _, m := range b.members {
 			known[m.Key] = true
-			if !b.Manual && m.Status != engine.MemberRemoved {
+			if !b.Manual && m.Status != model.MemberRemoved {
 				members++
 			}
 		}
@@ -795,13 +797,13 @@ func (f *follower) removals(before, b seen, now sight) {
 		is := b.members[i]
 		flaw := f.people[strings.TrimSuffix(m.Key, "@x")].flaw
 		unreadable := flaw != "" && flaw != keyless && !f.emptied
-		if m.Status == engine.MemberActive {
+		if m.Status == model.MemberActive {
 			active++
 		}
 		if unreadable && is.Hash != m.Hash {
 			f.wrong(now, "%s has %s, and other data in batch %d", m.Key, flaw, b.ID)
 		}
-		if m.Status == engine.MemberRemoved || is.Status != engine.MemberRemoved || f.confirmed[place{b.ID, m.ID}] {
+		if m.Status == model.MemberRemoved || is.Status != model.MemberRemoved || f.confirmed[place{b.ID, m.ID}] {
 			continue
 		}
 		left++
@@ -834,7 +836,7 @@ func (f *follower) removals(before, b seen, now sight) {
 func (f *follower) untouched(b seen, now sight) {
 	f.s.t.Helper()
 	for _, p := range b.Phases {
-		if p.Status != engine.PhasePending {
+		if p.Status != model.PhasePending {
 			f.wrong(now, "batch %d is filling, and its phase %s is %s", b.ID, p.Name, p.Status)
 		}
 	}
@@ -865,7 +867,7 @@ func (f *follower) announced(now sight) {
 			f.wrong(now, "%s is of nobody: %+v", p.m.ID, e)
 		}
 		m := b.members[e.BatchMemberID-1]
-		if p.m.Type == message.TypeMemberRemoved && m.Status != engine.MemberRemoved {
+		if p.m.Type == message.TypeMemberRemoved && m.Status != model.MemberRemoved {
 			f.wrong(now, "%s is of somebody who is %s", p.m.ID, m.Status)
 		}
 		name, _, _ := strings.Cut(p.m.ID, "-tick-")
@@ -882,7 +884,7 @@ func (f *follower) announced(now sight) {
 	}
 	for _, id := range now.ids() {
 		for _, m := range now.batches[id].members {
-			if m.Leaving || m.Status != engine.MemberRemoved {
+			if m.Leaving || m.Status != model.MemberRemoved {
 				continue
 			}
 			if of := fmt.Sprint(message.TypeMemberRemoved, id, m.ID); len(names[of]) != 1 {
@@ -986,7 +988,7 @@ func (f *follower) inPlace(now sight) {
 		}
 		for i, phase := range b.Phases {
 			function := []string{"New", "Switch"}[min(i, 1)]
-			if phase.Kind == engine.KindPhase && phase.Status == engine.PhaseCompleted && !f.called(function, is, m.ID) {
+			if phase.Kind == model.KindPhase && phase.Status == model.PhaseCompleted && !f.called(function, is, m.ID) {
 				f.wrong(now, "%s of batch %d did not take part in %s", name, is, phase.Name)
 			}
 		}
@@ -1007,7 +1009,7 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 		switch {
 		case b.Manual:
 			return h.batch, "that is advanced by hand"
-		case m.Status == engine.MemberFailed:
+		case m.Status == model.MemberFailed:
 			return h.batch, "they failed there"
 		case m.Hash == "":
 			return h.batch, "an administrator added them"
@@ -1031,7 +1033,7 @@ func (f *follower) belongs(now sight, name string, homes []place) (batch int, wh
 		removed := false
 		for _, m := range b.members {
 			if m.Key == name+"@x" {
-				removed = m.Status == engine.MemberRemoved && m.RemovedBy != "" || removed && !f.invited[place{id, m.ID}]
+				removed = m.Status == model.MemberRemoved && m.RemovedBy != "" || removed && !f.invited[place{id, m.ID}]
 			}
 		}
 		switch {

@@ -20,8 +20,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -334,7 +334,7 @@ func (s *stage) answersJob(j message.Job, result string, err error) {
 
 // who is the member that a job is for; 0 for none.
 func who(j message.Job) int {
-	_, member, _, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	_, member, _, err := model.ParseStepID(j.CorrelationData.StepExecutionID)
 	if err != nil {
 		panic(err)
 	}
@@ -569,7 +569,7 @@ func (s *stage) verify() {
 func (s *stage) recount(listed api.Batch) {
 	s.t.Helper()
 	id := listed.ID
-	item, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(id))
+	item, err := store.Read[model.Batch](s.ctx, s.store, store.BatchKey(id))
 	must(s, 0, err)
 	b := item.Doc
 	if listed.Status != string(b.Status) || listed.MemberCount != b.Members { // two lines crossed: the tick sets that right
@@ -585,20 +585,20 @@ func (s *stage) recount(listed api.Batch) {
 	if listed.Status != string(b.Status) || listed.MemberCount != b.Members {
 		s.t.Errorf("batch %d is %s with %d members, and listed as %s with %d", id, b.Status, b.Members, listed.Status, listed.MemberCount)
 	}
-	runs, err := storetest.All[engine.Run](s.ctx, s.store, store.BatchPartition(id), "run")
+	runs, err := storetest.All[model.Run](s.ctx, s.store, store.BatchPartition(id), "run")
 	must(s, 0, err)
-	shards, err := storetest.All[engine.Shard](s.ctx, s.store, store.BatchPartition(id), "shard")
+	shards, err := storetest.All[model.Shard](s.ctx, s.store, store.BatchPartition(id), "shard")
 	must(s, 0, err)
 	type place struct{ phase, page int }
-	counted := map[place]engine.Shard{}
-	removals := map[int]engine.Phase{}
+	counted := map[place]model.Shard{}
+	removals := map[int]model.Phase{}
 	for _, item := range runs {
 		r := item.Doc
 		if b.Status.Terminal() && !r.Status.Terminal() {
 			s.t.Errorf("batch %d has ended, its run %s is %s", id, item.ID, r.Status)
 		}
 		switch {
-		case r.Kind == engine.KindPhase:
+		case r.Kind == model.KindPhase:
 			at := place{r.Phase, r.Page}
 			c := counted[at]
 			c.Phase, c.Page = r.Phase, r.Page
@@ -612,14 +612,14 @@ func (s *stage) recount(listed api.Batch) {
 				}
 			}
 			counted[at] = c
-		case r.Kind == engine.KindRemoval:
+		case r.Kind == model.KindRemoval:
 			p := removals[r.Phase]
 			switch r.Status {
-			case engine.RunSucceeded:
+			case model.RunSucceeded:
 				p.Succeeded++
-			case engine.RunFailed:
+			case model.RunFailed:
 				p.Failed++
-			case engine.RunCancelled:
+			case model.RunCancelled:
 				p.Cancelled++
 			default:
 				p.Open++
@@ -627,7 +627,7 @@ func (s *stage) recount(listed api.Batch) {
 			removals[r.Phase] = p
 		}
 	}
-	sums := map[int]engine.Phase{}
+	sums := map[int]model.Phase{}
 	for _, item := range shards {
 		got := item.Doc
 		want := counted[place{got.Phase, got.Page}]
@@ -647,7 +647,7 @@ func (s *stage) recount(listed api.Batch) {
 	}
 	failed := map[int]int{}
 	for _, item := range runs {
-		if item.Doc.Kind == engine.KindPhase && item.Doc.Status == engine.RunFailed {
+		if item.Doc.Kind == model.KindPhase && item.Doc.Status == model.RunFailed {
 			failed[item.Doc.Phase]++
 		}
 	}
@@ -657,9 +657,9 @@ func (s *stage) recount(listed api.Batch) {
 			s.t.Errorf("batch %d: phase execution %d (%s) counts %d failures so far; a recount gives %d", id, p.ID, p.Name, p.FailedSoFar, failed[p.ID])
 		}
 		switch p.Kind {
-		case engine.KindInit:
+		case model.KindInit:
 			continue
-		case engine.KindRemoval:
+		case model.KindRemoval:
 			want = removals[p.ID]
 		}
 		got := [5]int{p.ShardsClosed, p.Open, p.Succeeded, p.Failed, p.Cancelled}
@@ -673,7 +673,7 @@ func (s *stage) recount(listed api.Batch) {
 	if !b.Status.Terminal() {
 		return
 	}
-	members, err := storetest.All[engine.Member](s.ctx, s.store, store.BatchPartition(id), "member")
+	members, err := storetest.All[model.Member](s.ctx, s.store, store.BatchPartition(id), "member")
 	must(s, 0, err)
 	for _, m := range members {
 		// Whoever leaves without removal steps keeps a batch from nothing: it may end first.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 const whatToDo = `
@@ -93,28 +93,28 @@ func TestStateHasSomethingOfEverything(t *testing.T) {
 	for name := range SentTypes {
 		want = append(want, "message "+name)
 	}
-	for _, s := range engine.BatchStatuses {
+	for _, s := range model.BatchStatuses {
 		want = append(want, "batch.status "+string(s))
 	}
-	for _, s := range engine.MemberStatuses {
+	for _, s := range model.MemberStatuses {
 		want = append(want, "member.status "+string(s))
 	}
-	for _, s := range engine.StepStatuses {
+	for _, s := range model.StepStatuses {
 		want = append(want, "run.steps.status "+string(s))
 	}
-	for _, s := range []engine.RunStatus{engine.RunWaiting, engine.RunRunning, engine.RunRollingBack, engine.RunSucceeded, engine.RunFailed, engine.RunCancelled} {
+	for _, s := range []model.RunStatus{model.RunWaiting, model.RunRunning, model.RunRollingBack, model.RunSucceeded, model.RunFailed, model.RunCancelled} {
 		want = append(want, "run.status "+string(s))
 	}
-	for _, s := range []engine.PhaseStatus{engine.PhasePending, engine.PhaseDispatched, engine.PhaseCompleted, engine.PhaseFailed, engine.PhaseSkipped, engine.PhaseSuperseded, engine.PhaseCancelled} {
+	for _, s := range []model.PhaseStatus{model.PhasePending, model.PhaseDispatched, model.PhaseCompleted, model.PhaseFailed, model.PhaseSkipped, model.PhaseSuperseded, model.PhaseCancelled} {
 		want = append(want, "batch.phases.status "+string(s))
 	}
-	for _, s := range []engine.PhaseKind{engine.KindPhase, engine.KindInit, engine.KindRemoval, engine.KindOnComplete} {
+	for _, s := range []model.PhaseKind{model.KindPhase, model.KindInit, model.KindRemoval, model.KindOnComplete} {
 		want = append(want, "run.kind "+string(s))
 	}
 	want = append(want,
-		"batch.paused", "batch.cancelled", "batch.filling", "batch.held.confirmed", "batch.kept", "batch.joining", "batch.quiet", "batch.phases.reason", "batch.phases.approved", "batch.phases.merge running",
+		"batch.paused", "batch.cancelled", "batch.filling", "batch.removalHold.confirmed", "batch.kept", "batch.joining", "batch.quiet", "batch.phases.reason", "batch.phases.approved", "batch.phases.onCompleteStatus running",
 		"member.leaving", "member.queue", "hold.moves", "hold.kept", "entry.creating", "sync.additions", "request.next", "request.batchId", "sync.holder",
-		"run.heldAt", "run.wakeAt", "run.deadlineAt", "run.steps.retryAfter", "run.steps.abandoned.lateAt", "run.steps.resolved")
+		"run.pausedAt", "run.wakeAt", "run.deadlineAt", "run.steps.retryAfter", "run.steps.abandoned.lateAt", "run.steps.resolved")
 	for _, w := range want {
 		if !there[w] {
 			t.Errorf("there is no %s", w)

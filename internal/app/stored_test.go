@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -21,17 +21,17 @@ var StoredTypes = map[string]reflect.Type{
 	"attempts":    reflect.TypeFor[store.Attempts](),
 	"audit":       reflect.TypeFor[store.AuditRecord](),
 	"automation":  reflect.TypeFor[store.Automation](),
-	"batch":       reflect.TypeFor[engine.Batch](),
+	"batch":       reflect.TypeFor[model.Batch](),
 	"catalog":     reflect.TypeFor[store.Catalog](),
 	"claim":       reflect.TypeFor[store.PersonClaim](),
 	"entry":       reflect.TypeFor[store.BatchSummary](),
 	"hold":        reflect.TypeFor[store.RemovalHold](),
-	"member":      reflect.TypeFor[engine.Member](),
+	"member":      reflect.TypeFor[model.Member](),
 	"request":     reflect.TypeFor[store.IdempotencyRecord](),
-	"run":         reflect.TypeFor[engine.Run](),
+	"run":         reflect.TypeFor[model.Run](),
 	"runbook":     reflect.TypeFor[store.RunbookHead](),
 	"sequence":    reflect.TypeFor[store.BatchSequence](),
-	"shard":       reflect.TypeFor[engine.Shard](),
+	"shard":       reflect.TypeFor[model.Shard](),
 	"slot":        reflect.TypeFor[store.StartSlot](),
 	"sync":        reflect.TypeFor[store.SyncRecord](),
 	"task":        reflect.TypeFor[store.Task](),

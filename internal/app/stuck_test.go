@@ -10,7 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -89,7 +89,7 @@ func TestOldestOfWhatIsStuckIsTold(t *testing.T) {
 		s.advance(s.batch("one", people(2)).ID)
 		s.pass(2 * time.Minute)
 		s.answers(later, "Do", "true", nil)
-		s.pass(38*time.Minute + engine.SettleTime) // each step has 30
+		s.pass(38*time.Minute + runstate.JobGracePeriod) // each step has 30
 		s.wantStuck(j, "batch 1 of one: 2 for 600s, silent <nil>")
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -93,9 +93,9 @@ func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
 		{message.TopicOrchestratorEvents, message.TypePhaseDue, `{"BatchId":99,"PhaseExecutionId":1}`, "there is no batch 99"},
 		{message.TopicWorkerResults, "", "\xff\x00", "the body is not the JSON"},
 		{message.TopicWorkerResults, "", `{"JobId":"j","Status":"success"}`, "names no batch"},
-		{message.TopicWorkerResults, "", result(99, engine.StepID(1, 1, 0)), "batch 99 has no step execution"},
+		{message.TopicWorkerResults, "", result(99, model.StepID(1, 1, 0)), "batch 99 has no step execution"},
 		{message.TopicWorkerResults, "", result(b.ID, 7), "names no phase execution"},
-		{message.TopicWorkerResults, "", result(b.ID, engine.StepID(1, 77, 0)), "has no step execution"},
+		{message.TopicWorkerResults, "", result(b.ID, model.StepID(1, 77, 0)), "has no step execution"},
 	} {
 		id := fmt.Sprintf("bad-%d", i)
 		want[id] = m.reason
@@ -141,7 +141,7 @@ func TestUnprocessedMessagesAreKeptAndTheOthersGoOn(t *testing.T) {
 func TestReplayedResultIsProcessedOnceItsBatchExists(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	step := engine.StepID(1, 1, 0)
+	step := model.StepID(1, 1, 0)
 	body, err := json.Marshal(message.Result{
 		JobID: fmt.Sprintf("step-%d-attempt-1", step), Status: message.StatusSuccess, Result: json.RawMessage(`{"id":"from the replay"}`),
 		CorrelationData: message.Correlation{BatchID: 1, StepExecutionID: step, RunbookName: "flat", RunbookVersion: 1},

@@ -15,6 +15,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
@@ -98,7 +99,7 @@ func TestFanOutDoesNotWaitForAnEarlierPhase(t *testing.T) {
 		yaml := strings.Replace(overlapping, "function: A", "function: A, poll: {interval: 10m, timeout: 5h}", 1)
 		s.publish(yaml)
 		const id = 100
-		s.schedule(id, yaml, (engine.FanOutWindow+2)*engine.PageSize, dawn)
+		s.schedule(id, yaml, (engine.FanOutWindow+2)*model.PageSize, dawn)
 		s.wantBegun(id, 3, engine.FanOutWindow+2)
 		s.finish(id)
 	})
@@ -248,7 +249,7 @@ func TestPauseIsToldToTheWorkersWhereverItIsCut(t *testing.T) {
 			_, err := a.Pause(ctx, ada, b.ID, "")
 			return err
 		})
-		paused := s.gateOf(b.ID) == engine.Paused
+		paused := s.modeOf(b.ID) == model.Paused
 		s.pass(time.Minute)
 		s.tick()
 		if all := s.controls(); paused != (len(all) > 0) {
@@ -259,11 +260,11 @@ func TestPauseIsToldToTheWorkersWhereverItIsCut(t *testing.T) {
 	})
 }
 
-func (s *stage) gateOf(batch int) engine.Gate {
+func (s *stage) modeOf(batch int) model.DispatchMode {
 	s.t.Helper()
-	b, err := store.Read[engine.Batch](s.ctx, s.store, store.BatchKey(batch))
+	b, err := store.Read[model.Batch](s.ctx, s.store, store.BatchKey(batch))
 	must(s, 0, err)
-	return b.Doc.Gate()
+	return b.Doc.DispatchMode()
 }
 
 // An announcement of a page that is on its way is not lost.
@@ -331,7 +332,7 @@ func TestStopIsToldToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
 				b := s.batch("two", people(2))
 				s.advance(b.ID)
 				cut := s.killed(write, func(ctx context.Context, a *app.App) error { return stop(ctx, a, b.ID) })
-				stopped := s.gateOf(b.ID) != engine.Open
+				stopped := s.modeOf(b.ID) != model.Running
 				s.pass(2 * time.Second) // until a process asks again whether the batch is open
 				s.answers(1, "New", "true", nil)
 				all := s.controls()
@@ -455,7 +456,7 @@ func TestEveryLatePageCatchesUpWhereverItIsCut(t *testing.T) {
 func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	m := newMaking(t)
-	const large = 8 * engine.PageSize
+	const large = 8 * model.PageSize
 	m.publish("name: large\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
 		"      - {name: one, worker_id: worker-01, function: large, poll: {interval: 10m, timeout: 50h}}\n")
 	m.script = script{"large": always(unfinished)}
@@ -479,7 +480,7 @@ func TestTickLeavesAResumptionThatIsUnderWay(t *testing.T) {
 			queued++
 		}
 	}
-	if most := (engine.FanOutWindow + 1) * engine.PageSize; queued > most {
+	if most := (engine.FanOutWindow + 1) * model.PageSize; queued > most {
 		t.Errorf("%d jobs are queued after the ticks, more than %d", queued, most)
 	}
 	m.script = nil
@@ -557,7 +558,7 @@ func (m *making) begins(name string, members int) int {
 // the large one does.
 func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 	t.Parallel()
-	const large = 12 * engine.PageSize
+	const large = 12 * model.PageSize
 	const yaml = "name: NAME\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
 		"      - {name: one, worker_id: worker-01, function: NAME, poll: {interval: 10m, timeout: 5h}}\n"
 	publish := func(m *making, name string) { m.publish(strings.ReplaceAll(yaml, "NAME", name)) }
@@ -632,7 +633,7 @@ func TestSmallBatchDoesNotWaitBehindALargeOne(t *testing.T) {
 // so would a small batch.
 func TestSmallBatchDoesNotWaitBehindPolls(t *testing.T) {
 	t.Parallel()
-	const large = 20 * engine.PageSize // the worker keeps up with 240: eight jobs a second, each again after 30 seconds
+	const large = 20 * model.PageSize // the worker keeps up with 240: eight jobs a second, each again after 30 seconds
 	const yaml = "name: NAME\ndata_source: {type: csv, primary_key: Upn}\nphases:\n  - name: only\n    offset: T-0\n    steps:\n" +
 		"      - {name: one, worker_id: worker-01, function: NAME, poll: {interval: 30s, timeout: 50h}}\n"
 	publish := func(m *making, name string) { m.publish(strings.ReplaceAll(yaml, "NAME", name)) }
@@ -659,7 +660,7 @@ func TestSmallBatchDoesNotWaitBehindPolls(t *testing.T) {
 	}
 	shards, err := m.store.Shards(m.ctx, b, store.ShardFilter{Phase: 1})
 	must(m.stage, 0, err)
-	if begun := len(shards) * engine.PageSize; begun < 240 {
+	if begun := len(shards) * model.PageSize; begun < 240 {
 		t.Errorf("%d members are begun, fewer than the worker keeps up with", begun)
 	} else {
 		t.Logf("%d members of %d are begun", begun, large)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // TickInterval is how often the scheduler ticks.
@@ -31,19 +32,19 @@ func SweepTask(now time.Time) string {
 
 // AnnounceDue announces what falls due before the next tick in a batch that has just
 // been made, or may just go on.
-func (a *Applier) AnnounceDue(ctx context.Context, b *engine.Batch) error {
+func (a *Applier) AnnounceDue(ctx context.Context, b *model.Batch) error {
 	now := a.now().UTC()
 	return a.Send(ctx, &Outbox{Events: UpcomingPhases(b, now, SweepTask(now))})
 }
 
 // UpcomingPhases returns the announcements of the phases that begin soon, for their moment. Init
 // may end before: should it not, the announcement changes nothing.
-func UpcomingPhases(b *engine.Batch, now time.Time, again string) (events []bus.Message) {
-	if b.Gate() != engine.Open || b.Filling || b.Status.Terminal() {
+func UpcomingPhases(b *model.Batch, now time.Time, again string) (events []bus.Message) {
+	if b.DispatchMode() != model.Running || b.Filling || b.Status.Terminal() {
 		return nil
 	}
 	for _, p := range b.Phases {
-		if p.Status != engine.PhasePending || p.DueAt == nil {
+		if p.Status != model.PhasePending || p.DueAt == nil {
 			continue
 		}
 		soon := now.Add(LookAhead)
@@ -60,8 +61,8 @@ func UpcomingPhases(b *engine.Batch, now time.Time, again string) (events []bus.
 
 // start is when a pending phase is to begin, and what tells its announcement from
 // those for other moments.
-func start(b *engine.Batch, p engine.Phase, now time.Time, again string) (at time.Time, walk string) {
-	at = b.StartsAt(&p, now)
+func start(b *model.Batch, p model.Phase, now time.Time, again string) (at time.Time, walk string) {
+	at = engine.StartsAt(b, &p, now)
 	switch {
 	case at.Equal(*p.DueAt):
 		return at, ""

@@ -26,7 +26,7 @@ type Applier struct {
 	runbooks *runbookstore.Reader
 	sealer   *sealing.Sealer
 	runs     *runCache
-	gates    *modeCache
+	modes    *modeCache
 }
 
 // Config is what an Applier is made of.
@@ -44,6 +44,6 @@ type Config struct {
 func New(c Config) *Applier {
 	return &Applier{
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer,
-		runs: newRunCache(), gates: newModeCache(),
+		runs: newRunCache(), modes: newModeCache(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -17,10 +18,10 @@ import (
 // called for each attempt, on the state that it loads.
 type Command struct {
 	// events are the events to decide, in their order.
-	Events func(*Snapshot) ([]engine.Event, error)
+	Events func(*Snapshot) ([]model.Event, error)
 	// extra are operations of the same write, such as audit records; nil: none. It is called
 	// when all events are decided, also where they change nothing.
-	Extra func(*Snapshot, []engine.Decision) (store.Writes, error)
+	Extra func(*Snapshot, []model.Decision) (store.Writes, error)
 	// once does not take the decisions again where they lose a race: ErrChanged.
 	Once bool
 	// more leaves the summary of the batch to a write that follows.
@@ -30,12 +31,12 @@ type Command struct {
 }
 
 // On is the command of events that are known beforehand.
-func On(events ...engine.Event) Command {
-	return Command{Events: func(*Snapshot) ([]engine.Event, error) { return events, nil }}
+func On(events ...model.Event) Command {
+	return Command{Events: func(*Snapshot) ([]model.Event, error) { return events, nil }}
 }
 
 // Decide takes a decision on a batch, and all that follow from it: see run.
-func (a *Applier) Decide(ctx context.Context, batch int, events ...engine.Event) error {
+func (a *Applier) Decide(ctx context.Context, batch int, events ...model.Event) error {
 	_, _, err := a.Run(ctx, batch, On(events...))
 	return err
 }
@@ -49,7 +50,7 @@ func (a *Applier) Decide(ctx context.Context, batch int, events ...engine.Event)
 // first event comes again, and its decision, which changes nothing then, has the same
 // messages sent and the same events decided. It gives the state after the first command
 // and the decisions of it.
-func (a *Applier) Run(ctx context.Context, batch int, c Command) (first *Snapshot, decisions []engine.Decision, err error) {
+func (a *Applier) Run(ctx context.Context, batch int, c Command) (first *Snapshot, decisions []model.Decision, err error) {
 	work := []Command{c}
 	for len(work) > 0 {
 		s, ds, err := a.attempt(ctx, batch, work[0])
@@ -69,9 +70,9 @@ func (a *Applier) Run(ctx context.Context, batch int, c Command) (first *Snapsho
 }
 
 // attempt takes and writes the decisions of one command.
-func (a *Applier) attempt(ctx context.Context, batch int, c Command) (*Snapshot, []engine.Decision, error) {
+func (a *Applier) attempt(ctx context.Context, batch int, c Command) (*Snapshot, []model.Decision, error) {
 	var s *Snapshot
-	var decisions []engine.Decision
+	var decisions []model.Decision
 	fresh := false
 	err := retryOnConflict(ctx, func() (err error) {
 		s = a.snapshot(ctx, batch)
@@ -100,11 +101,11 @@ func (a *Applier) attempt(ctx context.Context, batch int, c Command) (*Snapshot,
 
 // split has the page that a decision was about made without starting its runs, where with
 // their parameters they did not fit into one write.
-func split(events []engine.Event) (Command, bool) {
+func split(events []model.Event) (Command, bool) {
 	if len(events) != 1 {
 		return Command{}, false
 	}
-	e, ok := events[0].(engine.PageDue)
+	e, ok := events[0].(model.PageDue)
 	if !ok || e.Split {
 		return Command{}, false
 	}
@@ -115,16 +116,16 @@ func split(events []engine.Event) (Command, bool) {
 // errOutdated: what was recalled of a run does not do for the event at hand.
 var ErrOutdated = errors.New("app: the recalled run is out of date")
 
-func (a *Applier) decideAll(ctx context.Context, s *Snapshot, c Command) ([]engine.Decision, error) {
+func (a *Applier) decideAll(ctx context.Context, s *Snapshot, c Command) ([]model.Decision, error) {
 	events, err := c.Events(s)
 	if err != nil {
 		return nil, err
 	}
 	s.events = events
-	decisions := make([]engine.Decision, 0, len(events))
+	decisions := make([]model.Decision, 0, len(events))
 	for _, e := range events {
-		if on, ok := e.(engine.OnRun); ok {
-			if _, releases := on.RunEvent.(engine.RunReleased); releases { // it must be sure of the batch
+		if on, ok := e.(model.OnRun); ok {
+			if _, releases := on.RunEvent.(model.RunReleased); releases { // it must be sure of the batch
 				if _, err := s.LoadBatch(); err != nil {
 					return nil, err
 				}
@@ -137,7 +138,7 @@ func (a *Applier) decideAll(ctx context.Context, s *Snapshot, c Command) ([]engi
 		if err != nil {
 			return decisions, err
 		}
-		if on, ok := e.(engine.OnRun); ok && d.Stale {
+		if on, ok := e.(model.OnRun); ok && d.Stale {
 			a.log.InfoContext(ctx, "event is out of date", logkey.BatchID, s.batch, logkey.Phase, on.Phase, logkey.MemberID, on.Member, logkey.EventType, fmt.Sprintf("%T", on.RunEvent))
 		}
 		s.take(d.Writes)
@@ -147,7 +148,7 @@ func (a *Applier) decideAll(ctx context.Context, s *Snapshot, c Command) ([]engi
 }
 
 // write writes what the decisions change. What it has written, the snapshot has as loaded.
-func (a *Applier) write(s *Snapshot, decisions []engine.Decision, c Command) error {
+func (a *Applier) write(s *Snapshot, decisions []model.Decision, c Command) error {
 	ops, shards := s.Writes()
 	if b := s.Before(); b != nil && s.WritesBatch() {
 		ops = append(ops, a.stopRecord(b, s.After())...)
@@ -176,19 +177,19 @@ func (a *Applier) write(s *Snapshot, decisions []engine.Decision, c Command) err
 	for i, key := range s.changed {
 		d := s.docs[key]
 		d.version = applied.Version(i)
-		if run, ok := d.is.(*engine.Run); ok {
+		if run, ok := d.is.(*model.Run); ok {
 			a.remember(key, run, d.version)
 		}
 	}
 	for i, key := range shards {
-		shard, err := store.Got[engine.Shard](applied, i)
+		shard, err := store.Got[model.Shard](applied, i)
 		if err != nil {
 			return err
 		}
 		Prime(s, key, shard)
 	}
 	if b := s.After(); b != nil && s.WritesBatch() {
-		a.gates.saw(b, s.Now)
+		a.modes.saw(b, s.Now)
 	}
 	return nil
 }
@@ -196,7 +197,7 @@ func (a *Applier) write(s *Snapshot, decisions []engine.Decision, c Command) err
 // follow sends the messages of decisions that are written and the revocation of a batch
 // that is found stopped, brings the summary of the batch up to date, and gives the commands
 // that follow.
-func (a *Applier) follow(ctx context.Context, s *Snapshot, decisions []engine.Decision, more bool) (next []Command, err error) {
+func (a *Applier) follow(ctx context.Context, s *Snapshot, decisions []model.Decision, more bool) (next []Command, err error) {
 	var o Outbox
 	repeated := false
 	for _, d := range decisions {
@@ -218,7 +219,7 @@ func (a *Applier) follow(ctx context.Context, s *Snapshot, decisions []engine.De
 	}
 	b := s.After()
 	if len(o.controls) > 0 {
-		a.gates.enforces(b)
+		a.modes.enforces(b)
 	} else if b != nil {
 		if err := a.ensureRevoked(ctx, b); err != nil {
 			return nil, err
@@ -234,23 +235,23 @@ func (a *Applier) follow(ctx context.Context, s *Snapshot, decisions []engine.De
 // with its count, a run that has ended, and for the steps of a fan-out the batch. What they decide by a batch that
 // has changed since loses the race, or is looked after once the page exists. Where late
 // members catch up first, the steps behind that load the batch as it is then.
-func (s *Snapshot) hand(e engine.Event, first bool) func(*Snapshot) {
+func (s *Snapshot) hand(e model.Event, first bool) func(*Snapshot) {
 	key := s.BatchKey()
 	switch e := e.(type) {
-	case engine.ShardCounted:
+	case model.ShardCounted:
 		if e.Again {
 			return nil
 		}
 		key = store.ShardKey(s.batch, e.Phase, e.Page)
-	case engine.CatchUpDue, engine.PageDue, engine.PageBegun:
+	case model.CatchUpDue, model.PageDue, model.PageBegun:
 		if b, ok := s.known(); !ok || s.countsInBatch() || !first && len(b.Joining) > 0 {
 			return nil
 		}
-	case engine.OnRun:
+	case model.OnRun:
 		// A page that is resumed would read each of its runs again. Nothing is sent by the word of
 		// a run that has ended.
 		key = store.RunKey(s.batch, e.Phase, e.Member)
-		if run, ok := s.loaded(key).(*engine.Run); !ok || !run.Status.Terminal() {
+		if run, ok := s.loaded(key).(*model.Run); !ok || !run.Status.Terminal() {
 			return nil
 		}
 	default:
@@ -264,9 +265,9 @@ func (s *Snapshot) hand(e engine.Event, first bool) func(*Snapshot) {
 }
 
 // aboutBatch reports whether a message is made from the batch, not from a run.
-func aboutBatch(m engine.Message) bool {
+func aboutBatch(m model.Message) bool {
 	switch m.(type) {
-	case engine.Dispatch, engine.Poll, engine.Retry, engine.Deadline:
+	case model.Dispatch, model.Poll, model.Retry, model.Deadline:
 		return false
 	}
 	return true
@@ -274,7 +275,7 @@ func aboutBatch(m engine.Message) bool {
 
 // conflict reports whether a decision is to be taken again on the state as it is then.
 func conflict(err error) bool {
-	return slices.ContainsFunc([]error{store.ErrChanged, engine.ErrOutdated, ErrOutdated}, func(c error) bool { return errors.Is(err, c) })
+	return slices.ContainsFunc([]error{store.ErrChanged, model.ErrOutdated, ErrOutdated}, func(c error) bool { return errors.Is(err, c) })
 }
 
 // retryOnConflict calls do until it does not lose a race, or ctx ends: each time on the

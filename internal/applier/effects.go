@@ -10,6 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 )
 
@@ -23,16 +24,16 @@ type Outbox struct {
 // secretJob is a job whose secrets are put into it when it is sent.
 type secretJob struct {
 	job int // among the jobs of the outbox
-	run *engine.Run
+	run *model.Run
 }
 
 // Add turns the messages of decisions into those of the bus. Their ids come from the
 // state, so that the same one is always the same message. The batch is needed by those
 // that are about it.
-func (o *Outbox) Add(b *engine.Batch, messages []engine.Message, now time.Time) error {
+func (o *Outbox) Add(b *model.Batch, messages []model.Message, now time.Time) error {
 	for _, m := range messages {
 		switch m := m.(type) {
-		case engine.Dispatch:
+		case model.Dispatch:
 			job, err := jobMessage(m.Run, m.Step)
 			if err != nil {
 				return err
@@ -40,32 +41,32 @@ func (o *Outbox) Add(b *engine.Batch, messages []engine.Message, now time.Time) 
 			if template.HasSecrets(m.Run.Steps[m.Step].Params) {
 				o.secret = append(o.secret, secretJob{len(o.jobs), m.Run})
 			}
-			if now.Sub(*m.Run.Steps[m.Step].DispatchedAt) > engine.BrokerRemembers { // if it was sent before, a worker may have begun it
+			if now.Sub(*m.Run.Steps[m.Step].DispatchedAt) > model.BrokerRemembers { // if it was sent before, a worker may have begun it
 				job.Properties[message.PropertyRedelivered] = true
 			}
 			o.jobs = append(o.jobs, job)
-		case engine.Poll:
+		case model.Poll:
 			o.Events = append(o.Events, checkMessage(m.Run, message.TypePollCheck, m.Step, m.Run.Steps[m.Step].PollCount+1, m.At))
-		case engine.Retry:
+		case model.Retry:
 			o.Events = append(o.Events, checkMessage(m.Run, message.TypeRetryCheck, m.Step, m.Run.Steps[m.Step].RetryCount, m.At))
-		case engine.Deadline:
+		case model.Deadline:
 			o.Events = append(o.Events, deadlineMessage(m.Run, m.Step, m.At))
-		case engine.Announce:
+		case model.Announce:
 			p, ok := b.Phase(m.Phase)
 			if !ok {
 				return fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, m.Phase)
 			}
 			o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.Again, time.Time{})) // with Again, or the broker may remember the id from when it came too early
-		case engine.CatchUp:
+		case model.CatchUp:
 			o.Events = append(o.Events, MemberAddedMessage(b, m.Join))
-		case engine.Remove:
+		case model.Remove:
 			o.Events = append(o.Events, MemberRemovedMessage(b.ID, m.Member))
-		case engine.Release:
+		case model.Release:
 			o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
-		case engine.Stop:
+		case model.Stop:
 			o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
-		case engine.Revoke: // until the decision was stored, processes dispatched jobs
-			o.controls = append(o.controls, controlMessage(b.ID, m.Until(now).Through))
+		case model.Revoke: // until the decision was stored, processes dispatched jobs
+			o.controls = append(o.controls, controlMessage(b.ID, engine.ExtendRevocation(m, now).Through))
 		default:
 			return fmt.Errorf("app: nothing sends %T", m)
 		}
@@ -102,14 +103,14 @@ func (a *Applier) sendFilled(ctx context.Context, o *Outbox) error {
 	return nil
 }
 
-func jobMessage(run *engine.Run, index int) (bus.Message, error) {
+func jobMessage(run *model.Run, index int) (bus.Message, error) {
 	step := run.Steps[index]
 	expires := step.DispatchedAt.Add(step.Timeout)
 	job := message.Job{
 		ExpiresAt: &expires, DispatchedAt: step.DispatchedAt, EffectID: run.EffectID(index),
 		JobID: step.JobID, BatchID: run.Batch, WorkerID: step.WorkerID, FunctionName: step.Function, Parameters: step.Params,
 		CorrelationData: message.Correlation{
-			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit,
+			BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit,
 			RunbookName: run.Runbook, RunbookVersion: run.Version,
 		},
 	}
@@ -120,15 +121,15 @@ func jobMessage(run *engine.Run, index int) (bus.Message, error) {
 	return bus.Message{ID: job.ID(), Body: body, Properties: map[string]any{message.PropertyWorkerID: step.WorkerID}}, nil
 }
 
-func checkMessage(run *engine.Run, kind string, index, count int, at time.Time) bus.Message {
-	check := message.StepCheck{BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit, Count: count}
+func checkMessage(run *model.Run, kind string, index, count int, at time.Time) bus.Message {
+	check := message.StepCheck{BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit, Count: count}
 	// A poll that timed out leaves its number to the next attempt's: the time tells them apart.
 	return EventMessage(fmt.Sprintf("%s-batch-%d-%d-%d-at-%d", kind, run.Batch, check.StepExecutionID, count, at.Unix()), kind, check, at)
 }
 
-func deadlineMessage(run *engine.Run, index int, at time.Time) bus.Message {
+func deadlineMessage(run *model.Run, index int, at time.Time) bus.Message {
 	return CheckDeadlineAt(message.DeadlineCheck{
-		BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == engine.KindInit, JobID: run.Steps[index].JobID,
+		BatchID: run.Batch, StepExecutionID: run.StepID(index), IsInitStep: run.Kind == model.KindInit, JobID: run.Steps[index].JobID,
 	}, at)
 }
 
@@ -140,12 +141,12 @@ func CheckDeadlineAt(c message.DeadlineCheck, at time.Time) bus.Message {
 // PhaseDueMessage asks for one page of a phase to be dispatched, or for init. The walk
 // tells the messages of one announcement of a phase from those of another, on all
 // of its pages.
-func PhaseDueMessage(b *engine.Batch, p engine.Phase, page int, walk string, at time.Time) bus.Message {
+func PhaseDueMessage(b *model.Batch, p model.Phase, page int, walk string, at time.Time) bus.Message {
 	suffix := ""
 	if walk != "" {
 		suffix = "-" + walk
 	}
-	if p.Kind == engine.KindInit {
+	if p.Kind == model.KindInit {
 		return EventMessage(fmt.Sprintf("batch-init-batch-%d-%d%s", b.ID, p.ID, suffix), message.TypeBatchInit,
 			message.BatchInit{BatchID: b.ID, RunbookName: b.Runbook, RunbookVersion: p.Version}, at)
 	}
@@ -157,12 +158,12 @@ func PhaseDueMessage(b *engine.Batch, p engine.Phase, page int, walk string, at 
 }
 
 // MemberAddedMessage asks for a page of late members to catch up.
-func MemberAddedMessage(b *engine.Batch, j engine.Join) bus.Message {
+func MemberAddedMessage(b *model.Batch, j model.Join) bus.Message {
 	return EventMessage(fmt.Sprintf("member-added-batch-%d-page-%d-rev-%d", b.ID, j.Page, b.Revision), message.TypeMemberAdded,
 		message.MemberEvent{BatchID: b.ID, MemberKey: j.Key, BatchMemberID: j.First}, time.Time{})
 }
 
-func MemberRemovedMessage(batch int, m *engine.Member) bus.Message {
+func MemberRemovedMessage(batch int, m *model.Member) bus.Message {
 	return EventMessage(fmt.Sprintf("member-removed-batch-%d-%d", batch, m.ID), message.TypeMemberRemoved,
 		message.MemberEvent{BatchID: batch, MemberKey: m.Key, BatchMemberID: m.ID}, time.Time{})
 }
@@ -178,10 +179,10 @@ const longestWrite = 5 * time.Minute
 // Revoke sends the revocation of a batch that was paused or cancelled lately. In a paused
 // batch it covers all that was dispatched by now. In a cancelled one what undoes goes on:
 // it covers what can have been dispatched before the cancellation was stored.
-func (a *Applier) Revoke(ctx context.Context, b *engine.Batch, now time.Time) error {
+func (a *Applier) Revoke(ctx context.Context, b *model.Batch, now time.Time) error {
 	var o Outbox
-	for _, m := range b.Revocation() {
-		r, ok := m.(engine.Revoke)
+	for _, m := range engine.Revocation(b) {
+		r, ok := m.(model.Revoke)
 		if !ok || now.Sub(r.Through) >= revokeAgain {
 			continue
 		}
@@ -189,7 +190,7 @@ func (a *Applier) Revoke(ctx context.Context, b *engine.Batch, now time.Time) er
 		if b.Cancelled != nil && now.Sub(b.Cancelled.At) > longestWrite {
 			by = b.Cancelled.At.Add(longestWrite)
 		}
-		o.controls = append(o.controls, controlMessage(b.ID, r.Until(by).Through))
+		o.controls = append(o.controls, controlMessage(b.ID, engine.ExtendRevocation(r, by).Through))
 	}
 	return a.Send(ctx, &o)
 }
@@ -197,14 +198,14 @@ func (a *Applier) Revoke(ctx context.Context, b *engine.Batch, now time.Time) er
 // ensureRevoked sends the revocation of a batch that this process sees paused or cancelled for
 // the first time: the process that stored it may have died before it did. Each result of
 // a job leads here, so that few jobs begin before the workers know.
-func (a *Applier) ensureRevoked(ctx context.Context, b *engine.Batch) error {
-	if b.Gate() == engine.Open || b.Status.Terminal() || a.gates.enforced(b) {
+func (a *Applier) ensureRevoked(ctx context.Context, b *model.Batch) error {
+	if b.DispatchMode() == model.Running || b.Status.Terminal() || a.modes.enforced(b) {
 		return nil
 	}
 	if err := a.Revoke(ctx, b, a.now()); err != nil {
 		return err
 	}
-	a.gates.enforces(b)
+	a.modes.enforces(b)
 	return nil
 }
 

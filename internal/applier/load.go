@@ -6,22 +6,22 @@ import (
 	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-func (a *Applier) ReadMember(ctx context.Context, batch, id int) (store.Item[engine.Member], error) {
-	m, err := store.Read[engine.Member](ctx, a.store, store.MemberKey(batch, id))
+func (a *Applier) ReadMember(ctx context.Context, batch, id int) (store.Item[model.Member], error) {
+	m, err := store.Read[model.Member](ctx, a.store, store.MemberKey(batch, id))
 	if errors.Is(err, store.ErrNotFound) {
 		return m, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("batch %d has no member %d", batch, id), Cause: err}
 	}
 	return m, err
 }
 
-func (a *Applier) ReadBatch(ctx context.Context, id int) (store.Item[engine.Batch], error) {
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
+func (a *Applier) ReadBatch(ctx context.Context, id int) (store.Item[model.Batch], error) {
+	b, err := store.Read[model.Batch](ctx, a.store, store.BatchKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return b, &problem.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no batch %d", id), Cause: err}
 	}
@@ -30,22 +30,22 @@ func (a *Applier) ReadBatch(ctx context.Context, id int) (store.Item[engine.Batc
 
 // RejectRefusal turns a refusal of the engine into that of a message.
 func RejectRefusal(err error) error {
-	var refusal *engine.Refusal
+	var refusal *model.Refusal
 	if errors.As(err, &refusal) {
 		return message.Reject("%s", refusal.Reason)
 	}
 	return err
 }
 
-func (a *Applier) LoadBatchForMessage(ctx context.Context, id int) (store.Item[engine.Batch], error) {
+func (a *Applier) LoadBatchForMessage(ctx context.Context, id int) (store.Item[model.Batch], error) {
 	now := a.now()
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(id))
+	b, err := store.Read[model.Batch](ctx, a.store, store.BatchKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return b, message.Reject("there is no batch %d", id)
 	}
 	if err != nil {
 		return b, err
 	}
-	a.gates.saw(&b.Doc, now)
+	a.modes.saw(&b.Doc, now)
 	return b, a.ensureRevoked(ctx, &b.Doc)
 }

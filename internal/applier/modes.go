@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -16,8 +16,8 @@ import (
 const modeAge = time.Second
 
 // modeCache remembers which batches were seen to be open, and when, so that a step
-// need not read its batch. A gate that is not open is never remembered: what is
-// held on its word must be sure of it. Safe for concurrent use.
+// need not read its batch. Only Running is remembered: a pause or a cancellation must be
+// sure. Safe for concurrent use.
 type modeCache struct {
 	mu      sync.Mutex
 	open    *simplelru.LRU[int, time.Time]
@@ -37,7 +37,7 @@ func newModeCache() *modeCache {
 }
 
 // enforced reports whether this process has sent the revocation of the batch.
-func (c *modeCache) enforced(b *engine.Batch) bool {
+func (c *modeCache) enforced(b *model.Batch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, ok := c.revoked.Get(b.ID)
@@ -45,21 +45,21 @@ func (c *modeCache) enforced(b *engine.Batch) bool {
 }
 
 // enforces notes that this process has sent the revocation of the batch.
-func (c *modeCache) enforces(b *engine.Batch) {
+func (c *modeCache) enforces(b *model.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revoked.Add(b.ID, stopMark(b).At)
 }
 
 // stopMark is the mark of the batch's cancellation or else of its pause.
-func stopMark(b *engine.Batch) engine.Mark {
+func stopMark(b *model.Batch) model.Mark {
 	switch {
 	case b.Cancelled != nil:
 		return *b.Cancelled
 	case b.Paused != nil:
 		return *b.Paused
 	}
-	return engine.Mark{}
+	return model.Mark{}
 }
 
 func (c *modeCache) isOpen(batch int, now time.Time) bool {
@@ -69,10 +69,10 @@ func (c *modeCache) isOpen(batch int, now time.Time) bool {
 	return ok && !now.Before(at) && now.Sub(at) < modeAge
 }
 
-func (c *modeCache) saw(b *engine.Batch, now time.Time) {
+func (c *modeCache) saw(b *model.Batch, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b.Gate() == engine.Open {
+	if b.DispatchMode() == model.Running {
 		c.open.Add(b.ID, now)
 		return
 	}
@@ -80,21 +80,21 @@ func (c *modeCache) saw(b *engine.Batch, now time.Time) {
 }
 
 // dispatchMode is what a batch allows its runs.
-func (a *Applier) dispatchMode(ctx context.Context, batch int) (engine.Gate, error) {
+func (a *Applier) dispatchMode(ctx context.Context, batch int) (model.DispatchMode, error) {
 	now := a.now()
-	if a.gates.isOpen(batch, now) {
-		return engine.Open, nil
+	if a.modes.isOpen(batch, now) {
+		return model.Running, nil
 	}
 	return a.ReadDispatchMode(ctx, batch)
 }
 
 // ReadDispatchMode asks the store.
-func (a *Applier) ReadDispatchMode(ctx context.Context, batch int) (engine.Gate, error) {
+func (a *Applier) ReadDispatchMode(ctx context.Context, batch int) (model.DispatchMode, error) {
 	now := a.now()
-	b, err := store.Read[engine.Batch](ctx, a.store, store.BatchKey(batch))
+	b, err := store.Read[model.Batch](ctx, a.store, store.BatchKey(batch))
 	if err != nil {
-		return engine.Open, err
+		return model.Running, err
 	}
-	a.gates.saw(&b.Doc, now)
-	return b.Doc.Gate(), a.ensureRevoked(ctx, &b.Doc)
+	a.modes.saw(&b.Doc, now)
+	return b.Doc.DispatchMode(), a.ensureRevoked(ctx, &b.Doc)
 }

@@ -3,11 +3,12 @@ package applier
 import (
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // AddOverdue adds what a run waits for: a deadline for its moment, anything else at once.
-func (o *Outbox) AddOverdue(run *engine.Run, now time.Time, again string) error {
+func (o *Outbox) AddOverdue(run *model.Run, now time.Time, again string) error {
 	if run.Status.Terminal() {
 		return nil
 	}
@@ -20,7 +21,7 @@ func (o *Outbox) AddOverdue(run *engine.Run, now time.Time, again string) error 
 		return nil
 	}
 	first := len(o.Events)
-	if err := o.Add(nil, run.Outstanding(), now); err != nil {
+	if err := o.Add(nil, runstate.Outstanding(run), now); err != nil {
 		return err
 	}
 	for i := first; i < len(o.Events); i++ {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -70,18 +70,18 @@ func (c *runCache) remove(key store.Key) {
 }
 
 // recallRun gives a run as this process last wrote or read it.
-func (a *Applier) recallRun(key store.Key) (run store.Item[engine.Run], ok bool) {
+func (a *Applier) recallRun(key store.Key) (run store.Item[model.Run], ok bool) {
 	r, ok := a.runs.get(key)
 	if !ok {
 		return run, false
 	}
-	run = store.Item[engine.Run]{Key: key, Version: r.version}
+	run = store.Item[model.Run]{Key: key, Version: r.version}
 	return run, json.Unmarshal(r.body, &run.Doc) == nil
 }
 
 // remember keeps a run as it was just written or read. One that has ended is not
 // needed.
-func (a *Applier) remember(key store.Key, run *engine.Run, version store.Version) {
+func (a *Applier) remember(key store.Key, run *model.Run, version store.Version) {
 	if run.Status.Terminal() || run.Payload() > memorable {
 		a.runs.remove(key)
 		return

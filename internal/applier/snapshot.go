@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -25,11 +25,11 @@ type Snapshot struct {
 	Now     time.Time // before anything was loaded: a revocation covers what is dispatched as of it
 	fresh   bool      // runs are read from the store, not recalled
 
-	events   []engine.Event // that are decided on it
+	events   []model.Event // that are decided on it
 	docs     map[store.Key]*document
 	changed  []store.Key // in the order of their first change
-	counts   []engine.Count
-	gate     *engine.Gate
+	counts   []model.Count
+	mode     *model.DispatchMode
 	recalled []store.Key // the runs that came from memory
 
 	Written store.Applied // of the write; nil: there was none
@@ -92,22 +92,22 @@ func (s *Snapshot) loaded(key store.Key) any {
 	return nil
 }
 
-func RunKey(r *engine.Run) store.Key { return store.RunKey(r.Batch, r.Phase, r.Member) }
+func RunKey(r *model.Run) store.Key { return store.RunKey(r.Batch, r.Phase, r.Member) }
 
 func (s *Snapshot) BatchKey() store.Key { return store.BatchKey(s.batch) }
 
-func (s *Snapshot) known() (*engine.Batch, bool) {
+func (s *Snapshot) known() (*model.Batch, bool) {
 	d, ok := s.docs[s.BatchKey()]
 	if !ok {
 		return nil, false
 	}
-	b, ok := d.is.(*engine.Batch)
+	b, ok := d.is.(*model.Batch)
 	return b, ok
 }
 
-func (s *Snapshot) LoadBatch() (*engine.Batch, error) {
+func (s *Snapshot) LoadBatch() (*model.Batch, error) {
 	_, seen := s.docs[s.BatchKey()]
-	b, err := load[engine.Batch](s, s.BatchKey())
+	b, err := load[model.Batch](s, s.BatchKey())
 	if err != nil {
 		return nil, err
 	}
@@ -115,26 +115,26 @@ func (s *Snapshot) LoadBatch() (*engine.Batch, error) {
 		return nil, fmt.Errorf("reading %s: %w", s.BatchKey(), store.ErrNotFound)
 	}
 	if !seen {
-		s.applier.gates.saw(b, s.Now)
+		s.applier.modes.saw(b, s.Now)
 	}
 	return b, nil
 }
 
-func (s *Snapshot) LoadGate() (engine.Gate, error) {
+func (s *Snapshot) LoadDispatchMode() (model.DispatchMode, error) {
 	if b, ok := s.known(); ok {
-		return b.Gate(), nil
+		return b.DispatchMode(), nil
 	}
-	if s.gate == nil {
-		gate, err := s.applier.dispatchMode(s.ctx, s.batch)
+	if s.mode == nil {
+		mode, err := s.applier.dispatchMode(s.ctx, s.batch)
 		if err != nil {
-			return gate, err
+			return mode, err
 		}
-		s.gate = &gate
+		s.mode = &mode
 	}
-	return *s.gate, nil
+	return *s.mode, nil
 }
 
-func (s *Snapshot) LoadRun(phase, member int) (*engine.Run, error) {
+func (s *Snapshot) LoadRun(phase, member int) (*model.Run, error) {
 	key := store.RunKey(s.batch, phase, member)
 	if _, ok := s.docs[key]; !ok && !s.fresh {
 		if run, ok := s.applier.recallRun(key); ok {
@@ -142,35 +142,35 @@ func (s *Snapshot) LoadRun(phase, member int) (*engine.Run, error) {
 			s.recalled = append(s.recalled, key)
 		}
 	}
-	return load[engine.Run](s, key)
+	return load[model.Run](s, key)
 }
 
-func (s *Snapshot) LoadMember(member int) (*engine.Member, error) {
+func (s *Snapshot) LoadMember(member int) (*model.Member, error) {
 	key := store.MemberKey(s.batch, member)
-	m, err := load[engine.Member](s, key)
+	m, err := load[model.Member](s, key)
 	if err == nil && m == nil {
 		err = fmt.Errorf("reading %s: %w", key, store.ErrNotFound)
 	}
 	return m, err
 }
 
-func (s *Snapshot) LoadRunsOf(member int) ([]*engine.Run, error) {
+func (s *Snapshot) LoadRunsOf(member int) ([]*model.Run, error) {
 	runs, err := s.applier.store.RunsOfMember(s.ctx, s.batch, member)
 	return loadAll(s, runs, RunKey), err
 }
 
-func (s *Snapshot) LoadPage(page int) ([]*engine.Member, error) {
+func (s *Snapshot) LoadPage(page int) ([]*model.Member, error) {
 	members, err := s.applier.store.MembersOfPage(s.ctx, s.batch, page, "")
-	return loadAll(s, members, func(m *engine.Member) store.Key { return store.MemberKey(s.batch, m.ID) }), err
+	return loadAll(s, members, func(m *model.Member) store.Key { return store.MemberKey(s.batch, m.ID) }), err
 }
 
-func (s *Snapshot) LoadPageRuns(phase, page int) ([]*engine.Run, error) {
+func (s *Snapshot) LoadPageRuns(phase, page int) ([]*model.Run, error) {
 	runs, err := s.applier.store.RunsOfPage(s.ctx, s.batch, page, store.RunSelection{Phase: phase})
 	return loadAll(s, runs, RunKey), err
 }
 
-func (s *Snapshot) LoadShard(phase, page int) (*engine.Shard, error) {
-	return load[engine.Shard](s, store.ShardKey(s.batch, phase, page))
+func (s *Snapshot) LoadShard(phase, page int) (*model.Shard, error) {
+	return load[model.Shard](s, store.ShardKey(s.batch, phase, page))
 }
 
 func (s *Snapshot) LoadRunbook(name string, version int) (*runbook.Runbook, error) {
@@ -178,7 +178,7 @@ func (s *Snapshot) LoadRunbook(name string, version int) (*runbook.Runbook, erro
 }
 
 // take holds what a decision changes.
-func (s *Snapshot) take(w engine.Writes) {
+func (s *Snapshot) take(w model.Writes) {
 	for _, run := range w.Runs {
 		s.set(RunKey(run), run)
 	}
@@ -208,15 +208,15 @@ func (s *Snapshot) set(key store.Key, doc any) {
 
 // Before is the batch as it was loaded, and after as it was decided; nil where it was not
 // loaded.
-func (s *Snapshot) Before() *engine.Batch {
+func (s *Snapshot) Before() *model.Batch {
 	if d := s.docs[s.BatchKey()]; d != nil {
-		b, _ := d.was.(*engine.Batch)
+		b, _ := d.was.(*model.Batch)
 		return b
 	}
 	return nil
 }
 
-func (s *Snapshot) After() *engine.Batch {
+func (s *Snapshot) After() *model.Batch {
 	b, _ := s.known()
 	return b
 }
@@ -226,9 +226,9 @@ func (s *Snapshot) WritesBatch() bool { return slices.Contains(s.changed, s.Batc
 
 // countsInBatch reports whether counters of the batch were added to: its ETag is not known.
 func (s *Snapshot) countsInBatch() bool {
-	return slices.ContainsFunc(s.counts, func(c engine.Count) bool {
+	return slices.ContainsFunc(s.counts, func(c model.Count) bool {
 		switch c.(type) {
-		case engine.CountShard, engine.CountFailures, engine.CountRemoval:
+		case model.CountShard, model.CountFailures, model.CountRemoval:
 			return true
 		}
 		return false
@@ -240,9 +240,9 @@ func (s *Snapshot) countsInBatch() bool {
 func (s *Snapshot) Writes() (ops store.Writes, shards map[int]store.Key) {
 	for _, key := range s.changed {
 		d := s.docs[key]
-		switch was, isMember := d.was.(*engine.Member); {
+		switch was, isMember := d.was.(*model.Member); {
 		case isMember:
-			ops = append(ops, writeMember(key, was, d.is.(*engine.Member), d.version))
+			ops = append(ops, writeMember(key, was, d.is.(*model.Member), d.version))
 		case d.was == nil:
 			ops = append(ops, store.Create(key, d.is))
 		default:
@@ -252,7 +252,7 @@ func (s *Snapshot) Writes() (ops store.Writes, shards map[int]store.Key) {
 	shards = map[int]store.Key{}
 	for _, c := range s.counts {
 		switch c := c.(type) {
-		case engine.CountRun:
+		case model.CountRun:
 			key := store.ShardKey(s.batch, c.Phase, c.Page)
 			var changes []store.Change
 			if c.Outcome != "" {
@@ -263,17 +263,17 @@ func (s *Snapshot) Writes() (ops store.Writes, shards map[int]store.Key) {
 			}
 			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
 			shards[len(ops)-1] = key
-		case engine.CountShard:
+		case model.CountShard:
 			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
 			ops = append(ops, store.Patch(s.BatchKey(), "",
 				store.Increment(at+"shardsClosed", 1), store.Increment(at+"succeeded", c.Succeeded),
 				store.Increment(at+"failed", c.Failed), store.Increment(at+"cancelled", c.Cancelled)))
-		case engine.CountFailures:
+		case model.CountFailures:
 			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", c.Phase-1), c.Failed)))
-		case engine.CountRemoval:
+		case model.CountRemoval:
 			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
 			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(at+"open", -1), store.Increment(at+string(c.Outcome), 1)))
-		case engine.MarkSent:
+		case model.MarkSent:
 			ops = append(ops, store.Patch(store.ShardKey(s.batch, c.Phase, c.Page), "", store.Set("/sent", true)))
 		default:
 			panic(fmt.Sprintf("app: no write for %T", c))
@@ -284,7 +284,7 @@ func (s *Snapshot) Writes() (ops store.Writes, shards map[int]store.Key) {
 
 // writeMember writes a member who changed. A member carries the columns of the source:
 // where the member only enters a phase, nothing else is sent.
-func writeMember(key store.Key, was, is *engine.Member, version store.Version) store.Write {
+func writeMember(key store.Key, was, is *model.Member, version store.Version) store.Write {
 	if reflect.DeepEqual(is, was) { // only nobody else is to change the member at this moment
 		return store.Patch(key, version.ETag, store.Set("/status", is.Status))
 	}
@@ -321,22 +321,22 @@ func (s *Snapshot) Version(key store.Key) store.Version {
 }
 
 // BatchItem is the batch as it was written, or loaded.
-func (s *Snapshot) BatchItem() store.Item[engine.Batch] {
+func (s *Snapshot) BatchItem() store.Item[model.Batch] {
 	key := s.BatchKey()
-	return store.Item[engine.Batch]{Key: key, Doc: *s.After(), Version: s.docs[key].version}
+	return store.Item[model.Batch]{Key: key, Doc: *s.After(), Version: s.docs[key].version}
 }
 
 // Member is a member as it was loaded, and as it was decided; nil where it was not loaded.
-func (s *Snapshot) Member(id int) (was, is *engine.Member) {
+func (s *Snapshot) Member(id int) (was, is *model.Member) {
 	if d := s.docs[store.MemberKey(s.batch, id)]; d != nil {
-		was, _ = d.was.(*engine.Member)
-		is, _ = d.is.(*engine.Member)
+		was, _ = d.was.(*model.Member)
+		is, _ = d.is.(*model.Member)
 	}
 	return was, is
 }
 
 // StepRun gives the run of the step execution that a message names.
-func (s *Snapshot) StepRun(stepID int64, phase, member, index int) (*engine.Run, error) {
+func (s *Snapshot) StepRun(stepID int64, phase, member, index int) (*model.Run, error) {
 	run, err := s.LoadRun(phase, member)
 	switch {
 	case err != nil:

@@ -6,14 +6,14 @@ import (
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // stopRecord is the audit record of a decision that pauses a batch because too many
 // members of a phase have failed; none of any other decision.
-func (a *Applier) stopRecord(was, is *engine.Batch) store.Writes {
+func (a *Applier) stopRecord(was, is *model.Batch) store.Writes {
 	if !is.StoppedSince(was) {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (a *Applier) stopRecord(was, is *engine.Batch) store.Writes {
 // logStopped logs that a phase's stop_when has paused the batch, unless the batch's line in
 // the list says so already. That line is written afterwards: a process that dies in between
 // leaves it to the next tick, so that it is logged twice rather than never.
-func (a *Applier) logStopped(ctx context.Context, b *engine.Batch) error {
+func (a *Applier) logStopped(ctx context.Context, b *model.Batch) error {
 	listed, err := store.OrNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
 	if err != nil || listed.Doc.Paused != nil && listed.Doc.Paused.At.Equal(b.Paused.At) {
 		return err

@@ -5,15 +5,15 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/alert"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // UpsertSummary writes the summary of a batch, unless a newer one is stored: another process may have
 // changed the batch since b was written.
-func (a *Applier) UpsertSummary(ctx context.Context, b *engine.Batch) error {
-	if b.Status == engine.BatchFailed {
+func (a *Applier) UpsertSummary(ctx context.Context, b *model.Batch) error {
+	if b.Status == model.BatchFailed {
 		if err := a.logFailed(ctx, b); err != nil {
 			return err
 		}
@@ -44,9 +44,9 @@ func (a *Applier) UpsertSummary(ctx context.Context, b *engine.Batch) error {
 // logFailed tells that a batch has failed, unless its line in the list tells so already.
 // That line is written afterwards: whoever is killed in between leaves it to whoever does
 // the same again, or to the next tick, so that it is told twice rather than never.
-func (a *Applier) logFailed(ctx context.Context, b *engine.Batch) error {
+func (a *Applier) logFailed(ctx context.Context, b *model.Batch) error {
 	listed, err := store.OrNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
-	if err != nil || listed.Doc.Status == engine.BatchFailed {
+	if err != nil || listed.Doc.Status == model.BatchFailed {
 		return err
 	}
 	a.log.WarnContext(ctx, "a batch has failed", logkey.Event, alert.BatchFailed, logkey.BatchID, b.ID, logkey.Runbook, b.Runbook, logkey.RunbookVersion, b.Version, logkey.Reason, b.Error)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -23,7 +23,7 @@ func (a *Applier) FollowActiveVersion(ctx context.Context, id int) error {
 
 // Transition takes a batch over to its runbook's active version, where that is newer
 // than its own: once, however often it is asked for.
-func (a *Applier) Transition(ctx context.Context, b store.Item[engine.Batch]) (store.Item[engine.Batch], error) {
+func (a *Applier) Transition(ctx context.Context, b store.Item[model.Batch]) (store.Item[model.Batch], error) {
 	head, err := store.Read[store.RunbookHead](ctx, a.store, store.RunbookKey(b.Doc.Runbook))
 	if errors.Is(err, store.ErrNotFound) {
 		return b, nil

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/apiview"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -23,7 +23,7 @@ func (f Facts) JSON() json.RawMessage {
 }
 
 // BatchFacts tells what holds a batch, and which phase it is in.
-func BatchFacts(b *engine.Batch) Facts {
+func BatchFacts(b *model.Batch) Facts {
 	f := Facts{"status": b.Status}
 	if b.CurrentPhase != "" {
 		f["phaseName"] = b.CurrentPhase
@@ -38,7 +38,7 @@ func BatchFacts(b *engine.Batch) Facts {
 }
 
 // BatchCreated is the line of a batch's trail that tells where it comes from.
-func BatchCreated(by Caller, b *engine.Batch, now time.Time) store.AuditRecord {
+func BatchCreated(by Caller, b *model.Batch, now time.Time) store.AuditRecord {
 	made := Facts{"status": b.Status, "runbookName": b.Runbook, "runbookVersion": b.Version, "memberCount": b.Members}
 	if b.StartTime != nil {
 		made["batchStartTime"] = b.StartTime.UTC()
@@ -50,7 +50,7 @@ func BatchCreated(by Caller, b *engine.Batch, now time.Time) store.AuditRecord {
 }
 
 // PhaseFacts tells what a phase execution waits for.
-func PhaseFacts(b *engine.Batch, id int) Facts {
+func PhaseFacts(b *model.Batch, id int) Facts {
 	p, ok := b.Phase(id)
 	if !ok {
 		return Facts{}
@@ -66,11 +66,11 @@ func PhaseFacts(b *engine.Batch, id int) Facts {
 }
 
 // MemberFacts tells how members stand, by their numbers.
-func MemberFacts(members map[int]engine.MemberStatus) Facts { return Facts{"members": members} }
+func MemberFacts(members map[int]model.MemberStatus) Facts { return Facts{"members": members} }
 
 // HoldFacts tells whose removal is held, and how many are kept. Of very many members the
 // first are named.
-func HoldFacts(h store.RemovalHold, confirmed *engine.Mark) Facts {
+func HoldFacts(h store.RemovalHold, confirmed *model.Mark) Facts {
 	f := Facts{"held": len(h.Members), "kept": len(h.Kept)}
 	if len(h.Members) > 0 {
 		f["revision"], f["members"] = apiview.RemovalRevision(h), h.Members[:min(len(h.Members), 1000)]

@@ -15,8 +15,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/cli"
 	"github.com/matoolkit/matoolkit/internal/cli/command"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/local/entra"
 )
 
@@ -45,7 +45,7 @@ func TestMessages(t *testing.T) {
 
 	// Two results that come before their batch does, and one that is none.
 	early := func(attempt int) string {
-		step := engine.StepID(1, 0, 0)
+		step := model.StepID(1, 0, 0)
 		body, err := json.Marshal(message.Result{
 			JobID: fmt.Sprintf("step-%d-attempt-%d", step, attempt), Status: message.StatusSuccess, Result: json.RawMessage("true"),
 			CorrelationData: message.Correlation{BatchID: 1, StepExecutionID: step, IsInitStep: true, RunbookName: "moves", RunbookVersion: 1},

@@ -17,8 +17,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -235,7 +235,7 @@ func (sy *Syncer) ConfirmAdditions(ctx context.Context, by audit.Caller, name, r
 		}
 		now := sy.now().UTC()
 		next := setting.Doc
-		next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now, Why: why}}
+		next.Runbook, next.Additions = name, &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now, Why: why}}
 		write := store.Create(store.AutomationKey(name), next)
 		if setting.ETag != "" {
 			write = store.Replace(store.AutomationKey(name), next, setting.Version)

@@ -12,9 +12,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/sealing"
@@ -60,7 +60,7 @@ func (s *syncRun) apply(ctx context.Context) error {
 // leave removes the members who are gone from the source, or are in another batch
 // there now.
 func (s *syncRun) leave(ctx context.Context, c schedule.Change) error {
-	if b := s.batches[c.Batch].Doc; b.Held != nil && b.Held.Confirmed != nil {
+	if b := s.batches[c.Batch].Doc; b.RemovalHold != nil && b.RemovalHold.Confirmed != nil {
 		// Those who were confirmed to leave are on their way; nobody else is judged
 		// before they are out.
 		for _, r := range slices.Concat(c.Remove, heldRemovals(c)) {
@@ -93,7 +93,7 @@ func heldRemovals(c schedule.Change) []schedule.Removal {
 // givenUp tells whether a batch that is being filled has nobody in it and gets nobody
 // any more: an immediate one whose moment has passed, or one that would not even be made
 // by now.
-func (s *syncRun) givenUp(b *engine.Batch) bool {
+func (s *syncRun) givenUp(b *model.Batch) bool {
 	if b.Members > b.Removed {
 		return false
 	}
@@ -113,14 +113,14 @@ func (s *syncRun) givenUp(b *engine.Batch) bool {
 func (s *syncRun) abandon(ctx context.Context, id int) error {
 	why := "nobody is left who would be in it"
 	_, _, err := s.syncer.applier.Run(ctx, id, applier.Command{
-		Events: func(st *applier.Snapshot) ([]engine.Event, error) {
+		Events: func(st *applier.Snapshot) ([]model.Event, error) {
 			b, err := st.LoadBatch()
 			if err != nil || !b.Filling || b.Members > b.Removed {
 				return nil, err
 			}
-			return []engine.Event{engine.BatchStopped{By: engine.Mark{By: audit.Scheduler.Name, At: st.Now.UTC(), Why: why}}}, nil
+			return []model.Event{model.BatchStopped{By: model.Mark{By: audit.Scheduler.Name, At: st.Now.UTC(), Why: why}}}, nil
 		},
-		Extra: func(st *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+		Extra: func(st *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if len(ds) == 0 || ds[0].Batch == nil {
 				return nil, nil
 			}
@@ -226,7 +226,7 @@ func (s *syncRun) reportTaken(taken []membership.InOtherBatch) {
 
 // fill adds people to a batch, and opens one that is being filled. It is known of the
 // batch who its members are, or they are looked for.
-func (s *syncRun) fill(ctx context.Context, b store.Item[engine.Batch], rows []schedule.Row, known bool) error {
+func (s *syncRun) fill(ctx context.Context, b store.Item[model.Batch], rows []schedule.Row, known bool) error {
 	var people []membership.Newcomer
 	for _, row := range rows {
 		if !s.stays[row.Key] {
@@ -250,10 +250,10 @@ func (s *syncRun) fill(ctx context.Context, b store.Item[engine.Batch], rows []s
 	if len(rows) == 0 && s.givenUp(&b.Doc) {
 		return s.abandon(ctx, b.Doc.ID)
 	}
-	if err := s.syncer.applier.Decide(ctx, b.Doc.ID, engine.BatchFilled{}); err != nil {
+	if err := s.syncer.applier.Decide(ctx, b.Doc.ID, model.BatchFilled{}); err != nil {
 		return err
 	}
-	opened, err := store.Read[engine.Batch](ctx, s.syncer.store, store.BatchKey(b.Doc.ID))
+	opened, err := store.Read[model.Batch](ctx, s.syncer.store, store.BatchKey(b.Doc.ID))
 	if err != nil {
 		return err
 	}

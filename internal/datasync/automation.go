@@ -9,8 +9,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -91,7 +91,7 @@ func (sy *Syncer) setAutomation(ctx context.Context, by audit.Caller, name strin
 				next.DisabledAt, next.DisabledBy = &now, by.Name
 			}
 			if confirms {
-				next.Additions = &store.ConfirmedAdditions{Revision: revision, Mark: engine.Mark{By: by.Name, At: now}}
+				next.Additions = &store.ConfirmedAdditions{Revision: revision, Mark: model.Mark{By: by.Name, At: now}}
 			}
 			write := store.Create(store.AutomationKey(name), next)
 			if was.ETag != "" {

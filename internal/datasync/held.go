@@ -9,9 +9,9 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -20,13 +20,13 @@ import (
 // who were missed and are back.
 func (s *syncRun) hold(ctx context.Context, c schedule.Change) error {
 	id := c.Batch
-	if b := s.batches[id].Doc; b.Held != nil && b.Held.Confirmed != nil {
+	if b := s.batches[id].Doc; b.RemovalHold != nil && b.RemovalHold.Confirmed != nil {
 		s.held = append(s.held, id)
 		return nil
 	}
 	var missing []int
 	moves := map[int]time.Time{}
-	e := engine.RemovalsHeld{}
+	e := model.RemovalsHeld{}
 	if c.Held != nil {
 		s.held = append(s.held, id)
 		e.Members, e.Of, e.Reason = len(c.Held.Removals), c.Held.Active, c.Held.Reason
@@ -41,34 +41,34 @@ func (s *syncRun) hold(ctx context.Context, c schedule.Change) error {
 	}
 	was := s.holds[id]
 	kept := slices.DeleteFunc(slices.Clone(was.Kept), func(member int) bool { return slices.Contains(c.Returned, member) })
-	same := slices.Equal(missing, was.Members) && maps.EqualFunc(moves, was.Moves, time.Time.Equal) && told(s.batches[id].Doc.Held, e)
+	same := slices.Equal(missing, was.Members) && maps.EqualFunc(moves, was.Moves, time.Time.Equal) && told(s.batches[id].Doc.RemovalHold, e)
 	if same && len(kept) == len(was.Kept) {
 		return nil
 	}
 	var h store.Item[store.RemovalHold]
 	_, ds, err := s.syncer.applier.Run(ctx, id, applier.Command{
-		Events: func(st *applier.Snapshot) (events []engine.Event, err error) {
-			var b *engine.Batch
+		Events: func(st *applier.Snapshot) (events []model.Event, err error) {
+			var b *model.Batch
 			if b, h, err = s.syncer.members.LoadRemovalHold(ctx, st); err != nil {
 				return nil, err
 			}
-			if b.Held != nil && b.Held.Confirmed != nil || !slices.Equal(h.Doc.Members, was.Members) || !slices.Equal(h.Doc.Kept, was.Kept) {
+			if b.RemovalHold != nil && b.RemovalHold.Confirmed != nil || !slices.Equal(h.Doc.Members, was.Members) || !slices.Equal(h.Doc.Kept, was.Kept) {
 				return nil, nil // an administrator has decided meanwhile: the next tick looks again
 			}
 			events = append(events, e)
 			if len(kept) != len(was.Kept) {
-				events = append(events, engine.MembersKept{Count: len(kept)})
+				events = append(events, model.MembersKept{Count: len(kept)})
 			}
 			return events, nil
 		},
-		Extra: func(st *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+		Extra: func(st *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if len(ds) == 0 {
 				return nil, nil
 			}
 			return append(st.GuardBatch(), membership.WriteRemovalHold(id, h, store.RemovalHold{Members: missing, Moves: moves, Kept: kept})), nil
 		},
 	})
-	var refusal *engine.Refusal
+	var refusal *model.Refusal
 	if errors.As(err, &refusal) || err == nil && len(ds) == 0 { // confirmed or ended meanwhile
 		return nil
 	}
@@ -82,7 +82,7 @@ func (s *syncRun) hold(ctx context.Context, c schedule.Change) error {
 }
 
 // told tells whether a hold says what is to be said.
-func told(h *engine.Held, e engine.RemovalsHeld) bool {
+func told(h *model.RemovalHold, e model.RemovalsHeld) bool {
 	if h == nil {
 		return e.Members == 0
 	}

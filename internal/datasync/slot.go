@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -17,8 +18,8 @@ func (s *syncRun) ended(ctx context.Context, item store.Item[store.StartSlot]) (
 	if item.Doc.Ended {
 		return true, nil
 	}
-	b, err := store.OrNone(store.Read[engine.Batch](ctx, s.syncer.store, store.BatchKey(item.Doc.Batch)))
-	if err != nil || b.ETag == "" || !b.Doc.Ended && b.Doc.Status != engine.BatchCancelling && !b.Doc.Status.Terminal() {
+	b, err := store.OrNone(store.Read[model.Batch](ctx, s.syncer.store, store.BatchKey(item.Doc.Batch)))
+	if err != nil || b.ETag == "" || !b.Doc.Ended && b.Doc.Status != model.BatchCancelling && !b.Doc.Status.Terminal() {
 		return false, err
 	}
 	if !b.Doc.Status.Terminal() {
@@ -55,7 +56,7 @@ func (sy *Syncer) claim(ctx context.Context, runbookName string, start time.Time
 // detect makes the batch of a start time, without members: they are added to it as to
 // any other, and it opens when all of them are there. What dies half-way is gone on
 // with by the next tick.
-func (s *syncRun) detect(ctx context.Context, start time.Time) (b store.Item[engine.Batch], made bool, err error) {
+func (s *syncRun) detect(ctx context.Context, start time.Time) (b store.Item[model.Batch], made bool, err error) {
 	id, err := s.syncer.claim(ctx, s.name, start)
 	if err != nil {
 		return b, false, err
@@ -66,7 +67,7 @@ func (s *syncRun) detect(ctx context.Context, start time.Time) (b store.Item[eng
 		s.syncer.audit.Record(audit.BatchCreated(audit.Scheduler, &b.Doc, b.Doc.DetectedAt)),
 	})
 	if errors.Is(err, store.ErrExists) {
-		b, err = store.Read[engine.Batch](ctx, s.syncer.store, store.BatchKey(id))
+		b, err = store.Read[model.Batch](ctx, s.syncer.store, store.BatchKey(id))
 		return b, false, err
 	}
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/datasource"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/schedule"
@@ -183,8 +183,8 @@ type syncRun struct {
 
 	result  *schedule.Result
 	plan    schedule.Plan
-	batches map[int]store.Item[engine.Batch] // that have not ended
-	over    map[time.Time]int                // start → its batch, which has ended
+	batches map[int]store.Item[model.Batch] // that have not ended
+	over    map[time.Time]int               // start → its batch, which has ended
 	holds   map[int]store.RemovalHold
 	stays   map[string]bool // keys of members who were to leave a batch and are not out of it
 	held    []int           // batches of which removals are held
@@ -291,7 +291,7 @@ func (s *syncRun) query(ctx context.Context) error {
 // what became of the batches for the starts that the result has.
 func (s *syncRun) situation(ctx context.Context) (schedule.Situation, error) {
 	situation := schedule.Situation{Now: s.now, Automation: s.enabled || s.dry, Ended: map[time.Time]int{}, Former: map[string]bool{}}
-	s.batches, s.holds = map[int]store.Item[engine.Batch]{}, map[int]store.RemovalHold{}
+	s.batches, s.holds = map[int]store.Item[model.Batch]{}, map[int]store.RemovalHold{}
 	unfinished, err := s.syncer.store.UnfinishedBatches(ctx, s.name)
 	if err != nil {
 		return situation, err
@@ -335,13 +335,13 @@ func (s *syncRun) load(ctx context.Context, situation *schedule.Situation, id in
 		return nil
 	}
 	// The batch is read before its members: its ETag then guards what is made of them.
-	b, err := store.OrNone(store.Read[engine.Batch](ctx, s.syncer.store, store.BatchKey(id)))
+	b, err := store.OrNone(store.Read[model.Batch](ctx, s.syncer.store, store.BatchKey(id)))
 	if err != nil || b.ETag == "" || b.Doc.Status.Terminal() {
 		return err
 	}
 	s.batches[id] = b
 	kept := map[int]bool{}
-	if b.Doc.Held != nil || b.Doc.Kept > 0 {
+	if b.Doc.RemovalHold != nil || b.Doc.Kept > 0 {
 		h, err := store.OrNone(store.Read[store.RemovalHold](ctx, s.syncer.store, store.HoldKey(id)))
 		if err != nil {
 			return err
@@ -359,8 +359,8 @@ func (s *syncRun) load(ctx context.Context, situation *schedule.Situation, id in
 	if b.Doc.StartTime != nil {
 		batch.Start = b.Doc.StartTime.UTC()
 	}
-	if b.Doc.Held != nil {
-		batch.HeldOf = b.Doc.Held.Of
+	if b.Doc.RemovalHold != nil {
+		batch.HeldOf = b.Doc.RemovalHold.Of
 	}
 	addedAgain := map[string]int{} // lower-case key → the last member whom an administrator added
 	for _, m := range members {
@@ -369,7 +369,7 @@ func (s *syncRun) load(ctx context.Context, situation *schedule.Situation, id in
 		}
 	}
 	for _, m := range members {
-		removed := m.Status == engine.MemberRemoved
+		removed := m.Status == model.MemberRemoved
 		// A removal by hand ends when an administrator adds the person again.
 		byHand := removed && m.RemovedBy != "" && addedAgain[strings.ToLower(m.Key)] <= m.ID
 		leaving := m.StillLeaving(s.syncer.now())
@@ -379,7 +379,7 @@ func (s *syncRun) load(ctx context.Context, situation *schedule.Situation, id in
 		}
 		batch.Members = append(batch.Members, schedule.Member{
 			ID: m.ID, Key: m.Key, Hash: m.Hash,
-			Failed: m.Status == engine.MemberFailed, RemovedByHand: byHand, Leaving: leaving,
+			Failed: m.Status == model.MemberFailed, RemovedByHand: byHand, Leaving: leaving,
 			// Whom an administrator added is not the source's to remove.
 			Kept: kept[m.ID] || m.Hash == "",
 		})
@@ -391,6 +391,6 @@ func (s *syncRun) load(ctx context.Context, situation *schedule.Situation, id in
 // follows tells whether a batch's members are the source's to change. Those of one that
 // was made by hand are not, nor those of one that is being cancelled, or that had ended
 // and was opened again by a retry: they only count as being in a batch.
-func follows(b *engine.Batch) bool {
-	return !b.Manual && !b.Ended && b.Status != engine.BatchCancelling
+func follows(b *model.Batch) bool {
+	return !b.Manual && !b.Ended && b.Status != model.BatchCancelling
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -218,19 +218,19 @@ func (ms *Messages) deadLetterCase(ctx context.Context, d bus.DeadLetter, m mess
 		c.job.unreadable = fmt.Sprintf("the body is not the JSON of a job: %v", err)
 		return c, nil
 	}
-	phase, member, index, err := engine.ParseStepID(job.CorrelationData.StepExecutionID)
+	phase, member, index, err := model.ParseStepID(job.CorrelationData.StepExecutionID)
 	if err != nil {
 		c.job.unreadable = err.Error()
 		return c, nil
 	}
 	c.job.expiresAt = job.ExpiresAt
-	run, err := store.OrNone(store.Read[engine.Run](ctx, ms.store, store.RunKey(job.CorrelationData.BatchID, phase, member)))
+	run, err := store.OrNone(store.Read[model.Run](ctx, ms.store, store.RunKey(job.CorrelationData.BatchID, phase, member)))
 	if err != nil {
 		return c, err
 	}
 	if index < len(run.Doc.Steps) {
 		step := run.Doc.Steps[index]
-		c.job.waits = step.Status == engine.StepDispatched && step.JobID == job.JobID
+		c.job.waits = step.Status == model.StepDispatched && step.JobID == job.JobID
 	}
 	return c, nil
 }
@@ -264,9 +264,9 @@ func (ms *Messages) recordDeadLetter(ctx context.Context, d bus.DeadLetter, m me
 	switch fate {
 	case fateReturn:
 		u.Returns++
-		u.Asked, u.Handled = u.Replays+1, &engine.Mark{By: system, At: now, Why: why}
+		u.Asked, u.Handled = u.Replays+1, &model.Mark{By: system, At: now, Why: why}
 	case fateDrop:
-		u.Status, u.Handled = store.UnprocessableDiscarded, &engine.Mark{By: system, At: now, Why: why}
+		u.Status, u.Handled = store.UnprocessableDiscarded, &model.Mark{By: system, At: now, Why: why}
 	case fateHold:
 		u.Reason += "; " + why
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -124,7 +124,7 @@ func (ms *Messages) recordReplay(ctx context.Context, by audit.Caller, id, why s
 			return item, nil
 		}
 		was := audit.MessageFacts(*u)
-		u.Handled, u.Returns = &engine.Mark{By: by.Name, At: ms.now().UTC(), Why: why}, 0
+		u.Handled, u.Returns = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}, 0
 		sent := *u
 		sent.Status, sent.Replays = store.UnprocessableReplayed, u.Asked
 		applied, err := ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), u, item.Version), ms.audit.Record(messageHandled(by, "replay", id, was, sent))})
@@ -178,7 +178,7 @@ func (ms *Messages) Discard(ctx context.Context, by audit.Caller, id, why string
 		}
 		was := audit.MessageFacts(item.Doc)
 		item.Doc.Status = store.UnprocessableDiscarded
-		item.Doc.Handled = &engine.Mark{By: by.Name, At: ms.now().UTC(), Why: why}
+		item.Doc.Handled = &model.Mark{By: by.Name, At: ms.now().UTC(), Why: why}
 		_, err = ms.store.Apply(ctx, store.Writes{store.Replace(store.UnprocessedKey(id), item.Doc, item.Version), ms.audit.Record(messageHandled(by, "discard", id, was, item.Doc))})
 		if errors.Is(err, store.ErrChanged) {
 			continue

@@ -4,22 +4,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // A lost answer, a double click and a host that repeats requests must not start the
 // phase after the one that was asked for.
 func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 	t.Parallel()
-	walked := func(c *crowd) { c.must(engine.PhaseWalked{Phase: 1, Pages: 3}) }
+	fannedOut := func(c *crowd) { c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}) }
 	ended := func(succeeded, failed int) func(*crowd) {
 		return func(c *crowd) {
-			walked(c)
+			fannedOut(c)
 			c.counts(1, succeeded, failed)
 		}
 	}
 	start := func(phase string) func(*crowd) {
-		return func(c *crowd) { c.must(engine.Advanced{Phase: phase}) }
+		return func(c *crowd) { c.must(model.Advanced{Phase: phase}) }
 	}
 	all := func(steps ...func(*crowd)) func(*crowd) {
 		return func(c *crowd) {
@@ -28,9 +28,9 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 			}
 		}
 	}
-	rerun := func(c *crowd) { c.must(engine.VersionPublished{Version: 4, Rerun: true}) }
-	pause := func(c *crowd) { c.must(engine.BatchPaused{By: by}) }
-	cancel := func(c *crowd) { c.must(engine.BatchStopped{By: by}) }
+	rerun := func(c *crowd) { c.must(model.VersionPublished{Version: 4, Rerun: true}) }
+	pause := func(c *crowd) { c.must(model.BatchPaused{By: by}) }
+	cancel := func(c *crowd) { c.must(model.BatchStopped{By: by}) }
 	for _, tt := range []struct {
 		name    string
 		before  func(*crowd)
@@ -44,8 +44,8 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 		{name: "no phase of the runbook", before: all(), phase: "nonsense", refused: `the next phase is "create"`},
 		{name: "no phase at all", before: all(), refused: `the next phase is "create"`},
 		{name: "in other letters", before: all(), phase: "Create", refused: `the next phase is "create"`},
-		{name: "again before the walk is over", before: start("create"), phase: "create", again: 1},
-		{name: "again while it runs", before: all(start("create"), walked), phase: "create"},
+		{name: "again before the fan-out is over", before: start("create"), phase: "create", again: 1},
+		{name: "again while it runs", before: all(start("create"), fannedOut), phase: "create"},
 		{name: "again while it is paused", before: all(start("create"), pause), phase: "create"},
 		{name: "again when it has ended", before: all(start("create"), ended(100, 0)), phase: "create"},
 		{name: "again when none has succeeded", before: all(start("create"), ended(0, 100)), phase: "create"},
@@ -54,7 +54,7 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 		{name: "again when the next one runs", before: all(start("create"), ended(99, 1), start("move")), phase: "create", refused: `still in phase "move"`},
 		{
 			name: "again when the next one has ended", before: all(start("create"), ended(99, 1), start("move"), func(c *crowd) {
-				c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+				c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
 				c.counts(2, 99, 0)
 			}), phase: "create", refused: `the next phase is "clean", the last one that was started is "move"`,
 		},
@@ -66,7 +66,7 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 			t.Parallel()
 			c := batchOf(t, three, true)
 			tt.before(c)
-			d, err := c.on(engine.Advanced{Phase: tt.phase})
+			d, err := c.on(model.Advanced{Phase: tt.phase})
 			switch {
 			case tt.refused != "":
 				wantRefusal(t, err, tt.refused)
@@ -74,16 +74,16 @@ func TestAdvanceStartsTheNamedPhaseOnce(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			case tt.starts > 0:
-				if d.Batch == nil || d.Repeated || d.Batch.Phases[tt.starts-1].Status != engine.PhaseDispatched {
+				if d.Batch == nil || d.Repeated || d.Batch.Phases[tt.starts-1].Status != model.PhaseDispatched {
 					t.Fatalf("%+v", d)
 				}
-				wantOutcome(t, d, engine.Announce{Phase: tt.starts})
+				wantOutcome(t, d, model.Announce{Phase: tt.starts})
 				return
 			case d.Batch != nil || !d.Repeated:
 				t.Fatalf("%+v", d)
 			}
 			if tt.again > 0 {
-				wantOutcome(t, d, engine.Announce{Phase: tt.again})
+				wantOutcome(t, d, model.Announce{Phase: tt.again})
 			} else {
 				wantOutcome(t, d)
 			}
@@ -96,16 +96,16 @@ func TestAdvanceToTheLastPhaseIsRepeatedAfterTheBatchHasEnded(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, three, true)
 	for phase, name := range []string{"create", "move", "clean"} {
-		c.must(engine.Advanced{Phase: name})
-		c.must(engine.PhaseWalked{Phase: phase + 1, Pages: 3})
+		c.must(model.Advanced{Phase: name})
+		c.must(model.PhaseFannedOut{Phase: phase + 1, Pages: 3})
 		c.counts(phase+1, 100, 0)
 	}
-	c.wantBatch(engine.BatchCompleted)
-	if d := c.must(engine.Advanced{Phase: "clean"}); !d.Repeated || len(outcome(d)) > 0 {
+	c.wantBatch(model.BatchCompleted)
+	if d := c.must(model.Advanced{Phase: "clean"}); !d.Repeated || len(outcome(d)) > 0 {
 		t.Fatalf("%+v", d)
 	}
 	for _, phase := range []string{"create", ""} {
-		if _, err := c.on(engine.Advanced{Phase: phase}); err == nil || !strings.Contains(err.Error(), "has ended (completed)") {
+		if _, err := c.on(model.Advanced{Phase: phase}); err == nil || !strings.Contains(err.Error(), "has ended (completed)") {
 			t.Fatalf("%q: %v", phase, err)
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -28,35 +29,35 @@ func FuzzWhateverAWorkerAnswers(f *testing.F) {
 			return // is refused before
 		}
 		p := enterOf(t, rb, 2, `{"Upn":"ann@x","Kind":"User"}`)
-		p.on(engine.RunStarted{})
-		p.on(engine.StepResult{Step: step, JobID: "step-1-attempt-1", OK: ok, Result: result, Error: reason})
-		p.want(engine.RunRunning, engine.StepDispatched)
+		p.on(model.RunStarted{})
+		p.on(model.StepResult{Step: step, JobID: "step-1-attempt-1", OK: ok, Result: result, Error: reason})
+		p.want(model.RunRunning, model.StepDispatched)
 		for n := 0; !p.run.Status.Terminal(); n++ {
 			if n > 30 {
 				t.Fatalf("the run does not end: %s", text(t, p.run))
 			}
 			at := p.run.Current
-			switch waits := p.run.Outstanding()[0].(type) {
-			case engine.Dispatch:
-				p.on(engine.StepResult{
+			switch waits := runstate.Outstanding(&p.run)[0].(type) {
+			case model.Dispatch:
+				p.on(model.StepResult{
 					Step: at, JobID: p.step().JobID, OK: ok, Result: result, Error: reason, RetryAfter: time.Duration(after), Expired: n%5 == 4,
 				})
-			case engine.Poll:
+			case model.Poll:
 				p.at = waits.At
-				p.on(engine.PollDue{Step: at, Count: p.step().PollCount + 1})
-			case engine.Retry:
+				p.on(model.PollDue{Step: at, Count: p.step().PollCount + 1})
+			case model.Retry:
 				if wait := waits.At.Sub(p.at); wait < time.Minute || wait > runbook.MaxRetryWait {
 					t.Fatalf("a retry waits %s", wait)
 				}
 				p.at = waits.At
-				p.on(engine.RetryDue{Step: at, Count: p.step().RetryCount})
+				p.on(model.RetryDue{Step: at, Count: p.step().RetryCount})
 			}
 			if n := len(text(t, p.run)); n > 1<<20 {
 				t.Fatalf("the run is %d bytes long", n)
 			}
 		}
 		for _, s := range p.run.Steps {
-			if !s.Status.Terminal() || len(s.Error) > engine.MaxReason+3 {
+			if !s.Status.Terminal() || len(s.Error) > model.MaxReason+3 {
 				t.Fatalf("step %s: %d bytes of error", s.Status, len(s.Error))
 			}
 		}

@@ -10,23 +10,25 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // crowd is a batch's state through a test.
 type crowd struct {
 	t  *testing.T
-	b  engine.Batch
+	b  model.Batch
 	rb *runbook.Runbook // needed by few events
 	at time.Time
 }
 
-func (c *crowd) on(e engine.Event) (engine.Decision, error) {
+func (c *crowd) on(e model.Event) (model.Decision, error) {
 	c.t.Helper()
 	if c.at.IsZero() {
 		c.at = now
 	}
-	state := engine.Snapshot{Batch: &c.b, Runbook: c.rb}
+	state := model.Snapshot{Batch: &c.b, Runbook: c.rb}
 	before := text(c.t, state)
 	d, err := engine.Decide(state, e, c.at)
 	if after := text(c.t, state); after != before {
@@ -38,7 +40,7 @@ func (c *crowd) on(e engine.Event) (engine.Decision, error) {
 	return d, err
 }
 
-func (c *crowd) must(e engine.Event) engine.Decision {
+func (c *crowd) must(e model.Event) model.Decision {
 	c.t.Helper()
 	d, err := c.on(e)
 	if err != nil {
@@ -48,34 +50,34 @@ func (c *crowd) must(e engine.Event) engine.Decision {
 }
 
 // next is an advance to the next phase of a batch.
-func next(b engine.Batch) engine.Advanced { return engine.Advanced{Phase: b.Next()} }
+func next(b model.Batch) model.Advanced { return model.Advanced{Phase: b.Next()} }
 
 // count reports all shards of a phase.
 func (c *crowd) count(phase, shards, succeeded, failed int) {
 	c.t.Helper()
 	p := &c.b.Phases[phase-1]
 	p.ShardsClosed, p.Succeeded, p.Failed = shards, succeeded, failed
-	c.must(engine.PhaseCounted{Phase: phase})
+	c.must(model.PhaseCounted{Phase: phase})
 }
 
-func (c *crowd) initEnds(ok bool) engine.Decision {
+func (c *crowd) initEnds(ok bool) model.Decision {
 	c.t.Helper()
 	rb := parse(c.t)
-	run, err := engine.NewRun(&c.b, c.b.Phases[0], nil, rb, now)
+	run, err := runstate.New(&c.b, c.b.Phases[0], nil, rb, now)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	state := engine.Snapshot{Runs: []*engine.Run{&run}, Batch: &c.b, Runbook: rb}
-	d, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
+	state := model.Snapshot{Runs: []*model.Run{&run}, Batch: &c.b, Runbook: rb}
+	d, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	for !d.Runs[0].Status.Terminal() {
 		state.Runs = d.Runs
 		step := d.Runs[0].Steps[0]
-		var e engine.RunEvent = engine.StepResult{JobID: step.JobID, OK: ok, Result: json.RawMessage(`true`), Error: "no"}
-		if step.Status == engine.StepPending {
-			e = engine.RetryDue{Count: step.RetryCount}
+		var e model.RunEvent = model.StepResult{JobID: step.JobID, OK: ok, Result: json.RawMessage(`true`), Error: "no"}
+		if step.Status == model.StepPending {
+			e = model.RetryDue{Count: step.RetryCount}
 		}
 		if d, err = engine.Decide(state, on(&run, e), now); err != nil {
 			c.t.Fatal(err)
@@ -93,35 +95,35 @@ func manual(t *testing.T) *crowd {
 func TestManualBatchAdvancesThroughInitAndEachPhase(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	if c.b.Status != engine.BatchDetected || !slices.Equal(c.b.Remaining(), []string{"init", "create", "verify"}) {
+	if c.b.Status != model.BatchDetected || !slices.Equal(c.b.Remaining(), []string{"init", "create", "verify"}) {
 		t.Fatalf("new batch: %s, %v", c.b.Status, c.b.Remaining())
 	}
-	if d := c.must(next(c.b)); c.b.Status != engine.BatchInitDispatched || outcome(d)[0] != any(engine.Announce{Phase: 1}) {
+	if d := c.must(next(c.b)); c.b.Status != model.BatchInitDispatched || outcome(d)[0] != any(model.Announce{Phase: 1}) {
 		t.Fatalf("advanced to %s with %v", c.b.Status, d.Messages)
 	}
 	if c.b.StartTime == nil || !c.b.StartTime.Equal(now) {
 		t.Fatalf("start time %v", c.b.StartTime)
 	}
-	if d := c.must(engine.Advanced{Phase: "init"}); !d.Repeated || outcome(d)[0] != any(engine.Announce{Phase: 1}) {
+	if d := c.must(model.Advanced{Phase: "init"}); !d.Repeated || outcome(d)[0] != any(model.Announce{Phase: 1}) {
 		t.Fatalf("advanced again: %+v", d)
 	}
 	c.initEnds(true)
-	if c.b.Status != engine.BatchActive || c.b.Phases[0].Status != engine.PhaseCompleted {
+	if c.b.Status != model.BatchActive || c.b.Phases[0].Status != model.PhaseCompleted {
 		t.Fatalf("after init: %s", c.b.Status)
 	}
 	for phase := 2; phase <= 3; phase++ {
-		if d := c.must(next(c.b)); outcome(d)[0] != any(engine.Announce{Phase: phase}) {
+		if d := c.must(next(c.b)); outcome(d)[0] != any(model.Announce{Phase: phase}) {
 			t.Fatalf("advance: %v", d.Messages)
 		}
-		c.must(engine.PhaseWalked{Phase: phase, Pages: 3})
+		c.must(model.PhaseFannedOut{Phase: phase, Pages: 3})
 		_, err := c.on(next(c.b))
-		var refusal *engine.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) {
 			t.Fatalf("advanced while a phase is in progress: %v", err)
 		}
 		c.count(phase, 3, 90, 10)
 	}
-	if c.b.Status != engine.BatchCompleted || c.b.CompletedAt == nil {
+	if c.b.Status != model.BatchCompleted || c.b.CompletedAt == nil {
 		t.Fatalf("at the end: %s", c.b.Status)
 	}
 	if _, err := c.on(next(c.b)); err == nil {
@@ -134,10 +136,10 @@ func TestInitFailureFailsTheBatch(t *testing.T) {
 	c := manual(t)
 	c.must(next(c.b))
 	c.initEnds(false)
-	if c.b.Status != engine.BatchFailed || c.b.Error != `init failed: step "prepare": no` {
+	if c.b.Status != model.BatchFailed || c.b.Error != `init failed: step "prepare": no` {
 		t.Fatalf("%s: %s", c.b.Status, c.b.Error)
 	}
-	if d := c.must(engine.PhaseDue{Phase: 2}); !d.Stale {
+	if d := c.must(model.PhaseDue{Phase: 2}); !d.Stale {
 		t.Fatal("a phase of a failed batch was dispatched")
 	}
 }
@@ -148,13 +150,13 @@ func TestPhaseAndBatchEnd(t *testing.T) {
 		name                   string
 		createOK, createFailed int
 		verifyOK, verifyFailed int
-		create, verify         engine.PhaseStatus
-		batch                  engine.BatchStatus
+		create, verify         model.PhaseStatus
+		batch                  model.BatchStatus
 	}{
-		{"all succeed", 100, 0, 100, 0, engine.PhaseCompleted, engine.PhaseCompleted, engine.BatchCompleted},
-		{"one success completes a phase", 1, 99, 1, 0, engine.PhaseCompleted, engine.PhaseCompleted, engine.BatchCompleted},
-		{"one completed phase completes the batch", 5, 95, 0, 5, engine.PhaseCompleted, engine.PhaseFailed, engine.BatchCompleted},
-		{"no member is left for the second phase", 0, 100, 0, 0, engine.PhaseFailed, engine.PhaseFailed, engine.BatchFailed},
+		{"all succeed", 100, 0, 100, 0, model.PhaseCompleted, model.PhaseCompleted, model.BatchCompleted},
+		{"one success completes a phase", 1, 99, 1, 0, model.PhaseCompleted, model.PhaseCompleted, model.BatchCompleted},
+		{"one completed phase completes the batch", 5, 95, 0, 5, model.PhaseCompleted, model.PhaseFailed, model.BatchCompleted},
+		{"no member is left for the second phase", 0, 100, 0, 0, model.PhaseFailed, model.PhaseFailed, model.BatchFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -162,11 +164,11 @@ func TestPhaseAndBatchEnd(t *testing.T) {
 			c.must(next(c.b))
 			c.initEnds(true)
 			c.must(next(c.b))
-			c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
+			c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
 			c.count(2, 3, tt.createOK, tt.createFailed)
 			c.must(next(c.b))
-			c.count(3, 3, tt.verifyOK, tt.verifyFailed) // all shards may report before the walk is known to be over
-			c.must(engine.PhaseWalked{Phase: 3, Pages: 3})
+			c.count(3, 3, tt.verifyOK, tt.verifyFailed) // all shards may report before the fan-out is known to be over
+			c.must(model.PhaseFannedOut{Phase: 3, Pages: 3})
 			if c.b.Phases[1].Status != tt.create || c.b.Phases[2].Status != tt.verify || c.b.Status != tt.batch {
 				t.Fatalf("create %s, verify %s, batch %s", c.b.Phases[1].Status, c.b.Phases[2].Status, c.b.Status)
 			}
@@ -181,11 +183,11 @@ func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
 	if got := c.b.Phases[1].DueAt; !got.Equal(start.Add(-24 * time.Hour)) {
 		t.Fatalf("create is due at %s", got)
 	}
-	c.must(engine.PhaseDue{Phase: 1})
-	if d := c.must(engine.PhaseDue{Phase: 2}); !d.Stale {
+	c.must(model.PhaseDue{Phase: 1})
+	if d := c.must(model.PhaseDue{Phase: 2}); !d.Stale {
 		t.Fatal("a phase began during init")
 	}
-	if d := c.initEnds(true); len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Announce{Phase: 2, Again: "rev-2"}) {
+	if d := c.initEnds(true); len(outcome(d)) != 1 || outcome(d)[0] != any(model.Announce{Phase: 2, Again: "rev-2"}) {
 		t.Fatalf("effects of the end of init: %v", d.Messages)
 	}
 	if _, err := c.on(next(c.b)); err == nil {
@@ -193,27 +195,27 @@ func TestScheduledPhaseThatFallsDueDuringInitIsAnnouncedAfterIt(t *testing.T) {
 	}
 }
 
-// Members would enter the phases in the wrong order if a later one were walked
+// Members would enter the phases in the wrong order if a later one were fanned out
 // beside an earlier one.
 func TestPhaseWaitsUntilTheEarlierOnesAreWalked(t *testing.T) {
 	t.Parallel()
 	start := now
 	c := &crowd{t: t, b: engine.NewBatch(42, parse(t), 3, 100, &start, "", now)}
-	c.must(engine.PhaseDue{Phase: 1})
+	c.must(model.PhaseDue{Phase: 1})
 	c.initEnds(true)
-	if d := c.must(engine.PhaseDue{Phase: 3}); !d.Stale {
+	if d := c.must(model.PhaseDue{Phase: 3}); !d.Stale {
 		t.Fatal("a phase overtook one that is due and has not begun")
 	}
-	c.must(engine.PhaseDue{Phase: 2})
-	if d := c.must(engine.PhaseDue{Phase: 3}); !d.Stale {
-		t.Fatal("a phase overtook one that is being walked")
+	c.must(model.PhaseDue{Phase: 2})
+	if d := c.must(model.PhaseDue{Phase: 3}); !d.Stale {
+		t.Fatal("a phase overtook one that is being fanned out")
 	}
-	d := c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
-	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Announce{Phase: 3, Again: "rev-4"}) {
-		t.Fatalf("effects of the end of the walk: %v", d.Messages)
+	d := c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.Announce{Phase: 3, Again: "rev-4"}) {
+		t.Fatalf("effects of the end of the fan-out: %v", d.Messages)
 	}
-	if d := c.must(engine.PhaseDue{Phase: 3}); d.Stale || c.b.Phases[2].Status != engine.PhaseDispatched {
-		t.Fatal("the phase was not dispatched after the walk of the earlier one")
+	if d := c.must(model.PhaseDue{Phase: 3}); d.Stale || c.b.Phases[2].Status != model.PhaseDispatched {
+		t.Fatal("the phase was not dispatched after the fan-out of the earlier one")
 	}
 }
 
@@ -224,30 +226,30 @@ func TestPhasesOfOneMomentBeginInTheirOrderWhateverTheClock(t *testing.T) {
 	start := now.Add(time.Hour)
 	c := &crowd{t: t, b: engine.NewBatch(42, read(t, strings.ReplaceAll(three, "T-2d", "T-1d")), 3, 100, &start, "", now)}
 	c.at = start.Add(-24*time.Hour - time.Millisecond)
-	c.wantStale(engine.PhaseDue{Phase: 2})
-	c.must(engine.PhaseDue{Phase: 1})
-	c.wantStale(engine.PhaseDue{Phase: 2})
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhaseDispatched, "")
-	c.wantPhase(3, engine.PhasePending, "")
+	c.wantStale(model.PhaseDue{Phase: 2})
+	c.must(model.PhaseDue{Phase: 1})
+	c.wantStale(model.PhaseDue{Phase: 2})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhaseDispatched, "")
+	c.wantPhase(3, model.PhasePending, "")
 }
 
 func TestStepIDsComeApartAgain(t *testing.T) {
 	t.Parallel()
-	if got := engine.StepID(2, 17, 1); got != 2_0000017_001 {
+	if got := model.StepID(2, 17, 1); got != 2_0000017_001 {
 		t.Fatalf("id %d", got)
 	}
 	round := func(phase uint16, member uint32, index uint16) bool {
 		p, m, i := int(phase)+1, int(member)%10_000_000, int(index)%1000
-		gp, gm, gi, err := engine.ParseStepID(engine.StepID(p, m, i))
+		gp, gm, gi, err := model.ParseStepID(model.StepID(p, m, i))
 		return err == nil && gp == p && gm == m && gi == i
 	}
 	if err := quick.Check(round, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []int64{-1, 0, 17, 9_999_999_999, 1 << 62} {
-		if _, _, _, err := engine.ParseStepID(id); err == nil {
+		if _, _, _, err := model.ParseStepID(id); err == nil {
 			t.Errorf("%d was taken for a step execution id", id)
 		}
 	}

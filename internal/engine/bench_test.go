@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -15,18 +17,18 @@ func BenchmarkDecide(b *testing.B) {
 		b.Fatal(diagnostics.Err())
 	}
 	batch := engine.NewBatch(42, rb, 3, 1, nil, "ada", now)
-	member := engine.Member{ID: 17, Page: 1, Status: engine.MemberActive, OpenPhase: 2, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`), "Kind": json.RawMessage(`"User"`)}}
-	run, err := engine.NewRun(&batch, batch.Phases[1], &member, rb, now)
+	member := model.Member{ID: 17, Page: 1, Status: model.MemberActive, OpenPhase: 2, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`), "Kind": json.RawMessage(`"User"`)}}
+	run, err := runstate.New(&batch, batch.Phases[1], &member, rb, now)
 	if err != nil {
 		b.Fatal(err)
 	}
-	state := engine.Snapshot{Runs: []*engine.Run{&run}, Members: []*engine.Member{&member}, Runbook: rb}
-	started, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
+	state := model.Snapshot{Runs: []*model.Run{&run}, Members: []*model.Member{&member}, Runbook: rb}
+	started, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 	if err != nil {
 		b.Fatal(err)
 	}
 	state.Runs = started.Runs
-	result := engine.StepResult{JobID: started.Runs[0].Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	result := model.StepResult{JobID: started.Runs[0].Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := engine.Decide(state, on(&run, result), now); err != nil {

@@ -4,53 +4,43 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // system is who pauses a batch whose phase has a stop_when.
 const system = "system"
 
-// CountsFailure reports whether the run is that of a member who has failed in a phase
-// with a stop_when, which counts them. rb is the version that the run follows.
-func (r *Run) CountsFailure(rb *runbook.Runbook) bool {
-	if r.Kind != KindPhase || r.Status != RunFailed {
-		return false
-	}
-	p, ok := rb.Phase(r.PhaseName)
-	return ok && p.StopWhen != nil
-}
-
-// failureCounted pauses the batch where the failed members of a phase are now too many.
+// onFailureCounted pauses the batch where the failed members of a phase are now too many.
 // Where it is paused for that phase already, what followed from it is done again: the
 // process that paused it may have died before.
-func failureCounted(b *Batch, e FailureCounted, now time.Time) Decision {
+func onFailureCounted(b *model.Batch, e model.FailureCounted, now time.Time) model.Decision {
 	switch {
-	case b.trip(now):
-		return changed(b, b.Revocation()...)
+	case pauseIfTooManyFailed(b, now):
+		return batchChanged(b, Revocation(b)...)
 	case b.StoppedBy != 0 && b.StoppedBy == e.Phase:
-		return Decision{Repeated: true, Messages: b.Revocation()}
+		return model.Decision{Repeated: true, Messages: Revocation(b)}
 	}
-	return Decision{Stale: true}
+	return model.Decision{Stale: true}
 }
 
-// Trips reports whether a phase's stop_when is reached, and the batch not yet paused for
-// it: a process died between the failure and the decision on it.
-func (b *Batch) Trips(now time.Time) bool { return b.clone().trip(now) }
+// StopWhenReached reports whether a phase's stop_when is reached, and the batch not yet paused
+// for it: a process died between the failure and the decision on it.
+func StopWhenReached(b *model.Batch, now time.Time) bool { return pauseIfTooManyFailed(b.Clone(), now) }
 
-// trip pauses the batch where the failed members of a phase reach its stop_when, and
-// reports whether it did. It does so once: a batch that it has paused is not paused again
+// pauseIfTooManyFailed pauses the batch where the failed members of a phase reach its
+// stop_when, and reports whether it did. It does so once: a batch that it has paused is not paused again
 // before it is resumed, and then only by as many further failures. A pause by an
 // administrator gives way to it, so that the one who resumes the batch sees why it must
 // not go on.
-func (b *Batch) trip(now time.Time) bool {
-	if b.hasEnded() || b.StoppedBy != 0 {
+func pauseIfTooManyFailed(b *model.Batch, now time.Time) bool {
+	if b.HasEnded() || b.StoppedBy != 0 {
 		return false
 	}
 	for _, p := range b.Phases {
-		if p.StopWhen == nil || p.Status != PhaseDispatched || !b.tooManyFailed(p) {
+		if p.StopWhen == nil || p.Status != model.PhaseDispatched || !tooManyFailed(b, p) {
 			continue
 		}
-		why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, b.takingPart(p))
+		why := fmt.Sprintf("phase %s: %d of %d members failed", p.Name, p.FailedSoFar, takingPart(b, p))
 		if p.FailedBefore > 0 {
 			why += fmt.Sprintf(", %d of them since the batch was resumed", p.FailedSoFar-p.FailedBefore)
 		}
@@ -61,7 +51,7 @@ func (b *Batch) trip(now time.Time) bool {
 				why += ": " + b.Paused.Why
 			}
 		}
-		b.Paused, b.StoppedBy = &Mark{By: system, At: now, Why: why}, p.ID
+		b.Paused, b.StoppedBy = &model.Mark{By: system, At: now, Why: why}, p.ID
 		return true
 	}
 	return false
@@ -69,31 +59,31 @@ func (b *Batch) trip(now time.Time) bool {
 
 // tooManyFailed reports whether the members who have failed in a phase, and were not
 // there yet when the batch was last resumed, reach its stop_when.
-func (b *Batch) tooManyFailed(p Phase) bool {
+func tooManyFailed(b *model.Batch, p model.Phase) bool {
 	failed := p.FailedSoFar - p.FailedBefore
 	if failed < 1 {
 		return false
 	}
 	return p.StopWhen.Failed > 0 && failed >= p.StopWhen.Failed ||
-		p.StopWhen.FailedPercent > 0 && reaches(failed, b.takingPart(p), p.StopWhen.FailedPercent)
+		p.StopWhen.FailedPercent > 0 && reaches(failed, takingPart(b, p), p.StopWhen.FailedPercent)
 }
 
 // takingPart counts the members who take part in a phase, also those whom its fan-out has
 // not come to: all who were not removed and have not failed in a phase before it. Of a
 // phase before it that still runs, it knows only the pages that have ended.
-func (b *Batch) takingPart(p Phase) int {
+func takingPart(b *model.Batch, p model.Phase) int {
 	all := b.Members - b.Removed
 	for _, q := range b.Phases {
-		if q.Kind == KindPhase && before(&q, &p) {
+		if q.Kind == model.KindPhase && before(&q, &p) {
 			all -= q.Failed
 		}
 	}
 	return max(all, p.FailedSoFar)
 }
 
-// acknowledge takes the failures for which the batch was paused as known: an
+// acknowledgeFailures takes the failures for which the batch was paused as known: an
 // administrator resumes it.
-func (b *Batch) acknowledge() {
+func acknowledgeFailures(b *model.Batch) {
 	if p, ok := b.Phase(b.StoppedBy); ok {
 		p.FailedBefore = p.FailedSoFar
 	}
@@ -101,13 +91,9 @@ func (b *Batch) acknowledge() {
 }
 
 // forgetFailure takes a member who is retried out of those who have failed.
-func (p *Phase) forgetFailure() {
+func forgetFailure(p *model.Phase) {
 	if p.StopWhen != nil {
 		p.FailedSoFar = max(0, p.FailedSoFar-1)
 		p.FailedBefore = min(p.FailedBefore, p.FailedSoFar)
 	}
 }
-
-// StoppedSince reports whether the batch was paused, since it was as given, because too many
-// members had failed.
-func (b *Batch) StoppedSince(was *Batch) bool { return was.StoppedBy == 0 && b.StoppedBy != 0 }

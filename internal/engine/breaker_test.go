@@ -7,6 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // breaking is a batch of 200 members in its second phase, which has a stop_when. 20 have
@@ -16,7 +18,7 @@ func breaking(t *testing.T, stopWhen string) *crowd {
 	c := batchOf(t, strings.Replace(three, "- name: move\n", "- name: move\n    stop_when: {failed: "+stopWhen+"}\n", 1), true)
 	c.b.Members, c.b.Removed = 200, 10
 	c.must(next(c.b))
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
 	c.counts(1, 170, 20)
 	c.must(next(c.b))
 	if c.b.Phases[1].StopWhen == nil || c.b.Phases[0].StopWhen != nil {
@@ -26,10 +28,10 @@ func breaking(t *testing.T, stopWhen string) *crowd {
 }
 
 // fail counts so many more members as failed in the second phase, and decides on it.
-func (c *crowd) fail(n int) engine.Decision {
+func (c *crowd) fail(n int) model.Decision {
 	c.t.Helper()
 	c.b.Phases[1].FailedSoFar += n
-	return c.must(engine.FailureCounted{Phase: 2})
+	return c.must(model.FailureCounted{Phase: 2})
 }
 
 func (c *crowd) wantPaused(why string) {
@@ -70,7 +72,7 @@ func TestFailuresPauseTheBatch(t *testing.T) {
 			c.wantPaused("")
 			d := c.fail(1)
 			c.wantPaused("system: " + tt.why)
-			wantOutcome(t, d, c.b.Revocation()[0])
+			wantOutcome(t, d, engine.Revocation(&c.b)[0])
 			if d := c.fail(5); !d.Repeated { // those who were in flight
 				t.Fatalf("%+v", d)
 			}
@@ -85,15 +87,15 @@ func TestFailuresAfterAResumeAreCountedAnew(t *testing.T) {
 	c := breaking(t, "10%")
 	c.fail(17)
 	c.fail(8) // in flight
-	c.must(engine.BatchResumed{})
+	c.must(model.BatchResumed{})
 	c.wantPaused("")
 	if d := c.fail(16); !d.Stale {
 		t.Fatalf("%+v", d)
 	}
 	c.fail(1)
 	c.wantPaused("system: phase move: 42 of 170 members failed, 17 of them since the batch was resumed; stop_when: 10%")
-	c.must(engine.BatchResumed{})
-	if d := c.must(engine.FailureCounted{Phase: 2}); !d.Stale {
+	c.must(model.BatchResumed{})
+	if d := c.must(model.FailureCounted{Phase: 2}); !d.Stale {
 		t.Fatalf("%+v", d)
 	}
 }
@@ -103,13 +105,13 @@ func TestFailuresAfterAResumeAreCountedAnew(t *testing.T) {
 func TestFailuresDuringAPauseReplaceIt(t *testing.T) {
 	t.Parallel()
 	c := breaking(t, "10%")
-	c.must(engine.BatchPaused{By: engine.Mark{By: "ada", At: now, Why: "throttled"}})
+	c.must(model.BatchPaused{By: model.Mark{By: "ada", At: now, Why: "throttled"}})
 	c.fail(17)
 	c.wantPaused("system: phase move: 17 of 170 members failed; stop_when: 10%; it was paused by ada: throttled")
-	c.must(engine.BatchResumed{})
+	c.must(model.BatchResumed{})
 	c.wantPaused("")
-	c.must(engine.BatchPaused{By: by})
-	c.must(engine.BatchResumed{})
+	c.must(model.BatchPaused{By: by})
+	c.must(model.BatchResumed{})
 	c.fail(17)
 	c.wantPaused("system: phase move: 34 of 170 members failed, 17 of them since the batch was resumed; stop_when: 10%")
 }
@@ -118,27 +120,27 @@ func TestFailuresDuringAPauseReplaceIt(t *testing.T) {
 // first: the next phase does not begin.
 func TestPhaseDoesNotEndBeforeItsFailuresAreDecidedOn(t *testing.T) {
 	t.Parallel()
-	for name, event := range map[string]engine.Event{
-		"the last page": engine.PhaseCounted{Phase: 2}, "the end of the walk": engine.PhaseWalked{Phase: 2, Pages: 3},
+	for name, event := range map[string]model.Event{
+		"the last page": model.PhaseCounted{Phase: 2}, "the end of the fan-out": model.PhaseFannedOut{Phase: 2, Pages: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := breaking(t, "10%")
 			p := &c.b.Phases[1]
 			p.FailedSoFar, p.Failed, p.Succeeded, p.ShardsClosed = 17, 17, 153, 3
-			p.Walked = event == engine.Event(engine.PhaseCounted{Phase: 2})
-			if p.Walked {
+			p.FannedOut = event == model.Event(model.PhaseCounted{Phase: 2})
+			if p.FannedOut {
 				p.Shards = 3
 			}
-			if !c.b.Trips(now) {
+			if !engine.StopWhenReached(&c.b, now) {
 				t.Fatal("the sweep does not see it")
 			}
 			c.must(event)
-			c.wantPhase(2, engine.PhaseCompleted, "")
+			c.wantPhase(2, model.PhaseCompleted, "")
 			c.wantPaused("system: phase move: 17 of 170 members failed; stop_when: 10%")
-			_, err := c.on(engine.Advanced{Phase: "clean"})
+			_, err := c.on(model.Advanced{Phase: "clean"})
 			wantRefusal(t, err, "paused by system")
-			if c.b.Trips(now) {
+			if engine.StopWhenReached(&c.b, now) {
 				t.Fatal("the sweep sees it again")
 			}
 		})
@@ -149,7 +151,7 @@ func TestFailuresOfABatchThatHasEndedPauseNothing(t *testing.T) {
 	t.Parallel()
 	c := breaking(t, "10%")
 	c.fail(17)
-	c.must(engine.BatchStopped{By: by})
+	c.must(model.BatchStopped{By: by})
 	c.wantPaused("")
 	if d := c.fail(20); !d.Stale {
 		t.Fatalf("%+v", d)
@@ -166,23 +168,23 @@ phases:
 `)
 		for _, ok := range []bool{true, false} {
 			b := engine.NewBatch(42, rb, 1, 1, nil, "ada", now)
-			m := engine.Member{ID: 1, Page: 1, Status: engine.MemberActive, OpenPhase: 1}
-			run, err := engine.NewRun(&b, b.Phases[0], &m, rb, now)
+			m := model.Member{ID: 1, Page: 1, Status: model.MemberActive, OpenPhase: 1}
+			run, err := runstate.New(&b, b.Phases[0], &m, rb, now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			state := engine.Snapshot{Runs: []*engine.Run{&run}, Members: []*engine.Member{&m}, Runbook: rb}
-			d, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
+			state := model.Snapshot{Runs: []*model.Run{&run}, Members: []*model.Member{&m}, Runbook: rb}
+			d, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 			if err != nil {
 				t.Fatal(err)
 			}
 			state.Runs = d.Runs
-			if d, err = engine.Decide(state, on(&run, engine.StepResult{JobID: d.Runs[0].Steps[0].JobID, OK: ok, Error: "no"}), now); err != nil {
+			if d, err = engine.Decide(state, on(&run, model.StepResult{JobID: d.Runs[0].Steps[0].JobID, OK: ok, Error: "no"}), now); err != nil {
 				t.Fatal(err)
 			}
-			want := []any{engine.CountRun{Outcome: d.Runs[0].Status}}
+			want := []any{model.CountRun{Outcome: d.Runs[0].Status}}
 			if counted && !ok {
-				want = append(want, engine.CountFailures{})
+				want = append(want, model.CountFailures{})
 			}
 			wantOutcome(t, d, want...)
 		}
@@ -206,14 +208,14 @@ func TestBreakerProperties(t *testing.T) {
 				since += n
 				c.fail(n)
 			case 2:
-				c.must(engine.FailureCounted{Phase: 2})
+				c.must(model.FailureCounted{Phase: 2})
 			case 3:
-				c.must(engine.BatchPaused{By: by})
+				c.must(model.BatchPaused{By: by})
 			case 4:
 				if before != 0 {
 					since = 0
 				}
-				c.must(engine.BatchResumed{})
+				c.must(model.BatchResumed{})
 			}
 			if tripped := c.b.StoppedBy != 0; tripped != (since >= threshold) && c.b.StoppedBy == before {
 				rt.Fatalf("%d failures since the last resume, %d pause the batch; paused %+v", since, threshold, c.b.Paused)
@@ -229,11 +231,11 @@ func TestBreakerProperties(t *testing.T) {
 func TestRetriedMemberIsNoFailure(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.batch.Status, f.batch.CompletedAt, f.batch.Ended = engine.BatchActive, nil, false
+	f.batch.Status, f.batch.CompletedAt, f.batch.Ended = model.BatchActive, nil, false
 	p := &f.batch.Phases[1]
 	stop := *breaking(t, "2").b.Phases[1].StopWhen
 	p.StopWhen, p.FailedSoFar, p.FailedBefore = &stop, 2, 2
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	if got := f.batch.Phases[1]; got.FailedSoFar != 1 || got.FailedBefore != 1 {
 		t.Fatalf("%+v", got)
 	}

@@ -5,63 +5,65 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 func TestPauseKeepsTheResultAndHoldsTheNextStep(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
-	p.gate = engine.Paused
-	result := engine.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
+	p.on(model.RunStarted{})
+	p.gate = model.Paused
+	result := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
 	d := p.on(result)
-	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepPending)
+	p.want(model.RunRunning, model.StepSucceeded, model.StepPending)
 	wantOutcome(t, d, released())
-	if p.run.HeldAt == nil || p.run.DeadlineAt != nil || p.run.WakeAt != nil {
-		t.Fatalf("held at %v, with a deadline %v and a wake-up %v", p.run.HeldAt, p.run.DeadlineAt, p.run.WakeAt)
+	if p.run.PausedAt == nil || p.run.DeadlineAt != nil || p.run.WakeAt != nil {
+		t.Fatalf("paused at %v, with a deadline %v and a wake-up %v", p.run.PausedAt, p.run.DeadlineAt, p.run.WakeAt)
 	}
 	if d := p.on(result); !d.Repeated {
 		t.Fatalf("%+v", d)
 	} else {
 		wantOutcome(t, d, released())
 	}
-	p.nothing(engine.RunReleased{Task: "r"})
-	p.gate = engine.Open
-	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 1})
-	again := p.on(engine.RunReleased{Task: "r"})
+	p.nothing(model.RunReleased{Task: "r"})
+	p.gate = model.Running
+	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 1})
+	again := p.on(model.RunReleased{Task: "r"})
 	if !again.Repeated {
 		t.Fatalf("released again: %+v", again)
 	}
-	wantOutcome(t, again, engine.Dispatch{Step: 1})
-	p.nothing(engine.RunReleased{Task: "another"})
+	wantOutcome(t, again, model.Dispatch{Step: 1})
+	p.nothing(model.RunReleased{Task: "another"})
 	p.answer(`true`)
-	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
+	p.want(model.RunSucceeded, model.StepSucceeded, model.StepSucceeded)
 }
 
 func TestPauseHoldsTheStartOfARun(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.gate = engine.Paused
-	wantOutcome(t, p.on(engine.RunStarted{}), released())
-	p.want(engine.RunWaiting, engine.StepPending)
-	if d := p.on(engine.RunStarted{}); !d.Repeated {
+	p.gate = model.Paused
+	wantOutcome(t, p.on(model.RunStarted{}), released())
+	p.want(model.RunWaiting, model.StepPending)
+	if d := p.on(model.RunStarted{}); !d.Repeated {
 		t.Fatalf("%+v", d)
 	}
-	p.gate = engine.Open
-	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
-	p.want(engine.RunRunning, engine.StepDispatched)
+	p.gate = model.Running
+	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
+	p.want(model.RunRunning, model.StepDispatched)
 }
 
 func TestPauseHoldsARetryUntilItIsOver(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
-	p.gate = engine.Paused
+	p.on(model.RunStarted{})
+	p.gate = model.Paused
 	p.refuse("busy")
 	p.after(30 * time.Second)
-	wantOutcome(t, p.on(engine.RetryDue{Step: 0, Count: 1}), released())
+	wantOutcome(t, p.on(model.RetryDue{Step: 0, Count: 1}), released())
 	p.after(time.Hour)
-	p.gate = engine.Open
-	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	p.gate = model.Running
+	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
 	if s := p.step(); s.JobID != "step-20000017000-retry-1" || s.Attempts != 1 {
 		t.Fatalf("%+v", s)
 	}
@@ -70,38 +72,38 @@ func TestPauseHoldsARetryUntilItIsOver(t *testing.T) {
 func TestTimeForPollingDoesNotRunWhileItIsHeld(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`) // polls every 30 s, for 70 s
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
-	p.gate = engine.Paused
+	p.gate = model.Paused
 	p.after(30 * time.Second)
-	wantOutcome(t, p.on(engine.PollDue{Step: 0, Count: 1}), released())
-	p.want(engine.RunRunning, engine.StepPolling)
+	wantOutcome(t, p.on(model.PollDue{Step: 0, Count: 1}), released())
+	p.want(model.RunRunning, model.StepPolling)
 	p.after(time.Hour)
-	p.gate = engine.Open
-	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 0})
+	p.gate = model.Running
+	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 0})
 	d := p.answer(`{"complete":false}`)
-	wantOutcome(t, d, engine.Poll{Step: 0, At: p.at.Add(30 * time.Second)})
+	wantOutcome(t, d, model.Poll{Step: 0, At: p.at.Add(30 * time.Second)})
 	p.after(30 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 2})
+	p.on(model.PollDue{Step: 0, Count: 2})
 	d = p.answer(`{"complete":false}`)
-	wantOutcome(t, d, engine.Poll{Step: 0, At: p.at.Add(10 * time.Second)})
+	wantOutcome(t, d, model.Poll{Step: 0, At: p.at.Add(10 * time.Second)})
 	p.after(10 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 3})
-	p.want(engine.RunFailed, engine.StepPollTimeout)
+	p.on(model.PollDue{Step: 0, Count: 3})
+	p.want(model.RunFailed, model.StepPollTimeout)
 }
 
 func TestClockThatIsSetBackDuringAPauseTakesNoTimeFromPolling(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
 	began := *p.step().PollStartedAt
-	p.gate = engine.Paused
+	p.gate = model.Paused
 	p.after(30 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 1})
+	p.on(model.PollDue{Step: 0, Count: 1})
 	p.after(-time.Hour)
-	p.gate = engine.Open
-	p.on(engine.RunReleased{Task: "r"})
+	p.gate = model.Running
+	p.on(model.RunReleased{Task: "r"})
 	if got := *p.step().PollStartedAt; !got.Equal(began) {
 		t.Fatalf("polling began at %s, was %s", got, began)
 	}
@@ -111,31 +113,31 @@ func TestPauseHoldsARollback(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	p.gate = engine.Paused
+	p.gate = model.Paused
 	wantOutcome(t, p.refuse("no"), released())
-	p.want(engine.RunRollingBack)
-	p.gate = engine.Open
-	wantOutcome(t, p.on(engine.RunReleased{Task: "r"}), engine.Dispatch{Step: 3})
+	p.want(model.RunRollingBack)
+	p.gate = model.Running
+	wantOutcome(t, p.on(model.RunReleased{Task: "r"}), model.Dispatch{Step: 3})
 }
 
 func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, source, false)
-	c.must(engine.PhaseDue{Phase: 1})
+	c.must(model.PhaseDue{Phase: 1})
 	c.initEnds(true)
-	c.must(engine.PhaseDue{Phase: 2})
-	c.must(engine.BatchPaused{By: by})
-	if d := c.must(engine.BatchPaused{By: engine.Mark{By: "bob"}}); !d.Repeated || c.b.Paused.By != "ada" {
+	c.must(model.PhaseDue{Phase: 2})
+	c.must(model.BatchPaused{By: by})
+	if d := c.must(model.BatchPaused{By: model.Mark{By: "bob"}}); !d.Repeated || c.b.Paused.By != "ada" {
 		t.Fatalf("paused again: %+v", d)
 	}
-	c.wantStale(engine.PhaseDue{Phase: 2})
-	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 2, Pages: 3})) // a page was on its way
-	c.wantStale(engine.PhaseDue{Phase: 3})
-	d := c.must(engine.BatchResumed{})
-	if c.b.Paused != nil || len(outcome(d)) != 2 || outcome(d)[0] != any(engine.Release{}) || outcome(d)[1].(engine.Announce).Phase != 3 {
+	c.wantStale(model.PhaseDue{Phase: 2})
+	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})) // a page was on its way
+	c.wantStale(model.PhaseDue{Phase: 3})
+	d := c.must(model.BatchResumed{})
+	if c.b.Paused != nil || len(outcome(d)) != 2 || outcome(d)[0] != any(model.Release{}) || outcome(d)[1].(model.Announce).Phase != 3 {
 		t.Fatalf("effects %v", d.Messages)
 	}
-	again := c.must(engine.BatchResumed{})
+	again := c.must(model.BatchResumed{})
 	if !again.Repeated || len(outcome(again)) != 2 {
 		t.Fatalf("resumed again: %+v", again)
 	}
@@ -144,26 +146,26 @@ func TestPausedBatchBeginsNothingAndResumesWhatItHeld(t *testing.T) {
 func TestResumeTakesUpTheWalkAndTheInitThatThePauseHeldUp(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, source, false)
-	c.must(engine.BatchPaused{By: by})
-	c.wantStale(engine.PhaseDue{Phase: 1})
-	d := c.must(engine.BatchResumed{})
-	if len(outcome(d)) != 2 || outcome(d)[1].(engine.Announce).Phase != 1 {
+	c.must(model.BatchPaused{By: by})
+	c.wantStale(model.PhaseDue{Phase: 1})
+	d := c.must(model.BatchResumed{})
+	if len(outcome(d)) != 2 || outcome(d)[1].(model.Announce).Phase != 1 {
 		t.Fatalf("init is not announced: %v", d.Messages)
 	}
-	c.must(engine.PhaseDue{Phase: 1})
+	c.must(model.PhaseDue{Phase: 1})
 	c.initEnds(true)
-	c.must(engine.PhaseDue{Phase: 2})
-	c.must(engine.BatchPaused{By: by})
-	d = c.must(engine.BatchResumed{})
-	if len(outcome(d)) != 2 || outcome(d)[1].(engine.Announce).Phase != 2 {
-		t.Fatalf("the walk is not taken up: %v", d.Messages)
+	c.must(model.PhaseDue{Phase: 2})
+	c.must(model.BatchPaused{By: by})
+	d = c.must(model.BatchResumed{})
+	if len(outcome(d)) != 2 || outcome(d)[1].(model.Announce).Phase != 2 {
+		t.Fatalf("the fan-out is not taken up: %v", d.Messages)
 	}
 }
 
 func TestManualBatchThatIsPausedIsNotAdvanced(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	c.must(engine.BatchPaused{By: by})
+	c.must(model.BatchPaused{By: by})
 	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "paused by ada")
 }
@@ -171,17 +173,17 @@ func TestManualBatchThatIsPausedIsNotAdvanced(t *testing.T) {
 func TestBatchThatHasNotBegunIsCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	wantOutcome(t, c.must(engine.BatchStopped{By: by}))
-	c.wantBatch(engine.BatchCancelled)
+	wantOutcome(t, c.must(model.BatchStopped{By: by}))
+	c.wantBatch(model.BatchCancelled)
 	for _, p := range c.b.Phases {
-		if p.Status != engine.PhaseCancelled {
+		if p.Status != model.PhaseCancelled {
 			t.Fatalf("phase %s is %s", p.Name, p.Status)
 		}
 	}
-	if d := c.must(engine.BatchStopped{By: by}); !d.Repeated {
+	if d := c.must(model.BatchStopped{By: by}); !d.Repeated {
 		t.Fatalf("cancelled again: %+v", d)
 	}
-	c.wantStale(engine.BatchDrained{})
+	c.wantStale(model.BatchDrained{})
 }
 
 func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
@@ -190,50 +192,50 @@ func TestCancelStopsWhatIsUnderWayAndBeginsNothing(t *testing.T) {
 	c.must(next(c.b))
 	c.initEnds(true)
 	c.must(next(c.b))
-	c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
-	c.must(engine.BatchPaused{By: by})
-	revoke := engine.Revoke{Through: by.At.Add(5 * time.Second)}
-	wantOutcome(t, c.must(engine.BatchStopped{By: by}), revoke, engine.Stop{})
-	c.wantBatch(engine.BatchCancelling)
-	if c.b.Paused != nil || c.b.Cancelled == nil || c.b.Gate() != engine.Stopped {
+	c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	c.must(model.BatchPaused{By: by})
+	revoke := model.Revoke{Through: by.At.Add(5 * time.Second)}
+	wantOutcome(t, c.must(model.BatchStopped{By: by}), revoke, model.Stop{})
+	c.wantBatch(model.BatchCancelling)
+	if c.b.Paused != nil || c.b.Cancelled == nil || c.b.DispatchMode() != model.Cancelled {
 		t.Fatalf("paused %v, cancelled %v", c.b.Paused, c.b.Cancelled)
 	}
-	c.wantPhase(3, engine.PhaseCancelled, "cancelled")
-	if d := c.must(engine.BatchStopped{By: by}); !d.Repeated {
+	c.wantPhase(3, model.PhaseCancelled, "cancelled")
+	if d := c.must(model.BatchStopped{By: by}); !d.Repeated {
 		t.Fatalf("cancelled again: %+v", d)
 	} else {
-		wantOutcome(t, d, revoke, engine.Stop{})
+		wantOutcome(t, d, revoke, model.Stop{})
 	}
-	c.wantStale(engine.PhaseDue{Phase: 3})
-	for _, e := range []engine.Event{next(c.b), engine.BatchPaused{}, engine.BatchResumed{}, engine.MembersJoined{Members: 1}} {
+	c.wantStale(model.PhaseDue{Phase: 3})
+	for _, e := range []model.Event{next(c.b), model.BatchPaused{}, model.BatchResumed{}, model.MembersJoined{Members: 1}} {
 		_, err := c.on(e)
 		wantRefusal(t, err, "batch 42 is being cancelled: ")
 	}
 	c.counts(2, 10, 0)
-	c.wantBatch(engine.BatchCancelling)
-	c.must(engine.BatchDrained{})
-	c.wantBatch(engine.BatchCancelled)
-	c.wantPhase(2, engine.PhaseCompleted, "")
-	c.wantStale(engine.BatchDrained{})
+	c.wantBatch(model.BatchCancelling)
+	c.must(model.BatchDrained{})
+	c.wantBatch(model.BatchCancelled)
+	c.wantPhase(2, model.PhaseCompleted, "")
+	c.wantStale(model.BatchDrained{})
 }
 
 func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.member, _ = engine.Enter(p.member, 3)
-	p.on(engine.RunStarted{})
+	p.member, _ = runstate.Enter(p.member, 3)
+	p.on(model.RunStarted{})
 	job := p.step().JobID
-	p.gate = engine.Stopped
-	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
-	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending)
-	result := engine.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)}
+	p.gate = model.Cancelled
+	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
+	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
+	result := model.StepResult{Step: 0, JobID: job, OK: true, Result: []byte(`{"id":1}`)}
 	d := p.on(result)
-	p.want(engine.RunCancelled, engine.StepSucceeded, engine.StepCancelled)
-	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunCancelled}, start(3))
-	if p.member.Status != engine.MemberActive {
+	p.want(model.RunCancelled, model.StepSucceeded, model.StepCancelled)
+	wantOutcome(t, d, model.CountRun{Outcome: model.RunCancelled}, start(3))
+	if p.member.Status != model.MemberActive {
 		t.Fatalf("member %s", p.member.Status)
 	}
-	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
 	if d := p.on(result); !d.Repeated {
 		t.Fatalf("the result again: %+v", d)
 	}
@@ -245,55 +247,55 @@ func TestCancelledRunEndsWithTheJobInFlight(t *testing.T) {
 func TestJobThatWasRevokedIsDispatchedAgainWhenTheBatchIsResumed(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
 	began := *p.run.Steps[0].PollStartedAt
 	p.after(30 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 1})
-	revoked := engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true}
-	p.gate = engine.Paused
+	p.on(model.PollDue{Step: 0, Count: 1})
+	revoked := model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true}
+	p.gate = model.Paused
 	p.after(time.Second)
 	wantOutcome(t, p.on(revoked), released())
-	p.want(engine.RunRunning, engine.StepPending)
+	p.want(model.RunRunning, model.StepPending)
 	p.after(time.Hour)
-	p.gate = engine.Open
-	wantOutcome(t, p.on(engine.RunReleased{Task: "resumed"}), engine.Dispatch{Step: 0})
+	p.gate = model.Running
+	wantOutcome(t, p.on(model.RunReleased{Task: "resumed"}), model.Dispatch{Step: 0})
 	if s := p.step(); s.JobID == revoked.JobID || !s.PollStartedAt.Equal(began.Add(time.Hour)) {
 		t.Fatalf("dispatched again as %+v", s)
 	}
 	p.answer(`{"complete":false}`)
-	p.want(engine.RunRunning, engine.StepPolling)
+	p.want(model.RunRunning, model.StepPolling)
 }
 
 // Its batch was resumed within the time that the revocation covers.
 func TestJobThatWasRevokedThoughItsBatchGoesOnIsDispatchedABitLater(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	seen := map[string]bool{}
 	for range 100 {
 		if seen[p.step().JobID] {
 			t.Fatalf("job %s was dispatched before", p.step().JobID)
 		}
 		seen[p.step().JobID] = true
-		d := p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+		d := p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
 		at := p.at.Add(5 * time.Second)
-		wantOutcome(t, d, engine.Retry{Step: 0, At: at})
-		p.nothing(engine.RetryDue{Step: 0}) // of the time before
+		wantOutcome(t, d, model.Retry{Step: 0, At: at})
+		p.nothing(model.RetryDue{Step: 0}) // of the time before
 		p.after(5 * time.Second)
-		wantOutcome(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
+		wantOutcome(t, p.on(model.RetryDue{Step: 0}), model.Dispatch{Step: 0})
 	}
-	p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
-	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+	p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+	p.want(model.RunFailed, model.StepFailed, model.StepCancelled)
 }
 
 func TestPauseRevokesWhatWasDispatchedAndIsRepeatable(t *testing.T) {
 	t.Parallel()
 	c := manual(t)
-	wantOutcome(t, c.must(engine.BatchPaused{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
-	wantOutcome(t, c.must(engine.BatchPaused{By: engine.Mark{By: "bea", At: now.Add(time.Hour)}}), engine.Revoke{Through: by.At.Add(5 * time.Second)})
-	c.must(engine.BatchResumed{})
-	if r := c.b.Revocation(); r != nil {
+	wantOutcome(t, c.must(model.BatchPaused{By: by}), model.Revoke{Through: by.At.Add(5 * time.Second)})
+	wantOutcome(t, c.must(model.BatchPaused{By: model.Mark{By: "bea", At: now.Add(time.Hour)}}), model.Revoke{Through: by.At.Add(5 * time.Second)})
+	c.must(model.BatchResumed{})
+	if r := engine.Revocation(&c.b); r != nil {
 		t.Fatalf("a batch that goes on revokes %v", r)
 	}
 }
@@ -305,20 +307,20 @@ func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
 		"a result":  func(p *person) { p.answer(`{"id":1}`) },
 		"a failure": func(p *person) { p.refuse("no") },
 		"a result after a pause": func(p *person) {
-			p.gate = engine.Paused
+			p.gate = model.Paused
 			p.answer(`{"id":1}`)
-			p.gate = engine.Stopped
-			p.on(engine.RunReleased{})
+			p.gate = model.Cancelled
+			p.on(model.RunReleased{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-			p.on(engine.RunStarted{})
-			p.gate = engine.Stopped
+			p.on(model.RunStarted{})
+			p.gate = model.Cancelled
 			event(p)
-			p.want(engine.RunCancelled)
-			if p.member.Status != engine.MemberActive {
+			p.want(model.RunCancelled)
+			if p.member.Status != model.MemberActive {
 				t.Fatalf("member %s", p.member.Status)
 			}
 		})
@@ -326,17 +328,17 @@ func TestNothingMoreIsDispatchedForACancelledBatch(t *testing.T) {
 	t.Run("a poll", func(t *testing.T) {
 		t.Parallel()
 		p := enter(t, 3, `{"UserId":"u"}`)
-		p.on(engine.RunStarted{})
+		p.on(model.RunStarted{})
 		p.answer(`{"complete":false}`)
-		p.gate = engine.Stopped
-		p.on(engine.PollDue{Step: 0, Count: 1})
-		p.want(engine.RunCancelled, engine.StepCancelled)
+		p.gate = model.Cancelled
+		p.on(model.PollDue{Step: 0, Count: 1})
+		p.want(model.RunCancelled, model.StepCancelled)
 	})
 	t.Run("a start", func(t *testing.T) {
 		t.Parallel()
 		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-		p.gate = engine.Stopped
-		wantOutcome(t, p.on(engine.RunStarted{}), engine.CountRun{Outcome: engine.RunCancelled})
+		p.gate = model.Cancelled
+		wantOutcome(t, p.on(model.RunStarted{}), model.CountRun{Outcome: model.RunCancelled})
 	})
 }
 
@@ -344,9 +346,9 @@ func TestStepThatFailsInACancelledBatchIsNotRolledBack(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	p.gate = engine.Stopped
+	p.gate = model.Cancelled
 	p.refuse("no")
-	p.want(engine.RunCancelled, engine.StepSucceeded, engine.StepFailed, engine.StepCancelled)
+	p.want(model.RunCancelled, model.StepSucceeded, model.StepFailed, model.StepCancelled)
 }
 
 func TestCancelLetsARollbackFinish(t *testing.T) {
@@ -354,12 +356,12 @@ func TestCancelLetsARollbackFinish(t *testing.T) {
 	p := undoable(t)
 	p.answer(`{"id":1}`)
 	p.refuse("no")
-	p.gate = engine.Stopped
-	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+	p.gate = model.Cancelled
+	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
 	p.answer(`true`)
-	p.want(engine.RunRollingBack)
+	p.want(model.RunRollingBack)
 	p.answer(`true`)
-	p.want(engine.RunFailed)
+	p.want(model.RunFailed)
 }
 
 // A cancelled batch is never resumed, so nothing else would take it up.
@@ -367,12 +369,12 @@ func TestCancelLetsARollbackGoOnThatAPauseHeld(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	p.gate = engine.Paused
+	p.gate = model.Paused
 	p.refuse("no")
-	p.nothing(engine.RunStopped{Reason: "the member was removed"})
-	p.gate = engine.Stopped
-	wantOutcome(t, p.on(engine.RunStopped{Reason: "the batch is cancelled"}), engine.Dispatch{Step: 3})
-	p.want(engine.RunRollingBack)
+	p.nothing(model.RunStopped{Reason: "the member was removed"})
+	p.gate = model.Cancelled
+	wantOutcome(t, p.on(model.RunStopped{Reason: "the batch is cancelled"}), model.Dispatch{Step: 3})
+	p.want(model.RunRollingBack)
 }
 
 func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
@@ -381,20 +383,20 @@ func TestInitThatEndsAfterTheCancelDoesNotBringTheBatchBack(t *testing.T) {
 		"succeeded": func(p *person) { p.answer(`true`) },
 		"failed":    func(p *person) { p.refuse("no"); p.answer(`true`) },
 		"revoked": func(p *person) {
-			p.gate = engine.Stopped
-			p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
+			p.gate = model.Cancelled
+			p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "revoked", Revoked: true})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := initOf(t, undoing)
-			wantOutcome(t, p.onBatch(engine.BatchStopped{By: by}), engine.Revoke{Through: by.At.Add(5 * time.Second)}, engine.Stop{})
+			wantOutcome(t, p.onBatch(model.BatchStopped{By: by}), model.Revoke{Through: by.At.Add(5 * time.Second)}, model.Stop{})
 			end(p)
-			if p.batch.Status != engine.BatchCancelling || !p.batch.Phases[0].Status.Terminal() {
+			if p.batch.Status != model.BatchCancelling || !p.batch.Phases[0].Status.Terminal() {
 				t.Fatalf("batch %s, init %s", p.batch.Status, p.batch.Phases[0].Status)
 			}
-			p.onBatch(engine.BatchDrained{})
-			if p.batch.Status != engine.BatchCancelled {
+			p.onBatch(model.BatchDrained{})
+			if p.batch.Status != model.BatchCancelled {
 				t.Fatalf("batch %s", p.batch.Status)
 			}
 		})
@@ -405,23 +407,23 @@ func TestPhaseWhoseOnCompleteStepsDidNotRunIsCancelledWithItsBatch(t *testing.T)
 	t.Parallel()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
-	c.must(engine.BatchStopped{By: by})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.BatchStopped{By: by})
 	wantOutcome(t, c.counts(1, 100, 0))
-	c.must(engine.BatchDrained{})
-	c.wantPhase(1, engine.PhaseCancelled, "cancelled")
+	c.must(model.BatchDrained{})
+	c.wantPhase(1, model.PhaseCancelled, "cancelled")
 }
 
 func TestOnCompleteStepsEndWithTheirBatch(t *testing.T) {
 	t.Parallel()
-	p := merge(t)
-	p.onBatch(engine.BatchStopped{By: by})
-	p.gate = engine.Stopped
-	p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+	p := onComplete(t)
+	p.onBatch(model.BatchStopped{By: by})
+	p.gate = model.Cancelled
+	p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
 	p.refuse("no")
-	p.want(engine.RunCancelled)
-	p.onBatch(engine.BatchDrained{})
-	if p.batch.Status != engine.BatchCancelled || p.batch.Phases[0].Status != engine.PhaseCancelled {
+	p.want(model.RunCancelled)
+	p.onBatch(model.BatchDrained{})
+	if p.batch.Status != model.BatchCancelled || p.batch.Phases[0].Status != model.PhaseCancelled {
 		t.Fatalf("batch %s, phase %s", p.batch.Status, p.batch.Phases[0].Status)
 	}
 }

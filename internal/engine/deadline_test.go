@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 const timed = header + `
@@ -22,39 +23,39 @@ phases:
 func dated(t *testing.T) *person {
 	t.Helper()
 	p := enterOf(t, read(t, timed), 1, `{"Upn":"ann@x"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	return p
 }
 
-func (p *person) overdue() engine.DeadlineDue {
-	return engine.DeadlineDue{Step: p.run.Current, JobID: p.step().JobID}
+func (p *person) overdue() model.DeadlineDue {
+	return model.DeadlineDue{Step: p.run.Current, JobID: p.step().JobID}
 }
 
 // early checks that a deadline that comes before its time comes again, just after it.
-func (p *person) early(e engine.DeadlineDue, by time.Duration) {
+func (p *person) early(e model.DeadlineDue, by time.Duration) {
 	p.t.Helper()
 	d := p.on(e)
 	if !d.Repeated || len(d.Runs) > 0 {
 		p.t.Fatalf("a deadline that is to come: %+v", d)
 	}
-	wantOutcome(p.t, d, engine.Deadline{Step: e.Step, At: p.at.Add(by + time.Second)})
+	wantOutcome(p.t, d, model.Deadline{Step: e.Step, At: p.at.Add(by + time.Second)})
 }
 
 func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	if p.run.DeadlineAt == nil || !p.run.DeadlineAt.Equal(now.Add(10*time.Minute+engine.SettleTime)) {
+	if p.run.DeadlineAt == nil || !p.run.DeadlineAt.Equal(now.Add(10*time.Minute+runstate.JobGracePeriod)) {
 		t.Fatalf("deadline %v", p.run.DeadlineAt)
 	}
 	first := p.overdue()
-	p.after(10*time.Minute + engine.SettleTime - time.Second)
+	p.after(10*time.Minute + runstate.JobGracePeriod - time.Second)
 	p.early(first, time.Second)
 	p.after(time.Second - time.Millisecond) // by the clock of a process that is a little behind
 	p.early(first, time.Millisecond)
 	p.after(time.Millisecond)
 	d := p.on(first)
-	p.want(engine.RunRunning, engine.StepPending)
-	wantOutcome(t, d, engine.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
+	p.want(model.RunRunning, model.StepPending)
+	wantOutcome(t, d, model.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
 	if want := "no result within 10m0s"; !strings.Contains(p.step().Error, want) || !strings.Contains(p.step().Error, "w1") {
 		t.Fatalf("reason %q", p.step().Error)
 	}
@@ -62,12 +63,12 @@ func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
 		t.Fatalf("a deadline stands for a job that is no longer waited for: %s", p.run.DeadlineAt)
 	}
 	p.after(30 * time.Second)
-	p.on(engine.RetryDue{Step: 0, Count: 1})
+	p.on(model.RetryDue{Step: 0, Count: 1})
 	p.nothing(first)
-	p.after(10*time.Minute + engine.SettleTime)
+	p.after(10*time.Minute + runstate.JobGracePeriod)
 	p.on(p.overdue())
-	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
-	if p.member.Status != engine.MemberFailed || !strings.Contains(p.member.Error, "no result within") {
+	p.want(model.RunFailed, model.StepFailed, model.StepCancelled)
+	if p.member.Status != model.MemberFailed || !strings.Contains(p.member.Error, "no result within") {
 		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
 	}
 }
@@ -75,7 +76,7 @@ func TestStepWithoutAResultByItsDeadlineFollowsItsRetryPolicy(t *testing.T) {
 func TestDeadlineNamesTheCauseThatItIsGiven(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	p.after(10*time.Minute + engine.SettleTime)
+	p.after(10*time.Minute + runstate.JobGracePeriod)
 	due := p.overdue()
 	due.Cause = "no worker w1 since noon"
 	p.on(due)
@@ -88,16 +89,16 @@ func TestDeadlineNamesTheCauseThatItIsGiven(t *testing.T) {
 func TestResultThatComesWithinTheSettleTimeCounts(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	p.after(10*time.Minute + engine.SettleTime - time.Second)
+	p.after(10*time.Minute + runstate.JobGracePeriod - time.Second)
 	p.early(p.overdue(), time.Second)
 	p.answer(`{"id":1}`)
-	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+	p.want(model.RunRunning, model.StepSucceeded, model.StepDispatched)
 }
 
 func TestDeadlineThatComesAgainRepeatsItsEffects(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	p.after(10*time.Minute + engine.SettleTime)
+	p.after(10*time.Minute + runstate.JobGracePeriod)
 	due := p.overdue()
 	at := p.at.Add(30 * time.Second)
 	p.on(due)
@@ -106,19 +107,19 @@ func TestDeadlineThatComesAgainRepeatsItsEffects(t *testing.T) {
 	if !d.Repeated || len(d.Runs) > 0 {
 		t.Fatalf("%+v", d)
 	}
-	wantOutcome(t, d, engine.Retry{Step: 0, At: at})
+	wantOutcome(t, d, model.Retry{Step: 0, At: at})
 }
 
 func TestLateResultIsRecordedAndChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	p.after(10*time.Minute + engine.SettleTime)
+	p.after(10*time.Minute + runstate.JobGracePeriod)
 	lost := p.step().JobID
 	p.on(p.overdue())
 	p.after(30 * time.Second)
-	p.on(engine.RetryDue{Step: 0, Count: 1})
+	p.on(model.RetryDue{Step: 0, Count: 1})
 	before := p.run
-	late := engine.StepResult{Step: 0, JobID: lost, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	late := model.StepResult{Step: 0, JobID: lost, OK: true, Result: json.RawMessage(`{"id":1}`)}
 	d := p.on(late)
 	if d.Stale || d.Repeated || len(d.Members) > 0 || len(outcome(d)) > 0 {
 		t.Fatalf("the late result did more than be recorded: %+v", d)
@@ -134,7 +135,7 @@ func TestLateResultIsRecordedAndChangesNothingElse(t *testing.T) {
 	p.run.Steps[0].Abandoned = recorded
 	p.nothing(late)
 	p.answer(`{"id":2}`)
-	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+	p.want(model.RunRunning, model.StepSucceeded, model.StepDispatched)
 	if string(p.run.Outputs["CopyId"]) != "2" {
 		t.Fatalf("outputs %s", p.run.Outputs["CopyId"])
 	}
@@ -144,13 +145,13 @@ func TestLateResultOfARunThatHasEndedIsRecorded(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	p.answer(`{"id":1}`)
-	p.after(time.Minute + engine.SettleTime)
+	p.after(time.Minute + runstate.JobGracePeriod)
 	lost := p.step().JobID
 	p.on(p.overdue())
-	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
 	ended := p.member
-	p.on(engine.StepResult{Step: 1, JobID: lost, Error: "too slow"})
-	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+	p.on(model.StepResult{Step: 1, JobID: lost, Error: "too slow"})
+	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
 	if a := p.run.Steps[1].Abandoned; len(a) != 1 || a[0].OK || a[0].Error != "too slow" || a[0].Late == nil {
 		t.Fatalf("recorded as %+v", a)
 	}
@@ -163,10 +164,10 @@ func TestResultOfAStepThatTheRunDoesNotHaveIsStale(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	for _, step := range []int{-1, 2, 999} {
-		p.nothing(engine.StepResult{Step: step, JobID: p.step().JobID, OK: true})
-		p.nothing(engine.DeadlineDue{Step: step, JobID: p.step().JobID})
-		p.nothing(engine.PollDue{Step: step, Count: 1})
-		p.nothing(engine.RetryDue{Step: step, Count: 1})
+		p.nothing(model.StepResult{Step: step, JobID: p.step().JobID, OK: true})
+		p.nothing(model.DeadlineDue{Step: step, JobID: p.step().JobID})
+		p.nothing(model.PollDue{Step: step, Count: 1})
+		p.nothing(model.RetryDue{Step: step, Count: 1})
 	}
 }
 
@@ -174,13 +175,13 @@ func TestResultOfAStepThatTheRunDoesNotHaveIsStale(t *testing.T) {
 func TestOnlyDeadlinesShorterThanATickHaveAMessageOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	for _, e := range p.run.Outstanding() {
-		if _, own := e.(engine.Deadline); own {
+	for _, e := range runstate.Outstanding(&p.run) {
+		if _, own := e.(model.Deadline); own {
 			t.Fatal("a deadline of ten minutes has a message")
 		}
 	}
 	d := p.answer(`{"id":1}`)
-	wantOutcome(t, d, engine.Dispatch{Step: 1}, engine.Deadline{Step: 1, At: now.Add(time.Minute + engine.SettleTime)})
+	wantOutcome(t, d, model.Dispatch{Step: 1}, model.Deadline{Step: 1, At: now.Add(time.Minute + runstate.JobGracePeriod)})
 }
 
 // wantDeadline checks when the run's job is judged: that is stored, and asked for, as one time.
@@ -195,27 +196,27 @@ func TestDeadlineOfAJobThatWaitsBehindOthersIsPutOff(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
 	p.answer(`{"id":1}`)
-	p.after(engine.SettleTime)
+	p.after(runstate.JobGracePeriod)
 	for range 10 {
 		p.after(time.Minute)
 		queued := p.overdue()
 		queued.Queued = true
 		d := p.on(queued)
-		p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
-		wantOutcome(t, d, engine.Deadline{Step: 1, At: p.at.Add(time.Minute)})
+		p.want(model.RunRunning, model.StepSucceeded, model.StepDispatched)
+		wantOutcome(t, d, model.Deadline{Step: 1, At: p.at.Add(time.Minute)})
 		p.wantDeadline(p.at.Add(time.Minute))
 	}
 	p.after(time.Minute - time.Second)
 	p.early(p.overdue(), time.Second)
 	p.after(time.Second)
 	p.on(p.overdue())
-	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
 }
 
 func TestDeadlineThatTheTickSeesToIsPutOffToo(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	p.after(10*time.Minute + engine.SettleTime)
+	p.after(10*time.Minute + runstate.JobGracePeriod)
 	queued := p.overdue()
 	queued.Queued = true
 	wantOutcome(t, p.on(queued))
@@ -223,14 +224,14 @@ func TestDeadlineThatTheTickSeesToIsPutOffToo(t *testing.T) {
 	p.after(time.Minute)
 	p.early(p.overdue(), 4*time.Minute) // the tick comes by again
 	p.answer(`{"id":1}`)
-	p.want(engine.RunRunning, engine.StepSucceeded)
+	p.want(model.RunRunning, model.StepSucceeded)
 }
 
 // The worker died after the deadline was put off: nothing comes to the job any more.
 func TestDeadlineThatWasPutOffEndsWithItsWorker(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	p.after(10*time.Minute + engine.SettleTime)
+	p.after(10*time.Minute + runstate.JobGracePeriod)
 	queued := p.overdue()
 	queued.Queued = true
 	p.on(queued)
@@ -238,8 +239,8 @@ func TestDeadlineThatWasPutOffEndsWithItsWorker(t *testing.T) {
 	lost := p.overdue()
 	lost.Cause = "no worker w1 since noon"
 	d := p.on(lost)
-	p.want(engine.RunRunning, engine.StepPending)
-	wantOutcome(t, d, engine.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
+	p.want(model.RunRunning, model.StepPending)
+	wantOutcome(t, d, model.Retry{Step: 0, At: p.at.Add(30 * time.Second)})
 	if want := "no result within 10m0s: no worker w1 since noon"; p.step().Error != want {
 		t.Fatalf("reason %q, want %q", p.step().Error, want)
 	}
@@ -249,46 +250,46 @@ func TestDeadlineThatWasPutOffEndsWithItsWorker(t *testing.T) {
 func TestRunThatStopsDoesNotWaitForAJobInTheQueue(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(p *person){
-		"removed": func(p *person) { p.on(engine.RunStopped{Reason: "the member was removed"}) },
+		"removed": func(p *person) { p.on(model.RunStopped{Reason: "the member was removed"}) },
 		"cancelled": func(p *person) {
-			p.gate = engine.Stopped
-			p.nothing(engine.RunStopped{Reason: "the batch is cancelled"})
+			p.gate = model.Cancelled
+			p.nothing(model.RunStopped{Reason: "the batch is cancelled"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := dated(t)
 			stop(p)
-			p.after(10*time.Minute + engine.SettleTime - time.Second)
+			p.after(10*time.Minute + runstate.JobGracePeriod - time.Second)
 			queued := p.overdue()
 			queued.Queued = true
 			p.early(queued, time.Second)
 			p.after(time.Second)
 			p.on(queued)
-			p.want(engine.RunCancelled, engine.StepFailed, engine.StepCancelled)
+			p.want(model.RunCancelled, model.StepFailed, model.StepCancelled)
 		})
 	}
 }
 
 func TestRunThatStopsAfterItsDeadlineWasPutOffIsJudgedAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, gate := range map[string]engine.Gate{"removed": engine.Open, "cancelled": engine.Stopped} {
+	for name, mode := range map[string]model.DispatchMode{"removed": model.Running, "cancelled": model.Cancelled} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := dated(t)
-			expired := p.at.Add(10*time.Minute + engine.SettleTime)
-			p.after(10*time.Minute + engine.SettleTime)
+			expired := p.at.Add(10*time.Minute + runstate.JobGracePeriod)
+			p.after(10*time.Minute + runstate.JobGracePeriod)
 			queued := p.overdue()
 			queued.Queued = true
 			p.on(queued)
 			p.after(time.Minute)
-			p.gate = gate
-			stop := engine.RunStopped{Reason: "enough"}
-			wantOutcome(t, p.on(stop), engine.Deadline{Step: 0, At: p.at})
+			p.gate = mode
+			stop := model.RunStopped{Reason: "enough"}
+			wantOutcome(t, p.on(stop), model.Deadline{Step: 0, At: p.at})
 			p.wantDeadline(expired)
 			p.nothing(stop)
 			p.on(queued)
-			p.want(engine.RunCancelled, engine.StepFailed, engine.StepCancelled)
+			p.want(model.RunCancelled, model.StepFailed, model.StepCancelled)
 		})
 	}
 }
@@ -296,9 +297,9 @@ func TestRunThatStopsAfterItsDeadlineWasPutOffIsJudgedAtOnce(t *testing.T) {
 func TestJobThatExpiredInItsWorkersQueueIsSentAgainAsItWas(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	expired := engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true}
+	expired := model.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true}
 	d := p.on(expired)
-	wantOutcome(t, d, engine.Dispatch{Step: 0})
+	wantOutcome(t, d, model.Dispatch{Step: 0})
 	if s := p.step(); s.JobID == expired.JobID || s.RetryCount != 0 || s.Error != "" {
 		t.Fatalf("sent again as %+v", s)
 	}
@@ -311,24 +312,24 @@ func TestJobThatExpiredInItsWorkersQueueIsSentAgainAsItWas(t *testing.T) {
 			t.Fatalf("job %s was sent before", p.step().JobID)
 		}
 		seen[p.step().JobID] = true
-		p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true})
+		p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "expired", Expired: true})
 	}
-	p.want(engine.RunFailed, engine.StepFailed)
+	p.want(model.RunFailed, model.StepFailed)
 }
 
 func TestDeadlineOfAPollIsTheSteps(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
 	if p.run.DeadlineAt != nil {
 		t.Fatal("a step that polls has a deadline with no job in flight")
 	}
 	p.after(30 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 1})
-	p.after(30*time.Minute + engine.SettleTime)
+	p.on(model.PollDue{Step: 0, Count: 1})
+	p.after(30*time.Minute + runstate.JobGracePeriod)
 	p.on(p.overdue())
-	p.want(engine.RunRunning, engine.StepPending)
+	p.want(model.RunRunning, model.StepPending)
 	if p.step().RetryCount != 1 || p.step().PollStartedAt != nil {
 		t.Fatalf("a poll without an answer is a failure with its retry: %+v", p.step())
 	}
@@ -338,13 +339,13 @@ func TestDeadlineOfAPollIsTheSteps(t *testing.T) {
 func TestSilentWorkerIsLookedAtTwice(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"u","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	job := p.step().JobID
-	due := engine.DeadlineDue{Step: 0, JobID: job, Silent: true, Cause: "no worker w1"}
-	p.after(p.step().Timeout + engine.SettleTime)
+	due := model.DeadlineDue{Step: 0, JobID: job, Silent: true, Cause: "no worker w1"}
+	p.after(p.step().Timeout + runstate.JobGracePeriod)
 	again := p.at.Add(45 * time.Second)
-	wantOutcome(t, p.on(due), engine.Deadline{Step: 0, At: again})
-	if got := p.step(); got.Status != engine.StepDispatched || !p.run.DeadlineAt.Equal(again) {
+	wantOutcome(t, p.on(due), model.Deadline{Step: 0, At: again})
+	if got := p.step(); got.Status != model.StepDispatched || !p.run.DeadlineAt.Equal(again) {
 		t.Fatalf("%+v, deadline %v", got, p.run.DeadlineAt)
 	}
 	p.after(45 * time.Second)
@@ -358,7 +359,7 @@ func TestSilentWorkerIsLookedAtTwice(t *testing.T) {
 	p.on(due)
 	p.after(45 * time.Second)
 	p.on(due)
-	if got := p.step(); got.Status == engine.StepDispatched {
+	if got := p.step(); got.Status == model.StepDispatched {
 		t.Fatalf("a worker that stays silent: %+v", got)
 	}
 }

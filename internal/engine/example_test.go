@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -23,31 +25,31 @@ phases:
 `))
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	batch := engine.NewBatch(42, rb, 1, 1, nil, "ada", now)
-	ann := engine.Member{ID: 1, Page: 1, Key: "ann@contoso.com", Status: engine.MemberActive, OpenPhase: 1}
-	run, _ := engine.NewRun(&batch, batch.Phases[0], &ann, rb, now)
-	state := engine.Snapshot{Batch: &batch, Members: []*engine.Member{&ann}, Runs: []*engine.Run{&run}, Runbook: rb}
+	ann := model.Member{ID: 1, Page: 1, Key: "ann@contoso.com", Status: model.MemberActive, OpenPhase: 1}
+	run, _ := runstate.New(&batch, batch.Phases[0], &ann, rb, now)
+	state := model.Snapshot{Batch: &batch, Members: []*model.Member{&ann}, Runs: []*model.Run{&run}, Runbook: rb}
 
-	started, _ := engine.Decide(state, engine.OnRun{Phase: 1, Member: 1, RunEvent: engine.RunStarted{}}, now)
+	started, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: model.RunStarted{}}, now)
 	show(started)
 
 	state.Runs = started.Runs
-	failed := engine.StepResult{Step: 0, JobID: started.Runs[0].Steps[0].JobID, Error: "the tenant is busy"}
-	again, _ := engine.Decide(state, engine.OnRun{Phase: 1, Member: 1, RunEvent: failed}, now.Add(time.Minute))
+	failed := model.StepResult{Step: 0, JobID: started.Runs[0].Steps[0].JobID, Error: "the tenant is busy"}
+	again, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: failed}, now.Add(time.Minute))
 	show(again)
 
 	state.Runs = again.Runs
-	twice, _ := engine.Decide(state, engine.OnRun{Phase: 1, Member: 1, RunEvent: failed}, now.Add(time.Minute))
+	twice, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: failed}, now.Add(time.Minute))
 	fmt.Println("the same result again: repeated", twice.Repeated, "writes nothing", twice.Empty())
 
 	// Output:
 	// step new: dispatched
-	//   engine.Dispatch step-10000001000-attempt-1
+	//   model.Dispatch step-10000001000-attempt-1
 	// step new: pending, the tenant is busy
-	//   engine.Retry at 12:01:30
+	//   model.Retry at 12:01:30
 	// the same result again: repeated true writes nothing true
 }
 
-func show(d engine.Decision) {
+func show(d model.Decision) {
 	for _, run := range d.Runs {
 		step := run.Steps[run.Current]
 		text := fmt.Sprintf("step %s: %s", step.Name, step.Status)
@@ -58,9 +60,9 @@ func show(d engine.Decision) {
 	}
 	for _, m := range d.Messages {
 		switch m := m.(type) {
-		case engine.Dispatch:
+		case model.Dispatch:
 			fmt.Printf("  %T %s\n", m, m.Run.Steps[m.Step].JobID)
-		case engine.Retry:
+		case model.Retry:
 			fmt.Printf("  %T at %s\n", m, m.At.Format(time.TimeOnly))
 		}
 	}
@@ -81,14 +83,14 @@ phases:
 `))
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	batch := engine.NewBatch(42, rb, 1, 1, nil, "ada", now)
-	ann := engine.Member{ID: 1, Page: 1, Key: "ann@contoso.com", Status: engine.MemberActive, OpenPhase: 1, Queue: []int{2}}
-	run, _ := engine.NewRun(&batch, batch.Phases[0], &ann, rb, now)
-	state := engine.Snapshot{Batch: &batch, Members: []*engine.Member{&ann}, Runs: []*engine.Run{&run}, Runbook: rb}
-	started, _ := engine.Decide(state, engine.OnRun{Phase: 1, Member: 1, RunEvent: engine.RunStarted{}}, now)
+	ann := model.Member{ID: 1, Page: 1, Key: "ann@contoso.com", Status: model.MemberActive, OpenPhase: 1, Queue: []int{2}}
+	run, _ := runstate.New(&batch, batch.Phases[0], &ann, rb, now)
+	state := model.Snapshot{Batch: &batch, Members: []*model.Member{&ann}, Runs: []*model.Run{&run}, Runbook: rb}
+	started, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: model.RunStarted{}}, now)
 
 	state.Runs = started.Runs
-	result := engine.StepResult{JobID: started.Runs[0].Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id": "u1"}`)}
-	ended, _ := engine.Decide(state, engine.OnRun{Phase: 1, Member: 1, RunEvent: result}, now)
+	result := model.StepResult{JobID: started.Runs[0].Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id": "u1"}`)}
+	ended, _ := engine.Decide(state, model.OnRun{Phase: 1, Member: 1, RunEvent: result}, now)
 	fmt.Printf("counts %+v\n", ended.Counts)
 	for _, e := range ended.Next {
 		fmt.Printf("next %T %+v\n", e, e)
@@ -96,7 +98,7 @@ phases:
 	fmt.Println("member is in phase", ended.Members[0].OpenPhase)
 	// Output:
 	// counts [{Phase:1 Page:1 Outcome:succeeded Yields:true}]
-	// next engine.OnRun {Phase:2 Member:1 RunEvent:{}}
-	// next engine.ShardCounted {Phase:1 Page:1 Yields:true Again:false}
+	// next model.OnRun {Phase:2 Member:1 RunEvent:{}}
+	// next model.ShardCounted {Phase:1 Page:1 Yields:true Again:false}
 	// member is in phase 2
 }

@@ -6,19 +6,21 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // fannedOut is a dispatched phase of a batch of so many pages, which has made as many as
 // there are shards: true is a page that has yielded.
-func fannedOut(t *testing.T, pages int, yielded ...bool) engine.Snapshot {
+func fannedOut(t *testing.T, pages int, yielded ...bool) model.Snapshot {
 	t.Helper()
 	rb := parse(t)
-	b := engine.NewBatch(42, rb, 3, pages*engine.PageSize, nil, "ada", now)
+	b := engine.NewBatch(42, rb, 3, pages*model.PageSize, nil, "ada", now)
 	p, _ := b.Phase(2)
-	p.Status, p.DispatchedAt = engine.PhaseDispatched, &now
-	s := engine.Snapshot{Batch: &b, Runbook: rb}
+	p.Status, p.DispatchedAt = model.PhaseDispatched, &now
+	s := model.Snapshot{Batch: &b, Runbook: rb}
 	for i, yielded := range yielded {
-		shard := &engine.Shard{Phase: 2, Page: i + 1, MadeAt: now, Sent: true, Runs: 4, Open: 4}
+		shard := &model.Shard{Phase: 2, Page: i + 1, MadeAt: now, Sent: true, Runs: 4, Open: 4}
 		if yielded {
 			shard.Yielded = 2
 		}
@@ -34,20 +36,20 @@ func TestPageThatYieldsAnnouncesTheFirstPageThatMayBeBegun(t *testing.T) {
 		yielded []bool
 		page    int
 		again   bool
-		want    []engine.Message
+		want    []model.Message
 	}{
-		"the page that waits for it": {6, []bool{true, false, false}, 1, false, []engine.Message{engine.Announce{Phase: 2, Page: 4, Again: "yielded"}}},
-		"again":                      {6, []bool{true, false, false}, 1, true, []engine.Message{engine.Announce{Phase: 2, Page: 4, Again: "yielded"}}},
-		"an earlier page, whose announcement was lost":  {6, []bool{true, true, false}, 2, false, []engine.Message{engine.Announce{Phase: 2, Page: 4, Again: "yield-2"}}},
+		"the page that waits for it": {6, []bool{true, false, false}, 1, false, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yielded"}}},
+		"again":                      {6, []bool{true, false, false}, 1, true, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yielded"}}},
+		"an earlier page, whose announcement was lost":  {6, []bool{true, true, false}, 2, false, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yield-2"}}},
 		"no earlier page where the window is closed":    {6, []bool{false, true, false}, 2, false, nil},
 		"no lost page again, for its announcement does": {6, []bool{true, true, false}, 2, true, nil},
-		"the last page that was made":                   {6, []bool{true, true, true}, 3, false, []engine.Message{engine.Announce{Phase: 2, Page: 4, Again: "yield-3"}}},
+		"the last page that was made":                   {6, []bool{true, true, true}, 3, false, []model.Message{model.Announce{Phase: 2, Page: 4, Again: "yield-3"}}},
 		"no page behind the last one":                   {3, []bool{true, true, true}, 3, false, nil},
 		"no page behind the last one early":             {3, []bool{true, true, true}, 1, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, err := engine.Decide(fannedOut(t, c.pages, c.yielded...), engine.ShardCounted{Phase: 2, Page: c.page, Yields: !c.again, Again: c.again}, now)
+			d, err := engine.Decide(fannedOut(t, c.pages, c.yielded...), model.ShardCounted{Phase: 2, Page: c.page, Yields: !c.again, Again: c.again}, now)
 			if err != nil || !slices.Equal(d.Messages, c.want) {
 				t.Fatalf("got %v, %v, want %v", d.Messages, err, c.want)
 			}
@@ -62,7 +64,7 @@ func TestPageThatYieldsAnnouncesNothingWhileJobsOfTheLastPageAreUnsent(t *testin
 	for page, yielded := range map[int][]bool{1: {true, false, false}, 2: {true, true, false}, 3: {true, true, true}} {
 		s := fannedOut(t, 6, yielded...)
 		s.Shards[2].Sent = false
-		d, err := engine.Decide(s, engine.ShardCounted{Phase: 2, Page: page, Yields: true}, now)
+		d, err := engine.Decide(s, model.ShardCounted{Phase: 2, Page: page, Yields: true}, now)
 		if err != nil || !d.Stale || len(d.Messages) > 0 {
 			t.Fatalf("page %d: %+v, %v", page, d, err)
 		}
@@ -73,48 +75,48 @@ func TestPageThatYieldsAnnouncesNothingWhereItsPhaseHasBeenFannedOut(t *testing.
 	t.Parallel()
 	s := fannedOut(t, 6, true, false, false)
 	p, _ := s.Batch.Phase(2)
-	p.Walked = true
-	d, err := engine.Decide(s, engine.ShardCounted{Phase: 2, Page: 1, Yields: true}, now)
+	p.FannedOut = true
+	d, err := engine.Decide(s, model.ShardCounted{Phase: 2, Page: 1, Yields: true}, now)
 	if err != nil || !d.Stale || len(d.Messages) > 0 {
 		t.Fatalf("%+v, %v", d, err)
 	}
 }
 
-// The process that held the run released it and died: only the task that releases the
+// The process that paused the run released it and died: only the task that releases the
 // batch's runs still comes.
 func TestReleaseSendsWhatTheProcessThatHeldTheRunOwes(t *testing.T) {
 	t.Parallel()
-	held := func(t *testing.T) *person {
+	paused := func(t *testing.T) *person {
 		t.Helper()
 		p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-		p.gate = engine.Paused
-		wantOutcome(t, p.on(engine.RunStarted{}), released())
-		p.gate = engine.Open
+		p.gate = model.Paused
+		wantOutcome(t, p.on(model.RunStarted{}), released())
+		p.gate = model.Running
 		return p
 	}
-	p := held(t)
-	wantOutcome(t, p.on(engine.RunReleased{Task: engine.TaskResumed}), engine.Dispatch{Step: 0})
-	d := p.on(engine.RunReleased{Task: "rev-4"})
-	wantOutcome(t, d, engine.Dispatch{Step: 0})
+	p := paused(t)
+	wantOutcome(t, p.on(model.RunReleased{Task: model.TaskResumed}), model.Dispatch{Step: 0})
+	d := p.on(model.RunReleased{Task: "rev-4"})
+	wantOutcome(t, d, model.Dispatch{Step: 0})
 	if !d.Repeated {
 		t.Fatalf("%+v", d)
 	}
-	p.gate = engine.Paused // again
-	wantOutcome(t, p.on(engine.RunReleased{Task: "rev-4"}), engine.Dispatch{Step: 0})
-	p.after(engine.BrokerRemembers + time.Second) // a worker might do the job twice
-	p.nothing(engine.RunReleased{Task: "rev-4"})
+	p.gate = model.Paused // again
+	wantOutcome(t, p.on(model.RunReleased{Task: "rev-4"}), model.Dispatch{Step: 0})
+	p.after(model.BrokerRemembers + time.Second) // a worker might do the job twice
+	p.nothing(model.RunReleased{Task: "rev-4"})
 
-	p = held(t)
-	p.on(engine.RunReleased{Task: "rev-3"})
-	p.nothing(engine.RunReleased{Task: "rev-4"}) // the message of rev-3 comes again
+	p = paused(t)
+	p.on(model.RunReleased{Task: "rev-3"})
+	p.nothing(model.RunReleased{Task: "rev-4"}) // the message of rev-3 comes again
 }
 
 // The deadline of a job that is sent late leaves its worker time to answer that it expired.
 func TestJobThatIsSentAfterItsDeadlineHasTheSettleTimeToBeAnswered(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	answer := engine.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
+	answer := model.StepResult{Step: 0, JobID: p.step().JobID, OK: true, Result: []byte(`{"id":1}`)}
 	p.on(answer)
 	p.after(time.Hour)
-	wantOutcome(t, p.on(answer), engine.Dispatch{Step: 1}, engine.Deadline{Step: 1, At: p.at.Add(engine.SettleTime)})
+	wantOutcome(t, p.on(answer), model.Dispatch{Step: 1}, model.Deadline{Step: 1, At: p.at.Add(runstate.JobGracePeriod)})
 }

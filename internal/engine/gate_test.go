@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 const gated = header + `
@@ -32,32 +33,32 @@ func batchOf(t *testing.T, source string, manual bool) *crowd {
 	return c
 }
 
-func (c *crowd) phase(id int) engine.Phase { return c.b.Phases[id-1] }
+func (c *crowd) phase(id int) model.Phase { return c.b.Phases[id-1] }
 
-// through dispatches a phase, walks it and counts its members as ended.
-func (c *crowd) through(phase, succeeded, failed int) engine.Decision {
+// through dispatches a phase, fans it out and counts its members as ended.
+func (c *crowd) through(phase, succeeded, failed int) model.Decision {
 	c.t.Helper()
-	c.must(engine.PhaseDue{Phase: phase})
-	c.must(engine.PhaseWalked{Phase: phase, Pages: c.b.PageCount()})
+	c.must(model.PhaseDue{Phase: phase})
+	c.must(model.PhaseFannedOut{Phase: phase, Pages: c.b.PageCount()})
 	return c.counts(phase, succeeded, failed)
 }
 
 // counts reports all shards of a phase.
-func (c *crowd) counts(phase, succeeded, failed int) engine.Decision {
+func (c *crowd) counts(phase, succeeded, failed int) model.Decision {
 	c.t.Helper()
 	p := &c.b.Phases[phase-1]
 	p.ShardsClosed, p.Succeeded, p.Failed = p.Shards, succeeded, failed
-	return c.must(engine.PhaseCounted{Phase: phase})
+	return c.must(model.PhaseCounted{Phase: phase})
 }
 
-func (c *crowd) wantStale(e engine.Event) {
+func (c *crowd) wantStale(e model.Event) {
 	c.t.Helper()
 	if d := c.must(e); !d.Stale || d.Batch != nil || len(outcome(d)) > 0 {
 		c.t.Fatalf("%#v was not out of date: %+v", e, d)
 	}
 }
 
-func (c *crowd) wantPhase(id int, status engine.PhaseStatus, reason string) {
+func (c *crowd) wantPhase(id int, status model.PhaseStatus, reason string) {
 	c.t.Helper()
 	p := c.phase(id)
 	if p.Status != status || !strings.Contains(p.Reason, reason) || reason == "" && p.Reason != "" {
@@ -65,45 +66,45 @@ func (c *crowd) wantPhase(id int, status engine.PhaseStatus, reason string) {
 	}
 }
 
-func (c *crowd) wantBatch(status engine.BatchStatus) {
+func (c *crowd) wantBatch(status model.BatchStatus) {
 	c.t.Helper()
 	if c.b.Status != status || status.Terminal() != (c.b.CompletedAt != nil) {
 		c.t.Fatalf("the batch is %s (%s), ended %v; want %s", c.b.Status, c.b.Error, c.b.CompletedAt, status)
 	}
 }
 
-var by = engine.Mark{By: "ada", At: now, Why: "so it is"}
+var by = model.Mark{By: "ada", At: now, Why: "so it is"}
 
 func TestGateHoldsAPhaseThatIsDueAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
-	c.must(engine.PhaseDue{Phase: 1})
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhasePending, `95% of the members succeed in phase "create", where not all have ended`)
+	c.must(model.PhaseDue{Phase: 1})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhasePending, `95% of the members succeed in phase "create", where not all have ended`)
 	wantOutcome(t, c.counts(1, 94, 6))
-	c.wantPhase(2, engine.PhasePending, "where 94 of 100 did")
-	c.wantStale(engine.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhasePending, "where 94 of 100 did")
+	c.wantStale(model.PhaseDue{Phase: 2})
 }
 
 func TestShareOfSuccessOpensItsGateAndApprovalTheOther(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
 	wantOutcome(t, c.through(1, 95, 5))
-	c.wantPhase(2, engine.PhasePending, "approval")
-	d := c.must(engine.PhaseApproved{Phase: 2, By: by})
-	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 2 || outcome(d)[0].(engine.Announce).Again == "" {
+	c.wantPhase(2, model.PhasePending, "approval")
+	d := c.must(model.PhaseApproved{Phase: 2, By: by})
+	if len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 2 || outcome(d)[0].(model.Announce).Again == "" {
 		t.Fatalf("effects %v", d.Messages)
 	}
 	if p := c.phase(2); p.Approved == nil || *p.Approved != by {
 		t.Fatalf("approved by %+v", p.Approved)
 	}
-	again := c.must(engine.PhaseApproved{Phase: 2, By: engine.Mark{By: "bob"}})
+	again := c.must(model.PhaseApproved{Phase: 2, By: model.Mark{By: "bob"}})
 	if !again.Repeated || len(outcome(again)) != 1 || c.phase(2).Approved.By != "ada" {
 		t.Fatalf("approved again: %+v", again)
 	}
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhaseDispatched, "")
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhaseDispatched, "")
 }
 
 // In floating point some of these shares are a little more than they are.
@@ -126,8 +127,8 @@ func TestShareThatIsReachedExactlyOpensTheGate(t *testing.T) {
 		for missing := range 2 {
 			c := batchOf(t, strings.NewReplacer("95%", tt.share, "    approval: required\n", "").Replace(gated), false)
 			c.through(1, tt.few-missing, tt.members-tt.few+missing)
-			c.must(engine.PhaseDue{Phase: 2})
-			if open := c.phase(2).Status == engine.PhaseDispatched; open != (missing == 0) {
+			c.must(model.PhaseDue{Phase: 2})
+			if open := c.phase(2).Status == model.PhaseDispatched; open != (missing == 0) {
 				t.Errorf("%s of %d: with %d the gate is open: %t", tt.share, tt.members, tt.few-missing, open)
 			}
 		}
@@ -139,32 +140,32 @@ func TestShareOfAPhaseInWhichNobodyTookPartOpensTheGate(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, strings.Replace(gated, "    approval: required\n", "", 1), false)
 	c.through(1, 0, 0)
-	c.wantPhase(1, engine.PhaseFailed, "no active member")
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhaseDispatched, "")
+	c.wantPhase(1, model.PhaseFailed, "no active member")
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhaseDispatched, "")
 	c = batchOf(t, gated, false)
 	c.through(1, 0, 0)
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhasePending, "it waits for an administrator's approval") // the other gate
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhasePending, "it waits for an administrator's approval") // the other gate
 }
 
 func TestApprovalLetsAPhaseBeginWithFewerSuccesses(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
 	c.through(1, 1, 99)
-	c.must(engine.PhaseApproved{Phase: 2, By: by})
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhaseDispatched, "")
+	c.must(model.PhaseApproved{Phase: 2, By: by})
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhaseDispatched, "")
 }
 
 func TestApprovalInAdvanceOpensTheGateWhenThePhaseIsDue(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
 	c.at = now.Add(-25 * time.Hour)
-	wantOutcome(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
+	wantOutcome(t, c.must(model.PhaseApproved{Phase: 2, By: by}))
 	c.at = now
 	d := c.through(1, 100, 0)
-	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 2 {
+	if len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 2 {
 		t.Fatalf("effects %v", d.Messages)
 	}
 }
@@ -173,23 +174,23 @@ func TestGateRefusesTheAdvanceOfAManualBatchAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, true)
 	c.must(next(c.b))
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
 	c.counts(1, 94, 6)
 	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "94 of 100")
-	wantOutcome(t, c.must(engine.PhaseApproved{Phase: 2, By: by}))
-	wantOutcome(t, c.must(next(c.b)), engine.Announce{Phase: 2})
+	wantOutcome(t, c.must(model.PhaseApproved{Phase: 2, By: by}))
+	wantOutcome(t, c.must(next(c.b)), model.Announce{Phase: 2})
 }
 
 func TestOnlyAPhaseThatWaitsAtAGateIsApproved(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, gated, false)
-	_, err := c.on(engine.PhaseApproved{Phase: 1, By: by})
+	_, err := c.on(model.PhaseApproved{Phase: 1, By: by})
 	wantRefusal(t, err, "no gate")
-	_, err = c.on(engine.PhaseApproved{Phase: 3, By: by})
+	_, err = c.on(model.PhaseApproved{Phase: 3, By: by})
 	wantRefusal(t, err, "no phase execution 3")
-	c.must(engine.BatchStopped{By: by})
-	_, err = c.on(engine.PhaseApproved{Phase: 2, By: by})
+	c.must(model.BatchStopped{By: by})
+	_, err = c.on(model.PhaseApproved{Phase: 2, By: by})
 	wantRefusal(t, err, "cancelled")
 }
 
@@ -202,12 +203,12 @@ func TestPhaseBehindOneThatIsHeldIsHeldToo(t *testing.T) {
     steps: [{name: mail, worker_id: w1, function: Mail}]
 `, false)
 	c.through(1, 100, 0)
-	c.wantStale(engine.PhaseDue{Phase: 3})
-	c.must(engine.PhaseApproved{Phase: 2, By: by})
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantStale(engine.PhaseDue{Phase: 3})
-	d := c.must(engine.PhaseWalked{Phase: 2, Pages: 3})
-	if len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 3 {
+	c.wantStale(model.PhaseDue{Phase: 3})
+	c.must(model.PhaseApproved{Phase: 2, By: by})
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantStale(model.PhaseDue{Phase: 3})
+	d := c.must(model.PhaseFannedOut{Phase: 2, Pages: 3})
+	if len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 3 {
 		t.Fatalf("effects %v", d.Messages)
 	}
 }

@@ -4,19 +4,21 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // In which order members go through the phases of a batch, and which is next.
 
 // inOrder gives the phases' executions in the order that members go through them.
-func (b *Batch) inOrder() []*Phase {
-	var all []*Phase
+func inOrder(b *model.Batch) []*model.Phase {
+	var all []*model.Phase
 	for i := range b.Phases {
-		if b.Phases[i].Kind == KindPhase {
+		if b.Phases[i].Kind == model.KindPhase {
 			all = append(all, &b.Phases[i])
 		}
 	}
-	slices.SortStableFunc(all, func(p, q *Phase) int {
+	slices.SortStableFunc(all, func(p, q *model.Phase) int {
 		if before(p, q) {
 			return -1
 		}
@@ -26,43 +28,44 @@ func (b *Batch) inOrder() []*Phase {
 }
 
 // NextDue announces the init sequence that is to begin, or the first phase that is
-// due and was held up until now: by the filling of the batch, by the init sequence, by
-// an earlier phase that was still being walked, by a pause or by a gate. In quiet hours
-// no phase is.
-func NextDue(b *Batch, now time.Time) []Message {
-	first := b.firstDue(now)
-	if b.Status == BatchDetected && !b.Manual && !b.Filling {
-		first = b.pendingInit()
+// due and had to wait until now: for the filling of the batch, for the init sequence, for
+// the fan-out of an earlier phase, for a pause or for a gate. In quiet hours no phase is
+// announced.
+func NextDue(b *model.Batch, now time.Time) []model.Message {
+	first := firstDue(b, now)
+	if b.Status == model.BatchDetected && !b.Manual && !b.Filling {
+		first = pendingInit(b)
 	}
-	if first == nil || b.Gate() != Open || b.waits(first, now) != "" {
+	if first == nil || b.DispatchMode() != model.Running || waitingReason(b, first, now) != "" {
 		return nil
 	}
-	return []Message{Announce{Phase: first.ID, Page: 1, Again: fmt.Sprintf("rev-%d", b.Revision)}}
+	return []model.Message{model.Announce{Phase: first.ID, Page: 1, Again: fmt.Sprintf("rev-%d", b.Revision)}}
 }
 
-// firstDue is the phase that is next, where it is due and nothing before it is
-// still to be walked.
-func (b *Batch) firstDue(now time.Time) *Phase {
-	if b.Status != BatchActive {
+// firstDue is the phase that is next, where it is due and every phase before it is
+// fanned out.
+func firstDue(b *model.Batch, now time.Time) *model.Phase {
+	if b.Status != model.BatchActive {
 		return nil
 	}
-	var first *Phase
+	var first *model.Phase
 	for i := range b.Phases {
-		if p := &b.Phases[i]; p.Status == PhasePending && due(p, now) && (first == nil || before(p, first)) {
+		if p := &b.Phases[i]; p.Status == model.PhasePending && due(p, now) && (first == nil || before(p, first)) {
 			first = p
 		}
 	}
-	if first == nil || held(b, first) {
+	if first == nil || waitsForEarlier(b, first) {
 		return nil
 	}
 	return first
 }
 
-func due(p *Phase, now time.Time) bool { return p.DueAt != nil && !p.DueAt.After(now) }
+// due reports whether the time of a phase has come.
+func due(p *model.Phase, now time.Time) bool { return p.DueAt != nil && !p.DueAt.After(now) }
 
 // before tells whether members go through p before q: what an older version began
 // comes before what a newer one begins.
-func before(p, q *Phase) bool {
+func before(p, q *model.Phase) bool {
 	if p.Version != q.Version {
 		return p.Version < q.Version
 	}
@@ -72,16 +75,16 @@ func before(p, q *Phase) bool {
 	return p.ID < q.ID
 }
 
-// held tells whether a phase whose time has come must wait because one before it,
-// whose time has come then too, has not been walked to the end: members would enter
+// waitsForEarlier tells whether a phase whose time has come must wait because one before it,
+// whose time has come then too, is not fanned out: members would enter
 // the two in the wrong order.
-func held(b *Batch, p *Phase) bool {
+func waitsForEarlier(b *model.Batch, p *model.Phase) bool {
 	for i := range b.Phases {
 		q := &b.Phases[i]
-		if q.Kind != KindPhase || !before(q, p) {
+		if q.Kind != model.KindPhase || !before(q, p) {
 			continue
 		}
-		if q.Status == PhasePending || q.Status == PhaseDispatched && !q.Walked {
+		if q.Status == model.PhasePending || q.Status == model.PhaseDispatched && !q.FannedOut {
 			return true
 		}
 	}

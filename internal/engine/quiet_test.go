@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // At noon of the tests' day, which is 13:00 in Berlin, it is quiet until 18:00 there.
@@ -26,34 +27,34 @@ func rested(t *testing.T, source string) *crowd {
 func TestNoPhaseBeginsInQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)
-	wantOutcome(t, engine.Decision{Messages: engine.NextDue(&c.b, c.at)})
-	wantOutcome(t, c.must(engine.PhaseDue{Phase: 1}))
-	c.wantPhase(1, engine.PhasePending, untilSix)
-	c.wantStale(engine.PhaseDue{Phase: 1}) // nothing is written for the same reason
-	c.wantStale(engine.PhaseDue{Phase: 2}) // which is behind it
+	wantOutcome(t, model.Decision{Messages: engine.NextDue(&c.b, c.at)})
+	wantOutcome(t, c.must(model.PhaseDue{Phase: 1}))
+	c.wantPhase(1, model.PhasePending, untilSix)
+	c.wantStale(model.PhaseDue{Phase: 1}) // nothing is written for the same reason
+	c.wantStale(model.PhaseDue{Phase: 2}) // which is behind it
 	c.at = six.Add(-time.Nanosecond)
-	c.wantStale(engine.PhaseDue{Phase: 1})
+	c.wantStale(model.PhaseDue{Phase: 1})
 	c.at = six
-	if effects := engine.NextDue(&c.b, c.at); len(effects) != 1 || effects[0].(engine.Announce).Phase != 1 {
+	if effects := engine.NextDue(&c.b, c.at); len(effects) != 1 || effects[0].(model.Announce).Phase != 1 {
 		t.Fatalf("effects %v", effects)
 	}
-	c.must(engine.PhaseDue{Phase: 1})
-	c.wantPhase(1, engine.PhaseDispatched, "")
+	c.must(model.PhaseDue{Phase: 1})
+	c.wantPhase(1, model.PhaseDispatched, "")
 }
 
 func TestWhatHasBegunGoesOnInQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)
 	c.at = now.Add(-6 * time.Hour) // 07:00 in Berlin: two phases are due
-	c.must(engine.PhaseDue{Phase: 1})
+	c.must(model.PhaseDue{Phase: 1})
 	c.at = now
-	if d := c.must(engine.PhaseDue{Phase: 1}); !d.Repeated {
-		t.Fatalf("the walk does not go on: %+v", d)
+	if d := c.must(model.PhaseDue{Phase: 1}); !d.Repeated {
+		t.Fatalf("the fan-out does not go on: %+v", d)
 	}
-	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}))
-	c.wantPhase(2, engine.PhasePending, untilSix) // whose turn it would be
-	d := c.must(engine.MembersJoined{Members: 1, Key: "zoe"})
-	if len(outcome(d)) != 1 || outcome(d)[0].(engine.CatchUp).Page != 4 {
+	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}))
+	c.wantPhase(2, model.PhasePending, untilSix) // whose turn it would be
+	d := c.must(model.MembersJoined{Members: 1, Key: "zoe"})
+	if len(outcome(d)) != 1 || outcome(d)[0].(model.CatchUp).Page != 4 {
 		t.Fatalf("effects %v", d.Messages)
 	}
 }
@@ -61,13 +62,13 @@ func TestWhatHasBegunGoesOnInQuietHours(t *testing.T) {
 func TestInitIsNotHeldByQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, prepared)
-	if effects := engine.NextDue(&c.b, c.at); len(effects) != 1 || effects[0].(engine.Announce).Phase != 1 {
+	if effects := engine.NextDue(&c.b, c.at); len(effects) != 1 || effects[0].(model.Announce).Phase != 1 {
 		t.Fatalf("effects %v", effects)
 	}
-	c.must(engine.PhaseDue{Phase: 1})
-	c.wantPhase(1, engine.PhaseDispatched, "")
+	c.must(model.PhaseDue{Phase: 1})
+	c.wantPhase(1, model.PhaseDispatched, "")
 	wantOutcome(t, c.endInit(1, true))
-	c.wantPhase(2, engine.PhasePending, untilSix)
+	c.wantPhase(2, model.PhasePending, untilSix)
 }
 
 func TestManualBatchHasNoQuietHours(t *testing.T) {
@@ -77,11 +78,11 @@ func TestManualBatchHasNoQuietHours(t *testing.T) {
 		t.Fatalf("%+v", c.b.Quiet)
 	}
 	c.must(next(c.b))
-	c.wantPhase(1, engine.PhaseDispatched, "")
-	if at := c.b.StartsAt(&c.b.Phases[1], now); !at.Equal(now) {
+	c.wantPhase(1, model.PhaseDispatched, "")
+	if at := engine.StartsAt(&c.b, &c.b.Phases[1], now); !at.Equal(now) {
 		t.Fatalf("starts at %s", at)
 	}
-	c.must(engine.VersionPublished{Version: 4})
+	c.must(model.VersionPublished{Version: 4})
 	if c.b.Quiet != nil {
 		t.Fatalf("%+v", c.b.Quiet)
 	}
@@ -91,64 +92,64 @@ func TestManualBatchHasNoQuietHours(t *testing.T) {
 func TestGateIsNamedBeforeQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, strings.Replace(three, "offset: T-2d", "offset: T-2d\n    approval: required", 1))
-	c.must(engine.PhaseDue{Phase: 1})
-	c.wantPhase(1, engine.PhasePending, "waits for an administrator's approval")
-	wantOutcome(t, c.must(engine.PhaseApproved{Phase: 1, By: by}))
-	c.wantPhase(1, engine.PhasePending, untilSix)
-	c.wantStale(engine.PhaseDue{Phase: 1})
-	if again := c.must(engine.PhaseApproved{Phase: 1, By: by}); !again.Repeated || len(outcome(again)) > 0 {
+	c.must(model.PhaseDue{Phase: 1})
+	c.wantPhase(1, model.PhasePending, "waits for an administrator's approval")
+	wantOutcome(t, c.must(model.PhaseApproved{Phase: 1, By: by}))
+	c.wantPhase(1, model.PhasePending, untilSix)
+	c.wantStale(model.PhaseDue{Phase: 1})
+	if again := c.must(model.PhaseApproved{Phase: 1, By: by}); !again.Repeated || len(outcome(again)) > 0 {
 		t.Fatalf("%+v", again)
 	}
 	c.at = six
-	c.must(engine.PhaseDue{Phase: 1})
-	c.wantPhase(1, engine.PhaseDispatched, "")
+	c.must(model.PhaseDue{Phase: 1})
+	c.wantPhase(1, model.PhaseDispatched, "")
 }
 
 func TestGateThatIsShutWhenTheQuietHoursEndIsNamedThen(t *testing.T) {
 	t.Parallel()
 	c := rested(t, strings.Replace(gated, "    approval: required\n", "", 1))
 	c.at = now.Add(-6 * time.Hour) // the second phase is not due yet
-	c.must(engine.PhaseDue{Phase: 1})
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(model.PhaseDue{Phase: 1})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
 	c.counts(1, 96, 4)
 	c.at = now
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhasePending, untilSix)
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhasePending, untilSix)
 	c.b.Phases[0].Succeeded, c.b.Phases[0].Failed = 94, 6
 	c.at = six
-	c.must(engine.PhaseDue{Phase: 2})
-	c.wantPhase(2, engine.PhasePending, "where 94 of 100 did")
+	c.must(model.PhaseDue{Phase: 2})
+	c.wantPhase(2, model.PhasePending, "where 94 of 100 did")
 }
 
 func TestFilledBatchWaitsForTheEndOfQuietHours(t *testing.T) {
 	t.Parallel()
 	c := filling(t, three+quietly, 0)
-	wantOutcome(t, c.must(engine.BatchFilled{}))
-	c.wantBatch(engine.BatchActive)
-	c.wantPhase(1, engine.PhasePending, untilSix)
+	wantOutcome(t, c.must(model.BatchFilled{}))
+	c.wantBatch(model.BatchActive)
+	c.wantPhase(1, model.PhasePending, untilSix)
 }
 
 func TestPausedBatchThatIsResumedInQuietHoursWaitsForTheirEnd(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)
-	c.must(engine.BatchPaused{By: by})
-	wantOutcome(t, c.must(engine.BatchResumed{}), engine.Release{})
+	c.must(model.BatchPaused{By: by})
+	wantOutcome(t, c.must(model.BatchResumed{}), model.Release{})
 }
 
 // What waited for the end of quiet hours is not past due: nobody has been through it.
 func TestNewVersionBringsItsOwnQuietHours(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)
-	c.must(engine.PhaseDue{Phase: 1})
+	c.must(model.PhaseDue{Phase: 1})
 	c.rb = read(t, three+strings.Replace(quietly, "18:00", "20:00", 1))
-	wantOutcome(t, c.must(engine.VersionPublished{Version: 4}))
-	c.wantPhase(4, engine.PhasePending, "quiet hours until 2026-03-01T19:00:00Z")
+	wantOutcome(t, c.must(model.VersionPublished{Version: 4}))
+	c.wantPhase(4, model.PhasePending, "quiet hours until 2026-03-01T19:00:00Z")
 	c.rb = read(t, three)
-	d := c.must(engine.VersionPublished{Version: 5})
-	if c.b.Quiet != nil || len(outcome(d)) != 1 || outcome(d)[0].(engine.Announce).Phase != 7 {
+	d := c.must(model.VersionPublished{Version: 5})
+	if c.b.Quiet != nil || len(outcome(d)) != 1 || outcome(d)[0].(model.Announce).Phase != 7 {
 		t.Fatalf("quiet hours %+v, effects %v", c.b.Quiet, d.Messages)
 	}
-	c.wantPhase(7, engine.PhasePending, "")
+	c.wantPhase(7, model.PhasePending, "")
 }
 
 func TestWhenAPhaseMayStart(t *testing.T) {
@@ -158,7 +159,7 @@ func TestWhenAPhaseMayStart(t *testing.T) {
 	last := &c.b.Phases[2]
 	for _, tt := range []struct {
 		name  string
-		phase *engine.Phase
+		phase *model.Phase
 		by    time.Time
 		want  time.Time
 	}{
@@ -170,17 +171,17 @@ func TestWhenAPhaseMayStart(t *testing.T) {
 		{"yet to come, behind them", last, at(6, 0), at(18, 0)},
 		{"an hour late", last, at(19, 0), at(19, 0)},
 	} {
-		if got := c.b.StartsAt(tt.phase, tt.by); !got.Equal(tt.want) || got.Location() != time.UTC {
+		if got := engine.StartsAt(&c.b, tt.phase, tt.by); !got.Equal(tt.want) || got.Location() != time.UTC {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
 	due := at(7, 0)
 	c.b.Phases[0].DueAt = &due
-	if got := c.b.StartsAt(&c.b.Phases[0], at(6, 0)); !got.Equal(six) {
+	if got := engine.StartsAt(&c.b, &c.b.Phases[0], at(6, 0)); !got.Equal(six) {
 		t.Errorf("due as the quiet hours begin: %s", got)
 	}
-	init := engine.Phase{Kind: engine.KindInit}
-	if got := c.b.StartsAt(&init, now); !got.Equal(now) {
+	init := model.Phase{Kind: model.KindInit}
+	if got := engine.StartsAt(&c.b, &init, now); !got.Equal(now) {
 		t.Errorf("init: %s", got)
 	}
 }
@@ -191,20 +192,20 @@ func TestPhaseThatFallsDueAsQuietHoursBeginIsHeldWhateverTheClock(t *testing.T) 
 	c := &crowd{t: t, rb: read(t, three+quietly), at: now.Add(-5*time.Hour - time.Millisecond)}
 	start := now.Add(43 * time.Hour) // the first phase is due at 08:00 in Berlin
 	c.b = engine.NewBatch(42, c.rb, 3, 100, &start, "", now)
-	c.must(engine.PhaseDue{Phase: 1})
-	c.wantPhase(1, engine.PhasePending, untilSix)
+	c.must(model.PhaseDue{Phase: 1})
+	c.wantPhase(1, model.PhasePending, untilSix)
 }
 
 func TestQuietHoursAreKeptWithTheBatch(t *testing.T) {
 	t.Parallel()
 	c := rested(t, three)
-	var stored engine.Batch
+	var stored model.Batch
 	if err := json.Unmarshal([]byte(text(t, c.b)), &stored); err != nil {
 		t.Fatal(err)
 	}
 	c.b = stored
-	c.must(engine.PhaseDue{Phase: 1})
-	c.wantPhase(1, engine.PhasePending, untilSix)
+	c.must(model.PhaseDue{Phase: 1})
+	c.wantPhase(1, model.PhasePending, untilSix)
 }
 
 // Due times are in the order of the offsets, before the cut-over and after it.
@@ -220,17 +221,17 @@ func TestPhasesAfterTheCutOverComeInTheirOrder(t *testing.T) {
 			t.Fatalf("phase %s is due at %s (%d minutes before)", p.Name, p.DueAt, p.OffsetMinutes)
 		}
 	}
-	if effects := engine.NextDue(&c.b, c.at); len(effects) != 1 || effects[0].(engine.Announce).Phase != 1 {
+	if effects := engine.NextDue(&c.b, c.at); len(effects) != 1 || effects[0].(model.Announce).Phase != 1 {
 		t.Fatalf("effects %v", effects)
 	}
-	c.wantStale(engine.PhaseDue{Phase: 3})
+	c.wantStale(model.PhaseDue{Phase: 3})
 	c.through(1, 100, 0)
 	c.at = start.Add(2 * time.Hour)
-	c.wantStale(engine.PhaseDue{Phase: 3}) // the one of the cut-over comes first
+	c.wantStale(model.PhaseDue{Phase: 3}) // the one of the cut-over comes first
 	c.through(2, 100, 0)
-	c.wantBatch(engine.BatchActive)
+	c.wantBatch(model.BatchActive)
 	c.through(3, 100, 0)
-	c.wantBatch(engine.BatchCompleted)
+	c.wantBatch(model.BatchCompleted)
 }
 
 func TestNewVersionSkipsWhatIsPastDueAfterTheCutOver(t *testing.T) {
@@ -241,8 +242,8 @@ func TestNewVersionSkipsWhatIsPastDueAfterTheCutOver(t *testing.T) {
 	c.through(1, 100, 0)
 	c.at = now.Add(time.Hour)
 	c.through(2, 100, 0)
-	c.must(engine.VersionPublished{Version: 4})
-	c.wantPhase(4, engine.PhaseSkipped, "past due")
-	c.wantPhase(5, engine.PhaseSkipped, "past due")
-	c.wantPhase(6, engine.PhasePending, "")
+	c.must(model.VersionPublished{Version: 4})
+	c.wantPhase(4, model.PhaseSkipped, "past due")
+	c.wantPhase(5, model.PhaseSkipped, "past due")
+	c.wantPhase(6, model.PhasePending, "")
 }

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // refused is the answer of a replica that did not begin a job that had come again.
-func (p *person) refused(revoked bool) engine.StepResult {
-	e := engine.StepResult{Step: p.run.Current, JobID: p.step().JobID, Error: "the job was not begun here", Redelivered: true}
+func (p *person) refused(revoked bool) model.StepResult {
+	e := model.StepResult{Step: p.run.Current, JobID: p.step().JobID, Error: "the job was not begun here", Redelivered: true}
 	e.Revoked, e.Expired = revoked, !revoked
 	return e
 }
@@ -21,42 +22,42 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		revoked bool
-		gate    engine.Gate
+		gate    model.DispatchMode
 		leaves  bool
 		refused time.Duration // after the dispatch
-		status  engine.RunStatus
-		step    engine.StepStatus
+		status  model.RunStatus
+		step    model.StepStatus
 		effects func(p *person) []any
 	}{
-		"expired": {refused: 10*time.Minute + time.Second, status: engine.RunRunning, step: engine.StepDispatched, effects: func(*person) []any {
-			return []any{engine.Dispatch{Step: 0}}
+		"expired": {refused: 10*time.Minute + time.Second, status: model.RunRunning, step: model.StepDispatched, effects: func(*person) []any {
+			return []any{model.Dispatch{Step: 0}}
 		}},
-		"revoked, and the batch goes on": {revoked: true, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(p *person) []any {
-			return []any{engine.Retry{Step: 0, At: p.at.Add(5 * time.Second)}}
+		"revoked, and the batch goes on": {revoked: true, refused: time.Minute, status: model.RunRunning, step: model.StepPending, effects: func(p *person) []any {
+			return []any{model.Retry{Step: 0, At: p.at.Add(5 * time.Second)}}
 		}},
-		"revoked, and the batch is paused": {revoked: true, gate: engine.Paused, refused: time.Minute, status: engine.RunRunning, step: engine.StepPending, effects: func(*person) []any {
+		"revoked, and the batch is paused": {revoked: true, gate: model.Paused, refused: time.Minute, status: model.RunRunning, step: model.StepPending, effects: func(*person) []any {
 			return []any{released()}
 		}},
-		"revoked, and the batch is cancelled": {revoked: true, gate: engine.Stopped, refused: time.Minute, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []any {
-			return []any{engine.CountRun{Outcome: engine.RunCancelled}}
+		"revoked, and the batch is cancelled": {revoked: true, gate: model.Cancelled, refused: time.Minute, status: model.RunCancelled, step: model.StepCancelled, effects: func(*person) []any {
+			return []any{model.CountRun{Outcome: model.RunCancelled}}
 		}},
-		"expired, and the member is removed": {leaves: true, refused: 10*time.Minute + time.Second, status: engine.RunCancelled, step: engine.StepCancelled, effects: func(*person) []any {
-			return []any{engine.CountRun{Outcome: engine.RunCancelled}}
+		"expired, and the member is removed": {leaves: true, refused: 10*time.Minute + time.Second, status: model.RunCancelled, step: model.StepCancelled, effects: func(*person) []any {
+			return []any{model.CountRun{Outcome: model.RunCancelled}}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := dated(t)
 			p.gate = c.gate
-			ended := now.Add(10*time.Minute + engine.SettleTime)
+			ended := now.Add(10*time.Minute + runstate.JobGracePeriod)
 			if c.leaves {
-				p.on(engine.RunStopped{Reason: "the member was removed"})
+				p.on(model.RunStopped{Reason: "the member was removed"})
 			}
 			p.after(c.refused)
 			job := p.step().JobID
 			refused := p.refused(c.revoked)
-			wantOutcome(t, p.on(refused), engine.Deadline{Step: 0, At: ended})
-			if p.run.Status != engine.RunRunning || p.step().Status != engine.StepDispatched || p.step().JobID != job {
+			wantOutcome(t, p.on(refused), model.Deadline{Step: 0, At: ended})
+			if p.run.Status != model.RunRunning || p.step().Status != model.StepDispatched || p.step().JobID != job {
 				t.Fatalf("the refusal ended the job: the run is %s, the step %+v", p.run.Status, p.step())
 			}
 			if p.run.DeadlineAt == nil || !p.run.DeadlineAt.Equal(ended) || p.run.Worker != "" {
@@ -66,9 +67,9 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 				t.Fatalf("the refusal again: %+v", d)
 			}
 			p.after(ended.Sub(p.at) - time.Second)
-			p.early(engine.DeadlineDue{Step: 0, JobID: job}, time.Second)
+			p.early(model.DeadlineDue{Step: 0, JobID: job}, time.Second)
 			p.after(time.Second)
-			due := engine.DeadlineDue{Step: 0, JobID: job, Queued: true} // what is known of its worker does not matter any more
+			due := model.DeadlineDue{Step: 0, JobID: job, Queued: true} // what is known of its worker does not matter any more
 			wantOutcome(t, p.on(due), c.effects(p)...)
 			s := p.run.Steps[0]
 			if p.run.Status != c.status || s.Status != c.step || s.RetryCount != 0 || s.Refused != nil {
@@ -77,7 +78,7 @@ func TestRefusalOfAJobThatHasComeAgainWaitsForTheEarlierDelivery(t *testing.T) {
 			if len(s.Abandoned) != 1 || s.Abandoned[0].JobID != job || s.Abandoned[0].Until.After(p.at) {
 				t.Fatalf("abandoned: %+v", s.Abandoned)
 			}
-			if c.step == engine.StepDispatched && s.JobID == job {
+			if c.step == model.StepDispatched && s.JobID == job {
 				t.Fatal("the new attempt has the id of the old job")
 			}
 		})
@@ -94,11 +95,11 @@ func TestResultOfTheEarlierDeliveryCounts(t *testing.T) {
 			p.after(time.Minute)
 			p.on(p.refused(revoked))
 			p.answer(`{"id":1}`)
-			p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+			p.want(model.RunRunning, model.StepSucceeded, model.StepDispatched)
 			if p.run.Steps[0].Refused != nil || len(p.run.Steps[0].Abandoned) != 0 {
 				t.Fatalf("%+v", p.run.Steps[0])
 			}
-			p.nothing(engine.StepResult{Step: 0, JobID: job, Error: "refused", Revoked: true, Redelivered: true})
+			p.nothing(model.StepResult{Step: 0, JobID: job, Error: "refused", Revoked: true, Redelivered: true})
 		})
 	}
 }
@@ -107,8 +108,8 @@ func TestResultOfTheEarlierDeliveryCounts(t *testing.T) {
 func TestRefusalThatComesAfterTheSettleTimeIsTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	p := dated(t)
-	p.after(10*time.Minute + engine.SettleTime)
-	wantOutcome(t, p.on(p.refused(false)), engine.Dispatch{Step: 0})
+	p.after(10*time.Minute + runstate.JobGracePeriod)
+	wantOutcome(t, p.on(p.refused(false)), model.Dispatch{Step: 0})
 	if p.step().Attempts != 2 {
 		t.Fatalf("%+v", p.step())
 	}
@@ -123,7 +124,7 @@ func TestRefusalAfterADeadlineWasPutOffWaitsForTheExpiryOnly(t *testing.T) {
 	queued.Queued = true
 	p.on(queued)
 	p.after(time.Second)
-	wantOutcome(t, p.on(p.refused(false)), engine.Deadline{Step: 0, At: now.Add(10*time.Minute + engine.SettleTime)})
+	wantOutcome(t, p.on(p.refused(false)), model.Deadline{Step: 0, At: now.Add(10*time.Minute + runstate.JobGracePeriod)})
 }
 
 // It says nothing of a job that is no longer waited for and may still run.
@@ -131,9 +132,9 @@ func TestRefusalOfAJobThatHasComeAgainDoesNotEndWhatMayStillRun(t *testing.T) {
 	t.Parallel()
 	rb := strings.Replace(removing, "on_failure: undo}]", "on_failure: undo}, {name: check, worker_id: w1, function: Check, on_failure: undo}]", 1)
 	p := enterOf(t, read(t, rb), 1, `{"Upn":"ann@x"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	skipped := p.refused(true)
-	p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
+	p.on(model.StepResolved{Step: 0, Skip: true, By: by})
 	p.nothing(skipped)
-	wantOutcome(t, p.refuse("no"), engine.Retry{Step: 2, At: now.Add(30*time.Minute + engine.SettleTime)})
+	wantOutcome(t, p.refuse("no"), model.Retry{Step: 2, At: now.Add(30*time.Minute + runstate.JobGracePeriod)})
 }

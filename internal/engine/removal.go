@@ -1,56 +1,98 @@
 package engine
 
-import "time"
+import (
+	"time"
 
-// memberRemoved is the reason of what ends because its member was removed.
-const memberRemoved = "the member was removed"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
+)
 
-// leaves gives the event on the run that a removed member is in: the one of the removal
-// steps starts, any other stops.
-func (m *Member) leaves() []Event {
-	switch {
-	case m.Status != MemberRemoved || m.OpenPhase == 0:
-		return nil
-	case m.OpenPhase == m.Removal:
-		return []Event{OnRun{m.OpenPhase, m.ID, RunStarted{}}}
+// onMemberLeft removes a member: what is under way for it ends, and the runbook's steps
+// for those who leave are run. While the batch is being filled they are not: nothing
+// was started for anybody, so there is nothing to undo, and the member is shown as
+// removed without a removal.
+func onMemberLeft(s model.State, b *model.Batch, e model.MemberLeft, now time.Time) (model.Decision, error) {
+	rb, err := s.LoadRunbook(b.Runbook, b.Version)
+	if err != nil {
+		return model.Decision{}, err
 	}
-	return []Event{OnRun{m.OpenPhase, m.ID, RunStopped{Reason: memberRemoved}}}
+	loaded, err := s.LoadMember(e.Member)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	m := *loaded
+	switch {
+	case m.Status == model.MemberRemoved:
+		return model.Decision{Repeated: true, Messages: []model.Message{model.Remove{Member: &m}}}, nil
+	case b.HasEnded():
+		return model.Decision{}, refuseEnded(b, "nobody can be removed")
+	case m.Status == model.MemberFailed:
+		return model.Decision{}, model.Refusef("member %d has failed and takes part in nothing more; retry the member, or leave it", m.ID)
+	}
+	m.Status, m.RemovedAt, m.RemovedBy, m.Leaving = model.MemberRemoved, &now, e.By, true
+	b.Removed++
+	d := batchChanged(b, model.Remove{Member: &m})
+	d.Members = []*model.Member{&m}
+	if b.Filling || len(rb.OnMemberRemoved) == 0 {
+		runstate.EraseSecretsIfOver(&m)
+		return d, nil
+	}
+	m.Removal = removalPhase(b, now)
+	p := &b.Phases[m.Removal-1]
+	reopenPhase(p) // a batch that ended and goes on has it as ended
+	p.Open++
+	return d, nil
 }
 
-// removalDue makes the run of a removed member's removal steps, where there are any, as
+// removalPhase is the execution of the removal steps for the batch's version, which the
+// first member who is removed makes.
+func removalPhase(b *model.Batch, now time.Time) int {
+	for _, p := range b.Phases {
+		if p.Kind == model.KindRemoval && p.Version == b.Version {
+			return p.ID
+		}
+	}
+	b.Phases = append(b.Phases, model.Phase{
+		ID: len(b.Phases) + 1, Kind: model.KindRemoval, Name: "on_member_removed", Version: b.Version,
+		Status: model.PhaseDispatched, DispatchedAt: &now, FannedOut: true,
+	})
+	return len(b.Phases)
+}
+
+// onRemovalDue makes the run of a removed member's removal steps, where there are any, as
 // the last that the member goes through, and starts it where the member is free. What the
 // member is in stops.
-func removalDue(s State, b *Batch, e RemovalDue, now time.Time) (Decision, error) {
+func onRemovalDue(s model.State, b *model.Batch, e model.RemovalDue, now time.Time) (model.Decision, error) {
 	m, err := s.LoadMember(e.Member)
 	if err != nil {
-		return Decision{}, err
+		return model.Decision{}, err
 	}
-	if m.Status != MemberRemoved {
-		return Decision{}, refuse("member %d of batch %d is %s: it was not removed", m.ID, b.ID, m.Status)
+	if m.Status != model.MemberRemoved {
+		return model.Decision{}, model.Refusef("member %d of batch %d is %s: it was not removed", m.ID, b.ID, m.Status)
 	}
 	if !m.Leaving {
-		return Decision{Repeated: true, Next: m.leaves()}, nil
+		return model.Decision{Repeated: true, Next: runstate.RemovalEvents(m)}, nil
 	}
 	next := *m
 	next.Leaving = false
 	if next.Removal == 0 {
-		return Decision{Writes: Writes{Members: []*Member{&next}}, Next: next.leaves()}, nil
+		return model.Decision{Writes: model.Writes{Members: []*model.Member{&next}}, Next: runstate.RemovalEvents(&next)}, nil
 	}
 	p, ok := b.Phase(next.Removal)
 	if !ok {
-		return Decision{}, ErrOutdated // the batch was loaded before the member was removed
+		return model.Decision{}, model.ErrOutdated // the batch was loaded before the member was removed
 	}
 	rb, err := s.LoadRunbook(b.Runbook, p.Version)
 	if err != nil {
-		return Decision{}, err
+		return model.Decision{}, err
 	}
-	run, err := NewRun(b, *p, &next, rb, now)
+	run, err := runstate.New(b, *p, &next, rb, now)
 	if err != nil {
-		return Decision{}, err
+		return model.Decision{}, err
 	}
-	next, free := Enter(next, p.ID)
+	next, free := runstate.Enter(next, p.ID)
 	if !free {
-		return Decision{Writes: Writes{Runs: []*Run{&run}, Members: []*Member{&next}}, Next: next.leaves()}, nil
+		return model.Decision{Writes: model.Writes{Runs: []*model.Run{&run}, Members: []*model.Member{&next}}, Next: runstate.RemovalEvents(&next)}, nil
 	}
-	return begin(s, rb, b.Gate(), &run, &next, now)
+	return runstate.Begin(s, rb, b.DispatchMode(), &run, &next, now)
 }

@@ -9,18 +9,20 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
 // failure is a member who failed in the second phase of three, the last of which
-// was walked since; all members of the page have ended.
+// was fanned out since; all members of the page have ended.
 type failure struct {
 	t      *testing.T
 	rb     *runbook.Runbook
-	batch  engine.Batch
-	member engine.Member
-	runs   []*engine.Run
-	shards map[int]*engine.Shard
+	batch  model.Batch
+	member model.Member
+	runs   []*model.Run
+	shards map[int]*model.Shard
 }
 
 const tried = header + `
@@ -40,37 +42,37 @@ rollbacks:
   undo: [{name: remove, worker_id: w1, function: Remove}]
 `
 
-// failedAt is a member who failed at a step of the second phase.
+// FailedAt is a member who failed at a step of the second phase.
 func failedAt(t *testing.T, step int) *failure {
 	t.Helper()
 	return failedAndUndone(t, step, func(p *person) { p.answer(`{"id":1}`) })
 }
 
-// failedAndUndone is failedAt, with what ends each step of the rollback.
+// failedAndUndone is FailedAt, with what ends each step of the rollback.
 func failedAndUndone(t *testing.T, step int, undo func(p *person)) *failure {
 	t.Helper()
 	rb := read(t, tried)
 	c := &crowd{t: t, rb: rb, b: engine.NewBatch(42, rb, 3, 30, nil, "ada", now)}
-	f := &failure{t: t, rb: rb, shards: map[int]*engine.Shard{}}
+	f := &failure{t: t, rb: rb, shards: map[int]*model.Shard{}}
 	p := &person{t: t, rb: rb, at: now}
-	p.member = engine.Member{ID: 17, Page: 1, Key: "ann", Status: engine.MemberActive}
+	p.member = model.Member{ID: 17, Page: 1, Key: "ann", Status: model.MemberActive}
 	for phase := 1; phase <= 3; phase++ {
 		c.must(next(c.b))
-		c.must(engine.PhaseWalked{Phase: phase, Pages: 1})
-		shard := &engine.Shard{Phase: phase, Page: 1, Runs: 29, Succeeded: 29, Reported: true}
+		c.must(model.PhaseFannedOut{Phase: phase, Pages: 1})
+		shard := &model.Shard{Phase: phase, Page: 1, Runs: 29, Succeeded: 29, Reported: true}
 		f.shards[phase] = shard
 		if phase < 3 { // who has failed has no run where a phase begins later
 			p.batch, p.member.OpenPhase = c.b, phase
 			var err error
-			if p.run, err = engine.NewRun(&c.b, c.b.Phases[phase-1], &p.member, rb, now); err != nil {
+			if p.run, err = runstate.New(&c.b, c.b.Phases[phase-1], &p.member, rb, now); err != nil {
 				t.Fatal(err)
 			}
-			p.on(engine.RunStarted{})
+			p.on(model.RunStarted{})
 			for i := 0; !p.run.Status.Terminal(); i++ {
 				switch {
 				case phase == 2 && i == step:
 					p.refuse("no")
-				case p.run.Status == engine.RunRollingBack:
+				case p.run.Status == model.RunRollingBack:
 					undo(p)
 				default:
 					p.answer(`{"id":1}`)
@@ -83,17 +85,17 @@ func failedAndUndone(t *testing.T, step int, undo func(p *person)) *failure {
 		}
 		c.counts(phase, shard.Succeeded, shard.Failed)
 	}
-	c.wantBatch(engine.BatchCompleted)
+	c.wantBatch(model.BatchCompleted)
 	f.batch, f.member = c.b, p.member
-	if f.member.Status != engine.MemberFailed || f.member.OpenPhase != 0 {
+	if f.member.Status != model.MemberFailed || f.member.OpenPhase != 0 {
 		t.Fatalf("member %+v", f.member)
 	}
 	return f
 }
 
-func (f *failure) try(e engine.Event) (engine.Decision, error) {
+func (f *failure) try(e model.Event) (model.Decision, error) {
 	f.t.Helper()
-	state := engine.Snapshot{Batch: &f.batch, Members: []*engine.Member{&f.member}, Runs: f.runs, Shards: slices.Collect(maps.Values(f.shards)), Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
+	state := model.Snapshot{Batch: &f.batch, Members: []*model.Member{&f.member}, Runs: f.runs, Shards: slices.Collect(maps.Values(f.shards)), Runbooks: map[int]*runbook.Runbook{3: f.rb, 4: f.rb}}
 	before := text(f.t, state)
 	d, err := engine.Decide(state, e, now)
 	if text(f.t, state) != before {
@@ -120,7 +122,7 @@ func (f *failure) try(e engine.Event) (engine.Decision, error) {
 	return d, nil
 }
 
-func (f *failure) must(e engine.Event) engine.Decision {
+func (f *failure) must(e model.Event) model.Decision {
 	f.t.Helper()
 	d, err := f.try(e)
 	if err != nil {
@@ -132,22 +134,22 @@ func (f *failure) must(e engine.Event) engine.Decision {
 // resume is the member's run after the retry.
 func (f *failure) resume() *person {
 	p := &person{t: f.t, rb: f.rb, batch: f.batch, member: f.member, run: *f.runs[1], at: now}
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	return p
 }
 
 func TestRetriedMemberBeginsAgainAtTheStepThatFailed(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	wantOutcome(t, f.must(engine.MemberRetried{Member: 17, Task: "t"}), start(2))
-	if f.member.Status != engine.MemberActive || f.member.Error != "" || f.member.FailedAt != nil || f.member.FailedIn != "" || f.member.OpenPhase != 2 {
+	wantOutcome(t, f.must(model.MemberRetried{Member: 17, Task: "t"}), start(2))
+	if f.member.Status != model.MemberActive || f.member.Error != "" || f.member.FailedAt != nil || f.member.FailedIn != "" || f.member.OpenPhase != 2 {
 		t.Fatalf("member %+v", f.member)
 	}
-	if f.batch.Status != engine.BatchActive || f.batch.CompletedAt != nil {
+	if f.batch.Status != model.BatchActive || f.batch.CompletedAt != nil {
 		t.Fatalf("batch %s", f.batch.Status)
 	}
 	p := f.resume()
-	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending)
+	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
 	if p.step().JobID != "step-20000017000-attempt-2" {
 		t.Fatalf("job %s was sent before", p.step().JobID)
 	}
@@ -156,25 +158,25 @@ func TestRetriedMemberBeginsAgainAtTheStepThatFailed(t *testing.T) {
 func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 1)
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	p := f.resume()
-	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending, engine.StepSucceeded)
+	p.want(model.RunRunning, model.StepDispatched, model.StepPending, model.StepSucceeded)
 	if p.step().JobID != "step-20000017000-attempt-2" {
 		t.Fatalf("job %s", p.step().JobID)
 	}
 	p.answer(`true`)
 	p.answer(`{"id":2}`)
-	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
+	p.want(model.RunSucceeded, model.StepSucceeded, model.StepSucceeded)
 	if p.run.Current != 1 {
 		t.Fatalf("the run ended at step %d, which undid the attempt before", p.run.Current)
 	}
 
 	f = failedAt(t, 1)
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	p = f.resume()
 	p.answer(`true`)
 	p.refuse("again")
-	p.want(engine.RunRollingBack)
+	p.want(model.RunRollingBack)
 	if len(p.run.Steps) != 4 || p.step().JobID != "step-20000017003-attempt-1" {
 		t.Fatalf("the second rollback is step %d of %d, job %s", p.run.Current, len(p.run.Steps), p.step().JobID)
 	}
@@ -183,42 +185,42 @@ func TestRetriedMemberWhoWasRolledBackBeginsAgainAtTheFirstStep(t *testing.T) {
 // An administrator skipped the rollback's step while a worker had its job.
 func TestRetryWaitsForAnUndoThatWasSkipped(t *testing.T) {
 	t.Parallel()
-	ended := now.Add(30*time.Minute + engine.SettleTime)
-	skip := func(p *person) { p.on(engine.StepResolved{Step: p.run.Current, Skip: true, By: by}) }
+	ended := now.Add(30*time.Minute + runstate.JobGracePeriod)
+	skip := func(p *person) { p.on(model.StepResolved{Step: p.run.Current, Skip: true, By: by}) }
 	t.Run("in the phase that was undone", func(t *testing.T) {
 		t.Parallel()
 		f := failedAndUndone(t, 1, skip)
-		f.must(engine.MemberRetried{Member: 17, Task: "t"})
+		f.must(model.MemberRetried{Member: 17, Task: "t"})
 		p := f.resume()
-		p.want(engine.RunRunning, engine.StepPending, engine.StepPending, engine.StepSkipped)
+		p.want(model.RunRunning, model.StepPending, model.StepPending, model.StepSkipped)
 		if p.run.WakeAt == nil || !p.run.WakeAt.Equal(ended) {
 			t.Fatalf("the first step begins at %v, want %s", p.run.WakeAt, ended)
 		}
 		p.after(ended.Sub(p.at))
-		wantOutcome(t, p.on(engine.RetryDue{Step: 0}), engine.Dispatch{Step: 0})
+		wantOutcome(t, p.on(model.RetryDue{Step: 0}), model.Dispatch{Step: 0})
 	})
 	t.Run("in the next one", func(t *testing.T) {
 		t.Parallel()
 		f := failedAndUndone(t, 1, skip)
 		p := &person{t: t, rb: f.rb, batch: f.batch, member: f.member, at: now}
-		p.member.Status, p.member.OpenPhase = engine.MemberActive, 3
+		p.member.Status, p.member.OpenPhase = model.MemberActive, 3
 		var err error
-		if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[2], &p.member, p.rb, now); err != nil {
+		if p.run, err = runstate.New(&p.batch, p.batch.Phases[2], &p.member, p.rb, now); err != nil {
 			t.Fatal(err)
 		}
-		wantOutcome(t, p.on(engine.RunStarted{}), engine.Retry{Step: 0, At: ended})
+		wantOutcome(t, p.on(model.RunStarted{}), model.Retry{Step: 0, At: ended})
 	})
 	t.Run("of init", func(t *testing.T) {
 		t.Parallel()
 		p := initOf(t, undoing)
 		p.refuse("no")
 		skip(p)
-		d, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Runs: []*engine.Run{&p.run}, Runbook: p.rb}, engine.SequenceRetried{Phase: 1, Task: "t"}, p.at)
+		d, err := engine.Decide(model.Snapshot{Batch: &p.batch, Runs: []*model.Run{&p.run}, Runbook: p.rb}, model.SequenceRetried{Phase: 1, Task: "t"}, p.at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.batch, p.run = *d.Batch, *d.Runs[0]
-		wantOutcome(t, p.on(engine.RunStarted{}), engine.Retry{Step: 0, At: ended})
+		wantOutcome(t, p.on(model.RunStarted{}), model.Retry{Step: 0, At: ended})
 	})
 }
 
@@ -228,13 +230,13 @@ func TestRemovalStepThatWasSkippedKeepsTheMemberBusy(t *testing.T) {
 	p.answer(`true`)
 	p.member.OpenPhase = 2
 	var err error
-	if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
+	if p.run, err = runstate.New(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at); err != nil {
 		t.Fatal(err)
 	}
-	p.on(engine.RunStarted{})
-	p.on(engine.StepResolved{Step: 0, Skip: true, By: by})
-	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
-	if ended := now.Add(30*time.Minute + engine.SettleTime); p.member.UndoingUntil == nil || !p.member.UndoingUntil.Equal(ended) {
+	p.on(model.RunStarted{})
+	p.on(model.StepResolved{Step: 0, Skip: true, By: by})
+	p.want(model.RunRunning, model.StepSkipped, model.StepDispatched)
+	if ended := now.Add(30*time.Minute + runstate.JobGracePeriod); p.member.UndoingUntil == nil || !p.member.UndoingUntil.Equal(ended) {
 		t.Fatalf("the member is busy until %v, want %s", p.member.UndoingUntil, ended)
 	}
 }
@@ -242,8 +244,8 @@ func TestRemovalStepThatWasSkippedKeepsTheMemberBusy(t *testing.T) {
 func TestPhasesThatARetriedMemberMissedFollowInOrder(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	d := f.must(engine.MemberRetried{Member: 17, Task: "t"})
-	if len(f.member.Queue) != 1 || f.member.Queue[0] != 3 || len(d.Runs) != 2 || d.Runs[1].Phase != 3 || d.Runs[1].Status != engine.RunWaiting {
+	d := f.must(model.MemberRetried{Member: 17, Task: "t"})
+	if len(f.member.Queue) != 1 || f.member.Queue[0] != 3 || len(d.Runs) != 2 || d.Runs[1].Phase != 3 || d.Runs[1].Status != model.RunWaiting {
 		t.Fatalf("queue %v, runs %v", f.member.Queue, d.Runs)
 	}
 }
@@ -252,12 +254,12 @@ func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
 	c := &crowd{t: t, rb: f.rb, b: f.batch}
-	c.b.Status, c.b.CompletedAt, c.b.Ended = engine.BatchActive, nil, false
-	c.must(engine.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
+	c.b.Status, c.b.CompletedAt, c.b.Ended = model.BatchActive, nil, false
+	c.must(model.VersionPublished{Version: 4, Rerun: true}) // 4: create, 5: move, 6: clean
 	c.must(next(c.b))
-	c.must(engine.PhaseWalked{Phase: 4, Pages: 1})
-	f.batch, f.shards[4] = c.b, &engine.Shard{Phase: 4, Page: 1, Runs: 29, Open: 29}
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	c.must(model.PhaseFannedOut{Phase: 4, Pages: 1})
+	f.batch, f.shards[4] = c.b, &model.Shard{Phase: 4, Page: 1, Runs: 29, Open: 29}
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	if !slices.Equal(f.member.Queue, []int{3, 4}) {
 		t.Fatalf("queue %v", f.member.Queue)
 	}
@@ -266,8 +268,8 @@ func TestPhasesThatANewerVersionRanAgainFollowThatMemberToo(t *testing.T) {
 func TestRetryTakesBackWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
-	for phase, want := range map[int]engine.Shard{
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
+	for phase, want := range map[int]model.Shard{
 		1: {Phase: 1, Page: 1, Runs: 30, Yielded: 1, Succeeded: 30, Reported: true},
 		2: {Phase: 2, Page: 1, Runs: 30, Yielded: 1, Open: 1, Succeeded: 29},
 		3: {Phase: 3, Page: 1, Runs: 30, Yielded: 1, Open: 1, Succeeded: 29},
@@ -282,7 +284,7 @@ func TestRetryTakesBackWhatWasCounted(t *testing.T) {
 		if got := [4]int{p.ShardsClosed, p.Succeeded, p.Failed, p.Cancelled}; got != want {
 			t.Errorf("phase %d counts %v, want %v", phase, got, want)
 		}
-		if reopened := p.Status == engine.PhaseDispatched; reopened != (phase > 1) || reopened == (p.CompletedAt != nil) {
+		if reopened := p.Status == model.PhaseDispatched; reopened != (phase > 1) || reopened == (p.CompletedAt != nil) {
 			t.Errorf("phase %d is %s", phase, p.Status)
 		}
 	}
@@ -294,18 +296,18 @@ func TestRunThatWasCancelledBehindTheFailureIsBroughtBack(t *testing.T) {
 	behind := &person{t: t, rb: f.rb, batch: f.batch, member: f.member, at: now}
 	behind.member.OpenPhase = 3
 	var err error
-	if behind.run, err = engine.NewRun(&f.batch, f.batch.Phases[2], &f.member, f.rb, now); err != nil {
+	if behind.run, err = runstate.New(&f.batch, f.batch.Phases[2], &f.member, f.rb, now); err != nil {
 		t.Fatal(err)
 	}
-	behind.on(engine.RunStarted{})
-	behind.want(engine.RunCancelled)
+	behind.on(model.RunStarted{})
+	behind.want(model.RunCancelled)
 	f.runs = append(f.runs, &behind.run)
-	f.shards[3] = &engine.Shard{Phase: 3, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
-	if got := *f.shards[3]; got != (engine.Shard{Phase: 3, Page: 1, Runs: 30, Open: 1, Succeeded: 29}) {
+	f.shards[3] = &model.Shard{Phase: 3, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
+	if got := *f.shards[3]; got != (model.Shard{Phase: 3, Page: 1, Runs: 30, Open: 1, Succeeded: 29}) {
 		t.Fatalf("shard %+v", got)
 	}
-	if r := f.runs[2]; r.Status != engine.RunWaiting || r.EndedAt != nil || r.Error != "" || r.Steps[0].Status != engine.StepPending {
+	if r := f.runs[2]; r.Status != model.RunWaiting || r.EndedAt != nil || r.Error != "" || r.Steps[0].Status != model.StepPending {
 		t.Fatalf("run %+v", r)
 	}
 }
@@ -316,10 +318,10 @@ func TestRunOfAnOlderVersionThatWasCancelledBehindTheFailureIsBroughtBackToo(t *
 	t.Parallel()
 	f := failedAt(t, 0)
 	first := *f.runs[0]
-	first.Status = engine.RunCancelled
+	first.Status = model.RunCancelled
 	f.runs[0] = &first
-	f.shards[1] = &engine.Shard{Phase: 1, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	f.shards[1] = &model.Shard{Phase: 1, Page: 1, Runs: 30, Succeeded: 29, Cancelled: 1}
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	if f.member.OpenPhase != 2 || !slices.Equal(f.member.Queue, []int{1, 3}) || f.shards[1].Open != 1 {
 		t.Fatalf("member %+v, shard %+v", f.member, f.shards[1])
 	}
@@ -330,7 +332,7 @@ func TestRetryWaitsUntilTheRunsBehindTheFailureHaveEnded(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
 	f.member.OpenPhase = 3
-	if _, err := f.try(engine.MemberRetried{Member: 17, Task: "t"}); !errors.Is(err, engine.ErrNotYet) {
+	if _, err := f.try(model.MemberRetried{Member: 17, Task: "t"}); !errors.Is(err, model.ErrNotYet) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -339,9 +341,9 @@ func TestRetryLeavesAPhaseThatHasNotComeToTheMembersPageToTheFanOut(t *testing.T
 	t.Parallel()
 	f := failedAt(t, 0)
 	delete(f.shards, 3)
-	f.runs = slices.DeleteFunc(f.runs, func(r *engine.Run) bool { return r.Phase == 3 })
-	f.batch.Phases[2].Walked = false
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	f.runs = slices.DeleteFunc(f.runs, func(r *model.Run) bool { return r.Phase == 3 })
+	f.batch.Phases[2].FannedOut = false
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	if f.member.OpenPhase != 2 || slices.Contains(f.member.Queue, 3) {
 		t.Fatalf("the member is in %d, then %v", f.member.OpenPhase, f.member.Queue)
 	}
@@ -350,8 +352,8 @@ func TestRetryLeavesAPhaseThatHasNotComeToTheMembersPageToTheFanOut(t *testing.T
 func TestRetryAskedForTwiceIsOne(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
-	again := f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
+	again := f.must(model.MemberRetried{Member: 17, Task: "t"})
 	if !again.Repeated || again.Batch != nil {
 		t.Fatalf("%+v", again)
 	}
@@ -359,7 +361,7 @@ func TestRetryAskedForTwiceIsOne(t *testing.T) {
 	p := f.resume()
 	p.refuse("again")
 	f.member, f.runs[1] = p.member, &p.run
-	if d := f.must(engine.MemberRetried{Member: 17, Task: "t"}); !d.Repeated || !d.Empty() {
+	if d := f.must(model.MemberRetried{Member: 17, Task: "t"}); !d.Repeated || !d.Empty() {
 		t.Fatalf("the same request retries a second time: %+v", d)
 	}
 }
@@ -368,27 +370,27 @@ func TestRetryAskedForTwiceIsOne(t *testing.T) {
 func TestLateStartDoesNotTakeARetriedMemberOutOfItsPhase(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	behind := &person{t: t, rb: f.rb, batch: f.batch, member: f.member, run: *f.runs[2], at: now}
-	behind.nothing(engine.RunStarted{})
+	behind.nothing(model.RunStarted{})
 }
 
 func TestStepThatAMemberFailedAtIsSkippedOrMarkedDoneWithTheRetry(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	_, err := f.try(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 1, Skip: true, By: by}})
+	_, err := f.try(model.MemberRetried{Member: 17, Task: "t", Resolve: &model.StepResolved{Step: 1, Skip: true, By: by}})
 	wantRefusal(t, err, `step "switch" is not the one that member 17 failed at, which is "copy"`)
-	f.must(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 0, Skip: true, By: by}})
+	f.must(model.MemberRetried{Member: 17, Task: "t", Resolve: &model.StepResolved{Step: 0, Skip: true, By: by}})
 	p := f.resume()
-	p.want(engine.RunRunning, engine.StepSkipped, engine.StepDispatched)
+	p.want(model.RunRunning, model.StepSkipped, model.StepDispatched)
 
 	f = failedAt(t, 1) // and was rolled back: what came before is done again
-	_, err = f.try(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 1, By: by}})
+	_, err = f.try(model.MemberRetried{Member: 17, Task: "t", Resolve: &model.StepResolved{Step: 1, By: by}})
 	wantRefusal(t, err, "the result has no id")
-	f.must(engine.MemberRetried{Member: 17, Task: "t", Resolve: &engine.StepResolved{Step: 1, Result: json.RawMessage(`{"id":5}`), By: by}})
+	f.must(model.MemberRetried{Member: 17, Task: "t", Resolve: &model.StepResolved{Step: 1, Result: json.RawMessage(`{"id":5}`), By: by}})
 	p = f.resume()
-	p.want(engine.RunRunning, engine.StepDispatched, engine.StepSucceeded)
-	wantOutcome(t, p.answer(`true`), engine.CountRun{Outcome: engine.RunSucceeded}, start(3))
+	p.want(model.RunRunning, model.StepDispatched, model.StepSucceeded)
+	wantOutcome(t, p.answer(`true`), model.CountRun{Outcome: model.RunSucceeded}, start(3))
 	if string(p.member.WorkerData["SwitchId"]) != "5" {
 		t.Fatalf("outputs %v", p.member.WorkerData)
 	}
@@ -397,20 +399,20 @@ func TestStepThatAMemberFailedAtIsSkippedOrMarkedDoneWithTheRetry(t *testing.T) 
 func TestNobodyIsRetriedWhoHasNotFailedOrWhoseBatchIsCancelled(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	f.member.Status = engine.MemberRemoved
-	_, err := f.try(engine.MemberRetried{Member: 17, Task: "t"})
+	f.member.Status = model.MemberRemoved
+	_, err := f.try(model.MemberRetried{Member: 17, Task: "t"})
 	wantRefusal(t, err, "removed")
-	f.member.Status = engine.MemberFailed
-	f.batch.Status = engine.BatchCancelled
-	_, err = f.try(engine.MemberRetried{Member: 17, Task: "t"})
+	f.member.Status = model.MemberFailed
+	f.batch.Status = model.BatchCancelled
+	_, err = f.try(model.MemberRetried{Member: 17, Task: "t"})
 	wantRefusal(t, err, "cancelled")
 }
 
 func TestLateMemberMissesNothingOfPhasesThatHaveNoPartForThePage(t *testing.T) {
 	t.Parallel()
 	f := failedAt(t, 0)
-	delete(f.shards, 3) // the page came after that walk, and caught up on a newer execution
-	f.must(engine.MemberRetried{Member: 17, Task: "t"})
+	delete(f.shards, 3) // the page came after that fan-out, and caught up on a newer execution
+	f.must(model.MemberRetried{Member: 17, Task: "t"})
 	if len(f.member.Queue) != 0 {
 		t.Fatalf("queue %v", f.member.Queue)
 	}

@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // trying is a member in a phase of one step with the retry policy.
@@ -21,7 +23,7 @@ phases:
     steps:
       - {name: copy, worker_id: w1, function: Copy%s}
 `, policy)), 1, `{"Upn":"ann@x"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	return p
 }
 
@@ -31,17 +33,17 @@ func (p *person) waits(after time.Duration) []time.Duration {
 	p.t.Helper()
 	var waits []time.Duration
 	for {
-		d := p.on(engine.StepResult{Step: 0, JobID: p.step().JobID, Error: "busy", RetryAfter: after})
+		d := p.on(model.StepResult{Step: 0, JobID: p.step().JobID, Error: "busy", RetryAfter: after})
 		if p.run.Status.Terminal() {
 			return waits
 		}
-		retry, ok := outcome(d)[0].(engine.Retry)
+		retry, ok := outcome(d)[0].(model.Retry)
 		if !ok || len(outcome(d)) != 1 || !p.run.WakeAt.Equal(retry.At) {
 			p.t.Fatalf("effects %v, to wake at %v", d.Messages, p.run.WakeAt)
 		}
 		waits = append(waits, retry.At.Sub(p.at))
 		p.at = retry.At
-		p.on(engine.RetryDue{Step: 0, Count: p.step().RetryCount})
+		p.on(model.RetryDue{Step: 0, Count: p.step().RetryCount})
 	}
 }
 
@@ -70,7 +72,7 @@ func TestWaitsBetweenRetriesAreThePolicys(t *testing.T) {
 			if got := p.waits(tt.after); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 				t.Fatalf("waits %v, want %v", got, tt.want)
 			}
-			p.want(engine.RunFailed, engine.StepFailed)
+			p.want(model.RunFailed, model.StepFailed)
 		})
 	}
 }
@@ -94,25 +96,25 @@ phases:
 `)
 	different := map[time.Duration]bool{}
 	rapid.Check(t, func(rt *rapid.T) {
-		member := engine.Member{ID: rapid.IntRange(1, 100_000).Draw(rt, "member"), Page: 1, Status: engine.MemberActive, OpenPhase: 1}
+		member := model.Member{ID: rapid.IntRange(1, 100_000).Draw(rt, "member"), Page: 1, Status: model.MemberActive, OpenPhase: 1}
 		batch := engine.NewBatch(rapid.IntRange(1, 1000).Draw(rt, "batch"), rb, 1, 1, nil, "", now)
-		run, err := engine.NewRun(&batch, batch.Phases[0], &member, rb, now)
+		run, err := runstate.New(&batch, batch.Phases[0], &member, rb, now)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		state := engine.Snapshot{Runs: []*engine.Run{&run}, Members: []*engine.Member{&member}, Runbook: rb}
-		d, err := engine.Decide(state, on(&run, engine.RunStarted{}), now)
+		state := model.Snapshot{Runs: []*model.Run{&run}, Members: []*model.Member{&member}, Runbook: rb}
+		d, err := engine.Decide(state, on(&run, model.RunStarted{}), now)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		state.Runs = d.Runs
-		failure := engine.StepResult{JobID: d.Runs[0].Steps[0].JobID, Error: "busy"}
+		failure := model.StepResult{JobID: d.Runs[0].Steps[0].JobID, Error: "busy"}
 		first, err1 := engine.Decide(state, on(&run, failure), now)
 		again, err2 := engine.Decide(state, on(&run, failure), now)
 		if err1 != nil || err2 != nil || outcome(first)[0] != outcome(again)[0] {
 			rt.Fatalf("%v, then %v", first.Messages, again.Messages)
 		}
-		wait := first.Messages[0].(engine.Retry).At.Sub(now)
+		wait := first.Messages[0].(model.Retry).At.Sub(now)
 		if wait < 100*time.Second || wait >= 120*time.Second {
 			rt.Fatalf("a wait of %s", wait)
 		}
@@ -128,22 +130,22 @@ func TestRetryThatComesAgainIsTheSameJob(t *testing.T) {
 	p := trying(t, "")
 	p.refuse("busy")
 	p.after(time.Minute)
-	p.on(engine.RetryDue{Step: 0, Count: 1})
+	p.on(model.RetryDue{Step: 0, Count: 1})
 	job := p.step().JobID
-	d := p.on(engine.RetryDue{Step: 0, Count: 1})
+	d := p.on(model.RetryDue{Step: 0, Count: 1})
 	if !d.Repeated || p.step().JobID != job {
 		t.Fatalf("%+v", d)
 	}
-	wantOutcome(t, d, engine.Dispatch{Step: 0})
+	wantOutcome(t, d, model.Dispatch{Step: 0})
 	p.answer(`true`)
-	p.nothing(engine.RetryDue{Step: 0, Count: 1})
+	p.nothing(model.RetryDue{Step: 0, Count: 1})
 }
 
 func TestAnswerThatIsIncompleteOfAStepThatDoesNotPollIsAFailure(t *testing.T) {
 	t.Parallel()
 	p := trying(t, "")
 	p.answer(`{"complete":false}`)
-	p.want(engine.RunRunning, engine.StepPending)
+	p.want(model.RunRunning, model.StepPending)
 	if p.step().RetryCount != 1 {
 		t.Fatalf("%+v", p.step())
 	}

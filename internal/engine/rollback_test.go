@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // Each step of the phase is undone in the same way.
@@ -30,7 +32,7 @@ rollbacks:
 func undoable(t *testing.T) *person {
 	t.Helper()
 	p := enterOf(t, read(t, undoing), 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	return p
 }
 
@@ -38,25 +40,25 @@ func TestFailedStepIsRolledBackInOrderOnceItsRetriesAreUsedUp(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.refuse("busy")
-	if p.run.Status != engine.RunRunning {
+	if p.run.Status != model.RunRunning {
 		t.Fatalf("rolled back with a retry left: %s", p.run.Status)
 	}
 	p.after(time.Minute)
-	p.on(engine.RetryDue{Step: 0, Count: 1})
+	p.on(model.RetryDue{Step: 0, Count: 1})
 	d := p.refuse("broken")
-	p.want(engine.RunRollingBack, engine.StepFailed, engine.StepCancelled, engine.StepCancelled, engine.StepDispatched, engine.StepPending)
-	wantOutcome(t, d, engine.Dispatch{Step: 3})
+	p.want(model.RunRollingBack, model.StepFailed, model.StepCancelled, model.StepCancelled, model.StepDispatched, model.StepPending)
+	wantOutcome(t, d, model.Dispatch{Step: 3})
 	if s := p.step(); s.Name != "remove" || s.Rollback != "undo" || s.JobID != "step-20000017003-attempt-1" || string(s.Params) != `{"Name":"ann@x"}` {
 		t.Fatalf("the first step of the rollback: %+v", s)
 	}
-	if p.member.Status != engine.MemberActive || p.member.OpenPhase != 2 {
+	if p.member.Status != model.MemberActive || p.member.OpenPhase != 2 {
 		t.Fatalf("the member left before the rollback was done: %+v", p.member)
 	}
 	p.answer(`true`)
 	d = p.answer(`true`)
-	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled, engine.StepCancelled, engine.StepSucceeded, engine.StepSucceeded)
-	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunFailed})
-	if p.member.Status != engine.MemberFailed || p.member.FailedIn != "move" || p.member.FailedStep != "copy" || !strings.Contains(p.member.Error, "broken") {
+	p.want(model.RunFailed, model.StepFailed, model.StepCancelled, model.StepCancelled, model.StepSucceeded, model.StepSucceeded)
+	wantOutcome(t, d, model.CountRun{Outcome: model.RunFailed})
+	if p.member.Status != model.MemberFailed || p.member.FailedIn != "move" || p.member.FailedStep != "copy" || !strings.Contains(p.member.Error, "broken") {
 		t.Fatalf("member %+v", p.member)
 	}
 }
@@ -64,13 +66,13 @@ func TestFailedStepIsRolledBackInOrderOnceItsRetriesAreUsedUp(t *testing.T) {
 func TestOnlyWhatRanIsRolledBack(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, undoing), 2, `{"Upn":"ann@x"}`) // without a Kind "switch" cannot be dispatched
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	d := p.answer(`{"id":1}`)
-	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed, engine.StepCancelled)
+	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed, model.StepCancelled)
 	if len(p.run.Steps) != 3 || p.run.RolledBack {
 		t.Fatalf("a step that was never dispatched was rolled back: %+v", p.run.Steps)
 	}
-	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunFailed})
+	wantOutcome(t, d, model.CountRun{Outcome: model.RunFailed})
 }
 
 func TestRollbackGoesOnAfterAStepOfItsOwnFailed(t *testing.T) {
@@ -79,9 +81,9 @@ func TestRollbackGoesOnAfterAStepOfItsOwnFailed(t *testing.T) {
 	p.answer(`{"id":1}`)
 	p.refuse("broken")
 	p.refuse("cannot be removed")
-	p.want(engine.RunRollingBack, engine.StepSucceeded, engine.StepFailed, engine.StepCancelled, engine.StepFailed, engine.StepDispatched)
+	p.want(model.RunRollingBack, model.StepSucceeded, model.StepFailed, model.StepCancelled, model.StepFailed, model.StepDispatched)
 	p.answer(`true`)
-	p.want(engine.RunFailed)
+	p.want(model.RunFailed)
 	want := `step "switch": broken; its rollback "undo" failed too: step "remove": cannot be removed`
 	if p.run.Error != want {
 		t.Fatalf("error %q, want %q", p.run.Error, want)
@@ -95,8 +97,8 @@ func TestPollTimeoutIsRolledBackAndNotRetried(t *testing.T) {
 	p.answer(`true`)
 	p.answer(`{"complete":false}`)
 	p.after(time.Minute)
-	p.on(engine.PollDue{Step: 2, Count: 1})
-	p.want(engine.RunRollingBack, engine.StepSucceeded, engine.StepSucceeded, engine.StepPollTimeout, engine.StepDispatched)
+	p.on(model.PollDue{Step: 2, Count: 1})
+	p.want(model.RunRollingBack, model.StepSucceeded, model.StepSucceeded, model.StepPollTimeout, model.StepDispatched)
 	if p.run.Steps[2].RetryCount != 0 {
 		t.Fatal("the poll timeout was retried")
 	}
@@ -106,13 +108,13 @@ func TestEventsOfARollbackThatComeAgainRepeatTheirEffects(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
 	p.answer(`{"id":1}`)
-	failure := engine.StepResult{Step: 1, JobID: p.step().JobID, Error: "broken"}
+	failure := model.StepResult{Step: 1, JobID: p.step().JobID, Error: "broken"}
 	p.on(failure)
 	d := p.on(failure)
 	if !d.Repeated || len(d.Runs) > 0 {
 		t.Fatalf("the failure again: %+v", d)
 	}
-	wantOutcome(t, d, engine.Dispatch{Step: 3})
+	wantOutcome(t, d, model.Dispatch{Step: 3})
 	p.answer(`true`)
 	p.nothing(failure)
 }
@@ -120,7 +122,7 @@ func TestEventsOfARollbackThatComeAgainRepeatTheirEffects(t *testing.T) {
 func TestNextPhaseOfTheMemberWaitsForTheRollback(t *testing.T) {
 	t.Parallel()
 	p := undoable(t)
-	p.member, _ = engine.Enter(p.member, 9)
+	p.member, _ = runstate.Enter(p.member, 9)
 	p.answer(`{"id":1}`)
 	p.refuse("broken")
 	p.answer(`true`)
@@ -128,7 +130,7 @@ func TestNextPhaseOfTheMemberWaitsForTheRollback(t *testing.T) {
 		t.Fatalf("the member is in phase %d while it rolls back", p.member.OpenPhase)
 	}
 	d := p.answer(`true`)
-	wantOutcome(t, d, engine.CountRun{Outcome: engine.RunFailed}, start(9))
+	wantOutcome(t, d, model.CountRun{Outcome: model.RunFailed}, start(9))
 	if p.run.Next != 9 {
 		t.Fatalf("the run does not remember what followed: %d", p.run.Next)
 	}
@@ -138,13 +140,13 @@ func TestFailedInitIsRolledBackForTheBatchWhichThenFails(t *testing.T) {
 	t.Parallel()
 	p := initOf(t, undoing)
 	p.refuse("no")
-	p.want(engine.RunRollingBack, engine.StepFailed, engine.StepDispatched)
-	if p.batch.Status != engine.BatchInitDispatched || p.step().JobID != "init-10000000001-attempt-1" {
+	p.want(model.RunRollingBack, model.StepFailed, model.StepDispatched)
+	if p.batch.Status != model.BatchInitDispatched || p.step().JobID != "init-10000000001-attempt-1" {
 		t.Fatalf("batch %s, job %s", p.batch.Status, p.step().JobID)
 	}
 	p.answer(`true`)
-	p.want(engine.RunFailed, engine.StepFailed, engine.StepSucceeded)
-	if p.batch.Status != engine.BatchFailed || p.batch.Error != `init failed: step "prepare": no` || p.batch.Phases[0].Status != engine.PhaseFailed {
+	p.want(model.RunFailed, model.StepFailed, model.StepSucceeded)
+	if p.batch.Status != model.BatchFailed || p.batch.Error != `init failed: step "prepare": no` || p.batch.Phases[0].Status != model.PhaseFailed {
 		t.Fatalf("batch %s: %s", p.batch.Status, p.batch.Error)
 	}
 }
@@ -155,23 +157,23 @@ func initOf(t *testing.T, source string) *person {
 	p := &person{t: t, rb: read(t, source), at: now}
 	start := now
 	p.batch = engine.NewBatch(42, p.rb, 3, 10, &start, "", now)
-	p.onBatch(engine.PhaseDue{Phase: 1})
+	p.onBatch(model.PhaseDue{Phase: 1})
 	p.without(1)
 	return p
 }
 
 // without starts the run of a phase that has no member.
-func (p *person) without(phase int) engine.Decision {
+func (p *person) without(phase int) model.Decision {
 	p.t.Helper()
 	var err error
-	if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[phase-1], nil, p.rb, p.at); err != nil {
+	if p.run, err = runstate.New(&p.batch, p.batch.Phases[phase-1], nil, p.rb, p.at); err != nil {
 		p.t.Fatal(err)
 	}
-	return p.on(engine.RunStarted{})
+	return p.on(model.RunStarted{})
 }
 
 // onBatch lets an event of the batch happen.
-func (p *person) onBatch(e engine.Event) engine.Decision {
+func (p *person) onBatch(e model.Event) model.Decision {
 	p.t.Helper()
 	c := crowd{t: p.t, b: p.batch, rb: p.rb, at: p.at}
 	d := c.must(e)

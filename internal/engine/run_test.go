@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -68,10 +70,10 @@ func read(t *testing.T, source string) *runbook.Runbook {
 type person struct {
 	t      *testing.T
 	rb     *runbook.Runbook
-	batch  engine.Batch
-	run    engine.Run
-	member engine.Member
-	gate   engine.Gate
+	batch  model.Batch
+	run    model.Run
+	member model.Member
+	gate   model.DispatchMode
 	at     time.Time
 }
 
@@ -83,18 +85,18 @@ func enter(t *testing.T, phase int, data string) *person {
 func enterOf(t *testing.T, rb *runbook.Runbook, phase int, data string) *person {
 	t.Helper()
 	p := &person{t: t, rb: rb, at: now, batch: engine.NewBatch(42, rb, 3, 1, nil, "ada", now)}
-	p.member = engine.Member{ID: 17, Page: 1, Key: "ann", Status: engine.MemberActive, OpenPhase: phase}
+	p.member = model.Member{ID: 17, Page: 1, Key: "ann", Status: model.MemberActive, OpenPhase: phase}
 	if err := json.Unmarshal([]byte(data), &p.member.Data); err != nil {
 		t.Fatal(err)
 	}
 	var err error
-	if p.run, err = engine.NewRun(&p.batch, p.batch.Phases[phase-1], &p.member, rb, now); err != nil {
+	if p.run, err = runstate.New(&p.batch, p.batch.Phases[phase-1], &p.member, rb, now); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func (p *person) on(e engine.RunEvent) engine.Decision {
+func (p *person) on(e model.RunEvent) model.Decision {
 	p.t.Helper()
 	d, err := p.try(e)
 	if err != nil {
@@ -104,9 +106,9 @@ func (p *person) on(e engine.RunEvent) engine.Decision {
 }
 
 // try lets an event happen, which must change nothing that the decision is taken on.
-func (p *person) try(e engine.RunEvent) (engine.Decision, error) {
+func (p *person) try(e model.RunEvent) (model.Decision, error) {
 	p.t.Helper()
-	state := engine.Snapshot{Runs: []*engine.Run{&p.run}, Runbook: p.rb, Gate: p.gate, Members: []*engine.Member{&p.member}}
+	state := model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb, DispatchMode: p.gate, Members: []*model.Member{&p.member}}
 	if p.run.Member == 0 {
 		state.Members, state.Batch = nil, &p.batch
 	}
@@ -140,10 +142,10 @@ func text(t *testing.T, v any) string {
 }
 
 // step is the one in hand.
-func (p *person) step() engine.Step { return p.run.Steps[p.run.Current] }
+func (p *person) step() model.Step { return p.run.Steps[p.run.Current] }
 
 // nothing checks that an event that is out of date changes nothing.
-func (p *person) nothing(e engine.RunEvent) {
+func (p *person) nothing(e model.RunEvent) {
 	p.t.Helper()
 	if d := p.on(e); !d.Stale || !d.Empty() || len(d.Messages)+len(d.Next) > 0 {
 		p.t.Fatalf("%#v was not out of date: %+v", e, d)
@@ -154,64 +156,64 @@ func (p *person) nothing(e engine.RunEvent) {
 func (p *person) after(d time.Duration) { p.at = p.at.Add(d) }
 
 // on makes an event one of a run.
-func on(run *engine.Run, e engine.RunEvent) engine.OnRun {
-	return engine.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: e}
+func on(run *model.Run, e model.RunEvent) model.OnRun {
+	return model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: e}
 }
 
 // start is that the run of an execution is to start, as wantOutcome has it.
-func start(phase int) any { return engine.OnRun{Phase: phase, RunEvent: engine.RunStarted{}} }
+func start(phase int) any { return model.OnRun{Phase: phase, RunEvent: model.RunStarted{}} }
 
-// released is that a run which is held is to be released, as wantOutcome has it.
-func released() any { return engine.OnRun{RunEvent: engine.RunReleased{Task: "resumed"}} }
+// released is that a paused run is to be released, as wantOutcome has it.
+func released() any { return model.OnRun{RunEvent: model.RunReleased{Task: "resumed"}} }
 
 // wantOutcome checks what a decision counts, sends and has decided next, without the
 // places that are the same for all: the run's own, its member and its page. The events
 // that only carry counts on are left out.
-func wantOutcome(t *testing.T, d engine.Decision, want ...any) {
+func wantOutcome(t *testing.T, d model.Decision, want ...any) {
 	t.Helper()
 	if got := outcome(d); len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %#v, want %#v", got, want)
 	}
 }
 
-func outcome(d engine.Decision) []any {
+func outcome(d model.Decision) []any {
 	var got []any
 	for _, c := range d.Counts {
 		switch c := c.(type) {
-		case engine.CountRun:
+		case model.CountRun:
 			if c.Outcome != "" {
-				got = append(got, engine.CountRun{Outcome: c.Outcome})
+				got = append(got, model.CountRun{Outcome: c.Outcome})
 			}
-		case engine.CountFailures:
-			got = append(got, engine.CountFailures{})
-		case engine.CountRemoval:
-			got = append(got, engine.CountRemoval{Outcome: c.Outcome})
+		case model.CountFailures:
+			got = append(got, model.CountFailures{})
+		case model.CountRemoval:
+			got = append(got, model.CountRemoval{Outcome: c.Outcome})
 		}
 	}
 	for _, m := range d.Messages {
 		switch m := m.(type) {
-		case engine.Dispatch:
-			got = append(got, engine.Dispatch{Step: m.Step})
-		case engine.Poll:
-			got = append(got, engine.Poll{Step: m.Step, At: m.At})
-		case engine.Retry:
-			got = append(got, engine.Retry{Step: m.Step, At: m.At})
-		case engine.Deadline:
-			got = append(got, engine.Deadline{Step: m.Step, At: m.At})
-		case engine.Announce:
+		case model.Dispatch:
+			got = append(got, model.Dispatch{Step: m.Step})
+		case model.Poll:
+			got = append(got, model.Poll{Step: m.Step, At: m.At})
+		case model.Retry:
+			got = append(got, model.Retry{Step: m.Step, At: m.At})
+		case model.Deadline:
+			got = append(got, model.Deadline{Step: m.Step, At: m.At})
+		case model.Announce:
 			if m.Page == 1 {
 				m.Page = 0
 			}
 			got = append(got, m)
-		case engine.Remove:
-			got = append(got, engine.Remove{})
+		case model.Remove:
+			got = append(got, model.Remove{})
 		default:
 			got = append(got, m)
 		}
 	}
 	for _, e := range d.Next {
-		if on, ok := e.(engine.OnRun); ok {
-			if on.Member = 0; on.RunEvent == (engine.RunReleased{Task: "resumed"}) {
+		if on, ok := e.(model.OnRun); ok {
+			if on.Member = 0; on.RunEvent == (model.RunReleased{Task: "resumed"}) {
 				on.Phase = 0
 			}
 			got = append(got, on)
@@ -222,23 +224,23 @@ func outcome(d engine.Decision) []any {
 
 func wantRefusal(t *testing.T, err error, part string) {
 	t.Helper()
-	var refusal *engine.Refusal
+	var refusal *model.Refusal
 	if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, part) {
 		t.Fatalf("got %v, want a refusal with %q", err, part)
 	}
 }
 
-func (p *person) answer(result string) engine.Decision {
+func (p *person) answer(result string) model.Decision {
 	p.t.Helper()
-	return p.on(engine.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, OK: true, Result: json.RawMessage(result)})
+	return p.on(model.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, OK: true, Result: json.RawMessage(result)})
 }
 
-func (p *person) refuse(reason string) engine.Decision {
+func (p *person) refuse(reason string) model.Decision {
 	p.t.Helper()
-	return p.on(engine.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, Error: reason})
+	return p.on(model.StepResult{Step: p.run.Current, JobID: p.run.Steps[p.run.Current].JobID, Error: reason})
 }
 
-func (p *person) want(status engine.RunStatus, steps ...engine.StepStatus) {
+func (p *person) want(status model.RunStatus, steps ...model.StepStatus) {
 	p.t.Helper()
 	if p.run.Status != status {
 		p.t.Fatalf("the run is %s, want %s (%s)", p.run.Status, status, p.run.Error)
@@ -253,27 +255,27 @@ func (p *person) want(status engine.RunStatus, steps ...engine.StepStatus) {
 func TestMemberWalksItsStepsInOrder(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	d := p.on(engine.RunStarted{})
-	p.want(engine.RunRunning, engine.StepDispatched, engine.StepPending)
+	d := p.on(model.RunStarted{})
+	p.want(model.RunRunning, model.StepDispatched, model.StepPending)
 	if got := p.run.Steps[0]; got.Function != "New-User" || string(got.Params) != `{"Name":"ann@x"}` || got.JobID != "step-20000017000-attempt-1" {
 		t.Fatalf("dispatched %s %s as %s", got.Function, got.Params, got.JobID)
 	}
-	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Dispatch{Step: 0}) {
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.Dispatch{Step: 0}) {
 		t.Fatalf("effects %v", d.Messages)
 	}
 
 	p.answer(`{"id":"u-1","other":2}`)
-	p.want(engine.RunRunning, engine.StepSucceeded, engine.StepDispatched)
+	p.want(model.RunRunning, model.StepSucceeded, model.StepDispatched)
 	if got := string(p.run.Steps[1].Params); got != `{"User":"u-1"}` {
 		t.Fatalf("the second step did not get the first one's output: %s", got)
 	}
 
 	d = p.answer(`true`)
-	p.want(engine.RunSucceeded, engine.StepSucceeded, engine.StepSucceeded)
-	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.CountRun{Outcome: engine.RunSucceeded}) {
+	p.want(model.RunSucceeded, model.StepSucceeded, model.StepSucceeded)
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.CountRun{Outcome: model.RunSucceeded}) {
 		t.Fatalf("effects %v", d.Messages)
 	}
-	if p.member.OpenPhase != 0 || string(p.member.WorkerData["UserId"]) != `"u-1"` || p.member.Status != engine.MemberActive {
+	if p.member.OpenPhase != 0 || string(p.member.WorkerData["UserId"]) != `"u-1"` || p.member.Status != model.MemberActive {
 		t.Fatalf("member after the phase: %+v", p.member)
 	}
 }
@@ -281,7 +283,7 @@ func TestMemberWalksItsStepsInOrder(t *testing.T) {
 func TestOutputsAreTakenFromDataWhereTheAnswerFollowsThePollingConvention(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"Complete":true,"data":{"Id":"u-2"}}`)
 	if got := string(p.run.Outputs["UserId"]); got != `"u-2"` {
 		t.Fatalf("output %s", got)
@@ -291,9 +293,9 @@ func TestOutputsAreTakenFromDataWhereTheAnswerFollowsThePollingConvention(t *tes
 func TestOutputMissingFromTheResultFailsTheMember(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"name":"ann"}`)
-	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+	p.want(model.RunFailed, model.StepFailed, model.StepCancelled)
 	if !strings.Contains(p.member.Error, "the result has no id") {
 		t.Fatalf("error %q", p.member.Error)
 	}
@@ -302,14 +304,14 @@ func TestOutputMissingFromTheResultFailsTheMember(t *testing.T) {
 func TestUnresolvedVariableFailsTheMemberAndIsNeverSent(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x"}`)
-	d := p.on(engine.RunStarted{})
-	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
+	d := p.on(model.RunStarted{})
+	p.want(model.RunFailed, model.StepFailed, model.StepCancelled)
 	for _, e := range outcome(d) {
-		if _, sent := e.(engine.Dispatch); sent {
+		if _, sent := e.(model.Dispatch); sent {
 			t.Fatal("a job was dispatched")
 		}
 	}
-	if p.member.Status != engine.MemberFailed || !strings.Contains(p.member.Error, "Kind") {
+	if p.member.Status != model.MemberFailed || !strings.Contains(p.member.Error, "Kind") {
 		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
 	}
 }
@@ -317,24 +319,24 @@ func TestUnresolvedVariableFailsTheMemberAndIsNeverSent(t *testing.T) {
 func TestFailureIsRetriedAsThePolicySaysAndThenFailsTheMember(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	d := p.refuse("busy")
-	p.want(engine.RunRunning, engine.StepPending)
-	if len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Retry{Step: 0, At: now.Add(30 * time.Second)}) {
+	p.want(model.RunRunning, model.StepPending)
+	if len(outcome(d)) != 1 || outcome(d)[0] != any(model.Retry{Step: 0, At: now.Add(30 * time.Second)}) {
 		t.Fatalf("effects %v", d.Messages)
 	}
-	if d := p.on(engine.RetryDue{Step: 0, Count: 2}); !d.Stale {
+	if d := p.on(model.RetryDue{Step: 0, Count: 2}); !d.Stale {
 		t.Fatal("a retry that was not scheduled was taken")
 	}
 	p.at = now.Add(30 * time.Second)
-	p.on(engine.RetryDue{Step: 0, Count: 1})
-	p.want(engine.RunRunning, engine.StepDispatched)
+	p.on(model.RetryDue{Step: 0, Count: 1})
+	p.want(model.RunRunning, model.StepDispatched)
 	if got := p.run.Steps[0].JobID; got != "step-20000017000-retry-1" {
 		t.Fatalf("job %s", got)
 	}
 	p.refuse("still busy")
-	p.want(engine.RunFailed, engine.StepFailed, engine.StepCancelled)
-	if p.member.Status != engine.MemberFailed || p.member.Error != `phase create: step "new": still busy` {
+	p.want(model.RunFailed, model.StepFailed, model.StepCancelled)
+	if p.member.Status != model.MemberFailed || p.member.Error != `phase create: step "new": still busy` {
 		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
 	}
 }
@@ -342,47 +344,47 @@ func TestFailureIsRetriedAsThePolicySaysAndThenFailsTheMember(t *testing.T) {
 func TestStepPolicyReplacesTheGlobalOne(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"id":1}`)
 	p.refuse("no")
-	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
+	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
 }
 
 func TestPollingRepeatsAtItsIntervalUntilComplete(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	d := p.answer(`{"complete":false}`)
-	p.want(engine.RunRunning, engine.StepPolling)
-	if outcome(d)[0] != any(engine.Poll{Step: 0, At: now.Add(30 * time.Second)}) {
+	p.want(model.RunRunning, model.StepPolling)
+	if outcome(d)[0] != any(model.Poll{Step: 0, At: now.Add(30 * time.Second)}) {
 		t.Fatalf("effects %v", d.Messages)
 	}
 	p.at = now.Add(30 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 1})
-	p.want(engine.RunRunning, engine.StepDispatched)
+	p.on(model.PollDue{Step: 0, Count: 1})
+	p.want(model.RunRunning, model.StepDispatched)
 	if got := p.run.Steps[0].JobID; got != "step-30000017000-poll-1" {
 		t.Fatalf("job %s", got)
 	}
 	p.answer(`{"complete":true,"data":{}}`)
-	p.want(engine.RunSucceeded, engine.StepSucceeded)
+	p.want(model.RunSucceeded, model.StepSucceeded)
 }
 
 func TestPollTimeoutFailsWithoutRetry(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 3, `{"UserId":"u"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"complete":false}`)
 	p.at = now.Add(30 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 1})
+	p.on(model.PollDue{Step: 0, Count: 1})
 	p.at = now.Add(60 * time.Second)
 	d := p.answer(`{"complete":false}`)
-	if outcome(d)[0] != any(engine.Poll{Step: 0, At: now.Add(70 * time.Second)}) {
+	if outcome(d)[0] != any(model.Poll{Step: 0, At: now.Add(70 * time.Second)}) {
 		t.Fatalf("the last poll is not at the timeout: %v", d.Messages)
 	}
 	p.at = now.Add(70 * time.Second)
-	p.on(engine.PollDue{Step: 0, Count: 2})
-	p.want(engine.RunFailed, engine.StepPollTimeout)
-	if p.member.Status != engine.MemberFailed {
+	p.on(model.PollDue{Step: 0, Count: 2})
+	p.want(model.RunFailed, model.StepPollTimeout)
+	if p.member.Status != model.MemberFailed {
 		t.Fatalf("member %s", p.member.Status)
 	}
 }
@@ -390,18 +392,18 @@ func TestPollTimeoutFailsWithoutRetry(t *testing.T) {
 func TestEventsThatComeAgainRepeatTheirEffectsAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
-	first := engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	p.on(model.RunStarted{})
+	first := model.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
 	p.on(first)
 	d := p.on(first)
-	if !d.Repeated || len(d.Runs) > 0 || len(outcome(d)) != 1 || outcome(d)[0] != any(engine.Dispatch{Step: 1}) {
+	if !d.Repeated || len(d.Runs) > 0 || len(outcome(d)) != 1 || outcome(d)[0] != any(model.Dispatch{Step: 1}) {
 		t.Fatalf("the result again: %+v", d)
 	}
 	p.answer(`true`)
 	if d := p.on(first); !d.Stale || len(outcome(d)) != 0 {
 		t.Fatalf("the result once more, late: %+v", d)
 	}
-	if d := p.on(engine.RunStarted{}); !d.Stale {
+	if d := p.on(model.RunStarted{}); !d.Stale {
 		t.Fatalf("a start of what has ended: %+v", d)
 	}
 }
@@ -409,11 +411,11 @@ func TestEventsThatComeAgainRepeatTheirEffectsAndChangeNothing(t *testing.T) {
 func TestResultOfAJobThatWasNotSentIsStale(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
-	if d := p.on(engine.StepResult{Step: 0, JobID: "step-1-attempt-9", OK: true}); !d.Stale {
+	p.on(model.RunStarted{})
+	if d := p.on(model.StepResult{Step: 0, JobID: "step-1-attempt-9", OK: true}); !d.Stale {
 		t.Fatalf("%+v", d)
 	}
-	if d := p.on(engine.StepResult{Step: 1, JobID: p.run.Steps[0].JobID, OK: true}); !d.Stale {
+	if d := p.on(model.StepResult{Step: 1, JobID: p.run.Steps[0].JobID, OK: true}); !d.Stale {
 		t.Fatalf("%+v", d)
 	}
 }
@@ -421,9 +423,9 @@ func TestResultOfAJobThatWasNotSentIsStale(t *testing.T) {
 func TestMemberWaitsForItsEarlierPhase(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	var free bool
-	if p.member, free = engine.Enter(p.member, 3); free {
+	if p.member, free = runstate.Enter(p.member, 3); free {
 		t.Fatal("the member is in two phases at once")
 	}
 	p.answer(`{"id":1}`)
@@ -436,10 +438,10 @@ func TestMemberWaitsForItsEarlierPhase(t *testing.T) {
 func TestRunOfAFailedMemberIsCancelledAndCounted(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.member.Status = engine.MemberFailed
-	d := p.on(engine.RunStarted{})
-	p.want(engine.RunCancelled, engine.StepCancelled, engine.StepCancelled)
-	if outcome(d)[0] != any(engine.CountRun{Outcome: engine.RunCancelled}) {
+	p.member.Status = model.MemberFailed
+	d := p.on(model.RunStarted{})
+	p.want(model.RunCancelled, model.StepCancelled, model.StepCancelled)
+	if outcome(d)[0] != any(model.CountRun{Outcome: model.RunCancelled}) {
 		t.Fatalf("effects %v", d.Messages)
 	}
 }
@@ -447,9 +449,9 @@ func TestRunOfAFailedMemberIsCancelledAndCounted(t *testing.T) {
 func TestPayloadsBeyondTheLimitFailTheStepWithTheReason(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
-	p.answer(`{"id":"` + strings.Repeat("x", engine.MaxPayload) + `"}`)
-	p.want(engine.RunFailed, engine.StepFailed)
+	p.on(model.RunStarted{})
+	p.answer(`{"id":"` + strings.Repeat("x", model.MaxPayload) + `"}`)
+	p.want(model.RunFailed, model.StepFailed)
 	if !strings.Contains(p.run.Error, "bytes long") || len(p.run.Steps[0].Result) != 0 {
 		t.Fatalf("error %q", p.run.Error)
 	}
@@ -458,12 +460,12 @@ func TestPayloadsBeyondTheLimitFailTheStepWithTheReason(t *testing.T) {
 func TestOutputsBeyondWhatAMemberCanCarryFailTheStep(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.member.WorkerData = map[string]json.RawMessage{"Old": json.RawMessage(`"` + strings.Repeat("x", engine.MaxWorkerData-100) + `"`)}
-	p.on(engine.RunStarted{})
+	p.member.WorkerData = map[string]json.RawMessage{"Old": json.RawMessage(`"` + strings.Repeat("x", model.MaxWorkerData-100) + `"`)}
+	p.on(model.RunStarted{})
 	p.answer(`{"id":"` + strings.Repeat("y", 200) + `"}`)
 	p.answer(`true`)
-	p.want(engine.RunFailed, engine.StepSucceeded, engine.StepFailed)
-	if p.member.Status != engine.MemberFailed || len(p.member.WorkerData) != 1 || !strings.Contains(p.member.Error, "outputs") {
+	p.want(model.RunFailed, model.StepSucceeded, model.StepFailed)
+	if p.member.Status != model.MemberFailed || len(p.member.WorkerData) != 1 || !strings.Contains(p.member.Error, "outputs") {
 		t.Fatalf("member %s: %s", p.member.Status, p.member.Error)
 	}
 }
@@ -471,28 +473,28 @@ func TestOutputsBeyondWhatAMemberCanCarryFailTheStep(t *testing.T) {
 func TestReasonsAreStoredAtALengthThatFits(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	for range 2 {
-		p.refuse(strings.Repeat("é", engine.MaxReason))
-		if n := len(p.run.Steps[0].Error); n > engine.MaxReason+3 {
+		p.refuse(strings.Repeat("é", model.MaxReason))
+		if n := len(p.run.Steps[0].Error); n > model.MaxReason+3 {
 			t.Fatalf("%d bytes of error", n)
 		}
-		p.on(engine.RetryDue{Step: 0, Count: 1})
+		p.on(model.RetryDue{Step: 0, Count: 1})
 	}
-	p.want(engine.RunFailed, engine.StepFailed)
+	p.want(model.RunFailed, model.StepFailed)
 }
 
 func TestMemberIsAskedForOnlyWhereItsDataAreUsed(t *testing.T) {
 	t.Parallel()
 	p := enter(t, 2, `{"Upn":"ann@x","Kind":"User"}`)
-	p.on(engine.RunStarted{})
-	result := engine.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
-	if _, err := engine.Decide(engine.Snapshot{Runs: []*engine.Run{&p.run}, Runbook: p.rb}, on(&p.run, result), now); err != nil {
+	p.on(model.RunStarted{})
+	result := model.StepResult{Step: 0, JobID: p.run.Steps[0].JobID, OK: true, Result: json.RawMessage(`{"id":1}`)}
+	if _, err := engine.Decide(model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, result), now); err != nil {
 		t.Fatalf("the next step uses only an output of this run: %v", err)
 	}
 	p.on(result)
-	last := engine.StepResult{Step: 1, JobID: p.run.Steps[1].JobID, OK: true, Result: json.RawMessage(`true`)}
-	if _, err := engine.Decide(engine.Snapshot{Runs: []*engine.Run{&p.run}, Runbook: p.rb}, on(&p.run, last), now); err == nil {
+	last := model.StepResult{Step: 1, JobID: p.run.Steps[1].JobID, OK: true, Result: json.RawMessage(`true`)}
+	if _, err := engine.Decide(model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb}, on(&p.run, last), now); err == nil {
 		t.Fatalf("the end of the run concerns the member: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -30,14 +32,14 @@ const (
 	erasedJSON = `{"$sealed":"erased"}`
 )
 
-func (p *person) current() engine.Step { return p.run.Steps[p.run.Current] }
+func (p *person) current() model.Step { return p.run.Steps[p.run.Current] }
 
 // A run carries the encrypted values of the step in hand, and nothing else of its secrets
 // that is not a reference.
 func TestASecretIsReferredToAndErasedAfterItsLastUse(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, secretSource), 1, ada)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	if got := string(p.current().Params); got != `{"Name":"ada","Note":{"$secret":["x",{"$secret":"Password"},"y"]},"Password":{"$secret":"Password"}}` {
 		t.Errorf("the parameters are %s", got)
 	}
@@ -52,7 +54,7 @@ func TestASecretIsReferredToAndErasedAfterItsLastUse(t *testing.T) {
 		t.Errorf("a step without secrets is in hand, and the run carries %s", p.run.Secrets)
 	}
 	p.answer(`true`)
-	if p.run.Status != engine.RunSucceeded || p.run.Outputs["Token"] != nil || string(p.run.Outputs["UserId"]) != "7" {
+	if p.run.Status != model.RunSucceeded || p.run.Outputs["Token"] != nil || string(p.run.Outputs["UserId"]) != "7" {
 		t.Errorf("the run is %s with the outputs %s", p.run.Status, p.run.Outputs)
 	}
 	if got := text(t, p.member.Data); got != `{"Password":`+erasedJSON+`,"Upn":"ada"}` {
@@ -62,12 +64,12 @@ func TestASecretIsReferredToAndErasedAfterItsLastUse(t *testing.T) {
 		t.Errorf("the token, which a later phase uses, is %s", got)
 	}
 
-	verify, err := engine.NewRun(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at)
+	verify, err := runstate.New(&p.batch, p.batch.Phases[1], &p.member, p.rb, p.at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.run, p.member.OpenPhase = verify, 2
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`true`)
 	if got := string(p.member.WorkerData["Token"]); got != erasedJSON {
 		t.Errorf("after its last use the token is %s", got)
@@ -78,10 +80,10 @@ func TestASecretIsReferredToAndErasedAfterItsLastUse(t *testing.T) {
 func TestASecretIsKeptForARetry(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, secretSource), 1, ada)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer(`{"id":7,"token":{"$sealed":"v1.k.BBBB"}}`)
-	p.on(engine.StepResult{Step: 1, JobID: p.current().JobID, Error: "no"})
-	if p.run.Status != engine.RunFailed || p.run.Outputs["Token"] != nil {
+	p.on(model.StepResult{Step: 1, JobID: p.current().JobID, Error: "no"})
+	if p.run.Status != model.RunFailed || p.run.Outputs["Token"] != nil {
 		t.Fatalf("the run is %s with the outputs %s", p.run.Status, p.run.Outputs)
 	}
 	if all := text(t, p.member); !strings.Contains(all, "v1.k.AAAA") || !strings.Contains(all, "v1.k.BBBB") {
@@ -94,36 +96,36 @@ func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
 	rb := read(t, secretSource)
 	p := enterOf(t, rb, 1, ada)
 	p.member.OpenPhase = 0
-	d, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&p.member}, Runbook: rb}, engine.MemberLeft{Member: 17, By: "eve"}, now)
+	d, err := engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: rb}, model.MemberLeft{Member: 17, By: "eve"}, now)
 	if err != nil || strings.Contains(text(t, d.Members[0]), "v1.k") {
 		t.Errorf("nothing is under way for a removed member with secrets: %s, %v", text(t, d.Members[0]), err)
 	}
 
 	p = enterOf(t, rb, 1, ada)
-	p.on(engine.RunStarted{})
-	p.member.Status = engine.MemberRemoved
-	p.on(engine.RunStopped{Reason: "the member was removed"})
+	p.on(model.RunStarted{})
+	p.member.Status = model.MemberRemoved
+	p.on(model.RunStopped{Reason: "the member was removed"})
 	p.answer(`{"id":7,"token":{"$sealed":"v1.k.BBBB"}}`)
-	if p.run.Status != engine.RunCancelled || strings.Contains(text(t, p.member)+text(t, p.run), "v1.k") {
+	if p.run.Status != model.RunCancelled || strings.Contains(text(t, p.member)+text(t, p.run), "v1.k") {
 		t.Errorf("what was under way has ended, and %s, %s", text(t, p.member), text(t, p.run))
 	}
 
 	undo := read(t, secretSource+"on_member_removed:\n  - {name: undo, worker_id: w1, function: Undo, params: {Password: \"{{Password}}\"}}\n")
 	p = enterOf(t, undo, 1, ada)
 	p.member.OpenPhase = 0
-	d, err = engine.Decide(engine.Snapshot{Batch: &p.batch, Members: []*engine.Member{&p.member}, Runbook: undo}, engine.MemberLeft{Member: 17, By: "eve"}, now)
+	d, err = engine.Decide(model.Snapshot{Batch: &p.batch, Members: []*model.Member{&p.member}, Runbook: undo}, model.MemberLeft{Member: 17, By: "eve"}, now)
 	if err != nil || !strings.Contains(text(t, d.Members[0]), "v1.k.AAAA") {
 		t.Fatalf("the removal steps need the password: %s, %v", text(t, d.Members[0]), err)
 	}
 	p.batch, p.member = *d.Batch, *d.Members[0]
 	removal := p.batch.Phases[p.member.Removal-1]
-	if p.run, err = engine.NewRun(&p.batch, removal, &p.member, undo, now); err != nil {
+	if p.run, err = runstate.New(&p.batch, removal, &p.member, undo, now); err != nil {
 		t.Fatal(err)
 	}
 	p.member.OpenPhase = removal.ID
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	p.answer("true")
-	if p.run.Status != engine.RunSucceeded || strings.Contains(text(t, p.member)+text(t, p.run), "v1.k") {
+	if p.run.Status != model.RunSucceeded || strings.Contains(text(t, p.member)+text(t, p.run), "v1.k") {
 		t.Errorf("after the removal: %s, %s", text(t, p.member), text(t, p.run))
 	}
 }
@@ -131,9 +133,9 @@ func TestARemovedMemberKeepsNoSecrets(t *testing.T) {
 func TestAStepSaysThatItsSecretWasErased(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, secretSource), 1, `{"Upn":"ada","Password":`+erasedJSON+`}`)
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	const want = `the secret "Password" was erased after its last use; create a batch for this person`
-	if p.run.Status != engine.RunFailed || !strings.Contains(p.run.Error, want) {
+	if p.run.Status != model.RunFailed || !strings.Contains(p.run.Error, want) {
 		t.Errorf("the run is %s: %s", p.run.Status, p.run.Error)
 	}
 }
@@ -141,25 +143,25 @@ func TestAStepSaysThatItsSecretWasErased(t *testing.T) {
 func TestARetryThatNeedsAnErasedSecretIsRefused(t *testing.T) {
 	t.Parallel()
 	p := enterOf(t, read(t, secretSource), 1, ada)
-	p.batch.Phases[0].Status, p.batch.Phases[0].DispatchedAt, p.batch.Phases[0].Walked = engine.PhaseDispatched, &now, true
-	p.on(engine.RunStarted{})
-	p.on(engine.StepResult{Step: 0, JobID: p.current().JobID, Error: "no"})
-	state := engine.Snapshot{
-		Batch: &p.batch, Members: []*engine.Member{&p.member}, Runs: []*engine.Run{&p.run},
-		Shards: []*engine.Shard{{Phase: 1, Page: 1, Runs: 1, Failed: 1}}, Runbooks: map[int]*runbook.Runbook{3: p.rb},
+	p.batch.Phases[0].Status, p.batch.Phases[0].DispatchedAt, p.batch.Phases[0].FannedOut = model.PhaseDispatched, &now, true
+	p.on(model.RunStarted{})
+	p.on(model.StepResult{Step: 0, JobID: p.current().JobID, Error: "no"})
+	state := model.Snapshot{
+		Batch: &p.batch, Members: []*model.Member{&p.member}, Runs: []*model.Run{&p.run},
+		Shards: []*model.Shard{{Phase: 1, Page: 1, Runs: 1, Failed: 1}}, Runbooks: map[int]*runbook.Runbook{3: p.rb},
 	}
-	if _, err := engine.Decide(state, engine.MemberRetried{Member: 17, Task: "a"}, now); err != nil {
+	if _, err := engine.Decide(state, model.MemberRetried{Member: 17, Task: "a"}, now); err != nil {
 		t.Fatalf("with its secret: %v", err)
 	}
 	if !p.member.EraseSecrets() || p.member.EraseSecrets() {
 		t.Error("the secrets were not erased once")
 	}
-	_, err := engine.Decide(state, engine.MemberRetried{Member: 17, Task: "a"}, now)
+	_, err := engine.Decide(state, model.MemberRetried{Member: 17, Task: "a"}, now)
 	if err == nil || !strings.Contains(err.Error(), `member 17 cannot be retried: step "new" needs the secret "Password", which was erased`) {
 		t.Errorf("without it: %v", err)
 	}
-	resolve := engine.StepResolved{Step: 0, Skip: true}
-	if _, err := engine.Decide(state, engine.MemberRetried{Member: 17, Task: "a", Resolve: &resolve}, now); err != nil {
+	resolve := model.StepResolved{Step: 0, Skip: true}
+	if _, err := engine.Decide(state, model.MemberRetried{Member: 17, Task: "a", Resolve: &resolve}, now); err != nil {
 		t.Errorf("where the step is skipped: %v", err)
 	}
 }
@@ -171,16 +173,16 @@ func TestABatchKeepsSecretsForAWhile(t *testing.T) {
 	if b.EraseSecretsAt() != nil {
 		t.Error("a batch under way is to lose its secrets")
 	}
-	b.Status, b.CompletedAt = engine.BatchCompleted, &now
-	end := now.Add(engine.SecretsKept)
+	b.Status, b.CompletedAt = model.BatchCompleted, &now
+	end := now.Add(model.SecretsKept)
 	if at := b.EraseSecretsAt(); at == nil || !at.Equal(end) {
 		t.Errorf("erased at %v, want %s", at, end)
 	}
-	d, err := engine.Decide(engine.Snapshot{Batch: &b}, engine.SecretsErased{}, end.Add(-time.Second))
+	d, err := engine.Decide(model.Snapshot{Batch: &b}, model.SecretsErased{}, end.Add(-time.Second))
 	if err != nil || !d.Stale {
 		t.Errorf("too early: %+v, %v", d, err)
 	}
-	if d, err = engine.Decide(engine.Snapshot{Batch: &b}, engine.SecretsErased{}, end); err != nil || d.Batch == nil || d.Batch.EraseSecretsAt() != nil {
+	if d, err = engine.Decide(model.Snapshot{Batch: &b}, model.SecretsErased{}, end); err != nil || d.Batch == nil || d.Batch.EraseSecretsAt() != nil {
 		t.Fatalf("in time: %+v, %v", d, err)
 	}
 	again := *d.Batch // retried, and ended once more
@@ -189,7 +191,7 @@ func TestABatchKeepsSecretsForAWhile(t *testing.T) {
 	if at := again.EraseSecretsAt(); at == nil {
 		t.Error("a batch that ended once more keeps what it got since")
 	}
-	b.Status = engine.BatchCancelled
+	b.Status = model.BatchCancelled
 	if at := b.EraseSecretsAt(); at == nil || !at.Equal(now) {
 		t.Errorf("a cancelled batch loses them at %v, want %s", at, now)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -123,13 +125,13 @@ func (s *system) live() {
 // for them to do.
 func (s *system) outrun() {
 	s.patient = true
-	pending := func(p engine.Phase) bool { return p.Status == engine.PhasePending }
+	pending := func(p model.Phase) bool { return p.Status == model.PhasePending }
 	for range 300 {
 		if !slices.ContainsFunc(s.batch.Phases, pending) {
 			break
 		}
 		for _, p := range s.batch.Phases {
-			s.event(engine.PhaseApproved{Phase: p.ID})
+			s.event(model.PhaseApproved{Phase: p.ID})
 		}
 		s.event(next(s.batch))
 		s.deliver(0)
@@ -153,7 +155,7 @@ func (s *system) happen() {
 			s.past[s.pick(len(s.past))].deliver()
 		}
 	case 2:
-		s.event([]engine.Advanced{next(s.batch), {Phase: s.batch.CurrentPhase}}[s.pick(2)])
+		s.event([]model.Advanced{next(s.batch), {Phase: s.batch.CurrentPhase}}[s.pick(2)])
 	default:
 		s.deliver(s.pick(max(1, len(s.mail))))
 	}
@@ -175,19 +177,19 @@ func (s *system) deliver(i int) {
 
 // intervene is what administrators, the source and the scheduler do.
 func (s *system) intervene() {
-	mark := engine.Mark{By: "ada", At: s.now}
+	mark := model.Mark{By: "ada", At: s.now}
 	phase := 1 + s.pick(len(s.batch.Phases))
 	switch s.pick(20) {
 	case 0:
-		s.event(engine.BatchPaused{By: mark})
+		s.event(model.BatchPaused{By: mark})
 	case 1, 2:
-		s.event(engine.BatchResumed{})
+		s.event(model.BatchResumed{})
 	case 3:
 		if s.pick(4) == 0 {
-			s.event(engine.BatchStopped{By: mark})
+			s.event(model.BatchStopped{By: mark})
 		}
 	case 4, 5:
-		s.event(engine.PhaseApproved{Phase: phase, By: mark})
+		s.event(model.PhaseApproved{Phase: phase, By: mark})
 	case 6:
 		s.join()
 	case 7:
@@ -205,7 +207,7 @@ func (s *system) intervene() {
 	case 15:
 		s.now = s.now.Add(time.Duration(s.pick(40)) * time.Minute)
 	case 18:
-		s.event(engine.BatchFilled{})
+		s.event(model.BatchFilled{})
 	case 19:
 		s.guard(mark)
 	}
@@ -215,19 +217,19 @@ func (s *system) intervene() {
 func (s *system) anyone() int { return 1 + s.pick(max(1, len(s.members))) }
 
 // guard is what becomes of removals that are too many.
-func (s *system) guard(mark engine.Mark) {
+func (s *system) guard(mark model.Mark) {
 	active := s.batch.Members - s.batch.Removed
 	switch s.pick(6) {
 	case 0, 1:
-		s.event(engine.RemovalsHeld{Members: s.pick(active + 1), Of: active, Reason: "too many"})
+		s.event(model.RemovalsHeld{Members: s.pick(active + 1), Of: active, Reason: "too many"})
 	case 2:
-		s.event(engine.RemovalsConfirmed{By: mark})
+		s.event(model.RemovalsConfirmed{By: mark})
 	case 3:
-		s.event(engine.RemovalsDiscarded{By: mark})
+		s.event(model.RemovalsDiscarded{By: mark})
 	case 4:
-		s.event(engine.RemovalsDone{})
+		s.event(model.RemovalsDone{})
 	case 5:
-		s.event(engine.MembersKept{Count: s.pick(s.batch.Members + 1)})
+		s.event(model.MembersKept{Count: s.pick(s.batch.Members + 1)})
 	}
 }
 
@@ -235,14 +237,14 @@ func (s *system) guard(mark engine.Mark) {
 func (s *system) fill() {
 	if s.batch.Filling {
 		s.join()
-		s.event(engine.BatchFilled{})
+		s.event(model.BatchFilled{})
 	}
 }
 
 func (s *system) join() {
 	n := 1 + s.pick(2)
 	first := s.batch.Members + 1
-	d := s.event(engine.MembersJoined{Members: n, Key: "late"})
+	d := s.event(model.MembersJoined{Members: n, Key: "late"})
 	if d.Batch == nil {
 		return
 	}
@@ -257,24 +259,24 @@ func (s *system) remove(member int) {
 		return
 	}
 	filling := s.batch.Filling
-	d := s.event(engine.MemberLeft{Member: m.ID})
+	d := s.event(model.MemberLeft{Member: m.ID})
 	if len(d.Members) > 0 && filling && d.Members[0].Removal != 0 {
 		s.fail("removal steps for member %d, who was in nothing", member)
 	}
 }
 
-func (s *system) retry(member int, resolve *engine.StepResolved) {
+func (s *system) retry(member int, resolve *model.StepResolved) {
 	if _, ok := s.members[member]; ok {
 		s.tasks++
-		s.event(engine.MemberRetried{Member: member, Task: fmt.Sprintf("task-%d", s.tasks), Resolve: resolve})
+		s.event(model.MemberRetried{Member: member, Task: fmt.Sprintf("task-%d", s.tasks), Resolve: resolve})
 	}
 }
 
 func (s *system) retrySequences() {
 	for _, at := range s.places() {
-		if run := s.runs[at]; at.member == 0 && run.Status == engine.RunFailed {
+		if run := s.runs[at]; at.member == 0 && run.Status == model.RunFailed {
 			s.tasks++
-			s.event(engine.SequenceRetried{Phase: at.phase, Task: fmt.Sprintf("task-%d", s.tasks)})
+			s.event(model.SequenceRetried{Phase: at.phase, Task: fmt.Sprintf("task-%d", s.tasks)})
 		}
 	}
 }
@@ -292,10 +294,10 @@ func (s *system) resolve() {
 	if s.pick(3) == 0 {
 		step = s.pick(len(run.Steps))
 	}
-	e := engine.StepResolved{Step: step, Skip: s.pick(2) == 0, Result: []byte(`{"id":2}`), By: engine.Mark{By: "ada", At: s.now}}
-	if run.Status == engine.RunFailed && run.Kind == engine.KindPhase {
+	e := model.StepResolved{Step: step, Skip: s.pick(2) == 0, Result: []byte(`{"id":2}`), By: model.Mark{By: "ada", At: s.now}}
+	if run.Status == model.RunFailed && run.Kind == model.KindPhase {
 		for i, st := range run.Steps {
-			if st.Rollback == "" && (st.Status == engine.StepFailed || st.Status == engine.StepPollTimeout) {
+			if st.Rollback == "" && (st.Status == model.StepFailed || st.Status == model.StepPollTimeout) {
 				e.Step = i
 			}
 		}
@@ -311,7 +313,7 @@ func (s *system) publish() {
 	if rb == nil {
 		return
 	}
-	e := engine.VersionPublished{Version: version, Rerun: s.pick(2) == 0, RerunInit: s.pick(2) == 0}
+	e := model.VersionPublished{Version: version, Rerun: s.pick(2) == 0, RerunInit: s.pick(2) == 0}
 	before := encode(s.batch)
 	foreseen, err := engine.Foresee(&s.batch, rb, e, s.now)
 	if err != nil || encode(s.batch) != before {
@@ -324,7 +326,7 @@ func (s *system) publish() {
 
 // cameAbout fails unless a new version did to the batch, which had these executions
 // before, what was foreseen.
-func (s *system) cameAbout(foreseen engine.Succession, version int, past []engine.Phase) {
+func (s *system) cameAbout(foreseen engine.Succession, version int, past []model.Phase) {
 	if followed := s.batch.Version == version; followed != (foreseen.Stays == "") {
 		s.fail("batch %+v followed version %d: %v, foreseen %+v", s.batch, version, followed, foreseen)
 	}
@@ -335,10 +337,10 @@ func (s *system) cameAbout(foreseen engine.Succession, version int, past []engin
 		for i, was := range past {
 			is := s.batch.Phases[i]
 			switch {
-			case was.Kind == engine.KindRemoval:
-			case was.Status == engine.PhasePending && is.Status == engine.PhaseSuperseded:
+			case was.Kind == model.KindRemoval:
+			case was.Status == model.PhasePending && is.Status == model.PhaseSuperseded:
 				got.Superseded = append(got.Superseded, was.Name)
-			case is.Status == engine.PhaseDispatched:
+			case is.Status == model.PhaseDispatched:
 				got.UnderWay = append(got.UnderWay, was.Name)
 			}
 			if was.DispatchedAt != nil {
@@ -348,11 +350,11 @@ func (s *system) cameAbout(foreseen engine.Succession, version int, past []engin
 		for _, is := range s.batch.Phases[len(past):] {
 			again := begun[string(is.Kind)+is.Name]
 			switch {
-			case is.Status == engine.PhaseSkipped:
+			case is.Status == model.PhaseSkipped:
 				got.Skipped = append(got.Skipped, is.Name)
-			case is.Status != engine.PhasePending:
+			case is.Status != model.PhasePending:
 				s.fail("version %d made %+v", version, is)
-			case is.Kind == engine.KindInit:
+			case is.Kind == model.KindInit:
 				got.Init, got.InitAgain = true, again
 			case again:
 				got.Again = append(got.Again, is.Name)
@@ -376,23 +378,23 @@ func (s *system) cameAbout(foreseen engine.Succession, version int, past []engin
 
 // tick is the scheduler's: it takes up what is due and what was left behind.
 func (s *system) tick() {
-	switch s.batch.Gate() {
-	case engine.Stopped:
+	switch s.batch.DispatchMode() {
+	case model.Cancelled:
 		s.stop()
-	case engine.Open:
+	case model.Running:
 		for _, p := range s.batch.Phases {
 			switch {
-			case p.Status == engine.PhasePending && p.DueAt != nil && !p.DueAt.After(s.now) && s.batch.Status == engine.BatchActive,
-				p.Status == engine.PhaseDispatched && !p.Walked:
-				s.due(engine.Announce{Phase: p.ID, Page: 1})
-			case p.Status == engine.PhaseDispatched && p.Kind == engine.KindPhase && p.ShardsClosed >= p.Shards:
-				s.event(engine.PhaseCounted{Phase: p.ID})
+			case p.Status == model.PhasePending && p.DueAt != nil && !p.DueAt.After(s.now) && s.batch.Status == model.BatchActive,
+				p.Status == model.PhaseDispatched && !p.FannedOut:
+				s.due(model.Announce{Phase: p.ID, Page: 1})
+			case p.Status == model.PhaseDispatched && p.Kind == model.KindPhase && p.ShardsClosed >= p.Shards:
+				s.event(model.PhaseCounted{Phase: p.ID})
 			}
 		}
 	}
 	s.report()
 	for _, j := range s.batch.Joining {
-		s.event(engine.CatchUpDue{Page: j.Page})
+		s.event(model.CatchUpDue{Page: j.Page})
 	}
 	for _, at := range s.places() {
 		run := s.runs[at]
@@ -420,11 +422,11 @@ func (s *system) finish() {
 			s.fail("the batch does not end: %s", s.text())
 		}
 		if s.batch.Paused != nil {
-			s.event(engine.BatchResumed{})
+			s.event(model.BatchResumed{})
 		}
 		s.fill()
 		for _, p := range s.batch.Phases {
-			s.event(engine.PhaseApproved{Phase: p.ID})
+			s.event(model.PhaseApproved{Phase: p.ID})
 		}
 		s.event(next(s.batch))
 		s.now = s.now.Add(time.Hour)
@@ -445,32 +447,32 @@ func (s *system) finish() {
 // check holds the invariants of a run that was just stored.
 func (s *system) check(at place) {
 	run := s.runs[at]
-	waits := run.Outstanding()
-	switch active := run.Status == engine.RunRunning || run.Status == engine.RunRollingBack; {
-	case active && run.HeldAt == nil && len(waits) == 0:
+	waits := runstate.Outstanding(&run)
+	switch active := run.Status == model.RunRunning || run.Status == model.RunRollingBack; {
+	case active && run.PausedAt == nil && len(waits) == 0:
 		s.fail("a run that is %s waits for nothing: %s", run.Status, encode(run))
-	case !active && run.HeldAt == nil && len(waits) > 0:
+	case !active && run.PausedAt == nil && len(waits) > 0:
 		s.fail("a run that is %s waits for %v", run.Status, waits)
 	case active && at.member > 0 && s.members[at.member].OpenPhase != at.phase:
 		s.fail("member %d is in phase %d, and has a run under way in phase %d", at.member, s.members[at.member].OpenPhase, at.phase)
 	}
 	for other, r := range s.runs {
-		if other != at && r.Kind == engine.KindInit && run.Kind == engine.KindInit && !r.Status.Terminal() && !run.Status.Terminal() {
+		if other != at && r.Kind == model.KindInit && run.Kind == model.KindInit && !r.Status.Terminal() && !run.Status.Terminal() {
 			s.fail("the init sequences %d and %d are under way at once", other.phase, at.phase)
 		}
 	}
 	for i, step := range run.Steps {
-		begun := step.Status == engine.StepDispatched || step.Status == engine.StepPolling || step.RetryAfter != nil
+		begun := step.Status == model.StepDispatched || step.Status == model.StepPolling || step.RetryAfter != nil
 		switch {
 		case run.Status.Terminal() && !step.Status.Terminal():
 			s.fail("a run that is %s has a step that is %s", run.Status, step.Status)
-		case begun && (i != run.Current || run.Status == engine.RunWaiting):
+		case begun && (i != run.Current || run.Status == model.RunWaiting):
 			s.fail("step %d is in hand beside step %d of a run that is %s", i, run.Current, run.Status)
-		case run.Status == engine.RunRunning && i < run.Current && step.Status != engine.StepSucceeded && step.Status != engine.StepSkipped:
+		case run.Status == model.RunRunning && i < run.Current && step.Status != model.StepSucceeded && step.Status != model.StepSkipped:
 			s.fail("step %d is %s before the one in hand", i, step.Status)
-		case run.Status == engine.RunSucceeded && step.Rollback == "" && step.Status != engine.StepSucceeded && step.Status != engine.StepSkipped:
+		case run.Status == model.RunSucceeded && step.Rollback == "" && step.Status != model.StepSucceeded && step.Status != model.StepSkipped:
 			s.fail("a run succeeded with a step that is %s", step.Status)
-		case step.Rollback != "" && step.Status == engine.StepDispatched && run.Status != engine.RunRollingBack:
+		case step.Rollback != "" && step.Status == model.StepDispatched && run.Status != model.RunRollingBack:
 			s.fail("a rollback goes on in a run that is %s", run.Status)
 		}
 	}
@@ -482,8 +484,8 @@ func (s *system) tally() {
 	if !s.batch.Status.Terminal() {
 		s.fail("the batch is %s again", s.batch.Status)
 	}
-	if s.batch.Filling || s.batch.Held != nil {
-		s.fail("the batch is %s, and it is being filled (%t), or removals are held (%v)", s.batch.Status, s.batch.Filling, s.batch.Held)
+	if s.batch.Filling || s.batch.RemovalHold != nil {
+		s.fail("the batch is %s, and it is being filled (%t), or removals are held (%v)", s.batch.Status, s.batch.Filling, s.batch.RemovalHold)
 	}
 	type count struct{ open, succeeded, failed, cancelled int }
 	recount := map[sheet]*count{}
@@ -494,17 +496,17 @@ func (s *system) tally() {
 			s.fail("the batch is %s with a run that is %s: %s", s.batch.Status, run.Status, encode(run))
 		}
 		for _, step := range run.Steps {
-			if step.Rollback != "" && step.Status == engine.StepCancelled {
+			if step.Rollback != "" && step.Status == model.StepCancelled {
 				s.fail("a rollback was cancelled: %s", encode(run))
 			}
 		}
 		c := &count{}
 		switch {
-		case run.Kind == engine.KindRemoval && run.Status == engine.RunCancelled:
+		case run.Kind == model.KindRemoval && run.Status == model.RunCancelled:
 			s.fail("the removal of member %d was cancelled", at.member)
 		case at.member == 0:
 			continue
-		case run.Kind == engine.KindRemoval:
+		case run.Kind == model.KindRemoval:
 			if removals[at.phase] == nil {
 				removals[at.phase] = c
 			}
@@ -517,9 +519,9 @@ func (s *system) tally() {
 			c = recount[key]
 		}
 		switch run.Status {
-		case engine.RunSucceeded:
+		case model.RunSucceeded:
 			c.succeeded++
-		case engine.RunFailed:
+		case model.RunFailed:
 			c.failed++
 		default:
 			c.cancelled++
@@ -549,11 +551,11 @@ func (s *system) tally() {
 		if !p.Status.Terminal() {
 			s.fail("the batch is %s with phase %d %s", s.batch.Status, p.ID, p.Status)
 		}
-		merge := s.runs[place{p.ID, 0}]
-		if p.Kind == engine.KindPhase && p.OnComplete && p.Status == engine.PhaseCompleted && (p.Merge != engine.RunSucceeded || merge.Status != engine.RunSucceeded) {
-			s.fail("phase %d is completed, its on_complete steps are %q (%q)", p.ID, p.Merge, merge.Status)
+		onComplete := s.runs[place{p.ID, 0}]
+		if p.Kind == model.KindPhase && p.OnComplete && p.Status == model.PhaseCompleted && (p.OnCompleteStatus != model.RunSucceeded || onComplete.Status != model.RunSucceeded) {
+			s.fail("phase %d is completed, its on_complete steps are %q (%q)", p.ID, p.OnCompleteStatus, onComplete.Status)
 		}
-		if p.Kind == engine.KindPhase && (p.Status == engine.PhaseCompleted || p.Status == engine.PhaseFailed) && p.ShardsClosed != p.Shards {
+		if p.Kind == model.KindPhase && (p.Status == model.PhaseCompleted || p.Status == model.PhaseFailed) && p.ShardsClosed != p.Shards {
 			s.fail("phase %d is %s with %d of %d shards", p.ID, p.Status, p.ShardsClosed, p.Shards)
 		}
 	}
@@ -569,14 +571,14 @@ func (s *system) tallyMembers() {
 		failed, removed := false, false
 		for at, run := range s.runs {
 			if at.member == id {
-				failed = failed || run.Kind == engine.KindPhase && run.Status == engine.RunFailed
-				removed = removed || run.Kind == engine.KindRemoval
+				failed = failed || run.Kind == model.KindPhase && run.Status == model.RunFailed
+				removed = removed || run.Kind == model.KindRemoval
 			}
 		}
 		switch {
 		case m.OpenPhase != 0 || len(m.Queue) > 0 || m.Leaving:
 			s.fail("member %d has not ended: %+v", id, m)
-		case failed && m.Status == engine.MemberActive || !failed && m.Status == engine.MemberFailed:
+		case failed && m.Status == model.MemberActive || !failed && m.Status == model.MemberFailed:
 			s.fail("member %d is %s; a run failed: %t", id, m.Status, failed)
 		case removed != (m.Removal != 0):
 			s.fail("member %d is %s, removed in %d; there is a run for that: %t", id, m.Status, m.Removal, removed)
@@ -589,13 +591,13 @@ func (s *system) tallyMembers() {
 func (s *system) tallyPassage() {
 	newest := map[string]int{}
 	for _, p := range s.batch.Phases {
-		if p.Kind == engine.KindPhase && p.DispatchedAt != nil {
+		if p.Kind == model.KindPhase && p.DispatchedAt != nil {
 			newest[p.Name] = p.ID
 		}
 	}
 	for id, m := range s.members {
 		for name, phase := range newest {
-			if run := s.runs[place{phase, id}]; m.Status == engine.MemberActive && run.Status != engine.RunSucceeded {
+			if run := s.runs[place{phase, id}]; m.Status == model.MemberActive && run.Status != model.RunSucceeded {
 				s.fail("member %d is active and has not succeeded in phase %d (%s): %q", id, phase, name, run.Status)
 			}
 		}
@@ -604,24 +606,24 @@ func (s *system) tallyPassage() {
 
 // tallyOutcome says what the batch must have come to.
 func (s *system) tallyOutcome() {
-	want := engine.BatchFailed
+	want := model.BatchFailed
 	for _, p := range s.batch.Phases {
-		if p.Kind == engine.KindPhase && p.Status == engine.PhaseCompleted {
-			want = engine.BatchCompleted
+		if p.Kind == model.KindPhase && p.Status == model.PhaseCompleted {
+			want = model.BatchCompleted
 		}
 	}
 	for _, p := range s.batch.Phases { // an init that failed, where nothing went on without it
-		begun := func(q engine.Phase) bool {
-			return q.ID > p.ID && (q.Kind == engine.KindInit || q.Kind == engine.KindPhase) && q.DispatchedAt != nil
+		begun := func(q model.Phase) bool {
+			return q.ID > p.ID && (q.Kind == model.KindInit || q.Kind == model.KindPhase) && q.DispatchedAt != nil
 		}
-		if p.Kind == engine.KindInit && p.Status == engine.PhaseFailed && !slices.ContainsFunc(s.batch.Phases, begun) {
-			want = engine.BatchFailed
+		if p.Kind == model.KindInit && p.Status == model.PhaseFailed && !slices.ContainsFunc(s.batch.Phases, begun) {
+			want = model.BatchFailed
 		}
 	}
 	if s.batch.Cancelled != nil {
-		want = engine.BatchCancelled
+		want = model.BatchCancelled
 	}
-	if s.batch.Status != want || s.batch.CompletedAt == nil || want == engine.BatchFailed && s.batch.Error == "" || want == engine.BatchCompleted && s.batch.Error != "" || s.batch.Paused != nil {
+	if s.batch.Status != want || s.batch.CompletedAt == nil || want == model.BatchFailed && s.batch.Error == "" || want == model.BatchCompleted && s.batch.Error != "" || s.batch.Paused != nil {
 		s.fail("the batch is %s, not %s: %s", s.batch.Status, want, encode(s.batch))
 	}
 }

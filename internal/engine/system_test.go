@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -34,10 +35,10 @@ type system struct {
 	pick     func(n int) int // from 0 to n-1
 	runbooks map[int]*runbook.Runbook
 	now      time.Time
-	batch    engine.Batch
-	members  map[int]engine.Member
-	runs     map[place]engine.Run
-	shards   map[sheet]engine.Shard
+	batch    model.Batch
+	members  map[int]model.Member
+	runs     map[place]model.Run
+	shards   map[sheet]model.Shard
 	jobs     map[string]bool      // the ids of what was sent
 	flights  map[string]flight    // by job id: what a worker has begun
 	expiry   map[string]time.Time // by job id: when it expires
@@ -72,8 +73,8 @@ func (f flight) awaits(other flight) bool {
 
 func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail func(string, ...any)) *system {
 	s := &system{
-		fail: fail, pick: pick, runbooks: runbooks, now: now, members: map[int]engine.Member{}, runs: map[place]engine.Run{},
-		shards: map[sheet]engine.Shard{}, jobs: map[string]bool{}, flights: map[string]flight{}, expiry: map[string]time.Time{}, resolved: map[string]bool{}, passed: map[string]bool{}, foreseen: map[string]bool{},
+		fail: fail, pick: pick, runbooks: runbooks, now: now, members: map[int]model.Member{}, runs: map[place]model.Run{},
+		shards: map[sheet]model.Shard{}, jobs: map[string]bool{}, flights: map[string]flight{}, expiry: map[string]time.Time{}, resolved: map[string]bool{}, passed: map[string]bool{}, foreseen: map[string]bool{},
 	}
 	var start *time.Time
 	if pick(2) == 0 {
@@ -103,7 +104,7 @@ func newSystem(runbooks map[int]*runbook.Runbook, pick func(n int) int, fail fun
 }
 
 func (s *system) addMember(id, page int) {
-	m := engine.Member{ID: id, Page: page, Status: engine.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`)}}
+	m := model.Member{ID: id, Page: page, Status: model.MemberActive, Data: map[string]json.RawMessage{"Upn": json.RawMessage(`"u"`)}}
 	if s.pick(2) == 0 { // without it "verify" needs what "create" gives
 		m.Data["UserId"] = json.RawMessage(`"u"`)
 	}
@@ -131,12 +132,12 @@ func encode(v any) string {
 	return string(out)
 }
 
-func (s *system) setBatch(b *engine.Batch) {
+func (s *system) setBatch(b *model.Batch) {
 	if b == nil {
 		return
 	}
 	s.moved("batch", s.batch.Status, b.Status)
-	if begun := b.Status != engine.BatchDetected || len(b.Joining) > 0 || len(s.runs) > 0; b.Filling && begun {
+	if begun := b.Status != model.BatchDetected || len(b.Joining) > 0 || len(s.runs) > 0; b.Filling && begun {
 		s.fail("the batch is being filled, and is %s, with %d runs, joining %v", b.Status, len(s.runs), b.Joining)
 	}
 	for _, j := range b.Joining {
@@ -145,12 +146,12 @@ func (s *system) setBatch(b *engine.Batch) {
 		}
 	}
 	for i, p := range b.Phases {
-		before := engine.PhasePending
+		before := model.PhasePending
 		if i < len(s.batch.Phases) {
 			before = s.batch.Phases[i].Status
 		}
 		s.moved("phase", before, p.Status)
-		if before == engine.PhasePending && p.Status == engine.PhaseDispatched {
+		if before == model.PhasePending && p.Status == model.PhaseDispatched {
 			s.begins(b, p)
 		}
 	}
@@ -158,8 +159,8 @@ func (s *system) setBatch(b *engine.Batch) {
 }
 
 // begins checks that a phase begins when it may.
-func (s *system) begins(b *engine.Batch, p engine.Phase) {
-	if b.Manual || p.Kind != engine.KindPhase {
+func (s *system) begins(b *model.Batch, p model.Phase) {
+	if b.Manual || p.Kind != model.KindPhase {
 		return
 	}
 	if end, quiet := s.runbooks[b.Version].QuietHours.Until(s.now); quiet {
@@ -170,22 +171,22 @@ func (s *system) begins(b *engine.Batch, p engine.Phase) {
 	}
 }
 
-func (s *system) setMember(m *engine.Member) {
+func (s *system) setMember(m *model.Member) {
 	if m != nil {
 		s.moved("member", s.members[m.ID].Status, m.Status)
 		s.members[m.ID] = *m
 	}
 }
 
-func (s *system) setRun(at place, next *engine.Run) {
+func (s *system) setRun(at place, next *model.Run) {
 	before, known := s.runs[at]
 	if !known {
-		before = engine.Run{Status: engine.RunWaiting}
+		before = model.Run{Status: model.RunWaiting}
 		s.enters(at)
 	}
 	s.moved("run", before.Status, next.Status)
 	for i, step := range next.Steps {
-		from := engine.StepPending
+		from := model.StepPending
 		if i < len(before.Steps) {
 			from = before.Steps[i].Status
 		}
@@ -205,28 +206,28 @@ func (s *system) enters(at place) {
 	}
 }
 
-// view is the state of a system for one decision. It may have the batch's gate from a
+// view is the state of a system for one decision. It may have the batch's dispatch mode from a
 // moment ago, when the batch was open.
 type view struct {
 	*system
-	gate engine.Gate
+	mode model.DispatchMode
 }
 
 func (s *system) view() view {
 	if !s.patient && s.pick(8) == 0 {
-		return view{s, engine.Open}
+		return view{s, model.Running}
 	}
-	return view{s, s.batch.Gate()}
+	return view{s, s.batch.DispatchMode()}
 }
 
-func (v view) LoadBatch() (*engine.Batch, error) {
+func (v view) LoadBatch() (*model.Batch, error) {
 	b := v.batch
 	return &b, nil
 }
 
-func (v view) LoadGate() (engine.Gate, error) { return v.gate, nil }
+func (v view) LoadDispatchMode() (model.DispatchMode, error) { return v.mode, nil }
 
-func (v view) LoadRun(phase, member int) (*engine.Run, error) {
+func (v view) LoadRun(phase, member int) (*model.Run, error) {
 	run, ok := v.runs[place{phase, member}]
 	if !ok {
 		return nil, nil
@@ -234,7 +235,7 @@ func (v view) LoadRun(phase, member int) (*engine.Run, error) {
 	return &run, nil
 }
 
-func (v view) LoadMember(member int) (*engine.Member, error) {
+func (v view) LoadMember(member int) (*model.Member, error) {
 	m, ok := v.members[member]
 	if !ok {
 		return nil, fmt.Errorf("there is no member %d", member)
@@ -242,8 +243,8 @@ func (v view) LoadMember(member int) (*engine.Member, error) {
 	return &m, nil
 }
 
-func (v view) runsWhere(is func(*engine.Run) bool) ([]*engine.Run, error) {
-	var all []*engine.Run
+func (v view) runsWhere(is func(*model.Run) bool) ([]*model.Run, error) {
+	var all []*model.Run
 	for _, at := range v.places() {
 		if run := v.runs[at]; is(&run) {
 			all = append(all, &run)
@@ -252,16 +253,16 @@ func (v view) runsWhere(is func(*engine.Run) bool) ([]*engine.Run, error) {
 	return all, nil
 }
 
-func (v view) LoadRunsOf(member int) ([]*engine.Run, error) {
-	return v.runsWhere(func(r *engine.Run) bool { return r.Member == member })
+func (v view) LoadRunsOf(member int) ([]*model.Run, error) {
+	return v.runsWhere(func(r *model.Run) bool { return r.Member == member })
 }
 
-func (v view) LoadPageRuns(phase, page int) ([]*engine.Run, error) {
-	return v.runsWhere(func(r *engine.Run) bool { return r.Phase == phase && r.Page == page })
+func (v view) LoadPageRuns(phase, page int) ([]*model.Run, error) {
+	return v.runsWhere(func(r *model.Run) bool { return r.Phase == phase && r.Page == page })
 }
 
-func (v view) LoadPage(page int) ([]*engine.Member, error) {
-	var all []*engine.Member
+func (v view) LoadPage(page int) ([]*model.Member, error) {
+	var all []*model.Member
 	for _, id := range slices.Sorted(maps.Keys(v.members)) {
 		if m := v.members[id]; m.Page == page {
 			all = append(all, &m)
@@ -270,7 +271,7 @@ func (v view) LoadPage(page int) ([]*engine.Member, error) {
 	return all, nil
 }
 
-func (v view) LoadShard(phase, page int) (*engine.Shard, error) {
+func (v view) LoadShard(phase, page int) (*model.Shard, error) {
 	shard, ok := v.shards[sheet{phase, page}]
 	if !ok {
 		return nil, nil
@@ -295,7 +296,7 @@ func (s *system) text() string {
 }
 
 // decide takes a decision, twice where purity is checked.
-func (s *system) decide(e engine.Event) (engine.Decision, error) {
+func (s *system) decide(e model.Event) (model.Decision, error) {
 	state := s.view()
 	if !s.pure {
 		return engine.Decide(state, e, s.now)
@@ -314,19 +315,19 @@ func (s *system) decide(e engine.Event) (engine.Decision, error) {
 
 // comesAgain tells whether an event comes by a message, which is delivered until it is
 // processed to its end. What an administrator asks for is asked once.
-func comesAgain(e engine.Event) bool {
+func comesAgain(e model.Event) bool {
 	switch e := e.(type) {
-	case engine.MemberRetried, engine.SequenceRetried:
+	case model.MemberRetried, model.SequenceRetried:
 		return false
-	case engine.OnRun:
-		_, resolved := e.RunEvent.(engine.StepResolved)
+	case model.OnRun:
+		_, resolved := e.RunEvent.(model.StepResolved)
 		return !resolved
 	}
 	return true
 }
 
 // event decides, stores and mails what follows; a refusal changes nothing.
-func (s *system) event(e engine.Event) engine.Decision {
+func (s *system) event(e model.Event) model.Decision {
 	d, err := s.decideAndStore(e)
 	if err == nil {
 		s.goOn(e, d.Next)
@@ -334,19 +335,19 @@ func (s *system) event(e engine.Event) engine.Decision {
 	return d
 }
 
-func (s *system) decideAndStore(e engine.Event) (engine.Decision, error) {
+func (s *system) decideAndStore(e model.Event) (model.Decision, error) {
 	d, err := s.decide(e)
-	var refusal *engine.Refusal
-	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, engine.ErrNotYet) {
+	var refusal *model.Refusal
+	if err != nil && !errors.As(err, &refusal) && !errors.Is(err, model.ErrNotYet) {
 		s.fail("%#v: %v", e, err)
 	}
 	if err != nil {
-		return engine.Decision{}, err
+		return model.Decision{}, err
 	}
 	if d.Stale && (d.Repeated || len(d.Messages)+len(d.Next) > 0) || (d.Stale || d.Repeated) && !d.Empty() {
 		s.fail("%T is out of date and changed something: %s", e, encode(d))
 	}
-	if on, ok := e.(engine.OnRun); ok {
+	if on, ok := e.(model.OnRun); ok {
 		s.checkEnded(on, d)
 	}
 	s.store(d.Writes)
@@ -356,10 +357,10 @@ func (s *system) decideAndStore(e engine.Event) (engine.Decision, error) {
 	return d, nil
 }
 
-// goOn decides the events that follow from a decision, in their order, each with what
+// resume decides the events that follow from a decision, in their order, each with what
 // follows from it. Between any two of them other handlers do their work, or the process
 // dies: then the event that they follow from comes again.
-func (s *system) goOn(first engine.Event, rest []engine.Event) {
+func (s *system) goOn(first model.Event, rest []model.Event) {
 	switch {
 	case len(rest) == 0:
 	case !s.patient && comesAgain(first) && s.pick(30) == 0:
@@ -367,7 +368,7 @@ func (s *system) goOn(first engine.Event, rest []engine.Event) {
 	default:
 		s.post(fmt.Sprintf("%T", rest[0]), s.now, func() {
 			d, err := s.decideAndStore(rest[0])
-			if errors.Is(err, engine.ErrNotYet) && comesAgain(first) {
+			if errors.Is(err, model.ErrNotYet) && comesAgain(first) {
 				s.post(fmt.Sprintf("%T put back", first), s.now.Add(5*time.Second), func() { s.event(first) })
 				return
 			}
@@ -378,7 +379,7 @@ func (s *system) goOn(first engine.Event, rest []engine.Event) {
 
 // checkEnded fails where an event changes a run that has ended, other than by a late
 // result.
-func (s *system) checkEnded(on engine.OnRun, d engine.Decision) {
+func (s *system) checkEnded(on model.OnRun, d model.Decision) {
 	before, ok := s.runs[place{on.Phase, on.Member}]
 	if !ok {
 		return
@@ -386,13 +387,13 @@ func (s *system) checkEnded(on engine.OnRun, d engine.Decision) {
 	if before.Status.Terminal() && !d.Repeated && !d.Empty() && (d.Batch != nil || len(d.Members)+len(d.Counts)+len(d.Messages)+len(d.Next) > 0 || d.Runs[0].Status != before.Status) {
 		s.fail("%T changed a run that has ended", on.RunEvent)
 	}
-	if r, ok := on.RunEvent.(engine.StepResolved); ok && !d.Empty() {
+	if r, ok := on.RunEvent.(model.StepResolved); ok && !d.Empty() {
 		s.resolved[before.Steps[r.Step].JobID] = true
 	}
 }
 
 // store carries out the writes of a decision.
-func (s *system) store(w engine.Writes) {
+func (s *system) store(w model.Writes) {
 	for _, m := range w.Members {
 		s.setMember(m)
 	}
@@ -409,9 +410,9 @@ func (s *system) store(w engine.Writes) {
 	}
 }
 
-func (s *system) count(c engine.Count) {
+func (s *system) count(c model.Count) {
 	switch c := c.(type) {
-	case engine.CountRun:
+	case model.CountRun:
 		key := sheet{c.Phase, c.Page}
 		shard := s.shards[key]
 		if c.Yields {
@@ -422,17 +423,17 @@ func (s *system) count(c engine.Count) {
 			add(c.Outcome, &shard.Succeeded, &shard.Failed, &shard.Cancelled)
 		}
 		s.shards[key] = shard
-	case engine.CountShard:
+	case model.CountShard:
 		p := &s.batch.Phases[c.Phase-1]
 		p.ShardsClosed++
 		p.Succeeded, p.Failed, p.Cancelled = p.Succeeded+c.Succeeded, p.Failed+c.Failed, p.Cancelled+c.Cancelled
-	case engine.CountFailures:
+	case model.CountFailures:
 		s.batch.Phases[c.Phase-1].FailedSoFar += c.Failed
-	case engine.CountRemoval:
+	case model.CountRemoval:
 		p := &s.batch.Phases[c.Phase-1]
 		p.Open--
 		add(c.Outcome, &p.Succeeded, &p.Failed, &p.Cancelled)
-	case engine.MarkSent:
+	case model.MarkSent:
 		key := sheet{c.Phase, c.Page}
 		shard := s.shards[key]
 		shard.Sent = true
@@ -442,11 +443,11 @@ func (s *system) count(c engine.Count) {
 	}
 }
 
-func add(outcome engine.RunStatus, succeeded, failed, cancelled *int) {
+func add(outcome model.RunStatus, succeeded, failed, cancelled *int) {
 	switch outcome {
-	case engine.RunSucceeded:
+	case model.RunSucceeded:
 		*succeeded++
-	case engine.RunFailed:
+	case model.RunFailed:
 		*failed++
 	default:
 		*cancelled++
@@ -454,40 +455,40 @@ func add(outcome engine.RunStatus, succeeded, failed, cancelled *int) {
 }
 
 // send mails a message that follows from a decision.
-func (s *system) send(m engine.Message, repeated bool) {
+func (s *system) send(m model.Message, repeated bool) {
 	at := s.now
 	var deliver func()
 	switch m := m.(type) {
-	case engine.Dispatch:
+	case model.Dispatch:
 		run := place{m.Run.Phase, m.Run.Member}
 		job := m.Run.Steps[m.Step]
 		s.dispatched(job, repeated)
 		deliver = func() { s.work(run, m.Step, job.JobID) }
-	case engine.Poll:
+	case model.Poll:
 		count := m.Run.Steps[m.Step].PollCount + 1
-		at, deliver = m.At, func() { s.onRun(m.Run, engine.PollDue{Step: m.Step, Count: count}) }
-	case engine.Retry:
+		at, deliver = m.At, func() { s.onRun(m.Run, model.PollDue{Step: m.Step, Count: count}) }
+	case model.Retry:
 		count := m.Run.Steps[m.Step].RetryCount
-		at, deliver = m.At, func() { s.onRun(m.Run, engine.RetryDue{Step: m.Step, Count: count}) }
-	case engine.Deadline:
+		at, deliver = m.At, func() { s.onRun(m.Run, model.RetryDue{Step: m.Step, Count: count}) }
+	case model.Deadline:
 		run, id := place{m.Run.Phase, m.Run.Member}, m.Run.Steps[m.Step].JobID
 		at, deliver = m.At, func() { s.deadline(run, m.Step, id) }
-	case engine.Announce:
+	case model.Announce:
 		deliver = func() { s.due(m) }
-	case engine.CatchUp:
+	case model.CatchUp:
 		id := fmt.Sprintf("catch-up %d at revision %d", m.Page, s.batch.Revision)
 		if s.jobs[id] { // the broker drops it
 			return
 		}
 		s.jobs[id] = true
-		deliver = func() { s.event(engine.CatchUpDue{Page: m.Page}) }
-	case engine.Remove:
-		deliver = func() { s.event(engine.RemovalDue{Member: m.Member.ID}) }
-	case engine.Release:
+		deliver = func() { s.event(model.CatchUpDue{Page: m.Page}) }
+	case model.Remove:
+		deliver = func() { s.event(model.RemovalDue{Member: m.Member.ID}) }
+	case model.Release:
 		deliver = s.release
-	case engine.Stop:
+	case model.Stop:
 		deliver = s.stop
-	case engine.Revoke: // a worker may answer at any time that a job was revoked
+	case model.Revoke: // a worker may answer at any time that a job was revoked
 		return
 	default:
 		s.fail("nothing sends %T", m)
@@ -495,7 +496,7 @@ func (s *system) send(m engine.Message, repeated bool) {
 	s.post(fmt.Sprintf("%T", m), at, deliver)
 }
 
-func (s *system) dispatched(job engine.Step, repeated bool) {
+func (s *system) dispatched(job model.Step, repeated bool) {
 	if s.batch.Status.Terminal() {
 		s.fail("job %s is dispatched for a batch that is %s", job.JobID, s.batch.Status)
 	}
@@ -506,27 +507,27 @@ func (s *system) dispatched(job engine.Step, repeated bool) {
 	s.expiry[job.JobID] = job.DispatchedAt.Add(job.Timeout)
 }
 
-func (s *system) onRun(run *engine.Run, e engine.RunEvent) { s.event(on(run, e)) }
+func (s *system) onRun(run *model.Run, e model.RunEvent) { s.event(on(run, e)) }
 
-func (s *system) runEvent(at place, e engine.RunEvent) {
-	s.event(engine.OnRun{Phase: at.phase, Member: at.member, RunEvent: e})
+func (s *system) runEvent(at place, e model.RunEvent) {
+	s.event(model.OnRun{Phase: at.phase, Member: at.member, RunEvent: e})
 }
 
 // due is the handler of batch-init and of one page of phase-due.
-func (s *system) due(m engine.Announce) {
-	if s.batch.Gate() == engine.Stopped {
+func (s *system) due(m model.Announce) {
+	if s.batch.DispatchMode() == model.Cancelled {
 		s.stop()
 		return
 	}
-	s.event(engine.PhaseDue(m))
+	s.event(model.PhaseDue(m))
 }
 
 func (s *system) release() {
-	if s.batch.Gate() == engine.Paused {
+	if s.batch.DispatchMode() == model.Paused {
 		return
 	}
 	for _, at := range s.places() {
-		s.runEvent(at, engine.RunReleased{Task: "release"})
+		s.runEvent(at, model.RunReleased{Task: "release"})
 	}
 }
 
@@ -534,36 +535,36 @@ func (s *system) release() {
 func (s *system) report() {
 	for _, at := range s.sheets() {
 		if shard := s.shards[at]; shard.Open == 0 && !shard.Reported {
-			s.event(engine.ShardCounted{Phase: at.phase, Page: at.page, Again: true})
+			s.event(model.ShardCounted{Phase: at.phase, Page: at.page, Again: true})
 		}
 	}
 }
 
 func (s *system) stop() {
-	if s.batch.Gate() != engine.Stopped {
+	if s.batch.DispatchMode() != model.Cancelled {
 		return
 	}
 	open := false
 	for _, at := range s.places() {
 		if !s.runs[at].Status.Terminal() {
 			open = true
-			s.runEvent(at, engine.RunStopped{Reason: "the batch is cancelled"})
+			s.runEvent(at, model.RunStopped{Reason: "the batch is cancelled"})
 		}
 	}
 	s.report()
 	if !open {
-		s.event(engine.BatchDrained{})
+		s.event(model.BatchDrained{})
 	}
 }
 
 func (s *system) deadline(at place, step int, job string) {
-	s.runEvent(at, engine.DeadlineDue{Step: step, JobID: job, Queued: !s.patient && s.pick(4) == 0})
+	s.runEvent(at, model.DeadlineDue{Step: step, JobID: job, Queued: !s.patient && s.pick(4) == 0})
 }
 
 // work has a worker take a job and answer it. A patient worker succeeds. A job goes on
 // until its result is delivered for the first time, or until it expires.
 func (s *system) work(at place, step int, job string) {
-	result := engine.StepResult{Step: step, JobID: job, OK: true, Result: json.RawMessage(`{"complete":true,"data":{"id":1}}`)}
+	result := model.StepResult{Step: step, JobID: job, OK: true, Result: json.RawMessage(`{"complete":true,"data":{"id":1}}`)}
 	if !s.patient {
 		polls := s.runs[at].Steps[step].PollInterval > 0
 		switch chance := s.pick(8); {
@@ -578,12 +579,12 @@ func (s *system) work(at place, step int, job string) {
 		}
 	}
 	if !s.begin(at, step, job, result.Expired || result.Revoked) {
-		result = engine.StepResult{Step: step, JobID: job, Error: "expired", Expired: true}
+		result = model.StepResult{Step: step, JobID: job, Error: "expired", Expired: true}
 	}
 	if !s.patient && !s.flights[job].ended && s.pick(6) == 0 { // its replica lost the lock, and another one refuses the job
 		revoked := s.pick(2) == 0
 		s.post("refusal", s.now, func() {
-			s.runEvent(at, engine.StepResult{Step: step, JobID: job, Error: "not begun here", Expired: !revoked, Revoked: revoked, Redelivered: true})
+			s.runEvent(at, model.StepResult{Step: step, JobID: job, Error: "not begun here", Expired: !revoked, Revoked: revoked, Redelivered: true})
 		})
 	}
 	s.post("result", s.now, func() {
@@ -603,12 +604,12 @@ func (s *system) begin(at place, step int, job string, refuses bool) bool {
 	}
 	run := s.runs[at]
 	of := run.Steps[step]
-	removes := run.Kind == engine.KindRemoval
+	removes := run.Kind == model.KindRemoval
 	f := flight{member: at.member, phase: at.phase, removes: removes, undoes: removes || of.Rollback != "", ended: refuses}
 	if at.member == 0 {
 		f.member = -at.phase
 	}
-	waits := of.JobID == job && of.Status == engine.StepDispatched
+	waits := of.JobID == job && of.Status == model.StepDispatched
 	if waits {
 		f.expires = of.DispatchedAt.Add(of.Timeout)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -261,7 +261,7 @@ func (c *Claimant) holds(h store.ClaimHolder, members []store.MemberClaim) strin
 	written := false
 	for _, m := range members {
 		switch {
-		case m.Status == engine.MemberActive:
+		case m.Status == model.MemberActive:
 			return where
 		case m.StillLeaving(c.app.now()):
 			return where + ", which they are still being taken out of"
@@ -281,7 +281,7 @@ func (c *Claimant) inOwn(held string, asked bool, members []store.MemberClaim) s
 		switch {
 		case m.StillLeaving(c.app.now()):
 			return fmt.Sprintf("batch %d, which they are still being taken out of", c.batch)
-		case m.Status == engine.MemberActive && !asked && !c.shared:
+		case m.Status == model.MemberActive && !asked && !c.shared:
 			return fmt.Sprintf("this batch (%d) already, as %s", c.batch, held)
 		}
 	}
@@ -309,7 +309,7 @@ func (c *Claimant) holder(ctx context.Context, id int) (claimingBatch, error) {
 	}
 	found := claimingBatch{standing: batchOver}
 	for range 2 { // a batch may be made between the two reads
-		b, err := store.OrNone(store.Read[engine.Batch](ctx, c.app.store, store.BatchKey(id)))
+		b, err := store.OrNone(store.Read[model.Batch](ctx, c.app.store, store.BatchKey(id)))
 		if err != nil {
 			return found, err
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -112,11 +113,11 @@ func (ms *Registrar) createBatch(ctx context.Context, by audit.Caller, runbookNa
 }
 
 // made gives the batch of a request, where it has been made.
-func (ms *Registrar) made(ctx context.Context, asked store.Item[store.IdempotencyRecord]) (engine.Batch, bool, error) {
+func (ms *Registrar) made(ctx context.Context, asked store.Item[store.IdempotencyRecord]) (model.Batch, bool, error) {
 	if asked.ETag == "" {
-		return engine.Batch{}, false, nil
+		return model.Batch{}, false, nil
 	}
-	b, err := store.OrNone(store.Read[engine.Batch](ctx, ms.store, store.BatchKey(asked.Doc.Batch)))
+	b, err := store.OrNone(store.Read[model.Batch](ctx, ms.store, store.BatchKey(asked.Doc.Batch)))
 	return b.Doc, b.ETag != "", err
 }
 
@@ -125,7 +126,7 @@ func (ms *Registrar) made(ctx context.Context, asked store.Item[store.Idempotenc
 // half-way is a number that never shows. Whoever goes on with it has the same number,
 // version and time, and so writes the same. It tells whether somebody else has made it
 // meanwhile. It fails with ErrExists where somebody else has just begun with the request.
-func (ms *Registrar) makeBatch(ctx context.Context, by audit.Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []membercsv.Row, shared bool) (b engine.Batch, there bool, err error) {
+func (ms *Registrar) makeBatch(ctx context.Context, by audit.Caller, asked store.Item[store.IdempotencyRecord], rb *runbook.Runbook, rows []membercsv.Row, shared bool) (b model.Batch, there bool, err error) {
 	began := ms.now()
 	id, err := ms.claimBatch(ctx, by, asked, rb, rows, shared)
 	if err != nil {
@@ -147,7 +148,7 @@ func (ms *Registrar) makeBatch(ctx context.Context, by audit.Caller, asked store
 	}
 	_, err = ms.store.Apply(ctx, store.Writes{store.Create(store.BatchKey(id), b), ms.audit.Record(audit.BatchCreated(by, &b, ms.now()))})
 	if errors.Is(err, store.ErrExists) {
-		fresh, err := store.Read[engine.Batch](ctx, ms.store, store.BatchKey(id))
+		fresh, err := store.Read[model.Batch](ctx, ms.store, store.BatchKey(id))
 		return fresh.Doc, true, err
 	}
 	return b, false, err
@@ -267,7 +268,7 @@ func (ms *Registrar) ReserveBatch(ctx context.Context, line store.BatchSummary, 
 // writeMembers writes the members of a batch that is being made. They are written in
 // their order, so that those who are there already, of whoever began with it before or
 // is at it as well, are the first; they are left as they are.
-func (ms *Registrar) writeMembers(ctx context.Context, b engine.Batch, rb *runbook.Runbook, rows []membercsv.Row) error {
+func (ms *Registrar) writeMembers(ctx context.Context, b model.Batch, rb *runbook.Runbook, rows []membercsv.Row) error {
 	for done := 0; done < len(rows); {
 		page, err := sized(rows[done:], store.MaxOperations, membercsv.Row.Data)
 		if err != nil {
@@ -280,9 +281,9 @@ func (ms *Registrar) writeMembers(ctx context.Context, b engine.Batch, rb *runbo
 			if err != nil {
 				return err
 			}
-			m := engine.Member{
-				ID: done + i + 1, Page: engine.PageOf(done + i + 1), Key: row.Key, Data: data,
-				Status: engine.MemberActive, AddedAt: b.DetectedAt,
+			m := model.Member{
+				ID: done + i + 1, Page: model.PageOf(done + i + 1), Key: row.Key, Data: data,
+				Status: model.MemberActive, AddedAt: b.DetectedAt,
 			}
 			ops = append(ops, store.Create(store.MemberKey(b.ID, m.ID), m))
 		}

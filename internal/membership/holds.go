@@ -11,10 +11,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -28,7 +28,7 @@ func (ms *Registrar) RemovalHolds(ctx context.Context, batches []int) ([]api.Rem
 		if err != nil {
 			return nil, err
 		}
-		if h := apiview.RemovalHold(id, b.Doc.Held); h != nil {
+		if h := apiview.RemovalHold(id, b.Doc.RemovalHold); h != nil {
 			held = append(held, *h)
 		}
 	}
@@ -43,7 +43,7 @@ func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch in
 	if err != nil {
 		return api.RemovalHold{}, err
 	}
-	summary := apiview.RemovalHold(batch, b.Doc.Held)
+	summary := apiview.RemovalHold(batch, b.Doc.RemovalHold)
 	if summary == nil {
 		return api.RemovalHold{}, problem.New(api.CodeNotFound, "no removals are held in batch %d", batch)
 	}
@@ -78,7 +78,7 @@ func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch in
 }
 
 // readRemovalHold reads a batch and its hold, which has no ETag where there is none yet.
-func (ms *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[engine.Batch], store.Item[store.RemovalHold], error) {
+func (ms *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[model.Batch], store.Item[store.RemovalHold], error) {
 	b, err := ms.applier.ReadBatch(ctx, batch)
 	if err != nil {
 		return b, store.Item[store.RemovalHold]{}, err
@@ -88,7 +88,7 @@ func (ms *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item
 }
 
 // LoadRemovalHold reads the batch of a decision and its removal hold, which has no ETag where there is none.
-func (ms *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*engine.Batch, store.Item[store.RemovalHold], error) {
+func (ms *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*model.Batch, store.Item[store.RemovalHold], error) {
 	b, err := s.LoadBatch()
 	if err != nil {
 		return nil, store.Item[store.RemovalHold]{}, err
@@ -114,7 +114,7 @@ func (ms *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch
 		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
 	}
 	return ms.decideRemovalHold(ctx, by, batch, revision, why, "confirm-removals",
-		func(m engine.Mark) engine.Event { return engine.RemovalsConfirmed{By: m} },
+		func(m model.Mark) model.Event { return model.RemovalsConfirmed{By: m} },
 		func(h store.RemovalHold) store.RemovalHold {
 			confirmedBy := by.Actor()
 			h.By = &confirmedBy
@@ -127,7 +127,7 @@ func (ms *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch
 // ConfirmRemovals.
 func (ms *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	return ms.decideRemovalHold(ctx, by, batch, revision, why, "discard-removals",
-		func(m engine.Mark) engine.Event { return engine.RemovalsDiscarded{By: m} },
+		func(m model.Mark) model.Event { return model.RemovalsDiscarded{By: m} },
 		func(h store.RemovalHold) store.RemovalHold {
 			kept := slices.Concat(h.Kept, h.Members)
 			slices.Sort(kept)
@@ -137,7 +137,7 @@ func (ms *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch
 
 // decideRemovalHold takes an administrator's decision on what is held, in one write with the
 // members that it is about.
-func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batch int, revision, why, action string, event func(engine.Mark) engine.Event, then func(store.RemovalHold) store.RemovalHold) (api.Batch, error) {
+func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batch int, revision, why, action string, event func(model.Mark) model.Event, then func(store.RemovalHold) store.RemovalHold) (api.Batch, error) {
 	if err := audit.CheckReason(why); err != nil {
 		return api.Batch{}, err
 	}
@@ -146,18 +146,18 @@ func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, bat
 	}
 	var h store.Item[store.RemovalHold]
 	s, ds, err := ms.applier.Run(ctx, batch, applier.Command{
-		Events: func(s *applier.Snapshot) ([]engine.Event, error) {
-			var b *engine.Batch
+		Events: func(s *applier.Snapshot) ([]model.Event, error) {
+			var b *model.Batch
 			var err error
 			if b, h, err = ms.LoadRemovalHold(ctx, s); err != nil {
 				return nil, err
 			}
-			if b.Held != nil && revision != "" && revision != apiview.RemovalRevision(h.Doc) {
+			if b.RemovalHold != nil && revision != "" && revision != apiview.RemovalRevision(h.Doc) {
 				return nil, problem.New(api.CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, apiview.RemovalRevision(h.Doc))
 			}
-			return []engine.Event{event(engine.Mark{By: by.Name, At: s.Now.UTC(), Why: why})}, nil
+			return []model.Event{event(model.Mark{By: by.Name, At: s.Now.UTC(), Why: why})}, nil
 		},
-		Extra: func(s *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if ds[0].Empty() {
 				return nil, nil
 			}
@@ -174,34 +174,34 @@ func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, bat
 	if !ds[0].Empty() {
 		ms.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
 	}
-	if next.Held != nil && next.Held.Confirmed != nil {
-		if err := ms.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkLeave, RemovalTask(next.Held), 0)); err != nil {
+	if next.RemovalHold != nil && next.RemovalHold.Confirmed != nil {
+		if err := ms.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkLeave, RemovalTask(next.RemovalHold), 0)); err != nil {
 			return api.Batch{}, err
 		}
 	}
 	return apiview.Batch(*next), nil
 }
 
-func confirmation(b *engine.Batch) *engine.Mark {
-	if b.Held == nil {
+func confirmation(b *model.Batch) *model.Mark {
+	if b.RemovalHold == nil {
 		return nil
 	}
-	return b.Held.Confirmed
+	return b.RemovalHold.Confirmed
 }
 
 // RemovalTask names the work that carries out one confirmation. A message of an earlier one
 // has another name.
-func RemovalTask(h *engine.Held) string { return fmt.Sprintf("at-%d", h.Confirmed.At.UnixNano()) }
+func RemovalTask(h *model.RemovalHold) string { return fmt.Sprintf("at-%d", h.Confirmed.At.UnixNano()) }
 
 // EndRemovalHold ends a hold whose members are out.
 func (ms *Registrar) EndRemovalHold(ctx context.Context, id int) error {
 	var h store.Item[store.RemovalHold]
 	_, _, err := ms.applier.Run(ctx, id, applier.Command{
-		Events: func(s *applier.Snapshot) (_ []engine.Event, err error) {
+		Events: func(s *applier.Snapshot) (_ []model.Event, err error) {
 			_, h, err = ms.LoadRemovalHold(ctx, s)
-			return []engine.Event{engine.RemovalsDone{}}, err
+			return []model.Event{model.RemovalsDone{}}, err
 		},
-		Extra: func(_ *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+		Extra: func(_ *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if ds[0].Empty() {
 				return nil, nil
 			}

@@ -12,11 +12,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/idempotency"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -119,7 +119,7 @@ type Newcomer struct {
 // again when somebody else has changed it, who may have added the same people. Each is
 // claimed before being added. Where some cannot be claimed, the scheduler adds the others,
 // and anybody else adds nobody.
-func (ms *Registrar) Join(ctx context.Context, by audit.Caller, b store.Item[engine.Batch], rows []Newcomer, known bool, note *addition, c *Claimant, view *api.AddResult) (taken []InOtherBatch, err error) {
+func (ms *Registrar) Join(ctx context.Context, by audit.Caller, b store.Item[model.Batch], rows []Newcomer, known bool, note *addition, c *Claimant, view *api.AddResult) (taken []InOtherBatch, err error) {
 	for first := true; ; first = false {
 		if note != nil && !first {
 			if err := note.look(ctx, ms); err != nil { // after the batch was read, whose pages it goes by
@@ -174,7 +174,7 @@ func (ms *Registrar) Join(ctx context.Context, by audit.Caller, b store.Item[eng
 }
 
 // joined ends an addition; again tells that somebody else has gone on with it.
-func (ms *Registrar) joined(ctx context.Context, b *engine.Batch, note *addition, view *api.AddResult) (again bool, err error) {
+func (ms *Registrar) joined(ctx context.Context, b *model.Batch, note *addition, view *api.AddResult) (again bool, err error) {
 	if note != nil {
 		if err := note.end(ctx, ms); err != nil {
 			return store.Overtaken(err), err
@@ -194,21 +194,21 @@ func (ms *Registrar) joined(ctx context.Context, b *engine.Batch, note *addition
 	return false, ms.applier.UpsertSummary(ctx, b)
 }
 
-func catchUps(b *engine.Batch) []engine.Message {
-	var messages []engine.Message
+func catchUps(b *model.Batch) []model.Message {
+	var messages []model.Message
 	for _, j := range b.Joining {
-		messages = append(messages, engine.CatchUp{Join: j})
+		messages = append(messages, model.CatchUp{Join: j})
 	}
 	return messages
 }
 
 // pageOfRows makes the data of the first rows, which make one page that can be written at once.
 func pageOfRows(rows []Newcomer) ([]map[string]json.RawMessage, error) {
-	return sized(rows, engine.PageSize, func(n Newcomer) (map[string]json.RawMessage, error) { return n.Data() })
+	return sized(rows, model.PageSize, func(n Newcomer) (map[string]json.RawMessage, error) { return n.Data() })
 }
 
 // joinPage adds the people of one page, each with their data; rest are those who are left for later ones.
-func (ms *Registrar) joinPage(ctx context.Context, by audit.Caller, b store.Item[engine.Batch], rows []Newcomer, data []map[string]json.RawMessage, note *addition, rest []Newcomer, c0 *Claimant) (store.Item[engine.Batch], error) {
+func (ms *Registrar) joinPage(ctx context.Context, by audit.Caller, b store.Item[model.Batch], rows []Newcomer, data []map[string]json.RawMessage, note *addition, rest []Newcomer, c0 *Claimant) (store.Item[model.Batch], error) {
 	rb, err := ms.runbooks.Load(ctx, b.Doc.Runbook, b.Doc.Version)
 	if err != nil {
 		return b, err
@@ -217,19 +217,19 @@ func (ms *Registrar) joinPage(ctx context.Context, by audit.Caller, b store.Item
 	if note != nil {
 		progress = note.after(len(rows), rest)
 	}
-	c := applier.On(engine.MembersJoined{Members: len(rows), Key: rows[0].Key, Shared: c0.shared})
+	c := applier.On(model.MembersJoined{Members: len(rows), Key: rows[0].Key, Shared: c0.shared})
 	c.Once, c.More = true, true // what the page is made of is known of the batch at this ETag
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
-	c.Extra = func(s *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		now := s.Now.UTC()
-		join := engine.Join{Page: s.After().PageCount(), First: b.Doc.Members + 1}
+		join := model.Join{Page: s.After().PageCount(), First: b.Doc.Members + 1}
 		var ops store.Writes
 		for i, row := range rows {
 			sealed, err := ms.sealer.SealData(ctx, rb, b.Doc.ID, join.First+i, data[i])
 			if err != nil {
 				return nil, err
 			}
-			m := engine.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: sealed, Hash: row.Hash, Status: engine.MemberActive, AddedAt: now, Claim: c0.round}
+			m := model.Member{ID: join.First + i, Page: join.Page, Key: row.Key, Data: sealed, Hash: row.Hash, Status: model.MemberActive, AddedAt: now, Claim: c0.round}
 			if row.Hash == "" {
 				m.AddedBy = by.Name
 			}
@@ -281,7 +281,7 @@ func (ms *Registrar) newcomers(ctx context.Context, batch int, rows []Newcomer, 
 			return nil, err
 		}
 		for _, m := range members {
-			present[m.Key] = present[m.Key] || m.Status != engine.MemberRemoved
+			present[m.Key] = present[m.Key] || m.Status != model.MemberRemoved
 		}
 	}
 	var fresh []Newcomer

@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -37,19 +37,19 @@ func (ms *Registrar) remove(ctx context.Context, by audit.Caller, batch, member 
 	if err != nil {
 		return api.Member{}, err
 	}
-	c := applier.On(engine.MemberLeft{Member: member, By: by.Name})
+	c := applier.On(model.MemberLeft{Member: member, By: by.Name})
 	c.Prime = func(s *applier.Snapshot) {
 		applier.Prime(s, s.BatchKey(), b)
 		applier.Prime(s, store.MemberKey(batch, member), m)
 	}
-	c.Extra = func(s *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
+	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Empty() {
 			return nil, nil
 		}
 		was, next := s.Member(member)
 		return store.Writes{ms.audit.Record(store.AuditRecord{
 			At: s.Now.UTC(), Actor: by.Actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
-			Before: audit.MemberFacts(map[int]engine.MemberStatus{member: was.Status}).JSON(), After: audit.MemberFacts(map[int]engine.MemberStatus{member: next.Status}).JSON(),
+			Before: audit.MemberFacts(map[int]model.MemberStatus{member: was.Status}).JSON(), After: audit.MemberFacts(map[int]model.MemberStatus{member: next.Status}).JSON(),
 		})}, nil
 	}
 	s, ds, err := ms.applier.Run(ctx, batch, c)

@@ -11,6 +11,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -35,7 +36,7 @@ func (ms *Registrar) RemoveMembers(ctx context.Context, batch int, members []int
 }
 
 func (ms *Registrar) removeAtOnce(ctx context.Context, batch int, ids []int, by audit.Caller, why string) (out []int, err error) {
-	b, err := store.Read[engine.Batch](ctx, ms.store, store.BatchKey(batch))
+	b, err := store.Read[model.Batch](ctx, ms.store, store.BatchKey(batch))
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +54,13 @@ func (ms *Registrar) removeAtOnce(ctx context.Context, batch int, ids []int, by 
 	var left []int
 	c := applier.Command{
 		// One that cannot be removed leaves the others to be.
-		Events: func(s *applier.Snapshot) ([]engine.Event, error) {
-			var events []engine.Event
+		Events: func(s *applier.Snapshot) ([]model.Event, error) {
+			var events []model.Event
 			left = nil
 			for _, m := range members {
-				e := engine.MemberLeft{Member: m.Doc.ID}
+				e := model.MemberLeft{Member: m.Doc.ID}
 				_, err := engine.Decide(s, e, s.Now)
-				var refusal *engine.Refusal
+				var refusal *model.Refusal
 				if errors.As(err, &refusal) {
 					ms.log.InfoContext(ctx, "member stays", logkey.BatchID, batch, logkey.MemberID, m.Doc.ID, logkey.Reason, refusal.Reason)
 					continue
@@ -71,8 +72,8 @@ func (ms *Registrar) removeAtOnce(ctx context.Context, batch int, ids []int, by 
 			}
 			return events, nil
 		},
-		Extra: func(s *applier.Snapshot, ds []engine.Decision) (store.Writes, error) {
-			before, after := map[int]engine.MemberStatus{}, map[int]engine.MemberStatus{}
+		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+			before, after := map[int]model.MemberStatus{}, map[int]model.MemberStatus{}
 			for i, id := range left {
 				if was, is := s.Member(id); !ds[i].Empty() {
 					before[id], after[id] = was.Status, is.Status

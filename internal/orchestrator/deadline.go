@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
@@ -29,22 +30,22 @@ func (or *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineC
 	if or.deadLetters.ResultsMayCome() {
 		return or.checkLater(ctx, c)
 	}
-	_, _, err = or.applier.Run(ctx, c.BatchID, applier.Command{Events: func(s *applier.Snapshot) ([]engine.Event, error) {
+	_, _, err = or.applier.Run(ctx, c.BatchID, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(c.StepExecutionID, phase, member, index)
 		if err != nil {
 			return nil, err
 		}
-		e := engine.DeadlineDue{Step: index, JobID: c.JobID}
-		if step := run.Steps[index]; step.Status == engine.StepDispatched && step.JobID == c.JobID {
+		e := model.DeadlineDue{Step: index, JobID: c.JobID}
+		if step := run.Steps[index]; step.Status == model.StepDispatched && step.JobID == c.JobID {
 			look, err := or.workers.Outlook(ctx, run, index)
 			if err != nil {
 				return nil, err
 			}
-			gate, err := s.LoadGate()
+			mode, err := s.LoadDispatchMode()
 			if err != nil {
 				return nil, err
 			}
-			decides := !look.Waits || step.Refused != nil || run.Stops(gate)
+			decides := !look.Waits || step.Refused != nil || runstate.Stops(run, mode)
 			if decides && or.waiting != nil {
 				if or.behind(ctx) {
 					return nil, errBehind
@@ -58,7 +59,7 @@ func (or *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineC
 		} else if s.IsRecalled() { // by a run that is out of date the job would look lost
 			return nil, applier.ErrOutdated
 		}
-		return []engine.Event{engine.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
+		return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
 	}})
 	return err
 }

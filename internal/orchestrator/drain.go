@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -18,8 +18,8 @@ const lookAgain = 5 * time.Second
 
 // drain ends the runs of one page of a cancelled batch, and after the last page the
 // batch, once no run of it is open.
-func (or *Orchestrator) drain(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
-	if b.Gate() != engine.Stopped {
+func (or *Orchestrator) drain(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	if b.DispatchMode() != model.Cancelled {
 		return false, message.Reject("batch %d is not cancelled: it is %s", b.ID, b.Status)
 	}
 	if b.Status.Terminal() {
@@ -28,7 +28,7 @@ func (or *Orchestrator) drain(ctx context.Context, b *engine.Batch, m message.Ba
 	if m.Page <= b.PageCount() {
 		return true, or.stopPage(ctx, b.ID, m.Page, m.Task)
 	}
-	open, err := or.store.OpenRuns(ctx, b.ID, engine.PageSize)
+	open, err := or.store.OpenRuns(ctx, b.ID, model.PageSize)
 	if err != nil {
 		return false, err
 	}
@@ -36,7 +36,7 @@ func (or *Orchestrator) drain(ctx context.Context, b *engine.Batch, m message.Ba
 		if err := or.reportAll(ctx, b.ID); err != nil { // or the last phase would look unfinished
 			return false, err
 		}
-		if err := or.applier.Decide(ctx, b.ID, engine.BatchDrained{}); err != nil {
+		if err := or.applier.Decide(ctx, b.ID, model.BatchDrained{}); err != nil {
 			return false, err
 		}
 		if drained, err := or.applier.LoadBatchForMessage(ctx, b.ID); err != nil || drained.Doc.Status.Terminal() {
@@ -58,12 +58,12 @@ func (or *Orchestrator) drain(ctx context.Context, b *engine.Batch, m message.Ba
 // reportAll reports the empty shards of a batch that did not get to it.
 func (or *Orchestrator) reportAll(ctx context.Context, batch int) error {
 	for {
-		shards, err := or.store.Shards(ctx, batch, store.ShardFilter{Unreported: true, Limit: engine.PageSize})
+		shards, err := or.store.Shards(ctx, batch, store.ShardFilter{Unreported: true, Limit: model.PageSize})
 		if err != nil || len(shards) == 0 {
 			return err
 		}
 		for _, shard := range shards {
-			err := or.applier.Decide(ctx, batch, engine.ShardCounted{Phase: shard.Doc.Phase, Page: shard.Doc.Page, Again: true})
+			err := or.applier.Decide(ctx, batch, model.ShardCounted{Phase: shard.Doc.Phase, Page: shard.Doc.Page, Again: true})
 			if errors.Is(err, store.ErrChanged) && ctx.Err() == nil {
 				break // its last member has just reported it: see which are left
 			}
@@ -78,7 +78,7 @@ func (or *Orchestrator) reportAll(ctx context.Context, batch int) error {
 // cut short before.
 func (or *Orchestrator) stopPage(ctx context.Context, batch, page int, task string) error {
 	runs, err := or.store.RunsOfPage(ctx, batch, page, store.RunSelection{
-		Statuses: []engine.RunStatus{engine.RunWaiting, engine.RunRunning}, Paused: true, Tasks: []string{task},
+		Statuses: []model.RunStatus{model.RunWaiting, model.RunRunning}, Paused: true, Tasks: []string{task},
 	})
 	if err != nil {
 		return err
@@ -115,15 +115,15 @@ func (or *Orchestrator) sendUnsent(ctx context.Context, batch, page int) error {
 
 // stopRun ends a run of a cancelled batch. Of a member's runs the one that the
 // member is in ends, and the ones behind it in their turn. What is carried to its end
-// is released where a pause held it.
-func (or *Orchestrator) stopRun(ctx context.Context, run store.Item[engine.Run], task string) error {
-	at := engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member}
-	if run.Doc.HeldAt != nil || run.Doc.Task == task {
-		at.RunEvent = engine.RunReleased{Task: task}
+// is released where it is paused.
+func (or *Orchestrator) stopRun(ctx context.Context, run store.Item[model.Run], task string) error {
+	at := model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member}
+	if run.Doc.PausedAt != nil || run.Doc.Task == task {
+		at.RunEvent = model.RunReleased{Task: task}
 		if err := or.applier.Decide(ctx, run.Doc.Batch, at); err != nil {
 			return err
 		}
 	}
-	at.RunEvent = engine.RunStopped{Reason: "the batch is cancelled"}
+	at.RunEvent = model.RunStopped{Reason: "the batch is cancelled"}
 	return or.applier.Decide(ctx, run.Doc.Batch, at)
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // announceErasure asks for the secrets of a batch that has ended to be erased, where it is
 // time.
-func (or *Orchestrator) announceErasure(ctx context.Context, b *engine.Batch, now time.Time) error {
+func (or *Orchestrator) announceErasure(ctx context.Context, b *model.Batch, now time.Time) error {
 	if at := b.EraseSecretsAt(); at == nil || now.Before(*at) {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (or *Orchestrator) announceErasure(ctx context.Context, b *engine.Batch, no
 
 // erasePage erases the secrets of one page of members, on page 0 those of the runs without
 // a member. Somebody who is retried at the same moment keeps theirs.
-func (or *Orchestrator) erasePage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+func (or *Orchestrator) erasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	if at := b.EraseSecretsAt(); at == nil || or.now().Before(*at) {
 		return false, nil
 	}
@@ -59,5 +59,5 @@ func (or *Orchestrator) erasePage(ctx context.Context, b *engine.Batch, m messag
 		return true, nil
 	}
 	or.log.InfoContext(ctx, "secrets erased", logkey.BatchID, b.ID)
-	return false, or.applier.Decide(ctx, b.ID, engine.SecretsErased{})
+	return false, or.applier.Decide(ctx, b.ID, model.SecretsErased{})
 }

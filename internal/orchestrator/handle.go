@@ -14,9 +14,9 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -126,7 +126,7 @@ func (or *Orchestrator) handle(ctx context.Context, topic string, m message.Deli
 	case err == nil:
 	case waiting.Err() != nil && ctx.Err() == nil:
 		outcome = or.putBack(ctx, topic, m, putBack, last)
-	case errors.Is(last, engine.ErrNotYet) && ctx.Err() == nil:
+	case errors.Is(last, model.ErrNotYet) && ctx.Err() == nil:
 		outcome = or.putBack(ctx, topic, m, notYet, last)
 	case errors.Is(last, errBehind) && ctx.Err() == nil: // put back, the checks of all ticks would add up
 		or.log.InfoContext(ctx, "deadline left to the next tick", logkey.Topic, topic, logkey.MessageID, m.ID, logkey.Error, last)

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -16,7 +16,7 @@ func (or *Orchestrator) onMemberAdded(ctx context.Context, m message.MemberEvent
 	if err != nil {
 		return err
 	}
-	member, err := store.Read[engine.Member](ctx, or.store, store.MemberKey(m.BatchID, m.BatchMemberID))
+	member, err := store.Read[model.Member](ctx, or.store, store.MemberKey(m.BatchID, m.BatchMemberID))
 	if errors.Is(err, store.ErrNotFound) {
 		return message.Reject("batch %d has no member %d", m.BatchID, m.BatchMemberID)
 	}
@@ -24,10 +24,10 @@ func (or *Orchestrator) onMemberAdded(ctx context.Context, m message.MemberEvent
 		return err
 	}
 	page := member.Doc.Page
-	switch b.Doc.Gate() {
-	case engine.Stopped:
+	switch b.Doc.DispatchMode() {
+	case model.Cancelled:
 		return or.stopPage(ctx, m.BatchID, page, "stopped")
-	case engine.Paused: // resuming the batch comes back to it
+	case model.Paused: // resuming the batch comes back to it
 		return or.sendUnsent(ctx, m.BatchID, page)
 	}
 	if joiningAt(&b.Doc, page) < 0 { // it has caught up, perhaps without announcing the next
@@ -40,13 +40,13 @@ func (or *Orchestrator) onMemberAdded(ctx context.Context, m message.MemberEvent
 	if !open {
 		return or.waitToJoin(ctx, &b.Doc, page)
 	}
-	c := applier.On(engine.CatchUpDue{Page: page})
+	c := applier.On(model.CatchUpDue{Page: page})
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
 	if _, _, err = or.applier.Run(ctx, m.BatchID, c); err != nil {
 		return applier.RejectRefusal(err)
 	}
 	// If the batch was cancelled as its page was made, its jobs are revoked.
-	if gate, err := or.applier.ReadDispatchMode(ctx, m.BatchID); err != nil || gate != engine.Stopped {
+	if mode, err := or.applier.ReadDispatchMode(ctx, m.BatchID); err != nil || mode != model.Cancelled {
 		return err
 	}
 	return or.stopPage(ctx, m.BatchID, page, "stopped")

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -16,20 +16,20 @@ import (
 // page of them, and asks for the next. The task of the message ends the ids of those
 // that are sent again, which the broker must not take for the first. What is stuck is
 // told.
-func (or *Orchestrator) sweepPage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
+func (or *Orchestrator) sweepPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	found := &stuck{now: or.now().UTC()}
 	defer func() { found.tell(ctx, or, b, m.Page) }()
 	return false, or.sweepRuns(ctx, b, m, found)
 }
 
 // sweepRuns is sweepPage for whoever tells what is stuck.
-func (or *Orchestrator) sweepRuns(ctx context.Context, b *engine.Batch, m message.BatchWork, found *stuck) error {
+func (or *Orchestrator) sweepRuns(ctx context.Context, b *model.Batch, m message.BatchWork, found *stuck) error {
 	if b.Status.Terminal() {
 		return nil
 	}
 	now := found.now
 	bounds := store.OverdueBounds{After: m.After, WakeBefore: now.Add(-applier.SweepGrace), DeadlineBefore: now.Add(applier.TickInterval)}
-	runs, more, err := or.store.OverdueRuns(ctx, b.ID, bounds, engine.PageSize)
+	runs, more, err := or.store.OverdueRuns(ctx, b.ID, bounds, model.PageSize)
 	if err != nil {
 		return err
 	}

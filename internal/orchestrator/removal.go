@@ -8,9 +8,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -19,8 +19,8 @@ const leaveAtOnce = 40
 
 // leavePage removes some of the members whose removal was confirmed, and asks for the
 // next of them.
-func (or *Orchestrator) leavePage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
-	if b.Held == nil || b.Held.Confirmed == nil || b.Status.Terminal() {
+func (or *Orchestrator) leavePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	if b.RemovalHold == nil || b.RemovalHold.Confirmed == nil || b.Status.Terminal() {
 		return false, nil // all are out, and this came again
 	}
 	h, err := store.OrNone(store.Read[store.RemovalHold](ctx, or.store, store.HoldKey(b.ID)))
@@ -32,16 +32,16 @@ func (or *Orchestrator) leavePage(ctx context.Context, b *engine.Batch, m messag
 	if err != nil {
 		return false, err
 	}
-	if now := fresh.Doc.Held; now == nil || now.Confirmed == nil || *now.Confirmed != *b.Held.Confirmed || !strings.HasPrefix(m.Task+"-", membership.RemovalTask(now)+"-") {
+	if now := fresh.Doc.RemovalHold; now == nil || now.Confirmed == nil || *now.Confirmed != *b.RemovalHold.Confirmed || !strings.HasPrefix(m.Task+"-", membership.RemovalTask(now)+"-") {
 		return false, nil
 	}
 	first := min(m.Page*leaveAtOnce, len(h.Doc.Members))
 	some := h.Doc.Members[first:min(first+leaveAtOnce, len(h.Doc.Members))]
-	by := audit.Caller{Name: b.Held.Confirmed.By}
+	by := audit.Caller{Name: b.RemovalHold.Confirmed.By}
 	if h.Doc.By != nil {
 		by.Kind, by.TenantID, by.ObjectID = api.ActorKind(h.Doc.By.Kind), h.Doc.By.TenantID, h.Doc.By.ObjectID
 	}
-	if _, err := or.members.RemoveMembers(ctx, b.ID, some, by, b.Held.Confirmed.Why); err != nil {
+	if _, err := or.members.RemoveMembers(ctx, b.ID, some, by, b.RemovalHold.Confirmed.Why); err != nil {
 		return false, err
 	}
 	if first+len(some) < len(h.Doc.Members) {
@@ -57,14 +57,14 @@ func (or *Orchestrator) onMemberRemoved(ctx context.Context, e message.MemberEve
 	if err != nil {
 		return err
 	}
-	m, err := store.Read[engine.Member](ctx, or.store, store.MemberKey(e.BatchID, e.BatchMemberID))
+	m, err := store.Read[model.Member](ctx, or.store, store.MemberKey(e.BatchID, e.BatchMemberID))
 	if errors.Is(err, store.ErrNotFound) {
 		return message.Reject("batch %d has no member %d", e.BatchID, e.BatchMemberID)
 	}
 	if err != nil {
 		return err
 	}
-	c := applier.On(engine.RemovalDue{Member: e.BatchMemberID})
+	c := applier.On(model.RemovalDue{Member: e.BatchMemberID})
 	c.Prime = func(s *applier.Snapshot) {
 		applier.Prime(s, s.BatchKey(), b)
 		applier.Prime(s, store.MemberKey(e.BatchID, e.BatchMemberID), m)
@@ -82,7 +82,7 @@ func (or *Orchestrator) reportShards(ctx context.Context, batch, page int) error
 		return err
 	}
 	for _, shard := range shards {
-		if err := or.applier.Decide(ctx, batch, engine.ShardCounted{Phase: shard.Doc.Phase, Page: page, Again: true}); err != nil {
+		if err := or.applier.Decide(ctx, batch, model.ShardCounted{Phase: shard.Doc.Phase, Page: page, Again: true}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
@@ -65,9 +66,9 @@ func (s *stuck) since(at time.Time) {
 }
 
 // phase counts a phase that could have begun at the tick before, as the batch stands.
-func (s *stuck) phase(b *engine.Batch) {
+func (s *stuck) phase(b *model.Batch) {
 	for _, e := range engine.NextDue(b, s.now.Add(-applier.TickInterval-applier.SweepGrace)) {
-		if e, ok := e.(engine.Announce); ok {
+		if e, ok := e.(model.Announce); ok {
 			if p, ok := b.Phase(e.Phase); ok && p.DueAt != nil {
 				s.since(*p.DueAt)
 			}
@@ -77,7 +78,7 @@ func (s *stuck) phase(b *engine.Batch) {
 
 // run counts a run whose poll, retry or deadline has passed without its message. One
 // that waits for a job is remembered, for it depends on the worker: see workers.
-func (s *stuck) run(run *engine.Run) {
+func (s *stuck) run(run *model.Run) {
 	switch {
 	case run.Status.Terminal():
 	case run.DeadlineAt == nil:
@@ -123,7 +124,7 @@ func (s *stuck) workers(ctx context.Context, a *Orchestrator) {
 
 // tell tells what was found, if anything. Of a batch with much that is late each page
 // of it has its line.
-func (s *stuck) tell(ctx context.Context, a *Orchestrator, b *engine.Batch, page int) {
+func (s *stuck) tell(ctx context.Context, a *Orchestrator, b *model.Batch, page int) {
 	if s.count == 0 {
 		return
 	}

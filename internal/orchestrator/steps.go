@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // onResult applies a worker's answer to its step.
@@ -21,8 +21,8 @@ func (or *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	case !strings.EqualFold(r.Status, message.StatusFailure):
 		return message.Reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
 	}
-	step, err := or.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) engine.RunEvent {
-		result := engine.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result}
+	step, err := or.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
+		result := model.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result}
 		if !ok {
 			result.Error = message.ErrorText(r.Error)
 			if r.Error != nil {
@@ -41,26 +41,26 @@ func (or *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 }
 
 func (or *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
-		return engine.PollDue{Step: step, Count: c.Count}
+	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+		return model.PollDue{Step: step, Count: c.Count}
 	})
 	return err
 }
 
 func (or *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) engine.RunEvent {
-		return engine.RetryDue{Step: step, Count: c.Count}
+	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+		return model.RetryDue{Step: step, Count: c.Count}
 	})
 	return err
 }
 
 // stepEvent decides an event on a step execution. It returns the step as it was before.
-func (or *Orchestrator) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) engine.RunEvent) (step engine.Step, err error) {
+func (or *Orchestrator) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, err error) {
 	phase, member, index, err := stepPlace(batch, stepID)
 	if err != nil {
 		return step, err
 	}
-	_, _, err = or.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]engine.Event, error) {
+	_, _, err = or.applier.Run(ctx, batch, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
 		run, err := s.StepRun(stepID, phase, member, index)
 		if err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func (or *Orchestrator) stepEvent(ctx context.Context, batch int, stepID int64, 
 		if err != nil {
 			return nil, err
 		}
-		return []engine.Event{engine.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
+		return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
 	}})
 	return step, err
 }
@@ -80,7 +80,7 @@ func stepPlace(batch int, stepID int64) (phase, member, index int, err error) {
 	if batch < 1 {
 		return 0, 0, 0, message.Reject("the message names no batch")
 	}
-	if phase, member, index, err = engine.ParseStepID(stepID); err != nil {
+	if phase, member, index, err = model.ParseStepID(stepID); err != nil {
 		return 0, 0, 0, message.Reject("%v", err)
 	}
 	return phase, member, index, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/membership"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
@@ -52,7 +53,7 @@ func (or *Orchestrator) SweepAll(ctx context.Context, batches []store.Item[store
 }
 
 func (or *Orchestrator) tickBatch(ctx context.Context, listed store.BatchSummary, now time.Time, jobs *workers.JobTally) error {
-	b, err := store.Read[engine.Batch](ctx, or.store, store.BatchKey(listed.ID))
+	b, err := store.Read[model.Batch](ctx, or.store, store.BatchKey(listed.ID))
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (or *Orchestrator) tickBatch(ctx context.Context, listed store.BatchSummary
 		if !errors.Is(err, store.ErrChanged) {
 			return err
 		}
-		if b, err = store.Read[engine.Batch](ctx, or.store, store.BatchKey(listed.ID)); err != nil {
+		if b, err = store.Read[model.Batch](ctx, or.store, store.BatchKey(listed.ID)); err != nil {
 			return err
 		}
 	}
@@ -91,7 +92,7 @@ func (or *Orchestrator) tickBatch(ctx context.Context, listed store.BatchSummary
 // sweep is one tick's look at one batch.
 type sweep struct {
 	orchestrator *Orchestrator
-	batch        *engine.Batch
+	batch        *model.Batch
 	now          time.Time
 	again        string // what the ids of messages that are sent again end with
 	found        *stuck
@@ -99,29 +100,29 @@ type sweep struct {
 
 // sweepOf makes a sweep. A message that is sent again needs an id that the broker does
 // not remember.
-func (or *Orchestrator) sweepOf(b *engine.Batch, now time.Time) *sweep {
+func (or *Orchestrator) sweepOf(b *model.Batch, now time.Time) *sweep {
 	return &sweep{orchestrator: or, batch: b, now: now, again: applier.SweepTask(now), found: &stuck{now: now}}
 }
 
 // phases announces those that begin before the next tick, and takes up those whose
 // announcement, walk or end was lost.
 func (s *sweep) phases(ctx context.Context) error {
-	if s.batch.Gate() != engine.Open {
+	if s.batch.DispatchMode() != model.Running {
 		return s.unsentOnComplete(ctx)
 	}
 	if s.batch.Filling {
 		return nil
 	}
-	if s.batch.Trips(s.now) {
-		return s.orchestrator.applier.Decide(ctx, s.batch.ID, engine.FailureCounted{})
+	if engine.StopWhenReached(s.batch, s.now) {
+		return s.orchestrator.applier.Decide(ctx, s.batch.ID, model.FailureCounted{})
 	}
 	s.found.phase(s.batch)
 	o := applier.Outbox{Events: applier.UpcomingPhases(s.batch, s.now, s.again)}
 	for _, p := range s.batch.Phases {
 		switch {
-		case p.Status == engine.PhasePending && p.Kind == engine.KindInit && !s.batch.Manual && s.batch.Status == engine.BatchDetected:
+		case p.Status == model.PhasePending && p.Kind == model.KindInit && !s.batch.Manual && s.batch.Status == model.BatchDetected:
 			o.Events = append(o.Events, applier.PhaseDueMessage(s.batch, p, 1, s.again, time.Time{}))
-		case p.Status == engine.PhaseDispatched && !p.Walked && s.now.Sub(*p.DispatchedAt) > applier.SweepGrace:
+		case p.Status == model.PhaseDispatched && !p.FannedOut && s.now.Sub(*p.DispatchedAt) > applier.SweepGrace:
 			made, err := s.orchestrator.store.LastShard(ctx, s.batch.ID, p.ID)
 			if err != nil {
 				return err
@@ -144,7 +145,7 @@ func (s *sweep) phases(ctx context.Context) error {
 				s.found.since(walkedAt)
 				o.Events = append(o.Events, applier.PhaseDueMessage(s.batch, p, 1, s.again, time.Time{}))
 			}
-		case p.Status == engine.PhaseDispatched && p.Walked && p.ShardsClosed >= p.Shards && p.Kind == engine.KindPhase:
+		case p.Status == model.PhaseDispatched && p.FannedOut && p.ShardsClosed >= p.Shards && p.Kind == model.KindPhase:
 			if err := s.ended(ctx, p); err != nil {
 				return err
 			}
@@ -163,10 +164,10 @@ func (s *sweep) phases(ctx context.Context) error {
 // on_complete steps run, and a cancelled batch ends when no run is open.
 func (s *sweep) unsentOnComplete(ctx context.Context) error {
 	for _, p := range s.batch.Phases {
-		if p.Status != engine.PhaseDispatched || p.Merge != engine.RunRunning || p.MergeSent {
+		if p.Status != model.PhaseDispatched || p.OnCompleteStatus != model.RunRunning || p.OnCompleteSent {
 			continue
 		}
-		if err := s.orchestrator.applier.Decide(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID}); err != nil {
+		if err := s.orchestrator.applier.Decide(ctx, s.batch.ID, model.PhaseCounted{Phase: p.ID}); err != nil {
 			return err
 		}
 	}
@@ -175,34 +176,34 @@ func (s *sweep) unsentOnComplete(ctx context.Context) error {
 
 // ended takes up the end of a phase whose members have all ended. On_complete steps
 // whose first job is sent see to themselves.
-func (s *sweep) ended(ctx context.Context, p engine.Phase) error {
-	if p.Merge == engine.RunRunning && p.MergeSent {
-		run, err := store.Read[engine.Run](ctx, s.orchestrator.store, store.RunKey(s.batch.ID, p.ID, 0))
-		if err == nil && run.Doc.Status != engine.RunWaiting && !run.Doc.Status.Terminal() {
+func (s *sweep) ended(ctx context.Context, p model.Phase) error {
+	if p.OnCompleteStatus == model.RunRunning && p.OnCompleteSent {
+		run, err := store.Read[model.Run](ctx, s.orchestrator.store, store.RunKey(s.batch.ID, p.ID, 0))
+		if err == nil && run.Doc.Status != model.RunWaiting && !run.Doc.Status.Terminal() {
 			return nil
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 	}
-	return s.orchestrator.applier.Decide(ctx, s.batch.ID, engine.PhaseCounted{Phase: p.ID})
+	return s.orchestrator.applier.Decide(ctx, s.batch.ID, model.PhaseCounted{Phase: p.ID})
 }
 
 // control takes up again what a cancelled or a resumed batch asked for.
 func (s *sweep) control(ctx context.Context) error {
 	var o applier.Outbox
-	switch s.batch.Gate() {
-	case engine.Paused:
+	switch s.batch.DispatchMode() {
+	case model.Paused:
 		if err := s.orchestrator.applier.Revoke(ctx, s.batch, s.now); err != nil {
 			return err
 		}
-	case engine.Stopped:
+	case model.Cancelled:
 		if err := s.orchestrator.applier.Revoke(ctx, s.batch, s.now); err != nil {
 			return err
 		}
 		o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkStop, s.again, 0))
 		return s.orchestrator.applier.Send(ctx, &o)
-	case engine.Open:
+	case model.Running:
 		paused, err := s.orchestrator.store.HasPausedRuns(ctx, s.batch.ID)
 		if err != nil {
 			return err
@@ -217,8 +218,8 @@ func (s *sweep) control(ctx context.Context) error {
 			o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkRelease, s.again, 0))
 		}
 	}
-	if s.batch.Held != nil && s.batch.Held.Confirmed != nil {
-		o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkLeave, membership.RemovalTask(s.batch.Held)+"-"+s.again, 0))
+	if s.batch.RemovalHold != nil && s.batch.RemovalHold.Confirmed != nil {
+		o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkLeave, membership.RemovalTask(s.batch.RemovalHold)+"-"+s.again, 0))
 	}
 	return s.orchestrator.applier.Send(ctx, &o)
 }

@@ -3,10 +3,10 @@ package orchestrator
 import (
 	"context"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // ResumePage takes up a page whose runs exist.
 func (or *Orchestrator) ResumePage(ctx context.Context, batch, phase, page int) error {
-	return or.applier.Decide(ctx, batch, engine.PageResumed{Phase: phase, Page: page})
+	return or.applier.Decide(ctx, batch, model.PageResumed{Phase: phase, Page: page})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -28,7 +29,7 @@ func (or *Orchestrator) windowOpen(ctx context.Context, batch, phase, page int) 
 	if before < 1 {
 		return true, since, nil
 	}
-	shard, err := store.Read[engine.Shard](ctx, or.store, store.ShardKey(batch, phase, before))
+	shard, err := store.Read[model.Shard](ctx, or.store, store.ShardKey(batch, phase, before))
 	if errors.Is(err, store.ErrNotFound) { // a page that late members made has no part in an earlier phase
 		return true, since, nil
 	}
@@ -41,12 +42,12 @@ func (or *Orchestrator) windowOpen(ctx context.Context, batch, phase, page int) 
 // fanOutJobs is from how many jobs of the batch at one worker on a phase that polls begins no
 // further page. It is one page more than the pages that have not yielded have jobs, so that
 // only members who have yielded reach it.
-const fanOutJobs = (engine.FanOutWindow + 1) * engine.PageSize
+const fanOutJobs = (engine.FanOutWindow + 1) * model.PageSize
 
 // workersKeepUp reports whether the workers keep up with the polls of a phase, so that a page of
 // it may be begun: no worker that the phase polls has fanOutJobs of the batch. Without this
 // bound the members of a large batch poll faster than their worker answers.
-func (or *Orchestrator) workersKeepUp(ctx context.Context, b *engine.Batch, p engine.Phase, page int) (bool, error) {
+func (or *Orchestrator) workersKeepUp(ctx context.Context, b *model.Batch, p model.Phase, page int) (bool, error) {
 	if page <= engine.FanOutWindow {
 		return true, nil
 	}
@@ -72,7 +73,7 @@ func (or *Orchestrator) workersKeepUp(ctx context.Context, b *engine.Batch, p en
 // waitForWorkers announces a page of a phase again for later, unless it is made: then this
 // message sends its jobs. The announcements of one page that wait become one.
 func (or *Orchestrator) waitForWorkers(ctx context.Context, m message.PhaseDue, page int) (waits bool, err error) {
-	_, err = store.Read[engine.Shard](ctx, or.store, store.ShardKey(m.BatchID, m.PhaseExecutionID, page))
+	_, err = store.Read[model.Shard](ctx, or.store, store.ShardKey(m.BatchID, m.PhaseExecutionID, page))
 	if !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
@@ -87,15 +88,15 @@ func (or *Orchestrator) waitForWorkers(ctx context.Context, m message.PhaseDue, 
 // late members come on pages of any size: for these the jobs in flight are counted.
 
 // windowJobs is from how many jobs in flight on a retry, a resumption or a late page waits.
-const windowJobs = engine.FanOutWindow * engine.PageSize
+const windowJobs = engine.FanOutWindow * model.PageSize
 
 // windowWait is after what time what waits for jobs in flight counts them again.
 const windowWait = time.Second
 
 // workWindowOpen reports whether a retry or a resumption may go on to a page, and
 // otherwise sends its message again for later. It counts the jobs of the work's task.
-func (or *Orchestrator) workWindowOpen(ctx context.Context, b *engine.Batch, m message.BatchWork) (bool, error) {
-	if m.Page <= engine.FanOutWindow || b.Gate() != engine.Open {
+func (or *Orchestrator) workWindowOpen(ctx context.Context, b *model.Batch, m message.BatchWork) (bool, error) {
+	if m.Page <= engine.FanOutWindow || b.DispatchMode() != model.Running {
 		return true, nil
 	}
 	jobs, err := or.store.CountJobs(ctx, b.ID, store.JobFilter{Task: m.Task})
@@ -108,33 +109,33 @@ func (or *Orchestrator) workWindowOpen(ctx context.Context, b *engine.Batch, m m
 
 // releases reports whether a resumption is under way: the runs that it has released have
 // jobs in flight.
-func (or *Orchestrator) releases(ctx context.Context, b *engine.Batch) (bool, error) {
+func (or *Orchestrator) releases(ctx context.Context, b *model.Batch) (bool, error) {
 	if b.PageCount() <= engine.FanOutWindow {
 		return false, nil
 	}
 	jobs, err := or.store.CountJobs(ctx, b.ID, store.JobFilter{})
-	return jobs >= engine.PageSize, err
+	return jobs >= model.PageSize, err
 }
 
 // joiningAt is the place of a page among those that are catching up; -1 if it is not one.
-func joiningAt(b *engine.Batch, page int) int {
-	return slices.IndexFunc(b.Joining, func(j engine.Join) bool { return j.Page == page })
+func joiningAt(b *model.Batch, page int) int {
+	return slices.IndexFunc(b.Joining, func(j model.Join) bool { return j.Page == page })
 }
 
 // joinWindowOpen reports whether a page of late members may catch up: it is among the first
 // engine.FanOutWindow that wait for that, and the pages before it leave room in the window.
-func (or *Orchestrator) joinWindowOpen(ctx context.Context, b *engine.Batch, page int) (bool, error) {
+func (or *Orchestrator) joinWindowOpen(ctx context.Context, b *model.Batch, page int) (bool, error) {
 	i := joiningAt(b, page)
 	if i < 0 || i >= engine.FanOutWindow || page <= engine.FanOutWindow {
 		return i < engine.FanOutWindow, nil
 	}
 	jobs, err := or.store.CountJobs(ctx, b.ID, store.JobFilter{FirstPage: page - 2*engine.FanOutWindow, BeforePage: page})
-	return err == nil && jobs+i*engine.PageSize < windowJobs, err
+	return err == nil && jobs+i*model.PageSize < windowJobs, err
 }
 
 // waitToJoin announces a page of late members again for later. One that is not among the
 // first is announced when it is.
-func (or *Orchestrator) waitToJoin(ctx context.Context, b *engine.Batch, page int) error {
+func (or *Orchestrator) waitToJoin(ctx context.Context, b *model.Batch, page int) error {
 	i := joiningAt(b, page)
 	if i >= engine.FanOutWindow {
 		return nil
@@ -148,5 +149,5 @@ func (or *Orchestrator) waitToJoin(ctx context.Context, b *engine.Batch, page in
 // announceJoin announces the pages of late members that may be among the first now: of
 // several pages that caught up at once each can be the one that finds them so.
 func (or *Orchestrator) announceJoin(ctx context.Context, batch, page int) error {
-	return or.applier.Decide(ctx, batch, engine.PageCaughtUp{Page: page})
+	return or.applier.Decide(ctx, batch, model.PageCaughtUp{Page: page})
 }

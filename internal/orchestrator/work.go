@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -18,7 +18,7 @@ func (or *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) er
 	if err != nil {
 		return err
 	}
-	var work func(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error)
+	var work func(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error)
 	switch strings.ToLower(m.Work) {
 	case message.WorkRelease:
 		work = or.releasePage
@@ -49,28 +49,28 @@ func (or *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) er
 	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(m.BatchID, m.Work, m.Task, m.Page+1))
 }
 
-// releasePage lets the held runs of one page go on. It also sends what the runs owe that it
-// released before, and those that the process released which held them. Where the batch is
+// releasePage lets the paused runs of one page go on. It also sends what the runs owe that it
+// released before, and those that the process released which paused them. Where the batch is
 // paused again, that is all it does: resuming the batch begins anew.
-func (or *Orchestrator) releasePage(ctx context.Context, b *engine.Batch, m message.BatchWork) (more bool, err error) {
-	paused := b.Gate() == engine.Paused
-	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, engine.TaskResumed}})
+func (or *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	paused := b.DispatchMode() == model.Paused
+	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, model.TaskResumed}})
 	if err != nil {
 		return false, err
 	}
 	// The others may only owe a job that is sent already. A store that is slow must not use up
 	// the time of each try on them.
-	slices.SortStableFunc(runs, func(x, y store.Item[engine.Run]) int {
+	slices.SortStableFunc(runs, func(x, y store.Item[model.Run]) int {
 		switch {
-		case (x.Doc.HeldAt == nil) == (y.Doc.HeldAt == nil):
+		case (x.Doc.PausedAt == nil) == (y.Doc.PausedAt == nil):
 			return 0
-		case x.Doc.HeldAt != nil:
+		case x.Doc.PausedAt != nil:
 			return -1
 		}
 		return 1
 	})
 	for _, run := range runs {
-		if err := or.applier.Decide(ctx, b.ID, engine.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: engine.RunReleased{Task: m.Task}}); err != nil {
+		if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunReleased{Task: m.Task}}); err != nil {
 			return false, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/secret"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -16,13 +16,13 @@ import (
 // answers a caller explains them once.
 func Explain(err error) *Error {
 	var known *Error
-	var refusal *engine.Refusal
+	var refusal *model.Refusal
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &refusal):
 		return New(api.CodeConflict, "%s", refusal.Reason)
-	case errors.Is(err, engine.ErrNotYet):
+	case errors.Is(err, model.ErrNotYet):
 		return New(api.CodeConflict, "a phase is just being begun for the member; try again in a moment or, where the batch is paused, once it is resumed")
 	case errors.Is(err, secret.ErrUnavailable):
 		return &Error{Code: api.CodeUnavailable, Message: "the key that secrets are encrypted with cannot be read; the handler's log says why", Cause: err}

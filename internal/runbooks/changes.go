@@ -9,6 +9,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/diff"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
@@ -48,7 +49,7 @@ func (rs *Publisher) changes(ctx context.Context, head store.RunbookHead, versio
 	view.BatchCount = len(unfinished)
 	for _, one := range unfinished[:min(len(unfinished), maxForeseen)] {
 		id := one.ID
-		b, err := store.Read[engine.Batch](ctx, rs.store, store.BatchKey(id))
+		b, err := store.Read[model.Batch](ctx, rs.store, store.BatchKey(id))
 		if errors.Is(err, store.ErrNotFound) { // it is being made, or never was
 			continue
 		}
@@ -69,7 +70,7 @@ func (rs *Publisher) changes(ctx context.Context, head store.RunbookHead, versio
 	return view, nil
 }
 
-func foreseenView(b *engine.Batch, s engine.Succession) api.BatchForecast {
+func foreseenView(b *model.Batch, s engine.Succession) api.BatchForecast {
 	return api.BatchForecast{
 		BatchID: b.ID, Status: string(b.Status), Manual: b.Manual, From: b.Version, Stays: s.Stays,
 		UnderWay: s.UnderWay, Superseded: s.Superseded, Skipped: s.Skipped, Again: s.Again, Pending: s.Pending,

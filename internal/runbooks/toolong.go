@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
 
@@ -18,17 +19,17 @@ const maxPage = 1_500_000
 func tooLong(rb *runbook.Runbook) []api.InputProblem {
 	var out []api.InputProblem
 	for i, p := range rb.Phases {
-		run, err := engine.NewRun(&engine.Batch{Runbook: rb.Name}, engine.Phase{Kind: engine.KindPhase, Name: p.Name}, &engine.Member{}, rb, time.Time{})
+		run, err := runstate.New(&model.Batch{Runbook: rb.Name}, model.Phase{Kind: model.KindPhase, Name: p.Name}, &model.Member{}, rb, time.Time{})
 		if err != nil {
 			continue // the phase is the runbook's own: it is found
 		}
 		encoded, err := json.Marshal(run)
-		if err == nil && len(encoded)*engine.PageSize <= maxPage {
+		if err == nil && len(encoded)*model.PageSize <= maxPage {
 			continue
 		}
 		out = append(out, api.InputProblem{
 			Field: runbook.PathText([]any{"phases", i, "steps"}), Code: runbook.CodeTooLarge,
-			Message: fmt.Sprintf("are too many or too long to be stored: %d bytes for each member, of at most %d; divide the phase", len(encoded), maxPage/engine.PageSize),
+			Message: fmt.Sprintf("are too many or too long to be stored: %d bytes for each member, of at most %d; divide the phase", len(encoded), maxPage/model.PageSize),
 		})
 	}
 	return out

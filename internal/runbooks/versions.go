@@ -8,8 +8,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/apiview"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -82,7 +82,7 @@ func (rs *Publisher) Deactivate(ctx context.Context, by audit.Caller, name strin
 		case !apiview.Matches(tags, view.ETag):
 			return api.RunbookVersion{}, problem.New(api.CodeChanged, "version %d of runbook %q is no longer as it was: look at it again", version, name)
 		}
-		mark := engine.Mark{By: by.Name, At: rs.now().UTC(), Why: why}
+		mark := model.Mark{By: by.Name, At: rs.now().UTC(), Why: why}
 		next := head.Doc
 		next.Active = 0
 		// The head's ETag keeps a publish at the same time from being undone.

@@ -9,15 +9,15 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // Publication is the event that takes a batch over to the version.
-func Publication(v store.RunbookVersion) engine.VersionPublished {
-	return engine.VersionPublished{Version: v.Version, Rerun: v.Overdue == api.OverdueRerun, RerunInit: v.RerunInit}
+func Publication(v store.RunbookVersion) model.VersionPublished {
+	return model.VersionPublished{Version: v.Version, Rerun: v.Overdue == api.OverdueRerun, RerunInit: v.RerunInit}
 }
 
 // runbookCache keeps parsed versions: their YAML never changes, and each step needs one.
@@ -87,7 +87,7 @@ func (rd *Reader) Active(ctx context.Context, name string) (store.RunbookVersion
 }
 
 // SecretsOf names the secrets of a batch's runbook.
-func (rd *Reader) SecretsOf(ctx context.Context, b *engine.Batch) ([]string, error) {
+func (rd *Reader) SecretsOf(ctx context.Context, b *model.Batch) ([]string, error) {
 	rb, err := rd.Load(ctx, b.Runbook, b.Version)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
 	"github.com/matoolkit/matoolkit/internal/secret"
@@ -43,7 +43,7 @@ func RefusedJob(body []byte, cause error, now time.Time) (bus.Message, error) {
 // hiding is what is hidden of the answer to a step.
 type hiding struct {
 	sealer  *Sealer
-	run     *engine.Run
+	run     *model.Run
 	runbook *runbook.Runbook
 	step    runbook.Step
 	values  []string // as text
@@ -52,9 +52,9 @@ type hiding struct {
 
 // Hide encrypts the secrets in a worker's answer, or in what an administrator gives in its
 // place, and removes the values of secrets that the step was given from all of it.
-func (sl *Sealer) Hide(ctx context.Context, run *engine.Run, e engine.RunEvent) (engine.RunEvent, error) {
+func (sl *Sealer) Hide(ctx context.Context, run *model.Run, e model.RunEvent) (model.RunEvent, error) {
 	switch e := e.(type) {
-	case engine.StepResult:
+	case model.StepResult:
 		h, err := sl.hiding(ctx, run, e.Step)
 		if h == nil || err != nil {
 			return e, err
@@ -65,7 +65,7 @@ func (sl *Sealer) Hide(ctx context.Context, run *engine.Run, e engine.RunEvent) 
 		e.Error = h.scrub(e.Error)
 		e.Result, err = h.result(ctx, e.Result, e.OK && run.Steps[e.Step].JobID == e.JobID)
 		return e, err
-	case engine.StepResolved:
+	case model.StepResolved:
 		h, err := sl.hiding(ctx, run, e.Step)
 		if h == nil || err != nil || len(e.Result) == 0 {
 			return e, err
@@ -77,7 +77,7 @@ func (sl *Sealer) Hide(ctx context.Context, run *engine.Run, e engine.RunEvent) 
 }
 
 // hiding is nil where the step has no secrets.
-func (sl *Sealer) hiding(ctx context.Context, run *engine.Run, step int) (*hiding, error) {
+func (sl *Sealer) hiding(ctx context.Context, run *model.Run, step int) (*hiding, error) {
 	rb, err := sl.runbooks.Load(ctx, run.Runbook, run.Version)
 	if err != nil || step < 0 || step >= len(run.Steps) {
 		return nil, err
@@ -93,12 +93,12 @@ func (sl *Sealer) hiding(ctx context.Context, run *engine.Run, step int) (*hidin
 	if !template.HasSecrets(params) {
 		return h, nil
 	}
-	var member store.Item[engine.Member]
+	var member store.Item[model.Member]
 	for _, name := range h.step.References() {
 		value, ok := run.Secrets[name]
 		if !ok && run.Member != 0 { // the answer is late: the run is at another step
 			if member.ETag == "" {
-				if member, err = store.Read[engine.Member](ctx, sl.store, store.MemberKey(run.Batch, run.Member)); err != nil {
+				if member, err = store.Read[model.Member](ctx, sl.store, store.MemberKey(run.Batch, run.Member)); err != nil {
 					return nil, err
 				}
 			}
@@ -106,7 +106,7 @@ func (sl *Sealer) hiding(ctx context.Context, run *engine.Run, step int) (*hidin
 				value = member.Doc.Data[name]
 			}
 		}
-		if sealed, ok := engine.Sealed(value); !ok && !rb.IsSecret(name) || ok && sealed == "" || len(value) == 0 {
+		if sealed, ok := model.Sealed(value); !ok && !rb.IsSecret(name) || ok && sealed == "" || len(value) == 0 {
 			continue
 		}
 		value, err := sl.open(ctx, run.Batch, run.Member, name, value)
@@ -125,7 +125,7 @@ func (sl *Sealer) hiding(ctx context.Context, run *engine.Run, step int) (*hidin
 // withhold removes what a worker said from its answer, because the answer cannot be searched
 // for a secret that cannot be decrypted. The worker may have got the secret before its key was
 // removed. A success without which the runbook cannot go on becomes a failure.
-func (h *hiding) withhold(e engine.StepResult) engine.StepResult {
+func (h *hiding) withhold(e model.StepResult) model.StepResult {
 	cause := message.ErrorText(&message.JobError{Message: h.lost.Error(), Type: secretLost})
 	switch {
 	case e.Error == cause: // the job was not sent: see refusedJob
@@ -194,7 +194,7 @@ func (h *hiding) result(ctx context.Context, result json.RawMessage, taken bool)
 	if len(result) == 0 {
 		return result, nil
 	}
-	result, err := engine.MapOutputs(h.step.OutputParams, result, func(variable string, value json.RawMessage) (json.RawMessage, error) {
+	result, err := model.MapOutputs(h.step.OutputParams, result, func(variable string, value json.RawMessage) (json.RawMessage, error) {
 		switch {
 		case !h.runbook.IsSecret(variable):
 			return nil, nil
@@ -229,7 +229,7 @@ func (h *hiding) walk(v any) any {
 			v[i] = h.walk(v[i])
 		}
 	case map[string]any:
-		if _, sealed := v[engine.SealedField]; sealed {
+		if _, sealed := v[model.SealedField]; sealed {
 			return v
 		}
 		next := make(map[string]any, len(v))

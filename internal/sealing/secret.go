@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/runbook/template"
@@ -48,13 +48,13 @@ func (sl *Sealer) seal(ctx context.Context, batch, member int, name string, valu
 	if err != nil {
 		return nil, fmt.Errorf("secret %s of batch %d: %w", name, batch, err)
 	}
-	return engine.Seal(sealed), nil
+	return model.Seal(sealed), nil
 }
 
 // open decrypts a secret value; one that was stored before its column was secret is as it
 // is.
 func (sl *Sealer) open(ctx context.Context, batch, member int, name string, value json.RawMessage) (json.RawMessage, error) {
-	sealed, ok := engine.Sealed(value)
+	sealed, ok := model.Sealed(value)
 	if !ok {
 		return value, nil
 	}
@@ -85,7 +85,7 @@ func (sl *Sealer) SealData(ctx context.Context, rb *runbook.Runbook, batch, memb
 // KeepErased leaves secrets erased in the data of a member.
 func KeepErased(data, before map[string]json.RawMessage) {
 	for name, value := range before {
-		if sealed, ok := engine.Sealed(value); ok && sealed == "" {
+		if sealed, ok := model.Sealed(value); ok && sealed == "" {
 			data[name] = value
 		}
 	}
@@ -109,7 +109,7 @@ func (sl *Sealer) SameContent(ctx context.Context, content, digest string) (bool
 }
 
 // FillJob puts the values of secrets into the parameters of a job.
-func (sl *Sealer) FillJob(ctx context.Context, run *engine.Run, body []byte) ([]byte, error) {
+func (sl *Sealer) FillJob(ctx context.Context, run *model.Run, body []byte) ([]byte, error) {
 	var job message.Job
 	if err := json.Unmarshal(body, &job); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (sl *Sealer) FillJob(ctx context.Context, run *engine.Run, body []byte) ([]
 
 // Redact gives JSON as people are shown it: without encrypted values and references.
 func Redact(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(template.SecretField)) && !bytes.Contains(raw, []byte(engine.SealedField)) {
+	if !bytes.Contains(raw, []byte(template.SecretField)) && !bytes.Contains(raw, []byte(model.SealedField)) {
 		return raw
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -161,9 +161,9 @@ func redactValue(v any) any {
 		if _, is := v[template.SecretField]; is {
 			return Redacted
 		}
-		if _, is := v[engine.SealedField]; is {
+		if _, is := v[model.SealedField]; is {
 			if raw, err := json.Marshal(v); err == nil {
-				if sealed, ok := engine.Sealed(raw); ok && sealed == "" {
+				if sealed, ok := model.Sealed(raw); ok && sealed == "" {
 					return redactedErased
 				}
 			}
@@ -184,7 +184,7 @@ func RedactData(data map[string]json.RawMessage, names []string) map[string]json
 	}
 	next := make(map[string]json.RawMessage, len(data))
 	for name, value := range data {
-		_, sealed := engine.Sealed(value)
+		_, sealed := model.Sealed(value)
 		switch {
 		case sealed, !slices.Contains(names, name):
 			next[name] = Redact(value)

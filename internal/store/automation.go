@@ -3,7 +3,7 @@ package store
 import (
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/schedule"
 )
 
@@ -28,8 +28,8 @@ func (s *Automation) Confirmed(revision string) bool {
 
 // ConfirmedAdditions allows the people to be added whom a query returns with this revision.
 type ConfirmedAdditions struct {
-	Revision string      `json:"revision"`
-	Mark     engine.Mark `json:"mark"`
+	Revision string     `json:"revision"`
+	Mark     model.Mark `json:"mark"`
 }
 
 // SyncRecord is the outcome of the last data source sync of a runbook, and the lease of the

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // Batches are the named reads of what concerns all batches: their summaries, the start slots
@@ -36,7 +36,7 @@ type Batches interface {
 
 // BatchFilter narrows a list of batches. An empty field takes all.
 type BatchFilter struct {
-	Status        engine.BatchStatus
+	Status        model.BatchStatus
 	Runbook       string
 	RunbookPrefix string // compared exactly
 }
@@ -54,7 +54,7 @@ type BatchSummary struct {
 	ID             int                `json:"id"`
 	RunbookName    string             `json:"runbookName"`
 	RunbookVersion int                `json:"runbookVersion"`
-	Status         engine.BatchStatus `json:"status"`
+	Status         model.BatchStatus  `json:"status"`
 	IsManual       bool               `json:"isManual"`
 	CreatedBy      string             `json:"createdBy,omitempty"`
 	BatchStartTime *time.Time         `json:"batchStartTime"`
@@ -64,10 +64,10 @@ type BatchSummary struct {
 	RemovedCount   int                `json:"removedCount,omitempty"` // of the members
 	MemberCount    int                `json:"memberCount"`
 	Error          string             `json:"error,omitempty"`
-	Paused         *engine.Mark       `json:"paused,omitempty"`
-	Cancelled      *engine.Mark       `json:"cancelled,omitempty"`
+	Paused         *model.Mark        `json:"paused,omitempty"`
+	Cancelled      *model.Mark        `json:"cancelled,omitempty"`
 	Filling        bool               `json:"filling,omitempty"`
-	Held           *engine.Held       `json:"held,omitempty"`
+	Held           *model.RemovalHold `json:"held,omitempty"`
 	Kept           int                `json:"kept,omitempty"`
 	Shared         bool               `json:"shared,omitempty"`
 
@@ -78,12 +78,12 @@ type BatchSummary struct {
 }
 
 // SummaryOf projects a batch to its summary.
-func SummaryOf(b *engine.Batch) BatchSummary {
+func SummaryOf(b *model.Batch) BatchSummary {
 	return BatchSummary{
 		ID: b.ID, RunbookName: b.Runbook, RunbookVersion: b.Version, Status: b.Status, IsManual: b.Manual,
 		CreatedBy: b.CreatedBy, BatchStartTime: b.StartTime, DetectedAt: b.DetectedAt, CompletedAt: b.CompletedAt,
 		CurrentPhase: b.CurrentPhase, MemberCount: b.Members, RemovedCount: b.Removed, Error: b.Error,
-		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.Held, Kept: b.Kept, Shared: b.Shared,
+		Paused: b.Paused, Cancelled: b.Cancelled, Filling: b.Filling, Held: b.RemovalHold, Kept: b.Kept, Shared: b.Shared,
 		EraseAt: b.EraseSecretsAt(), Revision: b.Revision,
 	}
 }

@@ -3,7 +3,7 @@ package store
 import (
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // IdempotencyRecord is a request that its caller named with an idempotency key. It is written
@@ -38,7 +38,7 @@ type RemovalHold struct {
 type Task struct {
 	Work      string         `json:"work"`
 	Selection RetrySelection `json:"selection"`
-	By        engine.Mark    `json:"by"`
+	By        model.Mark     `json:"by"`
 }
 
 // RetrySelection narrows a retry to some of the failed members. An empty field takes all; those

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // Members are the named reads of a batch's members. Each is one query within the batch's
@@ -13,14 +13,14 @@ import (
 type Members interface {
 	// Members lists the members of a batch, by id unless Sort asks for another order: FieldID,
 	// FieldMemberKey, FieldStatus or FieldAddedAt. It also fails with ErrContinuation.
-	Members(ctx context.Context, batch int, filter MemberFilter, page Paging) (Page[engine.Member], error)
+	Members(ctx context.Context, batch int, filter MemberFilter, page Paging) (Page[model.Member], error)
 
-	// MembersOfPage returns the members of one page of a batch, by id: at most engine.PageSize,
+	// MembersOfPage returns the members of one page of a batch, by id: at most model.PageSize,
 	// so that the cost does not grow with the batch. With a status it returns only members in it.
-	MembersOfPage(ctx context.Context, batch, page int, status engine.MemberStatus) ([]Item[engine.Member], error)
+	MembersOfPage(ctx context.Context, batch, page int, status model.MemberStatus) ([]Item[model.Member], error)
 
 	// MembersByID returns those of the given members that the batch has, by id.
-	MembersByID(ctx context.Context, batch int, ids []int) ([]Item[engine.Member], error)
+	MembersByID(ctx context.Context, batch int, ids []int) ([]Item[model.Member], error)
 
 	// MembersByKey returns what a claim depends on of the members with the given keys, in any
 	// order. Keys are compared exactly. More than one member can have a key: all but the last
@@ -33,7 +33,7 @@ type Members interface {
 
 	// LeavingMembers returns the removed members whose removal steps have not been set going,
 	// in any order: few, unless messages were lost.
-	LeavingMembers(ctx context.Context, batch int) ([]Item[engine.Member], error)
+	LeavingMembers(ctx context.Context, batch int) ([]Item[model.Member], error)
 
 	// FailedMembers returns a projection of the members that have failed, in any order. It reads
 	// all of them, so that the cost grows with their number: about 1 RU for every 20.
@@ -46,7 +46,7 @@ type Members interface {
 
 // MemberFilter narrows a list of members. An empty field takes all.
 type MemberFilter struct {
-	Status    engine.MemberStatus
+	Status    model.MemberStatus
 	KeyPrefix string // compared exactly
 }
 
@@ -79,18 +79,18 @@ type MemberProjection struct {
 
 // MemberPresence is the part of a member that decides whether the batch has the member.
 type MemberPresence struct {
-	Status       engine.MemberStatus `json:"status"`
-	OpenPhase    int                 `json:"openPhase"`
-	Leaving      bool                `json:"leaving"`
-	Removal      int                 `json:"removal"`
-	BusyUntil    *time.Time          `json:"busyUntil"`
-	UndoingUntil *time.Time          `json:"undoingUntil"`
+	Status       model.MemberStatus `json:"status"`
+	OpenPhase    int                `json:"openPhase"`
+	Leaving      bool               `json:"leaving"`
+	Removal      int                `json:"removal"`
+	BusyUntil    *time.Time         `json:"busyUntil"`
+	UndoingUntil *time.Time         `json:"undoingUntil"`
 }
 
 // StillLeaving reports whether a removed member has a run that has not ended, removal steps
 // that have not been set going, or a job that an administrator no longer waits for and that
 // may still run.
 func (m MemberPresence) StillLeaving(now time.Time) bool {
-	busy := engine.Member{BusyUntil: m.BusyUntil, UndoingUntil: m.UndoingUntil}
-	return m.Status == engine.MemberRemoved && (m.OpenPhase > 0 || m.Leaving && m.Removal > 0 || busy.Busy(now))
+	busy := model.Member{BusyUntil: m.BusyUntil, UndoingUntil: m.UndoingUntil}
+	return m.Status == model.MemberRemoved && (m.OpenPhase > 0 || m.Leaving && m.Removal > 0 || busy.Busy(now))
 }

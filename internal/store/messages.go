@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // Messages are the named reads of unprocessable messages, which are all in one partition.
@@ -48,7 +48,7 @@ type Unprocessable struct {
 	Replays       int                 `json:"replays"` // how often it was sent again
 	Asked         int                 `json:"asked"`   // the replay that Handled asked for and that may not have been sent yet; 0 for none
 	Failed        int                 `json:"failed"`  // the last replay that could not be processed; 0 is the message itself
-	Handled       *engine.Mark        `json:"handled,omitempty"`
+	Handled       *model.Mark         `json:"handled,omitempty"`
 	EnqueuedAt    time.Time           `json:"enqueuedAt"`
 	FirstKeptAt   time.Time           `json:"firstKeptAt"`
 	KeptAt        time.Time           `json:"keptAt"`

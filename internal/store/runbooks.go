@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // Runbooks are the named reads of runbooks, which are all in one partition. Each is one query
@@ -61,16 +61,16 @@ type RunbookHead struct {
 
 // RunbookVersion is one version of a runbook. Only Deactivated ever changes.
 type RunbookVersion struct {
-	Name        string       `json:"name"`
-	Version     int          `json:"version"`
-	Description string       `json:"description,omitempty"` // as the YAML has it
-	YAML        string       `json:"yaml"`
-	Secrets     []string     `json:"secrets,omitempty"` // the names of its secrets: those in the YAML and those that secret parameters take
-	Overdue     string       `json:"overdue,omitempty"` // what becomes of overdue phases: ignore or rerun
-	RerunInit   bool         `json:"rerunInit,omitempty"`
-	PublishedAt time.Time    `json:"publishedAt"`
-	PublishedBy string       `json:"publishedBy"`
-	Deactivated *engine.Mark `json:"deactivated,omitempty"`
+	Name        string      `json:"name"`
+	Version     int         `json:"version"`
+	Description string      `json:"description,omitempty"` // as the YAML has it
+	YAML        string      `json:"yaml"`
+	Secrets     []string    `json:"secrets,omitempty"` // the names of its secrets: those in the YAML and those that secret parameters take
+	Overdue     string      `json:"overdue,omitempty"` // what becomes of overdue phases: ignore or rerun
+	RerunInit   bool        `json:"rerunInit,omitempty"`
+	PublishedAt time.Time   `json:"publishedAt"`
+	PublishedBy string      `json:"publishedBy"`
+	Deactivated *model.Mark `json:"deactivated,omitempty"`
 }
 
 // SyncTurn is when a runbook was compared with its data source last.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // Runs are the named reads of a batch's runs. Each is one query within the batch's partition,
@@ -13,18 +13,18 @@ import (
 type Runs interface {
 	// Runs lists the runs of a batch, by phase execution and member unless Sort asks for another
 	// order: FieldID or FieldMemberID. It also fails with ErrContinuation.
-	Runs(ctx context.Context, batch int, filter RunFilter, page Paging) (Page[engine.Run], error)
+	Runs(ctx context.Context, batch int, filter RunFilter, page Paging) (Page[model.Run], error)
 
 	// RunsOfPage returns the runs of one page of members, or of page 0 the runs without a
-	// member, in any order. There are at most engine.PageSize for each phase execution, so that
+	// member, in any order. There are at most model.PageSize for each phase execution, so that
 	// the cost does not grow with the batch.
-	RunsOfPage(ctx context.Context, batch, page int, selection RunSelection) ([]Item[engine.Run], error)
+	RunsOfPage(ctx context.Context, batch, page int, selection RunSelection) ([]Item[model.Run], error)
 
 	// RunsOfMember returns the runs of one member, by phase execution.
-	RunsOfMember(ctx context.Context, batch, member int) ([]Item[engine.Run], error)
+	RunsOfMember(ctx context.Context, batch, member int) ([]Item[model.Run], error)
 
 	// OpenRuns returns runs that have not ended, in any order and at most limit of them.
-	OpenRuns(ctx context.Context, batch, limit int) ([]Item[engine.Run], error)
+	OpenRuns(ctx context.Context, batch, limit int) ([]Item[model.Run], error)
 
 	// HasPausedRuns reports whether a run waits for its batch to be resumed. It costs about 3 RU.
 	HasPausedRuns(ctx context.Context, batch int) (bool, error)
@@ -32,7 +32,7 @@ type Runs interface {
 	// OverdueRuns returns runs that should have been woken, or whose deadline passes soon, by id
 	// and at most limit of them. More reports whether the batch may have others behind the last
 	// one. Times are compared to the second.
-	OverdueRuns(ctx context.Context, batch int, bounds OverdueBounds, limit int) (runs []Item[engine.Run], more bool, err error)
+	OverdueRuns(ctx context.Context, batch int, bounds OverdueBounds, limit int) (runs []Item[model.Run], more bool, err error)
 
 	// WorkersWithJobs returns the workers that have jobs of the batch without a result, each with
 	// the time at which the oldest of them was dispatched. It costs two queries for each worker
@@ -47,9 +47,9 @@ type Runs interface {
 type RunFilter struct {
 	Phase      string // the phase's name, compared exactly
 	Member     int
-	StepStatus engine.StepStatus // runs with at least one step in it
-	Waking     bool              // only runs that wait for a poll or a retry
-	KeyPrefix  string            // of the member's key, compared exactly
+	StepStatus model.StepStatus // runs with at least one step in it
+	Waking     bool             // only runs that wait for a poll or a retry
+	KeyPrefix  string           // of the member's key, compared exactly
 }
 
 // JobFilter narrows the jobs that are counted. An empty field takes all; those that are given
@@ -67,9 +67,9 @@ type RunSelection struct {
 	Phase     int // runs of this phase execution
 	LastPhase int // runs of this phase execution and those before it
 
-	Statuses []engine.RunStatus // runs in one of them
-	Paused   bool               // runs that wait for their batch to be resumed
-	Tasks    []string           // runs that one of these tasks released or retried last
+	Statuses []model.RunStatus // runs in one of them
+	Paused   bool              // runs that wait for their batch to be resumed
+	Tasks    []string          // runs that one of these tasks released or retried last
 }
 
 // OverdueBounds says which runs are overdue.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -25,8 +25,8 @@ type waitingJobs struct {
 }
 
 // inProgress reports whether a batch can have jobs in flight.
-func inProgress(b *engine.Batch) bool {
-	return slices.ContainsFunc(b.Phases, func(p engine.Phase) bool { return p.Status == engine.PhaseDispatched })
+func inProgress(b *model.Batch) bool {
+	return slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.Status == model.PhaseDispatched })
 }
 
 // jobsOfBatch counts the jobs of a batch by worker.
@@ -108,7 +108,7 @@ func addJobs(total, jobs map[string]waitingJobs) {
 
 // Waits are the workers that a batch has jobs for and that do not work on them now: they
 // are throttled, or not there.
-func (ws *Registry) Waits(ctx context.Context, b *engine.Batch) ([]api.WorkerWait, error) {
+func (ws *Registry) Waits(ctx context.Context, b *model.Batch) ([]api.WorkerWait, error) {
 	if b.Status.Terminal() || !inProgress(b) {
 		return nil, nil
 	}
@@ -156,7 +156,7 @@ type JobTally struct {
 }
 
 // Tally adds the jobs of a batch. What cannot be read is left to the next tick.
-func (ws *Registry) Tally(ctx context.Context, b *engine.Batch, tally *JobTally) {
+func (ws *Registry) Tally(ctx context.Context, b *model.Batch, tally *JobTally) {
 	if !inProgress(b) {
 		return
 	}

@@ -9,14 +9,14 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // Outlook judges the job of a dispatched step.
-func (ws *Registry) Outlook(ctx context.Context, run *engine.Run, index int) (JobOutlook, error) {
+func (ws *Registry) Outlook(ctx context.Context, run *model.Run, index int) (JobOutlook, error) {
 	step := run.Steps[index]
 	worker, err := ws.Record(ctx, step.WorkerID)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -162,7 +162,7 @@ func newAnswerCache() answerCache {
 // send heartbeats. The time is the result's own, because a result can come late, for example from
 // the dead-letter queue: it does not say that the worker runs now. A result without a time, or with
 // one that is ahead, is of now. A failure is logged only, for the answer itself is stored.
-func (ws *Registry) RecordAnswer(ctx context.Context, step engine.Step, answered time.Time) {
+func (ws *Registry) RecordAnswer(ctx context.Context, step model.Step, answered time.Time) {
 	now := ws.now().UTC()
 	if answered.IsZero() || answered.After(now) {
 		answered = now

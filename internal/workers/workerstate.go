@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -188,7 +188,7 @@ func (r *Record) outlook(worker string, job dispatchedJob, now time.Time, startu
 		started = fmt.Sprintf("the job started at %s", clock(since))
 	}
 	switch until := r.throttledUntil(now); {
-	case on != nil && IsFresh(on, now) && since.After(sent.Add(job.timeout)) && now.Before(since.Add(job.timeout+engine.SettleTime)):
+	case on != nil && IsFresh(on, now) && since.After(sent.Add(job.timeout)) && now.Before(since.Add(job.timeout+runstate.JobGracePeriod)):
 		return JobOutlook{Waits: true} // the replica took it when it had expired
 	case on != nil && IsFresh(on, now) && !until.IsZero():
 		return JobOutlook{Cause: fmt.Sprintf("%s and did not end within its timeout; worker %s is throttled until %s", started, worker, clock(until))}
@@ -196,7 +196,7 @@ func (r *Record) outlook(worker string, job dispatchedJob, now time.Time, startu
 		return JobOutlook{Cause: started + " and did not end within its timeout"}
 	case !r.alive(now) && now.Before(r.startsUntil(sent, startup)):
 		return JobOutlook{Waits: true}
-	case !r.alive(now) && job.waited && r.answersOnly() && now.Before(r.AnsweredAt.Add(job.timeout+engine.SettleTime)):
+	case !r.alive(now) && job.waited && r.answersOnly() && now.Before(r.AnsweredAt.Add(job.timeout+runstate.JobGracePeriod)):
 		return JobOutlook{Waits: true} // it may be busy with one long job
 	case !r.alive(now) && on != nil:
 		return JobOutlook{Cause: started + "; " + r.absence(worker), Silent: r.sendsHeartbeats()}

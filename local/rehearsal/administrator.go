@@ -11,7 +11,7 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/csvtext"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 )
@@ -136,7 +136,7 @@ func (a *administrator) next() time.Time {
 	return first
 }
 
-func (a *administrator) batch() *engine.Batch {
+func (a *administrator) batch() *model.Batch {
 	for _, w := range a.r.batches {
 		if w.doc.ID == a.manual && !w.doc.Status.Terminal() {
 			return &w.doc
@@ -147,9 +147,9 @@ func (a *administrator) batch() *engine.Batch {
 
 // upcoming is the phase that an advance would begin; nil while another is under way, or
 // where there is none.
-func upcoming(b *engine.Batch) *engine.Phase {
+func upcoming(b *model.Batch) *model.Phase {
 	for i := range b.Phases {
-		if p := &b.Phases[i]; p.Status == engine.PhasePending && p.Kind != engine.KindRemoval {
+		if p := &b.Phases[i]; p.Status == model.PhasePending && p.Kind != model.KindRemoval {
 			return p
 		}
 	}
@@ -157,8 +157,8 @@ func upcoming(b *engine.Batch) *engine.Phase {
 }
 
 // planned is when the administrator means to begin a phase; init at once.
-func (a *administrator) planned(p *engine.Phase) time.Time {
-	if p.Kind == engine.KindInit {
+func (a *administrator) planned(p *model.Phase) time.Time {
+	if p.Kind == model.KindInit {
 		return a.r.begin
 	}
 	return runbook.Offset(p.OffsetMinutes).DueAt(a.r.config.Start).UTC()
@@ -194,7 +194,7 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 	if _, rest, ok := strings.Cut(why, fmt.Sprintf("cannot be advanced to phase %q: ", p.Name)); ok {
 		why = rest
 	}
-	if a.refused == why || b.Status == engine.BatchInitDispatched { // init is waited for without a word
+	if a.refused == why || b.Status == model.BatchInitDispatched { // init is waited for without a word
 		return false, nil
 	}
 	a.refused = why
@@ -206,14 +206,14 @@ func (a *administrator) advance(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-func underWay(b *engine.Batch) bool {
-	return slices.ContainsFunc(b.Phases, func(p engine.Phase) bool { return p.Status == engine.PhaseDispatched && p.Kind != engine.KindRemoval })
+func underWay(b *model.Batch) bool {
+	return slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.Status == model.PhaseDispatched && p.Kind != model.KindRemoval })
 }
 
 // approval is when a phase that waits is approved, as the answers have it.
-func (a *administrator) approval(w *watched, p *engine.Phase) (time.Time, bool) {
+func (a *administrator) approval(w *watched, p *model.Phase) (time.Time, bool) {
 	g := gate{w.doc.ID, p.ID}
-	if p.Status != engine.PhasePending || p.Approved != nil || a.approved[g] || !p.Approval && p.RequireSuccess == 0 || w.doc.Status.Terminal() {
+	if p.Status != model.PhasePending || p.Approved != nil || a.approved[g] || !p.Approval && p.RequireSuccess == 0 || w.doc.Status.Terminal() {
 		return time.Time{}, false
 	}
 	held, isHeld := a.held[g]
@@ -279,7 +279,7 @@ func (a *administrator) move(ctx context.Context) (bool, error) {
 }
 
 // told makes an event of a request that the state does not allow.
-func (a *administrator) told(b *engine.Batch, member, what string, err error) error {
+func (a *administrator) told(b *model.Batch, member, what string, err error) error {
 	if refused := problem.Explain(err); err != nil && refused.Code == api.CodeConflict {
 		a.r.tell(Event{Batch: b.ID, Kind: KindRefused, Members: []string{member}, Text: what + ": " + refused.Message})
 		return nil

@@ -26,6 +26,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/secret"
@@ -352,7 +353,7 @@ func (r *rehearsal) next(ctx context.Context) (time.Time, bool, error) {
 	}
 	for _, b := range r.batches {
 		for _, p := range b.pending() {
-			for _, at := range []time.Time{*p.DueAt, b.doc.StartsAt(&p, r.clock)} {
+			for _, at := range []time.Time{*p.DueAt, engine.StartsAt(&b.doc, &p, r.clock)} {
 				if !at.After(r.clock) { // it is held by something else than the clock
 					continue
 				}
@@ -417,8 +418,8 @@ func (r *rehearsal) warn(format string, args ...any) {
 func (r *rehearsal) members() ([]byte, error) { return os.ReadFile(r.config.Members) }
 
 // list are all members of a batch, in the order in which they came.
-func (r *rehearsal) list(ctx context.Context, batch int) ([]store.Item[engine.Member], error) {
-	return store.Collect(func(page store.Paging) (store.Page[engine.Member], error) {
+func (r *rehearsal) list(ctx context.Context, batch int) ([]store.Item[model.Member], error) {
+	return store.Collect(func(page store.Paging) (store.Page[model.Member], error) {
 		return r.store.Members(ctx, batch, store.MemberFilter{}, page)
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -146,7 +146,7 @@ func (r *rehearsal) timeline(ctx context.Context) (*Timeline, error) {
 			return nil, err
 		}
 		t.Batches = append(t.Batches, b)
-		t.Complete = t.Complete && b.Status == string(engine.BatchCompleted) && len(b.Failed) == 0
+		t.Complete = t.Complete && b.Status == string(model.BatchCompleted) && len(b.Failed) == 0
 		if !w.doc.Status.Terminal() {
 			t.Remaining = append(t.Remaining, r.remaining(&w.doc)...)
 		}
@@ -178,10 +178,10 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 			r.tellAt(m.AddedAt, Event{Batch: b.ID, Kind: KindJoined, Members: []string{m.Key}, Text: m.Key + " joins the batch"})
 		}
 		switch {
-		case m.Status == engine.MemberFailed && m.FailedAt != nil:
+		case m.Status == model.MemberFailed && m.FailedAt != nil:
 			b.Failed = append(b.Failed, m.Key)
 			failures.add(*m.FailedAt, m.FailedIn, strings.TrimPrefix(m.Error, "phase "+m.FailedIn+": "), m.Key)
-		case m.Status == engine.MemberRemoved && m.RemovedAt != nil:
+		case m.Status == model.MemberRemoved && m.RemovedAt != nil:
 			b.Removed = append(b.Removed, m.Key)
 			text := m.Key + " is removed"
 			if m.Error != "" {
@@ -201,7 +201,7 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 		return b, err
 	}
 	for _, p := range w.doc.Phases {
-		if p.Kind != engine.KindRemoval {
+		if p.Kind != model.KindRemoval {
 			b.Phases = append(b.Phases, r.phase(&w.doc, p))
 		}
 	}
@@ -209,7 +209,7 @@ func (r *rehearsal) sum(ctx context.Context, w *watched) (Batch, error) {
 }
 
 func (r *rehearsal) rolledBack(ctx context.Context, batch int) error {
-	runs, err := store.Collect(func(page store.Paging) (store.Page[engine.Run], error) {
+	runs, err := store.Collect(func(page store.Paging) (store.Page[model.Run], error) {
 		return r.store.Runs(ctx, batch, store.RunFilter{}, page)
 	})
 	if err != nil {
@@ -227,13 +227,13 @@ func (r *rehearsal) rolledBack(ctx context.Context, batch int) error {
 	return nil
 }
 
-func (r *rehearsal) phase(b *engine.Batch, p engine.Phase) Phase {
+func (r *rehearsal) phase(b *model.Batch, p model.Phase) Phase {
 	out := Phase{
 		Name: p.Name, Status: string(p.Status), Reason: p.Reason, StartedAt: p.DispatchedAt, EndedAt: p.CompletedAt,
 		Succeeded: p.Succeeded, Failed: p.Failed, Cancelled: p.Cancelled,
 	}
 	out.Jobs, out.Retries, out.Polls = r.worker.tally(b.ID, p.ID)
-	if p.Kind == engine.KindPhase {
+	if p.Kind == model.KindPhase {
 		due := r.dueOf(b, &p)
 		out.DueAt = &due
 	}
@@ -248,7 +248,7 @@ func (r *rehearsal) phase(b *engine.Batch, p engine.Phase) Phase {
 		r.warn("batch %d: %s begins %s late", b.ID, p.Name, Span(p.DispatchedAt.Sub(*out.DueAt)))
 	}
 	for _, earlier := range b.Phases {
-		if earlier.ID < p.ID && earlier.Kind == engine.KindPhase && earlier.CompletedAt != nil && earlier.CompletedAt.After(*p.DispatchedAt) {
+		if earlier.ID < p.ID && earlier.Kind == model.KindPhase && earlier.CompletedAt != nil && earlier.CompletedAt.After(*p.DispatchedAt) {
 			r.warn("batch %d: %s begins while %s is under way; whoever is still in it comes to %s later", b.ID, p.Name, earlier.Name, p.Name)
 		}
 	}
@@ -256,18 +256,18 @@ func (r *rehearsal) phase(b *engine.Batch, p engine.Phase) Phase {
 }
 
 // remaining is what a batch still waits for.
-func (r *rehearsal) remaining(b *engine.Batch) []string {
+func (r *rehearsal) remaining(b *model.Batch) []string {
 	var out []string
 	refused := "" // what the administrator was told last
 	if b.ID == r.admin.manual {
 		refused = r.admin.refused
 	}
 	for _, p := range b.Phases {
-		if p.Status.Terminal() || p.Kind == engine.KindRemoval {
+		if p.Status.Terminal() || p.Kind == model.KindRemoval {
 			continue
 		}
 		text := fmt.Sprintf("batch %d: %s is %s", b.ID, p.Name, p.Status)
-		if p.Status == engine.PhasePending && cmp.Or(p.Reason, refused) != "" {
+		if p.Status == model.PhasePending && cmp.Or(p.Reason, refused) != "" {
 			text += ": " + cmp.Or(p.Reason, refused)
 			refused = ""
 		}

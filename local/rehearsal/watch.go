@@ -9,25 +9,25 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/api"
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // watched is a batch as it was when it was looked at last.
 type watched struct {
-	doc  engine.Batch
+	doc  model.Batch
 	told bool // that it was made
 }
 
 // pending are the phases that the clock is to begin.
-func (w *watched) pending() []engine.Phase {
-	var out []engine.Phase
+func (w *watched) pending() []model.Phase {
+	var out []model.Phase
 	if w.doc.Status.Terminal() {
 		return nil
 	}
 	for _, p := range w.doc.Phases {
-		if p.Status == engine.PhasePending && p.DueAt != nil {
+		if p.Status == model.PhasePending && p.DueAt != nil {
 			out = append(out, p)
 		}
 	}
@@ -44,7 +44,7 @@ func (r *rehearsal) find(ctx context.Context) error {
 		}
 		for _, b := range page.Items {
 			if r.watched(b.ID) == nil {
-				r.batches = append(r.batches, &watched{doc: engine.Batch{ID: b.ID}})
+				r.batches = append(r.batches, &watched{doc: model.Batch{ID: b.ID}})
 			}
 		}
 		if continuation = page.Continuation; continuation == "" {
@@ -64,18 +64,18 @@ func (r *rehearsal) watched(id int) *watched {
 }
 
 // batch is a batch as it was when it was looked at last, or as it is.
-func (r *rehearsal) batch(ctx context.Context, id int) (*engine.Batch, error) {
+func (r *rehearsal) batch(ctx context.Context, id int) (*model.Batch, error) {
 	if w := r.watched(id); w != nil && len(w.doc.Phases) > 0 {
 		return &w.doc, nil
 	}
-	b, err := store.Read[engine.Batch](ctx, r.store, store.BatchKey(id))
+	b, err := store.Read[model.Batch](ctx, r.store, store.BatchKey(id))
 	return &b.Doc, err
 }
 
 // look tells what has changed since the last look. Between two looks no time passes.
 func (r *rehearsal) look(ctx context.Context) error {
 	for _, w := range r.batches {
-		b, err := store.Read[engine.Batch](ctx, r.store, store.BatchKey(w.doc.ID))
+		b, err := store.Read[model.Batch](ctx, r.store, store.BatchKey(w.doc.ID))
 		if err != nil {
 			return err
 		}
@@ -86,14 +86,14 @@ func (r *rehearsal) look(ctx context.Context) error {
 			r.tellBatch(&b.Doc)
 		}
 		for i := range b.Doc.Phases {
-			var before engine.Phase
+			var before model.Phase
 			if i < len(was.Phases) {
 				before = was.Phases[i]
 			}
 			r.compare(&b.Doc, before, b.Doc.Phases[i])
 		}
-		if b.Doc.Held != nil && (was.Held == nil || was.Held.Members != b.Doc.Held.Members) {
-			r.tell(Event{Batch: b.Doc.ID, Kind: KindRemovalsHeld, Text: b.Doc.Held.Reason})
+		if b.Doc.RemovalHold != nil && (was.RemovalHold == nil || was.RemovalHold.Members != b.Doc.RemovalHold.Members) {
+			r.tell(Event{Batch: b.Doc.ID, Kind: KindRemovalsHeld, Text: b.Doc.RemovalHold.Reason})
 		}
 		if b.Doc.StoppedBy != 0 && was.StoppedBy == 0 {
 			r.tell(Event{Batch: b.Doc.ID, Phase: b.Doc.Phases[b.Doc.StoppedBy-1].Name, Kind: KindPhaseStopped, Text: "pauses the batch: " + b.Doc.Paused.Why})
@@ -124,7 +124,7 @@ func (r *rehearsal) leaveOut(ctx context.Context, batch int) error {
 	return err
 }
 
-func (r *rehearsal) tellBatch(b *engine.Batch) {
+func (r *rehearsal) tellBatch(b *model.Batch) {
 	text := fmt.Sprintf("a batch of %s is made, for %s", count(b.Members, "member"), r.startOf(b).Format("2006-01-02 15:04Z"))
 	if b.Manual {
 		text = fmt.Sprintf("the administrator makes a batch of %s", count(b.Members, "member"))
@@ -133,8 +133,8 @@ func (r *rehearsal) tellBatch(b *engine.Batch) {
 }
 
 // compare tells what has become of a phase.
-func (r *rehearsal) compare(b *engine.Batch, was, is engine.Phase) {
-	if is.Kind == engine.KindRemoval {
+func (r *rehearsal) compare(b *model.Batch, was, is model.Phase) {
+	if is.Kind == model.KindRemoval {
 		return
 	}
 	tell := func(kind Kind, format string, args ...any) {
@@ -143,17 +143,17 @@ func (r *rehearsal) compare(b *engine.Batch, was, is engine.Phase) {
 	if was.Approved == nil && is.Approved != nil {
 		tell(KindApproved, "is approved")
 	}
-	if is.Status == engine.PhasePending && is.Reason != "" && is.Reason != was.Reason {
+	if is.Status == model.PhasePending && is.Reason != "" && is.Reason != was.Reason {
 		r.tellHeld(b, is)
 	}
 	if was.DispatchedAt == nil && is.DispatchedAt != nil {
 		late := ""
-		if due := r.dueOf(b, &is); is.Kind == engine.KindPhase && is.DispatchedAt.Sub(due) >= lateBy {
+		if due := r.dueOf(b, &is); is.Kind == model.KindPhase && is.DispatchedAt.Sub(due) >= lateBy {
 			late = fmt.Sprintf(", %s late", Span(is.DispatchedAt.Sub(due)))
 		}
 		tell(KindPhaseStarted, "begins%s", late)
 	}
-	if was.Merge == "" && is.Merge != "" {
+	if was.OnCompleteStatus == "" && is.OnCompleteStatus != "" {
 		tell(KindOnComplete, "its members have ended; its on_complete steps begin")
 	}
 	if is.Status.Terminal() && !was.Status.Terminal() {
@@ -161,7 +161,7 @@ func (r *rehearsal) compare(b *engine.Batch, was, is engine.Phase) {
 	}
 }
 
-func (r *rehearsal) tellHeld(b *engine.Batch, p engine.Phase) {
+func (r *rehearsal) tellHeld(b *model.Batch, p model.Phase) {
 	kind := KindGate
 	if strings.HasPrefix(p.Reason, "quiet hours") {
 		kind = KindQuiet
@@ -171,9 +171,9 @@ func (r *rehearsal) tellHeld(b *engine.Batch, p engine.Phase) {
 	r.tell(Event{Batch: b.ID, Phase: p.Name, Kind: kind, Text: "is held: " + p.Reason})
 }
 
-func (r *rehearsal) tellEnd(b *engine.Batch, p engine.Phase) {
+func (r *rehearsal) tellEnd(b *model.Batch, p model.Phase) {
 	text := string(p.Status)
-	if p.Kind == engine.KindPhase && p.Succeeded+p.Failed+p.Cancelled > 0 {
+	if p.Kind == model.KindPhase && p.Succeeded+p.Failed+p.Cancelled > 0 {
 		text += fmt.Sprintf(": %d succeeded", p.Succeeded)
 		if p.Failed > 0 {
 			text += fmt.Sprintf(", %d failed", p.Failed)
@@ -210,13 +210,13 @@ const lateBy = time.Minute
 
 // startOf is the cut-over of a batch. One that is advanced by hand has that which the
 // rehearsal was given.
-func (r *rehearsal) startOf(b *engine.Batch) time.Time {
+func (r *rehearsal) startOf(b *model.Batch) time.Time {
 	if b.Manual || b.StartTime == nil {
 		return r.config.Start.UTC()
 	}
 	return b.StartTime.UTC()
 }
 
-func (r *rehearsal) dueOf(b *engine.Batch, p *engine.Phase) time.Time {
+func (r *rehearsal) dueOf(b *model.Batch, p *model.Phase) time.Time {
 	return runbook.Offset(p.OffsetMinutes).DueAt(r.startOf(b)).UTC()
 }

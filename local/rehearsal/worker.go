@@ -11,8 +11,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -24,7 +24,7 @@ const usual = time.Second
 type worker struct {
 	r       *rehearsal
 	calls   []call
-	members map[[2]int]*engine.Member // by batch and number, as they were when first seen
+	members map[[2]int]*model.Member // by batch and number, as they were when first seen
 	tries   map[place]*tries
 	used    map[int]bool            // rules that a job fitted
 	silent  map[store.Key]time.Time // runs with a job that is not answered in time, and when its time is up
@@ -56,7 +56,7 @@ type call struct {
 }
 
 func newWorker(r *rehearsal) *worker {
-	return &worker{r: r, members: map[[2]int]*engine.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
+	return &worker{r: r, members: map[[2]int]*model.Member{}, tries: map[place]*tries{}, used: map[int]bool{}, silent: map[store.Key]time.Time{}}
 }
 
 // take takes a job and sends what is answered.
@@ -65,7 +65,7 @@ func (k *worker) take(ctx context.Context, m *held) error {
 	if err := json.Unmarshal(m.Body, &j); err != nil {
 		return err
 	}
-	phase, number, index, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	phase, number, index, err := model.ParseStepID(j.CorrelationData.StepExecutionID)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (k *worker) overdue(ctx context.Context) (time.Time, error) {
 	var first time.Time
 	for key, at := range k.silent {
 		if !at.After(k.r.clock) {
-			run, err := store.Read[engine.Run](ctx, k.r.store, key)
+			run, err := store.Read[model.Run](ctx, k.r.store, key)
 			if err != nil {
 				return first, err
 			}
@@ -143,7 +143,7 @@ func (k *worker) overdue(ctx context.Context) (time.Time, error) {
 }
 
 // answer fills in the result that a rule has for a job; false where none ever comes.
-func (k *worker) answer(rule Rule, t *tries, step runbook.Step, m *engine.Member, r *message.Result) bool {
+func (k *worker) answer(rule Rule, t *tries, step runbook.Step, m *model.Member, r *message.Result) bool {
 	fails := (rule.Never || rule.Fail != "") && (rule.Times == 0 || t.failed < rule.Times)
 	if fails {
 		t.failed++
@@ -167,7 +167,7 @@ func (k *worker) answer(rule Rule, t *tries, step runbook.Step, m *engine.Member
 }
 
 // placeholder is a result with the fields that the step's output_params takes.
-func placeholder(s runbook.Step, m *engine.Member) json.RawMessage {
+func placeholder(s runbook.Step, m *model.Member) json.RawMessage {
 	fields := map[string]any{}
 	for _, field := range s.OutputParams {
 		fields[field] = "simulated " + field
@@ -190,7 +190,7 @@ func placeholder(s runbook.Step, m *engine.Member) json.RawMessage {
 }
 
 // rule finds what is said of a job; one that says nothing where none does.
-func (k *worker) rule(j message.Job, phase, step string, m *engine.Member) Rule {
+func (k *worker) rule(j message.Job, phase, step string, m *model.Member) Rule {
 	for i, r := range k.r.config.Answers.Rules {
 		if r.Function != "" && r.Function != j.FunctionName || r.Step != "" && r.Step != step || r.Phase != "" && r.Phase != phase {
 			continue
@@ -205,7 +205,7 @@ func (k *worker) rule(j message.Job, phase, step string, m *engine.Member) Rule 
 }
 
 // holds tells whether a member's columns have the values, as text or as JSON.
-func holds(where map[string]string, m *engine.Member) bool {
+func holds(where map[string]string, m *model.Member) bool {
 	for column, want := range where {
 		var text string
 		raw := m.Data[column]
@@ -220,13 +220,13 @@ func holds(where map[string]string, m *engine.Member) bool {
 }
 
 // member is who a job is for; one without a key where it is nobody's.
-func (k *worker) member(ctx context.Context, batch, number int) (*engine.Member, error) {
+func (k *worker) member(ctx context.Context, batch, number int) (*model.Member, error) {
 	if number == 0 {
-		return &engine.Member{}, nil
+		return &model.Member{}, nil
 	}
 	id := [2]int{batch, number}
 	if k.members[id] == nil {
-		m, err := store.Read[engine.Member](ctx, k.r.store, store.MemberKey(batch, number))
+		m, err := store.Read[model.Member](ctx, k.r.store, store.MemberKey(batch, number))
 		if err != nil {
 			return nil, err
 		}
@@ -236,12 +236,12 @@ func (k *worker) member(ctx context.Context, batch, number int) (*engine.Member,
 }
 
 // step is the runbook's step that a job is of.
-func (k *worker) step(ctx context.Context, b *engine.Batch, phase, member, index int) (runbook.Step, error) {
+func (k *worker) step(ctx context.Context, b *model.Batch, phase, member, index int) (runbook.Step, error) {
 	p := b.Phases[phase-1]
 	if steps := k.steps(p.Kind, p.Name); member > 0 && index < len(steps) { // those of a rollback are behind them
 		return steps[index], nil
 	}
-	run, err := store.Read[engine.Run](ctx, k.r.store, store.RunKey(b.ID, phase, member))
+	run, err := store.Read[model.Run](ctx, k.r.store, store.RunKey(b.ID, phase, member))
 	if err != nil {
 		return runbook.Step{}, err
 	}
@@ -256,14 +256,14 @@ func (k *worker) step(ctx context.Context, b *engine.Batch, phase, member, index
 	return steps[s.Place], nil
 }
 
-func (k *worker) steps(kind engine.PhaseKind, phase string) []runbook.Step {
+func (k *worker) steps(kind model.PhaseKind, phase string) []runbook.Step {
 	p, _ := k.r.runbook.Phase(phase)
 	switch kind {
-	case engine.KindInit:
+	case model.KindInit:
 		return k.r.runbook.Init
-	case engine.KindRemoval:
+	case model.KindRemoval:
 		return k.r.runbook.OnMemberRemoved
-	case engine.KindOnComplete:
+	case model.KindOnComplete:
 		return p.OnComplete
 	}
 	return p.Steps

@@ -16,6 +16,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -137,15 +138,15 @@ func writeBatch(ctx context.Context, s store.Store, text string, people []string
 	b := engine.NewBatch(theBatch, rb, 1, len(people), &start, "ada", now)
 	writes := store.Writes{}
 	for i, person := range people {
-		writes = append(writes, store.Create(store.MemberKey(b.ID, i+1), engine.Member{
-			ID: i + 1, Page: engine.PageOf(i + 1), Key: person, Status: engine.MemberActive, AddedAt: now,
+		writes = append(writes, store.Create(store.MemberKey(b.ID, i+1), model.Member{
+			ID: i + 1, Page: model.PageOf(i + 1), Key: person, Status: model.MemberActive, AddedAt: now,
 			Data: map[string]json.RawMessage{"Upn": json.RawMessage(fmt.Sprintf("%q", person))},
 		}))
 	}
 	if _, err := s.Apply(ctx, append(writes, store.Create(store.BatchKey(b.ID), b))); err != nil {
 		return err
 	}
-	entry := store.BatchSummary{ID: b.ID, RunbookName: b.Runbook, Status: engine.BatchDetected, Creating: true}
+	entry := store.BatchSummary{ID: b.ID, RunbookName: b.Runbook, Status: model.BatchDetected, Creating: true}
 	_, err := s.Apply(ctx, store.Writes{store.Create(store.EntryKey(b.ID), entry)})
 	return err
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -49,10 +49,10 @@ type state struct {
 
 // stored is everything that is stored of one batch.
 type stored struct {
-	batch   engine.Batch
-	members map[int]*engine.Member
-	runs    []*engine.Run
-	shards  []*engine.Shard
+	batch   model.Batch
+	members map[int]*model.Member
+	runs    []*model.Run
+	shards  []*model.Shard
 }
 
 func (w *world) read() *state {
@@ -67,23 +67,23 @@ func (w *world) read() *state {
 			return &stored{}
 		}
 		if s.batches[id] == nil {
-			s.batches[id] = &stored{members: map[int]*engine.Member{}}
+			s.batches[id] = &stored{members: map[int]*model.Member{}}
 		}
 		return s.batches[id]
 	}
 	for _, d := range documents {
 		switch d.Type {
 		case "batch":
-			of(d.PK).batch = *decoded[engine.Batch](w, d)
+			of(d.PK).batch = *decoded[model.Batch](w, d)
 		case "member":
-			m := decoded[engine.Member](w, d)
+			m := decoded[model.Member](w, d)
 			of(d.PK).members[m.ID] = m
 		case "run":
 			b := of(d.PK)
-			b.runs = append(b.runs, decoded[engine.Run](w, d))
+			b.runs = append(b.runs, decoded[model.Run](w, d))
 		case "shard":
 			b := of(d.PK)
-			b.shards = append(b.shards, decoded[engine.Shard](w, d))
+			b.shards = append(b.shards, decoded[model.Shard](w, d))
 		case "unprocessed":
 			u := decoded[store.Unprocessable](w, d)
 			w.problem("message %s was kept as one that cannot be processed: %s", u.MessageID, u.Reason)
@@ -103,7 +103,7 @@ func (w *world) check() {
 		}
 		b.checkCounts(w)
 		for _, m := range b.members {
-			if b.batch.Status.Terminal() || m.Status != engine.MemberActive {
+			if b.batch.Status.Terminal() || m.Status != model.MemberActive {
 				continue
 			}
 			if other := in[m.Key]; other != 0 {
@@ -168,33 +168,33 @@ func (b *stored) checkEnd(w *world) {
 }
 
 // checkMember: everybody is accounted for.
-func (b *stored) checkMember(w *world, m *engine.Member) {
+func (b *stored) checkMember(w *world, m *model.Member) {
 	if m.OpenPhase != 0 || len(m.Queue) > 0 || m.Leaving && m.Removal != 0 {
 		w.problem("the batch has ended, and %s is in phase execution %d, with %v to come; leaving: %v", m.Key, m.OpenPhase, m.Queue, m.Leaving)
 	}
-	failed, removal := false, engine.RunStatus("")
+	failed, removal := false, model.RunStatus("")
 	for _, run := range b.runs {
 		if run.Member != m.ID {
 			continue
 		}
-		if run.Kind == engine.KindRemoval {
+		if run.Kind == model.KindRemoval {
 			removal = run.Status
 			continue
 		}
-		failed = failed || run.Status == engine.RunFailed
-		if run.Status == engine.RunCancelled && m.Status == engine.MemberActive && b.batch.Cancelled == nil {
+		failed = failed || run.Status == model.RunFailed
+		if run.Status == model.RunCancelled && m.Status == model.MemberActive && b.batch.Cancelled == nil {
 			w.problem("%s takes part to the end, and the run in %s is cancelled: %s", m.Key, run.PhaseName, run.Error)
 		}
 	}
 	switch {
-	case m.Status == engine.MemberRemoved && m.Removal != 0 && removal != engine.RunSucceeded && removal != engine.RunFailed:
+	case m.Status == model.MemberRemoved && m.Removal != 0 && removal != model.RunSucceeded && removal != model.RunFailed:
 		w.problem("%s was removed, and the removal steps are %q", m.Key, removal)
-	case m.Status == engine.MemberActive && failed, m.Status == engine.MemberFailed && !failed:
+	case m.Status == model.MemberActive && failed, m.Status == model.MemberFailed && !failed:
 		w.problem("%s is %s, and some run failed: %v", m.Key, m.Status, failed)
-	case m.Status == engine.MemberActive && b.batch.Cancelled == nil:
+	case m.Status == model.MemberActive && b.batch.Cancelled == nil:
 		for _, p := range b.batch.Phases {
-			took := slices.ContainsFunc(b.runs, func(r *engine.Run) bool { return r.Member == m.ID && r.Phase == p.ID })
-			if p.Kind == engine.KindPhase && p.DispatchedAt != nil && !took {
+			took := slices.ContainsFunc(b.runs, func(r *model.Run) bool { return r.Member == m.ID && r.Phase == p.ID })
+			if p.Kind == model.KindPhase && p.DispatchedAt != nil && !took {
 				w.problem("%s takes part to the end, and has no run in %s", m.Key, p.Name)
 			}
 		}

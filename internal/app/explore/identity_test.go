@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
@@ -102,7 +102,7 @@ type viewed struct {
 	key      store.Key
 	etag     string
 	template *template
-	batch    *engine.Batch // nil of any other
+	batch    *model.Batch // nil of any other
 }
 
 func (v *view) describe(w *world) {
@@ -126,11 +126,11 @@ func (w *world) look(s *memory.Store) []viewed {
 		v, kind := viewed{key: d.Key, etag: d.ETag}, d.Type
 		switch {
 		case d.Type == "batch":
-			v.batch = decoded[engine.Batch](w, d)
+			v.batch = decoded[model.Batch](w, d)
 			for _, p := range v.batch.Phases {
-				walked[fmt.Sprint(d.PK, p.ID)] = p.Walked
+				walked[fmt.Sprint(d.PK, p.ID)] = p.FannedOut
 			}
-		case d.Type == "shard" && walked[fmt.Sprint(d.PK, decoded[engine.Shard](w, d).Phase)]:
+		case d.Type == "shard" && walked[fmt.Sprint(d.PK, decoded[model.Shard](w, d).Phase)]:
 			kind = walkedShard
 		}
 		v.template = templateOf(kind, d.Doc)
@@ -155,7 +155,7 @@ func plain(kind string, doc []byte) []byte {
 	some := &time.Time{}
 	switch kind {
 	case "run":
-		var r engine.Run
+		var r model.Run
 		err = json.Unmarshal(doc, &r)
 		for i := range r.Steps {
 			if s := &r.Steps[i]; s.Status.Terminal() && s.DispatchedAt != nil {
@@ -164,19 +164,19 @@ func plain(kind string, doc []byte) []byte {
 		}
 		encode(r)
 	case "batch":
-		var b engine.Batch
+		var b model.Batch
 		err = json.Unmarshal(doc, &b)
 		if b.ID == theBatch {
 			b.Revision = 0
 		}
 		for i := range b.Phases {
-			if p := &b.Phases[i]; p.DispatchedAt != nil && (p.Walked || p.Status.Terminal()) {
+			if p := &b.Phases[i]; p.DispatchedAt != nil && (p.FannedOut || p.Status.Terminal()) {
 				p.DispatchedAt = some
 			}
 		}
 		encode(b)
 	case walkedShard:
-		var s engine.Shard
+		var s model.Shard
 		err = json.Unmarshal(doc, &s)
 		s.MadeAt, s.YieldedAt = time.Time{}, nil
 		encode(s)

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // hasFreshControl reports whether a replica that peeked a moment ago may not know a control.
@@ -61,7 +61,7 @@ func (w *world) takeJob(a action) {
 		refuse(message.ErrorJobRevoked)
 	default:
 		w.tell("The worker begins job %s.", name)
-		_, member, _, _ := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+		_, member, _, _ := model.ParseStepID(j.CorrelationData.StepExecutionID)
 		e := execution{sequence: a.sequence, message: m.ID, job: j, owner: member, again: m.DeliveryCount > 1}
 		w.checkBegin(e, late)
 		w.begun[j.EffectID]++

@@ -12,8 +12,8 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/bus"
 	busmemory "github.com/matoolkit/matoolkit/internal/bus/memory"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 )
@@ -291,12 +291,12 @@ func (w *world) hold(q queue, sequence int64, d time.Duration) {
 }
 
 // run is the run of a step execution as it is stored, and the place of the step.
-func (w *world) run(batch int, stepExecution int64) (run engine.Run, index int, ok bool) {
-	phase, member, index, err := engine.ParseStepID(stepExecution)
+func (w *world) run(batch int, stepExecution int64) (run model.Run, index int, ok bool) {
+	phase, member, index, err := model.ParseStepID(stepExecution)
 	if err != nil {
 		return run, 0, false
 	}
-	item, err := store.Read[engine.Run](context.Background(), w.store, store.RunKey(batch, phase, member))
+	item, err := store.Read[model.Run](context.Background(), w.store, store.RunKey(batch, phase, member))
 	return item.Doc, index, err == nil && index < len(item.Doc.Steps)
 }
 

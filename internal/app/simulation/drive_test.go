@@ -19,6 +19,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
@@ -69,8 +70,8 @@ func (w *world) write(ctx context.Context, text string) error {
 	}
 	b := engine.NewBatch(w.batch, rb, 1, len(w.plan.members), start, "ada", w.now())
 	for i, p := range w.plan.members {
-		m := engine.Member{
-			ID: i + 1, Page: engine.PageOf(i + 1), Key: p.key, Status: engine.MemberActive,
+		m := model.Member{
+			ID: i + 1, Page: model.PageOf(i + 1), Key: p.key, Status: model.MemberActive,
 			AddedAt: w.now(), Data: map[string]json.RawMessage{},
 		}
 		for column, v := range p.data {
@@ -148,7 +149,7 @@ func (w *world) announceInit() {
 }
 
 func (w *world) ended(ctx context.Context) (bool, error) {
-	b, err := store.Read[engine.Batch](ctx, w.store, store.BatchKey(w.batch))
+	b, err := store.Read[model.Batch](ctx, w.store, store.BatchKey(w.batch))
 	return err == nil && b.Doc.Status.Terminal(), err
 }
 
@@ -421,7 +422,7 @@ func (w *world) ask(what string, call func(ctx context.Context, a *app.App) erro
 
 // isPaused tells whether the batch is still paused: its end ends the pause, too.
 func (w *world) isPaused() bool {
-	b, err := store.Read[engine.Batch](context.Background(), w.store, store.BatchKey(w.batch))
+	b, err := store.Read[model.Batch](context.Background(), w.store, store.BatchKey(w.batch))
 	if err != nil {
 		w.problem("%v", err)
 	}

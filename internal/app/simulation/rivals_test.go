@@ -12,8 +12,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
@@ -235,7 +235,7 @@ func (c *competition) check(ctx context.Context) {
 		if r.kind != creates || r.batch == 0 {
 			continue
 		}
-		b, err := store.Read[engine.Batch](ctx, c.store, store.BatchKey(r.batch))
+		b, err := store.Read[model.Batch](ctx, c.store, store.BatchKey(r.batch))
 		if err != nil {
 			c.problem("%v", err)
 			return
@@ -243,13 +243,13 @@ func (c *competition) check(ctx context.Context) {
 		if b.Doc.Status.Terminal() {
 			continue
 		}
-		members, err := storetest.All[engine.Member](ctx, c.store, store.BatchPartition(r.batch), "member")
+		members, err := storetest.All[model.Member](ctx, c.store, store.BatchPartition(r.batch), "member")
 		if err != nil {
 			c.problem("%v", err)
 			return
 		}
 		for _, m := range members {
-			if m.Doc.Status != engine.MemberActive {
+			if m.Doc.Status != model.MemberActive {
 				continue
 			}
 			if c.shared(r.batch, m.Doc.Key) {

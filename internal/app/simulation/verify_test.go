@@ -11,23 +11,23 @@ import (
 
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
 // documents is everything that the store has of the batch.
 type documents struct {
-	batch   engine.Batch
-	members map[string]engine.Member // by key
-	runs    map[[2]int]engine.Run    // by phase and member
-	shards  map[[2]int]engine.Shard  // by phase and page
+	batch   model.Batch
+	members map[string]model.Member // by key
+	runs    map[[2]int]model.Run    // by phase and member
+	shards  map[[2]int]model.Shard  // by phase and page
 }
 
 func (w *world) read(ctx context.Context) (*documents, error) {
-	d := &documents{members: map[string]engine.Member{}, runs: map[[2]int]engine.Run{}, shards: map[[2]int]engine.Shard{}}
+	d := &documents{members: map[string]model.Member{}, runs: map[[2]int]model.Run{}, shards: map[[2]int]model.Shard{}}
 	items, err := w.store.Dump(ctx, store.BatchPartition(w.batch))
 	if err != nil {
 		return nil, err
@@ -38,18 +38,18 @@ func (w *world) read(ctx context.Context) (*documents, error) {
 		case "batch":
 			err = json.Unmarshal(i.Doc, &d.batch)
 		case "member":
-			var m engine.Member
+			var m model.Member
 			err = json.Unmarshal(i.Doc, &m)
 			if _, twice := d.members[m.Key]; twice {
 				w.problem("member %s is there twice", m.Key)
 			}
 			d.members[m.Key] = m
 		case "run":
-			var r engine.Run
+			var r model.Run
 			err = json.Unmarshal(i.Doc, &r)
 			d.runs[[2]int{r.Phase, r.Member}] = r
 		case "shard":
-			var s engine.Shard
+			var s model.Shard
 			err = json.Unmarshal(i.Doc, &s)
 			d.shards[[2]int{s.Phase, s.Page}] = s
 		}
@@ -69,7 +69,7 @@ func (w *world) verify(ctx context.Context) {
 	}
 	w.decideSteps(d)
 	want := w.worker.expected
-	cancelled := d.batch.Status == engine.BatchCancelled
+	cancelled := d.batch.Status == model.BatchCancelled
 	if cancelled && !w.stopped {
 		w.problem("the batch is cancelled, and nobody asked for that")
 	}
@@ -91,7 +91,7 @@ func (w *world) decidePhases() {
 	if w.versions == 1 {
 		return
 	}
-	b, err := store.Read[engine.Batch](context.Background(), w.store, store.BatchKey(w.batch))
+	b, err := store.Read[model.Batch](context.Background(), w.store, store.BatchKey(w.batch))
 	if err != nil {
 		w.problem("%v", err)
 		return
@@ -101,7 +101,7 @@ func (w *world) decidePhases() {
 		begun[p.Name] = begun[p.Name] || p.DispatchedAt != nil
 	}
 	for _, p := range b.Doc.Phases {
-		if p.Status == engine.PhaseSkipped && !begun[p.Name] {
+		if p.Status == model.PhaseSkipped && !begun[p.Name] {
 			w.plan.decided[p.Name] = skipped
 		}
 	}
@@ -118,14 +118,14 @@ func (w *world) decideSteps(d *documents) {
 			for _, p := range w.begun(d) {
 				run, ok := d.runs[[2]int{p.ID, d.members[key].ID}]
 				want := end.runs[p.Name]
-				if !ok || p.Kind != engine.KindPhase || want == nil {
+				if !ok || p.Kind != model.KindPhase || want == nil {
 					continue
 				}
 				for i, s := range want.steps {
 					if i >= len(run.Steps) {
 						break
 					}
-					if status := run.Steps[i].Status; s.status == undecided && (status == engine.StepSucceeded || status == engine.StepFailed) {
+					if status := run.Steps[i].Status; s.status == undecided && (status == model.StepSucceeded || status == model.StepFailed) {
 						w.plan.decided[s.decision] = string(status)
 						again = true
 					}
@@ -141,18 +141,18 @@ func (w *world) decideSteps(d *documents) {
 // begun are the executions that a new version of the runbook did not do away with. Those
 // that init kept from beginning, when it failed, give way to the ones of a version that has
 // an init of its own.
-func (w *world) begun(d *documents) []engine.Phase {
+func (w *world) begun(d *documents) []model.Phase {
 	newest := 0
 	for _, p := range d.batch.Phases {
-		if p.Kind == engine.KindInit {
+		if p.Kind == model.KindInit {
 			newest = p.Version
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(d.batch.Phases), func(p engine.Phase) bool {
+	return slices.DeleteFunc(slices.Clone(d.batch.Phases), func(p model.Phase) bool {
 		if w.versions == 1 || p.DispatchedAt != nil {
 			return false
 		}
-		return p.Status == engine.PhaseSuperseded || p.Status == engine.PhaseSkipped || p.Status == engine.PhaseCancelled && p.Version < newest
+		return p.Status == model.PhaseSuperseded || p.Status == model.PhaseSkipped || p.Status == model.PhaseCancelled && p.Version < newest
 	})
 }
 
@@ -162,7 +162,7 @@ func (w *world) inits(d *documents, want *outcome) map[int]*runEnd {
 	ends := map[int]*runEnd{}
 	for _, p := range w.begun(d) {
 		switch n := len(ends); {
-		case p.Kind != engine.KindInit:
+		case p.Kind != model.KindInit:
 		case n < len(want.inits):
 			ends[p.ID] = want.inits[n]
 		case d.batch.Cancelled != nil:
@@ -176,16 +176,16 @@ func (w *world) inits(d *documents, want *outcome) map[int]*runEnd {
 
 // verifyStatus derives the statuses of the phases and of the batch from the runs.
 func (w *world) verifyStatus(d *documents, want *outcome) {
-	status, inits := engine.BatchFailed, w.inits(d, want)
+	status, inits := model.BatchFailed, w.inits(d, want)
 	for _, p := range w.begun(d) {
-		wanted := engine.PhaseFailed
+		wanted := model.PhaseFailed
 		switch {
-		case p.Kind == engine.KindInit && inits[p.ID] != nil && inits[p.ID].status == "succeeded", p.Kind == engine.KindRemoval:
-			wanted = engine.PhaseCompleted
-		case p.Kind == engine.KindPhase && want.init != nil && want.init.status == "failed":
-			wanted = engine.PhaseCancelled
-		case p.Kind == engine.KindPhase && p.Succeeded > 0 && (want.merges[p.Name] == nil || want.merges[p.Name].status == "succeeded"):
-			wanted, status = engine.PhaseCompleted, engine.BatchCompleted
+		case p.Kind == model.KindInit && inits[p.ID] != nil && inits[p.ID].status == "succeeded", p.Kind == model.KindRemoval:
+			wanted = model.PhaseCompleted
+		case p.Kind == model.KindPhase && want.init != nil && want.init.status == "failed":
+			wanted = model.PhaseCancelled
+		case p.Kind == model.KindPhase && p.Succeeded > 0 && (want.merges[p.Name] == nil || want.merges[p.Name].status == "succeeded"):
+			wanted, status = model.PhaseCompleted, model.BatchCompleted
 		}
 		if p.Status != wanted {
 			w.problem("phase %q is %s (%s), want %s", p.Name, p.Status, p.Reason, wanted)
@@ -205,7 +205,7 @@ func (w *world) verifyBatchRuns(d *documents, want *outcome) {
 	for _, p := range w.begun(d) {
 		run, ok := d.runs[[2]int{p.ID, 0}]
 		wanted, what := inits[p.ID], "init"
-		if p.Kind != engine.KindInit {
+		if p.Kind != model.KindInit {
 			wanted, what = want.merges[p.Name], "complete/"+p.Name
 		}
 		interrupted := d.batch.Cancelled != nil
@@ -219,7 +219,7 @@ func (w *world) verifyBatchRuns(d *documents, want *outcome) {
 			if !w.worker.through(what) {
 				w.problem("%s: the worker did not get all jobs", what)
 			}
-		case p.Kind != engine.KindRemoval && wanted != nil && !interrupted && (p.Kind == engine.KindInit || p.Succeeded+p.Failed+p.Cancelled > 0):
+		case p.Kind != model.KindRemoval && wanted != nil && !interrupted && (p.Kind == model.KindInit || p.Succeeded+p.Failed+p.Cancelled > 0):
 			w.problem("%s: there is no run", what)
 		}
 	}
@@ -238,12 +238,12 @@ func (w *world) verifyMember(d *documents, want *outcome, p *person) {
 	if m.OpenPhase != 0 || len(m.Queue) != 0 || m.Leaving && m.Removal != 0 {
 		w.problem("%s is still in phase %d, with %v to come; leaving: %v", p.key, m.OpenPhase, m.Queue, m.Leaving)
 	}
-	interrupted := m.Status == engine.MemberRemoved || d.batch.Cancelled != nil
-	if m.Status == engine.MemberRemoved {
+	interrupted := m.Status == model.MemberRemoved || d.batch.Cancelled != nil
+	if m.Status == model.MemberRemoved {
 		w.verifyRemoval(d, want, m)
 	}
 	for _, phase := range w.begun(d) {
-		if phase.Kind != engine.KindPhase {
+		if phase.Kind != model.KindPhase {
 			continue
 		}
 		run, ok := d.runs[[2]int{phase.ID, m.ID}]
@@ -282,11 +282,11 @@ func (w *world) verifyMember(d *documents, want *outcome, p *person) {
 }
 
 // verifyRemoval: the removal steps of a member were all run.
-func (w *world) verifyRemoval(d *documents, want *outcome, m engine.Member) {
+func (w *world) verifyRemoval(d *documents, want *outcome, m model.Member) {
 	wanted, found := want.removals[m.Key], false
 	for _, p := range d.batch.Phases {
 		run, ok := d.runs[[2]int{p.ID, m.ID}]
-		if p.Kind != engine.KindRemoval || !ok {
+		if p.Kind != model.KindRemoval || !ok {
 			continue
 		}
 		if found || wanted == nil {
@@ -305,7 +305,7 @@ func (w *world) verifyRemoval(d *documents, want *outcome, m engine.Member) {
 }
 
 // never is a run that ended before its first step was dispatched.
-func never(run engine.Run) *runEnd {
+func never(run model.Run) *runEnd {
 	end := &runEnd{status: "cancelled"}
 	for range run.Steps {
 		end.steps = append(end.steps, stepEnd{status: "cancelled"})
@@ -313,7 +313,7 @@ func never(run engine.Run) *runEnd {
 	return end
 }
 
-func (w *world) verifyRun(run engine.Run, want *runEnd, what string) {
+func (w *world) verifyRun(run model.Run, want *runEnd, what string) {
 	if string(run.Status) != want.status {
 		w.problem("%s: the run is %s (%s), want %s", what, run.Status, run.Error, want.status)
 	}
@@ -345,7 +345,7 @@ func (w *world) verifyRun(run engine.Run, want *runEnd, what string) {
 // begun, and not for those that its worker did not take. Only two things may have failed one
 // of those: its worker was gone; or the result after which it was to be sent was put back, and
 // other processes judged its deadline. The step has a record of each.
-func (w *world) verifyTries(s engine.Step, end stepEnd, what string) {
+func (w *world) verifyTries(s model.Step, end stepEnd, what string) {
 	allowed := 1 + s.MaxRetries
 	tries := w.worker.tries[end.decision]
 	failed := len(tries)
@@ -357,7 +357,7 @@ func (w *world) verifyTries(s engine.Step, end stepEnd, what string) {
 			failed++
 		}
 	}
-	if s.Status != engine.StepFailed || failed >= allowed {
+	if s.Status != model.StepFailed || failed >= allowed {
 		return
 	}
 	w.problem("%s: step %q failed after %d of %d tries were begun: %s", what, s.Name, len(tries), allowed, s.Error)
@@ -365,8 +365,8 @@ func (w *world) verifyTries(s engine.Step, end stepEnd, what string) {
 
 // verifyCut is for a run that may have been cut short: what it did before is what
 // the oracle did.
-func (w *world) verifyCut(run engine.Run, want *runEnd, what string) {
-	if run.Status != engine.RunCancelled {
+func (w *world) verifyCut(run model.Run, want *runEnd, what string) {
+	if run.Status != model.RunCancelled {
 		if w.retries == 0 { // or it may have been cut short in a round that the worker never saw
 			w.verifyRun(run, want, what)
 		}
@@ -376,27 +376,27 @@ func (w *world) verifyCut(run engine.Run, want *runEnd, what string) {
 	over := false
 	for i, s := range run.Steps {
 		switch {
-		case s.Status == engine.StepCancelled:
+		case s.Status == model.StepCancelled:
 			over = true
 		case over && s.Rollback == "":
 			w.problem("%s: step %d is %s, after one that was cancelled", what, i, s.Status)
-		case i < len(want.steps) && s.Status == engine.StepSucceeded && want.steps[i].status == "succeeded" && string(s.Result) != want.steps[i].result && w.retries == 0:
+		case i < len(want.steps) && s.Status == model.StepSucceeded && want.steps[i].status == "succeeded" && string(s.Result) != want.steps[i].result && w.retries == 0:
 			w.problem("%s: step %d has the result %s, want %s", what, i, s.Result, want.steps[i].result)
 		}
 	}
 }
 
 // verifyOver: a run that has ended waits for nothing.
-func (w *world) verifyOver(run engine.Run, what string) {
+func (w *world) verifyOver(run model.Run, what string) {
 	for _, problem := range enginetest.Unfinished(&run) {
 		w.problem("%s: %s", what, problem)
 	}
 }
 
 // count counts the members' runs again, by phase and page. All must have ended.
-func (w *world) count(d *documents) map[[2]int]engine.Shard {
-	counted := map[[2]int]engine.Shard{}
-	for at, s := range enginetest.CountRuns(func(yield func(*engine.Run) bool) {
+func (w *world) count(d *documents) map[[2]int]model.Shard {
+	counted := map[[2]int]model.Shard{}
+	for at, s := range enginetest.CountRuns(func(yield func(*model.Run) bool) {
 		for _, run := range d.runs {
 			if !yield(&run) {
 				return
@@ -411,10 +411,10 @@ func (w *world) count(d *documents) map[[2]int]engine.Shard {
 	return counted
 }
 
-func (w *world) verifyCounts(d *documents, counted map[[2]int]engine.Shard) {
+func (w *world) verifyCounts(d *documents, counted map[[2]int]model.Shard) {
 	for _, p := range w.begun(d) {
-		var sum engine.Phase
-		if p.Kind == engine.KindInit {
+		var sum model.Phase
+		if p.Kind == model.KindInit {
 			continue
 		}
 		for _, at := range slices.SortedFunc(maps.Keys(counted), func(a, b [2]int) int { return a[1] - b[1] }) {
@@ -423,7 +423,7 @@ func (w *world) verifyCounts(d *documents, counted map[[2]int]engine.Shard) {
 				sum.Failed += s.Failed
 				sum.Cancelled += s.Cancelled
 				sum.Open += s.Open
-				if got := d.shards[at]; p.Kind == engine.KindPhase && !same(got, s) {
+				if got := d.shards[at]; p.Kind == model.KindPhase && !same(got, s) {
 					w.problem("shard of page %d in phase %q: %+v, counted %+v", at[1], p.Name, got, s)
 				}
 			}
@@ -431,17 +431,17 @@ func (w *world) verifyCounts(d *documents, counted map[[2]int]engine.Shard) {
 		if p.Succeeded != sum.Succeeded || p.Failed != sum.Failed || p.Cancelled != sum.Cancelled || p.Open != sum.Open {
 			w.problem("phase %q says %+v, counted %+v", p.Name, p, sum)
 		}
-		if p.Kind != engine.KindPhase || d.batch.Cancelled != nil || p.Status == engine.PhaseCancelled {
+		if p.Kind != model.KindPhase || d.batch.Cancelled != nil || p.Status == model.PhaseCancelled {
 			continue
 		}
-		if pages := d.batch.PageCount(); !p.Walked || p.Shards != pages || p.ShardsClosed != pages {
+		if pages := d.batch.PageCount(); !p.FannedOut || p.Shards != pages || p.ShardsClosed != pages {
 			w.problem("phase %q says %+v, the batch has %d pages", p.Name, p, pages)
 		}
 	}
 	for at, s := range d.shards {
 		want, ok := counted[at]
 		if !ok { // nobody was left on the page
-			want = engine.Shard{Phase: at[0], Page: at[1], Reported: true}
+			want = model.Shard{Phase: at[0], Page: at[1], Reported: true}
 		}
 		if !same(s, want) {
 			w.problem("shard %v is %+v, counted %+v", at, s, want)
@@ -450,7 +450,7 @@ func (w *world) verifyCounts(d *documents, counted map[[2]int]engine.Shard) {
 }
 
 // same tells whether two shards count the same, and have reported it or not.
-func same(a, b engine.Shard) bool { return enginetest.SameCount(a, b) && a.Reported == b.Reported }
+func same(a, b model.Shard) bool { return enginetest.SameCount(a, b) && a.Reported == b.Reported }
 
 // verifyList compares the batch with its line in the list of batches.
 func (w *world) verifyList(ctx context.Context) {

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
-	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/engine/enginetest"
 	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -523,12 +523,12 @@ func (k *worker) mustWait(e *execution, what string) bool {
 
 // waits reports whether the step of a job waits for its result.
 func (k *worker) waits(j message.Job) bool {
-	phase, member, index, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	phase, member, index, err := model.ParseStepID(j.CorrelationData.StepExecutionID)
 	if err != nil {
 		k.w.problem("job %s: %v", j.JobID, err)
 		return false
 	}
-	run, err := store.Read[engine.Run](context.Background(), k.w.store, store.RunKey(k.w.batch, phase, member))
+	run, err := store.Read[model.Run](context.Background(), k.w.store, store.RunKey(k.w.batch, phase, member))
 	if err != nil {
 		k.w.problem("job %s: %v", j.JobID, err)
 		return false
@@ -745,7 +745,7 @@ func (k *worker) next(name string, j message.Job) (job, bool) {
 // newer version of the runbook has its own, and only where init had failed, or had not begun.
 // A removal can keep the batch open for so long.
 func (k *worker) newInit(j message.Job) bool {
-	phase, _, _, err := engine.ParseStepID(j.CorrelationData.StepExecutionID)
+	phase, _, _, err := model.ParseStepID(j.CorrelationData.StepExecutionID)
 	if err != nil {
 		k.w.problem("job %s: %v", j.JobID, err)
 	}

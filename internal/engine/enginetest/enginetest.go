@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 // Place is a page of members in a phase execution.
@@ -14,8 +14,8 @@ type Place struct{ Phase, Page int }
 
 // CountRuns counts the runs of members as the shards of their phase executions must have them.
 // The count is a shard that has reported.
-func CountRuns(runs iter.Seq[*engine.Run]) map[Place]engine.Shard {
-	counted := map[Place]engine.Shard{}
+func CountRuns(runs iter.Seq[*model.Run]) map[Place]model.Shard {
+	counted := map[Place]model.Shard{}
 	for run := range runs {
 		if run.Member == 0 {
 			continue
@@ -25,11 +25,11 @@ func CountRuns(runs iter.Seq[*engine.Run]) map[Place]engine.Shard {
 		s.Phase, s.Page, s.Reported = run.Phase, run.Page, true
 		s.Runs++
 		switch run.Status {
-		case engine.RunSucceeded:
+		case model.RunSucceeded:
 			s.Succeeded++
-		case engine.RunFailed:
+		case model.RunFailed:
 			s.Failed++
-		case engine.RunCancelled:
+		case model.RunCancelled:
 			s.Cancelled++
 		default:
 			s.Open++
@@ -40,16 +40,16 @@ func CountRuns(runs iter.Seq[*engine.Run]) map[Place]engine.Shard {
 }
 
 // SameCount reports whether two shards count the same runs.
-func SameCount(a, b engine.Shard) bool {
+func SameCount(a, b model.Shard) bool {
 	return a.Phase == b.Phase && a.Page == b.Page && a.Runs == b.Runs && a.Open == b.Open &&
 		a.Succeeded == b.Succeeded && a.Failed == b.Failed && a.Cancelled == b.Cancelled
 }
 
 // Unfinished returns what is wrong with a run that must have ended: it waits for nothing and
 // all of its steps have ended.
-func Unfinished(run *engine.Run) (problems []string) {
-	if run.WakeAt != nil || run.DeadlineAt != nil || run.HeldAt != nil {
-		problems = append(problems, fmt.Sprintf("the run has ended and still waits: %v %v %v", run.WakeAt, run.DeadlineAt, run.HeldAt))
+func Unfinished(run *model.Run) (problems []string) {
+	if run.WakeAt != nil || run.DeadlineAt != nil || run.PausedAt != nil {
+		problems = append(problems, fmt.Sprintf("the run has ended and still waits: %v %v %v", run.WakeAt, run.DeadlineAt, run.PausedAt))
 	}
 	if !run.Status.Terminal() {
 		problems = append(problems, fmt.Sprintf("the run is %s", run.Status))
@@ -63,12 +63,12 @@ func Unfinished(run *engine.Run) (problems []string) {
 }
 
 // AwaitsJob reports whether a step of a run waits for the result of a job.
-func AwaitsJob(run *engine.Run, step int, jobID string) bool {
-	return step < len(run.Steps) && run.Steps[step].JobID == jobID && run.Steps[step].Status == engine.StepDispatched
+func AwaitsJob(run *model.Run, step int, jobID string) bool {
+	return step < len(run.Steps) && run.Steps[step].JobID == jobID && run.Steps[step].Status == model.StepDispatched
 }
 
 // Undoes reports whether a step of a run undoes what was done for the member, or cleans up
 // after the member. Such a step is carried out in a cancelled batch, too.
-func Undoes(run *engine.Run, step int) bool {
-	return run.Kind == engine.KindRemoval || run.Steps[step].Rollback != ""
+func Undoes(run *model.Run, step int) bool {
+	return run.Kind == model.KindRemoval || run.Steps[step].Rollback != ""
 }

@@ -3,12 +3,12 @@ package cosmos
 import (
 	"context"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // Members implements store.Members.
-func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[engine.Member], error) {
+func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[model.Member], error) {
 	q := newQuery("c.type = 'member'")
 	if f.Status != "" {
 		q.where("c.doc.status = @status", "@status", f.Status)
@@ -16,26 +16,26 @@ func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, pa
 	q.startsWith("c.doc.key", f.KeyPrefix)
 	order, err := orderBy(page.Sort, store.Sort{By: store.FieldID}, store.FieldID, store.FieldMemberKey, store.FieldStatus, store.FieldAddedAt)
 	if err != nil {
-		return store.Page[engine.Member]{}, err
+		return store.Page[model.Member]{}, err
 	}
-	return list[engine.Member](ctx, s, store.BatchPartition(batch), q.items(order), page)
+	return list[model.Member](ctx, s, store.BatchPartition(batch), q.items(order), page)
 }
 
 // MembersOfPage implements store.Members.
-func (s *Store) MembersOfPage(ctx context.Context, batch, page int, status engine.MemberStatus) ([]store.Item[engine.Member], error) {
+func (s *Store) MembersOfPage(ctx context.Context, batch, page int, status model.MemberStatus) ([]store.Item[model.Member], error) {
 	q := newQuery("c.type = 'member'")
 	q.where("c.doc.page = @page", "@page", page)
 	if status != "" {
 		q.where("c.doc.status = @status", "@status", status)
 	}
-	return all[engine.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
+	return all[model.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
 }
 
 // MembersByID implements store.Members.
-func (s *Store) MembersByID(ctx context.Context, batch int, ids []int) ([]store.Item[engine.Member], error) {
+func (s *Store) MembersByID(ctx context.Context, batch int, ids []int) ([]store.Item[model.Member], error) {
 	q := newQuery("c.type = 'member'")
 	q.where("ARRAY_CONTAINS(@ids, c.doc.memberId)", "@ids", ids)
-	return all[engine.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
+	return all[model.Member](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
 }
 
 // presenceFields are the fields of store.MemberPresence.
@@ -51,7 +51,7 @@ func (s *Store) MembersByKey(ctx context.Context, batch int, keys []string) ([]s
 
 // LastMember implements store.Members.
 func (s *Store) LastMember(ctx context.Context, batch int) (int, error) {
-	last, err := first[engine.Member](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'").items(" ORDER BY c.id DESC"))
+	last, err := first[model.Member](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'").items(" ORDER BY c.id DESC"))
 	if err != nil || last == nil {
 		return 0, err
 	}
@@ -59,8 +59,8 @@ func (s *Store) LastMember(ctx context.Context, batch int) (int, error) {
 }
 
 // LeavingMembers implements store.Members.
-func (s *Store) LeavingMembers(ctx context.Context, batch int) ([]store.Item[engine.Member], error) {
-	return all[engine.Member](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'", "c.doc.leaving = true").items(""))
+func (s *Store) LeavingMembers(ctx context.Context, batch int) ([]store.Item[model.Member], error) {
+	return all[model.Member](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'member'", "c.doc.leaving = true").items(""))
 }
 
 // FailedMembers implements store.Members.

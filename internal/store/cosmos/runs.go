@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
 // Runs implements store.Runs.
-func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page store.Paging) (store.Page[engine.Run], error) {
+func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page store.Paging) (store.Page[model.Run], error) {
 	q := newQuery("c.type = 'run'")
 	if f.Phase != "" {
 		q.where("c.doc.phase = @phase", "@phase", f.Phase)
@@ -27,13 +27,13 @@ func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page sto
 	q.startsWith("c.doc.key", f.KeyPrefix)
 	order, err := orderBy(page.Sort, store.Sort{By: store.FieldID}, store.FieldID, store.FieldMemberID)
 	if err != nil {
-		return store.Page[engine.Run]{}, err
+		return store.Page[model.Run]{}, err
 	}
-	return list[engine.Run](ctx, s, store.BatchPartition(batch), q.items(order), page)
+	return list[model.Run](ctx, s, store.BatchPartition(batch), q.items(order), page)
 }
 
 // RunsOfPage implements store.Runs.
-func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSelection) ([]store.Item[engine.Run], error) {
+func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSelection) ([]store.Item[model.Run], error) {
 	q := newQuery("c.type = 'run'")
 	q.where("c.doc.page = @page", "@page", page)
 	if of.Phase != 0 {
@@ -48,7 +48,7 @@ func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSel
 		q.param("@statuses", of.Statuses)
 	}
 	if of.Paused {
-		any = append(any, "IS_DEFINED(c.doc.heldAt)")
+		any = append(any, "IS_DEFINED(c.doc.pausedAt)")
 	}
 	if len(of.Tasks) > 0 {
 		any = append(any, "ARRAY_CONTAINS(@tasks, c.doc.task)")
@@ -57,37 +57,37 @@ func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSel
 	if len(any) > 0 {
 		q.and("(" + strings.Join(any, " OR ") + ")")
 	}
-	return all[engine.Run](ctx, s, store.BatchPartition(batch), q.items(""))
+	return all[model.Run](ctx, s, store.BatchPartition(batch), q.items(""))
 }
 
 // RunsOfMember implements store.Runs.
-func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]store.Item[engine.Run], error) {
+func (s *Store) RunsOfMember(ctx context.Context, batch, member int) ([]store.Item[model.Run], error) {
 	q := newQuery("c.type = 'run'")
 	q.where("c.doc.memberId = @member", "@member", member)
-	return all[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
+	return all[model.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"))
 }
 
 // OpenRuns implements store.Runs.
-func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]store.Item[engine.Run], error) {
+func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]store.Item[model.Run], error) {
 	q := newQuery("c.type = 'run'", "c.doc.status IN ('waiting', 'running', 'rolling_back')")
-	page, err := list[engine.Run](ctx, s, store.BatchPartition(batch), q.items(""), store.Paging{Limit: limit})
+	page, err := list[model.Run](ctx, s, store.BatchPartition(batch), q.items(""), store.Paging{Limit: limit})
 	return page.Items, err
 }
 
 // HasPausedRuns implements store.Runs.
 func (s *Store) HasPausedRuns(ctx context.Context, batch int) (bool, error) {
-	paused, err := first[engine.Run](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'run'", "IS_DEFINED(c.doc.heldAt)").items(""))
+	paused, err := first[model.Run](ctx, s, store.BatchPartition(batch), newQuery("c.type = 'run'", "IS_DEFINED(c.doc.pausedAt)").items(""))
 	return paused != nil, err
 }
 
 // OverdueRuns implements store.Runs. The next page begins behind the last run of this one: a
 // continuation would be of this query with these times.
-func (s *Store) OverdueRuns(ctx context.Context, batch int, bounds store.OverdueBounds, limit int) ([]store.Item[engine.Run], bool, error) {
+func (s *Store) OverdueRuns(ctx context.Context, batch int, bounds store.OverdueBounds, limit int) ([]store.Item[model.Run], bool, error) {
 	q := newQuery("c.type = 'run'", "c.id > @after", "(c.doc.wakeAt < @wake OR c.doc.deadlineAt < @deadline)")
 	q.param("@after", bounds.After)
 	q.param("@wake", bounds.WakeBefore.UTC().Format(time.RFC3339Nano))
 	q.param("@deadline", bounds.DeadlineBefore.UTC().Format(time.RFC3339Nano))
-	page, err := list[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"), store.Paging{Limit: limit})
+	page, err := list[model.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.id"), store.Paging{Limit: limit})
 	return page.Items, page.Continuation != "" && len(page.Items) > 0, err
 }
 
@@ -97,14 +97,14 @@ func (s *Store) WorkersWithJobs(ctx context.Context, batch int) (map[string]time
 	for last := ""; ; {
 		q := newQuery("c.type = 'run'", "c.doc.worker > @last")
 		q.param("@last", last)
-		next, err := first[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.doc.worker ASC"))
+		next, err := first[model.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.doc.worker ASC"))
 		if err != nil || next == nil {
 			return oldest, err
 		}
 		last = next.Doc.Worker
 		q = newQuery("c.type = 'run'", "c.doc.worker = @worker")
 		q.param("@worker", last)
-		run, err := first[engine.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.doc.sentAt ASC"))
+		run, err := first[model.Run](ctx, s, store.BatchPartition(batch), q.items(" ORDER BY c.doc.sentAt ASC"))
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -15,7 +15,7 @@ type summary = store.BatchSummary
 // unfinished is the condition for the summary of a batch that is being created or has not
 // ended.
 func unfinished(b *summary) bool {
-	return b.Creating || slices.Contains([]engine.BatchStatus{engine.BatchDetected, engine.BatchInitDispatched, engine.BatchActive, engine.BatchCancelling}, b.Status)
+	return b.Creating || slices.Contains([]model.BatchStatus{model.BatchDetected, model.BatchInitDispatched, model.BatchActive, model.BatchCancelling}, b.Status)
 }
 
 // Batches implements store.Batches.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-type member = engine.Member
+type member = model.Member
 
 // Members implements store.Members.
 func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, page store.Paging) (store.Page[member], error) {
@@ -20,7 +20,7 @@ func (s *Store) Members(ctx context.Context, batch int, f store.MemberFilter, pa
 }
 
 // MembersOfPage implements store.Members.
-func (s *Store) MembersOfPage(ctx context.Context, batch, page int, status engine.MemberStatus) ([]store.Item[member], error) {
+func (s *Store) MembersOfPage(ctx context.Context, batch, page int, status model.MemberStatus) ([]store.Item[member], error) {
 	return all(ctx, s, "MembersOfPage", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
 		return m.Page == page && (status == "" || m.Status == status)
 	})
@@ -59,7 +59,7 @@ func (s *Store) LeavingMembers(ctx context.Context, batch int) ([]store.Item[mem
 // FailedMembers implements store.Members.
 func (s *Store) FailedMembers(ctx context.Context, batch int) ([]store.FailedMember, error) {
 	return project(ctx, s, "FailedMembers", store.BatchPartition(batch), "member", func(_ *document, m *member) bool {
-		return m.Status == engine.MemberFailed
+		return m.Status == model.MemberFailed
 	}, func(m *member) store.FailedMember {
 		return store.FailedMember{ID: m.ID, Page: m.Page, Key: m.Key, FailedIn: m.FailedIn, FailedStep: m.FailedStep, Error: m.Error}
 	})

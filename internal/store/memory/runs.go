@@ -6,18 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-type run = engine.Run
+type run = model.Run
 
 // Runs implements store.Runs.
 func (s *Store) Runs(ctx context.Context, batch int, f store.RunFilter, page store.Paging) (store.Page[run], error) {
 	o := order{store.Sort{By: store.FieldID}, []store.Field{store.FieldID, store.FieldMemberID}}
 	return list(ctx, s, "Runs", store.BatchPartition(batch), "run", f, o, page, func(_ *document, r *run) bool {
 		return (f.Phase == "" || r.PhaseName == f.Phase) && (f.Member == 0 || r.Member == f.Member) && (!f.Waking || r.WakeAt != nil) &&
-			(f.StepStatus == "" || slices.ContainsFunc(r.Steps, func(s engine.Step) bool { return s.Status == f.StepStatus })) &&
+			(f.StepStatus == "" || slices.ContainsFunc(r.Steps, func(s model.Step) bool { return s.Status == f.StepStatus })) &&
 			strings.HasPrefix(r.Key, f.KeyPrefix)
 	})
 }
@@ -27,7 +27,7 @@ func (s *Store) RunsOfPage(ctx context.Context, batch, page int, of store.RunSel
 	return all(ctx, s, "RunsOfPage", store.BatchPartition(batch), "run", func(_ *document, r *run) bool {
 		return r.Page == page && (of.Phase == 0 || r.Phase == of.Phase) && (of.LastPhase == 0 || r.Phase <= of.LastPhase) &&
 			(len(of.Statuses) == 0 && !of.Paused && len(of.Tasks) == 0 ||
-				slices.Contains(of.Statuses, r.Status) || of.Paused && r.HeldAt != nil || slices.Contains(of.Tasks, r.Task))
+				slices.Contains(of.Statuses, r.Status) || of.Paused && r.PausedAt != nil || slices.Contains(of.Tasks, r.Task))
 	})
 }
 
@@ -47,7 +47,7 @@ func (s *Store) OpenRuns(ctx context.Context, batch, limit int) ([]store.Item[ru
 
 // HasPausedRuns implements store.Runs.
 func (s *Store) HasPausedRuns(ctx context.Context, batch int) (bool, error) {
-	found, err := query(ctx, s, "HasPausedRuns", store.BatchPartition(batch), "run", func(_ *document, r *run) bool { return r.HeldAt != nil })
+	found, err := query(ctx, s, "HasPausedRuns", store.BatchPartition(batch), "run", func(_ *document, r *run) bool { return r.PausedAt != nil })
 	return len(found) > 0, err
 }
 

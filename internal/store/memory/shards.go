@@ -3,11 +3,11 @@ package memory
 import (
 	"context"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-type shard = engine.Shard
+type shard = model.Shard
 
 // Shards implements store.Shards.
 func (s *Store) Shards(ctx context.Context, batch int, f store.ShardFilter) ([]store.Item[shard], error) {

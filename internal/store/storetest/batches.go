@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -18,11 +18,11 @@ func testBatches(t *testing.T, d Driver) {
 	s, first, mine := d.Store, batchNumber(), tag()
 	var writes store.Writes
 	for i, b := range []store.BatchSummary{
-		{RunbookName: mine + "-a", Status: engine.BatchActive, BatchStartTime: when(10), DetectedAt: at(5), MemberCount: 3},
-		{RunbookName: mine + "-b", Status: engine.BatchCompleted, DetectedAt: at(4), MemberCount: 1},
-		{RunbookName: mine + "-a", Status: engine.BatchCancelling, BatchStartTime: when(5), DetectedAt: at(3), MemberCount: 2},
+		{RunbookName: mine + "-a", Status: model.BatchActive, BatchStartTime: when(10), DetectedAt: at(5), MemberCount: 3},
+		{RunbookName: mine + "-b", Status: model.BatchCompleted, DetectedAt: at(4), MemberCount: 1},
+		{RunbookName: mine + "-a", Status: model.BatchCancelling, BatchStartTime: when(5), DetectedAt: at(3), MemberCount: 2},
 		{RunbookName: mine + "-a", Creating: true},
-		{RunbookName: mine + "-b", Status: engine.BatchFailed, BatchStartTime: when(20), DetectedAt: at(6), EraseAt: when(30)},
+		{RunbookName: mine + "-b", Status: model.BatchFailed, BatchStartTime: when(20), DetectedAt: at(6), EraseAt: when(30)},
 	} {
 		b.ID = first + i
 		writes = append(writes, store.Create(store.EntryKey(b.ID), b))
@@ -65,7 +65,7 @@ func testBatches(t *testing.T, d Driver) {
 	}
 	check(t, []row{
 		{"all", list(store.BatchFilter{}, store.Sort{}), "4 2 1 0", false},
-		{"by status", list(store.BatchFilter{Status: engine.BatchActive}, store.Sort{}), "0", false},
+		{"by status", list(store.BatchFilter{Status: model.BatchActive}, store.Sort{}), "0", false},
 		{"of a runbook", list(store.BatchFilter{Runbook: "-a"}, store.Sort{}), "2 0", false},
 		{"by a prefix of the runbook", list(store.BatchFilter{RunbookPrefix: "-b"}, store.Sort{}), "4 1", false},
 		{"the oldest first", list(store.BatchFilter{}, store.Sort{By: store.FieldID}), "0 1 2 4", false},

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -14,7 +14,7 @@ func fiveMembers(t *testing.T, s store.Store) (batch int) {
 	batch = batchNumber()
 	var writes store.Writes
 	for i := range 5 {
-		writes = append(writes, store.Create(store.MemberKey(batch, i+1), engine.Member{ID: i + 1, Page: 1, Key: string(rune('e'-i)) + "@x", Status: engine.MemberActive}))
+		writes = append(writes, store.Create(store.MemberKey(batch, i+1), model.Member{ID: i + 1, Page: 1, Key: string(rune('e'-i)) + "@x", Status: model.MemberActive}))
 	}
 	must(t, s, writes...)
 	return batch
@@ -82,7 +82,7 @@ func testPaging(t *testing.T, d Driver) {
 // text is ErrContinuation: it comes from outside.
 func testContinuations(t *testing.T, d Driver) {
 	batch := fiveMembers(t, d.Store)
-	list := func(paging store.Paging) (store.Page[engine.Member], error) {
+	list := func(paging store.Paging) (store.Page[model.Member], error) {
 		return d.Store.Members(t.Context(), batch, store.MemberFilter{}, paging)
 	}
 	page, err := list(store.Paging{Limit: 2})

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -20,23 +20,23 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func testMembers(t *testing.T, d Driver) {
 	s, batch := d.Store, batchNumber()
 	must(t, s,
-		member(batch, engine.Member{ID: 1, Page: 1, Key: "a@x", Status: engine.MemberActive, AddedAt: at(3), Hash: "h1", AddedBy: "ada", Claim: "round"}),
-		member(batch, engine.Member{ID: 2, Page: 1, Key: "b@x", Status: engine.MemberFailed, AddedAt: at(2), FailedIn: "p", FailedStep: "s", Error: "why"}),
-		member(batch, engine.Member{ID: 3, Page: 1, Key: "a@x", Status: engine.MemberRemoved, AddedAt: at(1), OpenPhase: 2, RemovedBy: "bob"}),
-		member(batch, engine.Member{ID: 4, Page: 2, Key: "c@x", Status: engine.MemberRemoved, AddedAt: at(4), Removal: 3}),
-		member(batch, engine.Member{ID: 5, Page: 2, Key: "ab@x", Status: engine.MemberRemoved, AddedAt: at(5), Leaving: true, Removal: 3}),
-		member(batch, engine.Member{ID: 6, Page: 2, Key: "d@x", Status: engine.MemberFailed, AddedAt: at(6)}),
-		member(batch, engine.Member{ID: 7, Page: 3, Key: "e@x", Status: engine.MemberRemoved, AddedAt: at(7), BusyUntil: when(10), UndoingUntil: when(11)}),
-		member(batch, engine.Member{ID: 8, Page: 3, Key: "f@x", Status: engine.MemberRemoved, AddedAt: at(8), BusyUntil: when(10)}),
+		member(batch, model.Member{ID: 1, Page: 1, Key: "a@x", Status: model.MemberActive, AddedAt: at(3), Hash: "h1", AddedBy: "ada", Claim: "round"}),
+		member(batch, model.Member{ID: 2, Page: 1, Key: "b@x", Status: model.MemberFailed, AddedAt: at(2), FailedIn: "p", FailedStep: "s", Error: "why"}),
+		member(batch, model.Member{ID: 3, Page: 1, Key: "a@x", Status: model.MemberRemoved, AddedAt: at(1), OpenPhase: 2, RemovedBy: "bob"}),
+		member(batch, model.Member{ID: 4, Page: 2, Key: "c@x", Status: model.MemberRemoved, AddedAt: at(4), Removal: 3}),
+		member(batch, model.Member{ID: 5, Page: 2, Key: "ab@x", Status: model.MemberRemoved, AddedAt: at(5), Leaving: true, Removal: 3}),
+		member(batch, model.Member{ID: 6, Page: 2, Key: "d@x", Status: model.MemberFailed, AddedAt: at(6)}),
+		member(batch, model.Member{ID: 7, Page: 3, Key: "e@x", Status: model.MemberRemoved, AddedAt: at(7), BusyUntil: when(10), UndoingUntil: when(11)}),
+		member(batch, model.Member{ID: 8, Page: 3, Key: "f@x", Status: model.MemberRemoved, AddedAt: at(8), BusyUntil: when(10)}),
 	)
-	must(t, s, store.Create(store.RunKey(batch, 1, 1), engine.Run{Batch: batch, Phase: 1, Member: 1, Page: 1})) // which no read of members returns
-	id := func(m engine.Member) int { return m.ID }
+	must(t, s, store.Create(store.RunKey(batch, 1, 1), model.Run{Batch: batch, Phase: 1, Member: 1, Page: 1})) // which no read of members returns
+	id := func(m model.Member) int { return m.ID }
 	list := func(filter store.MemberFilter, sort store.Sort) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
-			return pages(func(p store.Paging) (store.Page[engine.Member], error) { return s.Members(ctx, batch, filter, p) }, sort, id)
+			return pages(func(p store.Paging) (store.Page[model.Member], error) { return s.Members(ctx, batch, filter, p) }, sort, id)
 		}
 	}
-	ofPage := func(page int, status engine.MemberStatus) func(context.Context) (any, error) {
+	ofPage := func(page int, status model.MemberStatus) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
 			found, err := s.MembersOfPage(ctx, batch, page, status)
 			return shorten(found, err, id)
@@ -44,13 +44,13 @@ func testMembers(t *testing.T, d Driver) {
 	}
 	check(t, []row{
 		{"all", list(store.MemberFilter{}, store.Sort{}), "1 2 3 4 5 6 7 8", false},
-		{"failed", list(store.MemberFilter{Status: engine.MemberFailed}, store.Sort{}), "2 6", false},
+		{"failed", list(store.MemberFilter{Status: model.MemberFailed}, store.Sort{}), "2 6", false},
 		{"by a prefix of the key", list(store.MemberFilter{KeyPrefix: "a"}, store.Sort{}), "1 3 5", false},
-		{"by status and prefix", list(store.MemberFilter{Status: engine.MemberActive, KeyPrefix: "a"}, store.Sort{}), "1", false},
+		{"by status and prefix", list(store.MemberFilter{Status: model.MemberActive, KeyPrefix: "a"}, store.Sort{}), "1", false},
 		{"in another case", list(store.MemberFilter{KeyPrefix: "A"}, store.Sort{}), "", false},
 		{"by the time of addition", list(store.MemberFilter{}, store.Sort{By: store.FieldAddedAt, Descending: true}), "8 7 6 5 4 1 2 3", false},
 		{"page 1", ofPage(1, ""), "1 2 3", false},
-		{"page 1, failed", ofPage(1, engine.MemberFailed), "2", false},
+		{"page 1, failed", ofPage(1, model.MemberFailed), "2", false},
 		{"page 4", ofPage(4, ""), "", false},
 		{"by id", func(ctx context.Context) (any, error) {
 			found, err := s.MembersByID(ctx, batch, []int{6, 2, 99})
@@ -89,6 +89,6 @@ func testMembers(t *testing.T, d Driver) {
 	})
 }
 
-func member(batch int, m engine.Member) store.Write {
+func member(batch int, m model.Member) store.Write {
 	return store.Create(store.MemberKey(batch, m.ID), m)
 }

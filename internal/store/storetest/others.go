@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
@@ -22,7 +22,7 @@ func testRunbooks(t *testing.T, d Driver) {
 		store.Create(store.RunbookKey(a), store.RunbookHead{Name: a, Latest: 3, Active: 3, PublishedAt: at(2), PublishedBy: "bob"}),
 		store.Create(store.RunbookKey(b), store.RunbookHead{Name: b, Latest: 1, Active: 1, PublishedAt: at(1), PublishedBy: "ada"}),
 		store.Create(store.RunbookKey(c), store.RunbookHead{Name: c, Latest: 1}),
-		store.Create(store.VersionKey(a, 1), store.RunbookVersion{Name: a, Version: 1, YAML: "one", Deactivated: &engine.Mark{By: "ada", At: at(1)}}),
+		store.Create(store.VersionKey(a, 1), store.RunbookVersion{Name: a, Version: 1, YAML: "one", Deactivated: &model.Mark{By: "ada", At: at(1)}}),
 		store.Create(store.VersionKey(a, 2), store.RunbookVersion{Name: a, Version: 2, YAML: "two", Overdue: "rerun", RerunInit: true}),
 		store.Create(store.VersionKey(a, 10), store.RunbookVersion{Name: a, Version: 10, YAML: "ten"}),
 		store.Create(store.VersionKey(b, 1), store.RunbookVersion{Name: b, Version: 1, YAML: "other"}),

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
@@ -15,23 +15,23 @@ import (
 // member 2 in execution 1; 1/0 is one without a member.
 func testRuns(t *testing.T, d Driver) {
 	s, batch := d.Store, batchNumber()
-	step := func(status engine.StepStatus) []engine.Step {
-		return []engine.Step{{Name: "one", Status: engine.StepSucceeded}, {Name: "two", Status: status}}
+	step := func(status model.StepStatus) []model.Step {
+		return []model.Step{{Name: "one", Status: model.StepSucceeded}, {Name: "two", Status: status}}
 	}
 	must(t, s,
-		newRun(batch, engine.Run{Phase: 1, PhaseName: "init", Status: engine.RunFailed, Task: "t1"}),
-		newRun(batch, engine.Run{Phase: 2, Member: 1, Page: 1, PhaseName: "go", Key: "a@x", Status: engine.RunRunning, Steps: step(engine.StepDispatched), Worker: "w2", SentAt: when(5), DeadlineAt: when(60)}),
-		newRun(batch, engine.Run{Phase: 2, Member: 2, Page: 1, PhaseName: "go", Key: "ab@x", Status: engine.RunRunning, Steps: step(engine.StepPending), WakeAt: when(10), Task: "t1"}),
-		newRun(batch, engine.Run{Phase: 2, Member: 3, Page: 1, PhaseName: "go", Key: "b@x", Status: engine.RunWaiting, HeldAt: when(1)}),
-		newRun(batch, engine.Run{Phase: 2, Member: 60, Page: 2, PhaseName: "go", Key: "c@x", Status: engine.RunRollingBack, Steps: step(engine.StepDispatched), Worker: "w1", SentAt: when(3), DeadlineAt: when(20)}),
-		newRun(batch, engine.Run{Phase: 3, Member: 1, Page: 1, PhaseName: "end", Key: "a@x", Status: engine.RunSucceeded, Steps: step(engine.StepSucceeded)}),
-		newRun(batch, engine.Run{Phase: 3, Member: 60, Page: 2, PhaseName: "end", Key: "c@x", Status: engine.RunRunning, Steps: step(engine.StepDispatched), Worker: "w1", SentAt: when(4), Task: "t2"}),
+		newRun(batch, model.Run{Phase: 1, PhaseName: "init", Status: model.RunFailed, Task: "t1"}),
+		newRun(batch, model.Run{Phase: 2, Member: 1, Page: 1, PhaseName: "go", Key: "a@x", Status: model.RunRunning, Steps: step(model.StepDispatched), Worker: "w2", SentAt: when(5), DeadlineAt: when(60)}),
+		newRun(batch, model.Run{Phase: 2, Member: 2, Page: 1, PhaseName: "go", Key: "ab@x", Status: model.RunRunning, Steps: step(model.StepPending), WakeAt: when(10), Task: "t1"}),
+		newRun(batch, model.Run{Phase: 2, Member: 3, Page: 1, PhaseName: "go", Key: "b@x", Status: model.RunWaiting, PausedAt: when(1)}),
+		newRun(batch, model.Run{Phase: 2, Member: 60, Page: 2, PhaseName: "go", Key: "c@x", Status: model.RunRollingBack, Steps: step(model.StepDispatched), Worker: "w1", SentAt: when(3), DeadlineAt: when(20)}),
+		newRun(batch, model.Run{Phase: 3, Member: 1, Page: 1, PhaseName: "end", Key: "a@x", Status: model.RunSucceeded, Steps: step(model.StepSucceeded)}),
+		newRun(batch, model.Run{Phase: 3, Member: 60, Page: 2, PhaseName: "end", Key: "c@x", Status: model.RunRunning, Steps: step(model.StepDispatched), Worker: "w1", SentAt: when(4), Task: "t2"}),
 	)
-	must(t, s, member(batch, engine.Member{ID: 1, Page: 1, Key: "a@x", Status: engine.MemberActive})) // which no read of runs returns
-	name := func(r engine.Run) string { return fmt.Sprintf("%d/%d", r.Phase, r.Member) }
+	must(t, s, member(batch, model.Member{ID: 1, Page: 1, Key: "a@x", Status: model.MemberActive})) // which no read of runs returns
+	name := func(r model.Run) string { return fmt.Sprintf("%d/%d", r.Phase, r.Member) }
 	list := func(filter store.RunFilter, sort store.Sort) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
-			return pages(func(p store.Paging) (store.Page[engine.Run], error) { return s.Runs(ctx, batch, filter, p) }, sort, name)
+			return pages(func(p store.Paging) (store.Page[model.Run], error) { return s.Runs(ctx, batch, filter, p) }, sort, name)
 		}
 	}
 	ofPage := func(page int, of store.RunSelection) func(context.Context) (any, error) {
@@ -58,19 +58,19 @@ func testRuns(t *testing.T, d Driver) {
 		{"by member", list(store.RunFilter{}, store.Sort{By: store.FieldID, Descending: true}), "3/60 3/1 2/60 2/3 2/2 2/1 1/0", false},
 		{"of a phase", list(store.RunFilter{Phase: "end"}, store.Sort{}), "3/1 3/60", false},
 		{"of a member", list(store.RunFilter{Member: 60}, store.Sort{}), "2/60 3/60", false},
-		{"by the status of a step", list(store.RunFilter{StepStatus: engine.StepDispatched}, store.Sort{}), "2/1 2/60 3/60", false},
-		{"that wait for a poll or a retry", list(store.RunFilter{StepStatus: engine.StepPending, Waking: true}, store.Sort{}), "2/2", false},
+		{"by the status of a step", list(store.RunFilter{StepStatus: model.StepDispatched}, store.Sort{}), "2/1 2/60 3/60", false},
+		{"that wait for a poll or a retry", list(store.RunFilter{StepStatus: model.StepPending, Waking: true}, store.Sort{}), "2/2", false},
 		{"by a prefix of the key", list(store.RunFilter{KeyPrefix: "a"}, store.Sort{}), "2/1 2/2 3/1", false},
 		{"page 1", ofPage(1, store.RunSelection{}), "2/1 2/2 2/3 3/1", true},
 		{"page 0", ofPage(0, store.RunSelection{}), "1/0", true},
 		{"page 1 of a phase", ofPage(1, store.RunSelection{Phase: 2}), "2/1 2/2 2/3", true},
 		{"page 1 up to a phase", ofPage(1, store.RunSelection{LastPhase: 2}), "2/1 2/2 2/3", true},
-		{"page 1, by status", ofPage(1, store.RunSelection{Statuses: []engine.RunStatus{engine.RunWaiting, engine.RunRunning}}), "2/1 2/2 2/3", true},
+		{"page 1, by status", ofPage(1, store.RunSelection{Statuses: []model.RunStatus{model.RunWaiting, model.RunRunning}}), "2/1 2/2 2/3", true},
 		{"page 1, paused", ofPage(1, store.RunSelection{Paused: true}), "2/3", true},
 		{"page 1, of a task", ofPage(1, store.RunSelection{Tasks: []string{"t1"}}), "2/2", true},
 		{"page 1, paused or of a task", ofPage(1, store.RunSelection{Paused: true, Tasks: []string{"t1"}}), "2/2 2/3", true},
-		{"page 0, failed or of a task", ofPage(0, store.RunSelection{Statuses: []engine.RunStatus{engine.RunFailed}, Tasks: []string{"t9"}}), "1/0", true},
-		{"page 1, succeeded, of a phase", ofPage(1, store.RunSelection{Phase: 3, Statuses: []engine.RunStatus{engine.RunSucceeded}, Paused: true}), "3/1", true},
+		{"page 0, failed or of a task", ofPage(0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}, Tasks: []string{"t9"}}), "1/0", true},
+		{"page 1, succeeded, of a phase", ofPage(1, store.RunSelection{Phase: 3, Statuses: []model.RunStatus{model.RunSucceeded}, Paused: true}), "3/1", true},
 		{"of member 60", func(ctx context.Context) (any, error) {
 			found, err := s.RunsOfMember(ctx, batch, 60)
 			return shorten(found, err, name)
@@ -111,7 +111,7 @@ func testRuns(t *testing.T, d Driver) {
 	})
 }
 
-func newRun(batch int, r engine.Run) store.Write {
+func newRun(batch int, r model.Run) store.Write {
 	r.Batch = batch
 	return store.Create(store.RunKey(batch, r.Phase, r.Member), r)
 }
@@ -120,13 +120,13 @@ func newRun(batch int, r engine.Run) store.Write {
 func testShards(t *testing.T, d Driver) {
 	s, batch := d.Store, batchNumber()
 	var writes store.Writes
-	for _, shard := range []engine.Shard{
+	for _, shard := range []model.Shard{
 		{Phase: 2, Page: 1, Open: 1}, {Phase: 2, Page: 2}, {Phase: 2, Page: 10, Reported: true}, {Phase: 3, Page: 1}, {Phase: 3, Page: 2, Open: 2},
 	} {
 		writes = append(writes, store.Create(store.ShardKey(batch, shard.Phase, shard.Page), shard))
 	}
 	must(t, s, writes...)
-	name := func(d engine.Shard) string { return fmt.Sprintf("%d/%d", d.Phase, d.Page) }
+	name := func(d model.Shard) string { return fmt.Sprintf("%d/%d", d.Phase, d.Page) }
 	shards := func(f store.ShardFilter) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
 			found, err := s.Shards(ctx, batch, f)

@@ -1,7 +1,12 @@
-package engine
+package model
 
 // BatchStatus is where a batch stands.
 type BatchStatus string
+
+// Terminal tells whether the batch has ended.
+func (s BatchStatus) Terminal() bool {
+	return s == BatchCompleted || s == BatchFailed || s == BatchCancelled
+}
 
 // The statuses of a batch. A batch that is cancelled is cancelling until all that
 // was under way has ended.
@@ -18,13 +23,11 @@ const (
 // BatchStatuses are all of them, in the order a batch may pass through them.
 var BatchStatuses = []BatchStatus{BatchDetected, BatchInitDispatched, BatchActive, BatchCancelling, BatchCompleted, BatchFailed, BatchCancelled}
 
-// Terminal tells whether the batch has ended.
-func (s BatchStatus) Terminal() bool {
-	return s == BatchCompleted || s == BatchFailed || s == BatchCancelled
-}
-
 // PhaseStatus is where a phase execution stands.
 type PhaseStatus string
+
+// Terminal tells whether the phase has ended.
+func (s PhaseStatus) Terminal() bool { return s != PhasePending && s != PhaseDispatched }
 
 // The statuses of a phase execution.
 const (
@@ -36,9 +39,6 @@ const (
 	PhaseSuperseded PhaseStatus = "superseded"
 	PhaseCancelled  PhaseStatus = "cancelled"
 )
-
-// Terminal tells whether the phase has ended.
-func (s PhaseStatus) Terminal() bool { return s != PhasePending && s != PhaseDispatched }
 
 // MemberStatus is where a member of a batch stands.
 type MemberStatus string
@@ -56,6 +56,11 @@ var MemberStatuses = []MemberStatus{MemberActive, MemberRemoved, MemberFailed}
 // RunStatus is where one member's passage through one phase stands.
 type RunStatus string
 
+// Terminal tells whether the run has ended.
+func (s RunStatus) Terminal() bool {
+	return s == RunSucceeded || s == RunFailed || s == RunCancelled
+}
+
 // The statuses of a run. A waiting run stands behind an earlier phase that its
 // member has not yet left; one that is rolling back has failed and undoes what it
 // did.
@@ -68,13 +73,13 @@ const (
 	RunCancelled   RunStatus = "cancelled"
 )
 
-// Terminal tells whether the run has ended.
-func (s RunStatus) Terminal() bool {
-	return s == RunSucceeded || s == RunFailed || s == RunCancelled
-}
-
 // StepStatus is where a step or an init step stands.
 type StepStatus string
+
+// Terminal tells whether the step has ended.
+func (s StepStatus) Terminal() bool {
+	return s != StepPending && s != StepDispatched && s != StepPolling
+}
 
 // The statuses of a step. A skipped step is one that an administrator let the
 // member pass by.
@@ -92,11 +97,6 @@ const (
 // StepStatuses are all of them.
 var StepStatuses = []StepStatus{
 	StepPending, StepDispatched, StepSucceeded, StepFailed, StepPolling, StepPollTimeout, StepCancelled, StepSkipped,
-}
-
-// Terminal tells whether the step has ended.
-func (s StepStatus) Terminal() bool {
-	return s != StepPending && s != StepDispatched && s != StepPolling
 }
 
 // PhaseKind tells the executions of a batch apart.

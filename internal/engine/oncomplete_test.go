@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 const merging = header + `
@@ -21,13 +22,13 @@ rollbacks:
   drop: [{name: remove, worker_id: w1, function: Remove, params: {Report: "{{ReportId}}"}}]
 `
 
-// merge is a batch whose first phase has ended for all members, with the run of its
+// onComplete is a batch whose first phase has ended for all members, with the run of its
 // on_complete steps.
-func merge(t *testing.T) *person {
+func onComplete(t *testing.T) *person {
 	t.Helper()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
 	wantOutcome(t, c.counts(1, 90, 10), start(1))
 	p := &person{t: t, rb: c.rb, batch: c.b, at: now}
 	p.without(1)
@@ -36,7 +37,7 @@ func merge(t *testing.T) *person {
 
 func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 	t.Parallel()
-	p := merge(t)
+	p := onComplete(t)
 	if got := string(p.step().Params); got != `{"Bad":10,"Gone":0,"Good":90,"Of":100}` {
 		t.Fatalf("parameters %s", got)
 	}
@@ -47,35 +48,35 @@ func TestOnCompleteRunsOnceWithTheCountsWhenAllMembersHaveEnded(t *testing.T) {
 	if got := string(p.step().Params); got != `{"Report":"r1"}` {
 		t.Fatalf("the second step did not get the first one's output: %s", got)
 	}
-	if p.batch.Phases[0].Status != engine.PhaseDispatched {
+	if p.batch.Phases[0].Status != model.PhaseDispatched {
 		t.Fatalf("the phase is %s before its on_complete steps have ended", p.batch.Phases[0].Status)
 	}
 	p.answer(`true`)
-	if got := p.batch.Phases[0]; got.Status != engine.PhaseCompleted || got.Merge != engine.RunSucceeded {
+	if got := p.batch.Phases[0]; got.Status != model.PhaseCompleted || got.OnCompleteStatus != model.RunSucceeded {
 		t.Fatalf("phase %+v", got)
 	}
-	wantOutcome(t, p.onBatch(next(p.batch)), engine.Announce{Phase: 2})
+	wantOutcome(t, p.onBatch(next(p.batch)), model.Announce{Phase: 2})
 }
 
 func TestOnCompleteThatFailsFailsThePhaseAfterItsRollback(t *testing.T) {
 	t.Parallel()
-	p := merge(t)
+	p := onComplete(t)
 	p.answer(`{"id":"r1"}`)
 	p.refuse("no")
-	p.want(engine.RunRollingBack)
+	p.want(model.RunRollingBack)
 	if got := string(p.step().Params); got != `{"Report":"r1"}` {
 		t.Fatalf("parameters of the rollback: %s", got)
 	}
 	p.answer(`true`)
 	got := p.batch.Phases[0]
-	if got.Status != engine.PhaseFailed || got.Reason != `on_complete: step "send": no` {
+	if got.Status != model.PhaseFailed || got.Reason != `on_complete: step "send": no` {
 		t.Fatalf("phase %s: %s", got.Status, got.Reason)
 	}
 }
 
 func TestPhaseIsNotLeftWhileItsOnCompleteStepsRun(t *testing.T) {
 	t.Parallel()
-	p := merge(t)
+	p := onComplete(t)
 	c := crowd{t: t, b: p.batch}
 	_, err := c.on(next(c.b))
 	wantRefusal(t, err, "its on_complete steps have ended")
@@ -83,8 +84,8 @@ func TestPhaseIsNotLeftWhileItsOnCompleteStepsRun(t *testing.T) {
 
 func TestMergeIsAskedForAgainUntilItHasEnded(t *testing.T) {
 	t.Parallel()
-	p := merge(t)
-	for _, e := range []engine.Event{engine.PhaseCounted{Phase: 1}, engine.PhaseWalked{Phase: 1, Pages: 3}} {
+	p := onComplete(t)
+	for _, e := range []model.Event{model.PhaseCounted{Phase: 1}, model.PhaseFannedOut{Phase: 1, Pages: 3}} {
 		d := p.onBatch(e)
 		if !d.Repeated {
 			t.Fatalf("%T again: %+v", e, d)
@@ -93,58 +94,58 @@ func TestMergeIsAskedForAgainUntilItHasEnded(t *testing.T) {
 	}
 	p.answer(`{"id":"r1"}`)
 	p.answer(`true`)
-	wantOutcome(t, p.onBatch(engine.PhaseCounted{Phase: 1}))
+	wantOutcome(t, p.onBatch(model.PhaseCounted{Phase: 1}))
 }
 
-// All shards may report before the walk is known to be over.
+// All shards may report before the fan-out is known to be over.
 func TestMergeFollowsTheWalkWhereTheMembersWereFaster(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
 	p := &c.b.Phases[0]
 	p.ShardsClosed, p.Succeeded = 3, 100
-	wantOutcome(t, c.must(engine.PhaseCounted{Phase: 1}))
-	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), start(1))
-	wantOutcome(t, c.must(engine.PhaseWalked{Phase: 1, Pages: 3}), start(1))
+	wantOutcome(t, c.must(model.PhaseCounted{Phase: 1}))
+	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}), start(1))
+	wantOutcome(t, c.must(model.PhaseFannedOut{Phase: 1, Pages: 3}), start(1))
 }
 
 func TestPhaseInWhichNobodyTookPartRunsNoOnComplete(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, merging, true)
 	c.must(next(c.b))
-	c.must(engine.PhaseWalked{Phase: 1, Pages: 3})
+	c.must(model.PhaseFannedOut{Phase: 1, Pages: 3})
 	wantOutcome(t, c.counts(1, 0, 0))
-	c.wantPhase(1, engine.PhaseFailed, "no active member")
+	c.wantPhase(1, model.PhaseFailed, "no active member")
 }
 
 func TestOnCompleteThatFailedIsRetriedAtTheStepThatFailed(t *testing.T) {
 	t.Parallel()
-	p := merge(t)
+	p := onComplete(t)
 	p.refuse("no")
-	if p.batch.Phases[0].Status != engine.PhaseFailed {
+	if p.batch.Phases[0].Status != model.PhaseFailed {
 		t.Fatalf("phase %s", p.batch.Phases[0].Status)
 	}
 	d := p.retrySequence("t1")
 	wantOutcome(t, d, start(1))
-	if got := p.batch.Phases[0]; got.Status != engine.PhaseDispatched || got.Merge != engine.RunRunning || got.Reason != "" {
+	if got := p.batch.Phases[0]; got.Status != model.PhaseDispatched || got.OnCompleteStatus != model.RunRunning || got.Reason != "" {
 		t.Fatalf("phase %+v", got)
 	}
 	if d := p.retrySequence("t1"); !d.Repeated {
 		t.Fatalf("the request again: %+v", d)
 	}
-	p.on(engine.RunStarted{})
+	p.on(model.RunStarted{})
 	if p.step().JobID != "step-10000000000-attempt-2" {
 		t.Fatalf("job %s", p.step().JobID)
 	}
 	p.answer(`{"id":"r1"}`)
 	p.answer(`true`)
-	if got := p.batch.Phases[0]; got.Status != engine.PhaseCompleted {
+	if got := p.batch.Phases[0]; got.Status != model.PhaseCompleted {
 		t.Fatalf("phase %s", got.Status)
 	}
 }
 
 // retrySequence asks for the run, which has no member, to be tried again.
-func (p *person) retrySequence(task string) engine.Decision {
+func (p *person) retrySequence(task string) model.Decision {
 	p.t.Helper()
 	d, err := p.tryRetrySequence(task)
 	if err != nil {
@@ -153,9 +154,9 @@ func (p *person) retrySequence(task string) engine.Decision {
 	return d
 }
 
-func (p *person) tryRetrySequence(task string) (engine.Decision, error) {
+func (p *person) tryRetrySequence(task string) (model.Decision, error) {
 	p.t.Helper()
-	d, err := engine.Decide(engine.Snapshot{Batch: &p.batch, Runs: []*engine.Run{&p.run}, Runbook: p.rb}, engine.SequenceRetried{Phase: p.run.Phase, Task: task}, p.at)
+	d, err := engine.Decide(model.Snapshot{Batch: &p.batch, Runs: []*model.Run{&p.run}, Runbook: p.rb}, model.SequenceRetried{Phase: p.run.Phase, Task: task}, p.at)
 	if d.Batch != nil {
 		p.batch, p.run = *d.Batch, *d.Runs[0]
 	}

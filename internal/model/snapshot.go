@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 // Snapshot is a State in memory, of as much as its user knows to be asked for. What is
 // asked of it beyond that is an error, or nil where State allows that there is none.
 type Snapshot struct {
-	Batch    *Batch
-	Gate     Gate // of a Snapshot without a Batch; else it is the Batch's where this is Open
-	Members  []*Member
-	Runs     []*Run
-	Shards   []*Shard
-	Runbook  *runbook.Runbook         // of any version
-	Runbooks map[int]*runbook.Runbook // by version, where there are several
+	Batch        *Batch
+	DispatchMode DispatchMode // of a Snapshot without a Batch; else it is the Batch's where this is Running
+	Members      []*Member
+	Runs         []*Run
+	Shards       []*Shard
+	Runbook      *runbook.Runbook         // of any version
+	Runbooks     map[int]*runbook.Runbook // by version, where there are several
 }
 
 func (s Snapshot) LoadBatch() (*Batch, error) {
@@ -26,11 +26,11 @@ func (s Snapshot) LoadBatch() (*Batch, error) {
 	return s.Batch, nil
 }
 
-func (s Snapshot) LoadGate() (Gate, error) {
-	if s.Gate == Open && s.Batch != nil {
-		return s.Batch.Gate(), nil
+func (s Snapshot) LoadDispatchMode() (DispatchMode, error) {
+	if s.DispatchMode == Running && s.Batch != nil {
+		return s.Batch.DispatchMode(), nil
 	}
-	return s.Gate, nil
+	return s.DispatchMode, nil
 }
 
 func (s Snapshot) LoadRun(phase, member int) (*Run, error) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
 )
 
 const many = "the query's result lacks 30 of 100 members"
@@ -14,13 +14,13 @@ const many = "the query's result lacks 30 of 100 members"
 func withheld(t *testing.T) *crowd {
 	t.Helper()
 	c := batchOf(t, three, false)
-	wantOutcome(t, c.must(engine.RemovalsHeld{Members: 30, Of: 100, Reason: many}))
+	wantOutcome(t, c.must(model.RemovalsHeld{Members: 30, Of: 100, Reason: many}))
 	return c
 }
 
-func (c *crowd) wantHeld(want *engine.Held) {
+func (c *crowd) wantHeld(want *model.RemovalHold) {
 	c.t.Helper()
-	if got := c.b.Held; text(c.t, got) != text(c.t, want) {
+	if got := c.b.RemovalHold; text(c.t, got) != text(c.t, want) {
 		c.t.Fatalf("held %s, want %s", text(c.t, got), text(c.t, want))
 	}
 }
@@ -28,16 +28,16 @@ func (c *crowd) wantHeld(want *engine.Held) {
 func TestHeldRemovalsKeepSinceWhenAndAreBroughtUpToDate(t *testing.T) {
 	t.Parallel()
 	c := withheld(t)
-	c.wantHeld(&engine.Held{Members: 30, Of: 100, Reason: many, Since: now})
+	c.wantHeld(&model.RemovalHold{Members: 30, Of: 100, Reason: many, Since: now})
 	c.at = now.Add(5 * time.Minute)
-	c.wantStale(engine.RemovalsHeld{Members: 30, Of: 100, Reason: many})
-	for _, next := range []engine.RemovalsHeld{
+	c.wantStale(model.RemovalsHeld{Members: 30, Of: 100, Reason: many})
+	for _, next := range []model.RemovalsHeld{
 		{Members: 31, Of: 100, Reason: many},
 		{Members: 31, Of: 101, Reason: many},
 		{Members: 31, Of: 101, Reason: "the query's result is empty"},
 	} {
 		c.must(next)
-		c.wantHeld(&engine.Held{Members: next.Members, Of: next.Of, Reason: next.Reason, Since: now})
+		c.wantHeld(&model.RemovalHold{Members: next.Members, Of: next.Of, Reason: next.Reason, Since: now})
 		c.wantStale(next)
 	}
 }
@@ -45,9 +45,9 @@ func TestHeldRemovalsKeepSinceWhenAndAreBroughtUpToDate(t *testing.T) {
 func TestReasonOfHeldRemovalsIsClipped(t *testing.T) {
 	t.Parallel()
 	c := withheld(t)
-	e := engine.RemovalsHeld{Members: 30, Of: 100, Reason: strings.Repeat("x", 2*engine.MaxReason)}
+	e := model.RemovalsHeld{Members: 30, Of: 100, Reason: strings.Repeat("x", 2*model.MaxReason)}
 	c.must(e)
-	if n := len(c.b.Held.Reason); n > engine.MaxReason+10 {
+	if n := len(c.b.RemovalHold.Reason); n > model.MaxReason+10 {
 		t.Fatalf("the reason has %d bytes", n)
 	}
 	c.wantStale(e)
@@ -56,32 +56,32 @@ func TestReasonOfHeldRemovalsIsClipped(t *testing.T) {
 func TestHeldRemovalsAreWithdrawn(t *testing.T) {
 	t.Parallel()
 	c := withheld(t)
-	c.must(engine.RemovalsHeld{})
+	c.must(model.RemovalsHeld{})
 	c.wantHeld(nil)
-	c.wantStale(engine.RemovalsHeld{})
+	c.wantStale(model.RemovalsHeld{})
 	c.at = now.Add(time.Hour)
-	c.must(engine.RemovalsHeld{Members: 30, Of: 100, Reason: many})
-	c.wantHeld(&engine.Held{Members: 30, Of: 100, Reason: many, Since: c.at}) // another hold
+	c.must(model.RemovalsHeld{Members: 30, Of: 100, Reason: many})
+	c.wantHeld(&model.RemovalHold{Members: 30, Of: 100, Reason: many, Since: c.at}) // another hold
 }
 
 func TestConfirmedRemovalsStayAsTheyAreUntilTheyAreDone(t *testing.T) {
 	t.Parallel()
 	c := withheld(t)
-	c.wantStale(engine.RemovalsDone{}) // nobody has said that they may go
-	c.must(engine.RemovalsConfirmed{By: by})
-	confirmed := &engine.Held{Members: 30, Of: 100, Reason: many, Since: now, Confirmed: &by}
+	c.wantStale(model.RemovalsDone{}) // nobody has said that they may go
+	c.must(model.RemovalsConfirmed{By: by})
+	confirmed := &model.RemovalHold{Members: 30, Of: 100, Reason: many, Since: now, Confirmed: &by}
 	c.wantHeld(confirmed)
-	if d := c.must(engine.RemovalsConfirmed{By: engine.Mark{By: "bob"}}); !d.Repeated || d.Batch != nil {
+	if d := c.must(model.RemovalsConfirmed{By: model.Mark{By: "bob"}}); !d.Repeated || d.Batch != nil {
 		t.Fatalf("%+v", d)
 	}
-	c.wantStale(engine.RemovalsHeld{Members: 40, Of: 100, Reason: "more"})
-	c.wantStale(engine.RemovalsHeld{})
-	_, err := c.on(engine.RemovalsDiscarded{By: by})
+	c.wantStale(model.RemovalsHeld{Members: 40, Of: 100, Reason: "more"})
+	c.wantStale(model.RemovalsHeld{})
+	_, err := c.on(model.RemovalsDiscarded{By: by})
 	wantRefusal(t, err, "the removals of batch 42 were confirmed by ada: they can no longer be discarded")
 	c.wantHeld(confirmed)
-	c.must(engine.RemovalsDone{})
+	c.must(model.RemovalsDone{})
 	c.wantHeld(nil)
-	c.wantStale(engine.RemovalsDone{})
+	c.wantStale(model.RemovalsDone{})
 	if c.b.Kept != 0 {
 		t.Fatalf("%d are kept", c.b.Kept)
 	}
@@ -90,17 +90,17 @@ func TestConfirmedRemovalsStayAsTheyAreUntilTheyAreDone(t *testing.T) {
 func TestDiscardedRemovalsKeepTheMembers(t *testing.T) {
 	t.Parallel()
 	c := withheld(t)
-	c.must(engine.MembersKept{Count: 2})
-	c.must(engine.RemovalsDiscarded{By: by})
+	c.must(model.MembersKept{Count: 2})
+	c.must(model.RemovalsDiscarded{By: by})
 	c.wantHeld(nil)
 	if c.b.Kept != 32 {
 		t.Fatalf("%d are kept", c.b.Kept)
 	}
-	_, err := c.on(engine.RemovalsDiscarded{By: by})
+	_, err := c.on(model.RemovalsDiscarded{By: by})
 	wantRefusal(t, err, "no removals of batch 42 are held: there is nothing to discard")
-	c.must(engine.MembersKept{Count: 7}) // the others are back
-	c.wantStale(engine.MembersKept{Count: 7})
-	c.must(engine.MembersKept{})
+	c.must(model.MembersKept{Count: 7}) // the others are back
+	c.wantStale(model.MembersKept{Count: 7})
+	c.must(model.MembersKept{})
 	if c.b.Kept != 0 {
 		t.Fatalf("%d are kept", c.b.Kept)
 	}
@@ -109,11 +109,11 @@ func TestDiscardedRemovalsKeepTheMembers(t *testing.T) {
 func TestNothingIsConfirmedOrDiscardedThatIsNotHeld(t *testing.T) {
 	t.Parallel()
 	c := batchOf(t, three, false)
-	_, err := c.on(engine.RemovalsConfirmed{By: by})
+	_, err := c.on(model.RemovalsConfirmed{By: by})
 	wantRefusal(t, err, "no removals of batch 42 are held: there is nothing to confirm")
-	_, err = c.on(engine.RemovalsDiscarded{By: by})
+	_, err = c.on(model.RemovalsDiscarded{By: by})
 	wantRefusal(t, err, "no removals of batch 42 are held: there is nothing to discard")
-	c.wantStale(engine.RemovalsDone{})
+	c.wantStale(model.RemovalsDone{})
 }
 
 func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
@@ -123,16 +123,16 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 			for phase := 1; phase <= 3; phase++ {
 				c.through(phase, 100, 0)
 			}
-			c.wantBatch(engine.BatchCompleted)
+			c.wantBatch(model.BatchCompleted)
 		},
 		"it is cancelled before anything began": func(c *crowd) {
-			c.must(engine.BatchStopped{By: by})
-			c.wantBatch(engine.BatchCancelled)
+			c.must(model.BatchStopped{By: by})
+			c.wantBatch(model.BatchCancelled)
 		},
 		"it is cancelled while something is under way": func(c *crowd) {
-			c.must(engine.PhaseDue{Phase: 1})
-			c.must(engine.BatchStopped{By: by})
-			c.wantBatch(engine.BatchCancelling)
+			c.must(model.PhaseDue{Phase: 1})
+			c.must(model.BatchStopped{By: by})
+			c.wantBatch(model.BatchCancelling)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,22 +140,22 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 			for _, confirmed := range []bool{false, true} {
 				c := withheld(t)
 				if confirmed {
-					c.must(engine.RemovalsConfirmed{By: by})
+					c.must(model.RemovalsConfirmed{By: by})
 				}
 				end(c)
 				c.wantHeld(nil)
-				for _, e := range []engine.Event{
-					engine.RemovalsHeld{Members: 30, Of: 100, Reason: many}, engine.RemovalsHeld{}, engine.RemovalsDone{}, engine.MembersKept{Count: 1},
+				for _, e := range []model.Event{
+					model.RemovalsHeld{Members: 30, Of: 100, Reason: many}, model.RemovalsHeld{}, model.RemovalsDone{}, model.MembersKept{Count: 1},
 				} {
 					c.wantStale(e)
 				}
 				over := "has ended (" + string(c.b.Status) + ")"
-				if c.b.Status == engine.BatchCancelling {
+				if c.b.Status == model.BatchCancelling {
 					over = "is being cancelled"
 				}
-				_, err := c.on(engine.RemovalsConfirmed{By: by})
+				_, err := c.on(model.RemovalsConfirmed{By: by})
 				wantRefusal(t, err, over+": nobody can be removed")
-				_, err = c.on(engine.RemovalsDiscarded{By: by})
+				_, err = c.on(model.RemovalsDiscarded{By: by})
 				wantRefusal(t, err, over+": nobody is removed any more")
 			}
 		})
@@ -165,19 +165,19 @@ func TestBatchThatEndsDropsWhatItHolds(t *testing.T) {
 func TestRemovalsAreHeldWhileABatchIsBeingFilledOrPaused(t *testing.T) {
 	t.Parallel()
 	c := filling(t, three, 0)
-	c.must(engine.BatchPaused{By: by})
-	c.must(engine.RemovalsHeld{Members: 30, Of: 50, Reason: many})
-	c.must(engine.RemovalsConfirmed{By: by})
-	c.must(engine.BatchFilled{})
-	c.wantHeld(&engine.Held{Members: 30, Of: 50, Reason: many, Since: now, Confirmed: &by})
+	c.must(model.BatchPaused{By: by})
+	c.must(model.RemovalsHeld{Members: 30, Of: 50, Reason: many})
+	c.must(model.RemovalsConfirmed{By: by})
+	c.must(model.BatchFilled{})
+	c.wantHeld(&model.RemovalHold{Members: 30, Of: 50, Reason: many, Since: now, Confirmed: &by})
 }
 
 func TestCountsThatCannotBeAreNotTaken(t *testing.T) {
 	t.Parallel()
 	c := withheld(t)
 	before := text(t, c.b)
-	for _, e := range []engine.Event{
-		engine.RemovalsHeld{Members: -1, Of: 100}, engine.RemovalsHeld{Members: 30, Of: 29}, engine.MembersKept{Count: -1}, engine.MembersKept{Count: 101},
+	for _, e := range []model.Event{
+		model.RemovalsHeld{Members: -1, Of: 100}, model.RemovalsHeld{Members: 30, Of: 29}, model.MembersKept{Count: -1}, model.MembersKept{Count: 101},
 	} {
 		if _, err := c.on(e); err == nil {
 			t.Errorf("%#v was taken", e)

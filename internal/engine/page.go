@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// How a phase comes to its members: page by page, each page whole or not at all, and a
+// few pages ahead of those whose members are under way.
+
+// onPageDue makes the runs of one page of members, with their shard and the members' marks,
+// in one write, and starts those whose member is free; they wait in a batch that was paused
+// just now. A page that exists is taken up.
+func onPageDue(s model.State, b *model.Batch, e model.PageDue, now time.Time) (model.Decision, error) {
+	p, ok := b.Phase(e.Phase)
+	if !ok || p.Kind != model.KindPhase || e.Page < 1 || e.Page > b.PageCount() {
+		return model.Decision{}, model.Refusef("batch %d has no page %d in phase execution %d", b.ID, e.Page, e.Phase)
+	}
+	if b.DispatchMode() == model.Cancelled {
+		return model.Decision{Stale: true}, nil
+	}
+	if joinsBefore(b, e.Page, e.Phase) {
+		return model.Decision{}, model.ErrNotYet
+	}
+	made, err := s.LoadShard(e.Phase, e.Page)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	if made != nil {
+		return repeatPage(s, made, now)
+	}
+	rb, err := s.LoadRunbook(b.Runbook, p.Version)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	members, err := s.LoadPage(e.Page)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	f := &pageMaker{state: s, batch: b, phase: *p, shard: &model.Shard{Phase: p.ID, Page: e.Page, MadeAt: now}, now: now}
+	for _, m := range members {
+		if err := f.add(m, rb, !e.Split); err != nil {
+			return model.Decision{}, fmt.Errorf("member %d: %w", m.ID, err)
+		}
+	}
+	return f.decision(), nil
+}
+
+// pageMaker is one page of a phase in the making.
+type pageMaker struct {
+	state  model.State
+	batch  *model.Batch
+	phase  model.Phase
+	shard  *model.Shard
+	now    time.Time
+	d      model.Decision
+	failed int
+}
+
+// add takes a member into the page.
+func (f *pageMaker) add(m *model.Member, rb *runbook.Runbook, start bool) error {
+	if m.Status == model.MemberFailed {
+		// It is written as it is: a retry that brings the member back at this moment loses
+		// against the page, or the page against the retry, or else the member would miss
+		// the phase.
+		f.d.Members = append(f.d.Members, m)
+	}
+	if m.Status != model.MemberActive {
+		return nil
+	}
+	f.shard.Runs++
+	run, err := runstate.New(f.batch, f.phase, m, rb, f.now)
+	if err != nil {
+		return err
+	}
+	entered, free := runstate.Enter(*m, f.phase.ID)
+	switch {
+	case !free: // it waits for an earlier phase, and the fan-out does not wait for it
+		run.Yielded = true
+		f.shard.Yielded++
+		f.wait(&run, &entered)
+		return nil
+	case !start:
+		f.wait(&run, &entered)
+		f.d.Next = append(f.d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
+		return nil
+	}
+	started, err := runstate.Begin(f.state, rb, f.batch.DispatchMode(), &run, &entered, f.now)
+	if err != nil {
+		return err
+	}
+	f.d.Runs, f.d.Members = append(f.d.Runs, started.Runs...), append(f.d.Members, started.Members...)
+	if begun := started.Runs[0]; begun.Status.Terminal() { // nothing could be dispatched, or there was nothing to do
+		f.shard.Count(begun.Status)
+		if runstate.CountsFailure(begun, rb) {
+			f.failed++
+		}
+		return nil
+	}
+	f.shard.Open++
+	if started.Runs[0].Yielded {
+		f.shard.Yielded++
+	}
+	f.d.Messages = append(f.d.Messages, started.Messages...)
+	if started.Runs[0].PausedAt != nil {
+		f.d.Next = append(f.d.Next, started.Next...)
+	}
+	return nil
+}
+
+// wait takes a run into the page that is not started with it.
+func (f *pageMaker) wait(run *model.Run, m *model.Member) {
+	f.d.Runs, f.d.Members = append(f.d.Runs, run), append(f.d.Members, m)
+	f.shard.Open++
+}
+
+func (f *pageMaker) decision() model.Decision {
+	d := f.d
+	d.Shards = []*model.Shard{f.shard}
+	if f.shard.Open < f.shard.Runs {
+		// Where the batch is cancelled at this moment, they may have ended for what they were
+		// kept from bringing along: the write must not overtake it.
+		d.Batch = f.batch.Clone()
+		d.Batch.Phases[f.phase.ID-1].FailedSoFar += f.failed
+	}
+	if f.failed > 0 {
+		d.Next = append([]model.Event{model.FailureCounted{Phase: f.phase.ID}}, d.Next...)
+	}
+	if f.shard.Open > 0 {
+		d.Next = append(d.Next, model.PageSent{Phase: f.phase.ID, Page: f.shard.Page})
+	} else {
+		d.Next = append(d.Next, model.ShardCounted{Phase: f.phase.ID, Page: f.shard.Page, Again: true})
+	}
+	return d
+}
+
+// onPageResumed takes up a page, where it exists.
+func onPageResumed(s model.State, e model.PageResumed, now time.Time) (model.Decision, error) {
+	made, err := s.LoadShard(e.Phase, e.Page)
+	if err != nil || made == nil {
+		return model.Decision{Stale: true}, err
+	}
+	return repeatPage(s, made, now)
+}
+
+// repeatPage takes up a page whose runs exist: each is started, or what it owes since its
+// start is sent again, where it has not gone further. A job that was surely sent, and
+// longer ago than the broker remembers, is let be: a worker might do it twice.
+func repeatPage(s model.State, made *model.Shard, now time.Time) (model.Decision, error) {
+	runs, err := s.LoadPageRuns(made.Phase, made.Page)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	d := model.Decision{Repeated: true}
+	for _, run := range runs {
+		if run.Status == model.RunWaiting || run.Status.Terminal() || run.PausedAt != nil {
+			d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunStarted{}})
+			continue
+		}
+		sent := run.Steps[run.Current].DispatchedAt
+		if run.LastEvent != runstate.EventStart || made.Sent && sent != nil && now.Sub(*sent) > model.BrokerRemembers {
+			continue
+		}
+		d.Messages = append(d.Messages, runstate.OutstandingAgain(run, now)...) // of all of them at once: one by one it could take longer than a message may
+	}
+	if !made.Sent {
+		d.Next = append(d.Next, model.PageSent{Phase: made.Phase, Page: made.Page})
+	}
+	d.Next = append(d.Next, model.ShardCounted{Phase: made.Phase, Page: made.Page, Again: true})
+	return d, nil
+}
+
+// onPageBegun announces the page after one that was begun, where the window allows it, and
+// ends the fan-out after the last page.
+func onPageBegun(s model.State, b *model.Batch, e model.PageBegun) (model.Decision, error) {
+	if e.Page >= b.PageCount() {
+		return model.Decision{Repeated: true, Next: []model.Event{model.PhaseFannedOut{Phase: e.Phase, Pages: e.Page}}}, nil
+	}
+	if open, err := windowOpen(s, e.Phase, e.Page+1); err != nil || !open {
+		return model.Decision{Stale: true}, err // the page that yields announces it
+	}
+	return model.Decision{Repeated: true, Messages: []model.Message{model.Announce{Phase: e.Phase, Page: e.Page + 1, Again: e.Again}}}, nil
+}

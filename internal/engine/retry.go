@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/model"
+)
+
+// onMemberRetried brings a member back who failed: the run that failed begins again at the
+// step that did, or at its first where it was rolled back, and the phases that the
+// member has missed since wait behind it.
+//
+// A decision that is taken again, for its message came again, starts the run again.
+func onMemberRetried(s model.State, b *model.Batch, e model.MemberRetried, now time.Time) (model.Decision, error) {
+	loaded, err := s.LoadMember(e.Member)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	runs, err := s.LoadRunsOf(e.Member)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	m := *loaded
+	failed, again := findFailed(runs, e.Task)
+	switch {
+	case again != nil:
+		return model.Decision{Repeated: true, Next: []model.Event{model.OnRun{Phase: again.Phase, Member: m.ID, RunEvent: model.RunStarted{}}}}, nil
+	case b.Status == model.BatchCancelling || b.Status == model.BatchCancelled:
+		return model.Decision{}, model.Refusef("batch %d is cancelled: nothing can be retried", b.ID)
+	case m.Status != model.MemberFailed || failed == nil:
+		return model.Decision{}, model.Refusef("member %d has not failed: it is %s", m.ID, m.Status)
+	case m.OpenPhase != 0, b.IsJoining(m.Page): // the runs that waited behind the one that failed are being ended, or its page is catching up
+		return model.Decision{}, model.ErrNotYet
+	}
+	run, err := restartFailed(s, failed, &m, e, now)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	m.Status, m.FailedAt, m.Error, m.FailedIn, m.FailedStep = model.MemberActive, nil, "", "", ""
+	m.OpenPhase, m.Queue, m.Claim = run.Phase, nil, e.Task
+	d := batchChanged(b)
+	d.Members, d.Runs = []*model.Member{&m}, []*model.Run{run}
+	if err := reopenShardOf(&d, s, b, &m, run.Phase, model.RunFailed, now); err != nil {
+		return model.Decision{}, err
+	}
+	if err := queueMissedPhases(&d, s, b, &m, runs, now); err != nil {
+		return model.Decision{}, err
+	}
+	reopenBatch(b)
+	d.Next = append(d.Next, model.OnRun{Phase: run.Phase, Member: m.ID, RunEvent: model.RunStarted{}})
+	return d, nil
+}
+
+// findFailed finds, among a member's runs, the last one of a phase that failed, and the one
+// that this task has retried before: also where it has ended, since what follows from that may
+// have been cut short.
+func findFailed(runs []*model.Run, task string) (failed, again *model.Run) {
+	for _, r := range runs {
+		switch {
+		case r.Kind != model.KindPhase:
+			continue
+		case r.Task == task:
+			return nil, r
+		case r.Status == model.RunFailed:
+			failed = r
+		}
+	}
+	return failed, nil
+}
+
+// restartFailed readies a member's run that failed to begin again, with the step that failed
+// resolved first where an administrator says so.
+func restartFailed(s model.State, failed *model.Run, m *model.Member, e model.MemberRetried, now time.Time) (*model.Run, error) {
+	rb, err := s.LoadRunbook(failed.Runbook, failed.Version)
+	if err != nil {
+		return nil, err
+	}
+	run, at := failed.Clone(), failed.FailedAt()
+	runstate.Restart(run, e.Task)
+	if err := runstate.RefuseErased(run, rb, m, at, e.Resolve); err != nil {
+		return nil, err
+	}
+	return run, runstate.ResolveFailed(run, rb, at, e.Resolve, now)
+}
+
+// queueMissedPhases queues the phases that began after the one that the member failed in, and
+// those that were ended for the member, who had failed before coming to them.
+func queueMissedPhases(d *model.Decision, s model.State, b *model.Batch, m *model.Member, runs []*model.Run, now time.Time) error {
+	for _, p := range inOrder(b) {
+		if p.DispatchedAt == nil || p.Status == model.PhaseCancelled {
+			continue
+		}
+		at := slices.IndexFunc(runs, func(r *model.Run) bool { return r.Phase == p.ID })
+		outcome := model.RunStatus("")
+		switch {
+		case at < 0:
+			shard, err := s.LoadShard(p.ID, m.Page)
+			if err != nil {
+				return err
+			}
+			if shard == nil {
+				// The member's page came later and has no part in the phase, or the fan-out
+				// comes to it later, and to the member with it.
+				continue
+			}
+			rb, err := s.LoadRunbook(b.Runbook, p.Version)
+			if err != nil {
+				return err
+			}
+			next, err := runstate.New(b, *p, m, rb, now)
+			if err != nil {
+				return err
+			}
+			next.Yielded = true
+			d.Runs = append(d.Runs, &next)
+		case runs[at].Status == model.RunCancelled:
+			next := runs[at].Clone()
+			outcome = next.Status
+			runstate.Restart(next, "")
+			d.Runs = append(d.Runs, next)
+		default:
+			continue
+		}
+		m.Queue = append(m.Queue, p.ID)
+		if err := reopenShardOf(d, s, b, m, p.ID, outcome, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reopenShardOf reopens the member's shard of a phase.
+func reopenShardOf(d *model.Decision, s model.State, b *model.Batch, m *model.Member, phase int, outcome model.RunStatus, now time.Time) error {
+	shard, err := s.LoadShard(phase, m.Page)
+	if err != nil {
+		return err
+	}
+	if shard == nil {
+		return model.ErrNotYet
+	}
+	next := *shard
+	p, _ := b.Phase(phase)
+	reopenShard(p, &next, outcome, now)
+	d.Shards = append(d.Shards, &next)
+	if next.HasYielded() && !shard.HasYielded() { // no run that ends announces the next page any more
+		d.Next = append(d.Next, model.ShardCounted{Phase: phase, Page: m.Page, Again: true})
+	}
+	return nil
+}
+
+// onSequenceRetried begins a run without a member again, at the step that failed.
+func onSequenceRetried(s model.State, b *model.Batch, e model.SequenceRetried, now time.Time) (model.Decision, error) {
+	failed, err := s.LoadRun(e.Phase, 0)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	p, ok := b.Phase(e.Phase)
+	if !ok || failed == nil {
+		return model.Decision{}, model.Refusef("batch %d has no steps without a member in phase execution %d", b.ID, e.Phase)
+	}
+	switch {
+	case failed.Task == e.Task:
+		return model.Decision{Repeated: true, Next: []model.Event{startSequence(e.Phase)}}, nil
+	case failed.Status != model.RunFailed:
+		return model.Decision{}, model.Refusef("the %s steps of batch %d have not failed", failed.Label(), b.ID)
+	case b.DispatchMode() == model.Cancelled:
+		return model.Decision{}, model.Refusef("batch %d is cancelled: nothing can be retried", b.ID)
+	case p.Kind == model.KindInit && (initFailureReason(b) == "" || slices.ContainsFunc(b.Phases[p.ID:], func(q model.Phase) bool { return q.Kind == model.KindInit })):
+		return model.Decision{}, model.Refusef("the init steps of batch %d that failed are of version %d, and a newer one has its own or went on without", b.ID, p.Version)
+	}
+	rb, err := s.LoadRunbook(failed.Runbook, failed.Version)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	run := failed.Clone()
+	at := run.FailedAt()
+	runstate.Restart(run, e.Task)
+	if err := runstate.ResolveFailed(run, rb, at, e.Resolve, now); err != nil {
+		return model.Decision{}, err
+	}
+	if run.Kind == model.KindOnComplete {
+		p.OnCompleteStatus, p.OnCompleteSent = model.RunRunning, false
+	}
+	reopenPhase(p)
+	reopenBatch(b)
+	if run.Kind == model.KindInit {
+		b.Status, b.Error = model.BatchInitDispatched, ""
+		bringPhasesBack(b)
+	}
+	d := batchChanged(b)
+	d.Runs, d.Next = []*model.Run{run}, []model.Event{startSequence(run.Phase)}
+	if run.Kind == model.KindOnComplete {
+		d.Next = startOnComplete(run.Phase)
+	}
+	return d, nil
+}
+
+// bringPhasesBack lets the phases wait again that were not to begin since init failed.
+func bringPhasesBack(b *model.Batch) {
+	for i := range b.Phases {
+		if p := &b.Phases[i]; stoppedByInit(b, p) {
+			p.Status, p.CompletedAt, p.Reason = model.PhasePending, nil, ""
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package runstate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// CountsFailure reports whether the run is that of a member who has failed in a phase
+// with a stop_when, which counts them. rb is the version that the run follows.
+func CountsFailure(r *model.Run, rb *runbook.Runbook) bool {
+	if r.Kind != model.KindPhase || r.Status != model.RunFailed {
+		return false
+	}
+	p, ok := rb.Phase(r.PhaseName)
+	return ok && p.StopWhen != nil
+}
+
+// Outstanding is what a run waits for, as the messages that would bring it about:
+// repeated when an event comes again, and by the sweep.
+func Outstanding(r *model.Run) []model.Message {
+	if r.Status.Terminal() || r.PausedAt != nil || r.Status == model.RunWaiting {
+		return nil
+	}
+	step := r.Steps[r.Current]
+	switch {
+	case step.Status == model.StepDispatched && step.Refused != nil: // sent again, its job would be refused again
+		return []model.Message{model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step)}}
+	case step.Status == model.StepDispatched && step.Timeout < ownDeadline:
+		return []model.Message{model.Dispatch{Run: r, Step: r.Current}, model.Deadline{Run: r, Step: r.Current, At: jobDeadline(step)}}
+	case step.Status == model.StepDispatched:
+		return []model.Message{model.Dispatch{Run: r, Step: r.Current}}
+	case step.Status == model.StepPolling:
+		return []model.Message{model.Poll{Run: r, Step: r.Current, At: nextPoll(step)}}
+	case step.Status == model.StepPending && step.RetryAfter != nil:
+		return []model.Message{model.Retry{Run: r, Step: r.Current, At: *step.RetryAfter}}
+	}
+	return nil
+}
+
+// followUps gives the events that follow from the state of a run: it is released where its
+// batch is, by now, no longer paused; and its end is carried over to the member's next
+// run, to its shard and to its phase. Again: they followed before, from the same state.
+func (t *transition) followUps(again bool) []model.Event {
+	run := t.run
+	var next []model.Event
+	counted := model.ShardCounted{Phase: run.Phase, Page: run.Page, Yields: !again && t.yielded, Again: again}
+	if !run.Status.Terminal() {
+		if run.PausedAt != nil {
+			next = append(next, model.OnRun{Phase: run.Phase, Member: run.Member, RunEvent: model.RunReleased{Task: model.TaskResumed}})
+		}
+		if run.Kind == model.KindPhase && (t.yielded || again && run.Yielded) {
+			next = append(next, counted)
+		}
+		return next
+	}
+	if CountsFailure(run, t.rb) { // before the member's page can end, and the phase with it
+		next = append(next, model.FailureCounted{Phase: run.Phase})
+	}
+	if run.Next != 0 {
+		next = append(next, model.OnRun{Phase: run.Next, Member: run.Member, RunEvent: model.RunStarted{}})
+	}
+	if run.Kind == model.KindPhase {
+		return append(next, counted)
+	}
+	return append(next, model.PhaseCounted{Phase: run.Phase})
+}
+
+// repeat asks again for what followed from an event that was applied before, in case that
+// was cut short. It does so whether or not the batch is paused or cancelled: the message
+// that is handled is the only one that sends what it owes.
+func (t *transition) repeat() model.Decision {
+	return model.Decision{Repeated: true, Messages: OutstandingAgain(t.run, t.now), Next: t.followUps(true)}
+}
+
+// OutstandingAgain is what a run waits for, for a message that comes again. The job may be sent
+// only now, after its deadline: its worker then has the grace period to refuse it.
+func OutstandingAgain(r *model.Run, now time.Time) []model.Message {
+	messages := Outstanding(r)
+	for i, m := range messages {
+		if d, ok := m.(model.Deadline); ok && d.At.Before(now) {
+			d.At = now.Add(JobGracePeriod)
+			messages[i] = d
+		}
+	}
+	return messages
+}
+
+// runChanged is the decision that only the run, and the member with it, change.
+func (t *transition) runChanged() model.Decision {
+	d := model.Decision{Writes: model.Writes{Runs: []*model.Run{t.run}}}
+	if t.memberChanged {
+		d.Members = []*model.Member{t.member}
+	}
+	return d
+}
+
+// decision completes the decision: what the run's new state asks for, and what
+// its end means for the member or, for a run without one, for the batch.
+func (t *transition) decision() (model.Decision, error) {
+	run := t.run
+	run.WakeAt, run.DeadlineAt, run.Worker, run.SentAt = nil, nil, "", nil
+	if !run.Status.Terminal() {
+		return t.continued(), nil
+	}
+	if run.Member == 0 {
+		return t.endSequence()
+	}
+	m, err := t.loadMember()
+	if err != nil {
+		return model.Decision{}, err
+	}
+	next := leavePhase(m, run, t.now)
+	if n := model.PayloadSize(next.WorkerData); run.Status == model.RunSucceeded && n > model.MaxWorkerData {
+		run.Outputs = nil
+		reason := fmt.Sprintf("with its outputs the member would carry %d bytes of them; at most %d can be stored", n, model.MaxWorkerData)
+		step := t.step()
+		step.Status, step.CompletedAt, step.Error = model.StepFailed, &t.now, reason
+		t.end(model.RunFailed, fmt.Sprintf("step %q: %s", step.Name, reason))
+		next = leavePhase(m, run, t.now)
+	}
+	t.dropSecretOutputs()
+	t.eraseSpent(next)
+	t.member, t.memberChanged = next, true
+	run.Next = next.OpenPhase
+	yields := run.Kind == model.KindPhase && !run.Yielded
+	run.Yielded, t.yielded = true, yields
+	d := t.runChanged()
+	if run.Kind == model.KindRemoval {
+		d.Counts = append(d.Counts, model.CountRemoval{Phase: run.Phase, Outcome: run.Status})
+	} else {
+		d.Counts = append(d.Counts, model.CountRun{Phase: run.Phase, Page: run.Page, Outcome: run.Status, Yields: yields})
+	}
+	if CountsFailure(run, t.rb) {
+		d.Counts = append(d.Counts, model.CountFailures{Phase: run.Phase, Failed: 1})
+	}
+	d.Next = t.followUps(false)
+	return d, nil
+}
+
+// continued is the decision on a run that has not ended.
+func (t *transition) continued() model.Decision {
+	run := t.run
+	messages := Outstanding(run)
+	for _, m := range messages {
+		switch m := m.(type) {
+		case model.Poll:
+			run.WakeAt = &m.At
+		case model.Retry:
+			run.WakeAt = &m.At
+		case model.Deadline:
+			run.DeadlineAt = &m.At
+		case model.Dispatch:
+			at := jobDeadline(run.Steps[m.Step])
+			run.DeadlineAt, run.Worker, run.SentAt = &at, run.Steps[m.Step].WorkerID, run.Steps[m.Step].DispatchedAt
+		}
+	}
+	if !run.Yielded && t.yields() {
+		run.Yielded, t.yielded = true, true
+	}
+	d := t.runChanged()
+	d.Messages, d.Next = messages, t.followUps(false)
+	if t.yielded {
+		d.Counts = append(d.Counts, model.CountRun{Phase: run.Phase, Page: run.Page, Yields: true})
+	}
+	return d
+}
+
+// endSequence is the decision on a run without a member that has ended, which leads on to what
+// its end means for the batch.
+func (t *transition) endSequence() (model.Decision, error) {
+	b, err := t.state.LoadBatch()
+	if err != nil {
+		return model.Decision{}, err
+	}
+	t.dropSecretOutputs()
+	b = b.Clone()
+	d := t.runChanged()
+	d.Batch = b
+	d.Messages, d.Next = t.sequenceEnded(b, t.run, t.now)
+	return d, nil
+}
+
+// yields reports whether a member's run, which goes on, has no job in flight: the fan-out
+// may come to further members.
+func (t *transition) yields() bool {
+	run := t.run
+	if run.Kind != model.KindPhase || run.Status == model.RunWaiting {
+		return false
+	}
+	step := run.Steps[run.Current]
+	return step.Status == model.StepPolling || step.RetryAfter != nil
+}
+
+// nextPoll is when a polling step is polled next, at the latest when its time is over.
+func nextPoll(s model.Step) time.Time {
+	at := s.LastPolledAt.Add(s.PollInterval)
+	if timeout := s.PollStartedAt.Add(s.PollTimeout); timeout.Before(at) {
+		return timeout
+	}
+	return at
+}

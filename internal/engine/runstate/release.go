@@ -1,0 +1,138 @@
+package runstate
+
+import (
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+)
+
+// onReleased lets a run go on that was paused with its batch. The time that it was paused is
+// not counted as polling.
+func (t *transition) onReleased(e model.RunReleased) (model.Decision, error) {
+	run := t.run
+	if run.PausedAt == nil {
+		if run.Task == e.Task || t.justReleased() {
+			return t.repeat(), nil
+		}
+		return model.Decision{Stale: true}, nil
+	}
+	if t.mode == model.Paused {
+		return model.Decision{Stale: true}, nil
+	}
+	paused := max(0, t.now.Sub(*run.PausedAt)) // a clock may have been set back
+	run.PausedAt, run.Task = nil, e.Task
+	if err := t.resume(paused); err != nil {
+		return model.Decision{}, err
+	}
+	return t.decision()
+}
+
+// justReleased reports whether the process that paused the run has released it lately. If the
+// process died then, only the task that releases the batch's runs sends what it owed.
+func (t *transition) justReleased() bool {
+	if t.run.Task != model.TaskResumed || t.run.Status == model.RunWaiting || t.run.Status.Terminal() {
+		return false
+	}
+	sent := t.step().DispatchedAt
+	return sent != nil && t.now.Sub(*sent) <= model.BrokerRemembers
+}
+
+// resume lets a run go on that was paused for so long.
+func (t *transition) resume(paused time.Duration) error {
+	if t.run.Status == model.RunWaiting {
+		return t.start()
+	}
+	step := t.step()
+	if step.PollStartedAt != nil {
+		began := step.PollStartedAt.Add(paused)
+		step.PollStartedAt = &began
+	}
+	switch {
+	case step.Status == model.StepPolling:
+		return t.poll()
+	case step.RetryAfter != nil:
+		return t.dispatchWaiting()
+	}
+	return t.proceed()
+}
+
+// onStopped ends a run that is not to go on, at once where no job of it is in flight, else
+// with the job's result or deadline: what the job does must have ended before anything
+// undoes it. A waiting run that its member has not come to ends in its turn, when it
+// would have begun. What undoes or cleans up goes on to its end, also where it was paused:
+// a cancelled batch is never resumed.
+func (t *transition) onStopped(e model.RunStopped) (model.Decision, error) {
+	if !isOpen(t.run) || t.run.Kind == model.KindRemoval {
+		if t.mode == model.Cancelled && t.run.PausedAt != nil {
+			return t.onReleased(model.RunReleased{Task: t.run.Task})
+		}
+		return t.stopElsewhere()
+	}
+	if t.run.Member != 0 {
+		m, err := t.loadMember()
+		if err != nil {
+			return model.Decision{}, err
+		}
+		if m.OpenPhase != t.run.Phase {
+			return t.stopElsewhere()
+		}
+	}
+	if t.run.Status == model.RunRunning && t.step().Status == model.StepDispatched {
+		return t.stopAfterJob(e)
+	}
+	t.end(model.RunCancelled, e.Reason)
+	return t.decision()
+}
+
+// stopAfterJob has the result or the deadline of the job in flight end the run. A deadline
+// that was put off, for the worker would have answered that the job expired, falls due again.
+func (t *transition) stopAfterJob(e model.RunStopped) (model.Decision, error) {
+	step := t.step()
+	marked := t.run.Stopping != "" || t.mode == model.Cancelled // which ends the run, too
+	if marked && step.QueuedUntil == nil {
+		return model.Decision{Stale: true}, nil
+	}
+	if !marked {
+		t.run.Stopping = e.Reason
+	}
+	d := t.runChanged()
+	if step.QueuedUntil != nil {
+		step.QueuedUntil = nil
+		at, due := jobDeadline(*step), jobDeadline(*step)
+		if due.Before(t.now) {
+			due = t.now
+		}
+		t.run.DeadlineAt = &at
+		d.Messages = []model.Message{model.Deadline{Run: t.run, Step: t.run.Current, At: due}}
+	}
+	return d, nil
+}
+
+// stopElsewhere is the decision on a run that is to stop, and that its member is not in. A
+// member who was removed may have just come to another: that one is to stop, or, where it
+// is of the removal steps, to start. The process that ended this one may have died then.
+func (t *transition) stopElsewhere() (model.Decision, error) {
+	if t.run.Member == 0 {
+		return model.Decision{Stale: true}, nil
+	}
+	m, err := t.loadMember()
+	if err != nil {
+		return model.Decision{}, err
+	}
+	if m.OpenPhase == t.run.Phase || RemovalEvents(m) == nil {
+		return model.Decision{Stale: true}, nil
+	}
+	return model.Decision{Repeated: true, Next: RemovalEvents(m)}, nil
+}
+
+// RemovalEvents gives the event on the run that a removed member is in: the one of the removal
+// steps starts, any other stops.
+func RemovalEvents(m *model.Member) []model.Event {
+	switch {
+	case m.Status != model.MemberRemoved || m.OpenPhase == 0:
+		return nil
+	case m.OpenPhase == m.Removal:
+		return []model.Event{model.OnRun{Phase: m.OpenPhase, Member: m.ID, RunEvent: model.RunStarted{}}}
+	}
+	return []model.Event{model.OnRun{Phase: m.OpenPhase, Member: m.ID, RunEvent: model.RunStopped{Reason: model.ReasonRemoved}}}
+}

@@ -1,0 +1,142 @@
+package runstate
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// onResolved takes an administrator's word for a step: the run passes it by, or has
+// what its function would have answered. A step that lies ahead is passed when the
+// run comes to it.
+func (t *transition) onResolved(e model.StepResolved) (model.Decision, error) {
+	run := t.run
+	if e.Step < 0 || e.Step >= len(run.Steps) {
+		return model.Decision{}, model.Refusef("the run has no step %d", e.Step)
+	}
+	step := &run.Steps[e.Step]
+	if step.Resolved != nil && step.Status == resolvedStatus(e) {
+		return t.repeat(), nil
+	}
+	if step.Status.Terminal() || run.Status.Terminal() {
+		return model.Decision{}, model.Refusef("step %q of %s is %s: only a step that has not ended can be skipped or marked done", step.Name, run.Label(), step.Status)
+	}
+	current := inHand(run, e.Step)
+	if err := t.noteBusy(*step); err != nil {
+		return model.Decision{}, err
+	}
+	if err := t.resolveStep(e, step); err != nil {
+		return model.Decision{}, err
+	}
+	if !current {
+		return t.runChanged(), nil
+	}
+	if run.PausedAt != nil { // proceed pauses it again where the batch is still paused
+		run.PausedAt = nil
+	}
+	if err := t.proceed(); err != nil {
+		return model.Decision{}, err
+	}
+	return t.decision()
+}
+
+// noteBusy notes at the member until when the job of a step, if one is in flight, may still run
+// though nothing waits for it any more.
+func (t *transition) noteBusy(step model.Step) error {
+	if step.Status != model.StepDispatched || t.run.Member == 0 {
+		return nil
+	}
+	m, err := t.loadMember()
+	if err != nil {
+		return err
+	}
+	busy := *m
+	field := &busy.BusyUntil
+	if isUndo(t.run, step) {
+		field = &busy.UndoingUntil
+	}
+	if until := jobEnd(step); *field == nil || (*field).Before(until) {
+		*field = &until
+	}
+	t.member, t.memberChanged = &busy, true
+	return nil
+}
+
+// resolvedStatus is the status of a step that an administrator resolves so.
+func resolvedStatus(e model.StepResolved) model.StepStatus {
+	if e.Skip {
+		return model.StepSkipped
+	}
+	return model.StepSucceeded
+}
+
+// ResolveFailed resolves the step that a run failed at, as an administrator says, before the
+// run begins again.
+func ResolveFailed(r *model.Run, rb *runbook.Runbook, at int, e *model.StepResolved, now time.Time) error {
+	if e == nil {
+		return nil
+	}
+	if e.Step != at {
+		return model.Refusef("step %q is not the one that %s failed at, which is %q", stepName(r, e.Step), r.Label(), stepName(r, at))
+	}
+	t := &transition{rb: rb, run: r, now: now}
+	return t.resolveStep(*e, &r.Steps[at])
+}
+
+// resolveStep ends one step as an administrator says.
+func (t *transition) resolveStep(e model.StepResolved, step *model.Step) error {
+	if !e.Skip {
+		if err := t.takeResult(e, step); err != nil {
+			return err
+		}
+	}
+	if step.Status == model.StepDispatched {
+		abandonJob(step, t.now)
+	}
+	by := e.By
+	step.Status, step.CompletedAt, step.RetryAfter, step.Postponed, step.Resolved = resolvedStatus(e), &t.now, nil, false, &by
+	if e.Skip {
+		return nil
+	}
+	step.Error = ""
+	return nil
+}
+
+// takeResult reads the answer that an administrator gives in a worker's place.
+func (t *transition) takeResult(e model.StepResolved, step *model.Step) error {
+	current := t.run.Current
+	t.run.Current = e.Step
+	defer func() { t.run.Current = current }()
+	definition, err := t.definition()
+	if err != nil {
+		return err
+	}
+	result := e.Result
+	if len(result) == 0 {
+		result = json.RawMessage("true")
+	}
+	result, reason := t.checkPayload("result", result)
+	if reason != "" {
+		return model.Refusef("step %q cannot be marked done: %s", step.Name, reason)
+	}
+	answer := readAnswer(result)
+	if answer.incomplete {
+		return model.Refusef("step %q cannot be marked done with a result that says that it is not complete", step.Name)
+	}
+	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
+		return model.Refusef("step %q cannot be marked done: %v; give the result that its function would have answered", step.Name, err)
+	}
+	step.Result = t.hideOutputs(definition.OutputParams, result)
+	return nil
+}
+
+// stepName names the step at index, which may not exist.
+func stepName(r *model.Run, step int) string {
+	if step < 0 || step >= len(r.Steps) {
+		return fmt.Sprint(step)
+	}
+	return r.Steps[step].Name
+}

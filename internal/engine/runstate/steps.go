@@ -1,0 +1,219 @@
+package runstate
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// isOpen tells whether the run goes through its own steps, or waits to.
+func isOpen(r *model.Run) bool { return r.Status == model.RunWaiting || r.Status == model.RunRunning }
+
+// start begins a run, or begins it again where a member is retried.
+func (t *transition) start() error {
+	if t.run.Member != 0 {
+		m, err := t.loadMember()
+		if err != nil {
+			return err
+		}
+		if (t.run.Kind == model.KindRemoval) != (m.Status == model.MemberRemoved) || m.Status == model.MemberFailed {
+			t.end(model.RunCancelled, fmt.Sprintf("the member is %s", m.Status))
+			return nil
+		}
+	}
+	switch t.mode {
+	case model.Paused:
+		t.pause()
+		return nil
+	case model.Cancelled:
+		if t.run.Kind != model.KindRemoval {
+			t.end(model.RunCancelled, model.ReasonCancelled)
+			return nil
+		}
+	}
+	t.run.Status = model.RunRunning
+	return t.proceed()
+}
+
+// proceed goes on to the next step that is to be done, or ends the run.
+func (t *transition) proceed() error {
+	for i := t.run.Current; i < len(t.run.Steps); i++ {
+		if s := t.run.Steps[i]; s.Status == model.StepPending && (s.Rollback != "") == (t.run.Status == model.RunRollingBack) {
+			t.run.Current = i
+			until, err := t.busyUntil()
+			if err != nil {
+				return err
+			}
+			if until.After(t.now) {
+				t.postpone(until)
+				return nil
+			}
+			return t.dispatch(fmt.Sprintf("attempt-%d", s.Attempts+1))
+		}
+	}
+	if t.run.Status == model.RunRollingBack {
+		t.run.Current = max(0, len(t.run.Steps)-1)
+		t.end(model.RunFailed, t.run.Error)
+		return nil
+	}
+	t.run.Current = lastOwn(t.run)
+	t.end(model.RunSucceeded, "")
+	return nil
+}
+
+// lastOwn is the run's last step; what undid an earlier attempt comes behind it.
+func lastOwn(r *model.Run) int {
+	for i := len(r.Steps) - 1; i > 0; i-- {
+		if r.Steps[i].Rollback == "" {
+			return i
+		}
+	}
+	return 0
+}
+
+// pause leaves the run as it is until the batch is resumed.
+func (t *transition) pause() { t.run.PausedAt = &t.now }
+
+// Stops reports whether the run ends as soon as no job of it is in flight: its batch is
+// cancelled or its member removed. What undoes or cleans up is carried to its end.
+func Stops(r *model.Run, batch model.DispatchMode) bool {
+	return (batch == model.Cancelled || r.Stopping != "") && r.Status != model.RunRollingBack && r.Kind != model.KindRemoval
+}
+
+// stops reports whether this run stops; see Stops.
+func (t *transition) stops() bool { return Stops(t.run, t.mode) }
+
+// stopReason is why it stops.
+func (t *transition) stopReason() string { return cmp.Or(t.run.Stopping, model.ReasonCancelled) }
+
+// onSucceeded takes a worker's answer: not yet complete, or done.
+func (t *transition) onSucceeded(result json.RawMessage) error {
+	step := t.step()
+	result, reason := t.checkPayload("result", result)
+	if reason != "" {
+		return t.failStep(reason)
+	}
+	definition, err := t.definition()
+	if err != nil {
+		return err
+	}
+	step.Result = t.hideOutputs(definition.OutputParams, result)
+	answer := readAnswer(result)
+	if answer.incomplete {
+		if step.PollInterval <= 0 {
+			return t.onFailed("the function answered that it is not complete, and the step does not poll", 0)
+		}
+		if step.PollStartedAt == nil {
+			step.PollStartedAt = &t.now
+		}
+		step.Status, step.LastPolledAt = model.StepPolling, &t.now
+		if t.stops() {
+			t.end(model.RunCancelled, t.stopReason())
+		}
+		return nil
+	}
+	if err := t.keepOutputs(definition.OutputParams, answer); err != nil {
+		return t.failStep(err.Error())
+	}
+	step.Status, step.CompletedAt, step.Error = model.StepSucceeded, &t.now, ""
+	return t.proceed()
+}
+
+// poll asks the worker again, or ends the polling where its time is over.
+func (t *transition) poll() error {
+	step := t.step()
+	switch {
+	case t.stops():
+		t.end(model.RunCancelled, t.stopReason())
+		return nil
+	case t.mode == model.Paused:
+		t.pause()
+		return nil
+	case !t.now.Before(step.PollStartedAt.Add(step.PollTimeout)):
+		return t.endStep(model.StepPollTimeout, fmt.Sprintf("not complete after polling for %s", step.PollTimeout))
+	}
+	step.PollCount++
+	step.LastPolledAt = &t.now
+	t.markDispatched(fmt.Sprintf("poll-%d", step.PollCount))
+	return nil
+}
+
+// onFailed takes a failure: another try where the policy has one left, else the end.
+func (t *transition) onFailed(reason string, after time.Duration) error {
+	step := t.step()
+	step.Error = model.ClipReason(reason)
+	if step.RetryCount-step.RetriesBefore >= step.MaxRetries || t.stops() {
+		return t.failStep(reason)
+	}
+	step.RetryCount++
+	at := t.now.Add(max(min(after, runbook.MaxRetryWait), t.retryDelay()))
+	step.Status, step.JobID, step.RetryAfter, step.PollStartedAt, step.QueuedUntil = model.StepPending, "", &at, nil, nil
+	return nil
+}
+
+// failStep fails the step in hand for good.
+func (t *transition) failStep(reason string) error { return t.endStep(model.StepFailed, reason) }
+
+// endStep ends the step in hand as failed, and with it the run, which first undoes
+// what the step did where the runbook says how. A rollback goes on after a step of
+// its own that failed: what follows may be the message to an administrator.
+func (t *transition) endStep(status model.StepStatus, reason string) error {
+	step := t.step()
+	reason = model.ClipReason(reason)
+	step.Status, step.CompletedAt, step.Error, step.RetryAfter, step.Postponed = status, &t.now, reason, nil, false
+	because := fmt.Sprintf("step %q: %s", step.Name, reason)
+	switch {
+	case t.run.Status == model.RunRollingBack:
+		t.run.Error = model.ClipReason(fmt.Sprintf("%s; its rollback %q failed too: %s", t.run.Error, step.Rollback, because))
+		return t.proceed()
+	case t.stops():
+		t.end(model.RunCancelled, t.stopReason())
+		return nil
+	case step.OnFailure != "" && step.DispatchedAt != nil:
+		return t.rollBack(step.OnFailure, because)
+	}
+	t.end(model.RunFailed, because)
+	return nil
+}
+
+// rollBack adds the steps of a rollback to the run and begins them.
+func (t *transition) rollBack(name, because string) error {
+	definitions, err := t.run.Definitions(t.rb, name)
+	if err != nil {
+		return err
+	}
+	if len(t.run.Steps)+len(definitions) > model.StepsPerRun {
+		t.end(model.RunFailed, because+"; it is not rolled back: the run would have too many steps")
+		return nil
+	}
+	t.cancelSteps()
+	t.run.Status, t.run.RolledBack, t.run.Error, t.run.Current = model.RunRollingBack, true, because, len(t.run.Steps)
+	for i, d := range definitions {
+		t.run.Steps = append(t.run.Steps, newStep(t.rb, d, name, i))
+	}
+	return t.proceed()
+}
+
+// end closes the run; what it had not begun is cancelled.
+func (t *transition) end(status model.RunStatus, reason string) {
+	t.run.Status, t.run.EndedAt, t.run.Error, t.run.PausedAt, t.run.Stopping, t.run.Secrets = status, &t.now, reason, nil, "", nil
+	t.cancelSteps()
+}
+
+// cancelSteps cancels the steps that have not ended.
+func (t *transition) cancelSteps() {
+	for i := range t.run.Steps {
+		s := &t.run.Steps[i]
+		if s.Status.Terminal() {
+			continue
+		}
+		if s.Status == model.StepDispatched {
+			abandonJob(s, t.now)
+		}
+		s.Status, s.CompletedAt, s.RetryAfter, s.Postponed = model.StepCancelled, &t.now, nil, false
+	}
+}

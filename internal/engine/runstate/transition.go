@@ -1,0 +1,217 @@
+// Package runstate is the state machine of one run: a member's passage through a phase, an
+// init sequence, on_complete steps or removal steps. Decide applies an event to a run and
+// gives what changes, what is sent and what follows.
+//
+// It must not know how phases and batches go on. The end of a run without a member is carried
+// over to its batch by a function that Decide gets.
+package runstate
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// EventStart is the name of RunStarted in Run.LastEvent.
+const EventStart = "start"
+
+// SequenceEnded carries the end of a run without a member over to the batch, and gives what
+// follows from it.
+type SequenceEnded func(b *model.Batch, run *model.Run, now time.Time) ([]model.Message, []model.Event)
+
+// transition is one decision on a run in the making: the run as it is so far, and what the
+// decision has loaded.
+type transition struct {
+	state         model.State
+	sequenceEnded SequenceEnded
+	rb            *runbook.Runbook // the version that the run follows
+	mode          model.DispatchMode
+	run           *model.Run
+	member        *model.Member // nil: not loaded
+	memberChanged bool          // the member's BusyUntil or UndoingUntil changed
+	yielded       bool          // the run has yielded with this decision
+	now           time.Time
+	secrets       map[string]json.RawMessage // that the step in hand uses
+}
+
+// loadMember gives the member of the run.
+func (t *transition) loadMember() (*model.Member, error) {
+	if t.member == nil {
+		m, err := t.state.LoadMember(t.run.Member)
+		if err != nil {
+			return nil, &loadError{err}
+		}
+		t.member = m
+	}
+	return t.member, nil
+}
+
+// apply applies an event that is for the run as it stands.
+func (t *transition) apply(e model.RunEvent) error {
+	switch e := e.(type) {
+	case model.RunStarted:
+		return t.start()
+	case model.StepResult:
+		if t.mayStillRun(e) {
+			t.awaitEarlier(e)
+			return nil
+		}
+		t.step().Refused = nil
+		if e.Revoked {
+			return t.onRevoked(e.Error)
+		}
+		if e.Expired {
+			return t.onExpired(e.Error)
+		}
+		if !e.OK {
+			return t.onFailed(e.Error, e.RetryAfter)
+		}
+		return t.onSucceeded(e.Result)
+	case model.PollDue:
+		return t.poll()
+	case model.RetryDue:
+		return t.dispatchWaiting()
+	}
+	return fmt.Errorf("engine: %T does not concern a run", e)
+}
+
+// step is the step in hand.
+func (t *transition) step() *model.Step { return &t.run.Steps[t.run.Current] }
+
+// loadError is that the state of a decision could not be loaded: no fault of a step.
+type loadError struct{ error }
+
+func (e *loadError) Unwrap() error { return e.error }
+
+// load gets what every decision on a run needs. A run without a member that is not there is
+// made, where its batch has come to it; ok is false where it has not.
+func load(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (t *transition, ok bool, err error) {
+	run, err := s.LoadRun(on.Phase, on.Member)
+	if err != nil {
+		return nil, false, err
+	}
+	t = &transition{state: s, sequenceEnded: ended, now: now}
+	if run == nil {
+		if run, err = makeSequence(s, on, now); run == nil || err != nil {
+			return nil, false, err
+		}
+	}
+	t.run = run.Clone()
+	if t.rb, err = s.LoadRunbook(run.Runbook, run.Version); err != nil {
+		return nil, false, err
+	}
+	t.mode, err = s.LoadDispatchMode()
+	return t, err == nil, err
+}
+
+// makeSequence makes the run of an init sequence, or of on_complete steps, that is to
+// start; nil where its batch has not come to it, or is cancelled.
+func makeSequence(s model.State, on model.OnRun, now time.Time) (*model.Run, error) {
+	if _, starts := on.RunEvent.(model.RunStarted); !starts || on.Member != 0 {
+		return nil, nil
+	}
+	b, err := s.LoadBatch()
+	if err != nil {
+		return nil, err
+	}
+	p, ok := b.Phase(on.Phase)
+	if !ok || p.Status != model.PhaseDispatched || p.Kind == model.KindPhase && p.OnCompleteStatus != model.RunRunning || b.DispatchMode() == model.Cancelled {
+		return nil, nil
+	}
+	rb, err := s.LoadRunbook(b.Runbook, p.Version)
+	if err != nil {
+		return nil, err
+	}
+	run, err := New(b, *p, nil, rb, now)
+	return &run, err
+}
+
+// Decide applies an event to a run: what it changes is a copy. ended carries the end of an
+// init sequence, or of on_complete steps, over to the batch.
+func Decide(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (model.Decision, error) {
+	t, ok, err := load(s, on, ended, now)
+	if err != nil || !ok {
+		return model.Decision{Stale: true}, err
+	}
+	e := on.RunEvent
+	switch e := e.(type) {
+	case model.DeadlineDue:
+		return t.onDeadline(e)
+	case model.RunReleased:
+		return t.onReleased(e)
+	case model.RunStopped:
+		return t.onStopped(e)
+	case model.StepResolved:
+		return t.onResolved(e)
+	case model.RunMended:
+		return t.repeat(), nil
+	}
+	id, applies := matchEvent(t.run, e, now)
+	if id == EventStart && applies && t.run.Member != 0 {
+		m, err := t.loadMember()
+		if err != nil {
+			return model.Decision{}, err
+		}
+		applies = m.OpenPhase == t.run.Phase // or the start came late, and comes again in its turn
+	}
+	switch {
+	case id == t.run.LastEvent:
+		return t.repeat(), nil
+	case !applies:
+		return t.onLate(e)
+	}
+	t.run.LastEvent = id
+	if err := t.apply(e); err != nil {
+		return model.Decision{}, err
+	}
+	return t.decision()
+}
+
+// Begin starts a run that is made with this decision, and of a member who has just entered it:
+// both are written. The decision has them alone, and changes them.
+func Begin(s model.State, rb *runbook.Runbook, mode model.DispatchMode, run *model.Run, m *model.Member, now time.Time) (model.Decision, error) {
+	t := &transition{state: s, rb: rb, mode: mode, run: run, member: m, memberChanged: true, now: now}
+	t.run.LastEvent = EventStart
+	if err := t.start(); err != nil {
+		return model.Decision{}, err
+	}
+	return t.decision()
+}
+
+// clockSlack is by how much a message may come early by the clock of another process.
+const clockSlack = 2 * time.Second
+
+// matchEvent names an event and tells whether it is for the run as it stands.
+func matchEvent(run *model.Run, e model.RunEvent, now time.Time) (id string, applies bool) {
+	var index int
+	var fits func(model.Step) bool
+	switch e := e.(type) {
+	case model.RunStarted:
+		return EventStart, run.Status == model.RunWaiting
+	case model.StepResult:
+		id, index = "result:"+e.JobID, e.Step
+		if notBegun(e) && e.Redelivered { // the result of an earlier delivery may follow
+			id = "refusal:" + e.JobID
+		}
+		fits = func(s model.Step) bool { return s.Status == model.StepDispatched && s.JobID == e.JobID }
+	case model.PollDue:
+		id, index = fmt.Sprintf("poll:%d:%d", e.Step, e.Count), e.Step
+		fits = func(s model.Step) bool { return s.Status == model.StepPolling && s.PollCount+1 == e.Count }
+	case model.RetryDue:
+		id, index = fmt.Sprintf("retry:%d:%d", e.Step, e.Count), e.Step
+		fits = func(s model.Step) bool {
+			// A message of an earlier postponement must not end a later one.
+			early := s.Postponed && now.Before(s.RetryAfter.Add(-clockSlack))
+			return s.Status == model.StepPending && s.RetryAfter != nil && s.RetryCount == e.Count && !early
+		}
+	}
+	return id, inHand(run, index) && run.PausedAt == nil && fits(run.Steps[index])
+}
+
+// inHand tells whether the step at index is the one that the run is at.
+func inHand(r *model.Run, index int) bool {
+	return !r.Status.Terminal() && r.Status != model.RunWaiting && index == r.Current
+}

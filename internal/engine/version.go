@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// onVersionPublished takes a batch over to a newer version of its runbook: what was
+// pending is superseded, and the new version's phases come in its place. What is
+// under way ends under the version that began it.
+//
+// A phase is past due where its time has come or, in a manual batch, where it was
+// advanced to. Such a phase is skipped, unless it is to be run again, or the one that
+// it takes the place of was due and still waited, or was cancelled because init failed:
+// nobody has been through it. A batch that ended once stays with its version, though a retry opens it again.
+//
+// One that is still being filled is as if it had been made with the newer version:
+// nobody has been through anything, so nothing of it is skipped, init neither.
+func onVersionPublished(s model.State, b *model.Batch, e model.VersionPublished, now time.Time) (model.Decision, error) {
+	if b.Ended || b.HasEnded() || e.Version <= b.Version {
+		return model.Decision{Stale: true}, nil
+	}
+	rb, err := s.LoadRunbook(b.Runbook, e.Version)
+	if err != nil {
+		return model.Decision{}, err
+	}
+	initPending := b.Filling || pendingInit(b) != nil || initFailureReason(b) != ""
+	passed, waited := supersede(b, e.Version, now)
+	b.Version, b.Error = e.Version, ""
+	if len(rb.Init) > 0 && (initPending || e.RerunInit) {
+		addInit(b, e.Version)
+		if b.Status == model.BatchActive {
+			b.Status = model.BatchDetected
+		}
+	} else if b.Status == model.BatchDetected && !b.Filling {
+		b.Status = model.BatchActive
+	}
+	first := len(b.Phases) // never 0: the version before had phases
+	addPhases(b, rb, e.Version)
+	if !e.Rerun && !b.Filling {
+		skipPastDue(b, first, passed, waited, now)
+	}
+	_, f := endPhases(b, now)
+	d := batchChanged(b)
+	appendFollowUp(&d, f)
+	return d, nil
+}
+
+// supersede ends the phases that are pending, in whose place those of a newer version come. By
+// name, passed are the phases that the batch has been in or has skipped, and waited those that
+// were due and had not begun.
+func supersede(b *model.Batch, version int, now time.Time) (passed, waited map[string]bool) {
+	passed, waited = map[string]bool{}, map[string]bool{}
+	for i := range b.Phases {
+		p := &b.Phases[i]
+		passed[p.Name] = passed[p.Name] || p.Kind == model.KindPhase && (p.DispatchedAt != nil || p.Status == model.PhaseSkipped)
+		if p.Kind == model.KindPhase && (p.Status == model.PhasePending || stoppedByInit(b, p)) {
+			waited[p.Name] = due(p, now)
+		}
+		if p.Status == model.PhasePending {
+			p.Status, p.CompletedAt, p.Reason = model.PhaseSuperseded, &now, fmt.Sprintf("superseded by version %d", version)
+		}
+	}
+	return passed, waited
+}
+
+// skipPastDue skips the new version's phases, which begin at an index, that are past due.
+func skipPastDue(b *model.Batch, first int, passed, waited map[string]bool, now time.Time) {
+	for i := first; i < len(b.Phases); i++ {
+		p := &b.Phases[i]
+		if !waited[p.Name] && (due(p, now) || b.Manual && passed[p.Name]) {
+			p.Status, p.CompletedAt, p.Reason = model.PhaseSkipped, &now, fmt.Sprintf("past due when version %d was published", b.Version)
+		}
+	}
+}
+
+// Succession is what a newer version of its runbook makes of a batch: of its phases,
+// by name and in their order, and of its init steps.
+type Succession struct {
+	Stays      string   // why the batch stays with its version; empty when it follows
+	UnderWay   []string // what has begun under an older version and ends under it
+	Superseded []string // what had not begun, in whose place the newer version's phases come
+	Skipped    []string // phases of the newer version that are past due
+	Again      []string // phases of the newer version that are still to come, though the batch has been in them
+	Pending    []string // the other phases of the newer version that are still to come
+	Init       bool     // the newer version's init steps are still to come
+	InitAgain  bool     // though the batch has begun its init steps before
+	Ends       bool     // nothing is left to do: the batch ends
+}
+
+// Foresee tells what a newer version would make of a batch if it were published now,
+// as [Decide] takes it: nothing is changed.
+func Foresee(b *model.Batch, rb *runbook.Runbook, e model.VersionPublished, now time.Time) (Succession, error) {
+	d, err := Decide(model.Snapshot{Batch: b, Runbook: rb}, e, now)
+	if err != nil {
+		return Succession{}, err
+	}
+	if d.Batch == nil {
+		return Succession{Stays: staysReason(b, e.Version)}, nil
+	}
+	return succession(d.Batch, len(b.Phases)), nil
+}
+
+// succession reads what became of a batch from its executions, of which there were so
+// many before.
+func succession(b *model.Batch, before int) Succession {
+	s := Succession{Ends: b.Status.Terminal()}
+	begun, init := map[string]bool{}, false
+	superseded := fmt.Sprintf("superseded by version %d", b.Version)
+	for _, p := range b.Phases[:before] {
+		switch {
+		case p.Kind == model.KindRemoval:
+			continue
+		case p.Status == model.PhaseSuperseded && p.Reason == superseded:
+			s.Superseded = append(s.Superseded, p.Name)
+		case p.Status == model.PhaseDispatched:
+			s.UnderWay = append(s.UnderWay, p.Name)
+		}
+		if p.DispatchedAt != nil {
+			begun[p.Name] = begun[p.Name] || p.Kind == model.KindPhase
+			init = init || p.Kind == model.KindInit
+		}
+	}
+	for _, p := range b.Phases[before:] {
+		switch {
+		case p.Kind == model.KindInit:
+			s.Init, s.InitAgain = true, init
+		case p.Status == model.PhaseSkipped:
+			s.Skipped = append(s.Skipped, p.Name)
+		case begun[p.Name]:
+			s.Again = append(s.Again, p.Name)
+		default:
+			s.Pending = append(s.Pending, p.Name)
+		}
+	}
+	return s
+}
+
+// staysReason tells why a batch does not follow a version.
+func staysReason(b *model.Batch, version int) string {
+	switch {
+	case b.Status == model.BatchCancelling:
+		return "it is being cancelled"
+	case b.Status.Terminal():
+		return fmt.Sprintf("it has ended (%s)", b.Status)
+	case b.Ended:
+		return "it had ended, and only a retry opened it again"
+	case b.Version >= version:
+		return fmt.Sprintf("it follows version %d already", b.Version)
+	}
+	return ""
+}

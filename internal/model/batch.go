@@ -1,0 +1,142 @@
+// Package model has the documents of a migration and the vocabulary of the state machine on
+// them: batches, phases, members, runs and their statuses, the state that a decision reads,
+// the events, and what a decision consists of.
+//
+// It must not know how anything is decided. That is in package engine.
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// Batch is a group of members who go through a runbook together, with its phase
+// executions. Times are UTC; a nil time has not come.
+type Batch struct {
+	ID               int          `json:"batchId"`
+	Runbook          string       `json:"runbook"`
+	Version          int          `json:"version"`
+	Status           BatchStatus  `json:"status"`
+	Manual           bool         `json:"manual"`
+	CreatedBy        string       `json:"createdBy,omitempty"`
+	StartTime        *time.Time   `json:"startTime,omitempty"` // the cut-over; a manual batch has none until it is first advanced
+	DetectedAt       time.Time    `json:"detectedAt"`
+	InitDispatchedAt *time.Time   `json:"initDispatchedAt,omitempty"`
+	CompletedAt      *time.Time   `json:"completedAt,omitempty"`
+	Ended            bool         `json:"ended,omitempty"`        // once, though a retry may have opened it again
+	CurrentPhase     string       `json:"currentPhase,omitempty"` // the phase that was advanced to last
+	Error            string       `json:"error,omitempty"`        // why the batch failed
+	Members          int          `json:"members"`                // ever added; member ids run from 1 to this
+	Removed          int          `json:"removed,omitempty"`      // of them
+	Pages            int          `json:"pages,omitempty"`        // of members; see PageCount
+	Filling          bool         `json:"filling,omitempty"`      // its members are being written: nothing begins
+	Paused           *Mark        `json:"paused,omitempty"`       // nothing new is dispatched
+	StoppedBy        int          `json:"stoppedBy,omitempty"`    // the phase execution whose stop_when paused it; 0: none did
+	Cancelled        *Mark        `json:"cancelled,omitempty"`
+	Shared           bool         `json:"shared,omitempty"`          // an administrator allowed members who are in other batches
+	Revision         int          `json:"revision,omitempty"`        // counts the decisions on it, so that what follows from each is told apart
+	Joining          []Join       `json:"joining,omitempty"`         // pages of members added late that have not caught up
+	RemovalHold      *RemovalHold `json:"removalHold,omitempty"`     // removals that the source asks for and that wait for an administrator
+	Kept             int          `json:"kept,omitempty"`            // members whom the source lacks and an administrator keeps
+	Secrets          bool         `json:"secrets,omitempty"`         // a version of its runbook has secrets
+	SecretsErasedAt  *time.Time   `json:"secretsErasedAt,omitempty"` // when all secrets that were left were erased last
+	Phases           []Phase      `json:"phases"`                    // append-only: an execution's place never changes
+
+	Quiet *runbook.QuietHours `json:"quiet,omitempty"` // of its version: no phase begins in them; nil in a manual batch
+}
+
+// Phase finds a phase execution by its id, which is its place.
+func (b *Batch) Phase(id int) (*Phase, bool) {
+	if id < 1 || id > len(b.Phases) {
+		return nil, false
+	}
+	return &b.Phases[id-1], true
+}
+
+// Remaining names the phases that have not been dispatched, in order.
+func (b *Batch) Remaining() []string {
+	var names []string
+	for _, p := range b.Phases {
+		if p.Status == PhasePending {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// HasEnded tells whether nothing more begins in the batch.
+func (b *Batch) HasEnded() bool { return b.Status.Terminal() || b.Status == BatchCancelling }
+
+// Clone copies the batch with its phases.
+func (b *Batch) Clone() *Batch {
+	c := *b
+	c.Phases = slices.Clone(b.Phases)
+	return &c
+}
+
+// Next names the phase that an advance would start: the first that has not begun.
+// It is empty where none is left.
+func (b *Batch) Next() string {
+	for _, p := range b.Phases {
+		if p.Status == PhasePending {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// Current returns the phase execution that was started last; nil if there is none.
+func (b *Batch) Current() *Phase {
+	for i := len(b.Phases) - 1; i >= 0; i-- {
+		if p := &b.Phases[i]; p.Name == b.CurrentPhase && p.Kind != KindRemoval && p.DispatchedAt != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// StoppedSince reports whether the batch was paused, since it was as given, because too many
+// members had failed.
+func (b *Batch) StoppedSince(was *Batch) bool { return was.StoppedBy == 0 && b.StoppedBy != 0 }
+
+// IsJoining reports whether a page of late members has not caught up.
+func (b *Batch) IsJoining(page int) bool {
+	return slices.ContainsFunc(b.Joining, func(j Join) bool { return j.Page == page })
+}
+
+// PageCount is how many pages of members the batch has.
+func (b *Batch) PageCount() int {
+	if b.Pages == 0 && b.Members > 0 {
+		return PageOf(b.Members)
+	}
+	return b.Pages
+}
+
+// Mark is who did something, when and why.
+type Mark struct {
+	By  string    `json:"by"`
+	At  time.Time `json:"at"`
+	Why string    `json:"why,omitempty"`
+}
+
+// RemovalHold is a removal of so many members at once that an administrator is to confirm
+// it first. It tells how many, not who: that is for the source to say, each time that
+// it is read.
+type RemovalHold struct {
+	Members   int       `json:"members"`
+	Of        int       `json:"of"` // the batch's active members
+	Reason    string    `json:"reason"`
+	Since     time.Time `json:"since"`
+	Confirmed *Mark     `json:"confirmed,omitempty"` // they are being removed
+}
+
+// Join is a page of members added late and the phase executions, in order, that
+// they have to catch up on.
+type Join struct {
+	Page   int    `json:"page"`
+	First  int    `json:"first"` // the member with the lowest id
+	Key    string `json:"key"`   // of that member
+	Phases []int  `json:"phases,omitempty"`
+}

@@ -1,0 +1,234 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is something that happened to a batch, to one of its members or to one of their
+// runs.
+type Event interface{ event() }
+
+// OnRun is an event on one run. Member 0 has the run of an init sequence, or of a phase's
+// on_complete steps.
+type OnRun struct {
+	Phase, Member int
+	RunEvent
+}
+
+func (OnRun) event() {}
+
+// RunEvent is something that happened to a run.
+type RunEvent interface{ runEvent() }
+
+type (
+	// RunStarted: a run may begin. A run without a member is made by it.
+	RunStarted struct{}
+	// StepResult: a worker answered.
+	StepResult struct {
+		Step       int
+		JobID      string
+		OK         bool
+		Result     json.RawMessage
+		Error      string
+		RetryAfter time.Duration // what the worker asks for, at least, before a retry; 0: nothing
+		Expired    bool          // the worker came to the job too late to begin it
+		Revoked    bool          // the worker did not begin the job because its batch was paused or cancelled
+		// Redelivered: the job that the worker did not begin had come again, and an earlier
+		// delivery of it may still run.
+		Redelivered bool
+	}
+	// PollDue: it is time to poll for the Count-th time.
+	PollDue struct{ Step, Count int }
+	// RetryDue: it is time for the Count-th retry.
+	RetryDue struct{ Step, Count int }
+	// DeadlineDue: a job may have been in flight for too long. Queued: it is known to wait
+	// for its worker. Cause says, where it is known, why no result has come.
+	// Silent: the worker has sent no heartbeat for longer than one that runs would. That
+	// is taken for its end when a later deadline finds it again: after an outage of the
+	// broker, deadlines can come before the heartbeats.
+	DeadlineDue struct {
+		Step   int
+		JobID  string
+		Queued bool
+		Silent bool
+		Cause  string
+	}
+	// RunReleased: the run's batch is no longer paused. Task names the work that
+	// found so.
+	RunReleased struct{ Task string }
+	// RunStopped: the run is to end without going on: its batch is cancelled, or its
+	// member removed. A run that is rolling back is left to it.
+	RunStopped struct{ Reason string }
+	// RunMended: what follows from the state of a run may have been cut short.
+	RunMended struct{}
+	// StepResolved: an administrator skips a step, or marks it done with what its
+	// function would have answered.
+	StepResolved struct {
+		Step   int
+		Skip   bool
+		Result json.RawMessage
+		By     Mark
+	}
+)
+
+func (RunStarted) runEvent()   {}
+func (StepResult) runEvent()   {}
+func (PollDue) runEvent()      {}
+func (RetryDue) runEvent()     {}
+func (DeadlineDue) runEvent()  {}
+func (RunReleased) runEvent()  {}
+func (RunStopped) runEvent()   {}
+func (RunMended) runEvent()    {}
+func (StepResolved) runEvent() {}
+
+type (
+	// Advanced: an administrator starts the named phase of a manual batch, which is the
+	// next one; "init" is the init sequence.
+	Advanced struct{ Phase string }
+	// PhaseDue: a phase's time has come, or the init sequence's; or its fan-out to a page
+	// behind the first.
+	PhaseDue struct {
+		Phase, Page int
+		Again       string // of the announcement
+	}
+	// PhaseFannedOut: the runs of all pages of a phase exist and are started; for the
+	// init sequence, its one run is.
+	PhaseFannedOut struct{ Phase, Pages int }
+	// PageDue: the fan-out of a phase has come to a page. Split makes the runs without
+	// starting them, for where they do not fit into one write with their parameters.
+	PageDue struct {
+		Phase, Page int
+		Split       bool
+	}
+	// PageResumed: the runs of a page may not all have been started.
+	PageResumed struct{ Phase, Page int }
+	// PageBegun: the fan-out of a phase is to go on behind a page. Again is of the
+	// announcement that it goes by.
+	PageBegun struct {
+		Phase, Page int
+		Again       string
+	}
+	// PageSent: the jobs which the runs of a page began with are all sent.
+	PageSent struct{ Phase, Page int }
+	// ShardCounted: a run was counted in its shard. Yields: as one that yielded. Again: it
+	// was before, and what followed from that may have been cut short.
+	ShardCounted struct {
+		Phase, Page   int
+		Yields, Again bool
+	}
+	// SequenceSent: the job that the on_complete steps of a phase began with is sent.
+	SequenceSent struct{ Phase int }
+	// PhaseCounted: a shard, or a removal run, has reported to its phase.
+	PhaseCounted struct{ Phase int }
+	// FailureCounted: a failed run was added to what the stop_when of its phase counts.
+	FailureCounted struct{ Phase int }
+	// PhaseApproved: an administrator lets a phase begin, whatever its gates say.
+	PhaseApproved struct {
+		Phase int
+		By    Mark
+	}
+	// BatchPaused: nothing more is to be dispatched for now.
+	BatchPaused struct{ By Mark }
+	// BatchResumed: it is to go on.
+	BatchResumed struct{}
+	// BatchStopped: an administrator cancels the batch.
+	BatchStopped struct{ By Mark }
+	// BatchDrained: no run of a cancelled batch is open.
+	BatchDrained struct{}
+	// BatchFilled: the members that a batch was made for are written.
+	BatchFilled struct{}
+	// MembersJoined: so many members, of one page, are added to a batch. Key is the
+	// first one's. Shared: they may be in other batches.
+	MembersJoined struct {
+		Members int
+		Key     string
+		Shared  bool
+	}
+	// SecretsErased: the secrets that a batch that has ended still had are erased.
+	SecretsErased struct{}
+	// CatchUpDue: a page of late members is to come to where the others are.
+	CatchUpDue struct{ Page int }
+	// PageCaughtUp: the runs of late members exist wherever the others' do.
+	PageCaughtUp struct{ Page int }
+	// MemberLeft: a member is removed, by an administrator or, where By is empty, because
+	// the source no longer has them.
+	MemberLeft struct {
+		Member int
+		By     string
+	}
+	// RemovalDue: what the removal of a member asks for is to be set going.
+	RemovalDue struct{ Member int }
+	// RemovalsHeld: the source lacks so many of the batch's active members that an
+	// administrator is to say whether they are to go. None withdraws it: they are back,
+	// or few enough.
+	RemovalsHeld struct {
+		Members, Of int
+		Reason      string
+	}
+	// RemovalsConfirmed: an administrator lets the members go whose removal is held.
+	RemovalsConfirmed struct{ By Mark }
+	// RemovalsDiscarded: an administrator keeps them.
+	RemovalsDiscarded struct{ By Mark }
+	// RemovalsDone: those whose removal was confirmed are removed.
+	RemovalsDone struct{}
+	// MembersKept: so many members are by now kept though the source lacks them. Some
+	// of those whom an administrator kept are back in it, or were removed by hand.
+	MembersKept struct{ Count int }
+	// MemberRetried: a member who failed tries again, with the step that failed
+	// resolved first where an administrator says so. Task names the request.
+	MemberRetried struct {
+		Member  int
+		Task    string
+		Resolve *StepResolved
+	}
+	// SequenceRetried: an init sequence, or on_complete steps, that failed try again,
+	// with the step that failed resolved first where an administrator says so.
+	SequenceRetried struct {
+		Phase   int
+		Task    string
+		Resolve *StepResolved
+	}
+	// VersionPublished: the runbook has a newer version.
+	VersionPublished struct {
+		Version   int
+		Rerun     bool // phases that are past due, too
+		RerunInit bool
+	}
+)
+
+func (Advanced) event()          {}
+func (PhaseDue) event()          {}
+func (PhaseFannedOut) event()    {}
+func (PageDue) event()           {}
+func (PageResumed) event()       {}
+func (PageBegun) event()         {}
+func (PageSent) event()          {}
+func (CatchUpDue) event()        {}
+func (ShardCounted) event()      {}
+func (SequenceSent) event()      {}
+func (PhaseCounted) event()      {}
+func (FailureCounted) event()    {}
+func (PhaseApproved) event()     {}
+func (BatchPaused) event()       {}
+func (BatchResumed) event()      {}
+func (BatchStopped) event()      {}
+func (BatchDrained) event()      {}
+func (BatchFilled) event()       {}
+func (MembersJoined) event()     {}
+func (SecretsErased) event()     {}
+func (PageCaughtUp) event()      {}
+func (MemberLeft) event()        {}
+func (RemovalDue) event()        {}
+func (RemovalsHeld) event()      {}
+func (RemovalsConfirmed) event() {}
+func (RemovalsDiscarded) event() {}
+func (RemovalsDone) event()      {}
+func (MembersKept) event()       {}
+func (MemberRetried) event()     {}
+func (SequenceRetried) event()   {}
+func (VersionPublished) event()  {}
+
+// TaskResumed is the task under which the process that paused a run releases it where the
+// batch was resumed in the meantime.
+const TaskResumed = "resumed"

@@ -1,0 +1,39 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Member is one person, or one thing, that a batch migrates.
+type Member struct {
+	ID         int                        `json:"memberId"` // counts from 1 within the batch
+	Page       int                        `json:"page"`     // which shard counts the member, in every phase
+	Key        string                     `json:"key"`
+	Hash       string                     `json:"hash,omitempty"`       // of the source's row, to know when it changes; empty where no source is read
+	Data       map[string]json.RawMessage `json:"data"`                 // the columns of the source
+	WorkerData map[string]json.RawMessage `json:"workerData,omitempty"` // what output_params took from results
+	Status     MemberStatus               `json:"status"`
+	AddedAt    time.Time                  `json:"addedAt"`
+	AddedBy    string                     `json:"addedBy,omitempty"` // the administrator who added the member to a batch under way
+	Claim      string                     `json:"claim,omitempty"`   // the addition or retry that claimed the person last; empty for the creation of a manual batch
+	FailedAt   *time.Time                 `json:"failedAt,omitempty"`
+	RemovedAt  *time.Time                 `json:"removedAt,omitempty"`
+	RemovedBy  string                     `json:"removedBy,omitempty"` // the administrator who did; empty where the source no longer had them
+	Removal    int                        `json:"removal,omitempty"`   // the execution of the member's removal steps; 0 for none
+	Leaving    bool                       `json:"leaving,omitempty"`   // removed, and what that asks for is not yet set going
+	Error      string                     `json:"error,omitempty"`     // why the member, or the removal, failed
+	FailedIn   string                     `json:"failedIn,omitempty"`  // the phase that the member failed in
+	FailedStep string                     `json:"failedStep,omitempty"`
+	OpenPhase  int                        `json:"openPhase,omitempty"` // the execution the member is in; 0 for none
+	Queue      []int                      `json:"queue,omitempty"`     // executions that wait for the member, in order
+	BusyUntil  *time.Time                 `json:"busyUntil,omitempty"` // until when a job that an administrator no longer waits for may still run: nothing is undone before
+	// UndoingUntil is BusyUntil of a job that undoes, or cleans up: nothing is done again before.
+	UndoingUntil *time.Time `json:"undoingUntil,omitempty"`
+}
+
+// Busy reports whether a job of the member that an administrator no longer waits for may
+// still run.
+func (m *Member) Busy(now time.Time) bool {
+	return m.BusyUntil != nil && now.Before(*m.BusyUntil) || m.UndoingUntil != nil && now.Before(*m.UndoingUntil)
+}

@@ -1,0 +1,68 @@
+package model
+
+import (
+	"time"
+)
+
+// Message is a message to send after the decision is stored. Its id derives from the
+// state, so that the same message sent again is known to be the same.
+type Message interface{ message() }
+
+type (
+	// Dispatch sends the job of a step that the run has as dispatched.
+	Dispatch struct {
+		Run  *Run
+		Step int
+	}
+	// Poll sends a poll-check for a polling step at a time.
+	Poll struct {
+		Run  *Run
+		Step int
+		At   time.Time
+	}
+	// Retry sends a retry-check for a pending step at a time.
+	Retry struct {
+		Run  *Run
+		Step int
+		At   time.Time
+	}
+	// Deadline sends a deadline-check for a dispatched step at a time. Deadlines
+	// that a tick of the scheduler comes before are left to it.
+	Deadline struct {
+		Run  *Run
+		Step int
+		At   time.Time
+	}
+	// Announce sends phase-due for a page of a phase, or batch-init for the init sequence.
+	// Again tells an announcement from the ones that came too early or were held up; empty
+	// for the first.
+	Announce struct {
+		Phase, Page int
+		Again       string
+	}
+	// CatchUp sends member-added: a page of late members comes to where the others are.
+	CatchUp struct{ Join }
+	// Remove sends member-removed.
+	Remove struct{ Member *Member }
+	// Release sends batch-work: the runs go on that waited for the batch to be resumed.
+	Release struct{}
+	// Stop sends batch-work: the runs of a cancelled batch end.
+	Stop struct{}
+	// Revoke tells the workers not to begin the batch's jobs that were dispatched by then.
+	Revoke struct{ Through time.Time }
+)
+
+func (Dispatch) message() {}
+func (Poll) message()     {}
+func (Retry) message()    {}
+func (Deadline) message() {}
+func (Announce) message() {}
+func (CatchUp) message()  {}
+func (Remove) message()   {}
+func (Release) message()  {}
+func (Stop) message()     {}
+func (Revoke) message()   {}
+
+// BrokerRemembers is for how long a broker surely drops a message that it has seen: one
+// that was sent longer ago would be delivered again.
+const BrokerRemembers = 9 * time.Minute

@@ -1,0 +1,7 @@
+package model
+
+// ReasonCancelled is the reason of what ends because its batch is cancelled.
+const ReasonCancelled = "the batch is cancelled"
+
+// ReasonRemoved is the reason of what ends because its member was removed.
+const ReasonRemoved = "the member was removed"

@@ -1,0 +1,135 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/runbook"
+)
+
+// Run is one member's passage through one phase, a batch's init sequence or a
+// phase's on_complete steps (Member 0): its steps in order, of which Current is in
+// hand. Rollback steps are added when they are called for.
+type Run struct {
+	Batch      int                        `json:"batchId"`
+	Phase      int                        `json:"phaseId"`
+	Member     int                        `json:"memberId"`
+	Page       int                        `json:"page"` // the shard that counts it; 0 for a run without a member
+	Key        string                     `json:"key,omitempty"`
+	Kind       PhaseKind                  `json:"kind"`
+	PhaseName  string                     `json:"phase"`
+	Runbook    string                     `json:"runbook"`
+	Version    int                        `json:"version"`
+	Status     RunStatus                  `json:"status"`
+	Current    int                        `json:"current"`
+	Steps      []Step                     `json:"steps"`
+	Outputs    map[string]json.RawMessage `json:"outputs,omitempty"`   // output_params of this run so far
+	Secrets    map[string]json.RawMessage `json:"secrets,omitempty"`   // encrypted values that the parameters of the step in hand refer to
+	Counts     *Counts                    `json:"counts,omitempty"`    // on_complete only: how the phase ended
+	StartTime  *time.Time                 `json:"startTime,omitempty"` // the batch's
+	LastEvent  string                     `json:"lastEvent,omitempty"` // the event applied last, to know it when it comes again
+	Task       string                     `json:"task,omitempty"`      // the work that released or retried it last, to know that when it comes again
+	CreatedAt  time.Time                  `json:"createdAt"`
+	EndedAt    *time.Time                 `json:"endedAt,omitempty"`
+	Error      string                     `json:"error,omitempty"`
+	PausedAt   *time.Time                 `json:"pausedAt,omitempty"`   // since when it waits for its batch to be resumed
+	Stopping   string                     `json:"stopping,omitempty"`   // why it ends as soon as the job in flight has ended; empty: it does not
+	Yielded    bool                       `json:"yielded,omitempty"`    // it has once had no job in flight, or ended: it no longer counts towards the fan-out window
+	WakeAt     *time.Time                 `json:"wakeAt,omitempty"`     // when a poll or a retry must have come; for the sweep
+	DeadlineAt *time.Time                 `json:"deadlineAt,omitempty"` // when the job in flight must have been answered; for the sweep
+	Worker     string                     `json:"worker,omitempty"`     // that has the job in flight; with SentAt, to count the jobs that wait for it
+	SentAt     *time.Time                 `json:"sentAt,omitempty"`     // when that job was dispatched
+	RolledBack bool                       `json:"rolledBack,omitempty"`
+	Next       int                        `json:"next,omitempty"` // the execution that the member entered when this run ended; 0 for none
+}
+
+// Payload is how many bytes a run carries that come from outside: parameters,
+// results and outputs.
+func (r *Run) Payload() int {
+	n := PayloadSize(r.Outputs) + PayloadSize(r.Secrets)
+	for _, s := range r.Steps {
+		n += len(s.Params) + len(s.Result)
+		for _, a := range s.Abandoned {
+			n += len(a.Result)
+		}
+	}
+	return n
+}
+
+// EffectID is the idempotency key of the step at index: the same for each attempt, retry
+// and poll, and another one when the run has ended and begins the step anew.
+func (r *Run) EffectID(index int) string {
+	return fmt.Sprintf("%d/%d/%d", r.Batch, r.StepID(index), r.Steps[index].Round+1)
+}
+
+// Label names the member of the run, or its kind, in texts.
+func (r *Run) Label() string {
+	if r.Member == 0 {
+		return strings.ReplaceAll(string(r.Kind), "_", " ")
+	}
+	return fmt.Sprintf("member %d", r.Member)
+}
+
+// FailedAt is the place of the step that the run failed at; -1 for none.
+func (r *Run) FailedAt() int {
+	return slices.IndexFunc(r.Steps, func(s Step) bool {
+		return s.Rollback == "" && (s.Status == StepFailed || s.Status == StepPollTimeout)
+	})
+}
+
+// Definitions are the runbook's steps that the run's are made of: its own, or
+// those of a rollback.
+func (r *Run) Definitions(rb *runbook.Runbook, rollback string) ([]runbook.Step, error) {
+	if rollback != "" {
+		steps, ok := rb.Rollbacks[rollback]
+		if !ok {
+			return nil, fmt.Errorf("engine: runbook %s has no rollback %q", rb.Name, rollback)
+		}
+		return steps, nil
+	}
+	switch r.Kind {
+	case KindInit:
+		return rb.Init, nil
+	case KindRemoval:
+		return rb.OnMemberRemoved, nil
+	}
+	p, ok := rb.Phase(r.PhaseName)
+	if !ok {
+		return nil, fmt.Errorf("engine: runbook %s has no phase %q", rb.Name, r.PhaseName)
+	}
+	if r.Kind == KindOnComplete {
+		return p.OnComplete, nil
+	}
+	return p.Steps, nil
+}
+
+// Definition is the runbook's step that the run's step at index is made of.
+func (r *Run) Definition(rb *runbook.Runbook, index int) (runbook.Step, error) {
+	step := r.Steps[index]
+	definitions, err := r.Definitions(rb, step.Rollback)
+	if err != nil {
+		return runbook.Step{}, err
+	}
+	if step.Place >= len(definitions) {
+		return runbook.Step{}, fmt.Errorf("engine: runbook %s version %d has no step %d in %q", r.Runbook, r.Version, step.Place, r.PhaseName+step.Rollback)
+	}
+	return definitions[step.Place], nil
+}
+
+// Clone copies the run with what a decision may change of it.
+func (r *Run) Clone() *Run {
+	c := *r
+	c.Steps = slices.Clone(r.Steps)
+	for i := range c.Steps {
+		c.Steps[i].Abandoned = slices.Clone(r.Steps[i].Abandoned)
+	}
+	c.Outputs = maps.Clone(r.Outputs)
+	return &c
+}
+
+// StepID is the execution id of the run's step at index.
+func (r *Run) StepID(index int) int64 { return StepID(r.Phase, r.Member, index) }

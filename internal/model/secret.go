@@ -1,0 +1,98 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"time"
+)
+
+// The engine never has the value of a secret. Members and outputs carry it encrypted, as
+// {"$sealed": "…"}; parameters and results refer to it by its name, as package runbook
+// writes references; a run carries a copy of those that its step in hand uses, from which
+// the job is made.
+
+// SealedField is the field of an object that holds an encrypted value, or erasedText.
+const SealedField = "$sealed"
+
+// erasedText stands in the place of an encrypted value that was erased.
+const erasedText = "erased"
+
+// SecretsKept is how long a batch that has ended keeps the secrets of members who can
+// still be retried.
+const SecretsKept = 7 * 24 * time.Hour
+
+// Sealed gives the encrypted form of a secret value; ok is false for any other value.
+// It is empty where the value was erased.
+func Sealed(value json.RawMessage) (sealed string, ok bool) {
+	if !bytes.Contains(value, []byte(SealedField)) {
+		return "", false
+	}
+	var object map[string]string
+	if json.Unmarshal(value, &object) != nil || len(object) != 1 {
+		return "", false
+	}
+	if sealed, ok = object[SealedField]; sealed == erasedText {
+		sealed = ""
+	}
+	return sealed, ok
+}
+
+// Seal is a secret value in its encrypted form.
+func Seal(sealed string) json.RawMessage {
+	value, err := json.Marshal(map[string]string{SealedField: sealed})
+	if err != nil {
+		panic(err) // a map of texts
+	}
+	return value
+}
+
+// EraseSecrets erases all secrets of a member, and tells whether there were any.
+func (m *Member) EraseSecrets() bool { return m.EraseSecretsOf(func(string) bool { return true }) }
+
+// EraseSecretsOf erases the secrets of a member for which which is true, and tells whether
+// there were any.
+func (m *Member) EraseSecretsOf(which func(name string) bool) bool {
+	data, ofData := erased(m.Data, which)
+	outputs, ofOutputs := erased(m.WorkerData, which)
+	m.Data, m.WorkerData = data, outputs
+	return ofData || ofOutputs
+}
+
+// EraseSecrets erases the secrets among a run's outputs, and tells whether there were any.
+func (r *Run) EraseSecrets() bool {
+	outputs, any := erased(r.Outputs, func(string) bool { return true })
+	r.Outputs = outputs
+	return any
+}
+
+// erased gives values without the secrets for which which is true.
+func erased(values map[string]json.RawMessage, which func(name string) bool) (map[string]json.RawMessage, bool) {
+	next, any := values, false
+	for name, value := range values {
+		if sealed, ok := Sealed(value); !ok || sealed == "" || !which(name) {
+			continue
+		}
+		if !any {
+			next, any = maps.Clone(values), true
+		}
+		next[name] = Seal(erasedText)
+	}
+	return next, any
+}
+
+// EraseSecretsAt is when the secrets that a batch still has are to be erased; nil where
+// there are none, or it has not ended.
+func (b *Batch) EraseSecretsAt() *time.Time {
+	if !b.Secrets || !b.Status.Terminal() || b.CompletedAt == nil {
+		return nil
+	}
+	if b.SecretsErasedAt != nil && b.SecretsErasedAt.After(*b.CompletedAt) {
+		return nil
+	}
+	at := b.CompletedAt.Add(SecretsKept)
+	if b.Status == BatchCancelled {
+		at = *b.CompletedAt // nothing in it can be retried
+	}
+	return &at
+}

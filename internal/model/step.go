@@ -1,0 +1,67 @@
+package model
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// RefusedJob is a worker's answer that it did not begin a job that had come again. Another
+// replica may have begun an earlier delivery of the job and run it still, for example
+// because it lost the lock of the message.
+type RefusedJob struct {
+	At      time.Time `json:"at"`
+	Revoked bool      `json:"revoked,omitempty"` // the batch was paused or cancelled; false: the job expired
+	Reason  string    `json:"reason"`
+}
+
+// Step is one function call of a run, with the policy fixed when the run was made.
+type Step struct {
+	Name          string          `json:"name"`
+	Rollback      string          `json:"rollback,omitempty"` // the sequence that it is part of; empty for the run's own
+	Place         int             `json:"place,omitempty"`    // in the runbook's list of it
+	WorkerID      string          `json:"workerId"`
+	Function      string          `json:"function"` // as the runbook has it until dispatched, then resolved
+	Params        json.RawMessage `json:"params,omitempty"`
+	Status        StepStatus      `json:"status"`
+	JobID         string          `json:"jobId,omitempty"`
+	Result        json.RawMessage `json:"result,omitempty"`
+	Error         string          `json:"error,omitempty"`
+	DispatchedAt  *time.Time      `json:"dispatchedAt,omitempty"`
+	CompletedAt   *time.Time      `json:"completedAt,omitempty"`  // when its end was decided, which is when the next step is dispatched; a result may be older
+	PollInterval  time.Duration   `json:"pollInterval,omitempty"` // nanoseconds, as all durations here; 0: the step does not poll
+	PollTimeout   time.Duration   `json:"pollTimeout,omitempty"`
+	PollStartedAt *time.Time      `json:"pollStartedAt,omitempty"`
+	LastPolledAt  *time.Time      `json:"lastPolledAt,omitempty"`
+	PollCount     int             `json:"pollCount,omitempty"` // never reset, as the two counts below, so that job ids stay unique
+	OnFailure     string          `json:"onFailure,omitempty"`
+	Round         int             `json:"round,omitempty"`    // how often the step was begun anew after its run had ended
+	Attempts      int             `json:"attempts,omitempty"` // begun, not counting retries and polls
+	RetryCount    int             `json:"retryCount,omitempty"`
+	RetriesBefore int             `json:"retriesBefore,omitempty"` // the present attempt
+	Expiries      int             `json:"expiries,omitempty"`      // jobs that their worker came to too late
+	MaxRetries    int             `json:"maxRetries,omitempty"`
+	RetryInterval time.Duration   `json:"retryInterval,omitempty"`
+	Backoff       string          `json:"backoff,omitempty"`     // as package runbook names it
+	MaxInterval   time.Duration   `json:"maxInterval,omitempty"` // 0: no bound of its own
+	Jitter        int             `json:"jitter,omitempty"`      // percent
+	RetryAfter    *time.Time      `json:"retryAfter,omitempty"`
+	Postponed     bool            `json:"postponed,omitempty"`   // RetryAfter is when it is dispatched, and no retry is counted
+	Timeout       time.Duration   `json:"timeout,omitempty"`     // from dispatch
+	QueuedUntil   *time.Time      `json:"queuedUntil,omitempty"` // when the job was last known to wait for its worker
+	Refused       *RefusedJob     `json:"refused,omitempty"`     // of the job in flight, an earlier delivery of which may run
+	SilentAt      *time.Time      `json:"silentAt,omitempty"`    // when a deadline first found the job's worker silent; nil when it was heard of since
+	Abandoned     []Abandoned     `json:"abandoned,omitempty"`   // jobs that were no longer waited for
+	Resolved      *Mark           `json:"resolved,omitempty"`    // who skipped it or marked it done
+}
+
+// Abandoned is a job that was given up before its result came, and the result if
+// it came after all.
+type Abandoned struct {
+	JobID  string          `json:"jobId"`
+	At     time.Time       `json:"at"`
+	Until  time.Time       `json:"until"`            // by then its worker has ended it
+	Late   *time.Time      `json:"lateAt,omitempty"` // when its result came
+	OK     bool            `json:"ok,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
