@@ -21,7 +21,7 @@ func (a *App) Tick(ctx context.Context) (err error) {
 	defer func() {
 		a.log.InfoContext(ctx, "tick", logkey.Event, alert.Tick, logkey.Batches, len(batches), logkey.Failed, err != nil)
 	}()
-	a.Orchestrator.TellOldest(ctx)
+	a.Orchestrator.LogOldestMessages(ctx)
 	batches, err = a.store.BatchesToSweep(ctx, a.now())
 	if err != nil {
 		return err

@@ -1,47 +1,69 @@
-// Package orchestrator handles messages: what falls due, what workers answer, and work over the
-// pages of a batch. Its sweep, part of each tick, takes up what was lost.
+// Package orchestrator processes the messages of the topics orchestrator-events and
+// worker-results, and sweeps the batches in each tick.
 //
-// Each handler turns a message into events; package applier carries out what the engine decides
-// on them. Handling a message a second time is harmless.
+// A handler turns its message into events of package engine. Package applier has the engine
+// decide on them, stores the decisions and sends their messages. Handling a message a second
+// time is harmless.
+//
+// Each message type leads to one handler:
+//
+//	batch-init        onBatchInit       starts the init steps of a batch
+//	phase-due         onPhaseDue        dispatches one page of a phase
+//	member-added      onMemberAdded     starts the earlier phases of a page of late members
+//	member-removed    onMemberRemoved   starts the removal steps of a member
+//	worker-result     onResult          continues, retries or ends the step of the job
+//	poll-check        onPollCheck       polls a step
+//	retry-check       onRetryCheck      dispatches a step again
+//	deadline-check    onDeadlineCheck   fails a step without a result, or puts its deadline off
+//	batch-work        onBatchWork       works through a batch one page at a time
+//	worker-catalog    workers.Registry.OnCatalog
+//	worker-heartbeat  workers.Registry.OnHeartbeat
+//
+// The sweep sends messages again that were lost, and schedules the messages of the next
+// interval.
 package orchestrator
 
 import (
+	"context"
+	"encoding/json"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/deadletter"
 	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/runbookstore"
 	"github.com/matoolkit/matoolkit/internal/sealing"
 	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/internal/workers"
 )
 
-// Orchestrator handles messages. It is safe for concurrent use.
+// Orchestrator processes messages and sweeps batches. It is safe for concurrent use.
 type Orchestrator struct {
 	store       store.Store
 	bus         bus.Sender
 	now         func() time.Time
 	log         *slog.Logger
-	waiting     bus.Watcher
+	watcher     bus.Watcher
 	applier     *applier.Applier
 	runbooks    *runbookstore.Reader
 	sealer      *sealing.Sealer
 	workers     *workers.Registry
 	deadLetters *deadletter.Messages
 	members     *membership.Registrar
-	lane        chan struct{} // holds one element while a suspect message is processed
+	suspectLane chan struct{} // holds one element while a suspect message is processed
 }
 
-// Config is what an Orchestrator is made of.
+// Config has the dependencies of an Orchestrator. All fields except Waiting are required.
 type Config struct {
 	Store       store.Store
 	Bus         bus.Sender
 	Now         func() time.Time
 	Log         *slog.Logger
-	Waiting     bus.Watcher // nil: nothing asks for how long messages wait
+	Waiting     bus.Watcher // nil: the age of the messages in a subscription is unknown
 	Applier     *applier.Applier
 	Runbooks    *runbookstore.Reader
 	Sealer      *sealing.Sealer
@@ -50,10 +72,63 @@ type Config struct {
 	Members     *membership.Registrar
 }
 
-// New makes an Orchestrator.
+// New returns an Orchestrator with the dependencies of c.
 func New(c Config) *Orchestrator {
 	return &Orchestrator{
-		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, waiting: c.Waiting, applier: c.Applier, runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, deadLetters: c.DeadLetters, members: c.Members,
-		lane: make(chan struct{}, 1),
+		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, watcher: c.Waiting,
+		applier: c.Applier, runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers,
+		deadLetters: c.DeadLetters, members: c.Members,
+		suspectLane: make(chan struct{}, 1),
 	}
+}
+
+// HandleEvent processes a message of the topic orchestrator-events. An error asks the broker
+// to deliver the message again.
+func (or *Orchestrator) HandleEvent(ctx context.Context, m message.Delivery) error {
+	return or.handle(ctx, delivery{topic: message.TopicOrchestratorEvents, message: m, process: func(ctx context.Context) error {
+		switch strings.ToLower(m.Type) {
+		case message.TypeBatchInit:
+			return decodeThen(ctx, m, or.onBatchInit)
+		case message.TypePhaseDue:
+			return decodeThen(ctx, m, or.onPhaseDue)
+		case message.TypePollCheck:
+			return decodeThen(ctx, m, or.onPollCheck)
+		case message.TypeRetryCheck:
+			return decodeThen(ctx, m, or.onRetryCheck)
+		case message.TypeDeadlineCheck:
+			return decodeThen(ctx, m, or.onDeadlineCheck)
+		case message.TypeMemberAdded:
+			return decodeThen(ctx, m, or.onMemberAdded)
+		case message.TypeMemberRemoved:
+			return decodeThen(ctx, m, or.onMemberRemoved)
+		case message.TypeBatchWork:
+			return decodeThen(ctx, m, or.onBatchWork)
+		case "":
+			return message.Reject("the message has no application property %s", message.PropertyMessageType)
+		}
+		return message.Reject("no handler for messages of type %q", m.Type)
+	}})
+}
+
+// HandleResult processes a message of the topic worker-results: a result, a catalogue or a
+// heartbeat. An error asks the broker to deliver the message again.
+func (or *Orchestrator) HandleResult(ctx context.Context, m message.Delivery) error {
+	return or.handle(ctx, delivery{topic: message.TopicWorkerResults, message: m, process: func(ctx context.Context) error {
+		switch {
+		case strings.EqualFold(m.Type, message.TypeWorkerCatalog):
+			return decodeThen(ctx, m, func(ctx context.Context, c message.Catalog) error { return or.workers.OnCatalog(ctx, m, c) })
+		case strings.EqualFold(m.Type, message.TypeWorkerHeartbeat):
+			return decodeThen(ctx, m, func(ctx context.Context, h message.Heartbeat) error { return or.workers.OnHeartbeat(ctx, m, h) })
+		}
+		return decodeThen(ctx, m, or.onResult)
+	}})
+}
+
+// decodeThen decodes the body of a message and calls next with it.
+func decodeThen[T any](ctx context.Context, m message.Delivery, next func(context.Context, T) error) error {
+	var body T
+	if err := json.Unmarshal(m.Body, &body); err != nil {
+		return message.Reject("the body is not the JSON of a %T: %v", body, err)
+	}
+	return next(ctx, body)
 }

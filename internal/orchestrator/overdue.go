@@ -11,19 +11,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// sweepPage announces again the polls and retries whose time has passed without
-// their message, and the deadlines that pass before the next tick for their moment: a
-// page of them, and asks for the next. The task of the message ends the ids of those
-// that are sent again, which the broker must not take for the first. What is stuck is
-// told.
+// sweepPage sweeps one page of a batch's overdue runs and logs the stuck steps of it.
 func (or *Orchestrator) sweepPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
-	found := &stuck{now: or.now().UTC()}
-	defer func() { found.tell(ctx, or, b, m.Page) }()
-	return false, or.sweepRuns(ctx, b, m, found)
+	found := &stuckSteps{now: or.now().UTC()}
+	defer func() { found.log(ctx, or, b, m.Page) }()
+	return false, or.announceOverdueRuns(ctx, b, m, found)
 }
 
-// sweepRuns is sweepPage for whoever tells what is stuck.
-func (or *Orchestrator) sweepRuns(ctx context.Context, b *model.Batch, m message.BatchWork, found *stuck) error {
+// announceOverdueRuns announces one page of overdue runs: again the polls and retries that are overdue
+// and whose message was lost, and for their time the deadlines that pass before the next tick.
+// It asks for the next page itself. The ids of the messages end with the task of m, so that the
+// broker does not take them for the lost ones. It adds the stuck steps to found.
+func (or *Orchestrator) announceOverdueRuns(ctx context.Context, b *model.Batch, m message.BatchWork, found *stuckSteps) error {
 	if b.Status.Terminal() {
 		return nil
 	}
@@ -38,10 +37,10 @@ func (or *Orchestrator) sweepRuns(ctx context.Context, b *model.Batch, m message
 		if err := o.AddOverdue(&run.Doc, now, m.Task); err != nil {
 			return err
 		}
-		found.run(&run.Doc)
+		found.addRun(&run.Doc)
 	}
 	if len(o.Events) > 0 {
-		or.log.InfoContext(ctx, "what was overdue is announced again", logkey.BatchID, b.ID, logkey.Messages, len(o.Events))
+		or.log.InfoContext(ctx, "overdue messages are sent again", logkey.BatchID, b.ID, logkey.Messages, len(o.Events))
 	}
 	if more {
 		next := m
@@ -51,6 +50,6 @@ func (or *Orchestrator) sweepRuns(ctx context.Context, b *model.Batch, m message
 	if err := or.applier.Send(ctx, &o); err != nil {
 		return err
 	}
-	found.workers(ctx, or)
+	found.addSilentWorkers(ctx, or)
 	return nil
 }

@@ -2,90 +2,166 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// onBatchInit starts a batch's init sequence.
+// onBatchInit starts a batch's init steps.
 func (or *Orchestrator) onBatchInit(ctx context.Context, m message.BatchInit) error {
 	b, err := or.applier.LoadBatchForMessage(ctx, m.BatchID)
 	if err != nil {
 		return err
 	}
-	for _, p := range b.Doc.Phases {
-		if p.Kind == model.KindInit && p.Version == m.RunbookVersion {
-			if b.Doc.DispatchMode() != model.Running && !p.FannedOut {
-				// Its job may not have been sent, and this message is the only one that sends it. A
-				// worker answers that it is revoked.
-				return or.applier.Decide(ctx, b.Doc.ID, model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}})
-			}
-			return or.begin(ctx, b, model.PhaseDue{Phase: p.ID})
-		}
+	i := slices.IndexFunc(b.Doc.Phases, func(p model.Phase) bool { return p.Kind == model.KindInit && p.Version == m.RunbookVersion })
+	if i < 0 {
+		return message.Reject("batch %d has no init sequence of runbook version %d", m.BatchID, m.RunbookVersion)
 	}
-	return message.Reject("batch %d has no init sequence of runbook version %d", m.BatchID, m.RunbookVersion)
+	p := b.Doc.Phases[i]
+	if b.Doc.DispatchMode() != model.Running && !p.FannedOut {
+		// The job of the first step may not have been sent, and no other message sends it. A
+		// worker answers that the job is revoked.
+		return or.applier.Decide(ctx, b.Doc.ID, model.OnRun{Phase: p.ID, RunEvent: model.RunStarted{}})
+	}
+	return or.dispatchPhase(ctx, b, model.PhaseDue{Phase: p.ID})
 }
 
-// begin dispatches a phase, or the init sequence, where its time has come. Where it has
-// not, or had before, what is to follow from the phases before it is asked for again.
-func (or *Orchestrator) begin(ctx context.Context, b store.Item[model.Batch], e model.PhaseDue) error {
-	c := applier.On(e)
-	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
-	_, ds, err := or.applier.Run(ctx, b.Doc.ID, c)
-	if err != nil || !ds[0].Stale {
-		return applier.RejectRefusal(err)
-	}
-	or.log.InfoContext(ctx, "phase waits or is fanned out", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
-	return or.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase})
-}
-
-// onPhaseDue dispatches one page of a phase and asks for the next.
+// onPhaseDue dispatches one page of a phase. The decision on it announces the next page.
 func (or *Orchestrator) onPhaseDue(ctx context.Context, m message.PhaseDue) error {
 	b, err := or.applier.LoadBatchForMessage(ctx, m.BatchID)
 	if err != nil {
 		return err
 	}
-	page := max(m.Page, 1)
 	p, ok := b.Doc.Phase(m.PhaseExecutionID)
 	if !ok || p.Kind != model.KindPhase {
 		return message.Reject("batch %d has no phase execution %d", m.BatchID, m.PhaseExecutionID)
 	}
-	if page == 1 && m.Walk != "" { // announced again: the pages that were made need not be gone over
-		if made, err := or.store.LastShard(ctx, m.BatchID, m.PhaseExecutionID); err != nil {
-			return err
-		} else if made != nil {
-			page = made.Doc.Page
-		}
-	}
-	switch b.Doc.DispatchMode() { // this page may have been made as the batch was paused or cancelled
-	case model.Cancelled:
-		return or.stopPage(ctx, m.BatchID, page, "stopped")
-	case model.Paused:
-		return or.sendUnsent(ctx, m.BatchID, page)
-	}
-	if joiningAt(&b.Doc, page) >= 0 && p.Status == model.PhaseDispatched && !p.FannedOut && b.Doc.DispatchMode() == model.Running {
-		if open, err := or.joinWindowOpen(ctx, &b.Doc, page); err != nil {
-			return err
-		} else if !open { // its members have not begun the phases before this one
-			return model.ErrNotYet
-		}
-	}
-	if keepUp, err := or.workersKeepUp(ctx, &b.Doc, *p, page); err != nil {
-		return err
-	} else if !keepUp {
-		if waits, err := or.waitForWorkers(ctx, m, page); err != nil || waits {
-			return err
-		}
-	}
-	if err := or.begin(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, Again: m.Walk}); err != nil {
+	page, err := or.pageToDispatch(ctx, m)
+	if err != nil {
 		return err
 	}
-	// If the batch was cancelled as the page was made, its jobs are revoked.
-	if mode, err := or.applier.ReadDispatchMode(ctx, m.BatchID); err != nil || mode != model.Cancelled {
+	if stopped, err := or.finishStoppedPage(ctx, &b.Doc, page); stopped || err != nil {
 		return err
 	}
-	return or.stopPage(ctx, m.BatchID, page, "stopped")
+	if err := or.checkEarlierPhases(ctx, &b.Doc, p, page); err != nil {
+		return err
+	}
+	if postponed, err := or.postponeForWorkers(ctx, &b.Doc, p, m, page); postponed || err != nil {
+		return err
+	}
+	if err := or.dispatchPhase(ctx, b, model.PhaseDue{Phase: m.PhaseExecutionID, Page: page, Again: m.Walk}); err != nil {
+		return err
+	}
+	return or.stopPageIfCancelled(ctx, m.BatchID, page)
+}
+
+// pageToDispatch returns the page of a phase-due message. For a phase that the sweep announced
+// again it is the last page that was made: the pages before it are dispatched.
+func (or *Orchestrator) pageToDispatch(ctx context.Context, m message.PhaseDue) (int, error) {
+	page := max(m.Page, 1)
+	if page > 1 || m.Walk == "" {
+		return page, nil
+	}
+	made, err := or.store.LastShard(ctx, m.BatchID, m.PhaseExecutionID)
+	if err != nil || made == nil {
+		return page, err
+	}
+	return made.Doc.Page, nil
+}
+
+// dispatchPhase dispatches a phase or the init steps if they are due. Otherwise, or if they
+// were dispatched before, it repeats the decision on the end of the phase, so that the phases
+// after it are announced.
+func (or *Orchestrator) dispatchPhase(ctx context.Context, b store.Item[model.Batch], e model.PhaseDue) error {
+	c := applier.On(e)
+	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
+	_, decisions, err := or.applier.Run(ctx, b.Doc.ID, c)
+	if err != nil || !decisions[0].Stale {
+		return applier.RejectRefusal(err)
+	}
+	or.log.InfoContext(ctx, "phase is not due or was dispatched before", logkey.BatchID, b.Doc.ID, logkey.Phase, e.Phase)
+	return or.applier.Decide(ctx, b.Doc.ID, model.PhaseCounted{Phase: e.Phase})
+}
+
+// The fan-out of a phase is limited by a window: the page after the last one that was begun
+// waits until the page engine.FanOutWindow before it has yielded. So a batch of any size has a
+// few pages of jobs at its workers, and a batch that starts after it does not wait for all of
+// them. The page's shard counts the yields, and the page that yields announces the next.
+// Members who poll have jobs after they have yielded. For a phase that polls, the jobs of the
+// batch are counted for each page, and the page waits while there are too many.
+
+// windowOpen reports whether a page of a phase may be begun: the page that is
+// engine.FanOutWindow before it has yielded. Since is when the last run of that page
+// yielded, zero if none has yielded since the page was made.
+func (or *Orchestrator) windowOpen(ctx context.Context, batch, phase, page int) (open bool, since time.Time, err error) {
+	before := page - engine.FanOutWindow
+	if before < 1 {
+		return true, since, nil
+	}
+	shard, err := store.Read[model.Shard](ctx, or.store, store.ShardKey(batch, phase, before))
+	if errors.Is(err, store.ErrNotFound) { // a page of late members has no part in an earlier phase
+		return true, since, nil
+	}
+	if at := shard.Doc.YieldedAt; at != nil {
+		since = *at
+	}
+	return shard.Doc.HasYielded(), since, err
+}
+
+// fanOutJobs is the number of jobs of a batch at one worker that stops the fan-out of a phase
+// that polls. It is one page more than the jobs of the pages that have not yielded, so that
+// only members who have yielded reach it.
+const fanOutJobs = (engine.FanOutWindow + 1) * model.PageSize
+
+// workersKeepUp reports whether the workers keep up with the polls of a phase, so that a page
+// of it may be begun: no worker that the phase polls has fanOutJobs jobs of the batch. Without
+// this limit the members of a large batch poll faster than their worker answers.
+func (or *Orchestrator) workersKeepUp(ctx context.Context, b *model.Batch, p model.Phase, page int) (bool, error) {
+	if page <= engine.FanOutWindow {
+		return true, nil
+	}
+	rb, err := or.runbooks.Load(ctx, b.Runbook, p.Version)
+	if err != nil {
+		return false, err
+	}
+	phase, _ := rb.Phase(p.Name)
+	var counted []string
+	for _, step := range phase.Steps {
+		if step.Poll == nil || slices.Contains(counted, step.WorkerID) {
+			continue
+		}
+		counted = append(counted, step.WorkerID)
+		jobs, err := or.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: step.WorkerID})
+		if err != nil || jobs >= fanOutJobs {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// postponeForWorkers announces a page of a phase for later if the workers do not keep up. It
+// does not postpone a page that is made: this message sends the jobs of it. Several
+// announcements of one page become one, because their ids are equal.
+func (or *Orchestrator) postponeForWorkers(ctx context.Context, b *model.Batch, p *model.Phase, m message.PhaseDue, page int) (postponed bool, err error) {
+	if keepUp, err := or.workersKeepUp(ctx, b, *p, page); err != nil || keepUp {
+		return false, err
+	}
+	_, err = store.Read[model.Shard](ctx, or.store, store.ShardKey(m.BatchID, m.PhaseExecutionID, page))
+	if !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	m.Page = page
+	// The time is a multiple of two seconds, so that several announcements have the same. It is
+	// after the time of this message even by a clock that is late.
+	at := or.now().Add(3 * windowDelay).Truncate(2 * windowDelay)
+	id := fmt.Sprintf("phase-due-batch-%d-%d-page-%d-at-%d", m.BatchID, m.PhaseExecutionID, page, at.Unix())
+	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(id, message.TypePhaseDue, m, at))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 )
 
-// onResult applies a worker's answer to its step.
+// onResult gives a worker's result to the step of the job. Package engine decides whether the
+// step succeeds, is retried or fails.
 func (or *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	var ok bool
 	switch {
@@ -21,42 +22,51 @@ func (or *Orchestrator) onResult(ctx context.Context, r message.Result) error {
 	case !strings.EqualFold(r.Status, message.StatusFailure):
 		return message.Reject("the result's status %q is neither %s nor %s", r.Status, message.StatusSuccess, message.StatusFailure)
 	}
-	step, err := or.stepEvent(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
-		result := model.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result}
-		if !ok {
-			result.Error = message.ErrorText(r.Error)
-			if r.Error != nil {
-				result.RetryAfter = time.Duration(r.Error.RetryAfterSeconds) * time.Second
-				result.Expired = strings.EqualFold(r.Error.Type, message.ErrorJobExpired)
-				result.Revoked = strings.EqualFold(r.Error.Type, message.ErrorJobRevoked)
-				result.Redelivered = r.Error.Redelivered
-			}
-		}
-		return result
+	step, err := or.decideOnStep(ctx, r.CorrelationData.BatchID, r.CorrelationData.StepExecutionID, func(step int) model.RunEvent {
+		return resultEvent(step, ok, r)
 	})
-	if err == nil && r.JobID == step.JobID { // not an answer to an earlier job
+	if err == nil && r.JobID == step.JobID { // not the result of an earlier job
 		or.workers.RecordAnswer(ctx, step, r.Timestamp)
 	}
 	return err
 }
 
+// resultEvent returns the event of a result.
+func resultEvent(step int, ok bool, r message.Result) model.StepResult {
+	e := model.StepResult{Step: step, JobID: r.JobID, OK: ok, Result: r.Result}
+	if ok {
+		return e
+	}
+	e.Error = message.ErrorText(r.Error)
+	if r.Error != nil {
+		e.RetryAfter = time.Duration(r.Error.RetryAfterSeconds) * time.Second
+		e.Expired = strings.EqualFold(r.Error.Type, message.ErrorJobExpired)
+		e.Revoked = strings.EqualFold(r.Error.Type, message.ErrorJobRevoked)
+		e.Redelivered = r.Error.Redelivered
+	}
+	return e
+}
+
+// onPollCheck polls a step whose poll interval has passed.
 func (or *Orchestrator) onPollCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+	_, err := or.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.PollDue{Step: step, Count: c.Count}
 	})
 	return err
 }
 
+// onRetryCheck dispatches a step again whose retry delay has passed.
 func (or *Orchestrator) onRetryCheck(ctx context.Context, c message.StepCheck) error {
-	_, err := or.stepEvent(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
+	_, err := or.decideOnStep(ctx, c.BatchID, c.StepExecutionID, func(step int) model.RunEvent {
 		return model.RetryDue{Step: step, Count: c.Count}
 	})
 	return err
 }
 
-// stepEvent decides an event on a step execution. It returns the step as it was before.
-func (or *Orchestrator) stepEvent(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, err error) {
-	phase, member, index, err := stepPlace(batch, stepID)
+// decideOnStep decides on an event of a step execution. It returns the step as it was before
+// the decision.
+func (or *Orchestrator) decideOnStep(ctx context.Context, batch int, stepID int64, event func(step int) model.RunEvent) (step model.Step, err error) {
+	phase, member, index, err := parseStepID(batch, stepID)
 	if err != nil {
 		return step, err
 	}
@@ -75,8 +85,9 @@ func (or *Orchestrator) stepEvent(ctx context.Context, batch int, stepID int64, 
 	return step, err
 }
 
-// stepPlace finds where the step execution of a message is.
-func stepPlace(batch int, stepID int64) (phase, member, index int, err error) {
+// parseStepID returns the place of the step execution that a message names. It rejects a
+// message that names none.
+func parseStepID(batch int, stepID int64) (phase, member, index int, err error) {
 	if batch < 1 {
 		return 0, 0, 0, message.Reject("the message names no batch")
 	}

@@ -2,43 +2,45 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// onBatchWork goes over the members of a batch, a page at a time. Page 0 holds the
+// pageWork does one kind of work on one page of a batch. If more, the work continues with the
+// next page.
+type pageWork func(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error)
+
+// onBatchWork works through the members of a batch, one page for each message. Page 0 has the
 // runs without a member.
 func (or *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) error {
 	b, err := or.applier.LoadBatchForMessage(ctx, m.BatchID)
 	if err != nil {
 		return err
 	}
-	var work func(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error)
-	switch strings.ToLower(m.Work) {
-	case message.WorkRelease:
-		work = or.releasePage
-	case message.WorkStop:
-		work = or.drain
-	case message.WorkRetry:
-		work = or.retryPage
-	case message.WorkMend:
-		work = or.mend
-	case message.WorkSweep:
-		work = or.sweepPage
-	case message.WorkErase:
-		work = or.erasePage
-	case message.WorkLeave:
-		work = or.leavePage
-	default:
+	work, ok := map[string]pageWork{
+		message.WorkRelease: or.releasePage,
+		message.WorkStop:    or.drainPage,
+		message.WorkRetry:   or.retryPage,
+		message.WorkMend:    or.continueResolved,
+		message.WorkSweep:   or.sweepPage,
+		message.WorkErase:   or.erasePage,
+		message.WorkLeave:   or.removePage,
+	}[strings.ToLower(m.Work)]
+	if !ok {
 		return message.Reject("no work over a batch is called %q", m.Work)
 	}
 	if m.Work == message.WorkRelease || m.Work == message.WorkRetry {
-		if open, err := or.workWindowOpen(ctx, &b.Doc, m); err != nil || !open {
+		if postponed, err := or.postponeWork(ctx, &b.Doc, m); err != nil || postponed {
 			return err
 		}
 	}
@@ -49,17 +51,42 @@ func (or *Orchestrator) onBatchWork(ctx context.Context, m message.BatchWork) er
 	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(m.BatchID, m.Work, m.Task, m.Page+1))
 }
 
-// releasePage lets the paused runs of one page go on. It also sends what the runs owe that it
-// released before, and those that the process released which paused them. Where the batch is
-// paused again, that is all it does: resuming the batch begins anew.
+// Retries and resumptions visit pages that were begun before, and pages of late members have
+// any size. Their window is therefore a number of jobs in flight, not of pages.
+
+const (
+	// windowJobs is the number of jobs in flight that closes the window of a retry, of a
+	// resumption and of pages of late members.
+	windowJobs = engine.FanOutWindow * model.PageSize
+	// windowDelay is the time until a closed window is checked again.
+	windowDelay = time.Second
+)
+
+// postponeWork sends the message of a retry or a resumption again for later while its task has
+// too many jobs in flight.
+func (or *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m message.BatchWork) (postponed bool, err error) {
+	if m.Page <= engine.FanOutWindow || b.DispatchMode() != model.Running {
+		return false, nil
+	}
+	jobs, err := or.store.CountJobs(ctx, b.ID, store.JobFilter{Task: m.Task})
+	if err != nil || jobs < windowJobs {
+		return false, err
+	}
+	at := or.now().Add(windowDelay).Truncate(windowDelay)
+	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(fmt.Sprintf("%s-at-%d", applier.BatchWorkID(m), at.Unix()), message.TypeBatchWork, m, at))
+}
+
+// releasePage releases the paused runs of one page. It also sends the jobs that an earlier try
+// of it, or the process that resumed the batch, released and did not send. If the batch is
+// paused again it only does the latter: the next resumption begins with the first page.
 func (or *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
 	paused := b.DispatchMode() == model.Paused
 	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, model.TaskResumed}})
 	if err != nil {
 		return false, err
 	}
-	// The others may only owe a job that is sent already. A store that is slow must not use up
-	// the time of each try on them.
+	// The paused runs come first. The jobs of the others may be sent already, and with a slow
+	// store they must not use up the time of each try.
 	slices.SortStableFunc(runs, func(x, y store.Item[model.Run]) int {
 		switch {
 		case (x.Doc.PausedAt == nil) == (y.Doc.PausedAt == nil):
@@ -75,4 +102,44 @@ func (or *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m messa
 		}
 	}
 	return m.Page < b.PageCount() && !paused, nil
+}
+
+// continueResolved repeats the decisions that follow a resolved step, in case the process that
+// resolved it ended before them. The task of the message is the id of the step execution.
+func (or *Orchestrator) continueResolved(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	id, err := strconv.ParseInt(m.Task, 10, 64)
+	if err != nil {
+		return false, message.Reject("the task %q is no step execution", m.Task)
+	}
+	phase, member, index, err := model.ParseStepID(id)
+	if err != nil {
+		return false, message.Reject("%v", err)
+	}
+	run, err := store.Read[model.Run](ctx, or.store, store.RunKey(b.ID, phase, member))
+	if errors.Is(err, store.ErrNotFound) || err == nil && (index >= len(run.Doc.Steps) || run.Doc.Steps[index].Resolved == nil) {
+		return false, nil // the engine refused to resolve it
+	}
+	if err != nil {
+		return false, err
+	}
+	if run.Doc.Status == model.RunWaiting {
+		err = or.members.StartIfNext(ctx, &run.Doc)
+	} else {
+		err = or.applier.Decide(ctx, b.ID, model.OnRun{Phase: phase, Member: member, RunEvent: model.RunMended{}})
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, or.upsertReopenedSummary(ctx, b.ID)
+}
+
+// upsertReopenedSummary writes the summary of a batch that a retry or a resolved step may have
+// opened again. The process that did so may have ended before it wrote the summary, and no tick
+// visits a batch whose summary has ended.
+func (or *Orchestrator) upsertReopenedSummary(ctx context.Context, batch int) error {
+	b, err := or.applier.LoadBatchForMessage(ctx, batch)
+	if err != nil {
+		return err
+	}
+	return or.applier.UpsertSummary(ctx, &b.Doc)
 }

@@ -1,0 +1,107 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/workers"
+)
+
+// longestJobID is more than the length of any job id. It leaves room for the job id in the id of
+// a message, which has 128 characters at most.
+const longestJobID = 80
+
+// onDeadlineCheck fails a step whose job has no result at its deadline. It puts the deadline
+// off if the job still waits for its worker: see workers.JobOutlook.
+func (or *Orchestrator) onDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
+	switch n := len(c.JobID); {
+	case strings.TrimSpace(c.JobID) == "":
+		return message.Reject("the deadline check names no job")
+	case n > longestJobID:
+		return message.Reject("the deadline check names a job with an id of %d bytes; at most %d are possible", n, longestJobID)
+	}
+	phase, member, index, err := parseStepID(c.BatchID, c.StepExecutionID)
+	if err != nil {
+		return err
+	}
+	if or.deadLetters.ResultsMayCome() {
+		return or.postponeDeadlineCheck(ctx, c)
+	}
+	_, _, err = or.applier.Run(ctx, c.BatchID, applier.Command{Events: func(s *applier.Snapshot) ([]model.Event, error) {
+		run, err := s.StepRun(c.StepExecutionID, phase, member, index)
+		if err != nil {
+			return nil, err
+		}
+		e, err := or.deadlineEvent(ctx, s, run, index, c.JobID)
+		if err != nil {
+			return nil, err
+		}
+		return []model.Event{model.OnRun{Phase: phase, Member: member, RunEvent: e}}, nil
+	}})
+	return err
+}
+
+// deadlineEvent returns the event of a deadline with the outlook of its job.
+func (or *Orchestrator) deadlineEvent(ctx context.Context, s *applier.Snapshot, run *model.Run, index int, jobID string) (model.DeadlineDue, error) {
+	e := model.DeadlineDue{Step: index, JobID: jobID}
+	step := run.Steps[index]
+	if step.Status != model.StepDispatched || step.JobID != jobID {
+		if s.IsRecalled() { // in an outdated run the job could look lost
+			return e, applier.ErrOutdated
+		}
+		return e, nil
+	}
+	outlook, err := or.workers.Outlook(ctx, run, index)
+	if err != nil {
+		return e, err
+	}
+	mode, err := s.LoadDispatchMode()
+	if err != nil {
+		return e, err
+	}
+	final := !outlook.Waits || step.Refused != nil || runstate.Stops(run, mode)
+	if final && or.watcher != nil {
+		if or.behind(ctx) {
+			return e, errBehind
+		}
+		// A heartbeat that behind no longer found waiting may have changed the outlook.
+		if outlook, err = or.workers.Outlook(ctx, run, index); err != nil {
+			return e, err
+		}
+	}
+	e.Queued, e.Silent, e.Cause = outlook.Waits, outlook.Silent, outlook.Cause
+	return e, nil
+}
+
+// errBehind is the error of a deadline check while results or heartbeats from a time without
+// the handler are still in its subscription. The next tick announces the deadline again.
+var errBehind = errors.New("the handler is behind with the messages of the workers")
+
+// behind reports whether results or heartbeats have waited for more than a heartbeat interval.
+// Until they are processed, no job is taken for lost. If the subscription cannot be read,
+// behind reports false.
+func (or *Orchestrator) behind(ctx context.Context) bool {
+	limited, cancel := context.WithTimeout(ctx, workers.LookTimeout)
+	defer cancel()
+	oldest, found, err := or.watcher.Oldest(limited, message.TopicWorkerResults, message.SubscriptionOrchestrator)
+	return err == nil && found && or.now().Sub(oldest) > message.HeartbeatInterval
+}
+
+// deadlineDelay is how long a deadline check is postponed while results may come.
+const deadlineDelay = 10 * time.Second
+
+// postponeDeadlineCheck sends a deadline check for later, when dead-lettered or requeued results
+// have had time to come. The time is a multiple of deadlineDelay, so that several checks of one
+// deadline have the same id and become one.
+func (or *Orchestrator) postponeDeadlineCheck(ctx context.Context, c message.DeadlineCheck) error {
+	at := or.now().UTC().Truncate(deadlineDelay).Add(deadlineDelay)
+	or.log.InfoContext(ctx, "deadline waits for results that were dead-lettered or put back", logkey.BatchID, c.BatchID, logkey.JobID, c.JobID)
+	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.CheckDeadlineAt(c, at))
+}

@@ -1,0 +1,68 @@
+package orchestrator
+
+import (
+	"context"
+	"strings"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// onMemberRemoved starts the removal steps of a member and ends the runs that the member
+// is in.
+func (or *Orchestrator) onMemberRemoved(ctx context.Context, m message.MemberEvent) error {
+	b, member, err := or.loadMemberForMessage(ctx, m)
+	if err != nil {
+		return err
+	}
+	c := applier.On(model.RemovalDue{Member: m.BatchMemberID})
+	c.Prime = func(s *applier.Snapshot) {
+		applier.Prime(s, s.BatchKey(), b)
+		applier.Prime(s, store.MemberKey(m.BatchID, m.BatchMemberID), member)
+	}
+	if _, _, err := or.applier.Run(ctx, m.BatchID, c); err != nil {
+		return applier.RejectRefusal(err)
+	}
+	return or.reportShardsOfPage(ctx, m.BatchID, member.Doc.Page)
+}
+
+// removalsPerPage is the number of confirmed removals that one message carries out.
+const removalsPerPage = 40
+
+// removePage removes one page of the members whose removal was confirmed, and with the last
+// page ends the removal hold.
+func (or *Orchestrator) removePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	if b.RemovalHold == nil || b.RemovalHold.Confirmed == nil || b.Status.Terminal() {
+		return false, nil // all are removed, and this message was delivered again
+	}
+	hold, err := store.OrNone(store.Read[store.RemovalHold](ctx, or.store, store.HoldKey(b.ID)))
+	if err != nil {
+		return false, err
+	}
+	// Another hold may have replaced this one before its members were read.
+	fresh, err := or.applier.LoadBatchForMessage(ctx, b.ID)
+	if err != nil {
+		return false, err
+	}
+	if now := fresh.Doc.RemovalHold; now == nil || now.Confirmed == nil || *now.Confirmed != *b.RemovalHold.Confirmed || !strings.HasPrefix(m.Task+"-", membership.RemovalTask(now)+"-") {
+		return false, nil
+	}
+	first := min(m.Page*removalsPerPage, len(hold.Doc.Members))
+	page := hold.Doc.Members[first:min(first+removalsPerPage, len(hold.Doc.Members))]
+	by := audit.Caller{Name: b.RemovalHold.Confirmed.By}
+	if hold.Doc.By != nil {
+		by.Kind, by.TenantID, by.ObjectID = api.ActorKind(hold.Doc.By.Kind), hold.Doc.By.TenantID, hold.Doc.By.ObjectID
+	}
+	if _, err := or.members.RemoveMembers(ctx, b.ID, page, by, b.RemovalHold.Confirmed.Why); err != nil {
+		return false, err
+	}
+	if first+len(page) < len(hold.Doc.Members) {
+		return true, nil
+	}
+	return false, or.members.EndRemovalHold(ctx, b.ID)
+}

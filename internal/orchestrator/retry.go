@@ -1,0 +1,117 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// retryPage retries the selected members of one page, on page 0 the selected runs without a
+// member. This is the retry that an administrator requests; package engine decides on the
+// automatic retries of a step.
+func (or *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	task, err := store.Read[store.Task](ctx, or.store, store.TaskKey(b.ID, m.Task))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, message.Reject("batch %d has no task %q", b.ID, m.Task)
+	}
+	if err != nil {
+		return false, err
+	}
+	cancelled := b.DispatchMode() == model.Cancelled // nothing is retried; unfinished starts are repeated
+	more = task.Doc.Selection.Member == 0 && m.Page < b.PageCount() && !cancelled
+	if m.Page == 0 {
+		if err := or.retrySequences(ctx, b, m.Task, task.Doc); err != nil {
+			return false, err
+		}
+		return more, or.upsertReopenedSummary(ctx, b.ID)
+	}
+	failed, err := or.store.MembersOfPage(ctx, b.ID, m.Page, model.MemberFailed)
+	if err != nil {
+		return false, err
+	}
+	retried := map[int]bool{}
+	if !cancelled {
+		if retried, err = or.retryMembers(ctx, b, failed, m.Task, task.Doc); err != nil {
+			return false, err
+		}
+	}
+	restarted, err := or.startRetriedRuns(ctx, b, m, retried)
+	if err != nil || len(failed)+restarted == 0 {
+		return more, err
+	}
+	return more, or.upsertReopenedSummary(ctx, b.ID)
+}
+
+// retryMembers retries those of the failed members that the task selects and that had failed
+// when it was requested. It returns the ids of the members that it retried.
+func (or *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed []store.Item[model.Member], id string, task store.Task) (retried map[int]bool, err error) {
+	retried = map[int]bool{}
+	for _, member := range failed {
+		failedSince := member.Doc.FailedAt != nil && member.Doc.FailedAt.After(task.By.At) // perhaps again
+		if failedSince || !membership.Selects(api.RetrySelection(task.Selection), membership.FailedMember(&member.Doc)) {
+			continue
+		}
+		err := or.members.RetryMember(ctx, b.ID, member, model.MemberRetried{Member: member.Doc.ID, Task: id})
+		var refusal *model.Refusal
+		if errors.As(err, &refusal) {
+			or.log.WarnContext(ctx, "member is not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		retried[member.Doc.ID] = true
+	}
+	return retried, nil
+}
+
+// startRetriedRuns starts the runs of a page that the task has restarted, except those of the
+// members in retried, in case the process that restarted them ended before it started them. It
+// returns their number. The caller calls it after retryMembers, so that it finds the members
+// that another delivery of the message has retried meanwhile.
+func (or *Orchestrator) startRetriedRuns(ctx context.Context, b *model.Batch, m message.BatchWork, retried map[int]bool) (int, error) {
+	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Tasks: []string{m.Task}})
+	if err != nil {
+		return 0, err
+	}
+	for _, run := range runs {
+		if retried[run.Doc.Member] {
+			continue
+		}
+		if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunStarted{}}); err != nil {
+			return 0, err
+		}
+	}
+	return len(runs), nil
+}
+
+// retrySequences retries the init and on-complete steps that the task selects and that had
+// failed when it was requested.
+func (or *Orchestrator) retrySequences(ctx context.Context, b *model.Batch, id string, task store.Task) error {
+	runs, err := or.store.RunsOfPage(ctx, b.ID, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}, Tasks: []string{id}})
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		failedSince := run.Doc.EndedAt != nil && run.Doc.EndedAt.After(task.By.At) // perhaps again
+		if failedSince || run.Doc.Task != id && !membership.SelectsRun(api.RetrySelection(task.Selection), &run.Doc) {
+			continue
+		}
+		err := or.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: id})
+		var refusal *model.Refusal
+		if errors.As(err, &refusal) {
+			or.log.InfoContext(ctx, "steps are not retried", logkey.BatchID, b.ID, logkey.RunID, run.ID, logkey.Reason, refusal.Reason)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/membership"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/workers"
+)
+
+// sweepsAtOnce is the number of batches that a tick sweeps concurrently.
+const sweepsAtOnce = 4
+
+// SweepAll sweeps the listed batches and logs the problems of their workers. It sends the lost
+// messages of each batch again. A batch that fails does not prevent the sweep of the others;
+// the error joins all failures.
+func (or *Orchestrator) SweepAll(ctx context.Context, batches []store.Item[store.BatchSummary]) error {
+	now := or.now().UTC()
+	failures := make([]error, len(batches))
+	jobs := &workers.JobTally{}
+	var all errgroup.Group
+	all.SetLimit(sweepsAtOnce)
+	for i, listed := range batches {
+		all.Go(func() error {
+			if err := or.sweepListed(ctx, listed, now, jobs); err != nil {
+				failures[i] = fmt.Errorf("batch %d: %w", listed.Doc.ID, err)
+			}
+			return nil
+		})
+	}
+	_ = all.Wait()
+	or.workers.LogProblems(ctx, jobs)
+	return errors.Join(failures...)
+}
+
+// sweepListed sweeps one listed batch. If the batch does not exist because its creation was
+// interrupted, sweepListed deletes its summary after applier.AbandonAfter.
+func (or *Orchestrator) sweepListed(ctx context.Context, listed store.Item[store.BatchSummary], now time.Time, jobs *workers.JobTally) error {
+	err := or.sweepBatch(ctx, listed.Doc, now, jobs)
+	if !listed.Doc.Creating || !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if now.Sub(listed.Doc.DetectedAt) <= applier.AbandonAfter {
+		return nil // it may be in creation
+	}
+	_, err = or.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(listed.Doc.ID), listed.ETag)})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) { // another tick deleted it, or the batch exists by now
+		return nil
+	}
+	return err
+}
+
+// sweepBatch brings one batch up to date: its summary, its runbook version, its phases, what
+// its dispatch mode asks for, its runs and its members.
+func (or *Orchestrator) sweepBatch(ctx context.Context, listed store.BatchSummary, now time.Time, jobs *workers.JobTally) error {
+	b, err := store.Read[model.Batch](ctx, or.store, store.BatchKey(listed.ID))
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(listed, store.SummaryOf(&b.Doc)) { // the process that changed the batch ended before it wrote the summary
+		if err := or.applier.UpsertSummary(ctx, &b.Doc); err != nil {
+			return err
+		}
+	}
+	if b.Doc.Status.Terminal() {
+		return or.announceErasure(ctx, &b.Doc, now)
+	}
+	if b, err = or.transitionBatch(ctx, b); err != nil {
+		return err
+	}
+	s := &sweep{Orchestrator: or, batch: &b.Doc, now: now, task: applier.SweepTask(now), stuck: &stuckSteps{now: now}}
+	defer func() { s.stuck.log(ctx, or, &b.Doc, 0) }()
+	for _, part := range []func(context.Context) error{s.sweepPhases, s.sweepDispatchMode, s.sweepRuns, s.sweepMembers} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	or.workers.Tally(ctx, &b.Doc, jobs)
+	return nil
+}
+
+// transitionBatch takes a batch over to the active version of its runbook, and returns the
+// batch as it is then.
+func (or *Orchestrator) transitionBatch(ctx context.Context, b store.Item[model.Batch]) (store.Item[model.Batch], error) {
+	for {
+		next, err := or.applier.Transition(ctx, b)
+		if !errors.Is(err, store.ErrChanged) {
+			return next, err
+		}
+		if b, err = store.Read[model.Batch](ctx, or.store, store.BatchKey(b.Doc.ID)); err != nil {
+			return b, err
+		}
+	}
+}
+
+// sweep is the sweep of one batch in one tick.
+type sweep struct {
+	*Orchestrator
+	batch *model.Batch
+	now   time.Time
+	task  string // ends the ids of messages that are sent again, so that the broker does not drop them
+	stuck *stuckSteps
+}
+
+// sweepPhases announces the phases that begin before the next tick, and repeats the
+// announcement, the fan-out or the end of a phase that was lost.
+func (s *sweep) sweepPhases(ctx context.Context) error {
+	switch {
+	case s.batch.DispatchMode() != model.Running:
+		return s.sendUnsentOnComplete(ctx)
+	case s.batch.Filling:
+		return nil
+	case engine.StopWhenReached(s.batch, s.now):
+		return s.applier.Decide(ctx, s.batch.ID, model.FailureCounted{})
+	}
+	s.stuck.addPhases(s.batch)
+	o := applier.Outbox{Events: applier.UpcomingPhases(s.batch, s.now, s.task)}
+	for _, p := range s.batch.Phases {
+		announce, err := s.sweepPhase(ctx, p)
+		if err != nil {
+			return err
+		}
+		if announce {
+			o.Events = append(o.Events, applier.PhaseDueMessage(s.batch, p, 1, s.task, time.Time{}))
+		}
+	}
+	if err := s.reportAllShards(ctx, s.batch.ID); err != nil {
+		return err
+	}
+	return s.applier.Send(ctx, &o)
+}
+
+// sweepPhase repeats the end of a phase whose end was lost, and reports whether to announce
+// the phase again.
+func (s *sweep) sweepPhase(ctx context.Context, p model.Phase) (announce bool, err error) {
+	switch {
+	case p.Status == model.PhasePending:
+		return p.Kind == model.KindInit && !s.batch.Manual && s.batch.Status == model.BatchDetected, nil
+	case p.Status != model.PhaseDispatched:
+		return false, nil
+	case !p.FannedOut:
+		return s.fanOutStuck(ctx, p)
+	case p.Kind == model.KindPhase && p.ShardsClosed >= p.Shards:
+		return false, s.endPhase(ctx, p)
+	}
+	return false, nil
+}
+
+// fanOutStuck reports whether the fan-out of a phase has stopped although its window is open,
+// or with unsent jobs on its last page.
+func (s *sweep) fanOutStuck(ctx context.Context, p model.Phase) (bool, error) {
+	since := *p.DispatchedAt
+	if s.now.Sub(since) <= applier.SweepGrace {
+		return false, nil
+	}
+	last, err := s.store.LastShard(ctx, s.batch.ID, p.ID)
+	if err != nil {
+		return false, err
+	}
+	if last != nil {
+		open, yieldedAt, err := s.nextPageOpen(ctx, p, last.Doc.Page+1)
+		if err != nil || !open && (last.Doc.Sent || last.Doc.Open == 0) {
+			return false, err
+		}
+		since = slices.MaxFunc([]time.Time{last.Doc.MadeAt, yieldedAt}, time.Time.Compare)
+	}
+	if s.now.Sub(since) <= applier.SweepGrace {
+		return false, nil
+	}
+	s.stuck.add(since)
+	return true, nil
+}
+
+// nextPageOpen reports whether a page of a phase may be begun. Since is when the window opened
+// for it: see windowOpen.
+func (s *sweep) nextPageOpen(ctx context.Context, p model.Phase, page int) (open bool, since time.Time, err error) {
+	open, since, err = s.windowOpen(ctx, s.batch.ID, p.ID, page)
+	if err != nil || !open {
+		return false, since, err
+	}
+	open, err = s.workersKeepUp(ctx, s.batch, p, page)
+	return open, since, err
+}
+
+// endPhase repeats the decision on the end of a phase whose members have all ended. It leaves
+// out a phase whose on-complete steps are running: these end the phase.
+func (s *sweep) endPhase(ctx context.Context, p model.Phase) error {
+	if p.OnCompleteStatus == model.RunRunning && p.OnCompleteSent {
+		run, err := store.Read[model.Run](ctx, s.store, store.RunKey(s.batch.ID, p.ID, 0))
+		if err == nil && run.Doc.Status != model.RunWaiting && !run.Doc.Status.Terminal() {
+			return nil
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return s.applier.Decide(ctx, s.batch.ID, model.PhaseCounted{Phase: p.ID})
+}
+
+// sendUnsentOnComplete sends the first job of on-complete steps that a process made and did not
+// send before the batch was paused or cancelled. No other message sends it. Its worker answers
+// that the job is revoked; without the answer a pause would fail the steps at their deadline,
+// and a cancellation would wait for them.
+//
+// The batch cannot end before the job is sent: a phase does not end while its on-complete steps
+// run, and a cancelled batch ends when no run is open.
+func (s *sweep) sendUnsentOnComplete(ctx context.Context) error {
+	for _, p := range s.batch.Phases {
+		if p.Status != model.PhaseDispatched || p.OnCompleteStatus != model.RunRunning || p.OnCompleteSent {
+			continue
+		}
+		if err := s.applier.Decide(ctx, s.batch.ID, model.PhaseCounted{Phase: p.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepDispatchMode repeats the messages that a pause, a cancellation, a resumption or confirmed
+// removals ask for.
+func (s *sweep) sweepDispatchMode(ctx context.Context) error {
+	var o applier.Outbox
+	switch s.batch.DispatchMode() {
+	case model.Paused:
+		if err := s.applier.Revoke(ctx, s.batch, s.now); err != nil {
+			return err
+		}
+	case model.Cancelled:
+		if err := s.applier.Revoke(ctx, s.batch, s.now); err != nil {
+			return err
+		}
+		o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkStop, s.task, 0))
+		return s.applier.Send(ctx, &o)
+	case model.Running:
+		lost, err := s.releaseLost(ctx)
+		if err != nil {
+			return err
+		}
+		if lost {
+			o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkRelease, s.task, 0))
+		}
+	}
+	if s.batch.RemovalHold != nil && s.batch.RemovalHold.Confirmed != nil {
+		o.Events = append(o.Events, applier.BatchWorkMessage(s.batch.ID, message.WorkLeave, membership.RemovalTask(s.batch.RemovalHold)+"-"+s.task, 0))
+	}
+	return s.applier.Send(ctx, &o)
+}
+
+// releaseLost reports whether a running batch has paused runs that no resumption is releasing.
+// The runs that a resumption has released have jobs in flight.
+func (s *sweep) releaseLost(ctx context.Context) (bool, error) {
+	paused, err := s.store.HasPausedRuns(ctx, s.batch.ID)
+	if err != nil || !paused || s.batch.PageCount() <= engine.FanOutWindow {
+		return paused, err
+	}
+	jobs, err := s.store.CountJobs(ctx, s.batch.ID, store.JobFilter{})
+	return jobs < model.PageSize, err
+}
+
+// sweepRuns sweeps the first page of overdue runs. After an outage there can be many more,
+// which are left to messages.
+func (s *sweep) sweepRuns(ctx context.Context) error {
+	return s.announceOverdueRuns(ctx, s.batch, message.BatchWork{BatchID: s.batch.ID, Work: message.WorkSweep, Task: s.task}, s.stuck)
+}
+
+// sweepMembers announces again the late members who have not caught up and the members whose
+// removal steps were not started.
+func (s *sweep) sweepMembers(ctx context.Context) error {
+	var o applier.Outbox
+	for _, j := range s.batch.Joining {
+		m := applier.MemberAddedMessage(s.batch, j)
+		m.ID += "-" + s.task
+		o.Events = append(o.Events, m)
+	}
+	leaving, err := s.store.LeavingMembers(ctx, s.batch.ID)
+	if err != nil {
+		return err
+	}
+	for _, member := range leaving {
+		m := applier.MemberRemovedMessage(s.batch.ID, &member.Doc)
+		m.ID += "-" + s.task
+		o.Events = append(o.Events, m)
+	}
+	return s.applier.Send(ctx, &o)
+}
