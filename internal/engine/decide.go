@@ -17,7 +17,7 @@ import (
 )
 
 // Decide takes one decision. It changes nothing that it is given. Its errors are
-// ErrNotYet, a *Refusal, one of a load, or a broken state.
+// model.ErrNotYet, model.ErrOutdated, a *model.Refusal, one of a load, or a broken state.
 func Decide(s model.State, e model.Event, now time.Time) (model.Decision, error) {
 	now = now.UTC()
 	if on, ok := e.(model.OnRun); ok {
