@@ -84,7 +84,7 @@ func (ad *Admin) someFailed(ctx context.Context, b model.Batch, which api.RetryS
 		if err != nil {
 			return nil, err
 		}
-		taken, err := ad.members.NewClaimant(batch, rb, ad.newID(), b.Shared).Look(ctx, keys)
+		taken, err := ad.members.FindTakenFailed(ctx, &b, rb, keys)
 		return audit.Facts{"failedMembers": len(keys)}, cmp.Or(err, membership.RefuseInOtherBatch(taken, len(keys), "retried", nil, false))
 	}
 	runs, err := ad.store.RunsOfPage(ctx, batch, 0, store.RunSelection{Statuses: []model.RunStatus{model.RunFailed}})

@@ -89,7 +89,7 @@ func New(c Config) *App {
 	known := workers.New(workers.Config{Store: c.Store, Now: c.Now, Log: c.Log, Waiting: c.Waiting, Functions: c.Functions, Startup: cmp.Or(c.WorkerStartup, workers.DefaultStartup)})
 	apply := applier.New(applier.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: trail, Runbooks: reader, Sealer: sealer})
 	members := membership.New(membership.Config{
-		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: trail, Requests: requests, Runbooks: reader, Sealer: sealer,
+		Store: c.Store, Bus: c.Bus, Now: c.Now, NewID: c.NewID, Log: c.Log, Applier: apply, Audit: trail, Idempotency: requests, Runbooks: reader, Sealer: sealer,
 	})
 	messages := deadletter.New(deadletter.Config{Store: c.Store, Bus: c.Bus, Now: c.Now, Log: c.Log, Audit: trail, Sealer: sealer, Dead: c.Dead})
 	return &App{
@@ -102,7 +102,7 @@ func New(c Config) *App {
 		Messages:  messages,
 		Registrar: members,
 		Publisher: runbooks.New(runbooks.Config{
-			Store: c.Store, Now: c.Now, Log: c.Log, Sources: c.Sources, Audit: trail, Requests: requests, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
+			Store: c.Store, Now: c.Now, Log: c.Log, Sources: c.Sources, Audit: trail, Idempotency: requests, Runbooks: reader, Sealer: sealer, Workers: known, Members: members,
 		}),
 		Registry: known,
 		Admin: admin.New(admin.Config{

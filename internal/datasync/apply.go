@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -199,7 +198,7 @@ func (s *syncRun) open(ctx context.Context, group schedule.Group) error {
 			keys = append(keys, row.Key)
 		}
 	}
-	taken, err := s.syncer.members.NewClaimant(0, s.rb, "", false).Look(ctx, keys)
+	taken, err := s.syncer.members.FindTaken(ctx, s.rb, keys)
 	if err != nil {
 		return err
 	}
@@ -234,15 +233,12 @@ func (s *syncRun) fill(ctx context.Context, b store.Item[model.Batch], rows []sc
 		}
 	}
 	if len(people) > 0 {
-		var view api.AddResult
-		c := s.syncer.members.NewClaimant(b.Doc.ID, s.rb, s.syncer.newID(), false)
-		c.Partly = true
-		taken, err := s.syncer.members.Join(ctx, audit.Scheduler, b, people, known, nil, c, &view)
+		added, taken, err := s.syncer.members.AddFromSource(ctx, b, s.rb, people, known)
 		s.reportTaken(taken)
 		if err != nil {
 			return err
 		}
-		s.syncer.log.InfoContext(ctx, "members added", logkey.BatchID, b.Doc.ID, logkey.Added, view.Added)
+		s.syncer.log.InfoContext(ctx, "members added", logkey.BatchID, b.Doc.ID, logkey.Added, added)
 	}
 	if !b.Doc.Filling {
 		return nil

@@ -109,7 +109,7 @@ func (s *syncRun) leaveOutTaken(ctx context.Context) error {
 			add(p.Key)
 		}
 	}
-	taken, err := s.syncer.members.NewClaimant(0, s.rb, "", false).Look(ctx, keys)
+	taken, err := s.syncer.members.FindTaken(ctx, s.rb, keys)
 	if err != nil || len(taken) == 0 {
 		return err
 	}

@@ -11,103 +11,105 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// addition is a named request to add people.
-type addition struct {
+// progress is how far a request with an idempotency key has come in adding its people.
+type progress struct {
 	key    store.Key
 	item   store.Item[store.IdempotencyRecord]
 	people []Newcomer
-	places map[string]int // of the people, by key
+	places map[string]int // key → index in people
 }
 
-func newAddition(by audit.Caller, batch int, item store.Item[store.IdempotencyRecord], people []Newcomer) *addition {
+func newProgress(by audit.Caller, batch int, item store.Item[store.IdempotencyRecord], people []Newcomer) *progress {
 	places := make(map[string]int, len(people))
 	for i, p := range people {
 		places[p.Key] = i
 	}
-	return &addition{idempotency.Key(by, store.BatchPartition(batch)), item, people, places}
+	return &progress{idempotency.Key(by, store.BatchPartition(batch)), item, people, places}
 }
 
-// left are the people whom nobody has dealt with: not those who were members when the
-// request came first, and may have been removed since.
-func (n *addition) left() []Newcomer {
+// remaining gives the people who are still to be added. It leaves out those who were members when
+// the request was first received, who may have been removed since.
+func (p *progress) remaining() []Newcomer {
 	var left []Newcomer
-	for i := n.item.Doc.Next; i < len(n.people); i++ {
-		if !n.present(i) {
-			left = append(left, n.people[i])
+	for i := p.item.Doc.Next; i < len(p.people); i++ {
+		if !p.present(i) {
+			left = append(left, p.people[i])
 		}
 	}
 	return left
 }
 
-func (n *addition) present(i int) bool {
-	bits := n.item.Doc.Present
+// present reports whether a person was a member when the request was first received.
+func (p *progress) present(i int) bool {
+	bits := p.item.Doc.Present
 	return i/8 < len(bits) && bits[i/8]&(1<<(i%8)) != 0
 }
 
-// found notes who were members when the request came first.
-func (n *addition) found(present []string) {
-	for _, key := range present {
-		if n.item.Doc.Present == nil {
-			n.item.Doc.Present = make([]byte, len(n.people)/8+1)
+// markPresent marks people as members when the request was first received.
+func (p *progress) markPresent(keys []string) {
+	for _, key := range keys {
+		if p.item.Doc.Present == nil {
+			p.item.Doc.Present = make([]byte, len(p.people)/8+1)
 		}
-		i := n.places[key]
-		n.item.Doc.Present[i/8] |= 1 << (i % 8)
+		i := p.places[key]
+		p.item.Doc.Present[i/8] |= 1 << (i % 8)
 	}
 }
 
-// after is the request when so many more people have been added and the rest is left.
-func (n *addition) after(added int, rest []Newcomer) store.IdempotencyRecord {
-	next := n.item.Doc
+// after gives the record when so many more people have been added and rest are left.
+func (p *progress) after(added int, rest []Newcomer) store.IdempotencyRecord {
+	next := p.item.Doc
 	next.Added += added
-	next.Next = len(n.people)
+	next.Next = len(p.people)
 	if len(rest) > 0 {
-		next.Next = n.places[rest[0].Key]
+		next.Next = p.places[rest[0].Key]
 	}
 	return next
 }
 
-// op stores the request as it will be.
-func (n *addition) op(next store.IdempotencyRecord) store.Write {
-	if n.item.ETag == "" {
-		return store.Create(n.key, next)
+// write stores the next record in place of the one that was read.
+func (p *progress) write(next store.IdempotencyRecord) store.Write {
+	if p.item.ETag == "" {
+		return store.Create(p.key, next)
 	}
-	return store.Replace(n.key, next, n.item.Version)
+	return store.Replace(p.key, next, p.item.Version)
 }
 
-// look reads how far the request has come: somebody else may carry it out as well.
-func (n *addition) look(ctx context.Context, a *Registrar) error {
-	item, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, a.store, n.key))
+// reload reads the record again: another process may carry out the same request. Errors:
+// CodeKeyReused.
+func (p *progress) reload(ctx context.Context, st store.Store) error {
+	item, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, st, p.key))
 	if err != nil || item.ETag == "" {
 		return err
 	}
-	if item.Doc.Content != n.item.Doc.Content {
+	if item.Doc.Content != p.item.Doc.Content {
 		return problem.New(api.CodeKeyReused, "the idempotency key is used for a request with other content at the same time; choose a new key")
 	}
-	n.item = item
+	p.item = item
 	return nil
 }
 
-// end notes that nothing is left to be done. It fails with ErrExists or ErrChanged
-// where somebody else has gone on with the request.
-func (n *addition) end(ctx context.Context, a *Registrar) error {
-	if n.item.ETag != "" && n.item.Doc.Next == len(n.people) {
+// end records that no one is left to be added. It fails with ErrExists or ErrChanged where
+// another process has gone on with the request.
+func (p *progress) end(ctx context.Context, st store.Store) error {
+	if p.item.ETag != "" && p.item.Doc.Next == len(p.people) {
 		return nil
 	}
-	next := n.after(0, nil)
-	applied, err := a.store.Apply(ctx, store.Writes{n.op(next)})
+	next := p.after(0, nil)
+	applied, err := st.Apply(ctx, store.Writes{p.write(next)})
 	if err != nil {
-		return fmt.Errorf("the end of a request: %w", err)
+		return fmt.Errorf("end a request to add members: %w", err)
 	}
-	n.item = store.Item[store.IdempotencyRecord]{Doc: next, Version: applied.Version(0)}
+	p.item = store.Item[store.IdempotencyRecord]{Doc: next, Version: applied.Version(0)}
 	return nil
 }
 
-// tell fills in what the request has come to.
-func (n *addition) tell(view *api.AddResult) {
-	view.Added, view.Present = n.item.Doc.Added, nil
-	for i, p := range n.people {
-		if n.present(i) {
-			view.Present = append(view.Present, p.Key)
+// fill sets in the result what the request has done, over all its attempts.
+func (p *progress) fill(result *api.AddResult) {
+	result.Added, result.Present = p.item.Doc.Added, nil
+	for i, person := range p.people {
+		if p.present(i) {
+			result.Present = append(result.Present, person.Key)
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package membership knows how members enter and leave batches: uploads, additions, claims (a
-// person is in one open batch only), removals and removal holds, and how members who failed are
-// brought back.
+// Package membership adds members to batches and removes them: it creates batches from member
+// CSVs, adds people to batches, claims each person for one open batch, removes members, keeps
+// removal holds, and retries members who failed.
 //
-// It does not know where people come from: package datasync compares data sources, and the admin
-// API gives files.
+// It does not know where people come from: package datasync compares data sources with batches,
+// and the admin API hands over files.
 package membership
 
 import (
@@ -19,37 +19,38 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Registrar changes who is in which batch. It is safe for concurrent use.
+// Registrar adds members to batches and removes them. It is safe for concurrent use.
 type Registrar struct {
-	store    store.Store
-	bus      bus.Sender
-	now      func() time.Time
-	newID    func() string
-	log      *slog.Logger
-	applier  *applier.Applier
-	audit    *audit.Log
-	requests *idempotency.Records
-	runbooks *runbookstore.Reader
-	sealer   *sealing.Sealer
+	store       store.Store
+	bus         bus.Sender
+	now         func() time.Time
+	newID       func() string
+	log         *slog.Logger
+	applier     *applier.Applier
+	audit       *audit.Log
+	idempotency *idempotency.Records
+	runbooks    *runbookstore.Reader
+	sealer      *sealing.Sealer
 }
 
-// Config is what a Registrar is made of.
+// Config has the parts that a Registrar uses. All are required.
 type Config struct {
-	Store    store.Store
-	Bus      bus.Sender
-	Now      func() time.Time
-	NewID    func() string // 16 lower-case letters and digits, never the same twice
-	Log      *slog.Logger
-	Applier  *applier.Applier
-	Audit    *audit.Log
-	Requests *idempotency.Records
-	Runbooks *runbookstore.Reader
-	Sealer   *sealing.Sealer
+	Store       store.Store
+	Bus         bus.Sender
+	Now         func() time.Time
+	NewID       func() string // 16 lower-case letters and digits, never the same twice
+	Log         *slog.Logger
+	Applier     *applier.Applier
+	Audit       *audit.Log
+	Idempotency *idempotency.Records
+	Runbooks    *runbookstore.Reader
+	Sealer      *sealing.Sealer
 }
 
-// New makes a Registrar.
+// New returns a Registrar.
 func New(c Config) *Registrar {
 	return &Registrar{
-		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, applier: c.Applier, audit: c.Audit, requests: c.Requests, runbooks: c.Runbooks, sealer: c.Sealer,
+		store: c.Store, bus: c.Bus, now: c.Now, newID: c.NewID, log: c.Log, applier: c.Applier, audit: c.Audit,
+		idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer,
 	}
 }

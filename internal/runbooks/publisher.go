@@ -19,35 +19,35 @@ import (
 
 // Publisher publishes runbooks. It is safe for concurrent use.
 type Publisher struct {
-	store    store.Store
-	now      func() time.Time
-	log      *slog.Logger
-	sources  *datasource.Reader
-	audit    *audit.Log
-	requests *idempotency.Records
-	runbooks *runbookstore.Reader
-	sealer   *sealing.Sealer
-	workers  *workers.Registry
-	members  *membership.Registrar
+	store       store.Store
+	now         func() time.Time
+	log         *slog.Logger
+	sources     *datasource.Reader
+	audit       *audit.Log
+	idempotency *idempotency.Records
+	runbooks    *runbookstore.Reader
+	sealer      *sealing.Sealer
+	workers     *workers.Registry
+	members     *membership.Registrar
 }
 
 // Config is what a Publisher is made of.
 type Config struct {
-	Store    store.Store
-	Now      func() time.Time
-	Log      *slog.Logger
-	Sources  *datasource.Reader
-	Audit    *audit.Log
-	Requests *idempotency.Records
-	Runbooks *runbookstore.Reader
-	Sealer   *sealing.Sealer
-	Workers  *workers.Registry
-	Members  *membership.Registrar
+	Store       store.Store
+	Now         func() time.Time
+	Log         *slog.Logger
+	Sources     *datasource.Reader
+	Audit       *audit.Log
+	Idempotency *idempotency.Records
+	Runbooks    *runbookstore.Reader
+	Sealer      *sealing.Sealer
+	Workers     *workers.Registry
+	Members     *membership.Registrar
 }
 
 // New makes a Publisher.
 func New(c Config) *Publisher {
 	return &Publisher{
-		store: c.Store, now: c.Now, log: c.Log, sources: c.Sources, audit: c.Audit, requests: c.Requests, runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
+		store: c.Store, now: c.Now, log: c.Log, sources: c.Sources, audit: c.Audit, idempotency: c.Idempotency, runbooks: c.Runbooks, sealer: c.Sealer, workers: c.Workers, members: c.Members,
 	}
 }

@@ -82,7 +82,7 @@ func (rs *Publisher) publish(ctx context.Context, by audit.Caller, rb *runbook.R
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return api.Runbook{}, err
 	}
-	asked, err := rs.requests.Find(ctx, by, store.PartitionRunbooks, content)
+	asked, err := rs.idempotency.Find(ctx, by, store.PartitionRunbooks, content)
 	if err != nil {
 		return api.Runbook{}, err
 	}

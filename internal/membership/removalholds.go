@@ -19,25 +19,25 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// RemovalHolds tells of the batches of which removals were held at the last tick and still
-// are: an administrator may have decided since.
+// RemovalHolds gives the removal holds of batches that had one at the last tick. It leaves out
+// those that an administrator has discarded since.
 func (ms *Registrar) RemovalHolds(ctx context.Context, batches []int) ([]api.RemovalHoldSummary, error) {
-	var held []api.RemovalHoldSummary
+	var holds []api.RemovalHoldSummary
 	for _, id := range batches {
 		b, err := ms.applier.ReadBatch(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		if h := apiview.RemovalHold(id, b.Doc.RemovalHold); h != nil {
-			held = append(held, *h)
+			holds = append(holds, *h)
 		}
 	}
-	return held, nil
+	return holds, nil
 }
 
-// HeldRemovals shows whose removal from a batch is held, and why. That somebody read it is
-// recorded first. Errors: CodeNotFound, also where nothing is held; CodeInvalid for a
-// continuation of another list; CodeUnavailable.
+// HeldRemovals gives the removal hold of a batch with a page of its members. It records first
+// that the caller read them. Errors: CodeNotFound, also where the batch has no removal hold;
+// CodeInvalid for a continuation token of another list; CodeUnavailable.
 func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch int, o api.ListOptions) (api.RemovalHold, error) {
 	b, h, err := ms.readRemovalHold(ctx, batch)
 	if err != nil {
@@ -77,7 +77,7 @@ func (ms *Registrar) HeldRemovals(ctx context.Context, by audit.Caller, batch in
 	return view, nil
 }
 
-// readRemovalHold reads a batch and its hold, which has no ETag where there is none yet.
+// readRemovalHold reads a batch and its removal hold, which has no ETag where there is none.
 func (ms *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item[model.Batch], store.Item[store.RemovalHold], error) {
 	b, err := ms.applier.ReadBatch(ctx, batch)
 	if err != nil {
@@ -87,7 +87,8 @@ func (ms *Registrar) readRemovalHold(ctx context.Context, batch int) (store.Item
 	return b, h, err
 }
 
-// LoadRemovalHold reads the batch of a decision and its removal hold, which has no ETag where there is none.
+// LoadRemovalHold loads the batch of a snapshot, and reads its removal hold, which has no ETag
+// where there is none.
 func (ms *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (*model.Batch, store.Item[store.RemovalHold], error) {
 	b, err := s.LoadBatch()
 	if err != nil {
@@ -97,7 +98,7 @@ func (ms *Registrar) LoadRemovalHold(ctx context.Context, s *applier.Snapshot) (
 	return b, h, err
 }
 
-// WriteRemovalHold stores a batch's next hold in place of the one that was read.
+// WriteRemovalHold stores a batch's removal hold in place of the one that was read.
 func WriteRemovalHold(batch int, read store.Item[store.RemovalHold], next store.RemovalHold) store.Write {
 	if read.ETag == "" {
 		return store.Create(store.HoldKey(batch), next)
@@ -105,40 +106,49 @@ func WriteRemovalHold(batch int, read store.Item[store.RemovalHold], next store.
 	return store.Replace(store.HoldKey(batch), next, read.Version)
 }
 
-// ConfirmRemovals lets the members go whose removal is held: they are removed by the
-// work that this begins. The revision is that of the members who were looked at, and
-// must be the one that is held. Errors: CodeNotFound, CodeConflict, CodeInvalid,
-// CodeUnavailable.
+// ConfirmRemovals confirms the removal hold of a batch: a work message, which it sends, removes
+// the members. The revision is that of the list which the caller read, and must be the hold's.
+// Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
 func (ms *Registrar) ConfirmRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
 	if revision == "" {
 		return api.Batch{}, problem.New(api.CodeInvalid, "the revision is missing: it comes with the list of the members whose removal is held, and says that these are the ones who are to go")
 	}
-	return ms.decideRemovalHold(ctx, by, batch, revision, why, "confirm-removals",
-		func(m model.Mark) model.Event { return model.RemovalsConfirmed{By: m} },
-		func(h store.RemovalHold) store.RemovalHold {
+	return ms.decideRemovalHold(ctx, by, batch, holdDecision{
+		action: "confirm-removals", revision: revision, why: why,
+		event: func(m model.Mark) model.Event { return model.RemovalsConfirmed{By: m} },
+		next: func(h store.RemovalHold) store.RemovalHold {
 			confirmedBy := by.Actor()
 			h.By = &confirmedBy
 			return h
-		})
+		},
+	})
 }
 
-// DiscardRemovals keeps the members whose removal is held: that the source does not
-// have them is taken for its mistake, until it has had them again. Errors: as
-// ConfirmRemovals.
+// DiscardRemovals keeps the members of a removal hold in the batch. The data source is taken to
+// miss them by mistake until it has had them again. Errors: as ConfirmRemovals.
 func (ms *Registrar) DiscardRemovals(ctx context.Context, by audit.Caller, batch int, revision, why string) (api.Batch, error) {
-	return ms.decideRemovalHold(ctx, by, batch, revision, why, "discard-removals",
-		func(m model.Mark) model.Event { return model.RemovalsDiscarded{By: m} },
-		func(h store.RemovalHold) store.RemovalHold {
+	return ms.decideRemovalHold(ctx, by, batch, holdDecision{
+		action: "discard-removals", revision: revision, why: why,
+		event: func(m model.Mark) model.Event { return model.RemovalsDiscarded{By: m} },
+		next: func(h store.RemovalHold) store.RemovalHold {
 			kept := slices.Concat(h.Kept, h.Members)
 			slices.Sort(kept)
 			return store.RemovalHold{Kept: slices.Compact(kept)}
-		})
+		},
+	})
 }
 
-// decideRemovalHold takes an administrator's decision on what is held, in one write with the
-// members that it is about.
-func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batch int, revision, why, action string, event func(model.Mark) model.Event, then func(store.RemovalHold) store.RemovalHold) (api.Batch, error) {
-	if err := audit.CheckReason(why); err != nil {
+// holdDecision is an administrator's decision on a removal hold.
+type holdDecision struct {
+	action, why string
+	revision    string // of the hold that is decided on; empty for any
+	event       func(model.Mark) model.Event
+	next        func(store.RemovalHold) store.RemovalHold // gives the hold after the decision
+}
+
+// decideRemovalHold applies a decision to the batch and its removal hold, in one write.
+func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, batch int, d holdDecision) (api.Batch, error) {
+	if err := audit.CheckReason(d.why); err != nil {
 		return api.Batch{}, err
 	}
 	if _, err := ms.applier.ReadBatch(ctx, batch); err != nil {
@@ -152,18 +162,18 @@ func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, bat
 			if b, h, err = ms.LoadRemovalHold(ctx, s); err != nil {
 				return nil, err
 			}
-			if b.RemovalHold != nil && revision != "" && revision != apiview.RemovalRevision(h.Doc) {
+			if b.RemovalHold != nil && d.revision != "" && d.revision != apiview.RemovalRevision(h.Doc) {
 				return nil, problem.New(api.CodeConflict, "the members whose removal is held in batch %d have changed since: look at them again (revision %s)", batch, apiview.RemovalRevision(h.Doc))
 			}
-			return []model.Event{event(model.Mark{By: by.Name, At: s.Now.UTC(), Why: why})}, nil
+			return []model.Event{d.event(model.Mark{By: by.Name, At: s.Now.UTC(), Why: d.why})}, nil
 		},
 		Extra: func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(batch, h, then(h.Doc)), ms.audit.Record(store.AuditRecord{
-				At: s.Now.UTC(), Actor: by.Actor(), Action: action, Batch: batch, Target: humanize.Count(len(h.Doc.Members), "member"), Why: why,
-				Before: audit.HoldFacts(h.Doc, nil).JSON(), After: audit.HoldFacts(then(h.Doc), confirmation(s.After())).JSON(),
+			return store.Writes{WriteRemovalHold(batch, h, d.next(h.Doc)), ms.audit.Record(store.AuditRecord{
+				At: s.Now.UTC(), Actor: by.Actor(), Action: d.action, Batch: batch, Target: humanize.Count(len(h.Doc.Members), "member"), Why: d.why,
+				Before: audit.HoldFacts(h.Doc, nil).JSON(), After: audit.HoldFacts(d.next(h.Doc), confirmation(s.After())).JSON(),
 			})}, nil
 		},
 	})
@@ -172,16 +182,18 @@ func (ms *Registrar) decideRemovalHold(ctx context.Context, by audit.Caller, bat
 	}
 	next := s.After()
 	if !ds[0].Empty() {
-		ms.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
+		ms.log.InfoContext(ctx, "held removals decided", logkey.BatchID, batch, logkey.Action, d.action, logkey.Members, len(h.Doc.Members), logkey.By, by.Name)
 	}
 	if next.RemovalHold != nil && next.RemovalHold.Confirmed != nil {
-		if err := ms.bus.Send(ctx, message.TopicOrchestratorEvents, applier.BatchWorkMessage(batch, message.WorkLeave, RemovalTask(next.RemovalHold), 0)); err != nil {
+		work := applier.BatchWorkMessage(batch, message.WorkLeave, RemovalTask(next.RemovalHold), 0)
+		if err := ms.bus.Send(ctx, message.TopicOrchestratorEvents, work); err != nil {
 			return api.Batch{}, err
 		}
 	}
 	return apiview.Batch(*next), nil
 }
 
+// confirmation gives who confirmed the batch's removal hold; nil where no one has.
 func confirmation(b *model.Batch) *model.Mark {
 	if b.RemovalHold == nil {
 		return nil
@@ -189,14 +201,14 @@ func confirmation(b *model.Batch) *model.Mark {
 	return b.RemovalHold.Confirmed
 }
 
-// RemovalTask names the work that carries out one confirmation. A message of an earlier one
-// has another name.
+// RemovalTask names the task that carries out the confirmation of a removal hold. Each
+// confirmation has a task of its own.
 func RemovalTask(h *model.RemovalHold) string { return fmt.Sprintf("at-%d", h.Confirmed.At.UnixNano()) }
 
-// EndRemovalHold ends a hold whose members are out.
-func (ms *Registrar) EndRemovalHold(ctx context.Context, id int) error {
+// EndRemovalHold ends a confirmed removal hold whose members are out of the batch.
+func (ms *Registrar) EndRemovalHold(ctx context.Context, batch int) error {
 	var h store.Item[store.RemovalHold]
-	_, _, err := ms.applier.Run(ctx, id, applier.Command{
+	_, _, err := ms.applier.Run(ctx, batch, applier.Command{
 		Events: func(s *applier.Snapshot) (_ []model.Event, err error) {
 			_, h, err = ms.LoadRemovalHold(ctx, s)
 			return []model.Event{model.RemovalsDone{}}, err
@@ -205,7 +217,7 @@ func (ms *Registrar) EndRemovalHold(ctx context.Context, id int) error {
 			if ds[0].Empty() {
 				return nil, nil
 			}
-			return store.Writes{WriteRemovalHold(id, h, store.RemovalHold{Kept: h.Doc.Kept})}, nil
+			return store.Writes{WriteRemovalHold(batch, h, store.RemovalHold{Kept: h.Doc.Kept})}, nil
 		},
 	})
 	return err

@@ -1,0 +1,91 @@
+package membership
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// maxAdded is how many people one request adds at most: each page of them is a write, and the
+// caller waits for all of them.
+const maxAdded = 10_000
+
+// AddMembers calls AddMembersFrom with a CSV in memory.
+func (ms *Registrar) AddMembers(ctx context.Context, by audit.Caller, batch int, csv []byte, options ...api.UploadOption) (api.AddResult, error) {
+	return ms.AddMembersFrom(ctx, by, batch, bytes.NewReader(csv), options...)
+}
+
+// AddMembersFrom adds the people of a CSV to a batch that is under way: they catch up on its
+// phases in order and take part in the later ones. It adds no one unless every row is good. It
+// leaves members with the same key as they are, so that a caller can repeat a request that was cut
+// short, and adds people who were removed anew. It adds no one who is in another batch that has
+// not ended, except with AllowInOtherBatches, which a batch that follows a data source refuses.
+// A request with an idempotency key that was received before goes on where it stopped, and does
+// not add anew people who were removed since; one that is complete gives its result again.
+//
+// Errors: CodeInvalid with every bad row, CodeNotFound, CodeConflict with the people who are in
+// other batches, CodeKeyReused, CodeTooLarge, CodeUnavailable.
+func (ms *Registrar) AddMembersFrom(ctx context.Context, by audit.Caller, batch int, csv membercsv.File, options ...api.UploadOption) (api.AddResult, error) {
+	if err := checkSize(csv); err != nil {
+		return api.AddResult{}, err
+	}
+	b, err := ms.applier.ReadBatch(ctx, batch)
+	if err != nil {
+		return api.AddResult{}, err
+	}
+	shared := slices.Contains(options, api.AllowInOtherBatches)
+	if shared && !b.Doc.Manual {
+		return api.AddResult{}, problem.New(api.CodeConflict, "batch %d follows a data source: its members cannot be in other batches", batch)
+	}
+	u, err := ms.readUpload(ctx, uploadRequest{
+		by: by, partition: store.BatchPartition(batch), csv: csv, shared: shared, outcome: "nobody was added",
+		runbook: b.Doc.Runbook,
+		version: func(context.Context) (int, error) { return b.Doc.Version, nil },
+	})
+	if err != nil {
+		return api.AddResult{}, err
+	}
+	if len(u.rows) > maxAdded {
+		return api.AddResult{}, problem.New(api.CodeTooLarge, "the CSV has %d rows; at most %d people are added to a batch at once", len(u.rows), maxAdded)
+	}
+	people := make([]Newcomer, len(u.rows))
+	for i, row := range u.rows {
+		people[i] = Newcomer{Key: row.Key, Data: row.Data}
+	}
+	a := addition{
+		members: ms, by: by, batch: b,
+		claims: ms.newClaimant(batch, u.runbook, ms.newID(), shared),
+		result: api.AddResult{Warnings: u.warnings, Replayed: u.repeats()},
+	}
+	if by.Key != "" {
+		a.progress = newProgress(by, batch, u.record, people)
+		people = a.progress.remaining()
+	}
+	total := len(people)
+	taken, err := a.run(ctx, people, false)
+	if err = cmp.Or(err, RefuseInOtherBatch(taken, total, "added", u.lines(), b.Doc.Manual)); err != nil {
+		return api.AddResult{}, err
+	}
+	ms.log.InfoContext(ctx, "members added", logkey.BatchID, batch, logkey.Added, a.result.Added, logkey.Present, len(a.result.Present), logkey.By, by.Name, logkey.Repeated, u.repeats())
+	return a.result, nil
+}
+
+// AddFromSource adds people of a data source, those who can be claimed, to the batch as it was
+// read, and gives how many it added and who is in other batches. With known, none of the people
+// is a member of the batch at this ETag; otherwise it leaves out those who are.
+func (ms *Registrar) AddFromSource(ctx context.Context, b store.Item[model.Batch], rb *runbook.Runbook, people []Newcomer, known bool) (added int, taken []InOtherBatch, err error) {
+	a := addition{members: ms, by: audit.Scheduler, batch: b, claims: ms.newClaimant(b.Doc.ID, rb, ms.newID(), false)}
+	a.claims.partly = true
+	taken, err = a.run(ctx, people, known)
+	return a.result.Added, taken, err
+}

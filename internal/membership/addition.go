@@ -1,0 +1,249 @@
+package membership
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Newcomer is a person to be added. Data makes the member's data, for one page of people at a
+// time. Hash is of the row of a data source; it is empty where an administrator adds the person,
+// whom no data source then removes.
+type Newcomer struct {
+	Key  string
+	Data func() (map[string]json.RawMessage, error)
+	Hash string
+}
+
+// addition adds people to a batch. It is not safe for concurrent use.
+type addition struct {
+	members  *Registrar
+	by       audit.Caller
+	batch    store.Item[model.Batch] // as it was read or written last
+	claims   *claimant
+	progress *progress // nil for a request without an idempotency key
+	result   api.AddResult
+}
+
+// run adds people a page at a time, each in one write with the batch that counts it and with the
+// progress of the request. It leaves out people who are members, unless known says that none is
+// at the ETag of the batch; and it looks again when another process has changed the batch, which
+// may have added the same people. It claims people before it adds them. Unless the claims are
+// partial, it adds no one where some cannot be claimed.
+func (a *addition) run(ctx context.Context, people []Newcomer, known bool) (taken []InOtherBatch, err error) {
+	for first := true; ; first = false {
+		var found []InOtherBatch
+		people, found, err = a.claim(ctx, people, first, known)
+		if err != nil || len(found) > 0 && !a.claims.partly {
+			return found, err
+		}
+		taken = append(taken, found...)
+		people, err = a.addPages(ctx, people)
+		if err != nil {
+			return taken, err
+		}
+		if len(people) == 0 {
+			if again, err := a.finish(ctx); !again {
+				return taken, err
+			}
+		}
+		if a.batch, err = a.members.applier.ReadBatch(ctx, a.batch.Doc.ID); err != nil {
+			return taken, err
+		}
+	}
+}
+
+// claim claims the people who are still to be added, and gives them and those whom it could not
+// claim.
+func (a *addition) claim(ctx context.Context, people []Newcomer, first, known bool) (left []Newcomer, taken []InOtherBatch, err error) {
+	if a.progress != nil && !first {
+		if err := a.progress.reload(ctx, a.members.store); err != nil { // after the batch was read, whose pages it counts
+			return nil, nil, err
+		}
+		people = a.progress.remaining()
+	}
+	if !known || !first {
+		if people, err = a.leaveOutMembers(ctx, people, first); err != nil {
+			return nil, nil, err
+		}
+	}
+	taken, err = a.claims.claimRows(ctx, people)
+	if err != nil || len(taken) > 0 && !a.claims.partly {
+		return nil, taken, err
+	}
+	if len(taken) > 0 {
+		people = slices.DeleteFunc(people, func(p Newcomer) bool { return !a.claims.done[p.Key] })
+	}
+	if a.progress != nil && a.progress.item.ETag == "" && first {
+		a.progress.markPresent(a.result.Present)
+	}
+	return people, taken, nil
+}
+
+// leaveOutMembers leaves out people whose key belongs to a member who was not removed. With
+// report it lists them in the result.
+func (a *addition) leaveOutMembers(ctx context.Context, people []Newcomer, report bool) ([]Newcomer, error) {
+	present := map[string]bool{}
+	for chunk := range slices.Chunk(people, 200) {
+		keys := make([]string, len(chunk))
+		for i, p := range chunk {
+			keys[i] = p.Key
+		}
+		members, err := a.members.store.MembersByKey(ctx, a.batch.Doc.ID, keys)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range members {
+			present[m.Key] = present[m.Key] || m.Status != model.MemberRemoved
+		}
+	}
+	var left []Newcomer
+	for _, p := range people {
+		switch {
+		case !present[p.Key]:
+			left = append(left, p)
+		case report:
+			a.result.Present = append(a.result.Present, p.Key)
+		}
+	}
+	return left, nil
+}
+
+// addPages adds people a page at a time, and gives those who are left where another process has
+// changed the batch.
+func (a *addition) addPages(ctx context.Context, people []Newcomer) (left []Newcomer, err error) {
+	for len(people) > 0 {
+		data, err := pageOfData(people, model.PageSize, func(n Newcomer) (map[string]json.RawMessage, error) { return n.Data() })
+		if err != nil {
+			return people, err
+		}
+		err = a.addPage(ctx, people[:len(data)], data, people[len(data):])
+		if store.Overtaken(err) {
+			return people, nil
+		}
+		if err != nil {
+			return people, err
+		}
+		a.result.Added += len(data)
+		people = people[len(data):]
+	}
+	return nil, nil
+}
+
+// addPage adds the people of one page with their data; rest are those who are left for later
+// pages.
+func (a *addition) addPage(ctx context.Context, people []Newcomer, data []map[string]json.RawMessage, rest []Newcomer) error {
+	var progress store.IdempotencyRecord
+	if a.progress != nil {
+		progress = a.progress.after(len(people), rest)
+	}
+	c := applier.On(model.MembersJoined{Members: len(people), Key: people[0].Key, Shared: a.claims.shared})
+	c.Once, c.More = true, true // the page is made for the batch at this ETag
+	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), a.batch) }
+	c.Extra = func(s *applier.Snapshot, _ []model.Decision) (store.Writes, error) {
+		ops, err := a.memberWrites(ctx, s, people, data)
+		if err != nil {
+			return nil, err
+		}
+		if !a.batch.Doc.Filling || a.by.Kind != api.ActorSystem { // else it is part of the batch's creation
+			ops = append(ops, a.auditRecord(s, len(people)))
+		}
+		if a.progress != nil {
+			ops = append(ops, a.progress.write(progress))
+		}
+		return ops, nil
+	}
+	s, _, err := a.members.applier.Run(ctx, a.batch.Doc.ID, c)
+	if s != nil && s.Written != nil { // also where what follows from it was cut short
+		if a.progress != nil {
+			a.progress.item = store.Item[store.IdempotencyRecord]{Doc: progress, Version: s.Written.Version(len(s.Written) - 1)}
+		}
+		a.batch = s.BatchItem()
+	}
+	return err
+}
+
+// memberWrites creates the members of a new page, behind those that the batch has.
+func (a *addition) memberWrites(ctx context.Context, s *applier.Snapshot, people []Newcomer, data []map[string]json.RawMessage) (store.Writes, error) {
+	b := a.batch.Doc
+	rb, err := a.members.runbooks.Load(ctx, b.Runbook, b.Version)
+	if err != nil {
+		return nil, err
+	}
+	var ops store.Writes
+	for i, p := range people {
+		id := b.Members + 1 + i
+		sealed, err := a.members.sealer.SealData(ctx, rb, b.ID, id, data[i])
+		if err != nil {
+			return nil, err
+		}
+		m := model.Member{
+			ID: id, Page: s.After().PageCount(), Key: p.Key, Data: sealed, Hash: p.Hash,
+			Status: model.MemberActive, AddedAt: s.Now.UTC(), Claim: a.claims.round,
+		}
+		if p.Hash == "" {
+			m.AddedBy = a.by.Name
+		}
+		ops = append(ops, store.Create(store.MemberKey(b.ID, id), m))
+	}
+	return ops, nil
+}
+
+func (a *addition) auditRecord(s *applier.Snapshot, n int) store.Write {
+	b := a.batch.Doc
+	after := audit.Facts{"memberCount": s.After().Members}
+	if a.claims.shared {
+		after["allowInOtherBatches"] = true
+	}
+	return a.members.audit.Record(store.AuditRecord{
+		At: s.Now.UTC(), Actor: a.by.Actor(), Action: "add-members", Batch: b.ID, Target: memberRange(b.Members+1, n),
+		Before: audit.Facts{"memberCount": b.Members}.JSON(), After: after.JSON(),
+	})
+}
+
+// memberRange names n members with consecutive ids.
+func memberRange(first, n int) string {
+	if n == 1 {
+		return fmt.Sprintf("member %d", first)
+	}
+	return fmt.Sprintf("members %d to %d", first, first+n-1)
+}
+
+// finish ends an addition of which no one is left to be added. again reports that another process
+// has gone on with the same request: the addition is to be tried again.
+func (a *addition) finish(ctx context.Context) (again bool, err error) {
+	if a.progress != nil {
+		if err := a.progress.end(ctx, a.members.store); err != nil {
+			return store.Overtaken(err), err
+		}
+		a.progress.fill(&a.result)
+	}
+	b := &a.batch.Doc
+	a.result.Batch = apiview.Batch(*b)
+	if a.result.Added == 0 || a.result.Replayed { // a call that was cut short may not have announced them
+		var o applier.Outbox
+		if err := o.Add(b, catchUps(b), a.members.now()); err != nil {
+			return false, err
+		}
+		if err := a.members.applier.Send(ctx, &o); err != nil {
+			return false, err
+		}
+	}
+	return false, a.members.applier.UpsertSummary(ctx, b)
+}
+
+func catchUps(b *model.Batch) []model.Message {
+	var messages []model.Message
+	for _, j := range b.Joining {
+		messages = append(messages, model.CatchUp{Join: j})
+	}
+	return messages
+}

@@ -1,0 +1,213 @@
+package membership
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// claimed is a person with the claim on them, as one claimant sees it.
+type claimed struct {
+	keys  []string // several where a file has the person in upper and in lower case
+	item  store.Item[store.PersonClaim]
+	kept  []store.ClaimHolder // other holders, whose claims still hold
+	own   int                 // how many of the keys the claimant holds already
+	taken string              // the batch that has the person, with the reason; empty where the person can be claimed
+}
+
+func (p *claimed) takenKeys() (taken []InOtherBatch) {
+	if p.taken == "" {
+		return nil
+	}
+	for _, key := range p.keys {
+		taken = append(taken, InOtherBatch{key, p.taken})
+	}
+	return taken
+}
+
+// loadClaims loads the claims on people, and judges each holder by its batch and members.
+func (c *claimant) loadClaims(ctx context.Context, keys []string) ([]*claimed, error) {
+	people, byID := groupByClaim(keys)
+	firsts := make([]string, len(people))
+	for i, p := range people {
+		firsts[i] = p.keys[0]
+	}
+	items, err := c.members.store.Claims(ctx, firsts)
+	if err != nil {
+		return nil, err
+	}
+	held := map[int][]string{} // batch → keys that it holds
+	for _, item := range items {
+		byID[item.ID].item = item
+		for _, h := range item.Doc.Holders {
+			held[h.Batch] = append(held[h.Batch], h.Key)
+		}
+	}
+	members := map[int]map[string][]store.MemberClaim{}
+	for _, batch := range slices.Sorted(maps.Keys(held)) {
+		if members[batch], err = c.loadMembers(ctx, batch, held[batch]); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range people {
+		for _, h := range p.item.Doc.Holders {
+			c.judge(p, h, members[h.Batch][h.Key])
+		}
+	}
+	return people, nil
+}
+
+// groupByClaim groups keys by their claims: in the order of the keys, and by the claims' ids.
+func groupByClaim(keys []string) (people []*claimed, byID map[string]*claimed) {
+	byID = map[string]*claimed{}
+	for _, key := range keys {
+		id := store.ClaimKey(key).ID
+		if byID[id] == nil {
+			byID[id] = &claimed{}
+			people = append(people, byID[id])
+		}
+		byID[id].keys = append(byID[id].keys, key)
+	}
+	return people, byID
+}
+
+// loadMembers loads the members of a batch with these keys, by key; none where the batch is not
+// open.
+func (c *claimant) loadMembers(ctx context.Context, batch int, keys []string) (map[string][]store.MemberClaim, error) {
+	if b, err := c.loadHolder(ctx, batch); err != nil || b.standing != batchOpen {
+		return nil, err
+	}
+	found, err := c.members.store.MembersByKey(ctx, batch, keys)
+	members := map[string][]store.MemberClaim{}
+	for _, m := range found {
+		members[m.Key] = append(members[m.Key], m)
+	}
+	return members, err
+}
+
+// batchStanding says whether a batch can have members.
+type batchStanding int
+
+const (
+	batchOver batchStanding = iota + 1
+	batchCreating
+	batchOpen
+)
+
+// claimingBatch is a batch that holds a claim.
+type claimingBatch struct {
+	standing batchStanding
+	runbook  string
+}
+
+// loadHolder finds how a batch stands, once for each claimant.
+func (c *claimant) loadHolder(ctx context.Context, id int) (claimingBatch, error) {
+	if known, ok := c.batches[id]; ok {
+		return known, nil
+	}
+	found := claimingBatch{standing: batchOver}
+	for range 2 { // a batch may be created between the two reads
+		b, err := store.OrNone(store.Read[model.Batch](ctx, c.members.store, store.BatchKey(id)))
+		if err != nil {
+			return found, err
+		}
+		if b.ETag != "" {
+			found.runbook = b.Doc.Runbook
+			if !b.Doc.Status.Terminal() {
+				found.standing = batchOpen
+			}
+			break
+		}
+		listed, err := c.members.readSummary(ctx, id)
+		if err != nil {
+			return found, err
+		}
+		if listed.ETag == "" {
+			break
+		}
+		if found.runbook = listed.Doc.RunbookName; listed.Doc.Creating {
+			if c.members.now().Sub(listed.Doc.DetectedAt) < claimTime {
+				found.standing = batchCreating
+			}
+			break
+		}
+	}
+	c.batches[id] = found
+	return found, nil
+}
+
+// judge notes what one holder of a claim means for a person.
+func (c *claimant) judge(p *claimed, h store.ClaimHolder, members []store.MemberClaim) {
+	reason := c.holdReason(h, members)
+	if reason != "" && !slices.Contains(p.keys, h.Key) {
+		reason += ", as " + h.Key
+	}
+	switch {
+	case h.Batch == c.batch:
+		c.judgeOwn(p, h, members, reason)
+	case reason == "": // the next claim leaves this holder out
+	default:
+		p.kept = append(p.kept, h)
+		if !c.shared && p.taken == "" && slices.ContainsFunc(h.Workers, func(w string) bool { return slices.Contains(c.workers, w) }) {
+			p.taken = reason
+		}
+	}
+}
+
+// judgeOwn notes what a claim of the claimant's own batch means for a person.
+func (c *claimant) judgeOwn(p *claimed, h store.ClaimHolder, members []store.MemberClaim, reason string) {
+	wanted := slices.Contains(p.keys, h.Key)
+	switch {
+	case wanted && h.Round == c.round:
+		p.own++
+	case !wanted && reason != "":
+		p.kept = append(p.kept, h)
+	}
+	if c.round != "" && p.taken == "" {
+		p.taken = c.inOwnReason(h.Key, wanted, members)
+	}
+}
+
+// holdReason says why a batch still has a person; empty where it does not.
+func (c *claimant) holdReason(h store.ClaimHolder, members []store.MemberClaim) string {
+	b := c.batches[h.Batch]
+	where := fmt.Sprintf("batch %d of runbook %s", h.Batch, b.runbook)
+	switch b.standing {
+	case batchOver:
+		return ""
+	case batchCreating:
+		return where + ", which is being created"
+	}
+	written := false
+	for _, m := range members {
+		switch {
+		case m.Status == model.MemberActive:
+			return where
+		case m.StillLeaving(c.members.now()):
+			return where + ", which they are still being taken out of"
+		}
+		written = written || m.Claim == h.Round
+	}
+	if !written && c.members.now().Sub(h.At) < claimTime {
+		return where + ", which they are being added to"
+	}
+	return ""
+}
+
+// inOwnReason says why a person cannot be added to the claimant's own batch; empty where the
+// person can, or is a member by the same key already.
+func (c *claimant) inOwnReason(held string, wanted bool, members []store.MemberClaim) string {
+	for _, m := range members {
+		switch {
+		case m.StillLeaving(c.members.now()):
+			return fmt.Sprintf("batch %d, which they are still being taken out of", c.batch)
+		case m.Status == model.MemberActive && !wanted && !c.shared:
+			return fmt.Sprintf("this batch (%d) already, as %s", c.batch, held)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,81 @@
+package membership
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// writeMembers writes the members of a batch that is being created, in the order of their ids.
+// Another call may have begun with it before, or work on it at the same time: members that exist
+// are the first ones, and stay as they are.
+func (ms *Registrar) writeMembers(ctx context.Context, b model.Batch, u *upload) error {
+	for done := 0; done < len(u.rows); {
+		page, err := pageOfData(u.rows[done:], store.MaxOperations, membercsv.Row.Data)
+		if err != nil {
+			return err
+		}
+		var ops store.Writes
+		for i, plain := range page {
+			id := done + i + 1
+			data, err := ms.sealer.SealData(ctx, u.runbook, b.ID, id, plain)
+			if err != nil {
+				return err
+			}
+			ops = append(ops, store.Create(store.MemberKey(b.ID, id), model.Member{
+				ID: id, Page: model.PageOf(id), Key: u.rows[id-1].Key, Data: data, Status: model.MemberActive, AddedAt: b.DetectedAt,
+			}))
+		}
+		_, err = ms.store.Apply(ctx, ops)
+		if errors.Is(err, store.ErrExists) {
+			if done, err = ms.lastMember(ctx, b.ID); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("write members of batch %d: %w", b.ID, err)
+		}
+		done += len(page)
+	}
+	return nil
+}
+
+// lastMember gives the highest member id of a batch that has members.
+func (ms *Registrar) lastMember(ctx context.Context, batch int) (int, error) {
+	last, err := ms.store.LastMember(ctx, batch)
+	if err == nil && last == 0 {
+		return 0, fmt.Errorf("batch %d has members that cannot be found", batch)
+	}
+	return last, err
+}
+
+// pageOfData makes the data of the first rows, as many as fit into one write: at most limit, and
+// fewer where their data come near the 2 MB that the store takes.
+func pageOfData[R any](rows []R, limit int, data func(R) (map[string]json.RawMessage, error)) (page []map[string]json.RawMessage, err error) {
+	const maxBytes = 1 << 20
+	total := 0
+	for _, row := range rows[:min(len(rows), limit)] {
+		d, err := data(row)
+		if err != nil {
+			return nil, err
+		}
+		if total += size(d) + 512; total > maxBytes && len(page) > 0 {
+			break
+		}
+		page = append(page, d)
+	}
+	return page, nil
+}
+
+func size(data map[string]json.RawMessage) int {
+	n := 0
+	for k, v := range data {
+		n += len(k) + len(v) + 4
+	}
+	return n
+}

@@ -1,0 +1,199 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/apiview"
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// RemoveMember removes a member from a batch: it cancels the member's pending and running steps,
+// and runs the on_member_removed steps of the runbook. A rollback that has begun ends first.
+// Errors: CodeNotFound, CodeConflict, CodeInvalid, CodeUnavailable.
+func (ms *Registrar) RemoveMember(ctx context.Context, by audit.Caller, batch, member int, why string) (api.Member, error) {
+	if err := audit.CheckReason(why); err != nil {
+		return api.Member{}, err
+	}
+	b, err := ms.applier.ReadBatch(ctx, batch)
+	if err != nil {
+		return api.Member{}, err
+	}
+	m, err := ms.applier.ReadMember(ctx, batch, member)
+	if err != nil {
+		return api.Member{}, err
+	}
+	c := applier.On(model.MemberLeft{Member: member, By: by.Name})
+	c.Prime = func(s *applier.Snapshot) {
+		applier.Prime(s, s.BatchKey(), b)
+		applier.Prime(s, store.MemberKey(batch, member), m)
+	}
+	c.Extra = func(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+		if ds[0].Empty() {
+			return nil, nil
+		}
+		was, next := s.Member(member)
+		return store.Writes{ms.audit.Record(store.AuditRecord{
+			At: s.Now.UTC(), Actor: by.Actor(), Action: "remove-member", Batch: batch, Target: fmt.Sprintf("member %d (%s)", member, next.Key), Why: why,
+			Before: audit.MemberFacts(map[int]model.MemberStatus{member: was.Status}).JSON(), After: audit.MemberFacts(map[int]model.MemberStatus{member: next.Status}).JSON(),
+		})}, nil
+	}
+	s, ds, err := ms.applier.Run(ctx, batch, c)
+	if err != nil {
+		return api.Member{}, err
+	}
+	if !ds[0].Empty() {
+		ms.log.InfoContext(ctx, "member removed", logkey.BatchID, batch, logkey.MemberID, member, logkey.By, by.Name)
+	}
+	rb, err := ms.runbooks.Load(ctx, b.Doc.Runbook, b.Doc.Version)
+	if err != nil {
+		return api.Member{}, err
+	}
+	_, next := s.Member(member)
+	return apiview.Member(s.After(), *next, rb.Secret), nil
+}
+
+// RemoveMembers removes members from a batch, some in each write, and gives those who are out:
+// nothing runs for them any more and nothing is left to be undone. A member who has failed
+// meanwhile stays, and so does one whom an administrator has just kept.
+func (ms *Registrar) RemoveMembers(ctx context.Context, batch int, members []int, by audit.Caller, why string) (out []int, err error) {
+	limit := 40
+	for len(members) > 0 {
+		some := members[:min(limit, len(members))]
+		gone, err := ms.removeChunk(ctx, batch, some, by, why)
+		switch {
+		case errors.Is(err, store.ErrChanged) && ctx.Err() == nil, errors.Is(err, store.ErrTooLarge) && limit > 1:
+			limit = max(1, limit/2) // fewer members are less likely to be changed by another process
+			continue
+		case err != nil:
+			return out, err
+		}
+		out, members = append(out, gone...), members[len(some):]
+	}
+	return out, nil
+}
+
+// removeChunk removes members in one write.
+func (ms *Registrar) removeChunk(ctx context.Context, batch int, ids []int, by audit.Caller, why string) (out []int, err error) {
+	r := &removal{members: ms, by: by, why: why}
+	if err := r.load(ctx, batch, ids); err != nil {
+		return nil, err
+	}
+	s, ds, err := ms.applier.Run(ctx, batch, applier.Command{
+		Prime:  r.prime,
+		Events: func(s *applier.Snapshot) ([]model.Event, error) { return r.events(ctx, s) },
+		Extra:  r.auditRecord,
+		Once:   true, // RemoveMembers tries again with fewer members
+	})
+	if err != nil {
+		return nil, err
+	}
+	removed := 0
+	for i, id := range r.removable {
+		if !ds[i].Empty() {
+			removed++
+		}
+		if _, m := s.Member(id); m.OpenPhase == 0 && m.Removal == 0 && !m.Busy(s.Now) {
+			out = append(out, id)
+		}
+	}
+	if removed > 0 {
+		ms.log.InfoContext(ctx, "members removed", logkey.BatchID, batch, logkey.Members, removed, logkey.By, by.Name)
+	}
+	return out, nil
+}
+
+// removal removes some members of a batch in one write.
+type removal struct {
+	members   *Registrar
+	by        audit.Caller
+	why       string
+	batch     store.Item[model.Batch]
+	loaded    []store.Item[model.Member]
+	removable []int // ids of the members whom the events remove, in their order
+}
+
+// load reads the batch and those of the members whom no administrator has kept.
+func (r *removal) load(ctx context.Context, batch int, ids []int) (err error) {
+	if r.batch, err = store.Read[model.Batch](ctx, r.members.store, store.BatchKey(batch)); err != nil {
+		return err
+	}
+	if r.batch.Doc.Kept > 0 {
+		h, err := store.OrNone(store.Read[store.RemovalHold](ctx, r.members.store, store.HoldKey(batch)))
+		if err != nil {
+			return err
+		}
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return slices.Contains(h.Doc.Kept, id) })
+	}
+	r.loaded, err = r.members.store.MembersByID(ctx, batch, ids)
+	return err
+}
+
+func (r *removal) prime(s *applier.Snapshot) {
+	applier.Prime(s, s.BatchKey(), r.batch)
+	for _, m := range r.loaded {
+		applier.Prime(s, store.MemberKey(r.batch.Doc.ID, m.Doc.ID), m)
+	}
+}
+
+// events removes the members whom the engine does not refuse to remove: a refusal of one does not
+// keep the others.
+func (r *removal) events(ctx context.Context, s *applier.Snapshot) (events []model.Event, err error) {
+	r.removable = nil
+	for _, m := range r.loaded {
+		e := model.MemberLeft{Member: m.Doc.ID}
+		_, err := engine.Decide(s, e, s.Now)
+		var refusal *model.Refusal
+		if errors.As(err, &refusal) {
+			r.members.log.InfoContext(ctx, "member stays", logkey.BatchID, r.batch.Doc.ID, logkey.MemberID, m.Doc.ID, logkey.Reason, refusal.Reason)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		events, r.removable = append(events, e), append(r.removable, m.Doc.ID)
+	}
+	return events, nil
+}
+
+func (r *removal) auditRecord(s *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
+	before, after := map[int]model.MemberStatus{}, map[int]model.MemberStatus{}
+	for i, id := range r.removable {
+		if was, is := s.Member(id); !ds[i].Empty() {
+			before[id], after[id] = was.Status, is.Status
+		}
+	}
+	if len(after) == 0 {
+		return nil, nil
+	}
+	return store.Writes{r.members.audit.Record(store.AuditRecord{
+		At: s.Now.UTC(), Actor: r.by.Actor(), Action: "remove-member", Batch: r.batch.Doc.ID, Why: r.why,
+		Target: fmt.Sprintf("%s: %s", humanize.Count(len(after), "member"), listIDs(r.removable)),
+		Before: audit.MemberFacts(before).JSON(), After: audit.MemberFacts(after).JSON(),
+	})}, nil
+}
+
+// listIDs writes ids as a list: 3, 7 and 9.
+func listIDs(ids []int) string {
+	text := ""
+	for i, id := range ids {
+		switch {
+		case i == 0:
+		case i == len(ids)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += fmt.Sprint(id)
+	}
+	return text
+}

@@ -1,0 +1,141 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/idempotency"
+	"github.com/matoolkit/matoolkit/internal/logkey"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// ReserveBatch reserves the next batch number: in one write it counts the sequence up, creates
+// the summary, marked as creating, and applies the writes that extra gives for the number. It
+// fails with ErrExists where another process has already written what extra creates.
+func (ms *Registrar) ReserveBatch(ctx context.Context, summary store.BatchSummary, extra func(id int) (store.Writes, error)) (int, error) {
+	for {
+		last, err := store.OrNone(store.Read[store.BatchSequence](ctx, ms.store, store.SequenceKey()))
+		if err != nil {
+			return 0, err
+		}
+		next := store.BatchSequence{Last: last.Doc.Last + 1}
+		count := store.Create(store.SequenceKey(), next)
+		if last.ETag != "" {
+			count = store.Replace(store.SequenceKey(), next, last.Version)
+		}
+		summary.ID, summary.DetectedAt, summary.Creating = next.Last, ms.now().UTC(), true
+		ops, err := extra(next.Last)
+		if err != nil {
+			return 0, err
+		}
+		_, err = ms.store.Apply(ctx, append(store.Writes{count, store.Create(store.EntryKey(next.Last), summary)}, ops...))
+		if errors.Is(err, store.ErrChanged) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		return next.Last, nil
+	}
+}
+
+// relist writes the summary of a batch whose creation was begun some time ago: the tick deletes
+// such a summary in the end. It reports whether the batch's members are claimed.
+func (ms *Registrar) relist(ctx context.Context, id int, summary store.BatchSummary) (claimed bool, err error) {
+	summary.ID, summary.DetectedAt, summary.Creating = id, ms.now().UTC(), true
+	for {
+		listed, err := ms.readSummary(ctx, id)
+		if err != nil || listed.ETag != "" && !listed.Doc.Creating { // another process has just created it
+			return true, err
+		}
+		// Claims older than claimTime are void, and are claimed again.
+		summary.Claimed = listed.Doc.Claimed && ms.now().Sub(listed.Doc.DetectedAt) < claimTime-time.Minute
+		write := store.Create(store.EntryKey(id), summary)
+		if listed.ETag != "" {
+			write = store.Replace(store.EntryKey(id), summary, listed.Version)
+		}
+		if again, err := ms.applySummary(ctx, write); !again {
+			return summary.Claimed, err
+		}
+	}
+}
+
+// sealClaims marks in the summary that all members of a batch are claimed. From then on no
+// process withdraws the batch. It fails with ErrExists where another process that carries out
+// the same request has withdrawn it.
+func (ms *Registrar) sealClaims(ctx context.Context, id int) error {
+	for {
+		listed, err := ms.readSummary(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case listed.ETag == "":
+			return fmt.Errorf("batch %d was withdrawn: %w", id, store.ErrExists)
+		case listed.Doc.Claimed || !listed.Doc.Creating:
+			return nil
+		}
+		listed.Doc.Claimed = true
+		if again, err := ms.applySummary(ctx, store.Replace(store.EntryKey(id), listed.Doc, listed.Version)); !again {
+			return err
+		}
+	}
+}
+
+// withdraw deletes the summary of a batch whose members cannot all be claimed, and the
+// idempotency record of its request. Its claims are void then. It fails with ErrExists where
+// another process that carries out the same request has sealed the claims.
+func (ms *Registrar) withdraw(ctx context.Context, by audit.Caller, id int) error {
+	for {
+		listed, err := ms.readSummary(ctx, id)
+		switch {
+		case err != nil || listed.ETag == "":
+			return err
+		case listed.Doc.Claimed || !listed.Doc.Creating:
+			return fmt.Errorf("batch %d was claimed: %w", id, store.ErrExists)
+		}
+		ops := store.Writes{store.Delete(store.EntryKey(id), listed.ETag)}
+		if by.Key != "" {
+			key := idempotency.Key(by, store.PartitionBatches)
+			record, err := store.OrNone(store.Read[store.IdempotencyRecord](ctx, ms.store, key))
+			if err != nil {
+				return err
+			}
+			if record.ETag != "" {
+				ops = append(ops, store.Delete(key, record.ETag))
+			}
+		}
+		if again, err := ms.applySummary(ctx, ops...); !again {
+			return err
+		}
+	}
+}
+
+// releaseNumber deletes the summary of a batch whose creation failed, where no caller can send
+// the same request again: its people are free at once. An error is only logged, since the tick
+// deletes the summary later.
+func (ms *Registrar) releaseNumber(ctx context.Context, id int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	listed, err := ms.readSummary(ctx, id)
+	if err == nil && listed.Doc.Creating {
+		_, err = ms.store.Apply(ctx, store.Writes{store.Delete(store.EntryKey(id), listed.ETag)})
+	}
+	if err != nil {
+		ms.log.WarnContext(ctx, "batch in the making is not given up", logkey.BatchID, id, logkey.Error, err)
+	}
+}
+
+// readSummary reads the summary of a batch, which has no ETag where there is none.
+func (ms *Registrar) readSummary(ctx context.Context, id int) (store.Item[store.BatchSummary], error) {
+	return store.OrNone(store.Read[store.BatchSummary](ctx, ms.store, store.EntryKey(id)))
+}
+
+// applySummary applies writes that are guarded by the version of a summary. again reports that
+// another process has changed or deleted the summary since it was read.
+func (ms *Registrar) applySummary(ctx context.Context, ops ...store.Write) (again bool, err error) {
+	_, err = ms.store.Apply(ctx, ops)
+	return store.Overtaken(err) || errors.Is(err, store.ErrNotFound), err
+}

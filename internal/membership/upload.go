@@ -1,0 +1,117 @@
+package membership
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/humanize"
+	"github.com/matoolkit/matoolkit/internal/idempotency"
+	"github.com/matoolkit/matoolkit/internal/membercsv"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// uploadRequest is a request that carries a member CSV.
+type uploadRequest struct {
+	by        audit.Caller
+	partition string   // of its idempotency record
+	about     []string // identifies the request, with the content of the file
+	runbook   string
+	version   func(context.Context) (int, error) // of the runbook, for a request that is new
+	csv       membercsv.File
+	shared    bool   // the people may be in other batches
+	outcome   string // of a CSV with problems, for the caller: "no batch was created"
+}
+
+// upload is an uploadRequest whose file was read without a problem.
+type upload struct {
+	by       audit.Caller
+	record   store.Item[store.IdempotencyRecord] // without an ETag where none is stored
+	runbook  *runbook.Runbook
+	rows     []membercsv.Row
+	warnings []string
+	shared   bool
+}
+
+// repeats reports whether the request was received before.
+func (u *upload) repeats() bool { return u.record.ETag != "" }
+
+// lines gives the line of each key in the file.
+func (u *upload) lines() map[string]int {
+	lines := make(map[string]int, len(u.rows))
+	for _, row := range u.rows {
+		lines[row.Key] = row.Line
+	}
+	return lines
+}
+
+// checkSize refuses a file that is too large, before anything is read. Errors: CodeTooLarge.
+func checkSize(csv membercsv.File) error {
+	if csv.Size() > membercsv.MaxBytes {
+		return problem.New(api.CodeTooLarge, "the file has %d bytes; at most %d are taken", csv.Size(), membercsv.MaxBytes)
+	}
+	return nil
+}
+
+// readUpload finds the idempotency record of a request, or prepares one, and reads the file by
+// the version of the runbook that the record names. Errors: CodeInvalid with every bad row,
+// CodeKeyReused.
+func (ms *Registrar) readUpload(ctx context.Context, r uploadRequest) (*upload, error) {
+	content, err := uploadDigest(r)
+	if err != nil {
+		return nil, err
+	}
+	u := &upload{by: r.by, shared: r.shared}
+	if u.record, err = ms.idempotency.Find(ctx, r.by, r.partition, content); err != nil {
+		return nil, err
+	}
+	if !u.repeats() {
+		version, err := r.version(ctx)
+		if err != nil {
+			return nil, err
+		}
+		u.record.Doc = store.IdempotencyRecord{By: r.by.Name, At: ms.now().UTC(), Version: version}
+	}
+	if u.runbook, err = ms.runbooks.Load(ctx, r.runbook, u.record.Doc.Version); err != nil {
+		return nil, err
+	}
+	if !u.repeats() {
+		if u.record.Doc.Content, err = ms.sealer.ContentDigest(ctx, u.runbook, content); err != nil {
+			return nil, err
+		}
+	}
+	rows, warnings, bad, err := membercsv.Read(r.csv, u.runbook)
+	if err != nil {
+		return nil, err
+	}
+	if len(bad) > 0 {
+		message := fmt.Sprintf("the CSV has %s; %s", humanize.Count(len(bad), "problem"), r.outcome)
+		return nil, &problem.Error{Code: api.CodeInvalid, Message: message, Problems: csvProblems(bad)}
+	}
+	u.rows, u.warnings = rows, warnings
+	return u, nil
+}
+
+// uploadDigest identifies the content of a request.
+func uploadDigest(r uploadRequest) (string, error) {
+	file, err := idempotency.FileDigest(r.csv)
+	if err != nil {
+		return "", err
+	}
+	content := idempotency.Digest(append(r.about, file)...)
+	if r.shared {
+		content = idempotency.Digest(content, "shared")
+	}
+	return content, nil
+}
+
+func csvProblems(bad []membercsv.Problem) []api.InputProblem {
+	out := make([]api.InputProblem, len(bad))
+	for i, p := range bad {
+		out[i] = api.InputProblem{Line: p.Line, Column: p.Column, Field: p.Field, Code: p.Code, Message: p.Message}
+	}
+	return out
+}
