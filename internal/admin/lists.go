@@ -39,7 +39,7 @@ func (ad *Admin) Batch(ctx context.Context, id int) (api.Batch, error) {
 	}
 	view := apiview.Batch(b.Doc)
 	view.ETag = apiview.ETag(b.ETag)
-	if view.WaitsFor, err = ad.workers.Waits(ctx, &b.Doc); err != nil {
+	if view.WaitsFor, err = ad.workers.WorkersWaitedFor(ctx, &b.Doc); err != nil {
 		return api.Batch{}, err
 	}
 	return view, nil
@@ -233,7 +233,7 @@ func (ad *Admin) stepPage(ctx context.Context, batch int, filter store.RunFilter
 	for i := range found.Items {
 		runs[i] = &found.Items[i].Doc
 	}
-	workers, err := ad.workers.RecordsAt(ctx, runs...)
+	workers, err := ad.workers.ReadRecords(ctx, runs...)
 	if err != nil {
 		return err
 	}

@@ -206,7 +206,7 @@ func (r *reporting) page(ctx context.Context, w report.Writer, told []bool, page
 	}
 	byMember := map[int][]report.Run{}
 	for _, run := range runs {
-		workers, err := r.admin.workers.RecordsAt(ctx, &run.Doc)
+		workers, err := r.admin.workers.ReadRecords(ctx, &run.Doc)
 		if err != nil {
 			return err
 		}

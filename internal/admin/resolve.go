@@ -96,7 +96,7 @@ func (ad *Admin) resolveStep(ctx context.Context, by audit.Caller, batch int, st
 		if run, err = store.Read[model.Run](ctx, ad.store, key); err != nil {
 			return api.Step{}, err
 		}
-		workers, err := ad.workers.RecordsAt(ctx, &run.Doc)
+		workers, err := ad.workers.ReadRecords(ctx, &run.Doc)
 		if err != nil {
 			return api.Step{}, err
 		}

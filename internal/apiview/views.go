@@ -100,7 +100,7 @@ func StepStatus(r *model.Run, s model.Step, records map[string]workers.Record, n
 	case s.Status == model.StepDispatched:
 		worker := records[s.WorkerID]
 		job := message.Job{JobID: s.JobID, BatchID: r.Batch}
-		if on, _ := worker.Running(job.ID()); on != nil && workers.IsFresh(on, now) || s.Refused != nil {
+		if worker.Runs(job.ID(), now) || s.Refused != nil {
 			return api.StepAtWorker
 		}
 		return api.StepQueued

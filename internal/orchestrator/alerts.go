@@ -18,12 +18,12 @@ import (
 )
 
 // LogOldestMessages logs for each subscription of this app the age of its oldest message. A
-// failure is logged only. It takes at most workers.LookTimeout.
+// failure is logged only. It takes at most workers.WatchTimeout.
 func (or *Orchestrator) LogOldestMessages(ctx context.Context) {
 	if or.watcher == nil {
 		return
 	}
-	limited, cancel := context.WithTimeout(ctx, workers.LookTimeout)
+	limited, cancel := context.WithTimeout(ctx, workers.WatchTimeout)
 	defer cancel()
 	topics := []string{message.TopicOrchestratorEvents, message.TopicWorkerResults}
 	ages, failures := make([]time.Duration, len(topics)), make([]error, len(topics))
@@ -104,7 +104,7 @@ func (s *stuckSteps) addRun(run *model.Run) {
 // counts again.
 func (s *stuckSteps) addSilentWorkers(ctx context.Context, or *Orchestrator) {
 	for _, id := range slices.Sorted(maps.Keys(s.dispatchedAt)) {
-		worker, err := or.workers.Record(ctx, id)
+		worker, err := or.workers.ReadRecord(ctx, id)
 		if err != nil {
 			or.log.WarnContext(ctx, "failed to read the record of a worker", logkey.WorkerID, id, logkey.Error, err)
 			continue

@@ -88,7 +88,7 @@ var errBehind = errors.New("the handler is behind with the messages of the worke
 // Until they are processed, no job is taken for lost. If the subscription cannot be read,
 // behind reports false.
 func (or *Orchestrator) behind(ctx context.Context) bool {
-	limited, cancel := context.WithTimeout(ctx, workers.LookTimeout)
+	limited, cancel := context.WithTimeout(ctx, workers.WatchTimeout)
 	defer cancel()
 	oldest, found, err := or.watcher.Oldest(limited, message.TopicWorkerResults, message.SubscriptionOrchestrator)
 	return err == nil && found && or.now().Sub(oldest) > message.HeartbeatInterval

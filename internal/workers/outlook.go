@@ -6,81 +6,133 @@ import (
 	"fmt"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
 	"github.com/matoolkit/matoolkit/internal/logkey"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/model"
-	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Outlook judges the job of a dispatched step.
+// JobOutlook says whether a job without a result still waits for its worker.
+type JobOutlook struct {
+	// Waits is true if the job has not begun and may still begin: its deadline is put off.
+	// Otherwise the deadline decides, and Cause says why no result came.
+	Waits bool
+	Cause string
+	// Silent is true if the cause is that the worker stopped sending heartbeats.
+	Silent bool
+
+	unseen bool // nothing shows that the worker ever had the job
+}
+
+// Outlook returns the outlook of the job of a dispatched step.
 func (ws *Registry) Outlook(ctx context.Context, run *model.Run, index int) (JobOutlook, error) {
 	step := run.Steps[index]
-	worker, err := ws.Record(ctx, step.WorkerID)
+	worker, err := ws.ReadRecord(ctx, step.WorkerID)
 	if err != nil {
 		return JobOutlook{}, err
 	}
 	job := message.Job{JobID: step.JobID, BatchID: run.Batch}
-	look := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), *step.DispatchedAt, step.Timeout, step.QueuedUntil != nil}, ws.now().UTC(), ws.startup)
-	if look.Unseen && ws.subscriptionMissing(ctx, step.WorkerID) {
-		look.Cause += "; " + missingSubscription(step.WorkerID)
+	outlook := worker.outlook(step.WorkerID, dispatchedJob{job.ID(), *step.DispatchedAt, step.Timeout, step.QueuedUntil != nil}, ws.now().UTC(), ws.startup)
+	if outlook.unseen && ws.subscriptionMissing(ctx, step.WorkerID) {
+		outlook.Cause += "; " + missingSubscription(step.WorkerID)
 	}
-	return look, nil
+	return outlook, nil
 }
 
-// Record reads what is known of a worker: nothing of one that was never heard from.
-func (ws *Registry) Record(ctx context.Context, id string) (Record, error) {
-	item, err := store.Read[Record](ctx, ws.store, store.WorkerKey(id))
-	if errors.Is(err, store.ErrNotFound) {
-		return Record{ID: id}, nil
-	}
-	return item.Doc, err
+// dispatchedJob is a job without a result.
+type dispatchedJob struct {
+	id      string
+	sent    time.Time
+	timeout time.Duration
+	waited  bool // its deadline was put off: the job has expired, and its worker answers that
 }
 
-func missingSubscription(worker string) string {
-	return fmt.Sprintf("subscription %s of topic %s is missing", message.WorkerSubscription(worker), message.TopicWorkerJobs)
+// outlook returns the outlook of a job of the worker.
+func (r *Record) outlook(worker string, job dispatchedJob, now time.Time, startup time.Duration) JobOutlook {
+	replica, since := r.findRunning(job.id)
+	started := ""
+	if replica != nil {
+		started = fmt.Sprintf("the job started at %s", formatTime(since))
+	}
+	switch {
+	case replica != nil && isFresh(replica, now):
+		if since.After(job.sent.Add(job.timeout)) && now.Before(since.Add(job.timeout+runstate.JobGracePeriod)) {
+			return JobOutlook{Waits: true} // the replica took the job after its expiry
+		}
+		return r.outlookOfRunning(worker, started, now)
+	case r.alive(now):
+		return r.outlookOfQueued(worker, job, now)
+	case now.Before(r.startsUntil(job.sent, startup)):
+		return JobOutlook{Waits: true}
+	case job.waited && r.answersOnly() && now.Before(r.AnsweredAt.Add(job.timeout+runstate.JobGracePeriod)):
+		return JobOutlook{Waits: true} // the worker may be busy with one long job
+	case replica != nil:
+		return JobOutlook{Cause: started + "; " + r.absence(worker), Silent: r.sendsHeartbeats()}
+	}
+	return JobOutlook{Cause: r.absence(worker), Silent: r.sendsHeartbeats(), unseen: true}
 }
 
-// lookAge is for how long what was seen of a worker's subscription is reused: many jobs
-// reach their deadline together.
-const lookAge = 30 * time.Second
-
-// subscriptionMissing reports whether the broker says that a worker has no subscription.
-// What cannot be seen, for want of a right or of a broker, is not reported as missing.
-func (ws *Registry) subscriptionMissing(ctx context.Context, worker string) bool {
-	if ws.waiting == nil {
-		return false
+// outlookOfRunning returns the outlook of a job that a replica runs beyond its timeout.
+func (r *Record) outlookOfRunning(worker, started string, now time.Time) JobOutlook {
+	cause := started + " and did not end within its timeout"
+	if until := r.throttledUntil(now); !until.IsZero() {
+		cause += fmt.Sprintf("; worker %s is throttled until %s", worker, formatTime(until))
 	}
-	now := ws.now()
-	if last, ok := ws.looks.Get(worker); ok && now.Sub(last.at) < lookAge && !now.Before(last.at) {
-		return last.missing
-	}
-	looking, cancel := context.WithTimeout(ctx, LookTimeout)
-	defer cancel()
-	_, _, err := ws.waiting.Oldest(looking, message.TopicWorkerJobs, message.WorkerSubscription(worker))
-	missing := errors.Is(err, bus.ErrNotFound)
-	if err != nil && !missing {
-		ws.log.InfoContext(ctx, "failed to look at a worker's subscription", logkey.WorkerID, worker, logkey.Error, err)
-	}
-	ws.looks.Add(worker, subscriptionLook{at: now, missing: missing})
-	return missing
+	return JobOutlook{Cause: cause}
 }
 
-// subscriptionLook is what was seen of a worker's subscription.
-type subscriptionLook struct {
+// outlookOfQueued returns the outlook of a job that no replica runs although the worker is
+// alive.
+func (r *Record) outlookOfQueued(worker string, job dispatchedJob, now time.Time) JobOutlook {
+	idle := r.idleSince(now)
+	switch {
+	case !r.throttledUntil(now).IsZero():
+		return JobOutlook{Waits: true}
+	case r.tookLater(job.sent, now):
+		return JobOutlook{Cause: fmt.Sprintf("worker %s took jobs that were sent later: the job or its result was lost", worker), unseen: true}
+	case !r.answersOnly() && !idle.IsZero() && now.Sub(later(idle, job.sent)) >= silence:
+		return JobOutlook{Cause: fmt.Sprintf("worker %s has had nothing to do since %s and did not receive the job", worker, formatTime(idle)), unseen: true}
+	}
+	return JobOutlook{Waits: true}
+}
+
+const (
+	// WatchTimeout is how long a caller waits for the broker to show a subscription.
+	WatchTimeout = 5 * time.Second
+	// checkMaxAge is how long a check of a worker's subscription is reused: many jobs reach
+	// their deadline together.
+	checkMaxAge = 30 * time.Second
+)
+
+// subscriptionCheck is the result of a check whether a worker's subscription exists.
+type subscriptionCheck struct {
 	at      time.Time
 	missing bool
 }
 
-func newLookCache() *lru.Cache[string, subscriptionLook] {
-	cache, err := lru.New[string, subscriptionLook](256)
-	if err != nil {
-		panic(err) // only a size below 1 is refused
+// subscriptionMissing reports whether the broker says that a worker has no subscription. It
+// reports false if the broker does not answer or denies access.
+func (ws *Registry) subscriptionMissing(ctx context.Context, worker string) bool {
+	if ws.watcher == nil {
+		return false
 	}
-	return cache
+	now := ws.now()
+	if last, ok := ws.checks.Get(worker); ok && now.Sub(last.at) < checkMaxAge && !now.Before(last.at) {
+		return last.missing
+	}
+	limited, cancel := context.WithTimeout(ctx, WatchTimeout)
+	defer cancel()
+	_, _, err := ws.watcher.Oldest(limited, message.TopicWorkerJobs, message.WorkerSubscription(worker))
+	missing := errors.Is(err, bus.ErrNotFound)
+	if err != nil && !missing {
+		ws.log.InfoContext(ctx, "failed to look at a worker's subscription", logkey.WorkerID, worker, logkey.Error, err)
+	}
+	ws.checks.Add(worker, subscriptionCheck{at: now, missing: missing})
+	return missing
 }
 
-// LookTimeout is how long a tick may take to look at the subscriptions.
-const LookTimeout = 5 * time.Second
+// missingSubscription returns a text that names the subscription that a worker does not have.
+func missingSubscription(worker string) string {
+	return fmt.Sprintf("subscription %s of topic %s is missing", message.WorkerSubscription(worker), message.TopicWorkerJobs)
+}

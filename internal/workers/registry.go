@@ -1,48 +1,111 @@
-// Package workers keeps what is known of each worker: the functions it announced, its replicas
-// and their heartbeats, and the jobs that wait for it. From that it tells a worker's state, and
-// whether a job without an answer still waits for its turn.
+// Package workers stores the record of each worker: the functions that it announced, the
+// heartbeats of its replicas and the time of its last answer. From the record and the jobs
+// without a result it computes the state of the worker, and whether a job still waits for it.
 //
-// It decides nothing about runs.
+// It decides nothing about runs: package engine decides what a job's outlook means.
 package workers
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/signature"
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// Registry keeps the records of workers. It is safe for concurrent use.
+// Registry reads and writes the records of workers. It is safe for concurrent use.
 type Registry struct {
 	store    store.Store
 	now      func() time.Time
 	log      *slog.Logger
-	waiting  bus.Watcher
+	watcher  bus.Watcher
 	standard []signature.Function
 	startup  time.Duration
-	answers  answerCache
-	looks    *lru.Cache[string, subscriptionLook]
+	answers  *lru.Cache[string, time.Time]         // by worker: the last answer that this process recorded
+	checks   *lru.Cache[string, subscriptionCheck] // by worker
 	jobs     jobsCache
 }
 
-// Config is what a Registry is made of.
+// Config has the dependencies of a Registry.
 type Config struct {
 	Store     store.Store
 	Now       func() time.Time
 	Log       *slog.Logger
-	Waiting   bus.Watcher          // nil: nothing asks for how long messages wait
+	Waiting   bus.Watcher          // nil: missing subscriptions are not detected
 	Functions []signature.Function // of workers that have not announced theirs
 	Startup   time.Duration        // how long a worker that was scaled to zero may take to start
 }
 
-// New makes a Registry.
+// New returns a Registry with the dependencies of c.
 func New(c Config) *Registry {
 	return &Registry{
-		store: c.Store, now: c.Now, log: c.Log, waiting: c.Waiting, standard: c.Functions, startup: c.Startup,
-		answers: newAnswerCache(), looks: newLookCache(),
+		store: c.Store, now: c.Now, log: c.Log, watcher: c.Waiting, standard: c.Functions, startup: c.Startup,
+		answers: newCache[time.Time](), checks: newCache[subscriptionCheck](),
 	}
+}
+
+// newCache returns a cache of one value for each worker.
+func newCache[T any]() *lru.Cache[string, T] {
+	cache, err := lru.New[string, T](256)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return cache
+}
+
+// ReadRecord reads the record of a worker. For a worker without one it returns a record that
+// has only the id.
+func (ws *Registry) ReadRecord(ctx context.Context, id string) (Record, error) {
+	item, err := store.Read[Record](ctx, ws.store, store.WorkerKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return Record{ID: id}, nil
+	}
+	return item.Doc, err
+}
+
+// ReadRecords reads the records of the workers that have jobs of the runs, by worker id.
+func (ws *Registry) ReadRecords(ctx context.Context, runs ...*model.Run) (map[string]Record, error) {
+	records := map[string]Record{}
+	for _, r := range runs {
+		for _, s := range r.Steps {
+			if _, known := records[s.WorkerID]; known || s.Status != model.StepDispatched {
+				continue
+			}
+			worker, err := ws.ReadRecord(ctx, s.WorkerID)
+			if err != nil {
+				return nil, err
+			}
+			records[s.WorkerID] = worker
+		}
+	}
+	return records, nil
+}
+
+// changeRecord writes the record of a worker together with extra if change reports that it
+// changed it. Errors: store.ErrChanged after a conflict, which asks for the message again.
+func (ws *Registry) changeRecord(ctx context.Context, id string, change func(*Record) bool, extra ...store.Write) error {
+	item, err := store.OrNone(store.Read[Record](ctx, ws.store, store.WorkerKey(id)))
+	if err != nil {
+		return err
+	}
+	next := item.Doc
+	next.ID = id
+	if !change(&next) {
+		return nil
+	}
+	write := store.Create(store.WorkerKey(id), next)
+	if item.ETag != "" {
+		write = store.Replace(store.WorkerKey(id), next, item.Version)
+	}
+	_, err = ws.store.Apply(ctx, append(store.Writes{write}, extra...))
+	if errors.Is(err, store.ErrExists) {
+		return store.ErrChanged
+	}
+	return err
 }

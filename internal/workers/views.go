@@ -1,0 +1,181 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/api"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/problem"
+	"github.com/matoolkit/matoolkit/internal/signature"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// Workers returns one page of the workers that have a record, in the order of their ids. Errors:
+// CodeUnavailable.
+func (ws *Registry) Workers(ctx context.Context, o api.ListOptions) (api.Page[api.Worker], error) {
+	found, err := ws.store.Workers(ctx, store.Paging{Limit: o.PageSize(), Continuation: o.Continuation})
+	if err != nil {
+		return api.Page[api.Worker]{}, err
+	}
+	page := api.Page[api.Worker]{Items: []api.Worker{}, Continuation: found.Continuation}
+	if len(found.Items) == 0 {
+		return page, nil
+	}
+	jobs, err := ws.jobsOfAll(ctx)
+	if err != nil {
+		return api.Page[api.Worker]{}, err
+	}
+	for _, i := range found.Items {
+		page.Items = append(page.Items, ws.workerView((*Record)(&i.Doc), jobs[i.Doc.ID]))
+	}
+	return page, nil
+}
+
+// Worker returns a worker with its functions. Errors: CodeNotFound, CodeUnavailable.
+func (ws *Registry) Worker(ctx context.Context, id string) (api.Worker, error) {
+	if !message.ValidWorkerID(id) {
+		return api.Worker{}, problem.New(api.CodeNotFound, "there is no worker %q", clipName(id))
+	}
+	record, err := store.Read[Record](ctx, ws.store, store.WorkerKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return api.Worker{}, problem.New(api.CodeNotFound, "no worker %q has announced itself, sent a heartbeat or answered a job", id)
+	}
+	if err != nil {
+		return api.Worker{}, err
+	}
+	jobs, err := ws.jobsOfAll(ctx)
+	if err != nil {
+		return api.Worker{}, err
+	}
+	view := ws.workerView(&record.Doc, jobs[id])
+	functions, err := store.OrNone(store.Read[store.Catalog](ctx, ws.store, store.CatalogKey(id)))
+	if err != nil {
+		return api.Worker{}, err
+	}
+	view.Functions = functionViews(functions.Doc.Functions)
+	if ws.subscriptionMissing(ctx, id) {
+		view.Problem = missingSubscription(id)
+	}
+	return view, nil
+}
+
+// workerView returns the view of a record and of the worker's jobs without a result.
+func (ws *Registry) workerView(r *Record, jobs waitingJobs) api.Worker {
+	now := ws.now().UTC()
+	view := api.Worker{
+		ID: r.ID, State: r.state(jobs.Oldest, now, ws.startup), LastSeenAt: orNil(r.LastSeen()),
+		OldestQueuedAt: orNil(jobs.Oldest), ThrottledUntil: orNil(r.throttledUntil(now)),
+	}
+	if c := r.Catalog; c != nil {
+		view.Version, view.StartedAt, view.SeenAt, view.FunctionCount = c.Version, &c.StartedAt, &c.SeenAt, c.FunctionCount
+	}
+	for _, p := range slices.Backward(r.Replicas) {
+		replica := api.Replica{
+			ID: p.ID, Version: p.Version, State: "alive", StartedAt: p.StartedAt, LastSeenAt: p.SeenAt, MaxParallelism: p.MaxParallelism,
+			JobsInFlight: p.InFlight, OldestJobAt: p.OldestJobAt, ThrottledUntil: p.ThrottledUntil, CredentialExpiresAt: p.CredentialExpiresAt,
+		}
+		switch {
+		case p.Stopped:
+			replica.State = "stopped"
+		case !isFresh(&p, now):
+			replica.State = "silent"
+		default:
+			view.JobsInFlight += p.InFlight
+			view.OldestJobAt = earliest(view.OldestJobAt, p.OldestJobAt)
+		}
+		view.Replicas = append(view.Replicas, replica)
+	}
+	view.JobsQueued = max(0, jobs.Count-view.JobsInFlight)
+	view.CredentialExpiresAt = r.credentialExpiresAt()
+	return view
+}
+
+func functionViews(all []signature.Function) []api.Function {
+	var views []api.Function
+	for _, f := range all {
+		view := api.Function{Name: f.Name, Description: f.Description, Params: []api.Parameter{}, Permissions: f.Permissions, TimeoutSeconds: f.TimeoutSeconds}
+		for _, p := range f.Params {
+			view.Params = append(view.Params, api.Parameter(p))
+		}
+		for _, r := range f.Result {
+			view.Result = append(view.Result, api.Field(r))
+		}
+		views = append(views, view)
+	}
+	return views
+}
+
+// WorkersWaitedFor returns the workers that a batch has jobs for and that do not work on them
+// now, because they are throttled or not running.
+func (ws *Registry) WorkersWaitedFor(ctx context.Context, b *model.Batch) ([]api.WorkerWait, error) {
+	if b.Status.Terminal() || !inProgress(b) {
+		return nil, nil
+	}
+	oldest, err := ws.store.WorkersWithJobs(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	var waits []api.WorkerWait
+	now := ws.now().UTC()
+	for _, id := range slices.Sorted(maps.Keys(oldest)) {
+		worker, err := ws.ReadRecord(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		wait, ok := ws.workerWait(id, &worker, oldest[id], now)
+		if !ok {
+			continue
+		}
+		jobs, err := ws.store.CountJobs(ctx, b.ID, store.JobFilter{Worker: id})
+		if err != nil {
+			return nil, err
+		}
+		if jobs > 0 {
+			wait.JobsQueued = max(0, jobs-worker.countRunning(b.ID, now))
+			waits = append(waits, wait)
+		}
+	}
+	return waits, nil
+}
+
+// workerWait returns why jobs wait for a worker; the oldest was dispatched at dispatchedAt. It
+// reports false if the worker works on them.
+func (ws *Registry) workerWait(id string, worker *Record, dispatchedAt, now time.Time) (wait api.WorkerWait, ok bool) {
+	wait = api.WorkerWait{
+		WorkerID: id, State: worker.state(dispatchedAt, now, ws.startup),
+		Since: orNil(worker.LastSeen()), ThrottledUntil: orNil(worker.throttledUntil(now)),
+	}
+	switch {
+	case wait.ThrottledUntil != nil:
+		wait.Reason = fmt.Sprintf("throttled until %s", formatTime(*wait.ThrottledUntil))
+	case wait.State == api.WorkerAlive, now.Sub(dispatchedAt) < message.HeartbeatInterval: // the worker may be about to answer
+		return wait, false
+	case wait.State == api.WorkerScaledToZero:
+		wait.Reason = fmt.Sprintf("starting, until %s at most", formatTime(worker.startsUntil(dispatchedAt, ws.startup)))
+	case wait.Since == nil:
+		wait.Reason = "no worker was ever seen"
+	default:
+		wait.Reason = "no worker since " + formatTime(*wait.Since)
+	}
+	return wait, true
+}
+
+func orNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func earliest(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.Before(*a) {
+		return b
+	}
+	return a
+}
