@@ -30,6 +30,16 @@ func WithType(properties map[string]any, kind string) map[string]any {
 	return out
 }
 
+// WithDoneThrough is the message with the id of the last document that was done for it. Without
+// an id the message is unchanged.
+func (m Delivery) WithDoneThrough(id string) Delivery {
+	if id != "" {
+		m.Properties = WithType(m.Properties, m.Type)
+		m.Properties[PropertyDoneThrough] = id
+	}
+	return m
+}
+
 // AgainMark stands between a message's id and the time of its being put back.
 const AgainMark = "-again-"
 

@@ -33,6 +33,9 @@ const (
 	// PropertyNotBegun counts the deliveries of a job's message that a worker gave back
 	// without having begun the job. The worker sets it when it abandons the message.
 	PropertyNotBegun = "NotBegun"
+	// PropertyDoneThrough is the id of the last document that was done for a message of
+	// TopicOrchestratorEvents that was requeued. The next try continues behind it.
+	PropertyDoneThrough = "DoneThrough"
 )
 
 // Values of PropertyMessageType on TopicOrchestratorEvents.

@@ -63,10 +63,9 @@ func (or *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message
 			return false, err
 		}
 	}
-	for _, run := range open { // runs that were made behind the pages as these were drained
-		if err := or.stopRun(ctx, run, m.Task); err != nil {
-			return false, err
-		}
+	// Runs that were made behind the pages as these were drained.
+	if err := forEach(ctx, open, func(run store.Item[model.Run]) error { return or.stopRun(ctx, run, m.Task) }); err != nil {
+		return false, err
 	}
 	// Checks that several processes began become one: all have the same times.
 	at := or.now().Add(drainDelay).Truncate(drainDelay)
@@ -96,10 +95,8 @@ func (or *Orchestrator) stopPage(ctx context.Context, batch, page int, task stri
 	if err != nil {
 		return err
 	}
-	for _, run := range runs {
-		if err := or.stopRun(ctx, run, task); err != nil {
-			return err
-		}
+	if err := forEach(ctx, runs, func(run store.Item[model.Run]) error { return or.stopRun(ctx, run, task) }); err != nil {
+		return err
 	}
 	if err := or.sendUnsentJobs(ctx, batch, page); err != nil {
 		return err

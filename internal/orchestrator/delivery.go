@@ -41,7 +41,8 @@ type delivery struct {
 
 // handle processes a delivery to its end. It waits for the end of an outage, loads the state
 // again after a conflict and stores an unprocessable message. It requeues the message with a
-// delay when the outage outlasts the invocation.
+// delay when the outage outlasts the invocation. The requeued message has the progress of this
+// delivery.
 //
 // The attempts that this app counts decide whether a message is unprocessable, not the
 // deliveries that the broker counts: the broker also counts deliveries to a handler that is
@@ -54,9 +55,11 @@ func (or *Orchestrator) handle(ctx context.Context, d delivery) error {
 		}
 		defer leave()
 	}
+	ctx, done := withProgress(ctx, d.message)
 	limited, cancel := context.WithTimeout(ctx, d.timeLimit(ctx))
 	defer cancel()
 	err := or.processWithRetries(limited, d)
+	d.message = d.message.WithDoneThrough(done.through())
 	switch {
 	case err == nil, ctx.Err() != nil:
 	case limited.Err() != nil, errors.Is(err, store.ErrLater): // a newer version of the app can process it, once it runs everywhere

@@ -52,23 +52,23 @@ func (or *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message
 // when it was requested. It returns the ids of the members that it retried.
 func (or *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed []store.Item[model.Member], id string, task store.Task) (retried map[int]bool, err error) {
 	retried = map[int]bool{}
-	for _, member := range failed {
+	err = forEach(ctx, failed, func(member store.Item[model.Member]) error {
 		failedSince := member.Doc.FailedAt != nil && member.Doc.FailedAt.After(task.By.At) // perhaps again
 		if failedSince || !membership.Selects(api.RetrySelection(task.Selection), membership.FailedMember(&member.Doc)) {
-			continue
+			return nil
 		}
 		err := or.members.RetryMember(ctx, b.ID, member, model.MemberRetried{Member: member.Doc.ID, Task: id})
 		var refusal *model.Refusal
 		if errors.As(err, &refusal) {
 			or.log.WarnContext(ctx, "member is not retried", logkey.BatchID, b.ID, logkey.MemberID, member.Doc.ID, logkey.Reason, refusal.Reason)
-			continue
+			return nil
 		}
-		if err != nil {
-			return nil, err
+		if err == nil {
+			retried[member.Doc.ID] = true
 		}
-		retried[member.Doc.ID] = true
-	}
-	return retried, nil
+		return err
+	})
+	return retried, err
 }
 
 // startRetriedRuns starts the runs of a page that the task has restarted, except those of the
@@ -80,15 +80,13 @@ func (or *Orchestrator) startRetriedRuns(ctx context.Context, b *model.Batch, m 
 	if err != nil {
 		return 0, err
 	}
-	for _, run := range runs {
+	err = forEach(ctx, runs, func(run store.Item[model.Run]) error {
 		if retried[run.Doc.Member] {
-			continue
+			return nil
 		}
-		if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunStarted{}}); err != nil {
-			return 0, err
-		}
-	}
-	return len(runs), nil
+		return or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunStarted{}})
+	})
+	return len(runs), err
 }
 
 // retrySequences retries the init and on-complete steps that the task selects and that had

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,28 +77,26 @@ func (or *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m mess
 
 // releasePage releases the paused runs of one page. It also sends the jobs that an earlier try
 // of it, or the process that resumed the batch, released and did not send. If the batch is
-// paused again it only does the latter: the next resumption begins with the first page.
+// paused again it only does the latter: the next resumption begins with the first page. If the
+// batch has ended it only writes the summary, in case the process that ended the batch did not.
 func (or *Orchestrator) releasePage(ctx context.Context, b *model.Batch, m message.BatchWork) (more bool, err error) {
+	if b.Status.Terminal() {
+		return false, or.applier.UpsertSummary(ctx, b)
+	}
 	paused := b.DispatchMode() == model.Paused
 	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Paused: !paused, Tasks: []string{m.Task, model.TaskResumed}})
 	if err != nil {
 		return false, err
 	}
-	// The paused runs come first. The jobs of the others may be sent already, and with a slow
-	// store they must not use up the time of each try.
-	slices.SortStableFunc(runs, func(x, y store.Item[model.Run]) int {
-		switch {
-		case (x.Doc.PausedAt == nil) == (y.Doc.PausedAt == nil):
-			return 0
-		case x.Doc.PausedAt != nil:
-			return -1
+	now := or.now()
+	err = forEach(ctx, runs, func(run store.Item[model.Run]) error {
+		if !run.Doc.OwesRelease(m.Task, now) {
+			return nil
 		}
-		return 1
+		return or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunReleased{Task: m.Task}})
 	})
-	for _, run := range runs {
-		if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunReleased{Task: m.Task}}); err != nil {
-			return false, err
-		}
+	if err != nil {
+		return false, err
 	}
 	return m.Page < b.PageCount() && !paused, nil
 }

@@ -11,7 +11,7 @@ import (
 func (t *transition) onReleased(e model.RunReleased) (model.Decision, error) {
 	run := t.run
 	if run.PausedAt == nil {
-		if run.Task == e.Task || t.justReleased() {
+		if run.OwesRelease(e.Task, t.now) {
 			return t.repeat(), nil
 		}
 		return model.Decision{Stale: true}, nil
@@ -25,16 +25,6 @@ func (t *transition) onReleased(e model.RunReleased) (model.Decision, error) {
 		return model.Decision{}, err
 	}
 	return t.decision()
-}
-
-// justReleased reports whether the process that paused the run has released it lately. If the
-// process died then, only the task that releases the batch's runs sends what it owed.
-func (t *transition) justReleased() bool {
-	if t.run.Task != model.TaskResumed || t.run.Status == model.RunWaiting || t.run.Status.Terminal() {
-		return false
-	}
-	sent := t.step().DispatchedAt
-	return sent != nil && t.now.Sub(*sent) <= model.BrokerRemembers
 }
 
 // resume lets a run go on that was paused for so long.
