@@ -289,3 +289,72 @@ phases:
       - {name: new, worker_id: worker-01, function: New, params: {Name: "{{Name}}"}}
       - {name: copy, worker_id: worker-01, function: Copy, params: {Name: "{{Name}}"}}
 `
+
+// TestMessageThatWaitsIsNotADuplicate: a message that waits sends itself again with an id that
+// names the next moment. The clock of the handler is behind the broker's. The id is a new one all
+// the same: the broker drops one that it has seen, and the work would wait for a tick.
+func TestMessageThatWaitsIsNotADuplicate(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		waits string // how the ids of the messages begin
+		make  func(s *slowSystem)
+	}{
+		{"batch-work-batch-1-retry-", func(s *slowSystem) {
+			batch := s.begin(createAndCopy, 5*model.PageSize)
+			for len(s.running) > 0 {
+				s.answer("", &message.JobError{Message: "it fails", Type: "Broken"})
+			}
+			if _, err := s.app.RetryFailed(s.t.Context(), ada, batch, api.RetrySelection{}, "again"); err != nil {
+				s.t.Fatal(describe(err))
+			}
+		}},
+		{"member-added-batch-1-", func(s *slowSystem) {
+			batch := s.begin(createAndCopy, 1)
+			late := strings.ReplaceAll(people(6*model.PageSize), "@x", "@late")
+			if _, err := s.app.AddMembers(s.t.Context(), ada, batch, []byte(late)); err != nil {
+				s.t.Fatal(describe(err))
+			}
+		}},
+		{"batch-work-batch-1-stop-", func(s *slowSystem) {
+			batch := s.begin(createAndCopy, 1)
+			if _, err := s.app.Cancel(s.t.Context(), ada, batch, "enough"); err != nil {
+				s.t.Fatal(describe(err))
+			}
+		}},
+		{"deadline-check-batch-1-", func(s *slowSystem) {
+			s.begin(strings.ReplaceAll(createAndCopy, "function: New,", "function: New, timeout: 2m,"), 1)
+			time.Sleep(2 * time.Minute)
+			s.open(unreadable{}) // it cannot know whether results are among the dead letters
+		}},
+		{"phase-due-batch-1-", func(s *slowSystem) {
+			s.begin(polling, 8*model.PageSize)
+			s.answer(unfinished, nil)
+			s.handle(40 * time.Second)           // the first pages are polled, and the next ones have begun
+			s.answerPages(4, 4, unfinished, nil) // which would let page 7 begin
+		}},
+	} {
+		t.Run(tc.waits, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSlowSystem(t, 1900*time.Millisecond)
+				tc.make(s)
+				for range 3 {
+					s.handle(30 * time.Second)
+					if waits := s.waiting(tc.waits); waits == 0 {
+						t.Fatal("no message waits any more: the broker dropped the next as a duplicate")
+					}
+				}
+			})
+		})
+	}
+}
+
+// waiting counts the events that wait and whose ids name the moment.
+func (s *slowSystem) waiting(id string) (n int) {
+	for _, m := range s.events {
+		if strings.HasPrefix(m.ID, id) && !m.At.IsZero() {
+			n++
+		}
+	}
+	return n
+}

@@ -58,7 +58,7 @@ func (o *Outbox) Add(b *model.Batch, messages []model.Message, now time.Time) er
 			}
 			o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.Again, time.Time{})) // with Again, or the broker may remember the id from when it came too early
 		case model.CatchUp:
-			o.Events = append(o.Events, MemberAddedMessage(b, m.Join))
+			o.Events = append(o.Events, MemberAddedMessage(b, m.Join, time.Time{}))
 		case model.Remove:
 			o.Events = append(o.Events, MemberRemovedMessage(b.ID, m.Member))
 		case model.Release:
@@ -135,6 +135,7 @@ func deadlineMessage(run *model.Run, index int, at time.Time) bus.Message {
 
 // CheckDeadlineAt is the message of a deadline check. A job has one for each moment.
 func CheckDeadlineAt(c message.DeadlineCheck, at time.Time) bus.Message {
+	c.DueAt = at.UTC()
 	return EventMessage(fmt.Sprintf("deadline-check-batch-%d-%s-%d", c.BatchID, c.JobID, at.Unix()), message.TypeDeadlineCheck, c, at)
 }
 
@@ -157,10 +158,14 @@ func PhaseDueMessage(b *model.Batch, p model.Phase, page int, walk string, at ti
 	return EventMessage(fmt.Sprintf("phase-due-batch-%d-%d-page-%d%s", b.ID, p.ID, page, suffix), message.TypePhaseDue, due, at)
 }
 
-// MemberAddedMessage asks for a page of late members to catch up.
-func MemberAddedMessage(b *model.Batch, j model.Join) bus.Message {
-	return EventMessage(fmt.Sprintf("member-added-batch-%d-page-%d-rev-%d", b.ID, j.Page, b.Revision), message.TypeMemberAdded,
-		message.MemberEvent{BatchID: b.ID, MemberKey: j.Key, BatchMemberID: j.First}, time.Time{})
+// MemberAddedMessage asks for a page of late members to catch up, now or, if at is not zero, at
+// that time.
+func MemberAddedMessage(b *model.Batch, j model.Join, at time.Time) bus.Message {
+	id := fmt.Sprintf("member-added-batch-%d-page-%d-rev-%d", b.ID, j.Page, b.Revision)
+	if !at.IsZero() {
+		id = fmt.Sprintf("%s-at-%d", id, at.Unix())
+	}
+	return EventMessage(id, message.TypeMemberAdded, message.MemberEvent{BatchID: b.ID, MemberKey: j.Key, BatchMemberID: j.First, DueAt: at}, at)
 }
 
 func MemberRemovedMessage(batch int, m *model.Member) bus.Message {

@@ -97,13 +97,18 @@ type PhaseDue struct {
 	// Walk is which announcement of the phase this page belongs to, so that the
 	// ids of its pages differ from an earlier one's. Empty for the first.
 	Walk string `json:"Walk,omitempty"`
+	// DueAt is the time for which a postponed message was sent; zero if it was not postponed.
+	// Postponed again, it is sent for a later time, which its id names. The broker would drop
+	// an id that it has seen.
+	DueAt time.Time `json:"DueAt,omitzero"`
 }
 
-// MemberEvent is the body of member-added and member-removed.
+// MemberEvent is the body of member-added and member-removed. DueAt is as in PhaseDue.
 type MemberEvent struct {
-	BatchID       int    `json:"BatchId"`
-	MemberKey     string `json:"MemberKey"`
-	BatchMemberID int    `json:"BatchMemberId"`
+	BatchID       int       `json:"BatchId"`
+	MemberKey     string    `json:"MemberKey"`
+	BatchMemberID int       `json:"BatchMemberId"`
+	DueAt         time.Time `json:"DueAt,omitzero"`
 }
 
 // StepCheck is the body of poll-check and retry-check. Count is the poll or the
@@ -117,12 +122,13 @@ type StepCheck struct {
 
 // DeadlineCheck asks whether a dispatched step still waits for the result of one
 // job although its timeout has passed. JobID is the job that was dispatched then,
-// so that a check of an earlier attempt is known as such.
+// so that a check of an earlier attempt is known as such. DueAt is the time of the check.
 type DeadlineCheck struct {
-	BatchID         int    `json:"BatchId"`
-	StepExecutionID int64  `json:"StepExecutionId"`
-	IsInitStep      bool   `json:"IsInitStep"`
-	JobID           string `json:"JobId"`
+	BatchID         int       `json:"BatchId"`
+	StepExecutionID int64     `json:"StepExecutionId"`
+	IsInitStep      bool      `json:"IsInitStep"`
+	JobID           string    `json:"JobId"`
+	DueAt           time.Time `json:"DueAt,omitzero"`
 }
 
 // Kinds of BatchWork.
@@ -140,13 +146,14 @@ const (
 // message, each followed by a message for the next. Page 0 holds the runs without a
 // member, pages of members count from 1. Task tells one request for work from
 // another. After is where a sweep, which goes over what is overdue and not over the
-// members, goes on.
+// members, goes on. DueAt is as in PhaseDue.
 type BatchWork struct {
-	BatchID int    `json:"BatchId"`
-	Work    string `json:"Work"`
-	Page    int    `json:"Page,omitempty"`
-	Task    string `json:"Task,omitempty"`
-	After   string `json:"After,omitempty"`
+	BatchID int       `json:"BatchId"`
+	Work    string    `json:"Work"`
+	Page    int       `json:"Page,omitempty"`
+	Task    string    `json:"Task,omitempty"`
+	After   string    `json:"After,omitempty"`
+	DueAt   time.Time `json:"DueAt,omitzero"`
 }
 
 // Correlation travels with a job to the worker and comes back unchanged with its

@@ -68,10 +68,9 @@ func (or *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message
 		return false, err
 	}
 	// Checks that several processes began become one: all have the same times.
-	at := or.now().Add(drainDelay).Truncate(drainDelay)
-	again := applier.BatchWorkMessage(b.ID, message.WorkStop, fmt.Sprintf("at-%d", at.Unix()), m.Page)
-	again.At = at
-	return false, or.bus.Send(ctx, message.TopicOrchestratorEvents, again)
+	at := or.nextCheck(m.DueAt, drainDelay)
+	again := message.BatchWork{BatchID: b.ID, Work: message.WorkStop, Task: fmt.Sprintf("at-%d", at.Unix()), Page: m.Page, DueAt: at}
+	return false, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(applier.BatchWorkID(again), message.TypeBatchWork, again, at))
 }
 
 // endDrained ends a cancelled batch without open runs and reports whether it has ended.

@@ -3,8 +3,8 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"time"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/engine"
@@ -33,7 +33,7 @@ func (or *Orchestrator) onMemberAdded(ctx context.Context, m message.MemberEvent
 		return err
 	}
 	if !open {
-		return or.postponeJoin(ctx, &b.Doc, page)
+		return or.postponeJoin(ctx, &b.Doc, page, m.DueAt)
 	}
 	c := applier.On(model.CatchUpDue{Page: page})
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), b) }
@@ -75,16 +75,13 @@ func (or *Orchestrator) joinWindowOpen(ctx context.Context, b *model.Batch, page
 }
 
 // postponeJoin announces a page of late members for later. A page that is not among the first
-// is announced when it is.
-func (or *Orchestrator) postponeJoin(ctx context.Context, b *model.Batch, page int) error {
+// is announced when it is. DueAt is that of the message in hand.
+func (or *Orchestrator) postponeJoin(ctx context.Context, b *model.Batch, page int, dueAt time.Time) error {
 	i := joinIndex(b, page)
 	if i >= engine.FanOutWindow {
 		return nil
 	}
-	m := applier.MemberAddedMessage(b, b.Joining[i])
-	m.At = or.now().Add(windowDelay).Truncate(windowDelay)
-	m.ID = fmt.Sprintf("%s-at-%d", m.ID, m.At.Unix())
-	return or.bus.Send(ctx, message.TopicOrchestratorEvents, m)
+	return or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.MemberAddedMessage(b, b.Joining[i], or.nextCheck(dueAt, windowDelay)))
 }
 
 // checkEarlierPhases returns model.ErrNotYet if a phase is being dispatched and a page of late

@@ -158,10 +158,7 @@ func (or *Orchestrator) postponeForWorkers(ctx context.Context, b *model.Batch, 
 	if !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
-	m.Page = page
-	// The time is a multiple of two seconds, so that several announcements have the same. It is
-	// after the time of this message even by a clock that is late.
-	at := or.now().Add(3 * windowDelay).Truncate(2 * windowDelay)
-	id := fmt.Sprintf("phase-due-batch-%d-%d-page-%d-at-%d", m.BatchID, m.PhaseExecutionID, page, at.Unix())
-	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(id, message.TypePhaseDue, m, at))
+	m.Page, m.DueAt = page, or.nextCheck(m.DueAt, 2*windowDelay)
+	id := fmt.Sprintf("phase-due-batch-%d-%d-page-%d-at-%d", m.BatchID, m.PhaseExecutionID, page, m.DueAt.Unix())
+	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(id, message.TypePhaseDue, m, m.DueAt))
 }

@@ -279,7 +279,7 @@ func (s *sweep) sweepRuns(ctx context.Context) error {
 func (s *sweep) sweepMembers(ctx context.Context) error {
 	var o applier.Outbox
 	for _, j := range s.batch.Joining {
-		m := applier.MemberAddedMessage(s.batch, j)
+		m := applier.MemberAddedMessage(s.batch, j, time.Time{})
 		m.ID += "-" + s.task
 		o.Events = append(o.Events, m)
 	}

@@ -71,8 +71,20 @@ func (or *Orchestrator) postponeWork(ctx context.Context, b *model.Batch, m mess
 	if err != nil || jobs < windowJobs {
 		return false, err
 	}
-	at := or.now().Add(windowDelay).Truncate(windowDelay)
-	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(fmt.Sprintf("%s-at-%d", applier.BatchWorkID(m), at.Unix()), message.TypeBatchWork, m, at))
+	m.DueAt = or.nextCheck(m.DueAt, windowDelay)
+	return true, or.bus.Send(ctx, message.TopicOrchestratorEvents, applier.EventMessage(fmt.Sprintf("%s-at-%d", applier.BatchWorkID(m), m.DueAt.Unix()), message.TypeBatchWork, m, m.DueAt))
+}
+
+// nextCheck returns the time for which a message is postponed: the next multiple of the delay,
+// so that several messages that wait for the same become one. The time is after dueAt, for which
+// the message in hand was postponed, even if the clock of this process is behind the broker's.
+// Otherwise the next message could have the id of this one, and the broker would drop it.
+func (or *Orchestrator) nextCheck(dueAt time.Time, delay time.Duration) time.Time {
+	from := or.now().UTC()
+	if dueAt.After(from) {
+		from = dueAt.UTC()
+	}
+	return from.Add(delay).Truncate(delay)
 }
 
 // releasePage releases the paused runs of one page. It also sends the jobs that an earlier try
