@@ -189,7 +189,7 @@ func TestPhaseWithoutActiveMembersEnds(t *testing.T) {
 
 func TestStoreFaultsAreWaitedOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	w.publish(mover)
 	b := w.batch("move", people(10))
 	for _, f := range []cosmos.Fault{
@@ -333,7 +333,7 @@ phases:
 // the budget: two point reads, 1.2 writes, two messages.
 func TestCostOfAStep(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	w.publish(flat)
 	const members, steps = 98, 98 * 5
 	b := w.batch("flat", people(members))

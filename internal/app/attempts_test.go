@@ -84,7 +84,7 @@ func TestDeliveriesSayNothingOfAMessage(t *testing.T) {
 // on nobody, each further one on the message.
 func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	m := w.killer()
 	for delivery := 1; delivery <= 8; delivery++ {
 		m.DeliveryCount = delivery
@@ -117,7 +117,7 @@ func TestAMessageThatEndsTheProcessIsKept(t *testing.T) {
 // process only the one that brings it about is kept.
 func TestBystandersAreNotBlamed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	b := w.ready()
 	waiting := map[string]message.Delivery{"killer": w.killer()}
 	for i := range 20 {
@@ -157,7 +157,7 @@ func TestBystandersAreNotBlamed(t *testing.T) {
 // TestAnOutageIsNoAttempt: what waits for the store is not charged for it.
 func TestAnOutageIsNoAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	b := w.ready()
 	m := message.Delivery{ID: "m", Type: message.TypeBatchInit, Body: fmt.Appendf(nil, `{"BatchId":%d,"RunbookName":"move","RunbookVersion":1}`, b.ID), DeliveryCount: 7}
 	for range 7 {

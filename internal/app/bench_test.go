@@ -12,7 +12,7 @@ import (
 // store, app and worker in one process: what a profile of it shows is where the
 // time of a step goes. "make bench" measures the real processes.
 func BenchmarkStep(b *testing.B) {
-	w := newWorld(b)
+	w := newWorld(b, azure)
 	w.publish(flat)
 	const members = 490
 	for b.Loop() {

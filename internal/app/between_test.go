@@ -14,7 +14,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/store"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
@@ -30,7 +29,7 @@ func (s *stage) between(operation string, do func()) *app.App {
 
 // heldUp is a store whose user is held up once, after an operation.
 type heldUp struct {
-	*cosmosstore.Store
+	store.Store
 	operation string
 	do        func()
 	seen      atomic.Bool
@@ -331,7 +330,7 @@ func TestErrorsOfATickTellNothingOfTheInside(t *testing.T) {
 }
 
 // noSlots is a store that is away when start slots are read.
-type noSlots struct{ *cosmosstore.Store }
+type noSlots struct{ store.Store }
 
 func (noSlots) StartSlots(context.Context, string, []time.Time) ([]store.Item[store.StartSlot], error) {
 	return nil, fmt.Errorf("querying batches: %w: dial tcp 10.0.3.4:443: connect: connection refused", store.ErrUnavailable)

@@ -28,7 +28,7 @@ func TestForgetting(t *testing.T) {
 	if query == nil {
 		t.Fatal("docs/security.md has no such query any more")
 	}
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	people := s.table()
 	people.put(dawn.Add(day), "anja", "bob")
 	s.publish(found(twoPhases, ""))
@@ -60,7 +60,7 @@ func TestForgetting(t *testing.T) {
 // a tick has seen that the batch ended, everything is done again.
 func TestForgettingABatchAsAWhole(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	people := s.table()
 	people.put(dawn.Add(time.Minute), "ann", "bob")
 	s.publish(found(twoPhases, ""))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,7 +16,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/store"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
@@ -25,27 +23,13 @@ import (
 // something else is done. It tells whether it came that far.
 func (s *stage) interrupted(n int, do func()) (process *app.App, reached func() bool) {
 	s.t.Helper()
-	line := &interruptedLine{direct: direct{s.cosmos}, at: int64(n), do: do}
-	config := s.storeConfig()
-	config.HTTPClient = line
-	db, err := cosmosstore.Open(config)
-	must(s, 0, err)
-	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources()}), func() bool { return line.count.Load() >= line.at }
-}
-
-type interruptedLine struct {
-	direct
-	at    int64
-	count atomic.Int64
-	do    func()
-}
-
-func (l *interruptedLine) Do(r *http.Request) (*http.Response, error) {
-	response, err := l.direct.Do(r)
-	if l.count.Add(1) == l.at {
-		l.do()
-	}
-	return response, err
+	var count atomic.Int64
+	db := s.over(line{after: func(operation) {
+		if count.Add(1) == int64(n) {
+			do()
+		}
+	}})
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: s.log, Sources: s.sources()}), func() bool { return count.Load() >= int64(n) }
 }
 
 // upload is a CSV of people, named by a prefix and numbers.
@@ -400,7 +384,7 @@ func TestPeopleInOtherBatchesAreTakenWhereThatIsAllowed(t *testing.T) {
 // people are in them.
 func TestCostOfAClaim(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	s.publish(flatUpn)
 	cost := func(prefix string) store.Counts {
 		before := s.store.Counts()

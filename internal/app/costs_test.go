@@ -130,7 +130,7 @@ func TestCostOfEachMessageIsWithinTheBudgetWhateverTheBatch(t *testing.T) {
 			t.Parallel()
 			var sizes []map[string][4]int64
 			for _, members := range []int{5, 30} {
-				s := newStage(t, false)
+				s := newStage(t, false, azure)
 				m := newMeter(s)
 				// What is heard of a worker is noted every 30 seconds, in one write: now.
 				s.publish(strings.NewReplacer("name: one", "name: first", "function: Do", "function: First").Replace(oneStep("")))

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
@@ -27,19 +25,18 @@ import (
 // bury moves all messages of a subscription, n of them, to its dead-letter queue.
 func (w *world) bury(topic, subscription, reason string, n int) {
 	w.t.Helper()
-	receiver, err := w.client.NewReceiverForSubscription(topic, subscription, nil)
+	receiver, err := w.bus.Receiver(topic, subscription)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer receiver.Close(context.Background())
-	description := "as a test has it"
 	for n > 0 {
-		messages, err := receiver.ReceiveMessages(w.ctx, n, nil)
+		messages, err := receiver.Receive(w.ctx, n, time.Minute)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		for _, m := range messages {
-			if err := receiver.DeadLetterMessage(w.ctx, m, &azservicebus.DeadLetterOptions{Reason: &reason, ErrorDescription: &description}); err != nil {
+			if err := receiver.DeadLetter(w.ctx, m, reason, "as a test has it"); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -48,7 +45,7 @@ func (w *world) bury(topic, subscription, reason string, n int) {
 }
 
 func (w *world) buried(topic, subscription string) int {
-	return w.broker.Stats().Entities[topic+"/Subscriptions/"+subscription+"/$DeadLetterQueue"].Messages
+	return w.broker.deadLetters(topic, subscription)
 }
 
 // reborn is another process, which reads dead-letter queues.
@@ -138,7 +135,7 @@ func TestADeadLetterIsReturnedOnceHoweverOftenTheProcessDies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, azure)
 			if err := w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)); err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +300,7 @@ func TestWhatSomebodyDeadLetteredWaits(t *testing.T) {
 	if err != nil || view.Status != api.UnprocessedReplayed {
 		t.Fatalf("%+v, %v", view, err)
 	}
-	if n := w.broker.Stats().Entities[message.TopicWorkerResults+"/Subscriptions/"+message.SubscriptionOrchestrator].Messages; n != 1 {
+	if n := w.broker.messages(message.TopicWorkerResults, message.SubscriptionOrchestrator); n != 1 {
 		t.Errorf("%d messages were sent", n)
 	}
 }
@@ -417,7 +414,7 @@ func TestADeadlineWaitsForResultsThatWereDeadLettered(t *testing.T) {
 // TestDeadLettersWaitForAHealthyHandler: nothing is sent again while the store is away.
 func TestDeadLettersWaitForAHealthyHandler(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	if err := w.bus.Send(w.ctx, message.TopicOrchestratorEvents, odd(1)); err != nil {
 		t.Fatal(err)
 	}

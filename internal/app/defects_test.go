@@ -226,7 +226,7 @@ on_member_removed:
 
 func TestDefect10CompletionIsCountedAndNotLookedFor(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	m := newMeter(s)
 	s.publish(oneStep(""))
 	const members = 49

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,7 +22,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
 	"github.com/matoolkit/matoolkit/internal/store"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/store/memory"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 	"github.com/matoolkit/matoolkit/local/cosmos"
@@ -62,26 +60,21 @@ func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Conte
 	s.t.Helper()
 	ctx, kill := context.WithCancel(s.ctx)
 	defer kill()
-	line := &lifeline{direct: direct{s.cosmos}}
-	config := s.storeConfig()
-	config.HTTPClient = line
-	db, err := cosmosstore.Open(config)
-	must(s, 0, err)
 	bus := &gate{Sender: sender}
 	var writes atomic.Int64
-	remove := s.cosmos.Inject(cosmos.Fault{
-		On: []cosmos.Operation{cosmos.Batch, cosmos.Create, cosmos.Replace, cosmos.Upsert, cosmos.Patch},
-		Match: func(cosmos.Request) bool {
-			if writes.Add(1) == int64(write) {
-				kill()
-				line.cut.Store(true)
-				bus.shut.Store(true)
-			}
-			return false
-		},
-	})
-	defer remove()
-	err = do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, NewID: s.newID, Log: s.log, Sources: s.sources()}))
+	var cut atomic.Bool
+	db := s.over(line{before: func(op operation) error {
+		switch {
+		case cut.Load():
+			return errDead{}
+		case op.write && writes.Add(1) == int64(write): // which still reaches the store
+			kill()
+			cut.Store(true)
+			bus.shut.Store(true)
+		}
+		return nil
+	}})
+	err := do(ctx, app.New(app.Config{Store: db, Bus: bus, Now: s.clock.Now, NewID: s.newID, Log: s.log, Sources: s.sources()}))
 	if died := ctx.Err() != nil; !died || err == nil {
 		must(s, 0, err)
 		return false
@@ -89,25 +82,13 @@ func (s *stage) killedOn(sender bus.Sender, write int, do func(ctx context.Conte
 	return true
 }
 
-// lifeline is a process's way to the store. When it is cut, what is under way still
-// reaches the store.
-type lifeline struct {
-	direct
-	cut atomic.Bool
-}
-
-func (l *lifeline) Do(r *http.Request) (*http.Response, error) {
-	if l.cut.Load() {
-		return nil, errDead{}
-	}
-	return l.direct.Do(r)
-}
-
-// errDead is what a process that was killed would say. It is not tried again.
+// errDead is what the store answers to a process that was killed. As a cancelled context it is
+// not tried again, also where the process has taken another context.
 type errDead struct{}
 
-func (errDead) Error() string { return "the process was killed" }
-func (errDead) NonRetriable() {}
+func (errDead) Error() string        { return "the process was killed" }
+func (errDead) NonRetriable()        {}
+func (errDead) Is(target error) bool { return target == context.Canceled }
 
 // whereverItIsCut plays a piece once for each write after which something can be cut
 // short, or under the race detector for one in everyCut.
@@ -238,7 +219,7 @@ func TestPhasesThatOverlapKeepTheOrderOfEachMember(t *testing.T) {
 // that is cut short, the result's redelivery completes it.
 func TestChainOfEndsIsCompletedWhereverItWasCutShort(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	w.publish(overlapping)
 	for cut := range 10 {
 		for _, fault := range []cosmos.Fault{{Status: 503}, {DropAfter: true}} {
@@ -392,7 +373,7 @@ func TestMessagePutBackIsTheSameMessage(t *testing.T) {
 // killed again and again, and the message would end as a dead letter.
 func TestMessageOftenDeliveredDoesNotWaitForTheStore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
 	w.cosmos.Inject(cosmos.Fault{Status: 503})
@@ -489,7 +470,7 @@ func TestTickMakesUpForLostMessages(t *testing.T) {
 
 func TestBatchThatWasNeverListedIsListedByTheTick(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	w.publish(flat)
 	remove := w.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Patch}, Status: 503})
 	if _, err := w.app.CreateBatch(w.ctx, audit.Caller{}, "flat", []byte(people(3))); err != nil { // to ask again would make another
@@ -537,7 +518,7 @@ func TestTickThatLosesARaceGoesOn(t *testing.T) {
 	t.Parallel()
 	races := 0
 	for write := 1; write < 20; write++ {
-		s := newStage(t, false)
+		s := newStage(t, false, azure)
 		s.publish(overlapping)
 		s.scheduled(1, overlapping, 1, s.clock.Now())
 		s.due(1, 1)

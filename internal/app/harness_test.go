@@ -11,35 +11,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/bus"
-	azbus "github.com/matoolkit/matoolkit/internal/bus/servicebus"
 	"github.com/matoolkit/matoolkit/internal/datasource"
 	"github.com/matoolkit/matoolkit/internal/datasource/csvfile"
 	"github.com/matoolkit/matoolkit/internal/datasource/database"
 	"github.com/matoolkit/matoolkit/internal/message"
 	"github.com/matoolkit/matoolkit/internal/problem"
 	"github.com/matoolkit/matoolkit/internal/runbook"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
-	"github.com/matoolkit/matoolkit/local/servicebus"
 )
 
-// world is the app over a real broker and a real store, with this test in the
-// place of the Functions host and of the worker.
+// world is the app over a broker and a store, with this test in the place of the
+// Functions host and of the worker.
 type world struct {
 	t      testing.TB
 	ctx    context.Context
 	app    *app.App
-	store  *cosmosstore.Store
-	cosmos *cosmos.Server
-	broker *servicebus.Server
-	bus    *azbus.Client
-	client *azservicebus.Client
+	store  documentStore
+	over   func(line) documentStore // the same store over another line
+	broker broker
+	bus    *countedBus
+	cosmos *cosmos.Server   // nil where the drivers are those in memory
 	now    func() time.Time // nil: the real time
 
 	env     map[string]string // of the processes: what the runbooks' data sources are
@@ -63,52 +58,18 @@ type failure struct{ message.JobError }
 
 func (f *failure) Error() string { return f.Message }
 
-func newWorld(t testing.TB) *world {
+func newWorld(t testing.TB, on ...drivers) *world {
 	t.Helper()
-	return newWorldAt(t, nil)
+	return newWorldAt(t, nil, on...)
 }
 
 // newWorldAt is a world by a clock; nil is the real one.
-func newWorldAt(t testing.TB, now func() time.Time) *world {
+func newWorldAt(t testing.TB, now func() time.Time, on ...drivers) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, ctx: ctx}
-	var err error
-	if w.cosmos, err = cosmos.Start(ctx, cosmos.Config{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if n := w.cosmos.Stats().Unindexed; n > 0 {
-			t.Errorf("%d pages of queries are not served by internal/store/cosmos/index-policy.json", n)
-		}
-		_ = w.cosmos.Close()
-	})
-	if w.broker, err = servicebus.Start(ctx, servicebus.Config{Addr: "127.0.0.1:0", Topology: servicebus.DefaultTopology(), Key: "SAS_KEY_VALUE", Now: now}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.broker.Close() })
-	config := w.storeConfig()
-	if now != nil {
-		config.HTTPClient = direct{w.cosmos} // a stage is quick: its requests spare the network
-	}
-	if w.store, err = cosmosstore.Open(config); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.store.Provision(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if w.bus, err = azbus.Dial(azbus.Config{ConnectionString: w.broker.ConnectionString()}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.bus.Close(context.Background()) })
-	// The client's own four seconds between tries are long for a broker that is next door.
-	soon := &azservicebus.ClientOptions{RetryOptions: azservicebus.RetryOptions{MaxRetries: 50, RetryDelay: 5 * time.Millisecond, MaxRetryDelay: 50 * time.Millisecond}}
-	if w.client, err = azservicebus.NewClientFromConnectionString(w.broker.ConnectionString(), soon); err != nil {
-		t.Fatal(err)
-	}
-	w.env, w.allowed = map[string]string{}, []string{"PEOPLE", "ELSEWHERE"}
-	w.now = now
+	w := &world{t: t, ctx: ctx, now: now, env: map[string]string{}, allowed: []string{"PEOPLE", "ELSEWHERE"}}
+	w.connect(on...)
 	w.app = app.New(w.config())
 	return w
 }
@@ -126,13 +87,6 @@ func (w *world) sources() *datasource.Reader {
 		Getenv:   func(name string) string { return w.env[name] },
 	}
 }
-
-func (w *world) storeConfig() cosmosstore.Config {
-	return cosmosstore.Config{Endpoint: w.cosmos.URL(), Database: "d", Container: "c", Key: cosmos.DefaultKey}
-}
-
-// direct carries requests to the store without a connection.
-type direct struct{ *cosmos.Server }
 
 func (w *world) publish(yaml string) api.Runbook {
 	w.t.Helper()
@@ -163,48 +117,32 @@ func (w *world) pump(deliveries int, answer worker, idle func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
 	var all sync.WaitGroup
-	receive := func(topic, subscription string, handle func(*azservicebus.ReceivedMessage) error) {
-		receiver, err := w.client.NewReceiverForSubscription(topic, subscription, nil)
-		if err != nil {
-			w.t.Error(err)
-			return
-		}
-		defer receiver.Close(context.Background())
-		for ctx.Err() == nil {
-			messages, err := receiver.ReceiveMessages(ctx, 20, nil)
-			if err != nil {
-				continue
-			}
+	receive := func(topic string, handle func(*bus.Received) error) {
+		w.receive(ctx, topic, func(receiver bus.Receiver, messages []*bus.Received) {
 			var wg sync.WaitGroup
 			for _, m := range messages {
 				wg.Go(func() {
 					for range deliveries {
 						if err := handle(m); err != nil {
-							w.t.Errorf("%s %s: %v", topic, m.MessageID, describe(err))
+							w.t.Errorf("%s %s: %v", topic, m.ID, describe(err))
 						}
 					}
-					if err := receiver.CompleteMessage(w.ctx, m, nil); err != nil {
-						w.t.Errorf("%s %s: %v", topic, m.MessageID, err)
+					if err := receiver.Complete(w.ctx, m); err != nil {
+						w.t.Errorf("%s %s: %v", topic, m.ID, err)
 					}
 				})
 			}
 			wg.Wait()
-		}
+		})
 	}
 	all.Go(func() {
-		receive(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
-			return w.app.HandleEvent(w.ctx, delivered(m))
-		})
+		receive(message.TopicOrchestratorEvents, func(m *bus.Received) error { return w.app.HandleEvent(w.ctx, delivered(m)) })
 	})
 	all.Go(func() {
-		receive(message.TopicWorkerResults, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
-			return w.app.HandleResult(w.ctx, delivered(m))
-		})
+		receive(message.TopicWorkerResults, func(m *bus.Received) error { return w.app.HandleResult(w.ctx, delivered(m)) })
 	})
 	all.Go(func() {
-		receive(message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), func(m *azservicebus.ReceivedMessage) error {
-			return w.work(m.Body, answer)
-		})
+		receive(message.TopicWorkerJobs, func(m *bus.Received) error { return w.work(m.Body, answer) })
 	})
 	for !idle() {
 		if w.ctx.Err() != nil || w.t.Failed() {
@@ -217,9 +155,9 @@ func (w *world) pump(deliveries int, answer worker, idle func() bool) {
 	all.Wait()
 }
 
-func delivered(m *azservicebus.ReceivedMessage) message.Delivery {
-	kind, _ := m.ApplicationProperties[message.PropertyMessageType].(string)
-	return message.Delivery{ID: m.MessageID, Type: kind, Body: m.Body, Properties: m.ApplicationProperties, DeliveryCount: int(m.DeliveryCount)}
+func delivered(m *bus.Received) message.Delivery {
+	kind, _ := m.Properties[message.PropertyMessageType].(string)
+	return message.Delivery{ID: m.ID, Type: kind, Body: m.Body, Properties: m.Properties, DeliveryCount: m.DeliveryCount}
 }
 
 func (w *world) work(body []byte, answer worker) error {

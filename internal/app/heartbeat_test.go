@@ -183,7 +183,7 @@ func TestHeartbeatsOfReplicasMakeOneRecord(t *testing.T) {
 // Many replicas report at once, and the store loses races.
 func TestReplicasReportAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, true)
+	s := newStage(t, true, azure)
 	defer s.cosmos.Inject(cosmos.Fault{Status: 449, RetryAfter: time.Millisecond, Count: 3, On: []cosmos.Operation{cosmos.Create, cosmos.Replace}})()
 	var all sync.WaitGroup
 	for i := range 25 {

@@ -77,7 +77,7 @@ func everyList(s *stage, batch int) error {
 // dropped that a list needs, the list is refused or has to read everything.
 func TestEveryListIsServedByTheIndex(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	s.publish(flat)
 	b := s.batch("flat", people(3))
 	s.advance(b.ID)

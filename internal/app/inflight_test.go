@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +13,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
+	"github.com/matoolkit/matoolkit/internal/store"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -43,24 +42,6 @@ func TestCancelledBatchEndsWhereverItsPageWasCutShort(t *testing.T) {
 	}
 }
 
-// slowLine is a way to the store on which each request takes some time.
-type slowLine struct {
-	direct
-	s    *stage
-	each time.Duration
-	mu   sync.Mutex
-	seen map[string]time.Time // when the last request of a document began
-}
-
-func (l *slowLine) Do(r *http.Request) (*http.Response, error) {
-	l.mu.Lock()
-	_, id, _ := strings.Cut(r.URL.Path, "/docs")
-	l.seen[id] = l.s.clock.Now()
-	l.mu.Unlock()
-	l.s.clock.ns.Add(int64(l.each))
-	return l.direct.Do(r)
-}
-
 // recorder keeps what is sent.
 type recorder struct {
 	bus.Sender
@@ -75,16 +56,26 @@ func (r *recorder) Send(_ context.Context, topic string, messages ...bus.Message
 	return nil
 }
 
-// slowProcess is a process whose requests to the store take some time each.
-func (s *stage) slowProcess(each time.Duration) (*app.App, *slowLine, *recorder) {
+// slowProcess is a process whose operations at the store take some time each. The func returns
+// when the last read of a document began.
+func (s *stage) slowProcess(each time.Duration) (process *app.App, lastRead func(id string) time.Time, sent *recorder) {
 	s.t.Helper()
-	line := &slowLine{direct: direct{s.cosmos}, s: s, each: each, seen: map[string]time.Time{}}
-	config := s.storeConfig()
-	config.HTTPClient = line
-	db, err := cosmosstore.Open(config)
-	must(s, 0, err)
-	sent := &recorder{Sender: s.bus, sent: map[string][]bus.Message{}}
-	return app.New(app.Config{Store: db, Bus: sent, Now: s.clock.Now, Log: s.log}), line, sent
+	var mu sync.Mutex
+	began := map[string]time.Time{}
+	db := s.over(line{before: func(op operation) error {
+		mu.Lock()
+		began[op.id] = s.clock.Now()
+		mu.Unlock()
+		s.clock.ns.Add(int64(each))
+		return nil
+	}})
+	sent = &recorder{Sender: s.bus, sent: map[string][]bus.Message{}}
+	lastRead = func(id string) time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return began[id]
+	}
+	return app.New(app.Config{Store: db, Bus: sent, Now: s.clock.Now, Log: s.log}), lastRead, sent
 }
 
 // Between the moment that a pause is decided and the moment that it is stored, other
@@ -121,7 +112,7 @@ func TestJobIsDispatchedAsOfBeforeItsBatchWasRead(t *testing.T) {
 	s.advance(b.ID)
 	s.park = func(_, body string) bool { return strings.Contains(body, `"JobId"`) }
 	s.answers(1, "New", `{"a":1}`, nil)
-	process, line, sent := s.slowProcess(10 * time.Second)
+	process, lastRead, sent := s.slowProcess(10 * time.Second)
 	result := s.parked[0]
 	must(s, 0, result.handle(process, s.ctx, result.m))
 	jobs := sent.sent[message.TopicWorkerJobs]
@@ -130,7 +121,7 @@ func TestJobIsDispatchedAsOfBeforeItsBatchWasRead(t *testing.T) {
 	}
 	var j message.Job
 	must(s, 0, json.Unmarshal(jobs[0].Body, &j))
-	if read := line.seen["/batch"]; j.DispatchedAt.After(read) {
+	if read := lastRead(store.BatchKey(b.ID).ID); read.IsZero() || j.DispatchedAt.After(read) {
 		t.Fatalf("dispatched as of %s, the batch was read at %s", j.DispatchedAt, read)
 	}
 }
@@ -208,7 +199,7 @@ func TestDeadlineReadsTheHeartbeatsThatWereProcessedMeanwhile(t *testing.T) {
 // step can come before it.
 func TestDeadlineWaitsForAResultThatWasPutBack(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	book := &notebook{Sender: s.bus}
 	process := app.New(app.Config{Store: s.store, Bus: book, Now: s.clock.Now, Log: s.log, WorkerStartup: time.Nanosecond})
 	s.script = script{"Do": fails(errLost)}

@@ -25,7 +25,7 @@ func TestLostAnswerToALeaseDoesNotStopTheRunbook(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			t.Run(name+map[bool]string{true: ", the first tick", false: ""}[first], func(t *testing.T) {
 				t.Parallel()
-				s := newStage(t, false)
+				s := newStage(t, false, azure)
 				people := s.table()
 				s.publish(found(twoPhases, ""))
 				s.automate("found")

@@ -80,7 +80,7 @@ func TestUndoOfARemovedMemberWaitsForTheJobInFlight(t *testing.T) {
 // In a cancelled batch the job in flight ends the run as it is: there is nothing to note.
 func TestRemovalInACancelledBatchDoesNotPollTheStoreUntilTheJobEnds(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	s.script = script{"New": fails(errLost)}
 	s.publish(leaving(twoSteps))
 	b := s.batch("two", people(1))

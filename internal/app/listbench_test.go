@@ -19,7 +19,7 @@ func BenchmarkLists(b *testing.B) {
 	if n, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {
 		members = n
 	}
-	s := newStage(b, false)
+	s := newStage(b, false, azure)
 	ctx := b.Context()
 	s.ctx = ctx
 	s.publish(undoable)

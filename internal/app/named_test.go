@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +16,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/audit"
 	"github.com/matoolkit/matoolkit/internal/model"
 	"github.com/matoolkit/matoolkit/internal/store"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/internal/store/storetest"
 )
 
@@ -227,29 +226,13 @@ func TestLateRequestWritesOverNobodyInABatchThatHasBegun(t *testing.T) {
 // been done. The func tells whether it came to that.
 func (s *stage) slow(write int, meanwhile func()) (*app.App, func() bool) {
 	s.t.Helper()
-	line := &pausing{direct: direct{s.cosmos}, write: write, meanwhile: meanwhile}
-	config := s.storeConfig()
-	config.HTTPClient = line
-	db, err := cosmosstore.Open(config)
-	must(s, 0, err)
-	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()}), func() bool { return line.write <= 0 }
-}
-
-// pausing is a process's way to the store, on which something is done after a write.
-type pausing struct {
-	direct
-	write     int // how many are still to come before that
-	meanwhile func()
-}
-
-func (p *pausing) Do(r *http.Request) (*http.Response, error) {
-	answer, err := p.direct.Do(r)
-	if r.Method != http.MethodGet && r.Header.Get("X-Ms-Documentdb-Query") == "" {
-		if p.write--; p.write == 0 {
-			p.meanwhile()
+	var written atomic.Int64
+	db := s.over(line{after: func(op operation) {
+		if op.write && written.Add(1) == int64(write) {
+			meanwhile()
 		}
-	}
-	return answer, err
+	}})
+	return app.New(app.Config{Store: db, Bus: s.bus, Now: s.clock.Now, Log: slog.New(slog.DiscardHandler), Sources: s.sources()}), func() bool { return written.Load() >= int64(write) }
 }
 
 func TestRequestsByOneKeyAtTheSameTimeMakeOneBatch(t *testing.T) {

@@ -103,7 +103,7 @@ func TestReadsAreRecordedBeforeTheyAreAnswered(t *testing.T) {
 	for _, tt := range looks {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, false)
+			s := newStage(t, false, azure)
 			tt.prep(s)
 			want := s.naming(tt.line)
 			take := s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Create}, Status: 403})

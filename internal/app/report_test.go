@@ -194,7 +194,7 @@ func TestReportOfSeveralVersions(t *testing.T) {
 
 func TestReportThatCannotBeHad(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	s.publish(undoable)
 	b := s.batch("undoable", people(2))
 	_, err := s.app.Report(s.ctx, reader, 99, report.CSV)

@@ -19,7 +19,7 @@ func BenchmarkReport(b *testing.B) {
 	if n, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {
 		members = n
 	}
-	s := newStage(b, false)
+	s := newStage(b, false, azure)
 	ctx := b.Context()
 	s.publish(undoable)
 	id := s.batch("undoable", people(1)).ID

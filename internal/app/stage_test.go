@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
-
 	"github.com/matoolkit/matoolkit/internal/api"
 	"github.com/matoolkit/matoolkit/internal/app"
 	"github.com/matoolkit/matoolkit/internal/bus"
@@ -72,7 +70,7 @@ var dawn = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 // play puts a piece on two stages: one where every message comes once, and one where
 // each comes twice, late and in any order, to either of two processes. At its end all
 // that is counted must be as a recount has it.
-func play(t *testing.T, piece func(t *testing.T, s *stage)) {
+func play(t *testing.T, piece func(t *testing.T, s *stage), on ...drivers) {
 	t.Helper()
 	for _, hard := range []bool{false, true} {
 		name := "each message once"
@@ -81,19 +79,19 @@ func play(t *testing.T, piece func(t *testing.T, s *stage)) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, hard)
+			s := newStage(t, hard, on...)
 			piece(t, s)
 			s.verify()
 		})
 	}
 }
 
-func newStage(t testing.TB, hard bool) *stage {
+func newStage(t testing.TB, hard bool, on ...drivers) *stage {
 	t.Helper()
 	clock := &fakeClock{}
 	clock.ns.Store(dawn.UnixNano())
 	seed := uint64(time.Now().UnixNano())
-	s := &stage{world: newWorldAt(t, clock.Now), hard: hard, clock: clock, log: slog.New(slog.DiscardHandler), said: map[string]func() (string, error){}, rng: rand.New(rand.NewPCG(seed, 0))}
+	s := &stage{world: newWorldAt(t, clock.Now, on...), hard: hard, clock: clock, log: slog.New(slog.DiscardHandler), said: map[string]func() (string, error){}, rng: rand.New(rand.NewPCG(seed, 0))}
 	s.other = app.New(app.Config{Store: s.store, Bus: s.bus, Now: clock.Now, Log: s.log, Sources: s.sources()})
 	t.Cleanup(func() {
 		if t.Failed() && hard {
@@ -178,19 +176,9 @@ func (s *stage) deliver() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
 	var all sync.WaitGroup
-	take := func(topic, subscription string, handle func(*azservicebus.ReceivedMessage) error) {
+	take := func(topic string, handle func(*bus.Received) error) {
 		all.Go(func() {
-			receiver, err := s.client.NewReceiverForSubscription(topic, subscription, nil)
-			if err != nil {
-				s.t.Error(err)
-				return
-			}
-			defer receiver.Close(context.Background())
-			for ctx.Err() == nil {
-				messages, err := receiver.ReceiveMessages(ctx, 20, &azservicebus.ReceiveMessagesOptions{TimeAfterFirstMessage: time.Millisecond})
-				if err != nil {
-					continue
-				}
+			s.receive(ctx, topic, func(receiver bus.Receiver, messages []*bus.Received) {
 				s.begun.Add(int64(len(messages)))
 				s.mu.Lock()
 				if s.hard {
@@ -200,29 +188,29 @@ func (s *stage) deliver() {
 				for _, m := range messages {
 					all.Go(func() {
 						if err := handle(m); err != nil {
-							s.t.Errorf("%s %s: %v", topic, m.MessageID, describe(err))
+							s.t.Errorf("%s %s: %v", topic, m.ID, describe(err))
 						}
-						if err := receiver.CompleteMessage(s.ctx, m, nil); err != nil {
-							s.t.Errorf("%s %s: %v", topic, m.MessageID, err)
+						if err := receiver.Complete(s.ctx, m); err != nil {
+							s.t.Errorf("%s %s: %v", topic, m.ID, err)
 						}
 						s.done.Add(1)
 					})
 				}
-			}
+			})
 		})
 	}
-	take(message.TopicOrchestratorEvents, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
+	take(message.TopicOrchestratorEvents, func(m *bus.Received) error {
 		s.takeUp(past{m: delivered(m), handle: (*app.App).HandleEvent})
 		return nil
 	})
-	take(message.TopicWorkerResults, message.SubscriptionOrchestrator, func(m *azservicebus.ReceivedMessage) error {
+	take(message.TopicWorkerResults, func(m *bus.Received) error {
 		s.takeUp(past{m: delivered(m), handle: (*app.App).HandleResult})
 		return nil
 	})
-	take(message.TopicWorkerJobs, message.WorkerSubscription("worker-01"), func(m *azservicebus.ReceivedMessage) error {
-		if again, _ := m.ApplicationProperties[message.PropertyRedelivered].(bool); again {
+	take(message.TopicWorkerJobs, func(m *bus.Received) error {
+		if again, _ := m.Properties[message.PropertyRedelivered].(bool); again {
 			s.mu.Lock()
-			s.redelivered = append(s.redelivered, m.MessageID)
+			s.redelivered = append(s.redelivered, m.ID)
 			s.mu.Unlock()
 		}
 		return s.work(m.Body, s.reply)
@@ -247,9 +235,8 @@ func (s *stage) quiet() bool {
 	if s.done.Load() != begun || s.asking.Load() > 0 {
 		return false
 	}
-	for path, e := range s.broker.Stats().Entities {
-		control := strings.HasPrefix(strings.ToLower(path), message.TopicWorkerControl+"/") // nobody receives from it
-		if strings.Contains(strings.ToLower(path), "/subscriptions/") && !strings.Contains(path, "$") && !control && e.Messages > 0 {
+	for topic, subscription := range subscriptions {
+		if s.broker.messages(topic, subscription) > 0 {
 			return false
 		}
 	}
@@ -554,9 +541,9 @@ func (s *stage) verify() {
 	for _, k := range kept {
 		s.t.Errorf("a message of type %s could not be processed: %s", k.Doc.Type, k.Doc.Reason)
 	}
-	for path, e := range s.broker.Stats().Entities {
-		if e.DeadLettered > 0 {
-			s.t.Errorf("%d messages of %s were dead-lettered", e.DeadLettered, path)
+	for topic, subscription := range subscriptions {
+		if n := s.broker.deadLetters(topic, subscription); n > 0 {
+			s.t.Errorf("%d messages of %s were dead-lettered", n, topic)
 		}
 	}
 	page, err := s.app.Batches(s.ctx, api.ListOptions{Limit: 1000})

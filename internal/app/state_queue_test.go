@@ -21,7 +21,6 @@ import (
 	"github.com/matoolkit/matoolkit/internal/applier"
 	"github.com/matoolkit/matoolkit/internal/bus"
 	"github.com/matoolkit/matoolkit/internal/message"
-	cosmosstore "github.com/matoolkit/matoolkit/internal/store/cosmos"
 	"github.com/matoolkit/matoolkit/local/cosmos"
 )
 
@@ -216,9 +215,7 @@ func newMaking(t *testing.T) *making {
 	t.Cleanup(func() { _ = w.cosmos.Close() })
 	config := w.storeConfig()
 	config.HTTPClient = direct{w.cosmos}
-	w.store, err = cosmosstore.Open(config)
-	must(m.stage, 0, err)
-	must(m.stage, 0, w.store.Provision(ctx))
+	w.openStore(config)
 	w.app = app.New(app.Config{Store: w.store, Bus: m.queue, Now: clock.Now, NewID: m.newID, Log: m.log, Sources: w.sources()})
 	return m
 }

@@ -237,7 +237,7 @@ func TestStateIsTakenOver(t *testing.T) {
 // stage is a system of this version that finds the state.
 func (k kept) stage(t *testing.T, hard bool) *stage {
 	t.Helper()
-	s := newStage(t, hard)
+	s := newStage(t, hard, azure)
 	s.clock.ns.Store(k.System.At.UnixNano())
 	s.broker.Tick()
 	file := filepath.Join(t.TempDir(), "people.csv")

@@ -132,7 +132,7 @@ func TestRefusalsOfTheStoreAreNotRetriedAsOutages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, false)
+			s := newStage(t, false, azure)
 			s.script = script{"New": fails(errLost)}
 			s.publish(twoSteps)
 			b := s.batch("two", people(1))

@@ -97,7 +97,7 @@ func TestOldestOfWhatIsStuckIsTold(t *testing.T) {
 // A worker of which nothing can be read does not keep others from being told of.
 func TestWorkerThatCannotBeReadIsPassedOver(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	j := s.listen()
 	s.publish(oneStep("}\n      - {name: then, worker_id: worker-02, function: Then"))
 	s.script = script{"Do": fails(errLost)}
@@ -120,7 +120,7 @@ func TestWorkerThatCannotBeReadIsPassedOver(t *testing.T) {
 func TestTickReadsOneThingMoreForAWorkerWhoseJobsAreNearTheirDeadline(t *testing.T) {
 	t.Parallel()
 	for _, members := range []int{1, 40} {
-		s := newStage(t, false)
+		s := newStage(t, false, azure)
 		newMeter(s)
 		s.script = script{"Do": fails(errLost)}
 		s.publish(oneStep("")) // 30 minutes

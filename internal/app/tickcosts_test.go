@@ -34,7 +34,7 @@ func (s *stage) costOfATick() tickCost {
 // one table: each in so many batches of so many members, which begin in a few days.
 func ticking(t *testing.T, runbooks, batches, members int) (*stage, *table) {
 	t.Helper()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	newMeter(s)
 	people := s.table()
 	for b := range batches {

@@ -371,7 +371,7 @@ func TestEachChangeLeavesOneRecord(t *testing.T) {
 	for _, tt := range done {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, false)
+			s := newStage(t, false, azure)
 			tt.prep(s)
 			if strings.Contains(tt.line, "STEP") {
 				s.steps(1, 1) // the test's own looking is recorded, so that no write of it comes in between
@@ -435,7 +435,7 @@ func TestChangeWhoseAnswerIsLostIsRecordedOnce(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, false)
+			s := newStage(t, false, azure)
 			tt.prep(s)
 			notTheClaims := func(r cosmos.Request) bool { return !strings.Contains(r.PartitionKey, store.PartitionBatches) }
 			s.cosmos.Inject(cosmos.Fault{On: []cosmos.Operation{cosmos.Batch}, Match: notTheClaims, Count: 1, DropAfter: true})

@@ -211,7 +211,7 @@ func TestReplayThatDiedHalfWayIsTheSameMessageAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, azure)
 			item := w.bad("m", `{"a":1}`)
 			book := &notebook{Sender: w.bus}
 			a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
@@ -272,7 +272,7 @@ func wantReplayedOnce(t *testing.T, w *world, a *app.App, book *notebook, id str
 // replayed under another id: the broker may remember the first.
 func TestReplayOfAMessageSentAnewHasAnotherID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	item := w.bad("m", `{}`)
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})
@@ -296,7 +296,7 @@ func TestReplayOfAMessageSentAnewHasAnotherID(t *testing.T) {
 // under the same id: the broker would drop it.
 func TestReplayThatDiedHalfWayAndFailedIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	item := w.bad("m", `{}`)
 	book := &notebook{Sender: w.bus}
 	a := app.New(app.Config{Store: w.store, Bus: book, Log: slog.New(slog.DiscardHandler)})

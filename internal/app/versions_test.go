@@ -321,7 +321,7 @@ func TestTickThatAnotherWriterCrossesFollowsTheNewVersionAllTheSame(t *testing.T
 		if v := s.batchOf(b.ID); v.RunbookVersion != 2 {
 			t.Errorf("it follows version %d", v.RunbookVersion)
 		}
-	})
+	}, azure)
 }
 
 func TestWhatBecomesOfOverduePhasesIsOneOfTwoWords(t *testing.T) {

@@ -186,10 +186,10 @@ func TestRetryThatMakesAPageYieldAnnouncesTheNext(t *testing.T) {
 // controls are the messages of the topic that workers peek at.
 func (s *stage) controls() []message.Control {
 	s.t.Helper()
-	receiver, err := s.client.NewReceiverForSubscription(message.TopicWorkerControl, message.WorkerSubscription("worker-01"), nil)
+	receiver, err := s.bus.Receiver(message.TopicWorkerControl, message.WorkerSubscription("worker-01"))
 	must(s, 0, err)
 	defer receiver.Close(context.Background())
-	sent, err := receiver.PeekMessages(s.ctx, 100, nil)
+	sent, err := receiver.Peek(s.ctx, 0, 100)
 	must(s, 0, err)
 	var all []message.Control
 	for _, m := range sent {
@@ -355,7 +355,7 @@ func TestStopIsToldToTheWorkersByTheProcessThatSeesIt(t *testing.T) {
 // that time. Then the process dies before it tells the workers.
 func TestTickRevokesWhatWasDispatchedUntilTheCancellationWasStored(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, false)
+	s := newStage(t, false, azure)
 	s.script = script{"New": fails(errLost)}
 	s.publish(twoSteps)
 	b := s.batch("two", people(1))

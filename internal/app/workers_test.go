@@ -127,7 +127,7 @@ func TestAClockThatIsAheadKeepsNobodyOut(t *testing.T) {
 // counts.
 func TestReplicasAnnounceThemselvesAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, true)
+	s := newStage(t, true, azure)
 	defer s.cosmos.Inject(cosmos.Fault{Status: 449, RetryAfter: time.Millisecond, Count: 3, On: []cosmos.Operation{cosmos.Create, cosmos.Replace, cosmos.Batch}})()
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -280,7 +280,7 @@ func TestStepsAreCheckedAgainstTheWorkersThatTheyName(t *testing.T) {
 // What is known of workers is read when a runbook is published, and at no other time.
 func TestNothingIsPublishedUncheckedWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, azure)
 	w.announce(catalogOf("w", epoch, "New"))
 	defer w.cosmos.Inject(cosmos.Fault{Status: 503, RetryAfter: time.Millisecond})()
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)

@@ -253,13 +253,16 @@ func TestLockedMessageExpiresAfterItsLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock.Advance(5 * time.Second)
+		if n, err := b.DeadLetters(topic, subscription); n != 1 || err != nil {
+			t.Errorf("%d dead letters: %v", n, err)
+		}
 		n, err := c.TakeDeadLetters(t.Context(), topic, subscription, 5, func(_ context.Context, d bus.DeadLetter) error {
 			if d.Reason != bus.ReasonExpired {
 				t.Errorf("%+v", d)
 			}
 			return nil
 		})
-		if n != 1 || err != nil || ids(t, b) != "" {
+		if left, _ := b.DeadLetters(topic, subscription); n != 1 || err != nil || ids(t, b) != "" || left != 0 {
 			t.Errorf("abandoned after %s: %d dead letters, %v; %q are left", abandonAt, n, err, ids(t, b))
 		}
 	}

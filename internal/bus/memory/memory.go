@@ -329,6 +329,18 @@ func (b *Broker) Messages(topic, subscription string) ([]Message, error) {
 	return all, nil
 }
 
+// DeadLetters returns how many messages are in the dead-letter queue of a subscription.
+func (b *Broker) DeadLetters(topic, subscription string) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tick()
+	q, err := b.queue(topic, subscription)
+	if err != nil {
+		return 0, err
+	}
+	return len(q.dead), nil
+}
+
 // Take delivers one message of a subscription, whatever comes before it: it locks the
 // message and counts the delivery. A message that is locked cannot be taken.
 func (b *Broker) Take(topic, subscription string, sequence int64) (*bus.Received, error) {

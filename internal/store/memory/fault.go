@@ -51,6 +51,9 @@ type Fault struct {
 	// hook, as the SDK of the service does: a write whose answer was lost can come to
 	// ErrExists or ErrChanged by itself.
 	Retry bool
+	// Then is called when the operation has been carried out, also if the store refused it, and
+	// before the caller has the answer. It may wait. Nil does nothing.
+	Then func()
 }
 
 // The faults that a caller has to survive.

@@ -156,7 +156,11 @@ func (s *Store) do(ctx context.Context, op Operation, run func() error) error {
 		fault := s.hook(ctx, op)
 		err := fault.Before
 		if err == nil {
-			if err = run(); err != nil {
+			err = run()
+			if fault.Then != nil {
+				fault.Then()
+			}
+			if err != nil {
 				return err
 			}
 			err = fault.After

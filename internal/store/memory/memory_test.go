@@ -78,3 +78,28 @@ func TestPartitionIsFull(t *testing.T) {
 		t.Errorf("a document that shrinks: %v", err)
 	}
 }
+
+// TestThenComesBetweenTheOperationAndItsAnswer: also of an operation that the store refuses, and
+// not of one that is not carried out.
+func TestThenComesBetweenTheOperationAndItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := memory.New(memory.Config{})
+	k := store.WorkerKey("w")
+	var seen []error
+	fault := memory.Fault{Then: func() {
+		_, err := store.Read[store.WorkerRecord](t.Context(), s, k)
+		seen = append(seen, err)
+	}}
+	over := s.Session(func(context.Context, memory.Operation) memory.Fault { return fault })
+	create := store.Writes{store.Create(k, store.WorkerRecord{ID: "w"})}
+	if _, err := over.Apply(t.Context(), create); err != nil || len(seen) != 1 || seen[0] != nil {
+		t.Fatalf("%v; then %v", err, seen)
+	}
+	if _, err := over.Apply(t.Context(), create); !errors.Is(err, store.ErrExists) || len(seen) != 2 {
+		t.Errorf("%v; then %v", err, seen)
+	}
+	fault.Before = store.ErrUnavailable
+	if _, err := over.Apply(t.Context(), create); !errors.Is(err, store.ErrUnavailable) || len(seen) != 2 {
+		t.Errorf("%v; then %v", err, seen)
+	}
+}
