@@ -1,23 +1,25 @@
+// Package alert names the log records that alerts are based on. Such a record has one of these
+// names as its attribute Event. The alerts in infra/automation/alerts find the records by it.
+// docs/telemetry.md lists the other attributes of each record, and says when it can be logged
+// twice.
 package alert
 
-// What an operator may have to be woken for is told in the log, by lines whose attribute
-// Event has one of these values. The alerts in infra/automation/alerts find them by it;
-// docs/telemetry.md tells of each line what else it has, and when it can come twice.
+// The values of the attribute Event.
 const (
-	Tick               = "tick"                // a tick has ended: without these nothing is made up for
-	OldestMessage      = "oldest-message"      // how long messages wait for this app
-	BatchFailed        = "batch-failed"        // a batch has ended failed
-	PhaseStopped       = "phase-stopped"       // a phase's stop_when has paused its batch
-	StuckSteps         = "stuck-steps"         // what did not come about by itself
-	MessageUnprocessed = "message-unprocessed" // a message is kept for an administrator
-	RemovalsHeld       = "removals-held"       // people wait for an administrator's word to leave
-	AdditionsHeld      = "additions-held"      // people wait for an administrator's confirmation to be added
-	RunbookNotSynced   = "runbook-not-synced"  // a runbook's batches do not follow its data source
+	Tick               = "tick"                // a tick has ended; without ticks, lost messages are not sent again
+	OldestMessage      = "oldest-message"      // the age of the oldest message of a subscription
+	BatchFailed        = "batch-failed"        // a batch has ended with the status failed
+	PhaseStopped       = "phase-stopped"       // the stop_when of a phase has paused its batch
+	StuckSteps         = "stuck-steps"         // steps of a batch make no progress
+	MessageUnprocessed = "message-unprocessed" // an unprocessable message is stored for an administrator
+	RemovalsHeld       = "removals-held"       // removals wait for an administrator's confirmation
+	AdditionsHeld      = "additions-held"      // additions wait for an administrator's confirmation
+	RunbookNotSynced   = "runbook-not-synced"  // the sync of a runbook's data source fails
 	WorkerGone         = "worker-gone"         // jobs wait for a worker that is gone
 	CredentialExpiring = "credential-expiring" // a worker's credential expires soon, or has expired
 )
 
-// All are all of them.
+// All has all values of the attribute Event.
 var All = []string{
 	Tick, OldestMessage, BatchFailed, PhaseStopped, StuckSteps, MessageUnprocessed, RemovalsHeld, AdditionsHeld, RunbookNotSynced,
 	WorkerGone, CredentialExpiring,

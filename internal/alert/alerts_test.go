@@ -11,8 +11,9 @@ import (
 	"github.com/matoolkit/matoolkit/internal/alert"
 )
 
-// The alerts find lines by the names of events and attributes, and the table of the
-// document says what there is: a name that is changed in one place only wakes nobody.
+// TestAlertsAndDocumentKnowTheSameEventsAsTheProgram compares the names of events and attributes
+// in the alerts and in the document with those in the program. An alert whose name is not in the
+// program never fires.
 func TestAlertsAndDocumentKnowTheSameEventsAsTheProgram(t *testing.T) {
 	t.Parallel()
 	read := func(path string) string {
@@ -69,7 +70,8 @@ func TestAlertsAndDocumentKnowTheSameEventsAsTheProgram(t *testing.T) {
 	}
 }
 
-// The document's table of alerts is of those that there are, with their severities.
+// TestDocumentTellsOfEveryAlert compares the document's table of alerts, their severities and the
+// defaults of their parameters with the alerts.
 func TestDocumentTellsOfEveryAlert(t *testing.T) {
 	t.Parallel()
 	read := func(path string, pattern string) (found []string) {

@@ -209,7 +209,7 @@ func (ms *Messages) takeDeadLetter(ctx context.Context, d bus.DeadLetter) error 
 }
 
 func (ms *Messages) deadLetterCase(ctx context.Context, d bus.DeadLetter, m message.Delivery) (deadLetterCase, error) {
-	c := deadLetterCase{topic: d.Topic, kind: m.Type, reason: d.Reason, whole: len(d.Body) <= sealing.LargestBody}
+	c := deadLetterCase{topic: d.Topic, kind: m.Type, reason: d.Reason, whole: len(d.Body) <= sealing.MaxBody}
 	if d.Topic != message.TopicWorkerJobs {
 		return c, nil
 	}

@@ -22,7 +22,7 @@ import (
 // keptWhole reports whether the whole body of a message was kept.
 func keptWhole(u *store.Unprocessable) bool {
 	if u.Sealed {
-		return u.Size <= sealing.LargestSealedBody
+		return u.Size <= sealing.MaxSealedBody
 	}
 	return len(u.Body) == u.Size
 }
@@ -74,7 +74,7 @@ func (ms *Messages) keepOnce(ctx context.Context, topic string, m message.Delive
 // failUnprocessable records that a message, or a replay of it, was not processed. It is open then.
 func failUnprocessable(u *store.Unprocessable, m message.Delivery, topic string, replay int, reason, id string, now time.Time) {
 	if u.FirstKeptAt.IsZero() {
-		*u = store.Unprocessable{Topic: topic, Type: m.Type, Body: m.Body[:min(len(m.Body), sealing.LargestBody)], Size: len(m.Body), Properties: m.Properties, FirstKeptAt: now}
+		*u = store.Unprocessable{Topic: topic, Type: m.Type, Body: m.Body[:min(len(m.Body), sealing.MaxBody)], Size: len(m.Body), Properties: m.Properties, FirstKeptAt: now}
 	}
 	u.Status, u.Reason, u.DeadLetter = store.UnprocessableOpen, reason, nil
 	u.Count++

@@ -14,8 +14,18 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// MayHoldSecrets tells whether the body of a message that is kept has to be encrypted: a
-// job or a result of a runbook with secrets, and any that cannot be told to be of another.
+const (
+	// MaxBody is the size in bytes up to which the body of an unprocessable message is stored
+	// whole: with base64 and its other fields the item has to stay within the store's 2 MB. A
+	// Standard namespace carries 256 KB.
+	MaxBody = 1 << 20
+	// MaxSealedBody is the size in bytes up to which an encrypted body is stored whole.
+	MaxSealedBody = MaxBody * 3 / 4
+)
+
+// MayHoldSecrets reports whether the body of an unprocessable message has to be encrypted: that
+// of a job or a result of a runbook with secrets, and, while any runbook has secrets, a body
+// whose runbook is unknown.
 func (sl *Sealer) MayHoldSecrets(ctx context.Context, topic string, body []byte) (bool, error) {
 	if !sl.keyed || topic == message.TopicOrchestratorEvents {
 		return false, nil
@@ -39,26 +49,19 @@ func (sl *Sealer) MayHoldSecrets(ctx context.Context, topic string, body []byte)
 	return slices.ContainsFunc(heads, func(h store.Item[store.RunbookHead]) bool { return h.Doc.Secrets }), nil
 }
 
-// bodyPlace is what the body of a kept message is encrypted for.
-func bodyPlace(id string) string { return "message/" + id }
-
-func (sl *Sealer) encryptBody(ctx context.Context, id string, body []byte) ([]byte, error) {
-	sealed, err := sl.secrets.Seal(ctx, body[:min(len(body), LargestSealedBody)], bodyPlace(id))
-	return []byte(sealed), err
-}
-
-// SealBody encrypts the body of a message that is kept, where it may hold secrets.
+// SealBody encrypts the body of an unprocessable message in u if it may hold secrets.
 func (sl *Sealer) SealBody(ctx context.Context, u *store.Unprocessable, id string, m message.Delivery) error {
-	sealed, err := sl.MayHoldSecrets(ctx, u.Topic, m.Body)
-	if err != nil || !sealed || u.Sealed {
+	secrets, err := sl.MayHoldSecrets(ctx, u.Topic, m.Body)
+	if err != nil || !secrets || u.Sealed {
 		return err
 	}
-	u.Body, err = sl.encryptBody(ctx, id, m.Body)
-	u.Sealed = err == nil
+	sealed, err := sl.secrets.Seal(ctx, m.Body[:min(len(m.Body), MaxSealedBody)], bodyPlace(id))
+	u.Body, u.Sealed = []byte(sealed), err == nil
 	return err
 }
 
-// OpenBody is the body of a kept message as it came, as far as it was kept.
+// OpenBody returns the body of an unprocessable message as it was received, as far as it was
+// stored. Errors: CodeConflict if its key is deleted, secret.ErrUnavailable.
 func (sl *Sealer) OpenBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
 	if !item.Doc.Sealed {
 		return item.Doc.Body, nil
@@ -70,35 +73,31 @@ func (sl *Sealer) OpenBody(ctx context.Context, item store.Item[store.Unprocessa
 	return body, err
 }
 
-// openFields are those of a job and of a result that hold no secret.
+// bodyPlace returns the place that the body of an unprocessable message is encrypted for.
+func bodyPlace(id string) string { return "message/" + id }
+
+// openFields has the fields of jobs and results that hold no secret.
 var openFields = []string{
 	"JobId", "BatchId", "WorkerId", "FunctionName", "EffectId", "DispatchedAt", "ExpiresAt",
 	"Status", "ResultType", "DurationMs", "Timestamp", "CorrelationData",
 }
 
-// RedactedBody is the body of a kept message that may hold secrets as people are shown it:
-// of a job or a result only what cannot be one.
+// RedactedBody returns the body of an unprocessable message for views: of a job or a result only
+// the fields that hold no secret, of any other message nothing. Errors: as OpenBody.
 func (sl *Sealer) RedactedBody(ctx context.Context, item store.Item[store.Unprocessable]) ([]byte, error) {
 	body, err := sl.OpenBody(ctx, item)
 	if err != nil {
 		return nil, err
 	}
-	hidden := json.RawMessage(`"` + Redacted + `"`)
+	redacted := json.RawMessage(`"` + Redacted + `"`)
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil || fields == nil {
-		return hidden, nil
+		return redacted, nil
 	}
 	for name := range fields {
 		if !slices.ContainsFunc(openFields, func(open string) bool { return strings.EqualFold(open, name) }) {
-			fields[name] = hidden
+			fields[name] = redacted
 		}
 	}
 	return json.Marshal(fields)
 }
-
-// LargestBody is the body that is kept whole, in bytes: base64 and the rest of the item
-// have to stay within the store's 2 MB. A Standard namespace carries 256 KB.
-const LargestBody = 1 << 20
-
-// LargestSealedBody is the body that is kept whole where it is encrypted, in bytes.
-const LargestSealedBody = LargestBody * 3 / 4
