@@ -32,7 +32,7 @@ func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase str
 			return nil, nil
 		}
 		was, next := s.Before(), s.After()
-		if !apiview.Matches(tags, apiview.ETag(s.Version(s.BatchKey()).ETag)) {
+		if !apiview.Matches(tags, apiview.ETag(s.BatchItem().ETag)) {
 			return nil, problem.New(api.CodeChanged, "batch %d has changed since you looked at it: look again before you start phase %q", id, phase)
 		}
 		return store.Writes{ad.audit.Record(store.AuditRecord{
@@ -54,7 +54,7 @@ func (ad *Admin) Advance(ctx context.Context, by audit.Caller, id int, phase str
 		ad.log.InfoContext(ctx, "batch advanced", logkey.BatchID, id, logkey.Phase, next.CurrentPhase, logkey.By, by.Name)
 	}
 	view := api.AdvanceResult{Batch: apiview.Batch(*next), Advanced: next.CurrentPhase, Members: activeMembers(next), Repeated: ds[0].Repeated, Remaining: append([]string{}, next.Remaining()...)}
-	view.Batch.ETag, view.NextPhase = apiview.ETag(s.Version(s.BatchKey()).ETag), next.Next()
+	view.Batch.ETag, view.NextPhase = apiview.ETag(s.BatchItem().ETag), next.Next()
 	if p := next.Current(); p != nil {
 		view.Phase = apiview.Phase(*p)
 		if err := ad.count(ctx, next, *p, &view.Phase); err != nil {

@@ -146,11 +146,6 @@ func (ad *Admin) steer(ctx context.Context, by audit.Caller, batch int, s *steer
 	if err := ad.applier.AnnounceDue(ctx, next); err != nil {
 		return api.Batch{}, err
 	}
-	if !st.WritesBatch() { // asked again, it may not have been summarized
-		if err := ad.applier.UpsertSummary(ctx, next); err != nil {
-			return api.Batch{}, err
-		}
-	}
 	return apiview.Batch(*next), nil
 }
 

@@ -142,7 +142,9 @@ func (ad *Admin) resolveIn(ctx context.Context, run store.Item[model.Run], e mod
 		return ad.members.RetrySequence(ctx, run, model.SequenceRetried{Phase: run.Doc.Phase, Task: ad.newID(), Resolve: &e}, audit)
 	}
 	c := applier.On(model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: e})
-	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, applier.RunKey(&run.Doc), run) }
+	c.Prime = func(s *applier.Snapshot) {
+		applier.Prime(s, store.RunKey(run.Doc.Batch, run.Doc.Phase, run.Doc.Member), run)
+	}
 	c.Once = true
 	c.Extra = func(_ *applier.Snapshot, ds []model.Decision) (store.Writes, error) {
 		if ds[0].Empty() {

@@ -1,8 +1,15 @@
-// Package applier carries out decisions. It loads the state that package engine asks for, lets
-// the engine decide, writes what was decided in one write, sends the messages and goes on with
-// what follows. Every handler, sweep and command goes through Applier.Run.
+// Package applier carries out the decisions of package engine. Every handler, sweep and command
+// that changes a batch calls Applier.Run, which loads the state, lets the engine decide, writes the
+// decision in one transaction, sends its messages and continues with the next events. Read
+// decide.go first: it has Run, and calls the other files in their order:
 //
-// It knows nothing of triggers, requests and data sources.
+//   - snapshot.go loads the state, runcache.go and batchcache.go spare reads;
+//   - changes.go turns the writes of decisions into operations of the store;
+//   - send.go, outbox.go, messages.go and secrets.go make and send the messages;
+//   - summary.go and stop.go write the summary of the batch and log failures and pauses;
+//   - conflict.go decides again after a lost race.
+//
+// The package does not know triggers, requests and data sources.
 package applier
 
 import (
@@ -26,10 +33,10 @@ type Applier struct {
 	runbooks *runbookstore.Reader
 	sealer   *sealing.Sealer
 	runs     *runCache
-	modes    *modeCache
+	batches  *batchCache
 }
 
-// Config is what an Applier is made of.
+// Config configures an Applier.
 type Config struct {
 	Store    store.Store
 	Bus      bus.Sender
@@ -40,10 +47,10 @@ type Config struct {
 	Sealer   *sealing.Sealer
 }
 
-// New makes an Applier.
+// New returns an Applier.
 func New(c Config) *Applier {
 	return &Applier{
 		store: c.Store, bus: c.Bus, now: c.Now, log: c.Log, audit: c.Audit, runbooks: c.Runbooks, sealer: c.Sealer,
-		runs: newRunCache(), modes: newModeCache(),
+		runs: newRunCache(), batches: newBatchCache(),
 	}
 }

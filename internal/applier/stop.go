@@ -11,10 +11,11 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// stopRecord is the audit record of a decision that pauses a batch because too many
-// members of a phase have failed; none of any other decision.
-func (a *Applier) stopRecord(was, is *model.Batch) store.Writes {
-	if !is.StoppedSince(was) {
+// stopRecord returns the audit record of a decision that pauses the batch because too many members
+// of a phase have failed; nil for other decisions.
+func (a *Applier) stopRecord(s *Snapshot) store.Writes {
+	was, is := s.Before(), s.After()
+	if was == nil || !s.writesBatch() || !is.StoppedSince(was) {
 		return nil
 	}
 	by := is.Paused
@@ -24,9 +25,9 @@ func (a *Applier) stopRecord(was, is *model.Batch) store.Writes {
 	})}
 }
 
-// logStopped logs that a phase's stop_when has paused the batch, unless the batch's line in
-// the list says so already. That line is written afterwards: a process that dies in between
-// leaves it to the next tick, so that it is logged twice rather than never.
+// logStopped logs that the stop_when of a phase has paused the batch, unless the summary has the
+// pause already. The summary is written after the log line: if the process dies in between, the
+// sweep logs the pause again.
 func (a *Applier) logStopped(ctx context.Context, b *model.Batch) error {
 	listed, err := store.OrNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
 	if err != nil || listed.Doc.Paused != nil && listed.Doc.Paused.At.Equal(b.Paused.At) {

@@ -3,6 +3,7 @@ package applier
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/matoolkit/matoolkit/internal/alert"
 	"github.com/matoolkit/matoolkit/internal/logkey"
@@ -10,8 +11,23 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// UpsertSummary writes the summary of a batch, unless a newer one is stored: another process may have
-// changed the batch since b was written.
+// summarize writes the summary of the batch that decisions have changed. It also does so for
+// decisions that came again, if this process has not written the summary of that revision: the
+// process that first took them may have died before it wrote the summary.
+func (a *Applier) summarize(s *Snapshot, decisions []model.Decision) error {
+	b := s.After()
+	if b == nil {
+		return nil
+	}
+	repeated := slices.ContainsFunc(decisions, func(d model.Decision) bool { return d.Repeated })
+	if s.writesBatch() || repeated && !a.batches.summarized(b) {
+		return a.UpsertSummary(s.ctx, b)
+	}
+	return nil
+}
+
+// UpsertSummary writes the summary of a batch, unless a newer summary is stored: another process may
+// have changed the batch since b was written.
 func (a *Applier) UpsertSummary(ctx context.Context, b *model.Batch) error {
 	if b.Status == model.BatchFailed {
 		if err := a.logFailed(ctx, b); err != nil {
@@ -29,21 +45,19 @@ func (a *Applier) UpsertSummary(ctx context.Context, b *model.Batch) error {
 		if errors.Is(err, store.ErrNotFound) {
 			_, err = a.store.Apply(ctx, store.Writes{store.Create(key, summary)})
 		}
-		switch {
-		case errors.Is(err, store.ErrNewer):
-			return nil
-		case errors.Is(err, store.ErrExists), errors.Is(err, store.ErrChanged): // the service asks to try again
-			if ctx.Err() == nil {
-				continue
-			}
+		if store.Overtaken(err) && ctx.Err() == nil { // another process creates it, or the service asks to try again
+			continue
 		}
-		return err
+		if err != nil && !errors.Is(err, store.ErrNewer) {
+			return err
+		}
+		a.batches.noteSummarized(b)
+		return nil
 	}
 }
 
-// logFailed tells that a batch has failed, unless its line in the list tells so already.
-// That line is written afterwards: whoever is killed in between leaves it to whoever does
-// the same again, or to the next tick, so that it is told twice rather than never.
+// logFailed logs that a batch has failed, unless the summary has the failure already. The summary
+// is written after the log line: if the process dies in between, the failure is logged again.
 func (a *Applier) logFailed(ctx context.Context, b *model.Batch) error {
 	listed, err := store.OrNone(store.Read[store.BatchSummary](ctx, a.store, store.EntryKey(b.ID)))
 	if err != nil || listed.Doc.Status == model.BatchFailed {

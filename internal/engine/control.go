@@ -71,6 +71,9 @@ func onBatchStopped(b *model.Batch, by model.Mark, now time.Time) (model.Decisio
 
 // onBatchDrained ends a cancelled batch of which no run is open.
 func onBatchDrained(b *model.Batch, now time.Time) model.Decision {
+	if b.Status == model.BatchCancelled {
+		return model.Decision{Repeated: true}
+	}
 	removing := slices.ContainsFunc(b.Phases, func(p model.Phase) bool { return p.Kind == model.KindRemoval && p.Open > 0 })
 	if b.Status != model.BatchCancelling || removing { // a removal's run may be yet to be made
 		return model.Decision{Stale: true}

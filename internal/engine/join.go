@@ -16,7 +16,7 @@ func onCatchUpDue(b *model.Batch, e model.CatchUpDue) model.Decision {
 		if j.Page != e.Page || b.DispatchMode() != model.Running { // resuming the batch comes back to it
 			continue
 		}
-		d := model.Decision{Repeated: true}
+		var d model.Decision
 		for _, phase := range j.Phases {
 			d.Next = append(d.Next, model.PageDue{Phase: phase, Page: e.Page})
 		}

@@ -178,10 +178,10 @@ func repeatPage(s model.State, made *model.Shard, now time.Time) (model.Decision
 // ends the fan-out after the last page.
 func onPageBegun(s model.State, b *model.Batch, e model.PageBegun) (model.Decision, error) {
 	if e.Page >= b.PageCount() {
-		return model.Decision{Repeated: true, Next: []model.Event{model.PhaseFannedOut{Phase: e.Phase, Pages: e.Page}}}, nil
+		return model.Decision{Next: []model.Event{model.PhaseFannedOut{Phase: e.Phase, Pages: e.Page}}}, nil
 	}
 	if open, err := windowOpen(s, e.Phase, e.Page+1); err != nil || !open {
 		return model.Decision{Stale: true}, err // the page that yields announces it
 	}
-	return model.Decision{Repeated: true, Messages: []model.Message{model.Announce{Phase: e.Phase, Page: e.Page + 1, Again: e.Again}}}, nil
+	return model.Decision{Messages: []model.Message{model.Announce{Phase: e.Phase, Page: e.Page + 1, Again: e.Again}}}, nil
 }

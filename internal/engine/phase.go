@@ -24,7 +24,7 @@ func onPhaseDue(b *model.Batch, e model.PhaseDue, now time.Time) (model.Decision
 	case p.Kind == model.KindPhase && page > max(1, b.PageCount()): // one of the last pages has yielded
 		return model.Decision{Stale: true}, nil
 	case p.Status == model.PhaseDispatched && !p.FannedOut:
-		return model.Decision{Repeated: true, Next: fanOut(b, p, page, e.Again)}, nil
+		return model.Decision{Repeated: page == 1, Next: fanOut(b, p, page, e.Again)}, nil
 	case !isReady(b, p):
 		return model.Decision{Stale: true}, nil
 	}
@@ -110,10 +110,15 @@ func onPhaseCounted(b *model.Batch, e model.PhaseCounted, now time.Time) model.D
 // repeatPhaseEnd asks again for what follows from the end of a phase's members, where it was cut
 // short.
 func repeatPhaseEnd(b *model.Batch, phase int, now time.Time) model.Decision {
-	d := model.Decision{Repeated: true, Messages: NextDue(b, now)}
-	if p, ok := b.Phase(phase); ok && p.OnCompleteStatus == model.RunRunning && p.Status == model.PhaseDispatched {
+	d := model.Decision{Messages: NextDue(b, now)}
+	p, ok := b.Phase(phase)
+	if !ok {
+		return d
+	}
+	if p.OnCompleteStatus == model.RunRunning && p.Status == model.PhaseDispatched {
 		d.Next = startOnComplete(phase)
 	}
+	d.Repeated = d.Next != nil || p.Status.Terminal()
 	return d
 }
 

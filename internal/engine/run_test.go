@@ -109,6 +109,10 @@ func (p *person) on(e model.RunEvent) model.Decision {
 func (p *person) try(e model.RunEvent) (model.Decision, error) {
 	p.t.Helper()
 	state := model.Snapshot{Runs: []*model.Run{&p.run}, Runbook: p.rb, DispatchMode: p.gate, Members: []*model.Member{&p.member}}
+	switch e.(type) {
+	case model.RunReleased, model.RunMended: // the other events on a member's run do without the batch
+		state.Batch = &p.batch
+	}
 	if p.run.Member == 0 {
 		state.Members, state.Batch = nil, &p.batch
 	}

@@ -146,7 +146,7 @@ func (a *addition) addPage(ctx context.Context, people []Newcomer, data []map[st
 		progress = a.progress.after(len(people), rest)
 	}
 	c := applier.On(model.MembersJoined{Members: len(people), Key: people[0].Key, Shared: a.claims.shared})
-	c.Once, c.More = true, true // the page is made for the batch at this ETag
+	c.Once, c.More = true, len(rest) > 0 // once: the page is made for the batch at this ETag
 	c.Prime = func(s *applier.Snapshot) { applier.Prime(s, s.BatchKey(), a.batch) }
 	c.Extra = func(s *applier.Snapshot, _ []model.Decision) (store.Writes, error) {
 		ops, err := a.memberWrites(ctx, s, people, data)
@@ -237,7 +237,7 @@ func (a *addition) finish(ctx context.Context) (again bool, err error) {
 			return false, err
 		}
 	}
-	return false, a.members.applier.UpsertSummary(ctx, b)
+	return false, nil
 }
 
 func catchUps(b *model.Batch) []model.Message {

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/matoolkit/matoolkit/internal/applier"
@@ -31,12 +32,12 @@ func (ms *Registrar) RetryMember(ctx context.Context, batch int, m store.Item[mo
 		if len(taken) > 0 {
 			return nil, &model.Refusal{Reason: fmt.Sprintf("%s is in %s: remove them there first", taken[0].Key, taken[0].Reason)}
 		}
-		if ops, _ := s.Writes(); len(ops)+len(audit) > store.MaxOperations {
-			return nil, &model.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
-		}
 		return audit, nil
 	}
 	_, _, err := ms.applier.Run(ctx, batch, c)
+	if errors.Is(err, store.ErrTooLarge) {
+		return &model.Refusal{Reason: fmt.Sprintf("member %d has missed too many phases to be brought back in one write", m.Doc.ID)}
+	}
 	return err
 }
 

@@ -49,7 +49,7 @@ func (or *Orchestrator) drainPage(ctx context.Context, b *model.Batch, m message
 		return false, message.Reject("batch %d is not cancelled: it is %s", b.ID, b.Status)
 	}
 	if b.Status.Terminal() {
-		return false, or.applier.UpsertSummary(ctx, b)
+		return false, or.applier.Decide(ctx, b.ID, model.BatchDrained{})
 	}
 	if m.Page <= b.PageCount() {
 		return true, or.stopPage(ctx, b.ID, m.Page, m.Task)

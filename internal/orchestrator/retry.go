@@ -26,10 +26,7 @@ func (or *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message
 	cancelled := b.DispatchMode() == model.Cancelled // nothing is retried; unfinished starts are repeated
 	more = task.Doc.Selection.Member == 0 && m.Page < b.PageCount() && !cancelled
 	if m.Page == 0 {
-		if err := or.retrySequences(ctx, b, m.Task, task.Doc); err != nil {
-			return false, err
-		}
-		return more, or.upsertReopenedSummary(ctx, b.ID)
+		return more, or.retrySequences(ctx, b, m.Task, task.Doc)
 	}
 	failed, err := or.store.MembersOfPage(ctx, b.ID, m.Page, model.MemberFailed)
 	if err != nil {
@@ -41,11 +38,7 @@ func (or *Orchestrator) retryPage(ctx context.Context, b *model.Batch, m message
 			return false, err
 		}
 	}
-	restarted, err := or.startRetriedRuns(ctx, b, m, retried)
-	if err != nil || len(failed)+restarted == 0 {
-		return more, err
-	}
-	return more, or.upsertReopenedSummary(ctx, b.ID)
+	return more, or.repeatRetries(ctx, b, m, retried)
 }
 
 // retryMembers retries those of the failed members that the task selects and that had failed
@@ -71,22 +64,21 @@ func (or *Orchestrator) retryMembers(ctx context.Context, b *model.Batch, failed
 	return retried, err
 }
 
-// startRetriedRuns starts the runs of a page that the task has restarted, except those of the
-// members in retried, in case the process that restarted them ended before it started them. It
-// returns their number. The caller calls it after retryMembers, so that it finds the members
-// that another delivery of the message has retried meanwhile.
-func (or *Orchestrator) startRetriedRuns(ctx context.Context, b *model.Batch, m message.BatchWork, retried map[int]bool) (int, error) {
+// repeatRetries decides the retries of a page again that the task has made before, except those of
+// the members in retried, in case the process that made them ended before it started the runs. The
+// caller calls it after retryMembers, so that it finds the members that another delivery of the
+// message has retried meanwhile.
+func (or *Orchestrator) repeatRetries(ctx context.Context, b *model.Batch, m message.BatchWork, retried map[int]bool) error {
 	runs, err := or.store.RunsOfPage(ctx, b.ID, m.Page, store.RunSelection{Tasks: []string{m.Task}})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	err = forEach(ctx, runs, func(run store.Item[model.Run]) error {
+	return forEach(ctx, runs, func(run store.Item[model.Run]) error {
 		if retried[run.Doc.Member] {
 			return nil
 		}
-		return or.applier.Decide(ctx, b.ID, model.OnRun{Phase: run.Doc.Phase, Member: run.Doc.Member, RunEvent: model.RunStarted{}})
+		return or.applier.Decide(ctx, b.ID, model.MemberRetried{Member: run.Doc.Member, Task: m.Task})
 	})
-	return len(runs), err
 }
 
 // retrySequences retries the init and on-complete steps that the task selects and that had

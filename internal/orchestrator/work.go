@@ -131,24 +131,11 @@ func (or *Orchestrator) continueResolved(ctx context.Context, b *model.Batch, m 
 	if err != nil {
 		return false, err
 	}
-	if run.Doc.Status == model.RunWaiting {
-		err = or.members.StartIfNext(ctx, &run.Doc)
-	} else {
-		err = or.applier.Decide(ctx, b.ID, model.OnRun{Phase: phase, Member: member, RunEvent: model.RunMended{}})
-	}
-	if err != nil {
+	if err := or.applier.Decide(ctx, b.ID, model.OnRun{Phase: phase, Member: member, RunEvent: model.RunMended{}}); err != nil {
 		return false, err
 	}
-	return false, or.upsertReopenedSummary(ctx, b.ID)
-}
-
-// upsertReopenedSummary writes the summary of a batch that a retry or a resolved step may have
-// opened again. The process that did so may have ended before it wrote the summary, and no tick
-// visits a batch whose summary has ended.
-func (or *Orchestrator) upsertReopenedSummary(ctx context.Context, batch int) error {
-	b, err := or.applier.LoadBatchForMessage(ctx, batch)
-	if err != nil {
-		return err
+	if run.Doc.Status != model.RunWaiting {
+		return false, nil
 	}
-	return or.applier.UpsertSummary(ctx, &b.Doc)
+	return false, or.members.StartIfNext(ctx, &run.Doc)
 }

@@ -103,8 +103,23 @@ func load(s model.State, on model.OnRun, ended SequenceEnded, now time.Time) (t 
 	if t.rb, err = s.LoadRunbook(run.Runbook, run.Version); err != nil {
 		return nil, false, err
 	}
+	if needsBatch(on.RunEvent) {
+		if _, err := s.LoadBatch(); err != nil {
+			return nil, false, err
+		}
+	}
 	t.mode, err = s.LoadDispatchMode()
 	return t, err == nil, err
+}
+
+// needsBatch reports whether the batch is loaded for an event on a run: a paused run is released
+// only by the stored batch, and after a repair the summary of the batch is written if it is not.
+func needsBatch(e model.RunEvent) bool {
+	switch e.(type) {
+	case model.RunReleased, model.RunMended:
+		return true
+	}
+	return false
 }
 
 // makeSequence makes the run of an init sequence, or of on_complete steps, that is to

@@ -9,10 +9,10 @@ import (
 	"github.com/matoolkit/matoolkit/internal/secret"
 )
 
-// fillSecrets puts the values of secrets into the jobs of an outbox. A job whose secret
-// can never be decrypted again is answered with a failure in the worker's place. Where the key
-// cannot be read at the moment, fillSecrets takes the jobs that need it out of the outbox and
-// returns the error, so that everything else can be sent.
+// fillSecrets puts the values of secrets into the jobs of an outbox. For a job whose secret can never
+// be decrypted again, it adds a failed result instead. If the key cannot be read at the moment,
+// fillSecrets takes the jobs that need it out of the outbox and returns the error, so that the
+// caller can send all other messages.
 func (a *Applier) fillSecrets(ctx context.Context, o *Outbox) (unavailable error) {
 	removed := map[int]bool{}
 	for _, s := range o.secret {

@@ -12,6 +12,7 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
+// ReadMember returns a member of a batch. Errors: CodeNotFound.
 func (a *Applier) ReadMember(ctx context.Context, batch, id int) (store.Item[model.Member], error) {
 	m, err := store.Read[model.Member](ctx, a.store, store.MemberKey(batch, id))
 	if errors.Is(err, store.ErrNotFound) {
@@ -20,6 +21,7 @@ func (a *Applier) ReadMember(ctx context.Context, batch, id int) (store.Item[mod
 	return m, err
 }
 
+// ReadBatch returns a batch. Errors: CodeNotFound.
 func (a *Applier) ReadBatch(ctx context.Context, id int) (store.Item[model.Batch], error) {
 	b, err := store.Read[model.Batch](ctx, a.store, store.BatchKey(id))
 	if errors.Is(err, store.ErrNotFound) {
@@ -28,7 +30,7 @@ func (a *Applier) ReadBatch(ctx context.Context, id int) (store.Item[model.Batch
 	return b, err
 }
 
-// RejectRefusal turns a refusal of the engine into that of a message.
+// RejectRefusal turns a refusal of the engine into the rejection of a message.
 func RejectRefusal(err error) error {
 	var refusal *model.Refusal
 	if errors.As(err, &refusal) {
@@ -37,6 +39,8 @@ func RejectRefusal(err error) error {
 	return err
 }
 
+// LoadBatchForMessage returns the batch that a message names. It rejects a message of a batch that
+// does not exist.
 func (a *Applier) LoadBatchForMessage(ctx context.Context, id int) (store.Item[model.Batch], error) {
 	now := a.now()
 	b, err := store.Read[model.Batch](ctx, a.store, store.BatchKey(id))
@@ -46,6 +50,6 @@ func (a *Applier) LoadBatchForMessage(ctx context.Context, id int) (store.Item[m
 	if err != nil {
 		return b, err
 	}
-	a.modes.saw(&b.Doc, now)
+	a.batches.noteMode(&b.Doc, now)
 	return b, a.ensureRevoked(ctx, &b.Doc)
 }

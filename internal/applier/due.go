@@ -13,32 +13,31 @@ import (
 // TickInterval is how often the scheduler ticks.
 const TickInterval = 5 * time.Minute
 
-// LookAhead is for how long in advance the beginning of phases is announced: a tick may
-// take ten minutes, and the next begins only then.
+// LookAhead is how long before their start phases are announced: a tick may take ten minutes, and
+// the next tick begins after it.
 const LookAhead = 3 * TickInterval
 
-// SweepGrace is how long something due may be late before the sweep takes it up: its
-// message is then taken for lost.
+// SweepGrace is how late a message may be before the sweep takes it for lost.
 const SweepGrace = 2 * time.Minute
 
-// AbandonAfter is after how long a batch is given up that is listed as in the making and
-// is not there.
+// AbandonAfter is how long the summary of a batch that is being created stays if the batch itself
+// does not exist.
 const AbandonAfter = 24 * time.Hour
 
-// SweepTask names the work of the tick at a time.
+// SweepTask returns the name of the work of the tick at a time.
 func SweepTask(now time.Time) string {
 	return fmt.Sprintf("tick-%d", now.Unix()/int64(TickInterval/time.Second))
 }
 
-// AnnounceDue announces what falls due before the next tick in a batch that has just
-// been made, or may just go on.
+// AnnounceDue announces the phases that fall due before the next tick in a batch that was just created
+// or resumed.
 func (a *Applier) AnnounceDue(ctx context.Context, b *model.Batch) error {
 	now := a.now().UTC()
 	return a.Send(ctx, &Outbox{Events: UpcomingPhases(b, now, SweepTask(now))})
 }
 
-// UpcomingPhases returns the announcements of the phases that begin soon, for their moment. Init
-// may end before: should it not, the announcement changes nothing.
+// UpcomingPhases returns the announcements of the phases that begin soon, for the time at which they
+// begin. If the init steps have not ended by then, the announcement changes nothing.
 func UpcomingPhases(b *model.Batch, now time.Time, again string) (events []bus.Message) {
 	if b.DispatchMode() != model.Running || b.Filling || b.Status.Terminal() {
 		return nil
@@ -59,8 +58,8 @@ func UpcomingPhases(b *model.Batch, now time.Time, again string) (events []bus.M
 	return events
 }
 
-// start is when a pending phase is to begin, and what tells its announcement from
-// those for other moments.
+// start returns when a pending phase begins, and the walk that distinguishes its announcement from
+// those for other times.
 func start(b *model.Batch, p model.Phase, now time.Time, again string) (at time.Time, walk string) {
 	at = engine.StartsAt(b, &p, now)
 	switch {

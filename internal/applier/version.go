@@ -10,7 +10,8 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// FollowActiveVersion takes a batch over to its runbook's active version, as transition does.
+// FollowActiveVersion reads a batch and moves it to the active version of its runbook, as Transition
+// does.
 func (a *Applier) FollowActiveVersion(ctx context.Context, id int) error {
 	return retryOnConflict(ctx, func() error {
 		b, err := a.ReadBatch(ctx, id)
@@ -21,8 +22,8 @@ func (a *Applier) FollowActiveVersion(ctx context.Context, id int) error {
 	})
 }
 
-// Transition takes a batch over to its runbook's active version, where that is newer
-// than its own: once, however often it is asked for.
+// Transition moves a batch to the active version of its runbook, if that is newer than its own. It
+// returns the batch as it is then.
 func (a *Applier) Transition(ctx context.Context, b store.Item[model.Batch]) (store.Item[model.Batch], error) {
 	head, err := store.Read[store.RunbookHead](ctx, a.store, store.RunbookKey(b.Doc.Runbook))
 	if errors.Is(err, store.ErrNotFound) {

@@ -10,14 +10,13 @@ import (
 	"github.com/matoolkit/matoolkit/internal/store"
 )
 
-// runCache remembers runs as this process last wrote or read them, to spare the
-// read that the next result would begin with. Another process may have written
-// since, so what is recalled is only ever the ground of a write that the ETag
-// guards: a decision that would write nothing is taken again on what the store has.
+// runCache remembers runs as this process last wrote or read them, which spares the first read of
+// the next result. Another process may have written a run since. So a recalled run only serves
+// decisions that write it, which its ETag guards; the applier takes others again on the stored run.
 //
-// It is bounded in bytes and keeps runs as JSON, which takes a third of the room
-// that they take in use: some ten thousand small ones fit, so that the cost of a
-// step is the same in a large batch. Safe for concurrent use.
+// The cache is bounded in bytes and keeps runs as JSON, which takes a third of their room in use:
+// some ten thousand small runs fit, so that a step costs the same in a large batch. It is safe for
+// concurrent use.
 type runCache struct {
 	mu    sync.Mutex
 	runs  *simplelru.LRU[store.Key, encodedRun]
@@ -29,8 +28,8 @@ type encodedRun struct {
 	version store.Version
 }
 
-// The cache's size, and that of the largest run worth keeping: one that carries
-// much costs more to keep than to read.
+// The sizes of the cache and of the largest run that it keeps: a large run costs more to keep than
+// to read.
 const (
 	remembered = 24 << 20
 	memorable  = 16 << 10
@@ -69,7 +68,7 @@ func (c *runCache) remove(key store.Key) {
 	c.runs.Remove(key)
 }
 
-// recallRun gives a run as this process last wrote or read it.
+// recallRun returns a run as this process last wrote or read it.
 func (a *Applier) recallRun(key store.Key) (run store.Item[model.Run], ok bool) {
 	r, ok := a.runs.get(key)
 	if !ok {
@@ -79,9 +78,8 @@ func (a *Applier) recallRun(key store.Key) (run store.Item[model.Run], ok bool) 
 	return run, json.Unmarshal(r.body, &run.Doc) == nil
 }
 
-// remember keeps a run as it was just written or read. One that has ended is not
-// needed.
-func (a *Applier) remember(key store.Key, run *model.Run, version store.Version) {
+// rememberRun keeps a run as it was just written. A run that has ended is not needed.
+func (a *Applier) rememberRun(key store.Key, run *model.Run, version store.Version) {
 	if run.Status.Terminal() || run.Payload() > memorable {
 		a.runs.remove(key)
 		return
@@ -92,4 +90,11 @@ func (a *Applier) remember(key store.Key, run *model.Run, version store.Version)
 		return
 	}
 	a.runs.put(key, encodedRun{body: body, version: version})
+}
+
+// forgetRuns removes the runs among some documents, so that the next decision reads them.
+func (a *Applier) forgetRuns(keys []store.Key) {
+	for _, key := range keys {
+		a.runs.remove(key)
+	}
 }

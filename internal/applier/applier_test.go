@@ -1,0 +1,125 @@
+package applier_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/applier"
+	"github.com/matoolkit/matoolkit/internal/audit"
+	"github.com/matoolkit/matoolkit/internal/bus"
+	busmemory "github.com/matoolkit/matoolkit/internal/bus/memory"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook"
+	"github.com/matoolkit/matoolkit/internal/runbookstore"
+	"github.com/matoolkit/matoolkit/internal/sealing"
+	"github.com/matoolkit/matoolkit/internal/store"
+	"github.com/matoolkit/matoolkit/internal/store/memory"
+)
+
+const twoSteps = `
+name: move
+description: moves people
+data_source: {type: csv, primary_key: upn}
+phases:
+  - name: create
+    offset: T-0
+    steps:
+      - {name: new, worker_id: w1, function: New, params: {Upn: "{{upn}}"}}
+      - {name: check, worker_id: w1, function: Check}
+`
+
+// process returns an applier with caches of its own, as each process has.
+func process(s store.Store, sender bus.Sender, now func() time.Time) *applier.Applier {
+	ids := 0
+	runbooks := runbookstore.New(runbookstore.Config{Store: s})
+	return applier.New(applier.Config{
+		Store: s, Bus: sender, Now: now, Log: slog.New(slog.DiscardHandler),
+		Audit:    audit.New(audit.Config{Store: s, Now: now, NewID: func() string { ids++; return fmt.Sprintf("%016d", ids) }}),
+		Runbooks: runbooks,
+		Sealer:   sealing.New(sealing.Config{Store: s, Runbooks: runbooks}),
+	})
+}
+
+// world is a store and a broker in memory with a batch of one runbook, as its creation leaves it.
+type world struct {
+	store  *memory.Store
+	broker *busmemory.Broker
+	sender bus.Client
+}
+
+// newWorld makes batch 1 with some members.
+func newWorld(ctx context.Context, members int, now func() time.Time) (*world, error) {
+	w := &world{store: memory.New(memory.Config{})}
+	var err error
+	if w.broker, err = busmemory.New(busmemory.Config{Now: now, Topics: busmemory.Deployment("w1")}); err != nil {
+		return nil, err
+	}
+	w.sender = w.broker.Client(nil)
+	rb, diagnostics := runbook.Parse([]byte(twoSteps))
+	if rb == nil {
+		return nil, diagnostics.Err()
+	}
+	if _, err := w.store.Apply(ctx, store.Writes{store.Create(store.VersionKey("move", 1), store.RunbookVersion{Name: "move", Version: 1, YAML: twoSteps})}); err != nil {
+		return nil, err
+	}
+	writes := store.Writes{store.Create(store.BatchKey(1), engine.NewBatch(1, rb, 1, members, nil, "ada", now()))}
+	for id := 1; id <= members; id++ {
+		upn := fmt.Sprintf("u%d@contoso.com", id)
+		writes = append(writes, store.Create(store.MemberKey(1, id), model.Member{
+			ID: id, Page: 1, Key: upn, Data: map[string]json.RawMessage{"upn": json.RawMessage(fmt.Sprintf("%q", upn))}, Status: model.MemberActive, AddedAt: now(),
+		}))
+	}
+	_, err = w.store.Apply(ctx, writes)
+	return w, err
+}
+
+// run reads the run of a member.
+func (w *world) run(t *testing.T, phase, member int) model.Run {
+	t.Helper()
+	r, err := store.Read[model.Run](t.Context(), w.store, store.RunKey(1, phase, member))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Doc
+}
+
+func succeeded(r model.Run) model.Event {
+	return model.OnRun{Phase: r.Phase, Member: r.Member, RunEvent: model.StepResult{Step: r.Current, JobID: r.Steps[r.Current].JobID, OK: true}}
+}
+
+// TestDecisionOnAnOutdatedRecalledRunIsTakenAgainAtOnce: another process has written the run since
+// this process recalled it. No race is lost, so that there is nothing to wait for.
+func TestDecisionOnAnOutdatedRecalledRunIsTakenAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		w, err := newWorld(ctx, 1, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, other := process(w.store, w.sender, time.Now), process(w.store, w.sender, time.Now)
+		do := func(a *applier.Applier, e model.Event) {
+			t.Helper()
+			if err := a.Decide(ctx, 1, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do(one, model.Advanced{Phase: "create"})
+		do(one, model.PhaseDue{Phase: 1, Page: 1})
+		do(other, succeeded(w.run(t, 1, 1)))
+		began := time.Now()
+		do(one, succeeded(w.run(t, 1, 1)))
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("the decision waited %s", waited)
+		}
+		if got := w.run(t, 1, 1).Status; got != model.RunSucceeded {
+			t.Errorf("the run is %s", got)
+		}
+	})
+}

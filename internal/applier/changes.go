@@ -1,0 +1,151 @@
+package applier
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/store"
+)
+
+// apply holds the changes of a decision until they are written.
+func (s *Snapshot) apply(w model.Writes) {
+	for _, run := range w.Runs {
+		s.set(runKey(run), run)
+	}
+	for _, m := range w.Members {
+		s.set(store.MemberKey(s.batch, m.ID), m)
+	}
+	if w.Batch != nil {
+		s.set(s.BatchKey(), w.Batch)
+	}
+	for _, shard := range w.Shards {
+		s.set(store.ShardKey(s.batch, shard.Phase, shard.Page), shard)
+	}
+	s.counts = append(s.counts, w.Counts...)
+}
+
+func (s *Snapshot) set(key store.Key, doc any) {
+	d := s.docs[key]
+	if d == nil {
+		d = &document{}
+		s.docs[key] = d
+	}
+	if !slices.Contains(s.changed, key) {
+		s.changed = append(s.changed, key)
+	}
+	d.is = doc
+}
+
+// writesBatch reports whether the decisions change the batch document.
+func (s *Snapshot) writesBatch() bool { return slices.Contains(s.changed, s.BatchKey()) }
+
+// countsInBatch reports whether the decisions add to counters of the batch. Its ETag is then unknown.
+func (s *Snapshot) countsInBatch() bool {
+	return slices.ContainsFunc(s.counts, func(c model.Count) bool {
+		switch c.(type) {
+		case model.CountShard, model.CountFailures, model.CountRemoval:
+			return true
+		}
+		return false
+	})
+}
+
+// writes returns the operations that write the changes, the changed documents first. Shards names
+// the shards that operations read back after their count, by the place of the operation.
+func (s *Snapshot) writes() (ops store.Writes, shards map[int]store.Key) {
+	for _, key := range s.changed {
+		d := s.docs[key]
+		switch was, isMember := d.was.(*model.Member); {
+		case isMember:
+			ops = append(ops, writeMember(key, was, d.is.(*model.Member), d.version))
+		case d.was == nil:
+			ops = append(ops, store.Create(key, d.is))
+		default:
+			ops = append(ops, store.Replace(key, d.is, d.version))
+		}
+	}
+	shards = map[int]store.Key{}
+	for _, c := range s.counts {
+		switch c := c.(type) {
+		case model.CountRun:
+			key := store.ShardKey(s.batch, c.Phase, c.Page)
+			var changes []store.Change
+			if c.Outcome != "" {
+				changes = append(changes, store.Increment("/open", -1), store.Increment("/"+string(c.Outcome), 1))
+			}
+			if c.Yields {
+				changes = append(changes, store.Increment("/yielded", 1), store.Set("/yieldedAt", s.Now.UTC()))
+			}
+			ops = append(ops, store.Patch(key, "", changes...), store.Get(key))
+			shards[len(ops)-1] = key
+		case model.CountShard:
+			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
+			ops = append(ops, store.Patch(s.BatchKey(), "",
+				store.Increment(at+"shardsClosed", 1), store.Increment(at+"succeeded", c.Succeeded),
+				store.Increment(at+"failed", c.Failed), store.Increment(at+"cancelled", c.Cancelled)))
+		case model.CountFailures:
+			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(fmt.Sprintf("/phases/%d/failedSoFar", c.Phase-1), c.Failed)))
+		case model.CountRemoval:
+			at := fmt.Sprintf("/phases/%d/", c.Phase-1)
+			ops = append(ops, store.Patch(s.BatchKey(), "", store.Increment(at+"open", -1), store.Increment(at+string(c.Outcome), 1)))
+		case model.MarkSent:
+			ops = append(ops, store.Patch(store.ShardKey(s.batch, c.Phase, c.Page), "", store.Set("/sent", true)))
+		default:
+			panic(fmt.Sprintf("app: no write for %T", c))
+		}
+	}
+	return ops, shards
+}
+
+// writeMember returns the operation that writes a changed member. A member carries the columns of
+// its source, so if the member only enters a phase, the operation sends nothing else.
+func writeMember(key store.Key, was, is *model.Member, version store.Version) store.Write {
+	if reflect.DeepEqual(is, was) { // only nobody else is to change the member at this moment
+		return store.Patch(key, version.ETag, store.Set("/status", is.Status))
+	}
+	entered := *was
+	entered.OpenPhase, entered.Queue = is.OpenPhase, is.Queue
+	if is.OpenPhase == 0 || len(is.Queue) < len(was.Queue) || !reflect.DeepEqual(is, &entered) {
+		return store.Replace(key, is, version)
+	}
+	changes := []store.Change{store.Set("/openPhase", is.OpenPhase)}
+	if len(is.Queue) > 0 {
+		changes = append(changes, store.Set("/queue", is.Queue))
+	}
+	return store.Patch(key, version.ETag, changes...)
+}
+
+// GuardBatch returns the operation that writes the batch unchanged, unless a decision changes it: the
+// operations beside it then fail if another process has changed the batch.
+func (s *Snapshot) GuardBatch() store.Writes {
+	if s.writesBatch() {
+		return nil
+	}
+	return store.Writes{store.Replace(s.BatchKey(), s.After(), s.docs[s.BatchKey()].version)}
+}
+
+// written keeps the versions that a write gave the changed documents, and the shards that it read
+// back. The applier remembers the runs.
+func (s *Snapshot) written(applied store.Applied, shards map[int]store.Key) error {
+	s.Written = applied
+	for i, key := range s.changed {
+		d := s.docs[key]
+		d.version = applied.Version(i)
+		if run, ok := d.is.(*model.Run); ok {
+			s.applier.rememberRun(key, run, d.version)
+		}
+	}
+	for i, key := range shards {
+		shard, err := store.Got[model.Shard](applied, i)
+		if err != nil {
+			return err
+		}
+		Prime(s, key, shard)
+	}
+	if s.writesBatch() {
+		s.applier.batches.noteMode(s.After(), s.Now)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package applier
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/matoolkit/matoolkit/internal/bus"
+	"github.com/matoolkit/matoolkit/internal/engine"
+	"github.com/matoolkit/matoolkit/internal/engine/runstate"
+	"github.com/matoolkit/matoolkit/internal/message"
+	"github.com/matoolkit/matoolkit/internal/model"
+	"github.com/matoolkit/matoolkit/internal/runbook/template"
+)
+
+// Outbox collects messages, so that those of one topic are sent together.
+type Outbox struct {
+	Events         []bus.Message
+	jobs, controls []bus.Message
+	results        []bus.Message // to jobs that cannot be sent
+	secret         []secretJob
+}
+
+// secretJob is a job whose secrets are filled in when it is sent.
+type secretJob struct {
+	job int // among the jobs of the outbox
+	run *model.Run
+}
+
+// Add adds the messages of decisions. Their ids derive from the state, so that a message that is
+// sent again has the same id. Add needs the batch for messages that are about the batch.
+func (o *Outbox) Add(b *model.Batch, messages []model.Message, now time.Time) error {
+	for _, m := range messages {
+		var err error
+		if aboutBatch(m) {
+			err = o.addOfBatch(b, m, now)
+		} else {
+			err = o.addOfRun(m, now)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aboutBatch reports whether a message is made from the batch, not from a run.
+func aboutBatch(m model.Message) bool {
+	switch m.(type) {
+	case model.Dispatch, model.Poll, model.Retry, model.Deadline:
+		return false
+	}
+	return true
+}
+
+func (o *Outbox) addOfRun(m model.Message, now time.Time) error {
+	switch m := m.(type) {
+	case model.Dispatch:
+		return o.addJob(m, now)
+	case model.Poll:
+		o.Events = append(o.Events, checkMessage(m.Run, message.TypePollCheck, m.Step, m.Run.Steps[m.Step].PollCount+1, m.At))
+	case model.Retry:
+		o.Events = append(o.Events, checkMessage(m.Run, message.TypeRetryCheck, m.Step, m.Run.Steps[m.Step].RetryCount, m.At))
+	case model.Deadline:
+		o.Events = append(o.Events, deadlineMessage(m.Run, m.Step, m.At))
+	default:
+		return fmt.Errorf("app: the applier sends no %T of a run", m)
+	}
+	return nil
+}
+
+func (o *Outbox) addJob(m model.Dispatch, now time.Time) error {
+	job, err := jobMessage(m.Run, m.Step)
+	if err != nil {
+		return err
+	}
+	step := m.Run.Steps[m.Step]
+	if template.HasSecrets(step.Params) {
+		o.secret = append(o.secret, secretJob{len(o.jobs), m.Run})
+	}
+	if now.Sub(*step.DispatchedAt) > model.BrokerRemembers { // if it was sent before, a worker may have begun it
+		job.Properties[message.PropertyRedelivered] = true
+	}
+	o.jobs = append(o.jobs, job)
+	return nil
+}
+
+func (o *Outbox) addOfBatch(b *model.Batch, m model.Message, now time.Time) error {
+	switch m := m.(type) {
+	case model.Announce:
+		p, ok := b.Phase(m.Phase)
+		if !ok {
+			return fmt.Errorf("app: batch %d has no phase execution %d to announce", b.ID, m.Phase)
+		}
+		o.Events = append(o.Events, PhaseDueMessage(b, *p, max(m.Page, 1), m.Again, time.Time{})) // with Again, or the broker may remember the id from when it came too early
+	case model.CatchUp:
+		o.Events = append(o.Events, MemberAddedMessage(b, m.Join, time.Time{}))
+	case model.Remove:
+		o.Events = append(o.Events, MemberRemovedMessage(b.ID, m.Member))
+	case model.Release:
+		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkRelease, fmt.Sprintf("rev-%d", b.Revision), 0))
+	case model.Stop:
+		o.Events = append(o.Events, BatchWorkMessage(b.ID, message.WorkStop, fmt.Sprintf("rev-%d", b.Revision), 0))
+	case model.Revoke: // until the decision was stored, processes dispatched jobs
+		o.controls = append(o.controls, controlMessage(b.ID, engine.ExtendRevocation(m, now).Through))
+	default:
+		return fmt.Errorf("app: the applier sends no %T", m)
+	}
+	return nil
+}
+
+// AddOverdue adds the messages that a run waits for: its deadline for the time of the deadline, and
+// others at once. Again ends the ids, so that the broker does not take them for the first ones.
+func (o *Outbox) AddOverdue(run *model.Run, now time.Time, again string) error {
+	if run.Status.Terminal() {
+		return nil
+	}
+	if at := run.DeadlineAt; at != nil {
+		m := deadlineMessage(run, run.Current, *at)
+		if at.Before(now) {
+			m.ID += "-" + again
+		}
+		o.Events = append(o.Events, m)
+		return nil
+	}
+	first := len(o.Events)
+	if err := o.Add(nil, runstate.Outstanding(run), now); err != nil {
+		return err
+	}
+	for i := first; i < len(o.Events); i++ {
+		o.Events[i].ID += "-" + again
+		o.Events[i].At = time.Time{}
+	}
+	return nil
+}
